@@ -37,7 +37,7 @@ const write = (text: string): Promise<void> =>
     }),
   );
 
-/** Whether the result of the command was written (state: command result). */
+/** Whether the result of the command was written. State: command result. */
 const result = { isReported: false };
 
 function endWith(code: number): never {

@@ -69,6 +69,7 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
 /** The API keys. Every change is committed together with its entry in the trail. */
 export type Keys = Omit<StoredKeys, 'open'>;
 
+/** This instance’s copy of the keys, their last uses, and those that wait for their budgets. State: keys. */
 class StoredKeys {
   readonly #store: KeysOptions['store'];
   readonly #now: () => number;

@@ -1,4 +1,4 @@
-/** The word that started the process (state: command name); at first, the launcher of a clone. */
+/** The word that started the process; at first, the launcher of a clone. State: command name. */
 const program = { word: './signalbox' };
 
 /** Returns the word that starts Signalbox on this machine: texts tell users to type it. */

@@ -17,7 +17,10 @@ export interface SocketLimits {
   readonly socketBytesMax: number;
 }
 
-/** The open WebSockets: how many each key has, the room that they take of the one for bodies, and which stand still. */
+/**
+ * The open WebSockets: how many each key has, the room that they take of the one for bodies, and which stand still.
+ * State: gate.
+ */
 export class Sockets {
   readonly #limits: SocketLimits;
   readonly #policy: () => AdmissionPolicy;

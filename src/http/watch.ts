@@ -11,7 +11,7 @@ export interface WatchedItem<Item> extends Links<Item> {
   cut(): void;
 }
 
-/** Cuts what is late. One timer looks at all that is open: a timer for each costs more than to read a small body. */
+/** Cuts what is late. One timer looks at all that is open: a timer for each costs more than to read a small body. State: gate. */
 export class Watch<Item extends WatchedItem<Item>> {
   /** Milliseconds that never decrease. */
   readonly now: () => number;

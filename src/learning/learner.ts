@@ -1,6 +1,7 @@
 import { declaredFor } from '../core/declared.ts';
-import { idAt, timeOfId } from '../core/id.ts';
+import { idAbove, idAt, timeOfId } from '../core/id.ts';
 import type { Timer, Timers } from '../core/timers.ts';
+import type { Cursor } from '../store/cursor.ts';
 import type { ExampleRow, OutcomeRow } from '../store/learning.ts';
 import type { News } from '../store/news.ts';
 import type { Repositories } from '../store/repositories.ts';
@@ -10,9 +11,14 @@ import type { AnswerScore, Example, LearningPolicyInForce, ScoreReceipt, ScoreRe
 import type { LearningState } from './learning-state.ts';
 import type { Memories } from './memories.ts';
 import type { OnEstimatorFault } from './memory.ts';
+import { PAGE, pagesOf } from './pages.ts';
+import { isScore } from './steps.ts';
 
 /** Keeps the features of outcomes that no checkpoint includes yet, ms. */
 const SLACK_MS = 600_000;
+
+/** How often a checkpoint looks whether what was learned last has become part of the log. */
+const FOLLOWS_MAX = 3;
 
 /** The store of a server that learns. */
 type LearningStore = Pick<Store, 'append' | 'commit' | 'flush'> &
@@ -46,7 +52,7 @@ export type LearningActivity = Learner['activity'];
 
 /**
  * Learns the quality of models from the outcomes of answers: in memory in the order of their IDs, and writes them in that
- * order. Requests never wait for it.
+ * order. Requests never wait for it. State: scores.
  */
 export class Learner {
   readonly memories: Memories;
@@ -62,6 +68,9 @@ export class Learner {
   readonly #unwritten = new Map<number, OutcomeRow>();
   #scores = 0;
   #withheld = 0;
+  /** The place up to which all outcomes are learned, and those that were learned beyond it. */
+  #through: Cursor;
+  readonly #ahead = new Set<number>();
   /** The state as the last checkpoint has it. */
   #stateWritten = '';
   #writing: Promise<void> | null = null;
@@ -73,6 +82,7 @@ export class Learner {
     this.memories = memories;
     this.#state = state;
     this.#faults = faults;
+    this.#through = memories.last.outcome;
     this.#deafen = store.news.on('learning', async () => {
       await this.refresh().catch((error: unknown) => {
         options.onError?.(error);
@@ -164,6 +174,9 @@ export class Learner {
 
   async #writeCheckpoint(): Promise<void> {
     const { learning } = this.#store;
+    for (let tries = 0; tries < FOLLOWS_MAX; tries++) if ((await this.#follow()) && this.#ahead.size === 0) break;
+    // A memory with outcomes beyond its place in the log would learn them again. The next checkpoint has them.
+    if (this.#ahead.size > 0) return;
     const changes = this.memories.changes(learning);
     const { text } = this.#state;
     const writes = [...changes.writes];
@@ -171,6 +184,28 @@ export class Learner {
     if (writes.length > 0) await this.#store.commit(writes);
     this.memories.markWritten(changes);
     this.#stateWritten = text;
+  }
+
+  /**
+   * Learns the outcomes of others that have become visible. Rejects with StoreError.
+   * @returns whether all that was learned lies in the part of the log in which nothing will appear
+   */
+  async #follow(): Promise<boolean> {
+    const { outcomes } = this.#store.learning;
+    if (this.#ahead.size > 0) await this.#store.flush();
+    const horizon = await outcomes.horizon();
+    for await (const rows of pagesOf((last) => outcomes.after(last, PAGE), this.#through)) {
+      const others = rows.filter(({ id }) => id <= horizon && !this.#ahead.has(id));
+      for (const row of others.filter(isScore)) {
+        this.memories.follow(row);
+        this.#state.replay(row);
+      }
+      const last = rows.at(-1)?.id ?? 0;
+      for (const { id } of rows) if (id <= horizon) this.#ahead.delete(id);
+      this.#through = Math.max(this.#through, Math.min(last, horizon));
+      if (last >= horizon) break;
+    }
+    return this.#ahead.size === 0;
   }
 
   #every(ms: number, work: () => Promise<void>): void {
@@ -249,7 +284,8 @@ export class Learner {
     const { outcomes } = this.#store.learning;
     const { name } = policy.estimator;
     const bound = this.memories.over(policy);
-    const id = Math.max(this.#options.nextId(), this.memories.last.outcome + 1);
+    // The last one may be another instance's, a moment ahead.
+    const id = idAbove(this.#options.nextId(), this.memories.last.outcome);
     const { influenceMax } = policy.snapshot.learning;
     const weight = this.#state.influence.admit(example.keyId, given.offered, influenceMax, timeOfId(id));
     // A weightless outcome may never be written.
@@ -259,6 +295,7 @@ export class Learner {
     const lesson = { ...example, ...given, weight, features };
     const estimated = (weight > 0 ? bound.memory.learn(bound, lesson) : null) ?? example.declared;
     this.memories.last.outcome = id;
+    this.#ahead.add(id);
     const outcome = { ...lesson, id, source: 'caller' as const, estimator: name, estimated, looked: 0 };
     this.#state.note(outcome);
     this.#scores++;

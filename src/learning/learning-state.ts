@@ -8,7 +8,7 @@ import { InfluenceSums, KeyInfluence } from './influence.ts';
 
 const Body = Type.Object({ influence: InfluenceSums, brier: BrierSums });
 
-/** The influence of keys and the accuracy of estimates. All estimators share it. */
+/** The influence of keys and the accuracy of estimates. All estimators share it. State: influence. */
 export class LearningState {
   readonly influence: KeyInfluence;
   readonly brier: BrierScore;

@@ -2,7 +2,13 @@ import type { Estimator, ModelKnowledge, TellingWord } from '../contract/estimat
 import type { TaskFacts } from '../core/declared.ts';
 import type { Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
-import type { EstimatorMemories, LearningTables, ResetRow, StoredPosition } from '../store/learning.ts';
+import type {
+  EstimatorMemories,
+  LearningTables,
+  OutcomeWithFeatures,
+  ResetRow,
+  StoredPosition,
+} from '../store/learning.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Write } from '../store/store.ts';
 import type { LearningPolicyInForce } from './answer.ts';
@@ -13,13 +19,13 @@ import { isScore, orderSteps } from './steps.ts';
 /** The maximum number of outcomes to learn again at a start. Checkpoints are more frequent. */
 const TAIL_MAX = 100_000;
 
-/** The memories of all estimator plugins that have learned here, by name. */
+/** The memories of all estimator plugins that have learned here, by name. State: memories. */
 export class Memories {
   readonly #options: MemoryOptions;
   readonly #memories = new Map<string, HostedMemory>();
   /** As stored. */
   readonly #through = new Map<string, StoredPosition>();
-  /** The last outcome that was learned, and the last reset that took effect. */
+  /** The place up to which the log is learned, or the last outcome beyond it, and the last reset that took effect. */
   readonly last: { outcome: number; reset: number };
 
   constructor(options: MemoryOptions, last: StoredPosition) {
@@ -35,13 +41,17 @@ export class Memories {
     const parts = await learning.memories.parts();
     const through = await learning.memories.positions();
     const resets = await learning.resets.after(0);
-    const last = await learning.outcomes.lastId();
+    const last = await learning.outcomes.horizon();
     const reset = resets.at(-1)?.id ?? 0;
     const memories = new Memories(options, { outcome: last, reset });
     for (const { estimator, ...position } of through) {
       const tail = await learning.outcomes.tail(estimator, position.outcome, TAIL_MAX);
       const later = resets.filter(({ id }) => id > position.reset);
-      const steps = orderSteps(tail.filter(isScore), later, position.outcome);
+      const steps = orderSteps(
+        tail.filter((row) => isScore(row) && row.id <= last),
+        later,
+        position.outcome,
+      );
       const own = parts.filter((one) => one.estimator === estimator).map(({ part, bytes }) => [part, bytes] as const);
       memories.#add(estimator, { parts: new Map(own), steps });
       memories.#through.set(estimator, position);
@@ -83,6 +93,12 @@ export class Memories {
     const at = modelIndex.get(model);
     if (at === undefined) return [];
     return this.#asked(policy, 'telling', (estimator) => estimator.telling(text, taskIndex.get(task) ?? 0, at, most));
+  }
+
+  /** Learns an outcome that another instance has written. */
+  follow(row: OutcomeWithFeatures): void {
+    this.last.outcome = Math.max(this.last.outcome, row.id);
+    if (row.weight > 0) (this.#memories.get(row.estimator) ?? this.#add(row.estimator)).follow(row);
   }
 
   /** The write to precede the first outcome of an estimator; null after that. */

@@ -82,6 +82,8 @@ export class HostedMemory {
   readonly #bound = new WeakMap<PolicySnapshot, BoundMemory>();
   #stored: StoredMemory;
   #open: OpenMemory | null = null;
+  /** That it was opened with last; null before. */
+  #catalog: EstimatorCatalog | null = null;
   #generation = 0;
   /** Whether the next checkpoint takes all parts: after a reopening, damage, or a checkpoint that failed. */
   #everything = false;
@@ -161,6 +163,13 @@ export class HostedMemory {
     return null;
   }
 
+  /** Learns an outcome that another instance has written: at once, or when the memory is opened. */
+  follow(row: OutcomeWithFeatures): void {
+    const step: MemoryStep = { kind: 'outcome', row };
+    if (this.#catalog) this.repeat({ catalog: this.#catalog, estimator: this.#over(this.#catalog) }, step);
+    else this.#stored = { ...this.#stored, steps: [...this.#stored.steps, step] };
+  }
+
   /** Takes effect at once, or when the memory is opened. */
   forget(reset: Pick<ResetRow, 'id' | 'model'>): void {
     const open = this.#open;
@@ -216,6 +225,7 @@ export class HostedMemory {
       const parts = this.#open ? savedParts(this.#open.memory) : this.#stored.parts;
       const wasOpen = this.#open !== null;
       this.#open = { plugin, options, prepared, memory: this.#openReadable(prepared, parts) };
+      this.#catalog = catalog;
       this.#everything ||= wasOpen;
       this.#generation++;
     } catch (error) {

@@ -1,3 +1,4 @@
+import type { Cursor } from '../store/cursor.ts';
 import type { Repositories } from '../store/repositories.ts';
 import { Learner, type LearnerOptions } from './learner.ts';
 import { LearningState } from './learning-state.ts';
@@ -19,7 +20,7 @@ export async function openLearner(options: LearnerOptions): Promise<Learner> {
   // Future outcomes come after these resets.
   const open = resets.filter(({ applied }) => applied === null);
   if (open.length > 0) await store.commit(open.map(({ id }) => store.learning.resets.apply(id, memories.last.outcome)));
-  const state = await loadLearningState(store, now());
+  const state = await loadLearningState(store, now(), memories.last.outcome);
   return new Learner(options, { memories, state, faults });
 }
 
@@ -34,7 +35,7 @@ export async function openLearningReader(
   const secret = await findSecret(store);
   if (!secret) return null;
   const { memories } = await Memories.load(store, { secret, ...faultReporter(listener) });
-  const { brier } = await loadLearningState(store, 0);
+  const { brier } = await loadLearningState(store, 0, memories.last.outcome);
   return Object.assign(memories, { brier });
 }
 
@@ -42,8 +43,15 @@ export async function openLearningReader(
 export const emptyMemories = (): Memories =>
   new Memories({ secret: [0, 0], onFault: () => {} }, { outcome: 0, reset: 0 });
 
-/** Loads the stored state, and brings it up to the log of outcomes. Rejects with StoreError. */
-export async function loadLearningState(store: Pick<Repositories, 'learning'>, now: number): Promise<LearningState> {
+/**
+ * Loads the stored state, and brings it up to the log of outcomes, as far as `through`. Rejects with StoreError.
+ * @param now ms since 1970
+ */
+export async function loadLearningState(
+  store: Pick<Repositories, 'learning'>,
+  now: number,
+  through: Cursor,
+): Promise<LearningState> {
   const { memories, outcomes } = store.learning;
   const stored = await memories.state();
   const state = new LearningState(stored?.body ?? null, now);
@@ -54,6 +62,7 @@ export async function loadLearningState(store: Pick<Repositories, 'learning'>, n
   if ((stored?.outcome ?? 0) <= forgotten) state.brier.restart();
   for await (const rows of pagesOf((last) => outcomes.after(last, PAGE), stored?.outcome ?? 0)) {
     for (const row of rows) {
+      if (row.id > through) break;
       if (isScore(row)) state.replay(row);
       if (row.id <= forgotten) state.brier.restart();
     }

@@ -17,7 +17,7 @@ export async function overviewOf(
 ) {
   const { outcomes, examples, memories } = store.learning;
   const through = (await memories.positions()).find((position) => position.estimator === estimator);
-  const { influence } = await loadLearningState(store, now);
+  const { influence } = await loadLearningState(store, now, await outcomes.horizon());
   const { stakes } = influence.sums;
   const [mass, chats] = [1, 2].map((at) => stakes.reduce((sum, stake) => sum + Number(stake[at]), 0));
   const keys = stakes.map(([keyId, own, requests]) => ({

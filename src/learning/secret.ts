@@ -13,7 +13,7 @@ export async function findSecret({ learning }: Pick<Repositories, 'learning'>): 
   return [view.getUint32(0), view.getUint32(4)];
 }
 
-/** Creates it at the first start. Rejects with StoreError. */
+/** Creates it at the first start. Rejects with StoreError. State: learning secret. */
 export async function loadSecret(
   store: Pick<Store, 'commit'> & Pick<Repositories, 'learning'>,
 ): Promise<LearningSecret> {

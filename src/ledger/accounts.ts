@@ -23,7 +23,7 @@ export interface Account {
 /** Accounts of sessions and their agents that one caller has in memory. A forgotten one is made anew, which is harmless. */
 const SESSIONS_MAX = 1_000;
 
-/** The accounts of callers, each made once; those of sessions as long as there is room. */
+/** The accounts of callers, each made once; those of sessions as long as there is room. State: accounts. */
 export class Accounts {
   readonly #byCaller = new WeakMap<Caller, CallerAccounts>();
 

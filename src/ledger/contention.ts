@@ -33,7 +33,7 @@ interface Waiter {
 /**
  * Lines of requests that wait for money which open holds have: first in, first out for each fund, behind the answers
  * that are being written. A waiter that is woken tries again. It then gets the money, moves to the line of another fund that
- * lacks it, or stays at the head of its line.
+ * lacks it, or stays at the head of its line. State: waiters.
  */
 export class Contention {
   readonly waits: Waits = { served: 0, gave_up: 0, crowded: 0 };

@@ -105,7 +105,7 @@ export function subjectOf({ match, each }: Budget, scope: BudgetScope): string |
   return holds(match, scope) ? subjectIn(each, scope) : null;
 }
 
-/** Finds the funds that an account draws on: the windows of the budgets in force, and its balance. */
+/** Finds the funds that an account draws on: the windows of the budgets in force, and its balance. State: budget windows. */
 export class Funds {
   readonly #hasBalance: (holder: string) => boolean;
   #budgetWindows: readonly BudgetWindows[] = [];

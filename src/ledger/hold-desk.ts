@@ -3,7 +3,9 @@ import { type FundBlock, fit, isBlocked } from '../accounting/fund.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText, timeOfId } from '../core/id.ts';
 import { LinkedSet } from '../core/linked-set.ts';
-import type { AttachOp, HoldOp, LedgerBooks, OpResult } from '../store/books.ts';
+import type { Timers } from '../core/timers.ts';
+import type { AttachOp, HoldOp, LedgerBooks, LedgerOp, OpResult } from '../store/books.ts';
+import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
 import { type FundShortage, shortage } from './available-funds.ts';
 import type { Contention } from './contention.ts';
@@ -14,12 +16,14 @@ import { type AccountedRequest, type Earmark, type Hold, type HoldTools, LedgerH
 import type { HoldRequest } from './hold-request.ts';
 import type { LedgerNotifier } from './notifier.ts';
 import { OpenHolds } from './open-holds.ts';
+import { applyOnce } from './repeat.ts';
 
 export interface HoldDeskOptions {
   readonly books: LedgerBooks;
   readonly funds: Funds;
   readonly contention: Contention;
   readonly notifier: LedgerNotifier;
+  readonly timers: Timers;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -51,7 +55,7 @@ type BookedPromise<Booked> = Promise<Booked | FundShortage>;
 /** Asks the books for money. Resolves with the hold or earmark, or with the shortage. */
 type BookingCall<Booked> = (money: MoneyRequest, op: DrawingOp) => BookedPromise<Booked>;
 
-/** Sets money aside for requests, and tracks the open holds and earmarks of this process. */
+/** Sets money aside for requests, and tracks the open holds and earmarks of this process. State: holds. */
 export class HoldDesk {
   readonly #options: HoldDeskOptions;
   readonly #tools: HoldTools;
@@ -60,9 +64,17 @@ export class HoldDesk {
 
   /** @param openSettlement collects the operations of the settlement in progress */
   constructor(options: HoldDeskOptions, openSettlement: HoldTools['openSettlement']) {
-    const { books, now, notifier, contention } = options;
+    const { books, now, notifier, contention, timers } = options;
     this.#options = options;
-    this.#tools = { books, now, notifier, contention, openSettlement, closed: (hold) => this.#holds.remove(hold) };
+    this.#tools = {
+      books,
+      now,
+      notifier,
+      contention,
+      timers,
+      openSettlement,
+      closed: (hold) => this.#holds.remove(hold),
+    };
   }
 
   hold(request: HoldRequest, account: Account): Promise<Hold | FundShortage> {
@@ -78,6 +90,11 @@ export class HoldDesk {
   /** @param expected microcredits that a payment in progress will add to the balance */
   earmark(request: HoldRequest, account: Account, expected: number): Promise<Earmark | FundShortage> {
     return this.#setAside({ request, account, expected, grows: false, isPatient: false }, this.#sendEarmark);
+  }
+
+  /** As the books do; a batch whose answer was lost is repeated. */
+  apply(ops: readonly LedgerOp[], also?: readonly Write[]): Promise<readonly OpResult[]> {
+    return applyOnce(this.#options, ops, also);
   }
 
   /** Moves open holds and earmarks to the funds that apply to them now. Returns the operations that do so. */
@@ -153,7 +170,7 @@ export class HoldDesk {
   }
 
   readonly #sendHold: BookingCall<Hold> = (money, op) =>
-    this.#held(money, op, this.#options.books.apply([op], money.request.also), shortageOf);
+    this.#held(money, op, this.apply([op], money.request.also), shortageOf);
 
   readonly #sendEarmark: BookingCall<Earmark> = async (money, op) => {
     const { account, expected } = money;
@@ -212,7 +229,7 @@ export class HoldDesk {
       capture: async (deposit, also) => {
         checkDeposit(deposit);
         if (!this.#earmarks.delete(earmark)) throw new Error('an earmark is captured once, and not after its release');
-        const booking = books.apply([{ kind: 'capture', id, at: now(), deposit }], also);
+        const booking = this.apply([{ kind: 'capture', id, at: now(), deposit }], also);
         return this.#held(money, { ...op, funds: earmark.funds }, booking, () => null);
       },
       release: () => {

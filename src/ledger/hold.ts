@@ -4,6 +4,7 @@ import { type HeldSum, isCost, leftOf, openHeldSum, post, raise, settle } from '
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { Links } from '../core/linked-set.ts';
+import type { Timers } from '../core/timers.ts';
 import { isPlausible } from '../core/usage.ts';
 import type { ExtendOp, LedgerBooks, LedgerOp, OpResult, PostOp, Sequel, SettleOp } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
@@ -12,6 +13,7 @@ import type { Contention } from './contention.ts';
 import { type DrawnFund, mayCap } from './drawn-fund.ts';
 import type { HoldRequest } from './hold-request.ts';
 import type { LedgerNotifier } from './notifier.ts';
+import { applyOnce } from './repeat.ts';
 
 /** Money set aside for one request. Ends with exactly one settlement, on every path. Amounts are microcredits. */
 export type Hold = Pick<
@@ -64,6 +66,7 @@ export interface HoldTools {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly notifier: LedgerNotifier;
+  readonly timers: Timers;
   readonly contention: Pick<Contention, 'wait'>;
   /** Collects operations to be written with a settlement. */
   readonly openSettlement: OpenSettlement;
@@ -193,7 +196,7 @@ export class LedgerHold implements Links<LedgerHold> {
   async #reserve(amounts: ExtendOp['amounts'], least: Microcredits = amounts[0]): Promise<FundBlock | 'closed' | null> {
     const { id } = this;
     const op = { kind: 'extend', id, step: ++this.#steps, at: this.#tools.now(), amounts, least } as const;
-    const [result] = await this.#tools.books.apply([op]);
+    const [result] = await applyOnce(this.#tools, [op]);
     if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
     // The request may have ended meanwhile. A closed hold stays closed.
     const raised = result?.kind === 'granted' ? raise(this.#sum, result.amount) : null;

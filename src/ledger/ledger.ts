@@ -75,7 +75,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   return ledger;
 }
 
-/** The ledger of one process. It may share its books with other processes. */
+/** The ledger of one process. It may share its books with other processes. State: ledger. */
 export class Ledger {
   /** The holds of a crash that this start closed. */
   recovered: OrphansClosed = NO_ORPHANS;
@@ -110,7 +110,7 @@ export class Ledger {
     this.#latest = timeOfId(idsAbove);
     this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
     this.#notifier = new LedgerNotifier(options);
-    const parts = { books, now, funds: this.#funds, contention: this.#contention, notifier: this.#notifier };
+    const parts = { books, timers, now, funds: this.#funds, contention: this.#contention, notifier: this.#notifier };
     this.#desk = new HoldDesk(parts, this.#openSettlement);
     books.watch({
       freed: (funds) => this.#contention.wake(funds),
@@ -205,7 +205,7 @@ export class Ledger {
     checkDeposit(deposit);
     // Each payment is booked once, and its fee given back once.
     const id = deposit.paid > 0 ? deposit.note : `${deposit.note}/fee`;
-    await this.#books.apply([{ kind: 'deposit', id, at: this.#options.now(), holder, deposit }], also);
+    await this.#desk.apply([{ kind: 'deposit', id, at: this.#options.now(), holder, deposit }], also);
   }
 
   /**
@@ -336,7 +336,9 @@ export class Ledger {
   }
 
   giveBack(hold: number, note: string, instead?: number): Promise<Microcredits> {
-    return giveBack(this.#books, { hold, note, instead }, this.#options.now());
+    const apply = this.#desk.apply.bind(this.#desk);
+    const reservation = this.#books.reservation.bind(this.#books);
+    return giveBack({ apply, reservation }, { hold, note, instead }, this.#options.now());
   }
 
   /** Writes a checkpoint, so that the next start is quick. Neither ends holds nor closes the store. */

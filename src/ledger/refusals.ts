@@ -2,7 +2,7 @@ import { OTHER } from '../telemetry/counts.ts';
 import type { FundShortage } from './available-funds.ts';
 import { BUDGETS_MAX, type BudgetSample } from './sample.ts';
 
-/** The number of requests that each budget refused because too little was left of it. */
+/** The number of requests that each budget refused because too little was left of it. State: refusals. */
 export class Refusals {
   readonly #counts = new Map<string, number>();
 

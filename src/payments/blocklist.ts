@@ -7,6 +7,7 @@ type BlocklistStore = Pick<Store, 'commit'> & Pick<Repositories, 'blocklist'> & 
 /** The wallets that the operator has blocked: this instance's copy, which follows the news `wallets`. */
 export type Blocklist = Pick<StoredBlocklist, keyof StoredBlocklist>;
 
+/** A copy that follows the store. State: blocked wallets. */
 class StoredBlocklist {
   readonly #store: BlocklistStore;
   /** Milliseconds since 1970. */

@@ -5,7 +5,7 @@ import type { Family } from '../telemetry/families.ts';
 
 const PURPOSES: readonly PaymentPurpose[] = ['chat', 'topup', 'keys'];
 
-/** Counts of quotes and of captured and failed payments since the process started. */
+/** Counts of quotes and of captured and failed payments since the process started. State: payment counts. */
 export class PaymentCounts {
   readonly #quotes = counter({
     name: 'signalbox_payment_quotes_total',

@@ -14,7 +14,7 @@ interface NonceParts {
   readonly now: () => number;
 }
 
-/** The nonces of gas keys in the store, and the turns of this instance. */
+/** The nonces of gas keys in the store, and the turns of this instance. State: gas keys. */
 export function storedNonces({ store, instance, now }: NonceParts): GasNonces {
   const table = store.gasNonces;
   const queues = new Map<string, GasQueue>();

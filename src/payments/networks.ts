@@ -30,7 +30,7 @@ export interface NetworksOptions {
   readonly timers: Timers;
 }
 
-/** The networks of the policy in force. A network that a new policy does not change stays open. */
+/** The networks of the policy in force. A network that a new policy does not change stays open. State: payment networks. */
 export class Networks {
   readonly #options: NetworksOptions;
   #inForce: readonly OpenConnection[] = [];

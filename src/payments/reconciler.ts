@@ -19,7 +19,7 @@ interface NextCheck {
   readonly pauseMs: number;
 }
 
-/** Asks the chain, periodically, about payments of unknown outcome that no request is working on. */
+/** Asks the chain, periodically, about payments of unknown outcome that no request is working on. State: payment checks. */
 export class Reconciler {
   readonly #parts: PaymentParts;
   readonly #settlements: Settlements;

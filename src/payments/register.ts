@@ -7,7 +7,10 @@ type PaymentStore = Pick<Store, 'commit' | 'append' | 'written'> & Pick<Reposito
 
 export type PaymentRegister = Awaited<ReturnType<typeof loadRegister>>;
 
-/** All payments in the store, and a copy of the unsettled ones, of all instances. Changes of this instance are in it at once. */
+/**
+ * All payments in the store, and a copy of the unsettled ones, of all instances. Changes of this instance are in it at once.
+ * State: unsettled payments.
+ */
 export async function loadRegister(store: PaymentStore, instance: InstanceName) {
   const table = store.payments;
   const unsettled = new Map<number, Payment>();

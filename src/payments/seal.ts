@@ -36,7 +36,7 @@ export interface VerifiedQuote {
   readonly terms: QuoteTerms;
 }
 
-/** Signs a quote's terms into payment requirements, so that no one else can make or change them. */
+/** Signs a quote's terms into payment requirements, so that no one else can make or change them. State: quote secret. */
 export class QuoteSeal {
   readonly #secret: Uint8Array;
 

@@ -41,7 +41,7 @@ interface SettleJob<T> {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Settles payments, one call at a time for each authorization. */
+/** Settles payments, one call at a time for each authorization. State: authorizations. */
 export class Settlements {
   readonly #parts: PaymentParts;
   readonly #locks = new Map<string, AuthorizationLock>();

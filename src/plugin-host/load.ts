@@ -38,6 +38,7 @@ export interface PluginLoader {
   files(): readonly string[];
 }
 
+/** Loads each module once. State: plugin code. */
 export function createPluginLoader(): PluginLoader {
   const loaded = new Map<string, PluginModule>();
   let watched = new Map<string, readonly string[]>();

@@ -1,4 +1,7 @@
-/** File → the operator's plugin that it belongs to (state: plugin code). Entries stay, because code stays loaded in the process. */
+/**
+ * File → the operator's plugin that it belongs to. Entries stay, because code stays loaded in the process.
+ * State: plugin code.
+ */
 const owners = new Map<string, string>();
 
 /** Records the plugin of files before they run. `specifier`: the plugin's name in the policy. */

@@ -16,7 +16,7 @@ const TURNS_MAX = 32;
 /**
  * Remembers which models answered which prompts of each key, so that a repeat and the next turn of a conversation find the
  * provider that has most of it in its cache, and the writers of its messages. Holds hashes, no text. Local to the process and
- * bounded: the least recently used answer goes first.
+ * bounded: the least recently used answer goes first. State: affinity.
  */
 export class Affinity {
   readonly #clock: () => number;

@@ -20,7 +20,7 @@ export const OTHER_SESSIONS = '…';
 /**
  * The sessions that callers name, and the agents in them. A name is a claim: it stands within its key, and so never reaches what another key spends
  * or caches. Names are bounded in number and age; those beyond count together as one session, so that a cap for each
- * session holds for them, too. Local to the process: what a session has spent is in the books.
+ * session holds for them, too. Local to the process: what a session has spent is in the books. State: sessions.
  */
 export class Sessions {
   readonly #names: RecentByKey<string>;

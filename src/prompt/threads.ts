@@ -33,6 +33,7 @@ type ThreadStore = Pick<Store, 'written'> & Pick<Repositories, 'threads'>;
 /**
  * Knows which service keeps the history behind an answer, by the answer's ID, so that the next turn goes there. In the store,
  * within the caller's key, bounded in number and age: a caller who names an answer that is gone sends the whole conversation.
+ * State: threads.
  */
 export class Threads {
   readonly #store: ThreadStore;

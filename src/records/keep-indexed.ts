@@ -7,7 +7,7 @@ const PAUSE_MS = 25;
 const IDLE_MS = 2_000;
 
 /**
- * Keeps the index of records up to date in the background, one batch at a time.
+ * Keeps the index of records up to date in the background, one batch at a time. State: record index.
  * @param onError receives errors of the store; the batch is tried again
  * @returns stops it
  */

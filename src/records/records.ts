@@ -36,6 +36,7 @@ async function prune({ store, tables, now }: RecordsOptions, ageMs: number): Pro
   return deleted;
 }
 
+/** Opens the log of decisions and content. State: records. */
 export function openRecords({ store, tables, now }: RecordsOptions) {
   const { log, readings, revisions, contents } = tables;
   /** A row that is not found may wait for a later commit; a reader that needs it now flushes. */

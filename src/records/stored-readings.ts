@@ -26,7 +26,7 @@ const NO_WRITES: readonly Write[] = [];
 /** Readings that equal those of the policy: their `number` is 0. */
 export const PRIOR_READINGS: ReadingsReference = { number: 0, writes: NO_WRITES };
 
-/** The readings behind decisions. They are written once, before the first record that names them. */
+/** The readings behind decisions. They are written once, before the first record that names them. State: readings. */
 export class StoredReadings {
   readonly #table: ReadingsTable;
   readonly #store: Pick<Store, 'written'>;

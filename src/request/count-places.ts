@@ -8,7 +8,7 @@ interface KeyCounts {
   readonly waiting: Set<() => void>;
 }
 
-/** The places of counts by services, so many for each key. */
+/** The places of counts by services, so many for each key. State: count places. */
 export class CountPlaces {
   readonly #keys = new Map<string, KeyCounts>();
 

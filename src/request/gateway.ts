@@ -12,7 +12,7 @@ import type { TokenCounter } from '../tokenizer/counter.ts';
 import type { CountPlaces } from './count-places.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** The parts that the use cases work with. */
+/** The parts that the use cases work with. State: gateway. */
 export interface Gateway extends FundingParts, ExchangeParts {
   readonly ledger: Ledger;
   readonly funding: FundingSource;

@@ -9,7 +9,7 @@ const IDLE_MS = 10_000;
 
 type WorkerReply = { readonly parsed: ParsedFiles } | { readonly error: string };
 
-/** A parser with one worker, started on demand. It parses one policy at a time. */
+/** A parser with one worker, started on demand. It parses one policy at a time. State: policy folder. */
 export function createParser() {
   let worker: Worker | null = null;
   let idle: ReturnType<typeof setTimeout> | undefined;

@@ -2,6 +2,7 @@ import type { Runtime } from './runtime.ts';
 
 /**
  * Runtimes that are no longer in force and whose quotes can still be paid. A reload must not change a quote.
+ * State: quoted policies.
  */
 export class QuotedRuntimes {
   readonly #now: () => number;

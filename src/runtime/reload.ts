@@ -40,7 +40,7 @@ interface ReloadRequest {
 
 /**
  * Holds the policy in force and replaces it: steps 2 to 8 of an edit. Runs one attempt at a time; a newer
- * request restarts it. A failure before the swap changes nothing.
+ * request restarts it. A failure before the swap changes nothing. State: policy.
  */
 export class Reloader {
   readonly #options: ReloaderOptions;

@@ -21,7 +21,7 @@ export interface PastPoliciesOptions extends Pick<PolicyTools, 'folder' | 'shipp
   readonly inForce: () => DecisionRuntime | null;
 }
 
-/** Rebuilds policies of past decisions from their records. */
+/** Rebuilds policies of past decisions from their records. State: past policies. */
 export class PastPolicies {
   readonly #options: PastPoliciesOptions;
   /** Revision → its policy, least recently used first. Concurrent callers share one promise. */

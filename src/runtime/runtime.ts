@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { EstimatorPlugin } from '../contract/estimator.ts';
 import type { PluginMaps } from '../contract/kinds.ts';
 import type { PreparedProvider } from '../contract/provider.ts';
@@ -39,7 +40,7 @@ export interface DecisionRuntime {
   readonly estimator: EstimatorPlugin;
 }
 
-/** A decision runtime with its providers: everything that requests need. Immutable. */
+/** A decision runtime with its providers: everything that requests need. Immutable. State: runtime. */
 export interface Runtime extends DecisionRuntime {
   /** Calendar time in the policy's zone. `timeMs`: since 1970. */
   localTime(timeMs: number): RuleScope['time'];
@@ -88,7 +89,7 @@ export function buildRuntime(
     const prepare = (): PreparedProvider => plugin.prepare({ ...provider.settings });
     const adapter = naming(`provider \`${provider.name}\``, prepare);
     const apiKey = provider.apiKeyEnv === null ? null : (secret(provider.apiKeyEnv) ?? null);
-    origins.set(provider.name, Bun.hash(JSON.stringify([provider.adapter, provider.baseUrl, apiKey])).toString(36));
+    origins.set(provider.name, originFor(provider, apiKey));
     providers.set(provider.name, { adapter, dial: dialOf(provider, secret, network), apiKey });
   }
   const originOf: OriginOf = (provider) => origins.get(provider)!;
@@ -109,6 +110,10 @@ export function buildRuntime(
     targets: models.map((model) => model.endpoints.map((endpoint) => providers.get(endpoint.provider)!)),
   };
 }
+
+/** Stored with threads: the same at every instance, and nobody can find the key by it. */
+const originFor = ({ adapter, baseUrl }: Provider, apiKey: string | null): string =>
+  hash('sha256', JSON.stringify([adapter, baseUrl, apiKey]), 'base64url').slice(0, 22);
 
 /** Prepares the strategies of a snapshot. Errors of a plugin's `prepare` name the selector. */
 export function prepareDecisionRuntime(snapshot: PolicySnapshot, registry: PluginMaps): DecisionRuntime {

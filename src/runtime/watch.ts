@@ -26,7 +26,7 @@ export interface WatchOptions {
   readonly timers: Timers;
 }
 
-/** Watches directories, never files: a watch on a file that is replaced by renaming gets no more events. */
+/** Watches directories, never files: a watch on a file that is replaced by renaming gets no more events. State: policy folder. */
 export function watchPolicies({ folder, busyFolder, more, onFirstEvent: onStir, onEdit, timers }: WatchOptions) {
   const net = watchDirectories(resolve(folder), busyFolder, noticed);
   let first = 0;

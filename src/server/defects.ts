@@ -23,7 +23,7 @@ export function rejectionCounter() {
 
 /**
  * Watches for uncaught errors. A rejected promise is logged and counted, and ends nothing: it belongs to one request.
- * An exception may leave any state behind, so it ends the process.
+ * An exception may leave any state behind, so it ends the process. State: defects.
  */
 export function watchDefects(log: Log, { clock, err, on, exit }: Pick<Host, 'clock' | 'err' | 'on' | 'exit'>) {
   const rejections = rejectionCounter();

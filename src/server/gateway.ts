@@ -148,11 +148,11 @@ interface SweptParts {
 /** Sweeps up what dead instances leave, part after part. */
 function openSweep(
   { ledger, payments, idempotency }: SweptParts,
-  { log, host: { clock, timers } }: GatewayResources,
+  { store: { instance }, log, host: { clock, timers } }: GatewayResources,
 ): Sweep {
   const onError = (part: string, error: unknown) =>
     log.warn('what dead instances left could not be resolved', { part, error: String(error) });
-  const sweep = new Sweep({ graceMs: ledger.graceMs, clock, timers, onError });
+  const sweep = new Sweep({ graceMs: ledger.graceMs, instance, clock, timers, onError });
   sweep.add('holds', async () => logRecovered(log, await ledger.sweep()));
   // Their money is that of closed holds.
   sweep.add('payments', payments.sweep);
@@ -160,7 +160,7 @@ function openSweep(
   return sweep;
 }
 
-/** The state of requests and prompts, in memory. */
+/** The state of requests and prompts, in memory. State: gateway. */
 const memoryOf = (clock: () => number) => ({
   affinity: new Affinity(clock),
   sessions: new Sessions(clock),
@@ -188,7 +188,7 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   await saveRevision(records, first);
   const payments = await takePayments(first, ledger, nextId, resources);
   const kept = { ledger, payments, terms, records, log, err, timers };
-  const { reloader, past, stop: stopReloading } = keepReloading(first, tools, kept);
+  const { reloader, leaseOf, past, stop: stopReloading } = keepReloading(first, tools, kept);
   const idempotency = new Idempotency({
     ...{ store, now, instance: store.instance },
     isOpen: ledger.isOpen.bind(ledger),
@@ -201,7 +201,7 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const sweep = openSweep({ ledger, payments, idempotency }, resources);
   await sweep.begin();
   const publishing = timers.every(PUBLISH_EVERY_MS, () => tools.health.publish());
-  const { lease, leaseOf } = reloader;
+  const { lease } = reloader;
   const funded = { lease, leaseOf, ledger, payments, keys, log, now };
   const gateway: X402Gateway = {
     ...funded,

@@ -89,7 +89,7 @@ export function lostOf(path: string, noted: SpoolNote | null, found: SpoolSettle
   return found.entries < entries ? `${path} has ${found.entries} whole entries, but ${had}` : null;
 }
 
-/** Notes which ledger is served from a data folder, how far its journal has come, and how far its spool. */
+/** Notes which ledger is served from a data folder, how far its journal has come, and how far its spool. State: ledger note. */
 export class LedgerNote implements SpoolNotes {
   readonly #data: string;
   readonly #now: () => number;

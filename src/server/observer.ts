@@ -13,7 +13,7 @@ import type { Tracer } from '../telemetry/tracing/start.ts';
 
 /**
  * Numbers requests for the log, traces and answers. No table has these numbers, so none is ever refused: a probe of a server that
- * lost its place is answered, too.
+ * lost its place is answered, too. State: request IDs.
  */
 function requestIds(instance: Instance): () => number {
   let [slot, last] = [instance.slot, instance.idsAbove];

@@ -13,6 +13,7 @@ import { createParser } from '../runtime/parser.ts';
 import { Reloader } from '../runtime/reload.ts';
 import { PastPolicies } from '../runtime/replay.ts';
 import { readBundle } from '../runtime/source.ts';
+import { StoredRuntimes } from '../runtime/stored-runtimes.ts';
 import { watchPolicies } from '../runtime/watch.ts';
 import { mask } from '../telemetry/secrets.ts';
 import type { UpstreamNetwork } from '../upstream/connection/network.ts';
@@ -122,12 +123,20 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
   // Another parser: a policy of the past must not keep an edit waiting.
   const pastParser = createParser();
   const past = new PastPolicies({ ...tools, parse: pastParser.parse, inForce: reloader.lease });
+  const quotedParser = createParser();
+  const stored = new StoredRuntimes({
+    tools: { ...tools, loader, parse: quotedParser.parse },
+    find: services.records.findRevision,
+  });
+  /** As the reloader's, but for the revisions of other instances, too. */
+  const leaseOf = (revision: string) => reloader.leaseOf(revision) ?? stored.find(revision);
   const stop = () => {
     watch.close();
+    quotedParser.close();
     parser.close();
     pastParser.close();
   };
-  return { reloader, past, stop };
+  return { reloader, leaseOf, past, stop };
 }
 
 /** Keeps the text of a policy under its revision, with all that is needed to build it again. */

@@ -29,6 +29,7 @@ export interface ServerParts extends Pick<ServeOptions, 'data' | 'drainMs'>, Omi
   written(): Promise<void>;
 }
 
+/** Ends the server in order, once. State: shutdown. */
 export function openShutdown(parts: ServerParts) {
   const { gateway, host, written } = parts;
   const { log } = gateway;

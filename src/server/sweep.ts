@@ -1,4 +1,5 @@
 import type { Timer, Timers } from '../core/timers.ts';
+import { type InstanceName, isSameInstance, nameOf } from '../store/instance.ts';
 
 /** The interval of sweeps, ms. */
 const SWEEP_EVERY_MS = 10_000;
@@ -6,6 +7,8 @@ const SWEEP_EVERY_MS = 10_000;
 interface SweepOptions {
   /** How long instances are given to come back, ms; 0: none can, and the first sweep is at once. */
   readonly graceMs: number;
+  /** The instance that sweeps: its name changes when it takes its lease anew. */
+  readonly instance: InstanceName;
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
   readonly timers: Timers;
@@ -19,18 +22,20 @@ export type SweepPart = () => Promise<void>;
 /**
  * Resolves what instances have left that will not come back: holds, payments, running names. Each part does so by condition, so that
  * two sweeps do what one does. It begins `graceMs` after this instance took its lease, and after each time in which the store was
- * away: then living instances could not renew theirs either, and they come back first.
+ * away: then living instances could not renew theirs either, and they come back first. State: sweep.
  */
 export class Sweep {
   readonly #options: SweepOptions;
   readonly #parts = new Map<string, SweepPart>();
   #since: number;
+  #name: InstanceName;
   #running: Promise<void> | null = null;
   #timer: Timer | null = null;
 
   constructor(options: SweepOptions) {
     this.#options = options;
     this.#since = options.clock();
+    this.#name = nameOf(options.instance);
   }
 
   /** Adds what is to be swept, behind the parts before it. */
@@ -38,7 +43,7 @@ export class Sweep {
     this.#parts.set(name, part);
   }
 
-  /** The store was away until now, or the lease has just been taken anew. */
+  /** The store was away until now. */
   storeWasAway(): void {
     this.#since = this.#options.clock();
   }
@@ -65,7 +70,11 @@ export class Sweep {
   }
 
   async #sweep(): Promise<void> {
-    const { graceMs, clock, onError } = this.#options;
+    const { graceMs, instance, clock, onError } = this.#options;
+    if (!isSameInstance(this.#name, instance)) {
+      this.#name = nameOf(instance);
+      this.storeWasAway();
+    }
     for (const [name, part] of this.#parts) {
       // The store may have gone away since the part before.
       if (clock() - this.#since < graceMs) return;

@@ -11,7 +11,7 @@ const LOOK_EVERY_MS = 100;
 /** The subjects that the changes in the trail raise. */
 const TRAIL_NEWS = ['keys', 'wallets', 'funds'] as const;
 
-/** Holds the ID of the last change in the trail that the server has in force. */
+/** Holds the place in the trail up to which the server has all changes in force. */
 const noteFile = (data: string): string => join(data, 'trail.seen');
 
 type TrailReader = Pick<OpenStore, 'trail'>;
@@ -25,6 +25,7 @@ interface TrailFollowers {
 
 /**
  * Looks for the news of the store, which puts changes by commands in force, and notes in the data folder how far the server is.
+ * State: trail note.
  * @returns how to stop and remove the note: it never rejects.
  */
 export async function keepTrailNote(data: string, { store, keys, timers }: TrailFollowers) {
@@ -42,10 +43,12 @@ export async function keepTrailNote(data: string, { store, keys, timers }: Trail
     isStale = false;
     try {
       // Read before the look that puts it in force: a later change is then not noted too early.
-      const last = await lastChange(store);
+      const through = await store.trail.horizon();
       await news.look();
       await keys.putInForce();
-      await writeFile(file, `${last}\n`, { mode: 0o600 });
+      await writeFile(file, `${through}\n`, { mode: 0o600 });
+      // A change beyond it may be visible before one below it.
+      isStale ||= through < (await lastChange(store));
     } catch (cause) {
       isStale = true;
       throw cause;

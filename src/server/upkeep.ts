@@ -17,7 +17,7 @@ interface PrunedParts {
   readonly threads: Pick<Threads, 'prune'>;
 }
 
-/** Deletes rows that are older than the policy's retention. */
+/** Deletes rows that are older than the policy's retention. State: pruning. */
 export async function prune(parts: PrunedParts, days: number, log: Log): Promise<void> {
   const { records, idempotency, learner, threads } = parts;
   try {

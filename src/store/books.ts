@@ -4,7 +4,7 @@ import type { Window } from '../accounting/window.ts';
 import type { Budget, LedgerState, StoredBudget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Cursor } from './cursor.ts';
-import type { StoredReservation } from './ledger-table.ts';
+import type { Orphan, StoredReservation } from './ledger-table.ts';
 import type { Write } from './store.ts';
 
 /**
@@ -97,6 +97,14 @@ export interface SettleOp extends NamedOp {
 export interface ExpireOp extends NamedOp {
   readonly kind: 'expire';
   readonly rule: 'charge' | 'release';
+}
+
+/**
+ * Ends a hold or an earmark whose owner could not learn whether it was granted: nothing is charged. One that has not come yet is
+ * refused when it comes. Does nothing to one that has ended. The result is `charged`.
+ */
+export interface VoidOp extends NamedOp {
+  readonly kind: 'void';
 }
 
 /** Moves an open hold or earmark to other funds, because the budgets changed. It may overdraw the new ones. */
@@ -194,6 +202,7 @@ export type LedgerOp =
   | PostOp
   | SettleOp
   | ExpireOp
+  | VoidOp
   | AttachOp
   | CountOp
   | JoinOp
@@ -220,16 +229,6 @@ export type OpResult =
 export interface Sequel {
   readonly ops: readonly LedgerOp[];
   readonly writes: readonly Write[];
-}
-
-/** An open hold whose owner is gone: the epoch of its instance is dead, or it expired long ago. */
-export interface Orphan {
-  readonly id: number;
-  /** Microcredits. */
-  readonly reserved: Microcredits;
-  readonly charged: Microcredits;
-  /** The holder whose balance it draws on; null without one. */
-  readonly holder: string | null;
 }
 
 /** The charges of one group of entries. */
@@ -322,11 +321,12 @@ export interface BooksWatcher {
 export interface LedgerBooks {
   /**
    * Decides operations one after the other, in the order of all calls. Each is applied at most once under the ID that its
-   * caller chose: a repeated one changes nothing and returns the first result. Refusals are not remembered.
+   * caller chose: a repeated one changes nothing and returns the first result, which is found in the store, and its `also` is not
+   * written again. Refusals are not remembered.
    *
    * Resolves when the results survive this process. Rejects with StoreError when they could not be written. Then holds,
    * extensions, captures, grants, corrections and deposits have not happened; settlements, posts, expiries and waivers have,
-   * and are written as soon as they can be.
+   * and are written as soon as they can be. With the reason `unknown` the former may have happened, too: repeat them, or void them.
    *
    * @param also writes of repositories that ride in the same commit, granted or refused; those of a hold alone that is refused
    * are dropped with it
@@ -335,8 +335,8 @@ export interface LedgerBooks {
    */
   apply(ops: readonly LedgerOp[], also?: readonly Write[]): Promise<readonly OpResult[]>;
   /**
-   * Decides operations that cannot be refused, in the order of all calls: posts, settlements, expiries, attachments, releases,
-   * counts, joins, enforcements and waivers. `written` reports when they survive. Resolves with their results, which callers are told.
+   * Decides operations that cannot be refused, in the order of all calls: posts, settlements, expiries, voids, attachments,
+   * releases, counts, joins, enforcements and waivers. `written` reports when they survive. Resolves with their results, which callers are told.
    *
    * @param follow called once with the results, before the call returns where the books are in this process. What it throws is
    * thrown, at once or by rejecting, with the operations booked nevertheless; nothing else is.

@@ -18,7 +18,10 @@ export interface BrokenDeclaration extends EndpointName, Pick<StoppedBilling, 'm
   readonly excess: Microcredits;
 }
 
-/** The declarations that endpoints have broken, at most one of each endpoint. Every write raises the news `endpoints`. */
+/**
+ * The declarations that endpoints have broken, at most one of each endpoint. Every write raises the news `endpoints`.
+ * State: broken declarations.
+ */
 export interface BrokenDeclarationTable {
   /** By provider, upstream and model. */
   all(): Promise<readonly BrokenDeclaration[]>;

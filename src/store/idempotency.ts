@@ -30,7 +30,7 @@ export interface AnswerRow {
 /** What tells one version of a row from all others: each run has a salt of its own. */
 export type AnswerVersion = Pick<AnswerRow, 'name' | 'state' | 'salt'>;
 
-/** Requests with an `Idempotency-Key`, and their sealed answers. */
+/** Requests with an `Idempotency-Key`, and their sealed answers. State: names. */
 export interface IdempotencyTable {
   find(name: Uint8Array): Promise<AnswerRow | null>;
   /**

@@ -168,7 +168,10 @@ export interface MoneyFilter {
 /** Rows in pages, in the order in which they were written. A journal may be larger than the memory. */
 export type RowPages<Row> = AsyncIterable<readonly Row[]>;
 
-/** The journal of a ledger of this version, row by row, for the audit and the export. Rejects with StoreError. */
+/**
+ * The journal of a ledger of this version, row by row, for the audit and the export: up to the horizon, so that no page misses an entry
+ * that appears behind it. Rejects with StoreError. State: journal.
+ */
 export interface JournalReader {
   /** @returns the place of the last entry up to which nothing will appear; 0 for none */
   horizon(): Promise<Cursor>;

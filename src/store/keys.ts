@@ -45,7 +45,7 @@ export interface KeyChanges {
   readonly through: number;
 }
 
-/** The API keys. A key is never deleted. Every write raises the news `keys`, but for last uses. */
+/** The API keys. A key is never deleted. Every write raises the news `keys`, but for last uses. State: keys. */
 export interface KeyTable {
   /** Returns all keys, oldest first. */
   all(): Promise<KeyRow[]>;

@@ -1,3 +1,4 @@
+import type { Cursor } from './cursor.ts';
 import type { Write } from './store.ts';
 
 /** Where outcomes come from: a caller's score. Versions before 0.2 also learned from checks of answers and from retries. */
@@ -90,7 +91,8 @@ export interface OutcomeLog {
   add(row: OutcomeRow): Write;
   /** @returns the caller's score of a decision */
   findScore(decision: number): Promise<OutcomeRow | null>;
-  lastId(): Promise<number>;
+  /** @returns the ID up to which no outcome will appear later; 0 for none. Outcomes above it may be visible. */
+  horizon(): Promise<Cursor>;
   /** @returns the outcomes above an ID in their order, at most `most` */
   after(id: number, most: number): Promise<OutcomeWithFeatures[]>;
   /** @returns the latest outcomes above an ID that an estimator has learned, in their order, at most `most` */
@@ -107,9 +109,9 @@ export interface OutcomeLog {
   prune(beforeId: number): Promise<number>;
 }
 
-/** The last outcome and reset in a stored memory. */
+/** The place in the log up to which a stored memory has all outcomes and none beyond, and its last reset. */
 export interface StoredPosition {
-  readonly outcome: number;
+  readonly outcome: Cursor;
   readonly reset: number;
 }
 
@@ -123,9 +125,9 @@ export interface EstimatorMemories {
   putPosition(estimator: string, position: StoredPosition): Write;
   /** Has no effect if the estimator has a position. */
   beginPosition(estimator: string, position: StoredPosition): Write;
-  /** @returns the shared state as a text, with the last outcome in it */
-  state(): Promise<{ readonly outcome: number; readonly body: string } | null>;
-  putState(outcome: number, body: string): Write;
+  /** @returns the shared state as a text, with its place in the log of outcomes */
+  state(): Promise<{ readonly outcome: Cursor; readonly body: string } | null>;
+  putState(outcome: Cursor, body: string): Write;
 }
 
 export interface ResetTable {
@@ -145,6 +147,7 @@ export interface LearningSecretTable {
   add(secret: Uint8Array): Write;
 }
 
+/** The tables of learning. State: outcomes. */
 export interface LearningTables {
   readonly secret: LearningSecretTable;
   readonly examples: ExampleTable;

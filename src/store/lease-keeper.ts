@@ -85,6 +85,7 @@ async function take(options: LeaseOptions, own: InstanceName | null): Promise<Ta
   });
 }
 
+/** The slot of this process, and the clock and IDs that go with it. State: lease. */
 class LeaseKeeper implements Instance {
   readonly #options: LeaseOptions;
   readonly now = (): number => this.#now();

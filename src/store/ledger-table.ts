@@ -3,6 +3,16 @@ import type { LedgerState, StoredBudget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Write } from './store.ts';
 
+/** An open hold whose owner is gone: the epoch of its instance is dead, or it expired long ago. */
+export interface Orphan {
+  readonly id: number;
+  /** Microcredits. */
+  readonly reserved: Microcredits;
+  readonly charged: Microcredits;
+  /** The holder whose balance it draws on; null without one. */
+  readonly holder: string | null;
+}
+
 /** A reservation as its store has it. Amounts are microcredits. */
 export interface StoredReservation {
   readonly reservation: number;
@@ -32,7 +42,7 @@ export interface StoredBalance {
 
 /**
  * The ledger of a store, for commands beside the process that has the books open. Grants and refunds are requested here;
- * that process adopts them, or the next one that opens the books. Reading methods reject with StoreError.
+ * that process adopts them, or the next one that opens the books. Reading methods reject with StoreError. State: ledger name.
  */
 export interface LedgerTable {
   /** @returns whether there is a ledger of this version. */

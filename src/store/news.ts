@@ -79,7 +79,7 @@ class Follower {
   }
 }
 
-/** The listeners of one handle of a store, which tells it the numbers that it has read or heard of. */
+/** The listeners of one handle of a store, which tells it the numbers that it has read or heard of. State: news. */
 export class NewsDesk {
   readonly #followers = new Map<NewsSubject, Set<Follower>>();
   /** When each subject was last known to be followed up, by the clock of the handle. */

@@ -68,7 +68,7 @@ export interface PaymentQuery {
 
 /**
  * The payments, each with one permanent row. A payment arrives once: `capture` fails its commit when the payment was
- * captured or settled before, so that the deposit in the same commit is not booked again.
+ * captured or settled before, so that the deposit in the same commit is not booked again. State: unsettled payments.
  */
 export interface PaymentTable {
   /** For a new payment, before anything is sent: it claims the authorization. Refused where that has a payment. */
@@ -106,7 +106,7 @@ export interface PaymentTable {
   list(query: PaymentQuery): Promise<Payment[]>;
 }
 
-/** The wallets that the operator has blocked. Every write raises the news `wallets`. */
+/** The wallets that the operator has blocked. Every write raises the news `wallets`. State: blocked wallets. */
 export interface BlocklistTable {
   all(): Promise<string[]>;
   /** Adds a wallet, or replaces its note. */
@@ -114,7 +114,7 @@ export interface BlocklistTable {
   delete(wallet: string): Write;
 }
 
-/** Notes that facilitators need after a restart, by a digest. */
+/** Notes that facilitators need after a restart, by a digest. State: sent transactions. */
 export interface PendingSettlementTable {
   get(key: string): Promise<string | null>;
   put(key: string, value: string, time: number): Write;
@@ -123,7 +123,7 @@ export interface PendingSettlementTable {
   deleteBefore(time: number): Write;
 }
 
-/** The secret that quotes are sealed with. It never changes. */
+/** The secret that quotes are sealed with. It never changes. State: quote secret. */
 export interface QuoteSecretTable {
   get(): Promise<Uint8Array | null>;
   /** @param secret 32 bytes; ignored when there is a secret already. */
@@ -138,7 +138,7 @@ export interface TakenNonce {
   readonly owner: InstanceName;
 }
 
-/** The last nonce of each gas key, so that no two instances send a transaction with the same. */
+/** The last nonce of each gas key, so that no two instances send a transaction with the same. State: gas keys. */
 export interface GasNonceTable {
   find(key: string): Promise<TakenNonce | null>;
   /** Fails its commit with the reason `unmet` unless the last nonce is still the one that was seen (null: there was none). */

@@ -57,7 +57,8 @@ export interface RecordLog {
   /** @returns the newest matching records first, by ID. Records that `index` has yet to reach may be missing if older. */
   list(query: RecordQuery): Promise<readonly RecordEntry[]>;
   /**
-   * Brings the index behind `list` up to date by one batch, the newest records first.
+   * Brings the index behind `list` up to date by one batch, the newest records first. It passes no place below which a record may
+   * appear later.
    * @returns whether records are left
    */
   index(): Promise<boolean>;
@@ -134,6 +135,7 @@ export interface ContentTable {
   prune(now: number): Promise<number>;
 }
 
+/** The tables of records. State: records. */
 export interface RecordTables {
   readonly log: RecordLog;
   readonly readings: ReadingsTable;

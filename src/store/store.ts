@@ -45,7 +45,7 @@ export interface Deferral {
  * read or written. `damaged`: its bytes are no database. `newer`, `older`: another version of Signalbox wrote it.
  * `missing`: there is none. `fenced`: another server has taken it over, or its file is gone. `crowded`: too much waits to
  * be written. `closed`: this handle is closed. `unmet`: the condition of a conditional write was not met. `refused`: a
- * write breaks a rule of its table. `broken`: anything else.
+ * write breaks a rule of its table. `unknown`: its answer was lost, and it may have been written all the same. `broken`: anything else.
  */
 export type StoreErrorReason =
   | 'full'
@@ -60,9 +60,10 @@ export type StoreErrorReason =
   | 'closed'
   | 'unmet'
   | 'refused'
+  | 'unknown'
   | 'broken';
 
-/** The disk or the database failed. Nothing of the rejected commit was written. */
+/** The disk or the database failed. Nothing of the rejected commit was written, but for the reason `unknown`. */
 export class StoreError extends Error {
   readonly reason: StoreErrorReason;
 

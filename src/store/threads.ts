@@ -20,7 +20,7 @@ export interface ThreadRow {
   readonly time: number;
 }
 
-/** The answers that threads may go on from, of all instances. The commit that revokes a key erases its rows. */
+/** The answers that threads may go on from, of all instances. The commit that revokes a key erases its rows. State: threads. */
 export interface ThreadTable {
   find(keyId: string, answer: string): Promise<ThreadRow | null>;
   /**

@@ -1,3 +1,4 @@
+import type { Cursor } from './cursor.ts';
 import type { Write } from './store.ts';
 
 export type Actor =
@@ -58,7 +59,7 @@ export interface HolderKeyLimits {
   readonly aDay: number;
 }
 
-/** The append-only record of changes to keys. Conditional entries fail their commit with the reason `unmet`. */
+/** The append-only record of changes to keys. Conditional entries fail their commit with the reason `unmet`. State: trail. */
 export interface TrailTable {
   add(event: KeyEvent): Write;
   /** Unmet unless the key is unrevoked, and not expired at `validAt` (ms since 1970). */
@@ -67,6 +68,8 @@ export interface TrailTable {
   addIfRoom(event: KeyEvent, holder: string, limits: HolderKeyLimits): Write;
   /** Adds an entry for each unrevoked key of a holder, oldest first, except one; null for none. */
   addOfHolder(event: TrailEvent, holder: string, exceptId: string | null): Write;
+  /** @returns the ID up to which no entry will appear later; 0 for none. Entries above it may be visible. */
+  horizon(): Promise<Cursor>;
   /** Returns the newest entries, newest first. */
   list(query: TrailQuery): Promise<TrailEntry[]>;
 }

@@ -21,7 +21,7 @@ interface Series<Cell> {
 
 /**
  * Cells by label values. The first `max` combinations have their own cell, all others share one with `other` as every
- * value. A lookup allocates nothing. Without labels, the only cell exists from the start.
+ * value. A lookup allocates nothing. Without labels, the only cell exists from the start. State: metrics.
  */
 export class LabelledCells<Cell> {
   /** In the order of creation. */

@@ -42,7 +42,7 @@ export function styleOf(form: LogForm, isTerminal: boolean, noColour: string | u
   return { pretty, colours: isTerminal && !noColour, quiet: form === 'off' };
 }
 
-/** Writes one line per event, in batches, so that a busy server makes few system calls. */
+/** Writes one line per event, in batches, so that a busy server makes few system calls. State: log. */
 export function createLog({ write, pretty, colours = false, quiet = false, now }: LogOptions) {
   const paint = painter(colours);
   let waiting = '';

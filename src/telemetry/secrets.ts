@@ -19,7 +19,7 @@ const canBeSecret = (text: string): boolean =>
   text.length >= SECRET_LENGTH_MIN && !ADDRESS.test(text) && !WORD.test(text);
 
 /**
- * The secrets that were registered (state: secrets). They are of the process, as its environment is, so that no line of any of its
+ * The secrets that were registered. They are of the process, as its environment is, so that no line of any of its
  * applications shows one. They are never removed, because requests may still use a key after a reload without it.
  */
 class SecretRegistry {
@@ -42,6 +42,7 @@ class SecretRegistry {
   }
 }
 
+/** State: secrets. */
 const registry = new SecretRegistry();
 
 /** Registers secrets from the environment. Skips values that are short or may be words, such as `workstation`. */

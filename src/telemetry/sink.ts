@@ -38,7 +38,7 @@ export const openSink = (fd: number, options: SinkOptions = {}): Sink => new Des
 
 /**
  * Makes one asynchronous write at a time, so that a stalled reader blocks a thread and not the event loop. Other lines
- * wait. At the limit it drops lines until half of the buffer is free, to make few gaps.
+ * wait. At the limit it drops lines until half of the buffer is free, to make few gaps. State: log.
  */
 class DescriptorSink {
   /** The number of lines dropped. */

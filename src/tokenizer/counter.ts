@@ -16,7 +16,7 @@ export interface TokenCounter {
 }
 
 /**
- * Counts in one worker, started when needed. Neither keeps the process alive.
+ * Counts in one worker, started when needed. Neither keeps the process alive. State: token counter.
  * @param deadlineMs the longest time of a count
  */
 export function createTokenCounter(onError: (message: string) => void, deadlineMs = DEADLINE_MS): TokenCounter {

@@ -12,7 +12,7 @@ export interface AlarmOwner {
 
 /**
  * The alarms of an application that are set. All share one timer: most are cleared long before they ring, so that setting one
- * costs hardly more than noting its time.
+ * costs hardly more than noting its time. State: alarms.
  */
 export class Alarms {
   readonly timers: Timers;

@@ -264,6 +264,25 @@ test('a thread goes on after a restart, and is gone with its key', async () => {
   }
 }, 60_000);
 
+test('a thread is written with the settlement of its answer, or neither is', async () => {
+  using file = new Database(join(live.box.data, 'signalbox.db'));
+  const counted = () => ({
+    settled: file.query("SELECT count(*) FROM journal WHERE kind = 'settle'").values().flat()[0],
+    threads: file.query('SELECT count(*) FROM threads').values().flat()[0],
+  });
+  const before = counted();
+  await begun('best');
+  const after = counted();
+  expect([Number(after.settled) - Number(before.settled), Number(after.threads) - Number(before.threads)]).toEqual([
+    1, 1,
+  ]);
+  // A table that refuses the row takes the whole commit with it.
+  file.run("CREATE TRIGGER refused BEFORE INSERT ON threads BEGIN SELECT RAISE(ABORT, 'refused'); END");
+  await begun('best');
+  file.run('DROP TRIGGER refused');
+  expect(counted()).toEqual(after);
+});
+
 // The last test: it takes a provider away.
 test('a thread whose service has left the policy is told to start over', async () => {
   const id = await begun('best');

@@ -63,9 +63,12 @@ export async function startApplication(
   const clock = () => performance.now();
   const write = () => {};
   const log = { info: write, warn: write, error: write };
-  const keys = await openKeys({ store, now, onChange: async () => {} });
-  const terms = { ...snapshot, budgets: [...snapshot.budgets, ...keyBudgets(keys.budgets())] };
-  const ledger = await openLedger({ books: await store.openBooks(now), terms, now, onAlarm: write });
+  let recount = async () => {};
+  const keys = await openKeys({ store, now, onChange: () => recount() });
+  const terms = () => ({ ...snapshot, budgets: [...snapshot.budgets, ...keyBudgets(keys.budgets())] });
+  const { news } = store;
+  const ledger = await openLedger({ books: await store.openBooks(now), terms: terms(), now, news, onAlarm: write });
+  recount = async () => (await ledger.prepare(terms()))();
   const nextId = () => instance.nextId();
   const deposit = ledger.deposit.bind(ledger);
   const payments = await openPayments({ store, instance, now, nextId, env, deposit, log });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { StoreError } from '../../src/store/store.ts';
 import { waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { UPSTREAM_KEY } from '../support/policies.ts';
@@ -56,4 +57,31 @@ test('a blocked wallet is refused by the instance that has not blocked it, until
   await answered(b, key, 403);
   await b.payments.blocklist.remove(WALLET);
   await answered(a, key, 402);
+});
+
+test('a key with a budget is admitted by both instances, and they spend its one budget', async () => {
+  const budgets = [{ limit: 1_000_000, window: 'day', timeZone: 'UTC', onExhausted: 'reject' }] as const;
+  const { key } = await a.keys.create({ name: 'app', scopes: ['chat'], budgets });
+  // The other reads nothing of its own accord.
+  await waitFor(() => b.keys.authenticate(`Bearer ${key}`).caller, 4_000);
+  const statuses: number[] = [];
+  while (!statuses.includes(402)) statuses.push(await statusAt(statuses.length % 2 === 0 ? a : b, key));
+  const answered = statuses.filter((status) => status === 200).length;
+  expect(answered).toBeGreaterThan(1);
+  for (const { ledger } of [a, b]) {
+    const { funds } = await ledger.status();
+    expect(funds.map(({ limit, spent }) => [limit, spent])).toEqual([[1_000_000, answered * 33_000]]);
+  }
+});
+
+test('a key whose budget cannot be counted is admitted by no instance until it is', async () => {
+  const budgets = [{ limit: 1_000_000, window: 'day', timeZone: 'UTC', onExhausted: 'reject' }] as const;
+  const accept = world.books.accept.bind(world.books);
+  world.books.accept = () => Promise.reject(new StoreError('away', { reason: 'broken' }));
+  const { key } = await a.keys.create({ name: 'app', scopes: ['chat'], budgets });
+  await b.keys.refresh().catch(() => {});
+  expect([a, b].map((one) => one.keys.authenticate(`Bearer ${key}`).reason)).toEqual(['unknown', 'unknown']);
+  world.books.accept = accept;
+  for (const one of [a, b]) await one.keys.refresh();
+  expect([a, b].map((one) => one.keys.authenticate(`Bearer ${key}`).reason)).toEqual([null, null]);
 });

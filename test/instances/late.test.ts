@@ -89,9 +89,8 @@ describe('the law is broken where', () => {
     'a late settlement is thrown away': ({ books }) => ({
       append: async (ops, follow) => {
         const [op] = ops;
-        return op?.kind !== 'settle' || (await books.reservation(op.id))?.isOpen
-          ? books.append(ops, follow)
-          : books.append([{ kind: 'expire', id: op.id, at: 0, rule: 'charge' }], follow);
+        const isLate = op?.kind === 'settle' && !(await books.reservation(op.id))?.isOpen;
+        return books.append(isLate ? [{ kind: 'expire', id: op.id, at: 0, rule: 'charge' }] : ops, follow);
       },
     }),
   };

@@ -1,22 +1,27 @@
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { LedgerBooks } from '../../src/store/books.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { NO_TERMS, NOON } from '../ledger/support.ts';
 import { MemoryBooks } from '../store/memory/books/books.ts';
 import { booksOf } from '../store/memory/books/handle.ts';
 
 /** Books that several instances share, and the slot of the next. */
 export class SharedBooks {
-  readonly books = new MemoryBooks({ commit: async () => {}, append: () => {}, written: async () => true });
+  readonly books: MemoryBooks;
   #slots = 0;
 
+  constructor(books = new MemoryBooks({ commit: async () => {}, append: () => {}, written: async () => true })) {
+    this.books = books;
+  }
+
   /** The ledger of another instance. `other`: methods of its books that are others. */
-  async ledger(onCrash: 'charge' | 'release' = 'charge', other: Partial<LedgerBooks> = {}) {
+  async ledger(onCrash: 'charge' | 'release' = 'charge', other: Partial<LedgerBooks> = {}, timers = processTimers) {
     const name = { slot: ++this.#slots, epoch: 1 };
     const books = booksOf(this.books, name, other);
     const terms = { ...NO_TERMS, ledger: { ...NO_TERMS.ledger, onCrash } };
     const alarms: string[] = [];
     const ledger: Ledger = await openLedger({
-      ...{ books, terms, now: () => NOON },
+      ...{ books, terms, timers, now: () => NOON },
       onAlarm: (message) => alarms.push(message),
     });
     return { ledger, alarms, died: () => this.books.died(name), [Symbol.asyncDispose]: () => ledger.close() };

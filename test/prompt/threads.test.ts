@@ -1,7 +1,13 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { AttemptRecord } from '../../src/core/decision-record.ts';
+import type { SignalboxError } from '../../src/core/errors.ts';
+import type { Usage } from '../../src/core/usage.ts';
 import { RecentByKey, type RecentLimits } from '../../src/prompt/recent-by-key.ts';
-import { AnswerId } from '../../src/prompt/threads.ts';
+import { AnswerId, Threads } from '../../src/prompt/threads.ts';
+import type { Runtime } from '../../src/runtime/runtime.ts';
+import { facts } from '../routing/build.ts';
+import { openInMemory } from '../store/implementations.ts';
 
 const HOUR_MS = 3_600_000;
 const LIMITS = { most: 4, mostOfAll: 7, idleMs: 24 * HOUR_MS };
@@ -87,4 +93,59 @@ test.each<[string, object, string | null]>([
     { type: 'passthrough', choice: 0, event: event as never },
   ]);
   expect(heard.value).toBe(id);
+});
+
+const DAY_MS = 24 * HOUR_MS;
+/** A model answers, whose service keeps the history. */
+const runtime = { originOf: () => 'origin' } as unknown as Runtime;
+const answerOf = (id: string) => ({
+  id,
+  attempt: { model: 'm', provider: 'p' } as AttemptRecord,
+  usage: { inputTokens: 3, outputTokens: 4 } as Usage,
+  facts: facts(),
+});
+
+test('an answer is found for a day by its own key, among the last 1,000', async () => {
+  await using store = await openInMemory();
+  let now = DAY_MS;
+  const threads = new Threads(store, () => now);
+  const keep = (key: string, id: string) => store.commit(threads.keep(key, answerOf(id), runtime));
+  const isFound = (key: string, id: string) =>
+    threads.find(key, id).then(
+      ({ tokens }) => tokens === 7,
+      ({ code }: SignalboxError) => (code === 'thread_not_found' ? false : null),
+    );
+  await keep('k', 'a');
+  expect([await isFound('k', 'a'), await isFound('l', 'a'), await isFound('k', 'b')]).toEqual([true, false, false]);
+  now += DAY_MS - 1;
+  expect(await isFound('k', 'a')).toBe(true);
+  now += 1;
+  expect(await isFound('k', 'a')).toBe(false);
+  await threads.prune();
+  expect(await store.threads.find('k', 'a')).toBeNull();
+  for (let at = 0; at <= 1_000; at++) await keep('k', `n${at}`);
+  expect([await isFound('k', 'n0'), await isFound('k', 'n1'), await isFound('k', 'n1000')]).toEqual([
+    false,
+    true,
+    true,
+  ]);
+});
+
+test('a turn that overtakes the settlement of the one before waits for it', async () => {
+  await using store = await openInMemory();
+  let isWritten = false;
+  const late = {
+    ...store,
+    threads: {
+      ...store.threads,
+      find: async (...names: [string, string]) => (isWritten ? store.threads.find(...names) : null),
+    },
+    written: async () => {
+      isWritten = true;
+      return true;
+    },
+  };
+  const threads = new Threads(late, () => 1);
+  await store.commit(threads.keep('k', answerOf('a'), runtime));
+  expect(await threads.find('k', 'a')).toMatchObject({ model: 'm', origin: 'origin' });
 });

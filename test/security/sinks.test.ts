@@ -123,10 +123,13 @@ describe('the store', () => {
       'blocked_wallets.address',
       'blocked_wallets.note',
     );
+    // Names and conditions of budgets of the policy.
+    named.push('budgets.name', 'budgets.definition');
     // Names of the policy.
     named.push(...['provider', 'upstream', 'model'].map((name) => `broken_declarations.${name}`));
     // Which service keeps a history: its ID of the answer, names of the policy and of tools, a hash.
     named.push(...['key_id', 'answer', 'model', 'provider', 'origin', 'add_ons'].map((name) => `threads.${name}`));
+    named.push('budgets.name', 'budgets.definition');
     const words = ['contents.prompt', 'contents.answer'];
     expect(columns.sort()).toEqual([...named, ...words].sort());
     // A room whose tables were not asked about here could keep anything.
@@ -196,6 +199,7 @@ describe('the log', () => {
       'src/server/events.ts',
       'src/server/first-key.ts',
       'src/server/gateway.ts',
+      'src/server/host.ts',
       'src/server/ledger-note.ts',
       'src/server/log.ts',
       'src/server/serve.ts',

@@ -6,12 +6,14 @@ function sweepOf(graceMs: number) {
   const swept: string[] = [];
   const errors: string[] = [];
   let now = 5_000;
-  const sweep = new Sweep({ graceMs, clock: () => now, timers: processTimers, onError: (part) => errors.push(part) });
+  const instance = { slot: 0, epoch: 1 };
+  const onError = (part: string) => errors.push(part);
+  const sweep = new Sweep({ graceMs, instance, clock: () => now, timers: processTimers, onError });
   const pass = (ms: number) => {
     now += ms;
     return sweep.tick();
   };
-  return { sweep, swept, errors, pass };
+  return { sweep, swept, errors, pass, instance };
 }
 
 test('a sweep begins a minute after its instance did, and not before', async () => {
@@ -60,4 +62,16 @@ test('after a time in which the store was away, instances get their minute again
   sweep.storeWasAway();
   await pass(59_999);
   expect(swept).toEqual(['holds', 'payments', 'holds', 'payments']);
+});
+
+test('an instance that has taken its lease anew gives the others a minute, as when it began', async () => {
+  const { sweep, swept, pass, instance } = sweepOf(60_000);
+  sweep.add('holds', async () => void swept.push('holds'));
+  await pass(60_000);
+  instance.epoch++;
+  await pass(240_000);
+  await pass(59_999);
+  expect(swept).toEqual(['holds']);
+  await pass(1);
+  expect(swept).toEqual(['holds', 'holds']);
 });

@@ -56,9 +56,6 @@ export const MAY_CHANGE: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Those that become fields of objects with the next change there. */
-export const LEFT: readonly string[] = ['src/ledger/funds.ts lastId', 'src/payments/facilitator/gas-key.ts queues'];
-
 /** Files that set timers of the process: for a socket, a worker, a file or another machine, which a simulated clock does not move. */
 export const SETS_TIMERS: readonly string[] = [
   'src/cli/health.ts',

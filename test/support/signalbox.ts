@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Timers } from '../../src/core/timers.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
 import type { Surface } from '../../src/surface/surface.ts';
 import { runHere } from './run-here.ts';
@@ -33,6 +34,8 @@ export interface StartOptions {
   readonly now?: () => number;
   /** Its clock that never goes back, ms; not of a process. */
   readonly clock?: () => number;
+  /** Its timers; not of a process. */
+  readonly timers?: Timers;
   /** Opens its store, in place of the database in the data folder; not of a process. */
   readonly openStore?: () => Promise<OpenStore>;
 }

@@ -53,7 +53,7 @@ const REUSED: Claim = { kind: 'reused' };
 /**
  * Answers to repeated requests. A name is claimed by the row of its run, whose owner is an instance: while that lives, the
  * request is running. The runs of this instance are in memory, too, so that a repeat need not read: a row of its own that is
- * not there could not be ended. A running row whose instance has ended was left by a crash.
+ * not there could not be ended. A running row whose instance has ended was left by a crash. State: names.
  */
 export class Idempotency {
   readonly #options: IdempotencyOptions;

@@ -18,7 +18,7 @@ const ACCOUNTS_MAX = 32_768;
 
 /**
  * All accounts: at most `most`, and those in use. A sweep drops the full ones, which hold no information, and at least
- * the fullest quarter, which loses least.
+ * the fullest quarter, which loses least. State: rate limits.
  */
 export class LimitAccounts {
   readonly #tables = new Map<string, AccountTable>();

@@ -22,7 +22,7 @@ const RESERVE = 0.1;
 /**
  * Bounds the requests that are worked on at once, and the bytes of their bodies. Requests without a place wait in line,
  * first in, first out, and not for long: an answer after its caller gave up is of no use. Where places or room are short,
- * slow bodies are cut first.
+ * slow bodies are cut first. State: gate.
  */
 export class Gate {
   /** For places. */

@@ -19,7 +19,10 @@ interface CallerLimit {
 /** Events counted by address alone. */
 export type Offence = 'failed-auth' | 'keyless';
 
-/** Enforces rate limits, in memory. Accounts survive a new policy, by the name of their limit and the subject. */
+/**
+ * Enforces rate limits, in memory. Accounts survive a new policy, by the name of their limit and the subject.
+ * State: offences.
+ */
 export class Limiter {
   readonly #now: () => number;
   readonly #accounts: LimitAccounts;

@@ -8,7 +8,7 @@ import { requestHashOf } from '../../payments/canonical.ts';
 import type { SignedPayment } from '../../payments/read-payment.ts';
 import { blockedError, unsettledError } from '../../payments/refusals.ts';
 import type { FundedHold, Funding, FundingRequest, FundingSource, FundingTerms, PaymentEstimate } from '../funding.ts';
-import { KeyFunding } from '../key-funding.ts';
+import { KeyFunding, orUnwritten } from '../key-funding.ts';
 import type { X402Parts } from './gateway.ts';
 import { checkMayName, keyPayer, namedWallet, unprovedPayer } from './payer.ts';
 import { PaymentFunding } from './payment-funding.ts';
@@ -66,7 +66,9 @@ async function paymentFunding(
   wallet: string | null,
 ): Promise<Funding> {
   try {
-    return new PaymentFunding(gateway, given, await signedPayment(gateway, given, header, wallet));
+    const payment = await signedPayment(gateway, given, header, wallet);
+    const runtime = await orUnwritten(async () => gateway.leaseOf(payment.terms.revision));
+    return new PaymentFunding(gateway, given, payment, runtime);
   } catch (cause) {
     throw await paymentErrorOf(gateway, given, unprovedPayer(wallet, given.key), cause);
   }

@@ -10,6 +10,9 @@ export type WalletKeys = Pick<Keys, 'createForHolder' | 'ofHolder'>;
 export interface X402Parts extends FundingParts {
   readonly payments: Payments;
   readonly keys: WalletKeys;
-  /** The runtime of a revision that quotes may still be open for; null for another. */
-  leaseOf(revision: string): Runtime | null;
+  /**
+   * The runtime of a revision that quotes may still be open for, of this instance or another; null for another revision.
+   * @throws StoreError, by rejecting
+   */
+  leaseOf(revision: string): Runtime | null | Promise<Runtime | null>;
 }

@@ -26,9 +26,13 @@ export class PaymentFunding implements Funding {
   readonly #gateway: X402Parts;
   readonly #request: FundingRequest;
   readonly #payment: SignedPayment;
+  readonly #runtime: Runtime | null;
 
-  /** @param request its key's rules apply, and its funds are left alone. */
-  constructor(gateway: X402Parts, request: FundingRequest, payment: SignedPayment) {
+  /**
+   * @param request its key's rules apply, and its funds are left alone.
+   * @param runtime that the payment was quoted under; null for one that is no longer to be had
+   */
+  constructor(gateway: X402Parts, request: FundingRequest, payment: SignedPayment, runtime: Runtime | null = null) {
     const { key } = request;
     const wallet = holderCaller(payment.payer);
     this.caller = key ?? wallet;
@@ -37,12 +41,13 @@ export class PaymentFunding implements Funding {
     this.#gateway = gateway;
     this.#request = request;
     this.#payment = payment;
+    this.#runtime = runtime;
   }
 
   terms(): FundingTerms {
     const { caller } = this;
     const { payer, terms } = this.#payment;
-    const runtime = this.#gateway.leaseOf(terms.revision);
+    const runtime = this.#runtime;
     if (!runtime)
       throw new PaymentRefused(
         'quote_outdated',

@@ -51,6 +51,7 @@ interface FreeNonce {
   readonly seen: TakenNonce | null;
 }
 
+/** Sends the transactions of one key on one chain. State: gas keys. */
 export class GasKey {
   readonly address: Hex;
   /** The last seen balance as a multiple of the alarm threshold. Null before, and without a threshold. */

@@ -14,7 +14,7 @@ interface WalletInFlight {
 
 /**
  * Sends nothing that a wallet cannot pay together with its settlements in progress. A wallet can sign for the same
- * money many times, and each failed transaction costs us gas.
+ * money many times, and each failed transaction costs us gas. State: wallets settling.
  */
 export class SettlementLimit {
   readonly #nodes: Nodes;

@@ -6,7 +6,7 @@ const PAIRS_MAX = 1_000;
 
 /**
  * Returns the reporter that logs each field of another API that was left out, once for each key, with the field to send in
- * its place.
+ * its place. State: observer.
  * @param byRoute pattern of a route → fields of other APIs → what to send there
  */
 export function logForeignFields(

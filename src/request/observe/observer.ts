@@ -22,7 +22,7 @@ export interface ObserverOptions {
 /**
  * Makes the contexts of requests and has each reported at its end. Requests that end in one turn of the event loop are reported
  * together behind it: the code of a report is then warm for all but the first. Nothing here throws: a report must not fail a
- * request.
+ * request. State: observer.
  */
 export class Observer {
   readonly #options: ObserverOptions;

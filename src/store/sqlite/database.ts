@@ -77,6 +77,7 @@ export type WatchedStore = SqlStore &
 /** A database with its repositories, and without its books. */
 export type SqliteRepositories = WatchedStore & Repositories & { readonly news: News };
 
+/** One handle of a database. State: writes. */
 class SqliteStore extends GroupCommit implements SqlStore {
   readonly #db: Database;
   #spool: Spool | null = null;

@@ -16,7 +16,7 @@ export const FENCE_TABLE: Migrations = {
 /** The interval of checks that the file is still in its place, ms. */
 const LOOK_MS = 1_000;
 
-/** Fences other servers off. */
+/** Fences other servers off. State: folder lock. */
 export class Fence {
   /** Grows with each server that opens the database. */
   readonly epoch: number;

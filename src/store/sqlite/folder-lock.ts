@@ -10,7 +10,7 @@ const PROBE_WAIT_MS = 100;
 
 const lockFile = (folder: string): string => join(folder, 'server.lock');
 
-/** Keeps the locks of the process referenced (state: folder lock): an unreferenced handle is collected, and its lock with it. */
+/** Keeps the locks of the process referenced: an unreferenced handle is collected, and its lock with it. State: folder lock. */
 const held = new Set<Database>();
 
 /**

@@ -50,7 +50,7 @@ export interface Transactions {
  * Groups writes into few transactions, because a sync to the disk is most of the cost of a commit. A single commit is done in
  * the same turn of the event loop. When many come at once, a millisecond passes between transactions. Appends are written with
  * the next commit. If a caller waits for them and no commit is near, they are written without a sync, which survives the
- * process but not the machine.
+ * process but not the machine. State: writes.
  */
 export class GroupCommit implements StoreActivity {
   readonly commits = new Spread(COMMIT_BOUNDS);

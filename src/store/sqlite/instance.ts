@@ -3,7 +3,7 @@ import { messageOf } from '../../core/thrown.ts';
 import type { Instance, InstanceName } from '../instance.ts';
 import { StoreError } from '../store.ts';
 import type { WatchedStore } from './database.ts';
-import { faultOf } from './fault.ts';
+import { faultOf, unreadable } from './fault.ts';
 import type { Fence } from './fence.ts';
 import { first, type Migrations, sql, write } from './statement.ts';
 
@@ -48,6 +48,7 @@ export async function openSqliteInstance(store: WatchedStore, fence: Fence, now:
   return new SqliteInstance(store, fence, now, row?.through ?? 0);
 }
 
+/** The slot, clock and IDs of the one server of a database. State: lease. */
 class SqliteInstance implements Instance {
   readonly slot = 0;
   readonly epoch: number;
@@ -83,7 +84,11 @@ class SqliteInstance implements Instance {
   }
 
   async lives({ slot, epoch }: InstanceName): Promise<boolean> {
-    return slot === this.slot && this.#fence.isRaisedBy(epoch);
+    try {
+      return slot === this.slot && this.#fence.isRaisedBy(epoch);
+    } catch (cause) {
+      throw unreadable(cause);
+    }
   }
 
   /** The next start need not be ahead of its clock, then. */

@@ -85,7 +85,7 @@ const parseUnits = (text: string): SpooledUnit[] =>
  *
  * A start refuses a spool that is gone, of an earlier generation, or with fewer entries than noted, if its generation is in use.
  * A crash leaves none of these: before step 4 the file has what is noted, or one entry more; behind it, a later generation,
- * which proves that the database has all entries before.
+ * which proves that the database has all entries before. State: spool.
  */
 export class Spool {
   readonly #path: string;

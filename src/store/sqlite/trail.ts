@@ -1,5 +1,5 @@
 import type { Actor, KeyEvent, TrailEntry, TrailEvent, TrailTable } from '../trail.ts';
-import { type SqlReader, type SqlValue, sql, write } from './statement.ts';
+import { first, type SqlReader, type SqlValue, sql, write } from './statement.ts';
 
 /** Append-only: triggers refuse updates and deletions. `key_id` has no foreign key. */
 const trailTable = (actors: readonly Actor['kind'][]) => `CREATE TABLE trail (
@@ -57,6 +57,8 @@ const COLUMNS = `id, time, actor, actor_name AS actorName, action, key_id AS key
 const SELECT_ALL = sql(`SELECT ${COLUMNS} FROM trail ORDER BY id DESC LIMIT ?`);
 const SELECT_OF_KEY = sql(`SELECT ${COLUMNS} FROM trail WHERE key_id = ? ORDER BY id DESC LIMIT ?`);
 
+const SELECT_LAST = sql('SELECT ifnull(max(id), 0) AS id FROM trail');
+
 interface TrailRow extends Omit<TrailEntry, 'actor' | 'details'> {
   readonly actor: Actor['kind'];
   readonly actorName: string | null;
@@ -71,6 +73,8 @@ export const sqliteTrail = (db: SqlReader): TrailTable => ({
     write(INSERT_IF_ROOM, ...eventParams(event), holder, unrevoked, holder, event.time - DAY_MS, aDay),
   addOfHolder: (event, holder, exceptId) =>
     write(INSERT_OF_WALLET, ...actorParams(event), ...detailParams(event), holder, exceptId),
+  // Writers take their turns.
+  horizon: async () => (await first<{ id: number }>(db, SELECT_LAST))?.id ?? 0,
   async list({ keyId, limit }) {
     const rows =
       keyId === null

@@ -1,6 +1,6 @@
 const BLOCK_BYTES = 4_096;
 
-/** Makes the IDs of a tracer's traces. */
+/** Makes the IDs of a tracer's traces. State: traces. */
 export class TraceIds {
   #digits = '';
   #at = 0;

@@ -39,7 +39,7 @@ function lossCounter(log: Log, clock: () => number) {
   };
 }
 
-/** Sends finished spans to the collector in batches, from a bounded queue. Counts them, and logs losses. */
+/** Sends finished spans to the collector in batches, from a bounded queue. Counts them, and logs losses. State: traces. */
 export function spanQueue(settings: TracingSettings, log: Log, clock: () => number) {
   const { url, protocol, timeoutMs, delayMs, exportTimeoutMs, queueMax, batchMax } = settings;
   const Exporter = protocol === 'http/json' ? JsonExporter : ProtobufExporter;

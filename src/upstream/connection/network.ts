@@ -10,7 +10,7 @@ const DIALS_MAX = 1_000;
 
 /**
  * The way of an application to all providers: their dials, and the alarms of calls. DNS answers and open connections outlive a
- * reload: a provider with unchanged settings keeps its connections.
+ * reload: a provider with unchanged settings keeps its connections. State: connections.
  */
 export class UpstreamNetwork {
   readonly #dials = new Map<string, Dial>();

@@ -20,6 +20,7 @@ const isSame = (one: Pick<StoppedBilling, 'marginTokens' | 'marginMs'>, other: t
 /**
  * The declarations of what endpoints bill after an abort that they have not kept. One counts as broken until the policy
  * declares something else, for this is what must be mended: neither time, a restart nor another key mends it.
+ * State: broken declarations.
  */
 export class Declarations {
   readonly #broken = new Map<string, BrokenDeclaration>();

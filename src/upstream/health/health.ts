@@ -25,7 +25,7 @@ type CatalogNames = Pick<MeasuredCatalog, 'models' | 'wildcards'>;
 
 /**
  * The health of every endpoint: breaker, cool-down, key and speed. Keyed by name, so that it outlives reloads.
- * Decisions see it as immutable readings.
+ * Decisions see it as immutable readings. State: health.
  */
 export class Health {
   readonly outputs: OutputLengths;

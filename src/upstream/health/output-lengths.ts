@@ -9,7 +9,7 @@ const TOKENS: MedianOptions = { range: [1, 1_000_000], halfLifeMs: 6 * 3_600_000
 /** Per task, one answer of each caller counts in this time, ms, so that the busiest caller does not dominate. */
 const PERIOD_MS = 10_000;
 
-/** Learned answer lengths by task name, in visible output tokens of one choice. Outlives reloads. */
+/** Learned answer lengths by task name, in visible output tokens of one choice. Outlives reloads. State: answer lengths. */
 export class OutputLengths {
   readonly #clock: () => number;
   readonly #byTask = new Map<string, LearnedMedian>();

@@ -3,7 +3,10 @@ const REMEMBER_MS = 60_000;
 /** The most names that are remembered, the newest. */
 const NAMES_MAX = 1_000;
 
-/** Names of models that services did not know a moment ago. A request for one is refused without another call. */
+/**
+ * Names of models that services did not know a moment ago. A request for one is refused without another call.
+ * State: unknown names.
+ */
 export class UnknownNames {
   readonly #until = new Map<string, number>();
   readonly #clock: () => number;

@@ -39,6 +39,19 @@ test('two requests at once give it back once', async () => {
   await store.close();
 });
 
+test('what is given back for a repeat is given back once for it, however often it is asked for', async () => {
+  using folder = tempFolder();
+  const { ledger, store } = await open(folder.file, { terms });
+  const [first, repeat] = [await held(ledger, order(400)), await held(ledger, order(400))];
+  await first.settle(line(300), () => []);
+  await repeat.settle(line(50), () => []);
+  for (let i = 0; i < 2; i++) expect(await ledger.giveBack(first.id, '', repeat.id)).toBe(50);
+  expect((await journal(store)).filter(({ kind }) => kind === 'correct')).toMatchObject([{ amount: -50 }]);
+  expect(await ledger.giveBack(first.id, '')).toBe(250);
+  await ledger.close();
+  await store.close();
+});
+
 test('nothing is given back of an open hold, or of an unknown one', async () => {
   using folder = tempFolder();
   const { ledger, store } = await open(folder.file, { terms });

@@ -183,4 +183,4 @@ export class Connection {
 const away = () => new StoreError('the store cannot be reached');
 const fenced = () => new StoreError('the lease of this instance is over', { reason: 'fenced' });
 /** The deed is done, and its caller cannot know. */
-const lost = () => new StoreError('the connection broke before the store had answered');
+const lost = () => new StoreError('the connection broke before the store had answered', { reason: 'unknown' });

@@ -110,6 +110,7 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'tra
       store.write(() => {
         for (const { key } of unrevoked(wallet)) if (key.info.id !== exceptId) put({ ...event, keyId: key.info.id });
       }),
+    horizon: async () => Math.max(0, ...entries.rows().map(({ id }) => id)),
     list: async ({ keyId, limit }) =>
       entries
         .rows()

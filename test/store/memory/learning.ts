@@ -50,7 +50,7 @@ function memoryOutcomes(store: MemoryStore, examples: MemoryTable<number, Exampl
       }),
     findScore: async (decision) =>
       outcomes.rows().find((row) => row.decision === decision && row.source === 'caller') ?? null,
-    lastId: async () => greatest(outcomes.rows()),
+    horizon: async () => greatest(outcomes.rows()),
     after: async (after, most) =>
       sorted()
         .filter(({ id }) => id > after)

@@ -195,6 +195,37 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     expect([results, asked]).toEqual([[charged(20)], [[charged(20)]]]);
     expect(books.balanceOf(WALLET)).toMatchObject({ limit: 50 });
   },
+  'a voided hold charges nothing; one that comes behind its void is refused': async ({ books }) => {
+    const fund = fundOf(100);
+    const [made, coming] = [nextId(), nextId()];
+    await applied(books, holdOf(made, [fund], 60));
+    for (const id of [made, coming]) {
+      for (let i = 0; i < 2; i++) expect(await books.append([{ kind: 'void', id, at }])).toEqual([charged(0)]);
+    }
+    expect(await applied(books, holdOf(coming, [fund], 60))).toEqual({ kind: 'refused', why: 'exhausted', fund: null });
+    expect(await applied(books, settleOf(made, 50))).toEqual(charged(0));
+    expect([books.open(), figures(books, fund)]).toEqual([{ count: 0, held: 0 }, [[0, 0]]]);
+  },
+  'first results are found however many came since': async ({ books }) => {
+    const fund = fundOf(1e6);
+    books.watch({ freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [fund] });
+    const [id, expired] = [nextId(), nextId()];
+    const ops = [holdOf(id, [fund], 30), extendOf(id, 1, 10), postOf(id, 2, 5), postOf(id, 3, 50), settleOf(id, 20)];
+    const first: OpResult[] = [];
+    for (const op of ops) first.push(await applied(books, op));
+    await books.apply([holdOf(expired, [fund], 60)]);
+    await books.apply([{ kind: 'expire', id: expired, at, rule: 'charge' }]);
+    for (let i = 0; i < 1_100; i++) {
+      const other = nextId();
+      await books.apply([holdOf(other, [], 1)]);
+      await books.append([settleOf(other, 0)]);
+    }
+    const before = [await books.charged(), figures(books, fund)];
+    for (const [at, op] of ops.entries()) expect(await applied(books, op)).toEqual(first[at]!);
+    expect([await books.charged(), figures(books, fund)]).toEqual(before);
+    for (let i = 0; i < 2; i++) expect(await applied(books, settleOf(expired, 25))).toEqual(charged(25));
+    expect(figures(books, fund)).toEqual([[65, 0]]);
+  },
   'posts leave less for the next attempt, and count with the settlement': async ({ books }) => {
     const fund = fundOf(100);
     const id = nextId();

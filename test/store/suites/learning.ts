@@ -48,7 +48,7 @@ export function learningSuite(open: () => Promise<TestedStore>): void {
     await store.commit([outcomes.add(outcome(7, { decision: 1, source: 'checks', label: 'empty' }))]);
     expect(await outcomes.findScore(1)).toEqual(outcome(5, { decision: 1 }));
     expect(await outcomes.findScore(2)).toBeNull();
-    expect([idsOf(await outcomes.after(0, 10)), await outcomes.lastId()]).toEqual([[5, 7], 7]);
+    expect([idsOf(await outcomes.after(0, 10)), await outcomes.horizon()]).toEqual([[5, 7], 7]);
   });
 
   test('outcomes are found in their order, by what they are of, with the features of their own estimator', async () => {

@@ -5,7 +5,7 @@ import type { AccountRow } from './tables.ts';
 /** The most texts in memory. A forgotten one gets another number, which is harmless. */
 const KNOWN_MAX = 10_000;
 
-/** Gives numbers to texts that repeat. */
+/** Gives numbers to texts that repeat. State: row numbers. */
 export class Numbers {
   readonly #known = new Map<string, number>();
   #last: number;

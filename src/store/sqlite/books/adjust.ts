@@ -3,8 +3,16 @@ import { timeOfId } from '../../../core/id.ts';
 import type { AuditRow, JournalRow } from '../../journal-reader.ts';
 import type { StoredReservation } from '../../ledger-table.ts';
 import { first, type SqlReader, type SqlWrite, sql, write } from '../statement.ts';
+import type { BookedReservation } from './reservations.ts';
 
-type Step = Pick<JournalRow, 'seq' | 'kind' | 'account' | 'amount' | 'funds' | 'keyId'> & Pick<AuditRow, 'payer'>;
+/** A row of a reservation. */
+interface Step
+  extends Pick<JournalRow, 'seq' | 'kind' | 'account' | 'amount' | 'funds' | 'keyId'>,
+    Pick<AuditRow, 'payer'>,
+    Pick<BookedReservation, 'owner' | 'expires'> {
+  /** Of a raise and a post; null for one of before they had numbers. */
+  readonly step: number | null;
+}
 
 /** A clock that was set back by less than this does not hide a reservation, ms. */
 const SLACK_MS = 120_000;
@@ -16,7 +24,8 @@ const SELECT_ENDS = sql(`SELECT first, last
     FROM (SELECT (SELECT min(seq) FROM journal) AS first, (SELECT max(seq) FROM journal) AS last)
     WHERE first IS NOT NULL`);
 const SELECT_AT = sql('SELECT seq, time FROM journal WHERE seq >= ? ORDER BY seq LIMIT 1');
-const SELECT_STEPS = sql(`SELECT j.seq, j.kind, j.account, j.amount, j.funds, a.key_id AS keyId, a.payer
+const SELECT_STEPS =
+  sql(`SELECT j.seq, j.kind, j.account, j.amount, j.funds, j.step, j.owner, j.expires, a.key_id AS keyId, a.payer
     FROM journal AS j JOIN accounts AS a ON a.id = j.account
     WHERE j.seq >= ? AND j.seq < ? AND j.reservation = ? ORDER BY j.seq`);
 /** Every correction begins as an adjustment, and these are few. */
@@ -30,13 +39,7 @@ const SELECT_ASKED = sql(
  * reader that sees one moment.
  */
 export async function findReservation(reader: SqlReader, id: number): Promise<StoredReservation | null> {
-  const ends = await first<{ first: number; last: number }>(reader, SELECT_ENDS);
-  if (!ends) return null;
-  const from = await firstAt(reader, timeOfId(id) - SLACK_MS, ends);
-  // The clock may have been set back further. Then only a full search finds the reservation.
-  const steps =
-    (await stepsOf(reader, id, from, ends.last)) ??
-    (from > ends.first ? await stepsOf(reader, id, ends.first, ends.last) : null);
+  const steps = await findSteps(reader, id);
   if (!steps) return null;
   const [{ account, keyId, payer, funds }] = steps;
   const asked = await first<{ last: number; amount: number }>(reader, SELECT_ASKED, id);
@@ -55,13 +58,25 @@ export async function findReservation(reader: SqlReader, id: number): Promise<St
   };
 }
 
+/** The rows of a reservation, as `findReservation` looks for them. */
+export async function findSteps(reader: SqlReader, id: number): Promise<readonly [Step, ...Step[]] | null> {
+  const ends = await first<{ first: number; last: number }>(reader, SELECT_ENDS);
+  if (!ends) return null;
+  const from = await firstAt(reader, timeOfId(id) - SLACK_MS, ends);
+  // The clock may have been set back further. Then only a full search finds the reservation.
+  return (
+    (await stepsOf(reader, id, from, ends.last)) ??
+    (from > ends.first ? stepsOf(reader, id, ends.first, ends.last) : null)
+  );
+}
+
 const isEnd = ({ kind }: Step): boolean => kind === 'settle' || kind === 'expire';
 const isCharge = (step: Step): boolean => step.kind === 'post' || isEnd(step);
 
 const SELECT_BALANCES = sql(`SELECT 1 FROM funds WHERE kind = 'balance' AND id IN (SELECT value FROM json_each(?))`);
 
 /** Whether a balance is among funds as the journal names them. */
-async function hasBalance(reader: SqlReader, funds: string | null): Promise<boolean> {
+export async function hasBalance(reader: SqlReader, funds: string | null): Promise<boolean> {
   if (funds === null) return false;
   const found = await reader.query(SELECT_BALANCES, [JSON.stringify(funds.split(' ').map(Number))]);
   return found.length > 0;

@@ -9,17 +9,12 @@ import { dimensionsOf } from './accounts.ts';
 import { findReservation, refundWrite } from './adjust.ts';
 import type { BooksParts } from './checkpoint.ts';
 import { grantWrite } from './ledger-table.ts';
-import type { AccountRow, Adjustment, AdjustmentRow } from './tables.ts';
+import { type AccountRow, type Adjustment, type AdjustmentRow, SELECT_ACCOUNT } from './tables.ts';
 
 /** Adjustments that are not in the journal yet. */
 const SELECT_ADJUSTMENTS =
   sql(`SELECT id, kind, key_id AS keyId, reservation, account, amount, note, time FROM adjustments
     WHERE adopted = 0 ORDER BY id`);
-/** The holder of the account of a number. */
-const SELECT_ACCOUNT = sql(
-  'SELECT id, key_id AS keyId, labels, selector, payer, session, agent FROM accounts WHERE id = ?',
-);
-
 /** An adjustment by its number or its name, taken over or not. */
 const SELECT_ADJUSTMENT = sql('SELECT amount FROM adjustments WHERE id = ?');
 const SELECT_NAMED = sql('SELECT amount FROM adjustments WHERE name = ?');
@@ -37,7 +32,7 @@ interface AdoptionParts extends Pick<BooksParts, 'store' | 'journal' | 'funds'> 
   readonly watcher: () => BooksWatcher;
 }
 
-/** Applies requested grants and corrections, each once: in the journal, the sums and the funds. */
+/** Applies requested grants and corrections, each once: in the journal, the sums and the funds. State: deposits. */
 export class Adoption {
   readonly #parts: AdoptionParts;
   /** Adjustments that were applied, but may not be marked so in the store yet. */

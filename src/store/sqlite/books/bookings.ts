@@ -13,6 +13,7 @@ import type {
   OpResult,
   PostOp,
   SettleOp,
+  VoidOp,
   WaiveOp,
 } from '../../books.ts';
 import { StoreError, type Write } from '../../store.ts';
@@ -20,6 +21,7 @@ import type { Batch } from './batch.ts';
 import type { BooksParts } from './checkpoint.ts';
 import type { PendingDeposit } from './deposits.ts';
 import type { BookedFund } from './fund-states.ts';
+import { capped, leastFree, postLate } from './late.ts';
 import { type BookedEarmark, BookedReservation } from './reservations.ts';
 
 interface BookingParts extends BooksParts {
@@ -38,7 +40,7 @@ const CLOSED: OpResult = { kind: 'refused', why: 'exhausted', fund: null };
 const granted = (amount: Microcredits): OpResult => ({ kind: 'granted', amount });
 const refusedBy = ({ fund, why }: FundBlock<BookedFund>): OpResult => ({ kind: 'refused', why, fund: fund.standing });
 
-/** Decides operations on reservations and deposits in memory, and adds their rows to a batch. */
+/** Decides operations on reservations and deposits in memory, and adds their rows to a batch. State: reservations. */
 export class Bookings {
   readonly #parts: BookingParts;
   /** The first results of the last deposits and waivers, by name. */
@@ -53,6 +55,7 @@ export class Bookings {
     const { id, at } = op;
     const known = reservations.find(id);
     if (known) return repeated(known, batch);
+    if (reservations.voided.has(id)) return CLOSED;
     const drawn = funds.drawnBy(op.funds);
     const amount = fit(drawn.funds, op.amounts, 0, op.least, op.ample);
     if (isBlocked(amount)) return refusedBy(amount);
@@ -204,6 +207,21 @@ export class Bookings {
     return this.#end(made, left - step.charged, batch);
   }
 
+  void({ id, at }: VoidOp, batch: Batch): OpResult {
+    const { reservations } = this.#parts;
+    const earmark = reservations.earmarks.get(id);
+    if (earmark) this.#letGo(earmark, batch);
+    const made = reservations.find(id);
+    if (!made) {
+      reservations.voided.add(id);
+      return { kind: 'charged', charged: 0, overrun: 0 };
+    }
+    if (made.closing) return made.closing;
+    const left = leftOf(made.state);
+    batch.writes.push(this.#close(made, 'expire', expire(made.state, 'release'), at));
+    return this.#end(made, left, batch);
+  }
+
   /** An open reservation or earmark draws on other funds: the new ones hold its money from here on, and the others no longer. */
   attach({ id, at, funds: refs }: AttachOp, batch: Batch): OpResult {
     const { reservations, journal, funds } = this.#parts;
@@ -229,7 +247,9 @@ export class Bookings {
   deposit(op: DepositOp, batch: Batch): OpResult {
     // A fee is given back once, by whichever operation.
     const name = `${op.deposit.paid > 0 ? 'deposit' : 'waive'} ${op.id}`;
-    return this.#paid.get(name) ?? this.#deposit(op, batch, name);
+    const known = this.#paid.get(name);
+    batch.isRepeated ||= known !== undefined;
+    return known ?? this.#deposit(op, batch, name);
   }
 
   waive({ id, holder, fee, note, at }: WaiveOp, batch: Batch): OpResult {
@@ -347,6 +367,7 @@ export class Bookings {
 
 /** The first result of the operation that made a reservation, which may be being written. */
 function repeated(made: BookedReservation, batch: Batch): OpResult {
+  batch.isRepeated = true;
   if (!made.isWritten) {
     batch.await({
       written: () => {
@@ -357,31 +378,6 @@ function repeated(made: BookedReservation, batch: Batch): OpResult {
   }
   return granted(made.first);
 }
-
-/** Charges at most `most`: its maker may know of less than the reservation has. */
-function capped<Cost>(
-  state: HeldSum,
-  most: Microcredits,
-  charge: (state: HeldSum, cost: Cost) => Step,
-  cost: Cost,
-): Step {
-  if (!(most < leftOf(state))) return charge(state, cost);
-  const step = charge({ ...state, amount: state.charged + most }, cost);
-  return { ...step, next: { ...step.next, amount: state.amount } };
-}
-
-/** A post on an expired reservation counts once that is settled late. */
-function postLate(made: BookedReservation, cost: Microcredits, most: Microcredits): OpResult {
-  if (made.late === null) return { kind: 'charged', charged: 0, overrun: 0 };
-  const step = capped(made.late, most, post, cost);
-  made.late = step.next;
-  made.overrun += step.excess;
-  return { kind: 'charged', charged: step.charged, overrun: step.excess };
-}
-
-/** The money that all of the funds have; Infinity for no fund. */
-const leastFree = (funds: readonly BookedFund[]): Microcredits =>
-  funds.reduce((least, { free }) => Math.min(least, free), Number.POSITIVE_INFINITY);
 
 const without = (funds: readonly BookedFund[], others: readonly BookedFund[]): BookedFund[] =>
   funds.filter((fund) => !others.includes(fund));

@@ -1,3 +1,4 @@
+import type { Dimensions } from '../../../accounting/entry.ts';
 import type { FundRef, FundStanding } from '../../../accounting/fund.ts';
 import type { Window } from '../../../accounting/window.ts';
 import { type LedgerState, NO_LEDGER } from '../../../core/budget.ts';
@@ -12,20 +13,19 @@ import type {
   LedgerOp,
   OfferedTerms,
   OpResult,
-  Orphan,
   PostOp,
   SettleOp,
   UncountedCharges,
   UsageFilter,
 } from '../../books.ts';
 import type { InstanceName } from '../../instance.ts';
-import type { StoredReservation } from '../../ledger-table.ts';
+import type { Orphan, StoredReservation } from '../../ledger-table.ts';
 import { StoreError, type Write } from '../../store.ts';
 import { first, type SqlStore, sql } from '../statement.ts';
 import { acceptTerms } from './accepted.ts';
 import { findReservation } from './adjust.ts';
 import { Adoption } from './adoption.ts';
-import { Batch, checkAmounts, type PendingOp, resultsOf } from './batch.ts';
+import { Batch, checkOps, type PendingOp } from './batch.ts';
 import { Bookings } from './bookings.ts';
 import { BudgetCounts } from './budget-counts.ts';
 import { Checkpoints } from './checkpoint.ts';
@@ -33,6 +33,7 @@ import { Deposits } from './deposits.ts';
 import { type BookedFund, FundStates } from './fund-states.ts';
 import { Journal } from './journal.ts';
 import { spentIn } from './ledger-table.ts';
+import { recall } from './recall.ts';
 import { type JournalState, recover } from './recover.ts';
 import { orphanOf, Reservations } from './reservations.ts';
 import { SELECT_STATE, type StateRow } from './tables.ts';
@@ -83,7 +84,7 @@ const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () =
 /**
  * Books of which memory holds the funds and the open reservations, and SQLite the journal. Operations are decided in the
  * order of the calls, without waiting; their rows are written in that order. It repeats the first result of an operation on a
- * reservation that is open or closed, of an earmark while it lasts, and of the last deposits.
+ * reservation that is open or closed, of an earmark while it lasts, and of the last deposits. State: books.
  */
 class SqliteBooks implements LedgerBooks {
   readonly lastIds: LedgerBooks['lastIds'];
@@ -140,22 +141,41 @@ class SqliteBooks implements LedgerBooks {
     try {
       const first = ops[0];
       if (first?.kind === 'grant' || first?.kind === 'correct') return this.#adoption.ask(ops, first, also);
-      const batch = this.#batch(ops, also);
-      return batch.pending ? this.#commit(batch, batch.pending) : this.#kept(batch);
+      const forgotten = this.#reservations.forgottenOf(ops);
+      return forgotten ? this.#recall(forgotten).then(() => this.#apply(ops, also)) : this.#apply(ops, also);
     } catch (cause) {
       return Promise.reject(cause);
     }
   }
 
+  #apply(ops: readonly LedgerOp[], also: readonly Write[]): Promise<readonly OpResult[]> {
+    const batch = this.#batch(ops, also);
+    return batch.pending ? this.#commit(batch, batch.pending) : this.#kept(batch);
+  }
+
   append(ops: readonly LedgerOp[], follow: SequelMaker | null = null): Promise<readonly OpResult[]> {
+    const forgotten = this.#reservations.forgottenOf(ops);
+    if (forgotten) return this.#recall(forgotten).then(() => this.#append(ops, follow));
+    return Promise.resolve(this.#append(ops, follow));
+  }
+
+  /** Finds reservations again that memory has forgotten, with their first results. */
+  async #recall(ids: readonly number[]): Promise<void> {
+    // Their last rows may not be written yet.
+    await this.#store.flush();
+    const fundsOf = (dimensions: Dimensions, at: number) =>
+      this.#funds.drawnBy(this.#watcher.fundsOf(dimensions, at)).funds;
+    for (const id of ids) {
+      const made = await recall(this.#store, id, fundsOf);
+      if (made && !this.#reservations.find(id)) this.#reservations.recalled(made);
+    }
+  }
+
+  #append(ops: readonly LedgerOp[], follow: SequelMaker | null): readonly OpResult[] {
     const batch = this.#batch(ops, NOTHING);
     // An operation that waits for the disk cannot be given up.
     if (batch.pending) throw new RangeError('only what cannot be refused is appended');
-    if (batch.late) return resultsOf(batch).then((results) => this.#appended(batch, results, follow));
-    return Promise.resolve(this.#appended(batch, batch.results, follow));
-  }
-
-  #appended(batch: Batch, results: readonly OpResult[], follow: SequelMaker | null): readonly OpResult[] {
+    const results = batch.results;
     let more: Batch | null = null;
     try {
       if (follow) {
@@ -250,19 +270,7 @@ class SqliteBooks implements LedgerBooks {
     await this.#checkpoints.write();
   }
 
-  #check(ops: readonly LedgerOp[]): void {
-    let holds = 0;
-    for (let i = 0; i < ops.length; i++) {
-      const op = ops[i]!;
-      if (op.kind === 'hold' || op.kind === 'earmark' || op.kind === 'extend') checkAmounts(op);
-      if (op.kind === 'hold' || op.kind === 'capture') holds++;
-      if (i > 0 && (op.kind === 'grant' || op.kind === 'correct')) throw new RangeError(`a ${op.kind} comes alone`);
-    }
-    // Whatever becomes of the disk, each settlement must find room.
-    if (holds > 0) this.#store.makeRoom?.(this.#reservations.size + holds);
-  }
-
-  #decide(op: LedgerOp, batch: Batch): OpResult | Promise<OpResult> {
+  #decide(op: LedgerOp, batch: Batch): OpResult {
     switch (op.kind) {
       case 'hold':
         return this.#bookings.hold(op, batch);
@@ -275,6 +283,8 @@ class SqliteBooks implements LedgerBooks {
         return this.#bookings.earmark(op);
       case 'capture':
         return this.#bookings.capture(op, batch);
+      case 'void':
+        return this.#bookings.void(op, batch);
       case 'release':
         return this.#bookings.release(op.id, batch);
       case 'attach':
@@ -299,9 +309,9 @@ class SqliteBooks implements LedgerBooks {
     }
   }
 
-  #onReservation(op: ExtendOp | PostOp | SettleOp | ExpireOp, batch: Batch): OpResult | Promise<OpResult> {
+  #onReservation(op: ExtendOp | PostOp | SettleOp | ExpireOp, batch: Batch): OpResult {
     const made = this.#reservations.find(op.id);
-    if (!made) return this.#closedBefore(op.id);
+    if (!made) throw new RangeError(`there is no reservation ${op.id}`);
     if (op.kind === 'settle') return this.#bookings.settle(made, op, batch);
     if (op.kind === 'expire') return made.closing ?? this.#bookings.expire(made, op, batch);
     const known = made.steps?.get(op.step);
@@ -309,14 +319,6 @@ class SqliteBooks implements LedgerBooks {
     const result = op.kind === 'post' ? this.#bookings.post(made, op, batch) : this.#bookings.extend(made, op, batch);
     if (result.kind !== 'refused') made.remember(op.step, result);
     return result;
-  }
-
-  /** The result of a closing that memory has forgotten. */
-  async #closedBefore(id: number): Promise<OpResult> {
-    await this.#store.flush();
-    const booked = await findReservation(this.#store, id);
-    if (!booked) throw new RangeError(`there is no reservation ${id}`);
-    return { kind: 'charged', charged: booked.charged, overrun: booked.overrun };
   }
 
   #commit(batch: Batch, pending: readonly (PendingOp | undefined)[]): Promise<readonly OpResult[]> {
@@ -328,7 +330,7 @@ class SqliteBooks implements LedgerBooks {
           const result = pending[i]?.written();
           if (result) batch.results[i] = result;
         }
-        return resultsOf(batch);
+        return batch.results;
       },
       (cause) => {
         for (const step of pending) step?.lost();
@@ -345,19 +347,19 @@ class SqliteBooks implements LedgerBooks {
     if (isWritten && !(await this.#store.written())) {
       throw new StoreError('neither the database nor the spool can be written');
     }
-    return resultsOf(batch);
+    return batch.results;
   }
 
   /** Throws before anything has happened: RangeError, or StoreError when the spool has no room. */
   #batch(ops: readonly LedgerOp[], also: readonly Write[]): Batch {
-    this.#check(ops);
+    const holds = checkOps(ops);
+    // Whatever becomes of the disk, each settlement must find room.
+    if (holds > 0) this.#store.makeRoom?.(this.#reservations.size + holds);
     const batch = new Batch();
     for (let i = 0; i < ops.length; i++) {
       const from = batch.writes.length;
-      const result = this.#decide(ops[i]!, batch);
+      batch.results.push(this.#decide(ops[i]!, batch));
       if (ops.length > 1 && !batch.pending?.[i] && this.#isIndependent(ops[i]!)) batch.keep(from);
-      if (result instanceof Promise) batch.lookUp(result);
-      else batch.results.push(result);
     }
     // Nothing is claimed for a hold that there is none of.
     const isInVain = ops.length === 1 && ops[0]!.kind === 'hold' && batch.results[0]!.kind === 'refused';

@@ -41,7 +41,7 @@ const NONE: UncountedCharges['charges'] = [];
 
 /**
  * How far budgets are counted, by their generation. In memory, as their funds are: a start counts anew. A budget reads the sums of
- * its window once; charges since then are listed until it is in force.
+ * its window once; charges since then are listed until it is in force. State: budget counts.
  */
 export class BudgetCounts {
   readonly #store: SqlStore;

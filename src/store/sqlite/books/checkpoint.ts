@@ -36,7 +36,10 @@ export interface BooksParts {
   readonly deposits: Deposits;
 }
 
-/** Brings the sums in the store up to the journal, with what is open there, so that a start reads only what came after. */
+/**
+ * Brings the sums in the store up to the journal, with what is open there, so that a start reads only what came after.
+ * State: checkpoint.
+ */
 export class Checkpoints {
   readonly #parts: BooksParts;
   /** Balances as the last checkpoint has them. */

@@ -16,7 +16,7 @@ export interface PendingDeposit {
 
 /**
  * Deposits that are being written. Money counts once it is on the disk and not before: no request may spend what the
- * journal could still lose.
+ * journal could still lose. State: deposits.
  */
 export class Deposits {
   readonly #journal: Journal;

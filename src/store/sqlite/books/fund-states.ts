@@ -30,7 +30,7 @@ export interface FundDraw {
 /** How long after its end a late operation can still name a window, ms. */
 const LATE_MS = 3_600_000;
 
-/** The funds that operations have named, and all balances. */
+/** The funds that operations have named, and all balances. State: funds. */
 export class FundStates {
   readonly #byKey = new Map<string, BookedFund>();
   /** The same by the generation of their budgets. */

@@ -66,7 +66,7 @@ export const SPOOLED_IN_JOURNAL: readonly Statement[] = [
 export const SPOOLED_TARIFF: Statement = INSERT_TARIFF;
 
 /** The note of a correction of what was charged or released without its owner. */
-const LATE = 'settled after it had expired';
+export const LATE = 'settled after it had expired';
 
 /** Booked in place of figures that cannot be true, which might make an entry unwritable. */
 const NO_USAGE: Usage = {
@@ -79,7 +79,7 @@ const NO_USAGE: Usage = {
 
 /**
  * Makes the rows of the journal: gives each its number, in the order in which things happen in memory, and keeps the
- * sums. Rows are written in the order of their numbers, so a reader up to one has all before it.
+ * sums. Rows are written in the order of their numbers, so a reader up to one has all before it. State: row numbers.
  */
 export class Journal {
   readonly sums = new Sums();

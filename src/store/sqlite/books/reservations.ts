@@ -2,8 +2,19 @@ import { hold } from '../../../accounting/fund.ts';
 import { type HeldSum, leftOf, openHeldSum } from '../../../accounting/held-sum.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { LinkedSet, type Links } from '../../../core/linked-set.ts';
-import type { EarmarkOp, OpResult, Orphan } from '../../books.ts';
+import type {
+  CaptureOp,
+  EarmarkOp,
+  ExpireOp,
+  ExtendOp,
+  HoldOp,
+  LedgerOp,
+  OpResult,
+  PostOp,
+  SettleOp,
+} from '../../books.ts';
 import type { OpenReservation } from '../../journal-reader.ts';
+import type { Orphan } from '../../ledger-table.ts';
 import type { BookedFund } from './fund-states.ts';
 import type { Spender } from './sums.ts';
 
@@ -36,7 +47,7 @@ export class BookedReservation implements Links<BookedReservation> {
   extending: Microcredits = 0;
   overrun: Microcredits = 0;
   /** The first result of each step; null while there was none. */
-  steps: Map<number, OpResult | Promise<OpResult>> | null = null;
+  steps: Map<number, OpResult> | null = null;
   /** Once it has expired: what it would be otherwise, until it is settled all the same. */
   late: HeldSum | null = null;
   /** The result of that settlement; null while there was none. */
@@ -66,7 +77,7 @@ export class BookedReservation implements Links<BookedReservation> {
     return leftOf(this.state) + this.extending;
   }
 
-  remember(step: number, result: OpResult | Promise<OpResult>): void {
+  remember(step: number, result: OpResult): void {
     this.steps ??= new Map();
     this.steps.set(step, result);
   }
@@ -99,13 +110,24 @@ const FORGOTTEN_MS = 60_000;
 /** Closed reservations that are remembered, so that a repeated operation finds its first result without a query. */
 const CLOSED_MAX = 1_024;
 
-/** The reservations of this process by their IDs, and those that are open, oldest first. */
+type ReservationOp = HoldOp | CaptureOp | ExtendOp | PostOp | SettleOp | ExpireOp;
+
+/** Those that make a reservation, and those on one that was made. */
+const MAKERS: ReadonlySet<LedgerOp['kind']> = new Set(['hold', 'capture']);
+const STEPS: ReadonlySet<LedgerOp['kind']> = new Set(['extend', 'post', 'settle', 'expire']);
+const isOnReservation = (op: LedgerOp): op is ReservationOp => MAKERS.has(op.kind) || STEPS.has(op.kind);
+
+/** The reservations of this process by their IDs, and those that are open, oldest first. State: reservations. */
 export class Reservations {
   readonly earmarks = new Map<number, BookedEarmark>();
+  /** IDs that were voided before they came. */
+  readonly voided = new Set<number>();
   readonly #byId = new Map<number, BookedReservation>();
   readonly #open = new LinkedSet<BookedReservation>();
   readonly #closed: number[] = [];
   #next = 0;
+  /** No ID that was forgotten is greater. */
+  #forgotten = 0;
 
   /** Reservations that are open. */
   get size(): number {
@@ -130,8 +152,35 @@ export class Reservations {
   /** Takes a reservation out of the open ones. */
   close(made: BookedReservation): void {
     this.#open.remove(made);
+    this.#keep(made);
+  }
+
+  /** Takes in a closed one that was forgotten. */
+  recalled(made: BookedReservation): void {
+    this.#byId.set(made.id, made);
+    this.#keep(made);
+  }
+
+  /** The IDs that operations name, and that memory does not have though the store may; null for none. */
+  forgottenOf(ops: readonly LedgerOp[]): number[] | null {
+    let ids: number[] | null = null;
+    for (let i = 0; i < ops.length; i++) {
+      const op = ops[i]!;
+      if (!isOnReservation(op) || this.#byId.has(op.id)) continue;
+      // IDs grow: most that are new are above all that was forgotten.
+      if (MAKERS.has(op.kind) && (op.id > this.#forgotten || this.earmarks.has(op.id))) continue;
+      ids ??= [];
+      ids.push(op.id);
+    }
+    return ids;
+  }
+
+  #keep(made: BookedReservation): void {
     const forgotten = this.#closed[this.#next];
-    if (forgotten !== undefined) this.#byId.delete(forgotten);
+    if (forgotten !== undefined) {
+      this.#byId.delete(forgotten);
+      this.#forgotten = Math.max(this.#forgotten, forgotten);
+    }
     this.#closed[this.#next] = made.id;
     this.#next = (this.#next + 1) % CLOSED_MAX;
   }

@@ -31,7 +31,7 @@ export interface Spender {
   readonly isOrphan?: true;
 }
 
-/** Adds up charges in memory until they are written to the table `spend`. */
+/** Adds up charges in memory until they are written to the table `spend`. State: sums. */
 export class Sums {
   #fresh = new Map<string, Sum>();
   /** The sums that are being written. */

@@ -16,6 +16,11 @@ export interface AccountRow {
   readonly payer: string | null;
 }
 
+/** The holder of the account of a number. */
+export const SELECT_ACCOUNT = sql(
+  'SELECT id, key_id AS keyId, labels, selector, payer, session, agent FROM accounts WHERE id = ?',
+);
+
 /** The figures that a start needs: the last numbers given, and the end of the sums. */
 export const SELECT_STATE = sql(`SELECT through, open, usd_per_credit AS usdPerCredit,
       max(through, (SELECT coalesce(max(seq), 0) FROM journal)) AS seq,

@@ -32,7 +32,8 @@ const deleteBelow = batchDeletion({ table: 'outcomes', key: 'id', by: 'id', comp
 export const sqliteOutcomes = (db: SqlTables): OutcomeLog => ({
   add: (row) => write(INSERT, { ...row }),
   findScore: (decision) => first<OutcomeRow>(db, SELECT_SCORE, decision),
-  lastId: async () => (await first<{ id: number }>(db, SELECT_LAST))?.id ?? 0,
+  // The one writer takes greater IDs only.
+  horizon: async () => (await first<{ id: number }>(db, SELECT_LAST))?.id ?? 0,
   after: (id, most) => db.query<OutcomeWithFeatures>(SELECT_AFTER, [id, most]),
   async tail(estimator, id, most) {
     const latest = await db.query<OutcomeWithFeatures>(SELECT_TAIL, [estimator, id, most]);

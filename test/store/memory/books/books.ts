@@ -18,6 +18,7 @@ import type {
   PostOp,
   Sequel,
   SettleOp,
+  VoidOp,
 } from '../../../../src/store/books.ts';
 import type { InstanceName } from '../../../../src/store/instance.ts';
 import type { Write } from '../../../../src/store/store.ts';
@@ -42,11 +43,14 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
   asking: InstanceName = { slot: 0, epoch: 0 };
   readonly lastIds = { hold: 0, adjustment: 0 };
   readonly #earmarks = new Map<number, MemoryEarmark>();
+  readonly #voided = new Set<number>();
   readonly terms = new MemoryTerms();
   #unsure: (PendingStep | undefined)[] = [];
 
   async apply(ops: readonly LedgerOp[], also: readonly Write[] = []): Promise<readonly OpResult[]> {
     for (const op of ops) check(op);
+    // A commit is whole: the first time has written these, too.
+    if (ops.some((op) => this.#isKnown(op))) also = [];
     const { results, freed, unsure } = this.#decide(ops);
     const isSure = unsure.every((one) => one === undefined);
     const isInVain = ops.length === 1 && ops[0]!.kind === 'hold' && results[0]!.kind === 'refused';
@@ -104,6 +108,20 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
     }
   }
 
+  #isKnown(op: LedgerOp): boolean {
+    if (op.kind === 'hold' || op.kind === 'capture') return this.reservations.has(op.id);
+    return 'id' in op && this.once.has(`${op.kind} ${op.id}`);
+  }
+
+  #void({ id, at }: VoidOp): OpResult {
+    this.#voided.add(id);
+    this.#letGo(id);
+    if (!this.reservations.has(id)) return { kind: 'charged', charged: 0, overrun: 0 };
+    const result = this.#step({ kind: 'expire', id, at, rule: 'release' }, () => {});
+    this.reservations.get(id)!.late = null;
+    return result;
+  }
+
   #decide(ops: readonly LedgerOp[]) {
     this.freed = [];
     this.#unsure = [];
@@ -127,6 +145,8 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
       case 'release':
         this.#letGo(op.id);
         return granted(0);
+      case 'void':
+        return this.#void(op);
       case 'capture':
         return this.reservations.get(op.id)?.first ?? this.#capture(op, sure);
       case 'attach':
@@ -151,6 +171,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
 
   #hold(op: HoldOp, sure: (step: PendingStep) => void): OpResult {
     const { id, at, note } = op;
+    if (this.#voided.has(id)) return refused('exhausted', null);
     const funds = op.funds.map((ref) => this.funds.named(ref));
     const amount = fit(funds, op.amounts, 0, op.least, op.ample);
     if (isBlocked(amount)) return refused(amount.why, amount.fund.standing);

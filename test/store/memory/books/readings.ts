@@ -1,8 +1,9 @@
 import type { FundRef, FundStanding } from '../../../../src/accounting/fund.ts';
 import { leftOf } from '../../../../src/accounting/held-sum.ts';
 import type { Window } from '../../../../src/accounting/window.ts';
-import type { EndpointCharges, Orphan, UncountedCharges, UsageFilter } from '../../../../src/store/books.ts';
+import type { EndpointCharges, UncountedCharges, UsageFilter } from '../../../../src/store/books.ts';
 import type { InstanceName } from '../../../../src/store/instance.ts';
+import type { Orphan } from '../../../../src/store/ledger-table.ts';
 import type { News } from '../../../../src/store/news.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import type { MemoryRequest, MemoryReservation } from './booked.ts';

@@ -1,0 +1,30 @@
+import { type HeldSum, leftOf, post, type Step } from '../../../accounting/held-sum.ts';
+import type { Microcredits } from '../../../core/credits.ts';
+import type { OpResult } from '../../books.ts';
+import type { BookedFund } from './fund-states.ts';
+import type { BookedReservation } from './reservations.ts';
+
+/** Charges at most `most`: its maker may know of less than the reservation has. */
+export function capped<Cost>(
+  state: HeldSum,
+  most: Microcredits,
+  charge: (state: HeldSum, cost: Cost) => Step,
+  cost: Cost,
+): Step {
+  if (!(most < leftOf(state))) return charge(state, cost);
+  const step = charge({ ...state, amount: state.charged + most }, cost);
+  return { ...step, next: { ...step.next, amount: state.amount } };
+}
+
+/** A post on an expired reservation counts once that is settled late. */
+export function postLate(made: BookedReservation, cost: Microcredits, most: Microcredits): OpResult {
+  if (made.late === null) return { kind: 'charged', charged: 0, overrun: 0 };
+  const step = capped(made.late, most, post, cost);
+  made.late = step.next;
+  made.overrun += step.excess;
+  return { kind: 'charged', charged: step.charged, overrun: step.excess };
+}
+
+/** The money that all of the funds have; Infinity for no fund. */
+export const leastFree = (funds: readonly BookedFund[]): Microcredits =>
+  funds.reduce((least, { free }) => Math.min(least, free), Number.POSITIVE_INFINITY);

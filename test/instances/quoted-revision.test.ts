@@ -1,0 +1,64 @@
+import { expect, test } from 'bun:test';
+import { shipped } from '../../plugins/index.ts';
+import { rehearse } from '../../src/operate/policy/rehearse.ts';
+import { createPluginLoader } from '../../src/plugin-host/load.ts';
+import { openRecords } from '../../src/records/records.ts';
+import { buildCandidate, isRejected, type PolicyTools } from '../../src/runtime/candidate.ts';
+import { parseFiles } from '../../src/runtime/parse-files.ts';
+import { StoredRuntimes } from '../../src/runtime/stored-runtimes.ts';
+import { saveRevision } from '../../src/server/policy.ts';
+import { SMALL } from '../policy/support.ts';
+import { memoryRecords } from '../store/memory/records.ts';
+import { MemoryStore } from '../store/memory/store.ts';
+
+const tools: PolicyTools = {
+  ...{ folder: '.', shipped, loader: createPluginLoader(), env: { get: () => undefined } },
+  ...{ now: () => 0, parse: parseFiles, rehearse },
+};
+
+async function candidateOf(text: string) {
+  const found = await buildCandidate({ files: [{ path: 'p.yaml', text }], hash: 'h' }, tools);
+  if (isRejected(found)) throw new Error(JSON.stringify(found));
+  return found;
+}
+
+/** A store in which one instance has saved its policy, and how another finds revisions there. */
+async function shared(text: string) {
+  const store = new MemoryStore();
+  const records = openRecords({ store, tables: memoryRecords(store), now: () => 0 });
+  const candidate = await candidateOf(text);
+  await saveRevision(records, candidate);
+  let reads = 0;
+  const find: typeof records.findRevision = (revision) => {
+    reads++;
+    return records.findRevision(revision);
+  };
+  return { store, candidate, records, stored: new StoredRuntimes({ tools, find }), reads: () => reads };
+}
+
+test('a quote of a revision that only another server has had in force is served by that revision', async () => {
+  const { candidate, stored, reads } = await shared(SMALL);
+  const { revision, models } = candidate.runtime.snapshot;
+  const [first, second] = await Promise.all([stored.find(revision), stored.find(revision)]);
+  expect(first?.snapshot.revision).toBe(revision);
+  expect(first?.snapshot.models.map(({ id }) => id)).toEqual(models.map(({ id }) => id));
+  expect(first?.targets.length).toBe(models.length);
+  // Built once.
+  expect([second === first, (await stored.find(revision)) === first, reads()]).toEqual([true, true, 1]);
+});
+
+test('a revision that is unknown is looked for again, and one whose text has changed is not served', async () => {
+  const { candidate, records, stored } = await shared(SMALL);
+  expect(await stored.find('unknown')).toBeNull();
+  const { surroundings } = candidate;
+  const edited = JSON.stringify([{ path: 'p.yaml', text: `${SMALL}\n# edited` }]);
+  await records.saveRevision({ revision: 'unknown', source: edited, models: [], surroundings });
+  expect(await stored.find('unknown')).toBeNull();
+  await records.saveRevision({
+    revision: 'broken',
+    source: '[{"path":"p.yaml","text":"models: ["}]',
+    models: [],
+    surroundings,
+  });
+  expect(await stored.find('broken')).toBeNull();
+});
