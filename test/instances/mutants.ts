@@ -39,11 +39,7 @@ export const MUTANTS: readonly Mutant[] = [
     'funds by a counter of the process',
     'a fund is known by the number of its making',
     [BUDGETS, SEEDS],
-    inFile(
-      'src/ledger/drawn-fund.ts',
-      'this.key = `budget/${generation}/${starts}/${subject}`;',
-      'this.key = `budget/${generation}/${starts}/${subject}/${Math.random()}`;',
-    ),
+    inFile('src/ledger/drawn-fund.ts', 'this.key = `budget/', 'this.key = Math.random() + `budget/'),
   ),
   mutant(
     'running names in a heap',
@@ -51,8 +47,8 @@ export const MUTANTS: readonly Mutant[] = [
     [NAMES],
     inFile(
       'src/access/idempotency/idempotency.ts',
-      'owner && !isSameInstance(owner, instance) && (await instance.lives(owner))',
-      'false',
+      'if (await instance.lives(owner)) return { row, isRunning: true };',
+      'await instance.lives(owner);',
     ),
   ),
   mutant(
@@ -79,9 +75,9 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     'readings without an age',
-    'a copy of the keys says that it is new',
-    ['test/instances/copies-law.test.ts', 'test/access', 'test/http/keyless.test.ts'],
-    inFile('src/access/keys.ts', "this.#store.news.ageOf('keys')", '0'),
+    'a key is admitted by a copy of any age',
+    ['test/http/keyless.test.ts', 'test/e2e/error-details.test.ts'],
+    inFile('src/http/admission.ts', 'if (ageMs > KEYS_AGE_MAX_MS) throw', 'if (ageMs < 0) throw'),
   ),
   mutant(
     'a start repairs',

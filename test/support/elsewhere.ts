@@ -13,6 +13,47 @@ export const ELSEWHERE: Readonly<Record<string, { readonly faults: typeof SLOW; 
   'hostile-two': { faults: SLOW, count: 2 },
 };
 
+/** Suites at the door, which look into no database and run no command. */
+const AT_THE_DOOR: readonly string[] = [
+  'affinity',
+  'allowed-tools',
+  'asked',
+  'attempts',
+  'bodies',
+  'chat',
+  'cors',
+  'data-url',
+  'drop-unsupported',
+  'dropped-tools',
+  'explore-funds',
+  'failover',
+  'feedback',
+  'leavers',
+  'limits',
+  'loop-readers',
+  'metrics-golden',
+  'model-paths',
+  'names',
+  'prompt-cache',
+  'seen-deserted',
+  'shedding',
+  'simulated',
+  'system-in-the-middle',
+  'three-dialects',
+];
+
+/** What an instance knows alone, as the table of state says: where prompts are cached, the health of providers, room for bodies. */
+const OF_ONE: ReadonlySet<string> = new Set(['prompt-cache', 'failover', 'bodies']);
+
+const filesOf = (names: readonly string[]): string[] => names.map((name) => `test/e2e/${name}.test.ts`);
+
+/** The files of tests that pass on each of these stores. */
+export const SUITES: Readonly<Record<string, readonly string[]>> = {
+  memory: filesOf(AT_THE_DOOR),
+  hostile: filesOf(AT_THE_DOOR),
+  'hostile-two': filesOf(AT_THE_DOOR.filter((name) => !OF_ONE.has(name))),
+};
+
 /** Starts a server, or two behind a balancer, on another store than SQLite. Commands see no such store. */
 export async function startElsewhere(name: string, options: StartOptions): Promise<Signalbox> {
   const kind = ELSEWHERE[name];
