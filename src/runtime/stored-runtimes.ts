@@ -12,7 +12,7 @@ interface StoredRuntimesOptions {
   readonly find: (revision: string) => Promise<Revision | null>;
 }
 
-/** Builds the runtimes of revisions that other instances have, or had, in force, from their texts in the store. */
+/** Builds the runtimes of revisions that other instances have, or had, in force, from their texts in the store. State: quoted policies. */
 export class StoredRuntimes {
   readonly #options: StoredRuntimesOptions;
   /** By revision, the oldest first. Concurrent callers share one promise. */

@@ -140,6 +140,7 @@ class LeaseKeeper implements Instance {
 
   start(): void {
     this.#timer = this.#options.timers.every(RENEW_MS, () => void this.renew());
+    this.#timer.unref();
   }
 
   /** Renews the lease, or takes a new epoch where it has ended. One at a time. Where the store is away, the lease runs out. */

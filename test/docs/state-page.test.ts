@@ -19,9 +19,10 @@ interface StateRow {
 
 const rows = readFileSync(join(ROOT, 'docs/state.md'), 'utf8')
   .split('\n')
-  .filter((line) => line.includes(' | ') && !line.startsWith('State | ') && !line.startsWith('---'))
+  .filter((line) => /^\| (?!State |-)/.test(line))
   .map((line): StateRow => {
-    const [state = '', where = '', owner = '', ...more] = line.split(' | ');
+    const cells = line.slice(1, -1).split(' | ');
+    const [state = '', where = '', owner = '', ...more] = cells.map((cell) => cell.trim());
     const files = [...where.matchAll(/`([^`]+)`/g)].map(([, file = '']) => file);
     return { state, where: files, owner, rest: more.slice(0, -1), news: more.at(-1) ?? '' };
   });

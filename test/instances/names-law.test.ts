@@ -29,7 +29,12 @@ interface Request {
 interface Plan {
   readonly requests: readonly Request[];
   /** The instances that die, after so many steps of all. */
-  readonly deaths: readonly { readonly at: number; readonly after: number }[];
+  readonly deaths: readonly {
+    readonly at: number;
+    readonly after: number;
+    /** It goes on with its work, whose time is over: it has slept past its lease. */
+    readonly isLate: boolean;
+  }[];
   readonly onCrash: 'charge' | 'release';
 }
 
@@ -43,7 +48,7 @@ const plans: fc.Arbitrary<Plan> = fc.record({
     }),
     { minLength: 2, maxLength: 6 },
   ),
-  deaths: fc.array(fc.record({ at: fc.nat(1), after: fc.nat(40) }), { maxLength: 1 }),
+  deaths: fc.array(fc.record({ at: fc.nat(1), after: fc.nat(40), isLate: fc.boolean() }), { maxLength: 1 }),
   onCrash: fc.constantFrom('charge' as const, 'release' as const),
 });
 
@@ -69,6 +74,8 @@ class Race {
   readonly #books = new MemoryBooks(this.#store);
   readonly #scheduler: fc.Scheduler;
   readonly #mutant: Mutant;
+  /** The instances whose time is over, and those of them that do nothing any more. */
+  readonly #over = new Set<number>();
   readonly #dead = new Set<number>();
   readonly #deaths = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
   /** Decisions that run, by their names. */
@@ -87,15 +94,17 @@ class Race {
     const work = requests.map((request) =>
       Promise.race([this.#serve(instances[request.at]!, request), this.#deaths[request.at]!.promise]),
     );
-    const ends = deaths.map(async ({ at, after }) => {
+    const ends = deaths.map(async ({ at, after, isLate }) => {
       for (let step = 0; step < after; step++) await this.#scheduler.schedule(Promise.resolve());
+      this.#over.add(at);
+      if (isLate) return;
       this.#dead.add(at);
       this.#deaths[at]!.resolve();
     });
     await this.#scheduler.waitFor(Promise.all([...work, ...ends]));
     await this.#sweep(onCrash);
     for (const [name] of NAMES.entries()) {
-      const at = this.#dead.has(0) ? 1 : 0;
+      const at = this.#over.has(0) ? 1 : 0;
       await this.#scheduler.waitFor(
         this.#serve(instances[at]!, { at, name, cost: 7, how: 'answer' }).then((told) => expect(told).toBe('answered')),
       );
@@ -129,7 +138,7 @@ class Race {
     const name = { slot: at, epoch: 1 };
     const names = [0, 1].map((slot) => ({ slot, epoch: 1 }));
     const lives = async (other: typeof name) =>
-      names.some((one, i) => isSameInstance(one, other) && !this.#dead.has(i));
+      names.some((one, i) => isSameInstance(one, other) && !this.#over.has(i));
     const books = mutate(this.#books, this.#rows);
     const ledger = await openLedger({
       books: this.#scheduled(at, books, ['apply', 'reservation']),
@@ -214,7 +223,8 @@ class Race {
     if (how === 'answer') await run.keep({ status: 200, headers: {}, frame: '', body: `${id} ${charged}` });
     else if (how === 'loss') await run.lose();
     else await run.drop();
-    this.delivered.push({ name, decision: id, charged, isKept: how === 'answer' });
+    // A repeat may have given back the charge of one that comes late, and was told so.
+    this.delivered.push({ name, decision: id, charged, isKept: how === 'answer' && !this.#over.has(at) });
     return 'answered';
   }
 

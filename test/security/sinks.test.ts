@@ -129,7 +129,6 @@ describe('the store', () => {
     named.push(...['provider', 'upstream', 'model'].map((name) => `broken_declarations.${name}`));
     // Which service keeps a history: its ID of the answer, names of the policy and of tools, a hash.
     named.push(...['key_id', 'answer', 'model', 'provider', 'origin', 'add_ons'].map((name) => `threads.${name}`));
-    named.push('budgets.name', 'budgets.definition');
     const words = ['contents.prompt', 'contents.answer'];
     expect(columns.sort()).toEqual([...named, ...words].sort());
     // A room whose tables were not asked about here could keep anything.

@@ -1,12 +1,12 @@
 import type { Microcredits } from '../../core/credits.ts';
 import { isAddress } from '../../core/holder-address.ts';
 import type { AnswerRow } from '../../store/idempotency.ts';
-import { type Instance, isSameInstance } from '../../store/instance.ts';
+import { type Instance, isSameInstance, nameOf } from '../../store/instance.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import type { Store } from '../../store/store.ts';
 import { decodeAnswer, type StoredAnswer } from './answer.ts';
-import { AnswerSeal, isSame, requestNameOf } from './crypto.ts';
-import { type IdempotentRun, StoredRun } from './run.ts';
+import { AnswerSeal, isSame, newSalt, requestNameOf } from './crypto.ts';
+import { type IdempotentRun, NameTaken, StoredRun, takenBy } from './run.ts';
 
 /** How long answers and losses are stored, ms. */
 const RETENTION_MS = 86_400_000;
@@ -85,7 +85,14 @@ export class Idempotency {
       const claim = this.#claimOf(row, isRunning, request);
       if (claim) return claim;
       this.#running.set(name, request.body);
-      return this.#run(bytes, request, row, () => this.#release(name));
+      try {
+        return await this.#run(bytes, request, row, () => this.#release(name));
+      } catch (cause) {
+        this.#release(name);
+        // Another instance was first, or the run has ended after all: the next repeat is told how.
+        if (cause instanceof NameTaken) return IN_FLIGHT;
+        throw cause;
+      }
     }
   }
 
@@ -117,14 +124,13 @@ export class Idempotency {
     const { store, instance, isOpen } = this.#options;
     const row = await store.idempotency.find(name);
     if (row?.state !== 'running') return { row, isRunning: false };
-    const { owner, decision, earlier, salt } = row;
-    if (owner && !isSameInstance(owner, instance)) {
-      if (await instance.lives(owner)) return { row, isRunning: true };
-      // It may have kept its answer since the row was read. From here on it writes nothing.
-      const last = await store.idempotency.find(name);
-      if (last?.state !== 'running' || !isSame(last.salt, salt)) return this.#find(name);
-    }
+    const { owner, decision, earlier } = row;
+    if (owner && !this.#isOwn(row) && (await instance.lives(owner))) return { row, isRunning: true };
     return { row, isRunning: (await isOpen(decision)) || (earlier !== null && (await isOpen(earlier))) };
+  }
+
+  #isOwn({ owner }: AnswerRow): boolean {
+    return owner !== null && isSameInstance(owner, this.#options.instance);
   }
 
   /** Returns the claim that a row allows; null when the request may run. */
@@ -144,35 +150,49 @@ export class Idempotency {
    * Opens a run. The charge of a crashed run is given back at once, so that it does not block the new hold.
    * After any other loss the caller may have had the answer, so at most the repeat's charge is given back.
    */
-  async #run(name: Uint8Array, request: KeyedRequest, seen: AnswerRow | null, release: () => void): Promise<Claim> {
+  async #run(name: Uint8Array, request: KeyedRequest, found: AnswerRow | null, release: () => void): Promise<Claim> {
     const { store, instance, now, giveBack } = this.#options;
     const { keyId, secret, body } = request;
-    const lost = seen && !this.#isExpired(seen) ? seen : null;
+    const lost = found && !this.#isExpired(found) ? found : null;
+    const seen = lost?.state === 'running' && !this.#isOwn(lost) ? await this.#adopt(lost, request) : found;
     const orphans = lost?.state === 'running' ? [lost.decision, lost.earlier].filter((id) => id !== null) : [];
+    let givenBack = 0;
+    for (const orphan of orphans) givenBack += await giveBack(orphan, NOTE);
+    const run = new StoredRun({
+      store,
+      instance,
+      now,
+      name,
+      seen,
+      secret,
+      body,
+      owed: lost?.state === 'lost' ? lost.decision : null,
+      losses: lost?.losses ?? 0,
+      // Addresses are free to make: each could get three large answers for the price of one.
+      tooLargeCounts: isAddress(keyId) ? LOSSES_MAX : 1,
+      givenBack,
+      giveBack: (decision, instead) => giveBack(decision, NOTE, instead),
+      release,
+    });
+    return { kind: 'run', run };
+  }
+
+  /**
+   * Takes over the running row of an instance that has ended, before its charge is given back: should that instance still be about
+   * to keep its answer, it comes too late.
+   * @throws NameTaken where the row is not as it was found
+   */
+  async #adopt(row: AnswerRow, { secret, body }: KeyedRequest): Promise<AnswerRow> {
+    const { store, instance } = this.#options;
+    const seal = new AnswerSeal(secret, newSalt());
+    const { salt, verifier } = seal;
+    const adopted = { ...row, salt, verifier, body: seal.bodyMark(body), owner: nameOf(instance) };
     try {
-      let givenBack = 0;
-      for (const orphan of orphans) givenBack += await giveBack(orphan, NOTE);
-      const run = new StoredRun({
-        store,
-        instance,
-        now,
-        name,
-        seen,
-        secret,
-        body,
-        owed: lost?.state === 'lost' ? lost.decision : null,
-        losses: lost?.losses ?? 0,
-        // Addresses are free to make: each could get three large answers for the price of one.
-        tooLargeCounts: isAddress(keyId) ? LOSSES_MAX : 1,
-        givenBack,
-        giveBack: (decision, instead) => giveBack(decision, NOTE, instead),
-        release,
-      });
-      return { kind: 'run', run };
+      await store.commit([store.idempotency.claim(adopted, row)]);
     } catch (cause) {
-      release();
-      throw cause;
+      throw takenBy(cause);
     }
+    return adopted;
   }
 
   #release(name: string): void {

@@ -15,13 +15,11 @@ const SELECT_SPEND_BY_ACCOUNT =
   sql(`SELECT a.key_id AS keyId, a.labels, a.selector, a.session, a.agent, max(s.quarter) AS quarter,
       sum(s.microcredits) AS microcredits
     FROM spend AS s JOIN accounts AS a ON a.id = s.account WHERE s.quarter >= ?1 GROUP BY s.account, s.quarter < ?2`);
-const SELECT_ACCOUNTS = sql(`SELECT id, key_id AS keyId, labels, selector, session, agent FROM accounts
-    WHERE id IN (SELECT value FROM json_each(?))`);
 
 type SpendByAccount = Omit<AccountRow, 'id' | 'payer'> &
   Pick<UncountedCharges['charges'][number], 'quarter' | 'microcredits'>;
 
-/** A charge that some budget may have to count. */
+/** A charge behind the sums that a budget was counted from. */
 interface LateCharge {
   /** The place of its row in the journal. */
   readonly at: Cursor;
@@ -30,67 +28,55 @@ interface LateCharge {
   readonly microcredits: Microcredits;
 }
 
-interface BudgetCount {
-  /** Null while nothing is counted. */
-  counted: Cursor | null;
-  /** Holds draw on it: only charges of holds that an earlier run left open have yet to be counted. */
-  isInForce: boolean;
-}
-
 const NONE: UncountedCharges['charges'] = [];
 
 /**
  * How far budgets are counted, by their generation. In memory, as their funds are: a start counts anew. A budget reads the sums of
- * its window once; charges since then are listed until it is in force. State: budget counts.
+ * its window once; charges since then are listed until it is in force. From then on every hold of this one process draws on it,
+ * because holds of an earlier run end before a budget is counted: then nothing is left to count.
  */
 export class BudgetCounts {
   readonly #store: SqlStore;
   readonly #journal: Journal;
   readonly #checkpoints: Pick<Checkpoints, 'write' | 'settled'>;
-  readonly #counts = new Map<number, BudgetCount>();
+  /** The places up to which budgets are counted. */
+  readonly #counted = new Map<number, Cursor>();
+  #inForce: ReadonlySet<number> = new Set();
   #late: LateCharge[] = [];
-  /** Whether a budget is being counted that is not in force. */
-  #isCounting = false;
 
   constructor(store: SqlStore, journal: Journal, checkpoints: Pick<Checkpoints, 'write' | 'settled'>) {
     this.#store = store;
     this.#journal = journal;
     this.#checkpoints = checkpoints;
-    journal.sums.onAdd = (account, charge) => this.#note(account, charge);
   }
 
   uncounted(budget: number, window: Window): UncountedCharges | Promise<UncountedCharges> {
-    const { counted: from, isInForce } = this.#counts.getOrInsertComputed(budget, notCounted);
-    if (from === null) return this.#all(window);
+    const from = this.#counted.get(budget);
+    if (from === undefined) return this.#all(window);
     const to = this.#journal.seq;
-    if (this.#late.length === 0) return { from, to, charges: NONE };
-    const late = this.#late.filter(({ at, account }) => at > from && (!isInForce || account.isOrphan));
-    // Of the accounts of holds that an earlier run left open, only the numbers are known.
-    if (late.some(({ account }) => account.isOrphan)) return this.#looked(from, to, late);
+    if (this.#inForce.has(budget)) return { from, to, charges: NONE };
+    const late = this.#late.filter(({ at }) => at > from);
     return { from, to, charges: late.map((one) => ({ ...one, dimensions: one.account.dimensions })) };
   }
 
   /** @returns whether the budget was counted up to the place where the operation begins */
   count({ budget, from, to }: CountOp): boolean {
-    const known = this.#counts.getOrInsertComputed(budget, notCounted);
-    if (known.counted !== from) return false;
-    known.counted = to;
-    this.#forget();
+    if ((this.#counted.get(budget) ?? null) !== from) return false;
+    this.#counted.set(budget, to);
     return true;
   }
 
   /** Gives up the counts of all other budgets. */
   enforce({ budgets }: EnforceOp): void {
-    const inForce = new Set(budgets.map(({ budget }) => budget));
-    for (const budget of this.#counts.keys()) if (!inForce.has(budget)) this.#counts.delete(budget);
-    for (const budget of inForce) this.#counts.getOrInsertComputed(budget, notCounted).isInForce = true;
-    this.#isCounting = false;
-    this.#forget();
+    this.#inForce = new Set(budgets.map(({ budget }) => budget));
+    for (const budget of this.#counted.keys()) if (!this.#inForce.has(budget)) this.#counted.delete(budget);
+    this.#journal.sums.onAdd = null;
+    this.#late = [];
   }
 
   /** All of a window: what is written in one query, and what memory has in the same turn. */
   async #all({ starts, ends }: Window): Promise<UncountedCharges> {
-    this.#isCounting = true;
+    this.#journal.sums.onAdd = (account, charge) => this.#note(account, charge);
     // Memory knows the accounts of charges only from here on.
     await this.#checkpoints.write();
     const [first, end] = [quarterOf(starts), quarterOf(Math.min(ends, Number.MAX_SAFE_INTEGER))];
@@ -108,29 +94,9 @@ export class BudgetCounts {
     }
   }
 
-  async #looked(from: Cursor, to: Cursor, late: readonly LateCharge[]): Promise<UncountedCharges> {
-    const ids = JSON.stringify(late.map(({ account }) => account.id));
-    const rows = await this.#store.query<Omit<AccountRow, 'payer'>>(SELECT_ACCOUNTS, [ids]);
-    const known = new Map(rows.map(({ id, ...row }) => [id, dimensionsOf(row)]));
-    const charges = late.map((one) => ({ ...one, dimensions: known.get(one.account.id) ?? one.account.dimensions }));
-    return { from, to, charges };
-  }
-
   #note(account: Spender, { reservation, microcredits }: Charge): void {
-    if (!this.#isCounting && !account.isOrphan) return;
     // Its row is the next.
     const at = this.#journal.seq + 1;
     this.#late.push({ at, account, quarter: quarterOf(timeOfId(reservation)), microcredits });
   }
-
-  /** Drops what no budget has yet to count. */
-  #forget(): void {
-    if (this.#late.length === 0) return;
-    const counts = [...this.#counts.values()];
-    this.#late = this.#late.filter(({ at, account }) =>
-      counts.some(({ counted, isInForce }) => at > (counted ?? 0) && (account.isOrphan || !isInForce)),
-    );
-  }
 }
-
-const notCounted = (): BudgetCount => ({ counted: null, isInForce: false });

@@ -89,7 +89,7 @@ export function orphanOf(
   balance: BookedFund | null,
 ): BookedReservation {
   const funds = balance ? [balance] : [];
-  const spender: Spender = { id: account, dimensions: { key: keyId }, sum: null, isOrphan: true };
+  const spender: Spender = { id: account, dimensions: { key: keyId }, sum: null };
   const orphan = new BookedReservation({ id, account: spender, funds, fundIds, amount, owner, expires });
   orphan.state = { ...orphan.state, charged };
   orphan.isOrphan = true;

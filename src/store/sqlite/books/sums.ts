@@ -27,8 +27,6 @@ export interface Spender {
   readonly dimensions: Dimensions;
   /** The sum that was added to last. */
   sum: Sum | null;
-  /** Whether it is of a hold that an earlier run left open, which draws on no budget. Of its dimensions, memory has only the key. */
-  readonly isOrphan?: true;
 }
 
 /** Adds up charges in memory until they are written to the table `spend`. State: sums. */
@@ -38,7 +36,7 @@ export class Sums {
   #taken: readonly Sum[] = [];
   /** The number of times that sums were handed over. */
   takes = 0;
-  /** Called with each charge before it is added. */
+  /** Called with each charge before it is added; null while nobody listens. */
   onAdd: ((account: Spender, charge: Charge) => void) | null = null;
 
   /** Yields the sums that are not in the table yet. */

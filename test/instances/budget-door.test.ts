@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { auditLedger } from '../../src/ledger/audit/run.ts';
+import { World } from '../store/hostile/world.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { useUpstream } from '../support/use.ts';
+
+/** Budgets of a policy and of a key, with two applications on one store. */
+const upstream = useUpstream({ key: UPSTREAM_KEY });
+const BUDGETS = `budgets:
+  - { name: team, match: 'key.labels.team == "red"', limit_credits: 1, window: day }
+`;
+let fleet: Fleet;
+
+beforeAll(async () => {
+  const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, BUDGETS);
+  fleet = await startFleet(new World(), 2, { policy, env: UPSTREAM_ENV });
+}, 60_000);
+afterAll(() => fleet.stop());
+
+/** Asks one application after the other until each has refused. @returns Credits that were told */
+async function spendAll(key: string): Promise<number> {
+  const headers = { authorization: `Bearer ${key}` };
+  const body = { model: 'best', messages: [{ role: 'user', content: 'How far is the moon?' }], max_tokens: 100 };
+  let told = 0;
+  let refusals = 0;
+  for (let asked = 0; refusals < 4 && asked < 500; asked++) {
+    const answer = await fleet.post('/v1/chat/completions', body, { headers });
+    await answer.text();
+    if (answer.status === 402) refusals++;
+    else {
+      expect(answer.status).toBe(200);
+      told += Number(answer.headers.get('x-signalbox-credits'));
+      refusals = 0;
+    }
+  }
+  return told;
+}
+
+test('a budget of the policy is spent once by two applications', async () => {
+  const told = await spendAll(await fleet.makeKey({ labels: { team: 'red' } }));
+  // The worst case of the next no longer fits.
+  expect(told).toBeGreaterThan(0.6);
+  expect(told).toBeLessThanOrEqual(1);
+});
+
+test('the budget of a key is spent once by two applications', async () => {
+  const told = await spendAll(await fleet.makeKey({ budgets: [{ limit_credits: 0.5, window: 'day' }] }));
+  expect(told).toBeGreaterThan(0.1);
+  // Each of two budgets would admit 0.198.
+  expect(told).toBeLessThan(0.3);
+});
+
+test('the audit of all that both have booked finds nothing', async () => {
+  const { findings, totals } = await auditLedger(fleet.world.store.journal, { idle: true });
+  expect(findings).toEqual([]);
+  expect(totals.entries).toBeGreaterThan(50);
+});

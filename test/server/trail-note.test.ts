@@ -1,0 +1,83 @@
+import { expect, test } from 'bun:test';
+import { openKeys } from '../../src/access/keys.ts';
+import type { Timers } from '../../src/core/timers.ts';
+import { isChangeNoted, keepTrailNote, lastChange } from '../../src/server/trail-note.ts';
+import { openStore } from '../../src/store/open.ts';
+import { tempFolder } from '../store/support.ts';
+import { waitFor } from '../support/answers.ts';
+
+/** A server and a command on one database. `tick` lets the server look. */
+async function open(folder: string) {
+  const file = `${folder}/signalbox.db`;
+  const store = await openStore(file, { mode: 'serve' });
+  const keys = await openKeys({ store, now: Date.now });
+  const theirs = await openStore(file, { mode: 'beside', rooms: ['access'] });
+  const command = await openKeys({ store: theirs, now: Date.now });
+  let tick = () => {};
+  const timer = { unref: () => {}, close: () => {} };
+  const timers: Timers = {
+    after: () => timer,
+    every: (_, run) => {
+      tick = run;
+      return timer;
+    },
+  };
+  const reasonOf = (key: string) => keys.authenticate(`Bearer ${key}`).reason;
+  const close = async () => {
+    for (const one of [keys, command]) one.close();
+    for (const one of [store, theirs]) await one.close();
+  };
+  return { store, keys, command, timers, tick: () => tick(), reasonOf, close };
+}
+
+const GRANT = { name: 'app', scopes: ['chat'] } as const;
+
+test('the note names no change that is not in force, though another comes while it is made', async () => {
+  using folder = tempFolder();
+  const { store, keys, command, timers, tick, reasonOf, close } = await open(folder.path);
+  const stop = await keepTrailNote(folder.path, { store, keys, timers });
+  const first = await command.create(GRANT);
+  const noted = await lastChange(store);
+  const list = store.trail.list.bind(store.trail);
+  let second = first;
+  store.trail.list = async (query) => {
+    store.trail.list = list;
+    const found = await list(query);
+    second = await command.create(GRANT);
+    return found;
+  };
+  tick();
+  await waitFor(() => isChangeNoted(folder.path, noted));
+  expect(isChangeNoted(folder.path, noted + 1)).toBe(false);
+  expect(reasonOf(first.key)).toBeNull();
+  await waitFor(() => {
+    tick();
+    return isChangeNoted(folder.path, noted + 1);
+  });
+  expect(reasonOf(second.key)).toBeNull();
+  await stop();
+  await close();
+});
+
+test('a change is noted by a later look, where the one before could not put it in force', async () => {
+  using folder = tempFolder();
+  const { store, keys, command, timers, tick, close } = await open(folder.path);
+  let fails = 0;
+  const putInForce = async () => {
+    if (fails-- > 0) throw new Error('no budgets now');
+    await keys.putInForce();
+  };
+  const stop = await keepTrailNote(folder.path, { store, keys: { putInForce }, timers });
+  fails = 1;
+  await command.create(GRANT);
+  const change = await lastChange(store);
+  tick();
+  await waitFor(() => fails === 0);
+  expect(isChangeNoted(folder.path, change)).toBe(false);
+  await waitFor(() => {
+    tick();
+    return isChangeNoted(folder.path, change);
+  });
+  await stop();
+  await close();
+});
