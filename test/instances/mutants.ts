@@ -47,8 +47,8 @@ export const MUTANTS: readonly Mutant[] = [
     [NAMES],
     inFile(
       'src/access/idempotency/idempotency.ts',
-      'if (await instance.lives(owner)) return { row, isRunning: true };',
-      'await instance.lives(owner);',
+      'if (owner && !this.#isOwn(row) && (await instance.lives(owner))) return { row, isRunning: true };',
+      '',
     ),
   ),
   mutant(
