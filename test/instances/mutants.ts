@@ -112,6 +112,18 @@ export const MUTANTS: readonly Mutant[] = [
     inFile('src/ledger/policy-terms.ts', 'rank: known });', 'rank: 1 });'),
   ),
   mutant(
+    'a process that slept',
+    'a lease that has ended is renewed',
+    [STOPPED, 'test/store/leases.test.ts'],
+    inFile('src/store/lease.ts', ' || !isHeld(row, now)', ''),
+  ),
+  mutant(
+    'a process that slept',
+    'an instance is current for ever',
+    [STOPPED],
+    inFile('src/store/lease-keeper.ts', 'this.#options.clock() < this.#validUntil', 'this.#validUntil !== 0'),
+  ),
+  mutant(
     'owners on the paper only',
     'all that is open belongs to the living',
     [STOPPED, LATE, SEEDS],

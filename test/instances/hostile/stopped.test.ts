@@ -57,7 +57,7 @@ test('equal IDs: instances that give IDs in one millisecond, crash and come back
     crashed.stop();
     give(others);
     // At once on another slot, and behind its lease on the same.
-    const opening = openMember(world, world.open(`again ${round}`), policy, budgets, -600_000);
+    const opening = openMember(world, await world.open(`again ${round}`), policy, budgets, -600_000);
     await clock.pass(round % 2 === 0 ? 1_000 : 90_000);
     members.splice(0, 1);
     members.push(await opening);

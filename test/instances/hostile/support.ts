@@ -24,7 +24,9 @@ export async function openMembers(policy: SharedPolicy, ...names: readonly strin
   const clock = new VirtualClock(START);
   const world = new World({ clock });
   const budgets = [budget(LIMIT, { window: 'day' })];
-  const opening = names.map((name, at) => openMember(world, world.open(name), policy, budgets, (at - 1) * 600_000));
+  const opening = names.map(async (name, at) =>
+    openMember(world, await world.open(name), policy, budgets, (at - 1) * 600_000),
+  );
   await clock.pass(1_000);
   return { clock, world, budgets, members: await Promise.all(opening) };
 }

@@ -5,7 +5,6 @@ import { shipped } from '../../../plugins/index.ts';
 import { openKeys } from '../../../src/access/keys.ts';
 import type { Budget } from '../../../src/core/budget.ts';
 import { steady } from '../../../src/core/clock.ts';
-import type { Timer, Timers } from '../../../src/core/timers.ts';
 import type { PolicyCandidate } from '../../../src/runtime/candidate.ts';
 import { openGateway, REFRESH_MS } from '../../../src/server/gateway.ts';
 import type { Host } from '../../../src/server/host.ts';
@@ -13,8 +12,7 @@ import { keepDoing } from '../../../src/server/keep-doing.ts';
 import { firstPolicy, judgeTools } from '../../../src/server/policy.ts';
 import { UpstreamNetwork } from '../../../src/upstream/connection/network.ts';
 import { Health } from '../../../src/upstream/health/health.ts';
-import type { WorldClock } from '../../store/hostile/clock.ts';
-import type { Connection } from '../../store/hostile/connection.ts';
+import { timersOf } from '../../store/hostile/leases.ts';
 import type { HostileStore, World } from '../../store/hostile/world.ts';
 import { testPolicy, UPSTREAM_KEY } from '../../support/policies.ts';
 
@@ -94,36 +92,4 @@ export async function openMember(
   recount = opened.recount;
   const stopLooking = await keepDoing(() => store.news.look(), LOOK_EVERY_MS, timers);
   return { ...opened, store, keys, stopLooking, connection: store.connection };
-}
-
-/** Timers on a world's clock. Those of a crashed process never fire, and those of a paused one when it goes on. */
-function timersOf(clock: WorldClock, connection: Connection): Timers {
-  const after = (ms: number, run: () => void): Timer => {
-    let callOff = clock.after(ms, fire);
-    function fire(): void {
-      if (connection.isCrashed) return;
-      if (connection.isPaused) callOff = clock.after(connection.pausedFor, fire);
-      else run();
-    }
-    return { unref: () => {}, close: () => callOff() };
-  };
-  return {
-    after,
-    every(ms, run) {
-      let isClosed = false;
-      const again = (): void => {
-        if (isClosed) return;
-        run();
-        timer = after(ms, again);
-      };
-      let timer = after(ms, again);
-      return {
-        unref: () => {},
-        close() {
-          isClosed = true;
-          timer.close();
-        },
-      };
-    },
-  };
 }

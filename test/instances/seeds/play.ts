@@ -122,17 +122,21 @@ export class Play {
     const run = ++seat.run;
     seat.member = null;
     seat.variant = VARIANTS[0]!;
-    const store = this.world.open(`instance ${seat.at}`);
-    openMember(this.world, store, this.#policy, seat.variant, SKEWS[seat.at]!).then(
-      (member) => {
-        if (seat.run === run) seat.member = member;
-      },
-      (error: unknown) => {
-        if (!(error instanceof StoreError)) this.laws.broken('defect', `did not start: ${String(error)}`);
-        store.connection.crash();
-        this.clock.after(5_000, () => this.#start(seat));
-      },
-    );
+    this.#open(seat, run).catch((error: unknown) => {
+      if (!(error instanceof StoreError)) this.laws.broken('defect', `did not start: ${String(error)}`);
+      this.clock.after(5_000, () => this.#start(seat));
+    });
+  }
+
+  async #open(seat: Seat, run: number): Promise<void> {
+    const store = await this.world.open(`instance ${seat.at}`);
+    try {
+      const member = await openMember(this.world, store, this.#policy, seat.variant, SKEWS[seat.at]!);
+      if (seat.run === run) seat.member = member;
+    } catch (cause) {
+      store.connection.crash();
+      throw cause;
+    }
   }
 
   #crash(seat: Seat, member: Member): void {

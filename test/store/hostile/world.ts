@@ -9,7 +9,7 @@ import { openMemoryStore } from '../memory/driver.ts';
 import { realClock, type WorldClock } from './clock.ts';
 import { Connection, type Weather } from './connection.ts';
 import { type Faults, FRIENDLY } from './faults.ts';
-import { LeasedInstance, Leases } from './instance.ts';
+import { leasedOver, WorldLeases } from './leases.ts';
 import { newsOver } from './news.ts';
 import { through } from './through.ts';
 
@@ -41,23 +41,22 @@ export class World implements Weather {
   faults: Faults;
   /** The store itself, without any fault: for laws, and for a rival. */
   readonly store = openMemoryStore();
-  readonly leases: Leases;
+  readonly leases: WorldLeases;
   readonly #deeds: ((deed: Deed) => void)[] = [];
 
   constructor({ seed = 1, faults = FRIENDLY, clock = realClock }: WorldOptions = {}) {
     this.clock = clock;
-    this.leases = new Leases(clock);
+    this.leases = new WorldLeases(() => clock.now());
     this.books.journal.isOvertaken = () => this.random() < this.faults.outOfOrder;
     this.random = randomFrom(seed);
     this.faults = faults;
   }
 
   /** Opens a handle of an instance. The name of one that has crashed may be used again. */
-  open(name: string): HostileStore {
+  async open(name: string): Promise<HostileStore> {
     const connection = new Connection(this);
     const { store } = this;
-    const instance = new LeasedInstance(this.leases, connection, this.clock);
-    connection.fence = () => !this.leases.isCurrent(instance);
+    const instance = await leasedOver(this.leases, connection, this.clock);
     return through(store, {
       read: (answer) => connection.read(answer),
       own: {
