@@ -153,6 +153,8 @@ export class Ledger {
     // Before the budgets are counted, so that they count what it charges.
     if (this.graceMs === 0) this.recovered = await this.sweep();
     await this.refresh();
+    // What an earlier run charged behind its last checkpoint has its accounts only once it is written.
+    await this.#books.checkpoint();
     (await this.prepare(terms))();
   }
 
