@@ -11,37 +11,58 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'plugins/index.ts': 25,
   'plugins/providers': 4614,
   'plugins/strategies': 236,
-  'src/access': 1421,
-  'src/accounting': 222,
+  // 86 for state with an owner: a name is claimed with its hold and taken over from an instance that ended; only changed keys are
+  // read.
+  'src/access': 1507,
+  // 9 for the age of readings, and for what a late settlement takes back.
+  'src/accounting': 231,
   'src/api': 623,
-  'src/cli': 4134,
+  // 8 for the timers of the host, and the store of a command, which is no instance.
+  'src/cli': 4142,
   'src/commands.ts': 123,
   'src/conformance': 2111,
   'src/contract': 487,
-  'src/core': 3098,
-  'src/exchange': 1870,
-  'src/http': 4871,
+  // 26 for IDs of several makers, the timers of a host, and constants that are made once.
+  'src/core': 3124,
+  // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
+  'src/exchange': 1911,
+  // 51 for the status of an instance, readiness by it, and keys whose copy is too old.
+  'src/http': 4922,
   'src/importers': 2689,
-  'src/learning': 1061,
+  // 65 for outcomes of other instances, learned in their order, up to the horizon.
+  'src/learning': 1126,
   // 11 for balances: they are summed in one pass, as there may be one for each holder that ever paid.
-  'src/ledger': 2390,
-  'src/main.ts': 135,
+  // 227 for budgets that are counted in the books, a lost answer, and the sweep in place of a start that repairs.
+  'src/ledger': 2617,
+  'src/main.ts': 137,
   'src/money': 1642,
-  'src/operate': 3389,
-  'src/payments': 2313,
-  'src/plugin-host': 236,
-  'src/policy': 8441,
-  'src/prompt': 777,
-  'src/records': 481,
-  'src/request': 2096,
+  // 31 for the place and the age of copies in status and metrics.
+  'src/operate': 3420,
+  // 223 for payments and nonces that have an owner, and a sweep of those whose owner ended.
+  'src/payments': 2536,
+  'src/plugin-host': 234,
+  // 5 for timers of the host.
+  'src/policy': 8446,
+  // 6 for threads that are stored.
+  'src/prompt': 783,
+  // 4 for timers of the host.
+  'src/records': 485,
+  // 8 for timers of the host.
+  'src/request': 2104,
   'src/routing': 8757,
-  'src/runtime': 1179,
-  'src/server': 1311,
-  'src/store': 5420,
+  // 49 for policies of quotes that are built from the store.
+  'src/runtime': 1228,
+  // 205 for the sweep, the timers of a host, the copies that follow news, and IDs of requests by a maker of their own.
+  'src/server': 1516,
+  // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
+  // again, spools of operations, and threads.
+  'src/store': 6864,
   'src/surface': 4563,
-  'src/telemetry': 989,
+  // 17 for IDs of traces and timers as fields of objects.
+  'src/telemetry': 1006,
   'src/tokenizer': 195,
-  'src/upstream': 3326,
+  // 27 for alarms, connections and pauses as fields of objects.
+  'src/upstream': 3353,
 };
 
 const ROOT = join(import.meta.dir, '..');

@@ -153,7 +153,7 @@ export class Ledger {
     // Before the budgets are counted, so that they count what it charges.
     if (this.graceMs === 0) this.recovered = await this.sweep();
     await this.refresh();
-    // What an earlier run charged behind its last checkpoint has its accounts only once it is written.
+    // Charges since the last checkpoint are told by account only once they are summed up.
     await this.#books.checkpoint();
     (await this.prepare(terms))();
   }

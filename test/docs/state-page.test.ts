@@ -49,7 +49,12 @@ const SHORT_LIVED = [
     'prompt/answer-mark.ts',
   ],
   ...['records/contents.ts', 'request/request-context.ts', 'request/service-count.ts'],
-  ...['store/sqlite/books/batch.ts', 'store/sqlite/records/list.ts', 'telemetry/tracing/request-trace.ts'],
+  ...[
+    'store/sqlite/books/batch.ts',
+    'store/sqlite/books/replay.ts',
+    'store/sqlite/records/list.ts',
+    'telemetry/tracing/request-trace.ts',
+  ],
   ...['upstream/arrival.ts', 'upstream/completion.ts', 'upstream/connection/opening.ts', 'upstream/embeddings.ts'],
   ...['upstream/frames.ts', 'upstream/in-process-call.ts', 'upstream/piece-decoder.ts', 'upstream/read-text.ts'],
   ...['upstream/wire-call.ts', 'upstream/health/endpoint-attempt.ts'],

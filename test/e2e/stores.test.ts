@@ -13,6 +13,10 @@ import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 const STORES: Readonly<Record<string, { readonly world: () => World; readonly count: number }>> = {
   'in memory': { world: () => new World(), count: 1 },
   'on the hostile store': { world: () => new World({ faults: SLOW, seed: seedOf('hostile e2e') }), count: 1 },
+  'on the hostile store, two applications': {
+    world: () => new World({ faults: SLOW, seed: seedOf('hostile e2e') }),
+    count: 2,
+  },
 };
 
 interface Body {

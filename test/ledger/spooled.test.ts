@@ -9,8 +9,8 @@ import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { closedBy, unbooked } from '../../src/store/sqlite/books/spooled.ts';
 import { openSqlite, type WatchedStore } from '../../src/store/sqlite/database.ts';
-import { readSpool, Spool, type SpooledUnit } from '../../src/store/sqlite/spool.ts';
-import { type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
+import { readSpool, Spool } from '../../src/store/sqlite/spool.ts';
+import { type SpooledUnit, type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
 import { tempFolder } from '../store/support.ts';
 import { findingsOf } from './audit-support.ts';
 import { held, line, NO_TERMS, NOON, order, type StoredEntry } from './support.ts';
@@ -26,7 +26,12 @@ const comparing: TakeIn = async (store, units) => (await unbooked(store, 'the sp
 const openStore = (folder: string) => openSqlite(databaseOf(folder), [ledgerMigrations], { busyTimeoutMs: 1 });
 
 /** Starts as a server does. `dies`: after the spool is booked, and before there is a new one. */
-async function start(folder: string, takeIn: TakeIn, dies = false): Promise<{ store: WatchedStore; ledger: Ledger }> {
+async function start(
+  folder: string,
+  takeIn: TakeIn,
+  dies = false,
+  terms = NO_TERMS,
+): Promise<{ store: WatchedStore; ledger: Ledger }> {
   const store = await openStore(folder);
   const writes = await takeIn(store, readSpool(spoolOf(folder)).units);
   if (writes.length > 0) await store.commit(writes);
@@ -37,7 +42,7 @@ async function start(folder: string, takeIn: TakeIn, dies = false): Promise<{ st
   store.useSpool(Spool.create(spoolOf(folder)));
   const now = () => NOON;
   const books = await openSqliteBooks({ store, now });
-  return { store, ledger: await openLedger({ books, terms: NO_TERMS, now, onAlarm: () => {} }) };
+  return { store, ledger: await openLedger({ books, terms, now, onAlarm: () => {} }) };
 }
 
 /** What is on the disk when the process dies. */
@@ -149,22 +154,19 @@ describe('settlements in a spool', () => {
   }, 60_000);
 
   const forgetting: TakeIn = async () => [];
-  /** Gives rows new numbers, as if they had never been written. */
+  /** Books each entry, and once more, as if the first had never been written. */
   const doubling: TakeIn = async (store, units) => {
-    const [last] = await store.query<{ seq: number }>({ sql: 'SELECT max(seq) AS seq FROM journal' });
-    const journal = units.flat().filter(({ name }) => name === 'charge');
-    const { writes } = await unbooked(store, 'the spool', units, []).catch(() => ({ writes: [] }));
-    const statement = writes.find(({ params }) => params.length === 13)?.statement ?? INSERT;
-    return journal.map(({ params }, at) => write(statement, last!.seq + 1 + at, ...params.slice(1)));
-  };
-  const INSERT = {
-    sql: `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
-      cache_write_tokens, output_tokens, reasoning_tokens, estimated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    const { writes } = await unbooked(store, 'the spool', units, []);
+    const isEntry = ({ statement }: SqlWrite) => statement.sql.startsWith('INSERT INTO journal');
+    const again = writes.filter(isEntry).map(({ statement, params: [seq, ...rest] }) => {
+      return write(statement, Number(seq) + writes.length, ...rest);
+    });
+    return [...writes, ...again];
   };
 
   test.each([
     ['forgets the spool', forgetting],
-    ['books rows anew', doubling],
+    ['books operations twice', doubling],
   ])(
     'a start that %s is found out',
     async (_, mutant) => {
@@ -190,6 +192,25 @@ describe('settlements in a spool', () => {
     await store.close();
   });
 
+  test('of a version that kept rows are booked, once', async () => {
+    using folder = tempFolder();
+    const { store, ledger } = await start(folder.path, comparing);
+    const { id } = await held(ledger, order(1_000));
+    const [last] = await store.query<{ seq: number; account: number }>({
+      sql: 'SELECT seq, account FROM journal ORDER BY seq DESC LIMIT 1',
+    });
+    const { seq, account } = last!;
+    const units: SpooledUnit[] = [
+      [{ name: 'tariff', params: [7, 'm', 'p', 'u', '{}'] }],
+      [{ name: 'charge', params: [seq + 1, 'settle', id, account, 300, NOON, 7, 10, 4, 1, 20, 3, 0] }],
+    ];
+    const { writes, closed, charged } = await unbooked(store, 'the spool', units, []);
+    expect({ closed, charged }).toEqual({ closed: [id], charged: 300 });
+    await store.commit(writes);
+    expect(await unbooked(store, 'the spool', units, [])).toEqual({ writes: [], closed: [], charged: 0 });
+    await store.close();
+  });
+
   test('bring the rows of other rooms along, in the same commit, and leave them with what is booked', async () => {
     using folder = tempFolder();
     const { store, ledger } = await start(folder.path, comparing);
@@ -209,4 +230,41 @@ describe('settlements in a spool', () => {
     expect(await unbooked(store, 'the spool', units, [statement])).toEqual({ writes: [], closed: [], charged: 0 });
     await store.close();
   });
+
+  for (const rule of ['charge', 'release'] as const) {
+    test(`that come behind on_crash correct it to what callers were told, once (${rule})`, async () => {
+      using folder = tempFolder();
+      const { store, ledger } = await start(folder.path, comparing);
+      const [told, failed] = [await held(ledger, order(1_000)), await held(ledger, order(1_000))];
+      const blocker = new Database(folder.file, { readwrite: true });
+      blocker.run('BEGIN IMMEDIATE');
+      void told.settle(line(300), () => []);
+      void failed.post(line(40));
+      void failed.settle(null, () => []);
+      expect(await ledger.written()).toBe(true);
+      const { units } = readSpool(spoolOf(folder.path));
+      const left = copyOf(folder.path);
+      blocker.run('ROLLBACK');
+      blocker.close();
+      await store.close();
+      // Its spool is away as the next start resolves the holds, and is found later.
+      const terms = { ...NO_TERMS, ledger: { ...NO_TERMS.ledger, onCrash: rule } };
+      const crashed = await start(left, async () => [], false, terms);
+      expect(crashed.ledger.recovered.ids).toEqual([told.id, failed.id]);
+      await crashed.ledger.close();
+      await crashed.store.close();
+      for (let i = 0; i < 2; i++) {
+        const again = await openStore(left);
+        const { writes, closed } = await unbooked(again, 'the spool', units, []);
+        expect(closed).toEqual(i === 0 ? [told.id, failed.id] : []);
+        if (writes.length > 0) await again.commit(writes);
+        await again.close();
+        const next = await start(left, async () => []);
+        expect((await next.ledger.status()).charged).toBe(340);
+        await next.ledger.close();
+        await next.store.close();
+        expect(await findingsOf(databaseOf(left))).toEqual([]);
+      }
+    });
+  }
 });

@@ -68,7 +68,8 @@ export const hostileWorld = (): World => new World({ clock: turnsClock, faults: 
 /** The hostile store, by so many handles. */
 export async function openHostile(handles: number): Promise<TestedStore> {
   const world = hostileWorld();
-  const stores = Array.from({ length: handles }, (_, at) => world.open(`instance ${at}`));
+  const opening = Array.from({ length: handles }, (_, at) => world.open(`instance ${at}`));
+  const stores = await Promise.all(opening);
   const store = either(stores, anyHandle(world, handles));
   return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() });
 }

@@ -50,7 +50,9 @@ export async function booksInMemory(): Promise<BooksUnderTest> {
 /** The books of a hostile store, by so many handles. */
 export async function booksInHostile(handles: number): Promise<BooksUnderTest> {
   const world = hostileWorld();
-  const each = Array.from({ length: handles }, (_, at) => world.open(`instance ${at}`).openBooks(() => NOON));
+  const each = Array.from({ length: handles }, async (_, at) =>
+    (await world.open(`instance ${at}`)).openBooks(() => NOON),
+  );
   const books = either(await Promise.all(each), anyHandle(world, handles));
   return {
     books,

@@ -123,7 +123,11 @@ async function kept(answer: Promise<Response>): Promise<Response> {
 /** Starts the real server on a free port, and waits until it listens. */
 export async function startSignalbox(options: StartOptions = {}): Promise<Signalbox> {
   const start = startOf(options);
-  return options.isProcess ? startProcess(start) : startHere(start, options);
+  if (options.isProcess) return startProcess(start);
+  const { SIGNALBOX_STORE: store } = process.env;
+  const isElsewhere = store !== undefined && options.data === undefined && options.openStore === undefined;
+  // Loaded where it is asked for: it starts servers, too.
+  return isElsewhere ? (await import('./elsewhere.ts')).startElsewhere(store, options) : startHere(start, options);
 }
 
 async function startHere(start: Start, options: StartOptions): Promise<Signalbox> {

@@ -14,7 +14,7 @@ import { migrate, pending } from './migrate.ts';
 import { NEWS_TABLE, sqliteNews } from './news.ts';
 import { sqliteRepositories } from './repositories.ts';
 import type { Spool } from './spool.ts';
-import type { Migrations, SqlParam, SqlStore, SqlValue, SqlWrite, Statement } from './statement.ts';
+import type { Migrations, SpooledUnit, SqlParam, SqlStore, SqlValue, SqlWrite, Statement } from './statement.ts';
 
 /** How long a command waits for another process that writes, before it fails, ms. */
 export const BUSY_TIMEOUT_MS = 2_000;
@@ -72,7 +72,7 @@ function refuseOlder(db: Database, migrations: readonly Migrations[]): void {
 
 /** A store with its activity and its spool. */
 export type WatchedStore = SqlStore &
-  Pick<SqliteStore, 'activity' | 'defer' | 'useSpool' | 'makeRoom' | 'unkept' | 'fence' | 'note'>;
+  Pick<SqliteStore, 'activity' | 'defer' | 'useSpool' | 'makeRoom' | 'spoolAs' | 'unkept' | 'fence' | 'note'>;
 
 /** A database with its repositories, and without its books. */
 export type SqliteRepositories = WatchedStore & Repositories & { readonly news: News };
@@ -109,6 +109,10 @@ class SqliteStore extends GroupCommit implements SqlStore {
   }
 
   /** Uses this file from now on for settlements that the database refuses. Closes it with the store. */
+  spoolAs(encode: (writes: readonly SqlWrite[]) => SpooledUnit): void {
+    this.encode = encode;
+  }
+
   useSpool(spool: Spool): void {
     this.#spool = spool;
     this.spool = spool;

@@ -4,7 +4,7 @@ import type { Timer, Timers } from '../../core/timers.ts';
 import { COMMIT_BOUNDS, type StoreActivity } from '../activity.ts';
 import { SpoolError, StoreError, type StoreErrorReason } from '../store.ts';
 import { type Spool, spooledRows } from './spool.ts';
-import type { SqlWrite } from './statement.ts';
+import type { SpooledUnit, SqlWrite } from './statement.ts';
 
 /** With this many commits within the window, it pays to wait for more. */
 const DENSE_COMMITS = 24;
@@ -76,6 +76,8 @@ export class GroupCommit implements StoreActivity {
   #awaited: PromiseWithResolvers<boolean> | null = null;
   /** Takes settlements that the disk refuses; without it they wait in memory alone. */
   spool: Pick<Spool, 'add' | 'clear'> | null = null;
+  /** What the spool keeps of a unit. */
+  protected encode: (writes: readonly SqlWrite[]) => SpooledUnit = spooledRows;
   #spoolFailing = false;
   /** The number of appends that should outlive the process, but are neither in the database nor in the spool. */
   unkept = 0;
@@ -275,7 +277,7 @@ export class GroupCommit implements StoreActivity {
   /** Puts the settlements among the refused appends into the spool. */
   #spill(kept: readonly Unit[]): void {
     const fresh = kept.filter(({ isSpooled }) => !isSpooled);
-    const rows = fresh.map(({ writes }) => spooledRows(writes)).filter(({ length }) => length > 0);
+    const rows = fresh.map(({ writes }) => this.encode(writes)).filter(({ length }) => length > 0);
     const isKept = rows.length === 0 || this.#spoolDone((spool) => spool.add(rows));
     if (isKept) for (const unit of fresh) unit.isSpooled = true;
     this.unkept = isKept ? 0 : rows.length;

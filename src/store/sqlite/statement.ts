@@ -31,6 +31,15 @@ export interface SqlWrite extends Write {
 
 export const write = (statement: Statement, ...params: readonly SqlParam[]): SqlWrite => ({ statement, params });
 
+/** A row as the spool keeps it: the name of its statement, and its values. */
+export interface SpooledRow {
+  readonly name: string;
+  readonly params: SqlWrite['params'];
+}
+
+/** Rows that are written all or none. */
+export type SpooledUnit = readonly SpooledRow[];
+
 export interface SqlReader {
   /** Reads committed rows. Rejects with StoreError. */
   query<Row>(statement: Statement, params?: readonly SqlValue[]): Promise<Row[]>;
@@ -48,6 +57,8 @@ export type SqlTables = SqlReader & Pick<Store, 'commit'>;
 export interface SqlStore extends Store, SqlReader {
   /** Reserves room in a spool for the settlements of so many open reservations. Throws StoreError when the disk is full. */
   makeRoom?(reservations: number): void;
+  /** Sets what the spool keeps of a unit; without it, the rows. */
+  spoolAs?(encode: (writes: readonly SqlWrite[]) => SpooledUnit): void;
 }
 
 /** The tables of one room, in versions; each runs once, in order. */

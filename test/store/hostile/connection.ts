@@ -10,6 +10,9 @@ export interface Weather {
   random(): number;
 }
 
+/** Between two tries to write what waits, ms. */
+const RETRY_MS = 100;
+
 interface Job {
   readonly delay: number;
   readonly isPatient: boolean;
@@ -23,6 +26,8 @@ const never = <R>(): Promise<R> => new Promise(() => {});
  * Without delays a call reaches the store in the turn in which it is made, as in a store in memory.
  */
 export class Connection {
+  /** Whether the store refuses commits of this instance, because its lease is over. */
+  fence: () => boolean = () => false;
   readonly #weather: Weather;
   readonly #jobs: Job[] = [];
   #isMoving = false;
@@ -51,6 +56,11 @@ export class Connection {
     return Math.max(0, this.#pausedUntil - this.#weather.clock.now());
   }
 
+  /** How long the process has run and the store was there, ms; negative while it is not so. */
+  get clearFor(): number {
+    return this.#weather.clock.now() - Math.max(this.#awayUntil, this.#pausedUntil);
+  }
+
   /** Ends the instance: no call of it returns any more, and appends that have not reached the store are lost. */
   crash(): void {
     this.#isCrashed = true;
@@ -77,7 +87,8 @@ export class Connection {
         delay: this.#delay(faults.slowBefore),
         isPatient: false,
         run: () => {
-          const done = isRefused || this.isAway ? Promise.reject(away()) : deed();
+          const done =
+            isRefused || this.isAway ? Promise.reject(away()) : this.fence() ? Promise.reject(fenced()) : deed();
           this.#answer(done, isLost).then(resolve, reject);
         },
       });
@@ -108,7 +119,7 @@ export class Connection {
   /** Resolves with true once all that was sent is done; with false while the store is away. */
   sent(): Promise<boolean> {
     if (this.#isCrashed) return never();
-    if (this.isAway) return Promise.resolve(false);
+    if (this.isAway || this.fence()) return Promise.resolve(false);
     return new Promise((resolve) => {
       this.#push({ delay: 0, isPatient: true, run: () => this.#answer(Promise.resolve(true), false).then(resolve) });
     });
@@ -127,11 +138,17 @@ export class Connection {
     }
   }
 
+  /** Resolves once the process goes on; never, where it has crashed. */
+  async awake(): Promise<void> {
+    const { clock } = this.#weather;
+    while (this.isPaused) await sleep(clock, this.pausedFor);
+    if (this.#isCrashed) await never();
+  }
+
   async #back(delay: number): Promise<void> {
     const { clock } = this.#weather;
     if (delay > 0) await sleep(clock, delay);
-    while (this.isPaused) await sleep(clock, this.pausedFor);
-    if (this.#isCrashed) await never();
+    await this.awake();
   }
 
   #delay(chance: number): number {
@@ -151,7 +168,8 @@ export class Connection {
     try {
       for (let job = this.#jobs[0]; job; job = this.#jobs[0]) {
         if (job.delay > 0) await sleep(clock, job.delay);
-        while (job.isPatient && this.isAway && !this.#isCrashed) await sleep(clock, this.#awayUntil - clock.now());
+        // Under the next epoch of this instance, where its own is over.
+        while (job.isPatient && (this.isAway || this.fence()) && !this.#isCrashed) await sleep(clock, RETRY_MS);
         if (this.#isCrashed) return;
         this.#jobs.shift();
         job.run();
@@ -163,5 +181,6 @@ export class Connection {
 }
 
 const away = () => new StoreError('the store cannot be reached');
+const fenced = () => new StoreError('the lease of this instance is over', { reason: 'fenced' });
 /** The deed is done, and its caller cannot know. */
 const lost = () => new StoreError('the connection broke before the store had answered', { reason: 'unknown' });

@@ -27,7 +27,9 @@ test('time passes only where it is let, and alarms ring in the order of their mo
 
 test('instances share one limit: the books decide for all', async () => {
   const { world } = virtual();
-  const [one, other] = await Promise.all(['a', 'b'].map((name) => world.open(name).openBooks(world.clock.now)));
+  const [one, other] = await Promise.all(
+    ['a', 'b'].map(async (name) => (await world.open(name)).openBooks(world.clock.now)),
+  );
   const fund = fundOf(100);
   expect(await one!.apply([holdOf(nextId(), [fund], 60)])).toEqual([granted(60)]);
   expect(await other!.apply([holdOf(nextId(), [fund], 60)])).toMatchObject([{ kind: 'refused', why: 'contended' }]);
@@ -39,7 +41,7 @@ test('the same seed makes the same things happen at the same moments', async () 
     const seen: string[] = [];
     const base = nextId();
     const fund = fundOf(10_000);
-    const books = await Promise.all(['a', 'b'].map((name) => world.open(name).openBooks(clock.now)));
+    const books = await Promise.all(['a', 'b'].map(async (name) => (await world.open(name)).openBooks(clock.now)));
     for (let at = 0; at < 40; at++) {
       const id = nextId();
       books[at % 2]!.apply([holdOf(id, [fund], 1)]).then(
@@ -60,7 +62,7 @@ test('the same seed makes the same things happen at the same moments', async () 
 
 test('a lost answer is an error to its caller, and the deed is done', async () => {
   const { world } = virtual({ ...FRIENDLY, lostAnswer: 1 });
-  const books = await world.open('a').openBooks(world.clock.now);
+  const books = await (await world.open('a')).openBooks(world.clock.now);
   const fund = fundOf(100);
   await expect(books.apply([holdOf(nextId(), [fund], 60)])).rejects.toBeInstanceOf(StoreError);
   expect(books.standing([fund])).toMatchObject([{ held: 60 }]);
@@ -68,7 +70,7 @@ test('a lost answer is an error to its caller, and the deed is done', async () =
 
 test('a refused commit has not happened', async () => {
   const { world } = virtual({ ...FRIENDLY, refused: 1 });
-  const books = await world.open('a').openBooks(world.clock.now);
+  const books = await (await world.open('a')).openBooks(world.clock.now);
   const fund = fundOf(100);
   await expect(books.apply([holdOf(nextId(), [fund], 60)])).rejects.toBeInstanceOf(StoreError);
   expect(books.standing([fund])).toMatchObject([{ held: 0 }]);
@@ -76,7 +78,7 @@ test('a refused commit has not happened', async () => {
 
 test('while the store is away calls are refused and appends wait; others go on', async () => {
   const { world, clock } = virtual();
-  const [a, b] = [world.open('a'), world.open('b')];
+  const [a, b] = [await world.open('a'), await world.open('b')];
   const books = await a.openBooks(clock.now);
   const fund = fundOf(100);
   const id = nextId();
@@ -96,7 +98,7 @@ test('while the store is away calls are refused and appends wait; others go on',
 
 test('a paused instance gets no answer until it goes on; what it had sent is done', async () => {
   const { world, clock } = virtual();
-  const a = world.open('a');
+  const a = await world.open('a');
   const books = await a.openBooks(clock.now);
   const fund = fundOf(100);
   let isAnswered = false;
@@ -112,7 +114,7 @@ test('a paused instance gets no answer until it goes on; what it had sent is don
 
 test('a crashed instance never hears again, and its appends that were under way are lost', async () => {
   const { world, clock } = virtual({ ...FRIENDLY, slowBefore: 1, delayMs: 100 });
-  const a = world.open('a');
+  const a = await world.open('a');
   const books = await a.openBooks(clock.now);
   const fund = fundOf(100);
   const id = nextId();

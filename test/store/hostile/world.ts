@@ -1,12 +1,15 @@
-import type { FundStanding } from '../../../src/accounting/fund.ts';
 import type { BooksWatcher, LedgerBooks, LedgerOp, OpResult } from '../../../src/store/books.ts';
 import type { OpenStore } from '../../../src/store/driver.ts';
+import type { Instance } from '../../../src/store/instance.ts';
 import type { Write } from '../../../src/store/store.ts';
 import { randomFrom } from '../../deep/effort.ts';
+import type { MemoryBooks } from '../memory/books/books.ts';
+import { booksOf } from '../memory/books/handle.ts';
 import { openMemoryStore } from '../memory/driver.ts';
 import { realClock, type WorldClock } from './clock.ts';
 import { Connection, type Weather } from './connection.ts';
 import { type Faults, FRIENDLY } from './faults.ts';
+import { leasedOver, WorldLeases } from './leases.ts';
 import { newsOver } from './news.ts';
 import { through } from './through.ts';
 
@@ -38,22 +41,23 @@ export class World implements Weather {
   faults: Faults;
   /** The store itself, without any fault: for laws, and for a rival. */
   readonly store = openMemoryStore();
-  readonly #handles = new Map<string, HostileStore>();
-  readonly #watchers = new Map<string, BooksWatcher>();
+  readonly leases: WorldLeases;
   readonly #deeds: ((deed: Deed) => void)[] = [];
-  #books: Promise<LedgerBooks> | null = null;
 
   constructor({ seed = 1, faults = FRIENDLY, clock = realClock }: WorldOptions = {}) {
     this.clock = clock;
+    this.leases = new WorldLeases(() => clock.now());
+    this.books.journal.isOvertaken = () => this.random() < this.faults.outOfOrder;
     this.random = randomFrom(seed);
     this.faults = faults;
   }
 
   /** Opens a handle of an instance. The name of one that has crashed may be used again. */
-  open(name: string): HostileStore {
+  async open(name: string): Promise<HostileStore> {
     const connection = new Connection(this);
     const { store } = this;
-    const handle = through(store, {
+    const instance = await leasedOver(this.leases, connection, this.clock);
+    return through(store, {
       read: (answer) => connection.read(answer),
       own: {
         connection,
@@ -64,13 +68,15 @@ export class World implements Weather {
         written: () => connection.sent(),
         flush: async () => void (await connection.sent()),
         // Others go on with the store.
-        close: async () => void (await connection.sent()),
-        openBooks: () => this.#openBooks(name, connection),
+        close: async () => {
+          await connection.sent();
+          await instance.release();
+        },
+        instance,
+        openBooks: async () => this.#openBooks(instance, connection, name),
         news: newsOver(store, connection, this),
       },
     });
-    this.#handles.set(name, handle);
-    return handle;
   }
 
   /** Listens to what the books decide. */
@@ -79,54 +85,47 @@ export class World implements Weather {
   }
 
   /** The books themselves, without any fault. */
-  books(): Promise<LedgerBooks> {
-    this.#books ??= this.store
-      .openBooks(() => this.clock.now())
-      .then((books) => {
-        books.watch(this.#everyWatcher());
-        return books;
-      });
-    return this.#books;
+  get books(): MemoryBooks {
+    return this.store.books;
   }
 
-  async #openBooks(name: string, connection: Connection): Promise<LedgerBooks> {
-    const books = await this.books();
+  #openBooks(instance: Instance, connection: Connection, name: string): LedgerBooks {
+    const { books, leases } = this;
+    const own = booksOf(books, instance, {});
     const tell = (ops: readonly LedgerOp[], results: readonly OpResult[]) => {
       const deed = { handle: name, at: this.clock.now(), ops, results };
       for (const listener of this.#deeds) listener(deed);
     };
-    return through(books, {
+    return through(own, {
       read: (answer) => connection.read(answer),
       own: {
         apply: (ops: readonly LedgerOp[], also?: readonly Write[]) =>
           connection.call(async () => {
-            const results = await books.apply(ops, also);
+            const results = await own.apply(ops, also);
             tell(ops, results);
             return results;
           }),
         append: (...[ops, follow]: Parameters<LedgerBooks['append']>) =>
           connection.ask(async () => {
-            const results = await books.append(ops, follow);
+            const results = await own.append(ops, follow);
             tell(ops, results);
             return results;
           }),
         written: () => connection.sent(),
-        watch: (watcher: BooksWatcher) => void this.#watchers.set(name, watcher),
+        watch: (watcher: BooksWatcher) => books.watch(heardBy(connection, watcher)),
+        orphans: () => {
+          for (const dead of leases.dead) books.died(dead);
+          return connection.read(books.orphans());
+        },
       },
     });
   }
-
-  /** All instances hear of what any has changed. */
-  #everyWatcher(): BooksWatcher {
-    const living = () =>
-      [...this.#watchers].flatMap(([name, watcher]) =>
-        this.#handles.get(name)?.connection.isCrashed ? [] : [watcher],
-      );
-    return {
-      freed: (funds: readonly FundStanding[]) => living().forEach((one) => void one.freed(funds)),
-      opened: (holder) => living().forEach((one) => void one.opened(holder)),
-      adjusted: () => living().forEach((one) => void one.adjusted()),
-      fundsOf: (dimensions, atMs) => living()[0]?.fundsOf(dimensions, atMs) ?? [],
-    };
-  }
 }
+
+/** A watcher that hears nothing once its process has crashed. */
+const heardBy = (connection: Connection, watcher: BooksWatcher): BooksWatcher => ({
+  freed: (funds) => void (connection.isCrashed || watcher.freed(funds)),
+  opened: (holder) => void (connection.isCrashed || watcher.opened(holder)),
+  adjusted: () => void (connection.isCrashed || watcher.adjusted()),
+  fundsOf: (dimensions, atMs) => watcher.fundsOf(dimensions, atMs),
+});

@@ -7,7 +7,9 @@ import { memoryLedger } from './books/ledger.ts';
 import { loneInstance } from './instance.ts';
 import { MemoryStore } from './store.ts';
 
-export function openMemoryStore(now: () => number = Date.now): OpenStore & MemoryStore {
+export function openMemoryStore(
+  now: () => number = Date.now,
+): OpenStore & MemoryStore & { readonly books: MemoryBooks } {
   const store = new MemoryStore();
   const repositories = memoryRepositories(store);
   const books = new MemoryBooks(store);
@@ -15,6 +17,7 @@ export function openMemoryStore(now: () => number = Date.now): OpenStore & Memor
     ledger: memoryLedger(store, books),
     journal: memoryJournal(books.journal, repositories.payments, () => books.state().usdPerCredit),
     instance: loneInstance(now),
+    books,
     openBooks: async () => books,
   });
 }

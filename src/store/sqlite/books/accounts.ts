@@ -32,6 +32,7 @@ export class AccountNumbers {
   readonly #numbers: Numbers;
   readonly #onNew: (row: AccountRow) => void;
   readonly #known = new WeakMap<Dimensions, Spender>();
+  readonly #holders = new Map<number, string>();
 
   /** @param last the greatest number given before */
   constructor(last: number, onNew: (row: AccountRow) => void) {
@@ -50,7 +51,15 @@ export class AccountNumbers {
 
   /** The number that grants to a key, and deposits of a holder, are booked under. */
   numberOfHolder(keyId: string): number {
-    return this.#numberOf({ keyId, labels: '{}', selector: '', payer: null, session: null, agent: null });
+    const number = this.#numberOf({ keyId, labels: '{}', selector: '', payer: null, session: null, agent: null });
+    if (this.#holders.size >= KNOWN_MAX) this.#holders.clear();
+    this.#holders.set(number, keyId);
+    return number;
+  }
+
+  /** The holder of a number that was asked for not long ago; null for none. */
+  holderOf(number: number): string | null {
+    return this.#holders.get(number) ?? null;
   }
 
   #numberOf(row: Omit<AccountRow, 'id'>): number {

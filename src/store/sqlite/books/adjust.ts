@@ -6,7 +6,7 @@ import { first, type SqlReader, type SqlWrite, sql, write } from '../statement.t
 import type { BookedReservation } from './reservations.ts';
 
 /** A row of a reservation. */
-interface Step
+export interface ReservationStep
   extends Pick<JournalRow, 'seq' | 'kind' | 'account' | 'amount' | 'funds' | 'keyId'>,
     Pick<AuditRow, 'payer'>,
     Pick<BookedReservation, 'owner' | 'expires'> {
@@ -59,7 +59,10 @@ export async function findReservation(reader: SqlReader, id: number): Promise<St
 }
 
 /** The rows of a reservation, as `findReservation` looks for them. */
-export async function findSteps(reader: SqlReader, id: number): Promise<readonly [Step, ...Step[]] | null> {
+export async function findSteps(
+  reader: SqlReader,
+  id: number,
+): Promise<readonly [ReservationStep, ...ReservationStep[]] | null> {
   const ends = await first<{ first: number; last: number }>(reader, SELECT_ENDS);
   if (!ends) return null;
   const from = await firstAt(reader, timeOfId(id) - SLACK_MS, ends);
@@ -70,8 +73,8 @@ export async function findSteps(reader: SqlReader, id: number): Promise<readonly
   );
 }
 
-const isEnd = ({ kind }: Step): boolean => kind === 'settle' || kind === 'expire';
-const isCharge = (step: Step): boolean => step.kind === 'post' || isEnd(step);
+export const isEnd = ({ kind }: ReservationStep): boolean => kind === 'settle' || kind === 'expire';
+export const isCharge = (step: ReservationStep): boolean => step.kind === 'post' || isEnd(step);
 
 const SELECT_BALANCES = sql(`SELECT 1 FROM funds WHERE kind = 'balance' AND id IN (SELECT value FROM json_each(?))`);
 
@@ -96,10 +99,15 @@ async function firstAt(reader: SqlReader, time: number, ends: { first: number; l
 }
 
 /** The rows of a reservation from its first to its end; null when it has none. */
-async function stepsOf(reader: SqlReader, id: number, from: number, last: number): Promise<[Step, ...Step[]] | null> {
-  const steps: Step[] = [];
+async function stepsOf(
+  reader: SqlReader,
+  id: number,
+  from: number,
+  last: number,
+): Promise<[ReservationStep, ...ReservationStep[]] | null> {
+  const steps: ReservationStep[] = [];
   for (let at = from; at <= last && !steps.some(isEnd); at += STRETCH) {
-    steps.push(...(await reader.query<Step>(SELECT_STEPS, [at, at + STRETCH, id])));
+    steps.push(...(await reader.query<ReservationStep>(SELECT_STEPS, [at, at + STRETCH, id])));
   }
   const [begun, ...rest] = steps;
   return begun?.kind === 'reserve' ? [begun, ...rest] : null;

@@ -36,6 +36,7 @@ import { spentIn } from './ledger-table.ts';
 import { recall } from './recall.ts';
 import { type JournalState, recover } from './recover.ts';
 import { orphanOf, Reservations } from './reservations.ts';
+import { spooledOps } from './spooled-ops.ts';
 import { SELECT_STATE, type StateRow } from './tables.ts';
 import { readUsage } from './usage.ts';
 
@@ -63,6 +64,7 @@ export async function openSqliteBooks(options: SqliteBooksOptions): Promise<Ledg
   if (!state) throw new Error('The ledger has no checkpoint: the database is damaged.');
   const last = await first<LedgerBooks['lastIds']>(store, SELECT_LAST);
   const journal = new Journal(store, state);
+  store.spoolAs?.((writes) => spooledOps(writes, journal));
   const found = await recover(store, state, journal.sums);
   return new SqliteBooks(options, { journal, state, lastIds: last ?? { hold: 0, adjustment: 0 }, found });
 }

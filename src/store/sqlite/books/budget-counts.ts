@@ -33,7 +33,7 @@ const NONE: UncountedCharges['charges'] = [];
 /**
  * How far budgets are counted, by their generation. In memory, as their funds are: a start counts anew. A budget reads the sums of
  * its window once; charges since then are listed until it is in force. From then on every hold of this one process draws on it,
- * because holds of an earlier run end before a budget is counted: then nothing is left to count.
+ * because holds of an earlier run end before a budget is counted: then nothing is left to count. State: budget counts.
  */
 export class BudgetCounts {
   readonly #store: SqlStore;

@@ -11,7 +11,7 @@ import { BookedReservation } from './reservations.ts';
 import { type AccountRow, SELECT_ACCOUNT } from './tables.ts';
 
 /** What the books themselves have corrected; null for a reservation that was not settled late. */
-const SELECT_LATE = sql('SELECT sum(amount) AS amount FROM adjustments WHERE reservation = ? AND note = ?');
+export const SELECT_LATE = sql('SELECT sum(amount) AS amount FROM adjustments WHERE reservation = ? AND note = ?');
 
 type FundsOf = (dimensions: Dimensions, atMs: number) => readonly BookedFund[];
 

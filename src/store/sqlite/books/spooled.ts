@@ -1,9 +1,10 @@
 import { idText } from '../../../core/id.ts';
 import type { UnbookedSettlements } from '../../driver.ts';
 import type { EntryKind, JournalRow } from '../../journal-reader.ts';
-import type { SpooledRow, SpooledUnit } from '../spool.ts';
 import {
   first,
+  type SpooledRow,
+  type SpooledUnit,
   type SqlParam,
   type SqlReader,
   type SqlValue,
@@ -14,6 +15,8 @@ import {
 } from '../statement.ts';
 import { SPOOLED_IN_JOURNAL, SPOOLED_TARIFF } from './journal.ts';
 import { recover } from './recover.ts';
+import { Replay } from './replay.ts';
+import { OPERATION, opsOf } from './spooled-ops.ts';
 import { SELECT_STATE, type StateRow } from './tables.ts';
 
 /** The part of a spool that its database does not have yet. */
@@ -22,7 +25,7 @@ export interface SpooledEntries extends UnbookedSettlements {
   readonly writes: readonly SqlWrite[];
 }
 
-/** A row of the journal as the spool has it. */
+/** A row of the journal as spools of before have it. */
 type SpooledEntry = Pick<JournalRow, 'seq' | 'kind' | 'reservation' | 'account' | 'amount'>;
 
 const SELECT_BOOKED = sql(
@@ -32,13 +35,15 @@ const SELECT_TARIFFS = sql(
   'SELECT id, model, provider, upstream, price FROM tariffs WHERE id IN (SELECT value FROM json_each(?))',
 );
 
-const isClosing = ({ kind }: SpooledEntry): boolean => kind === 'settle' || kind === 'expire';
+const isClosing = ({ kind }: Pick<SpooledEntry, 'kind'>): boolean => kind === 'settle' || kind === 'expire';
 const isCharge = (entry: SpooledEntry): boolean => entry.kind === 'post' || isClosing(entry);
 
 /** The reservations that units of a spool close. */
 export const closedBy = (units: readonly SpooledUnit[]): number[] =>
   units.flatMap((unit) =>
-    entriesOf(unit).flatMap((entry) => (isClosing(entry) && entry.reservation !== null ? [entry.reservation] : [])),
+    [...entriesOf(unit), ...opsOf(unit)].flatMap((entry) =>
+      isClosing(entry) && entry.reservation !== null ? [entry.reservation] : [],
+    ),
   );
 
 /**
@@ -73,16 +78,45 @@ async function compared(
 ): Promise<SpooledEntries> {
   if (units.length === 0) return { writes: [], closed: [], charged: 0 };
   const statements = new Map([...SPOOLED_IN_JOURNAL, SPOOLED_TARIFF, ...others].map((one) => [one.spooledAs, one]));
-  const isNew = await comparison(reader, units);
-  const news = units.filter(isNew);
-  const writes = news.flat().map(({ name, params }): SqlWrite => {
+  const writeOf = ({ name, params }: SpooledRow): SqlWrite => {
     const statement = statements.get(name);
     if (!statement) throw new Misfit(`rows of the kind "${name}", which this version of Signalbox cannot read`);
     return write(statement, ...params);
-  });
+  };
+  const [ofOps, ofRows] = [units.filter(isOfOps), units.filter((unit) => !isOfOps(unit))];
+  const isNew = await comparison(reader, ofRows);
+  const news = ofRows.filter(isNew);
   const charges = news.flatMap(entriesOf).filter(isCharge);
-  return { writes, closed: closedBy(news), charged: charges.reduce((sum, { amount }) => sum + amount, 0) };
+  const closed = closedBy(news);
+  const charged = charges.reduce((sum, { amount }) => sum + amount, 0);
+  const writes = news.flat().map(writeOf);
+  if (ofOps.length === 0) return { writes, closed, charged };
+  const replay = await replayed(reader, ofOps, writeOf);
+  return {
+    writes: [...writes, ...replay.writes],
+    closed: [...closed, ...replay.closed],
+    charged: charged + replay.charged,
+  };
 }
+
+/** Books the units of operations. */
+async function replayed(
+  reader: SqlReader,
+  units: readonly SpooledUnit[],
+  writeOf: (row: SpooledRow) => SqlWrite,
+): Promise<Replay> {
+  const state = await first<StateRow>(reader, SELECT_STATE);
+  if (!state) throw new Misfit('settlements, but the database has no ledger');
+  const replay = new Replay(reader, state);
+  for (const unit of units) {
+    const others = unit.filter(({ name }) => name !== OPERATION).map(writeOf);
+    const lack = await replay.add(unit, others);
+    if (lack !== null) throw new Misfit(lack);
+  }
+  return replay;
+}
+
+const isOfOps = (unit: SpooledUnit): boolean => unit.some(({ name }) => name === OPERATION);
 
 const isTariff = ({ name }: SpooledRow): boolean => name === SPOOLED_TARIFF.spooledAs;
 

@@ -70,8 +70,11 @@ export function insertAdjustment(adjustment: Adjustment, id: number | null = nul
   return write(INSERT_ADJUSTMENT, id, kind, keyId, reservation, account, amount, note, time);
 }
 
-const INSERT_ADOPTED = sql(`INSERT INTO adjustments (kind, key_id, reservation, account, amount, note, time, adopted)
-    VALUES (?, ?, ?, ?, ?, ?, ?, 1)`);
+const INSERT_ADOPTED = sql(
+  `INSERT INTO adjustments (kind, key_id, reservation, account, amount, note, time, adopted)
+    VALUES (?, ?, ?, ?, ?, ?, ?, 1)`,
+  { spooledAs: 'late' },
+);
 /** An adjustment whose row of the journal is in the same commit. */
 export function insertAdopted({ kind, keyId, reservation, account, amount, note, time }: Adjustment): SqlWrite {
   return write(INSERT_ADOPTED, kind, keyId, reservation, account, amount, note, time);

@@ -345,7 +345,9 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
         .toSorted((a, b) => a - b)
         .slice(0, 1),
     );
-    const by = made.funds.length === 0 ? missing : Math.min(missing, free);
+    // Some of it may have been given back already, as that of a request that was repeated.
+    const least = made.givenBack - made.state.charged;
+    const by = Math.max(least, made.funds.length === 0 ? missing : Math.min(missing, free));
     made.overrun += step.excess + Math.max(0, missing - by);
     if (by !== 0) this.correct(made, by, at);
     made.corrected = { kind: 'charged', charged: made.state.charged + by, overrun: made.overrun };

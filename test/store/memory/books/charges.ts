@@ -29,12 +29,15 @@ export class MemoryCharges {
 
   /** The charges behind a place that did not draw on a budget; from the beginning of a window on where there is no such place. */
   uncounted(budget: number, from: Cursor | null, { starts }: Window): UncountedCharges {
-    const isWanted = ({ seq, reservation, drawn }: ChargeEntry) =>
-      !drawn.includes(budget) && (from === null ? quarterOf(timeOfId(reservation)) >= quarterOf(starts) : seq > from);
+    const to = this.#journal.horizon;
+    const isWanted = ({ place, reservation, drawn }: ChargeEntry) =>
+      place <= to &&
+      !drawn.includes(budget) &&
+      (from === null ? quarterOf(timeOfId(reservation)) >= quarterOf(starts) : place > from);
     const charges = this.#all.filter(isWanted).map(({ dimensions, amount, reservation }) => ({
       ...{ dimensions, microcredits: amount, quarter: quarterOf(timeOfId(reservation)) },
     }));
-    return { from, to: this.#journal.seq, charges };
+    return { from, to, charges };
   }
 
   usage({ keyId, from, to }: UsageFilter): EndpointCharges[] {

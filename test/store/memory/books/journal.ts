@@ -19,7 +19,10 @@ import { MemoryFund } from './funds.ts';
 
 /** An entry of a journal in memory, with all that it names. */
 export interface MemoryEntry {
+  /** In the order in which entries appear. */
   readonly seq: number;
+  /** In the order in which their commits began: that of cursors. */
+  readonly place: number;
   readonly kind: EntryKind;
   readonly reservation: number | null;
   readonly dimensions: Dimensions;
@@ -45,6 +48,9 @@ type NewEntry = Pick<MemoryEntry, 'kind' | 'reservation' | 'dimensions' | 'amoun
   readonly note?: string | null;
 };
 
+/** So many places are taken before a commit that was overtaken is given up, and its place stays empty. */
+const OVERTAKEN_MAX = 20;
+
 /** Numbers things by their content, from 1. */
 class Register {
   readonly #numbers = new Map<string, number>();
@@ -63,12 +69,17 @@ export class MemoryJournal {
   readonly tariffs = new Register();
   readonly funds: FundRow[] = [];
   readonly #named = new Map<Fund, FundRow>();
+  /** Whether the next place is that of a commit that others overtake: its charge appears behind later ones. */
+  isOvertaken: () => boolean = () => false;
   #entries: MemoryEntry[] = [];
   #seq = 0;
+  #place = 0;
+  /** A place that is taken, and whose charge has not appeared. */
+  #pending: number | null = null;
 
-  /** The place of the last entry. */
-  get seq(): number {
-    return this.#seq;
+  /** The place up to which nothing will appear any more. */
+  get horizon(): number {
+    return this.#pending === null ? this.#place : this.#pending - 1;
   }
 
   get entries(): readonly MemoryEntry[] {
@@ -79,9 +90,25 @@ export class MemoryJournal {
   add({ funds = [], draws = funds, entry = null, note = null, ...rest }: NewEntry): MemoryEntry {
     const ids = funds.map((fund) => this.#rowOf(fund).id);
     const drawn = draws.flatMap((fund) => (fund instanceof MemoryFund ? [fund.budget] : []));
-    const made = { seq: ++this.#seq, ...rest, funds: ids.length === 0 ? null : ids.join(' '), entry, note, drawn };
+    const [seq, place] = [++this.#seq, this.#placeOf(rest.kind)];
+    const made = { seq, place, ...rest, funds: ids.length === 0 ? null : ids.join(' '), entry, note, drawn };
     this.#entries.push(made);
     return made;
+  }
+
+  /** Ends the commit that others have overtaken: its place stays empty. */
+  giveUp(): void {
+    this.#pending = null;
+  }
+
+  #placeOf(kind: EntryKind): number {
+    const pending = this.#pending;
+    if (pending !== null && (kind === 'settle' || this.#place - pending > OVERTAKEN_MAX)) {
+      this.#pending = null;
+      if (kind === 'settle') return pending;
+    }
+    if (this.#pending === null && this.isOvertaken()) this.#pending = ++this.#place;
+    return ++this.#place;
   }
 
   reserve(made: MemoryReservation, amount: number, time: number, note: string | null): MemoryEntry {
@@ -110,7 +137,9 @@ export class MemoryJournal {
   }
 
   drop(...entries: readonly MemoryEntry[]): void {
-    this.#entries = this.#entries.filter((one) => !entries.includes(one));
+    // With what was done to a reservation before it was known that it could not be written.
+    const lost = new Set(entries.flatMap(({ kind, reservation }) => (kind === 'reserve' ? [reservation] : [])));
+    this.#entries = this.#entries.filter((one) => !entries.includes(one) && !lost.has(one.reservation));
   }
 
   /** A budget with another limit has another row. */
@@ -150,7 +179,7 @@ export const memoryJournal = (
   payments: PaymentTable,
   usdPerCredit: () => string | null,
 ): JournalReader => ({
-  horizon: async () => journal.seq,
+  horizon: async () => journal.horizon,
   checkpoint: async () => ({ through: 0, open: [] }),
   damages: async () => [],
   funds: () => onePage(journal.funds),
@@ -181,7 +210,10 @@ const tokensOf = ({ usage }: EntryLine) => ({
   addOns: usage.addOns ? JSON.stringify(usage.addOns) : null,
 });
 
-function rowOf(journal: MemoryJournal, { entry, dimensions, note, drawn: _, ...row }: MemoryEntry): AuditRow {
+function rowOf(
+  journal: MemoryJournal,
+  { entry, dimensions, note, drawn: _, place: __, ...row }: MemoryEntry,
+): AuditRow {
   const { key: keyId = '', holder: payer = null } = dimensions;
   const tariff = entry && journal.tariffs.of(entry.tariff);
   return {
@@ -200,24 +232,26 @@ function moneyOf({ entries }: MemoryJournal, { from, to, keyId, model }: MoneyFi
     (reservation === null ? time >= from && time < to : reservation >= idAt(from) && reservation < idAt(to)) &&
     (keyId === null || dimensions.key === keyId) &&
     (model === null || entry?.tariff.model === model);
-  return entries.filter(isWanted).map(({ seq, funds: _, drawn: __, dimensions, entry, note, kind, ...row }) => {
-    const next = entries.find((one) => one.seq === seq + 1 && one.reservation === row.reservation);
-    const { model = '', provider = '', upstream = '', price = null } = entry?.tariff ?? {};
-    const tokens = entry ? tokensOf(entry) : { input: 0, cached: 0, written: 0, output: 0, addOns: null };
-    return {
-      ...{ kind: kind as MoneyEntry['kind'], ...row, keyId: dimensions.key ?? '', labels: labelsOf(dimensions) },
-      overrun: next?.kind === 'overrun' && (kind === 'post' || kind === 'settle') ? next.amount : 0,
-      ...{
-        selector: dimensions.selector ?? '',
-        session: dimensions.session ?? '',
-        agent: dimensions.agent ?? '',
-        model,
-        provider,
-        upstream,
-        price,
-        ...tokens,
-      },
-      ...{ reasoning: entry?.usage.reasoningTokens ?? 0, estimated: entry?.estimated ?? false, note: note ?? '' },
-    };
-  });
+  return entries
+    .filter(isWanted)
+    .map(({ seq, place: _, funds: __, drawn: ___, dimensions, entry, note, kind, ...row }) => {
+      const next = entries.find((one) => one.seq === seq + 1 && one.reservation === row.reservation);
+      const { model = '', provider = '', upstream = '', price = null } = entry?.tariff ?? {};
+      const tokens = entry ? tokensOf(entry) : { input: 0, cached: 0, written: 0, output: 0, addOns: null };
+      return {
+        ...{ kind: kind as MoneyEntry['kind'], ...row, keyId: dimensions.key ?? '', labels: labelsOf(dimensions) },
+        overrun: next?.kind === 'overrun' && (kind === 'post' || kind === 'settle') ? next.amount : 0,
+        ...{
+          selector: dimensions.selector ?? '',
+          session: dimensions.session ?? '',
+          agent: dimensions.agent ?? '',
+          model,
+          provider,
+          upstream,
+          price,
+          ...tokens,
+        },
+        ...{ reasoning: entry?.usage.reasoningTokens ?? 0, estimated: entry?.estimated ?? false, note: note ?? '' },
+      };
+    });
 }

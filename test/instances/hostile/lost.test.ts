@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { isShortage } from '../../../src/ledger/available-funds.ts';
+import { FRIENDLY } from '../../store/hostile/faults.ts';
+import { type SharedPolicy, sharedPolicy } from '../seeds/member.ts';
+import { asked, booked, lineOf, openMembers } from './support.ts';
+
+let policy: SharedPolicy;
+beforeAll(async () => {
+  policy = await sharedPolicy();
+});
+afterAll(() => policy[Symbol.dispose]());
+
+test('a commit whose answer is lost is repeated by its ID: there is one hold, and its price is booked once', async () => {
+  const { clock, world, members } = await openMembers(policy, 'a');
+  const { gateway } = members[0]!;
+  const id = gateway.nextId();
+  world.faults = { ...FRIENDLY, lostAnswer: 1 };
+  const asking = asked(gateway, id, 300);
+  await clock.pass(1);
+  expect(world.books.open()).toEqual({ count: 1, held: 300 });
+  world.faults = FRIENDLY;
+  await clock.pass(5_000);
+  const hold = await asking;
+  if (isShortage(hold)) throw new Error('refused');
+  expect(world.books.open()).toEqual({ count: 1, held: 300 });
+  const settling = hold.settle(lineOf(100), () => []);
+  await clock.pass(1_000);
+  expect([(await settling).charged, await booked(world, id)]).toEqual([100, 100]);
+});
+
+test('a hold whose answer was lost while the store stays away is void once it is back: nobody pays, and nothing stays held', async () => {
+  const { clock, world, members } = await openMembers(policy, 'a');
+  const { gateway, connection } = members[0]!;
+  const id = gateway.nextId();
+  world.faults = { ...FRIENDLY, lostAnswer: 1 };
+  const asking = asked(gateway, id, 300).then(
+    () => 'granted',
+    () => 'refused',
+  );
+  connection.loseStore(10_000);
+  expect(world.books.open()).toEqual({ count: 1, held: 300 });
+  world.faults = FRIENDLY;
+  await clock.pass(9_000);
+  expect(await asking).toBe('refused');
+  await clock.pass(5_000);
+  expect([world.books.open(), await booked(world, id)]).toEqual([{ count: 0, held: 0 }, 0]);
+});

@@ -1,0 +1,132 @@
+import type { Patch } from '../../bench/step-patches.ts';
+
+/** The source with one owner of state taken away. */
+export interface Mutant {
+  /** The tie to one process that it brings back. */
+  readonly tie: string;
+  readonly name: string;
+  readonly patches: readonly Patch[];
+  /** The files of tests of which at least one finds it. */
+  readonly files: readonly string[];
+}
+
+const SEEDS = 'test/instances/seeds/seeds.test.ts';
+const NAMES = 'test/instances/names.test.ts';
+const STOPPED = 'test/instances/hostile/stopped.test.ts';
+const SWEEP = 'test/server/sweep.test.ts';
+const COPIES = 'test/instances/copies.test.ts';
+const BUDGETS = 'test/instances/budgets.test.ts';
+const POLICIES = 'test/instances/policies.test.ts';
+const LATE = 'test/instances/late.test.ts';
+
+const mutant = (tie: string, name: string, files: readonly string[], ...patches: Patch[]): Mutant => ({
+  ...{ tie, name, files, patches },
+});
+const inFile = (file: string, find: string, replace: string): Patch => ({ file, find, replace });
+
+const IDS = 'src/core/id.ts';
+
+/** A mutant for each tie; `npm run test:deep -- state` has each killed. */
+export const MUTANTS: readonly Mutant[] = [
+  mutant(
+    'IDs of a process',
+    'all instances give the IDs of one slot',
+    [STOPPED],
+    inFile(IDS, 'idAt(Math.floor(now())) + slot', 'idAt(Math.floor(now()))'),
+    inFile(IDS, 'last - (last % ID_SLOTS) + slot', 'last - (last % ID_SLOTS)'),
+  ),
+  mutant(
+    'funds by a counter of the process',
+    'a fund is known by the number of its making',
+    [BUDGETS, SEEDS],
+    inFile('src/ledger/drawn-fund.ts', 'this.key = `budget/', 'this.key = Math.random() + `budget/'),
+  ),
+  mutant(
+    'running names in a heap',
+    'a run of another instance is taken for one that was lost',
+    [NAMES],
+    inFile(
+      'src/access/idempotency/idempotency.ts',
+      'if (owner && !this.#isOwn(row) && (await instance.lives(owner))) return { row, isRunning: true };',
+      '',
+    ),
+  ),
+  mutant(
+    'running names in a heap',
+    'a claim does not ride with its hold',
+    [NAMES],
+    inFile('src/money/key-funding.ts', 'claim ? { ...request, also: [claim.claim(request.id)] } : request', 'request'),
+  ),
+  mutant(
+    'one number for all news',
+    'keys do not follow their news',
+    [COPIES, SEEDS],
+    inFile(
+      'src/access/keys.ts',
+      "store.news.on('keys', async () => {",
+      "store.news.on('keys', async () => {\n      if (this.#isOpen) return;",
+    ),
+  ),
+  mutant(
+    'one number for all news',
+    'the blocklist does not follow its news',
+    [COPIES],
+    inFile('src/payments/blocklist.ts', "news.on('wallets', () => this.read())", "news.on('wallets', () => {})"),
+  ),
+  mutant(
+    'readings without an age',
+    'a key is admitted by a copy of any age',
+    ['test/http/keyless.test.ts', 'test/e2e/error-details.test.ts'],
+    inFile('src/http/admission.ts', 'if (ageMs > KEYS_AGE_MAX_MS) throw', 'if (ageMs < 0) throw'),
+  ),
+  mutant(
+    'a start repairs',
+    'a sweep does not wait for owners that may come back',
+    [SWEEP],
+    inFile('src/server/sweep.ts', 'if (clock() - this.#since < graceMs) return;', 'clock();'),
+  ),
+  mutant(
+    'the hold tells its own sum',
+    'a settlement tells what the hold has reckoned',
+    [LATE, SEEDS],
+    inFile(
+      'src/ledger/hold.ts',
+      'const settlement = settlementOf(result);\n      answer.resolve(settlement);',
+      'const { overrun } = settlementOf(result);\n      const settlement = { charged: this.#sum.charged, overrun };\n      answer.resolve(settlement);',
+    ),
+  ),
+  mutant(
+    'a greater number is later',
+    'a reader takes the last place for one behind which nothing appears',
+    ['test/instances/hostile/out-of-order.test.ts'],
+    inFile(
+      'test/store/memory/books/journal.ts',
+      'this.#pending === null ? this.#place : this.#pending - 1',
+      'this.#place',
+    ),
+  ),
+  mutant(
+    'one policy at a time',
+    'the policy that is read last has the limit, and not the newest',
+    [POLICIES],
+    inFile('src/ledger/policy-terms.ts', 'rank: known });', 'rank: 1 });'),
+  ),
+  mutant(
+    'a process that slept',
+    'a lease that has ended is renewed',
+    [STOPPED, 'test/store/leases.test.ts'],
+    inFile('src/store/lease.ts', ' || !isHeld(row, now)', ''),
+  ),
+  mutant(
+    'a process that slept',
+    'an instance is current for ever',
+    [STOPPED],
+    inFile('src/store/lease-keeper.ts', 'this.#options.clock() < this.#validUntil', 'this.#validUntil !== 0'),
+  ),
+  mutant(
+    'owners on the paper only',
+    'all that is open belongs to the living',
+    [STOPPED, LATE, SEEDS],
+    inFile('test/store/memory/books/readings.ts', 'closing === null && this.#dead.has(nameOf(owner))', 'false'),
+  ),
+];

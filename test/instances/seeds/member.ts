@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { shipped } from '../../../plugins/index.ts';
+import { openKeys } from '../../../src/access/keys.ts';
+import type { Budget } from '../../../src/core/budget.ts';
+import { steady } from '../../../src/core/clock.ts';
+import type { PolicyCandidate } from '../../../src/runtime/candidate.ts';
+import { openGateway, REFRESH_MS } from '../../../src/server/gateway.ts';
+import type { Host } from '../../../src/server/host.ts';
+import { keepDoing } from '../../../src/server/keep-doing.ts';
+import { firstPolicy, judgeTools } from '../../../src/server/policy.ts';
+import { UpstreamNetwork } from '../../../src/upstream/connection/network.ts';
+import { Health } from '../../../src/upstream/health/health.ts';
+import { timersOf } from '../../store/hostile/leases.ts';
+import type { HostileStore, World } from '../../store/hostile/world.ts';
+import { testPolicy, UPSTREAM_KEY } from '../../support/policies.ts';
+
+/** The use cases of one server over a handle of a world, as `serve` opens them, without its port. */
+export type Member = Awaited<ReturnType<typeof openMember>>;
+
+/** A policy that all members start with. Made once: compiling takes longer than a thousand requests. */
+export interface SharedPolicy extends Disposable {
+  readonly folder: string;
+  readonly candidate: PolicyCandidate;
+}
+
+/** As `keepTrailNote` does, which writes files, too. */
+const LOOK_EVERY_MS = 100;
+
+const silent = { write: () => {}, isTerminal: false };
+const log = { info: () => {}, warn: () => {}, error: () => {} };
+const env = () => UPSTREAM_KEY;
+
+export async function sharedPolicy(): Promise<SharedPolicy> {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-seeds-'));
+  const text = testPolicy({ fake: 'http://127.0.0.1:9' }, { best: { endpoints: ['fake'] } });
+  writeFileSync(join(folder, 'policy.yaml'), text);
+  const candidate = await firstPolicy({ ...judgeTools({ shipped, env, now: Date.now }), folder }, silent);
+  return { folder, candidate, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** The policy with other budgets. */
+export function withBudgets({ candidate }: SharedPolicy, budgets: readonly Budget[]): PolicyCandidate {
+  const { runtime } = candidate;
+  const snapshot = { ...runtime.snapshot, budgets };
+  return { ...candidate, runtime: { ...runtime, snapshot } };
+}
+
+/**
+ * Opens the use cases of an instance.
+ * @param skewMs the clock of its machine is so far ahead of the store's
+ */
+export async function openMember(
+  world: World,
+  store: HostileStore,
+  policy: SharedPolicy,
+  budgets: readonly Budget[],
+  skewMs: number,
+) {
+  const { clock: time } = world;
+  const timers = timersOf(time, store.connection);
+  const now = steady(() => time.now() + skewMs);
+  const clock = () => time.now();
+  const host: Host = {
+    version: '0.0.0-test',
+    shipped,
+    out: silent,
+    err: silent,
+    env,
+    now,
+    clock,
+    timers,
+    openSink: () => {
+      throw new Error('nothing is logged here');
+    },
+    on: () => {},
+    exit: () => {},
+  };
+  let recount = async () => {};
+  const keys = await openKeys({
+    store,
+    now: store.instance.now.bind(store.instance),
+    refreshMs: REFRESH_MS,
+    timers,
+    onChange: () => recount(),
+  });
+  const health = new Health({ clock, now, random: world.random, onChange: () => {} });
+  const network = new UpstreamNetwork(undefined, timers);
+  const tools = { ...judgeTools(host), network, folder: policy.folder, dataFolder: policy.folder, health };
+  const opened = await openGateway(withBudgets(policy, budgets), tools, { store, keys, log, host });
+  recount = opened.recount;
+  const stopLooking = await keepDoing(() => store.news.look(), LOOK_EVERY_MS, timers);
+  return { ...opened, store, keys, stopLooking, connection: store.connection };
+}

@@ -1,0 +1,268 @@
+import type { IdempotentRun } from '../../../src/access/idempotency/run.ts';
+import type { EntryLine } from '../../../src/accounting/entry.ts';
+import type { Budget } from '../../../src/core/budget.ts';
+import { plainUsage } from '../../../src/core/usage.ts';
+import { isShortage } from '../../../src/ledger/available-funds.ts';
+import type { Hold } from '../../../src/ledger/hold.ts';
+import { StoreError } from '../../../src/store/store.ts';
+import { sleep, VirtualClock } from '../../store/hostile/clock.ts';
+import { type Faults, FRIENDLY, HOSTILE } from '../../store/hostile/faults.ts';
+import { World } from '../../store/hostile/world.ts';
+import { Laws } from './laws.ts';
+import { type Member, openMember, type SharedPolicy } from './member.ts';
+import { VARIANTS } from './variants.ts';
+
+/** Members of a play. */
+const MEMBERS = 3;
+const START = Date.UTC(2026, 10, 20, 12);
+/** Admission refuses by older copies of the keys. */
+const KEYS_AGE_MAX_MS = 5_000;
+/** Clocks are 10 minutes apart. */
+const SKEWS = [0, 600_000, -600_000];
+
+const TARIFF = { model: 'best', provider: 'fake', upstream: 'best-upstream', price: '{}' };
+const BODY = new Uint8Array(32).fill(1);
+const lineOf = (cost: number): EntryLine => ({ tariff: TARIFF, usage: plainUsage(1, 1), estimated: false, cost });
+
+interface Seat {
+  readonly at: number;
+  /** Null while it starts. */
+  member: Member | null;
+  /** Grows with each start. */
+  run: number;
+  /** The policy that it was given last. */
+  variant: readonly Budget[];
+}
+
+interface PlayKey {
+  readonly id: string;
+  readonly secret: string;
+  readonly header: string;
+  isRevoked: boolean;
+}
+
+/** Three instances on one store, by a seed: what they are asked, and what goes wrong. */
+export class Play {
+  readonly clock = new VirtualClock(START);
+  readonly world: World;
+  readonly laws: Laws;
+  operations = 0;
+  readonly #policy: SharedPolicy;
+  readonly #seats: Seat[] = [];
+  readonly #keys: PlayKey[] = [];
+
+  constructor(policy: SharedPolicy, seed: number, faults: Faults = HOSTILE) {
+    this.#policy = policy;
+    this.world = new World({ clock: this.clock, seed, faults });
+    this.laws = new Laws(this.world);
+  }
+
+  /** Plays so many operations, lets everything end, and returns what was broken. */
+  async run(operations: number): Promise<readonly string[]> {
+    for (let at = 0; at < MEMBERS; at++) this.#seats.push({ at, member: null, run: 0, variant: VARIANTS[0]! });
+    const { faults } = this.world;
+    this.world.faults = FRIENDLY;
+    for (const seat of this.#seats) this.#start(seat);
+    await this.clock.pass(10_000);
+    this.#createKey();
+    await this.clock.pass(10_000);
+    this.world.faults = faults;
+    // An instance that does not come back is asked nothing.
+    for (let steps = 0; this.operations < operations && steps < 4 * operations; steps++) {
+      this.#step();
+      await this.clock.pass(this.#chance(0.02) ? this.#upTo(20_000) : this.#upTo(60));
+    }
+    await this.#end();
+    return this.laws.atEnd(new Set(this.#seats.flatMap(({ variant }) => variant.map(({ name }) => name))));
+  }
+
+  /** The weather clears up, and all that has begun may end. */
+  async #end(): Promise<void> {
+    this.world.faults = FRIENDLY;
+    this.world.books.journal.giveUp();
+    await this.clock.pass(240_000);
+    for (const { member } of this.#seats) if (!member) throw new Error('an instance never started');
+    await this.clock.pass(60_000);
+    for (const { member } of this.#seats) await this.#closed(member!);
+  }
+
+  async #closed(member: Member): Promise<void> {
+    member.stop();
+    member.keys.close();
+    await member.gateway.learner.close();
+    await member.gateway.ledger.close();
+  }
+
+  #step(): void {
+    const seat = this.#seats[this.#upTo(MEMBERS) - 1]!;
+    const { member } = seat;
+    if (!member || member.connection.isPaused) return;
+    const roll = this.world.random() * 1_000;
+    if (roll < 900) this.#track(this.#ask(member));
+    else if (roll < 925) this.#track(this.#grant(member));
+    else if (roll < 940) this.#createKey();
+    else if (roll < 955) this.#track(this.#revoke(member));
+    else if (roll < 975) this.#track(this.#reload(seat, member));
+    else if (roll < 982) member.connection.loseStore(this.#upTo(40_000));
+    else if (roll < 990) member.connection.pause(this.#upTo(90_000));
+    else if (roll < 994) this.world.leases.revoke(member.store.instance.slot);
+    else if (roll < 997) this.#crash(seat, member);
+  }
+
+  /** Errors of the store are answers, too; anything else is a defect. */
+  #track(work: Promise<unknown>): void {
+    this.operations++;
+    work.catch((error: unknown) => {
+      const isAnswer = error instanceof StoreError || isUnavailable(error);
+      if (!isAnswer) this.laws.broken('defect', `threw ${error instanceof Error ? error.stack : String(error)}`);
+    });
+  }
+
+  #start(seat: Seat): void {
+    const run = ++seat.run;
+    seat.member = null;
+    seat.variant = VARIANTS[0]!;
+    this.#open(seat, run).catch((error: unknown) => {
+      if (!(error instanceof StoreError)) this.laws.broken('defect', `did not start: ${String(error)}`);
+      this.clock.after(5_000, () => this.#start(seat));
+    });
+  }
+
+  async #open(seat: Seat, run: number): Promise<void> {
+    const store = await this.world.open(`instance ${seat.at}`);
+    try {
+      const member = await openMember(this.world, store, this.#policy, seat.variant, SKEWS[seat.at]!);
+      if (seat.run === run) seat.member = member;
+    } catch (cause) {
+      store.connection.crash();
+      throw cause;
+    }
+  }
+
+  #crash(seat: Seat, member: Member): void {
+    member.connection.crash();
+    member.stop();
+    seat.member = null;
+    this.clock.after(this.#upTo(90_000), () => this.#start(seat));
+  }
+
+  /** A request: its key, its name, its hold, its attempts, its price. */
+  async #ask(member: Member): Promise<void> {
+    const key = this.#oneOf(this.#keys);
+    if (!key) return;
+    const { caller } = member.keys.authenticate(key.header);
+    const ageMs = member.store.news.ageOf('keys');
+    if (!caller || ageMs > KEYS_AGE_MAX_MS) return;
+    this.laws.admitted(key.id, ageMs, member.connection.clearFor);
+    const { ledger, nextId } = member.gateway;
+    const idempotencyKey = this.#chance(0.2) ? `name ${this.#upTo(3) + (this.operations >> 6)}` : null;
+    const run = idempotencyKey === null ? null : await this.#claim(member, key, idempotencyKey);
+    if (idempotencyKey !== null && !run) return;
+    const id = this.laws.id(nextId());
+    const cost = this.#upTo(300);
+    const request = {
+      ...{ id, caller, selector: 'best', agentWallet: null, holder: null, limit: null },
+      amounts: [cost + this.#upTo(100)] as const,
+      least: this.#chance(0.5) ? 50 : null,
+      waitMs: this.#chance(0.5) ? 300 : 0,
+      expiresAt: this.clock.now() + 900_000,
+      also: run ? [run.claim(id)] : [],
+    };
+    this.operations++;
+    const hold = await ledger.reserve(request).catch(async (cause: unknown) => {
+      await run?.drop();
+      throw cause;
+    });
+    if (isShortage(hold)) return run?.drop();
+    const name = run && `${key.id} ${idempotencyKey}`;
+    if (name) this.laws.ran(name, id, member.store.instance);
+    await this.#attempts(member, hold);
+    this.operations++;
+    const { charged } = await hold.settle(lineOf(cost), () => []);
+    if (await ledger.written()) this.laws.told(id, charged);
+    if (run && name) {
+      this.operations++;
+      const answer = { headers: {}, parts: String(id) };
+      await (this.#chance(0.9) ? run.keep(answer) : run.lose());
+      this.laws.ran(name, null, member.store.instance);
+    }
+  }
+
+  /** @returns the run of a name; null where it runs elsewhere, or has been answered */
+  async #claim(member: Member, { id: keyId, secret }: PlayKey, idempotencyKey: string): Promise<IdempotentRun | null> {
+    const claim = await member.idempotency.claim({ keyId, secret, idempotencyKey, body: BODY });
+    this.operations++;
+    return claim.kind === 'run' ? claim.run : null;
+  }
+
+  /** The provider answers, after failed attempts or none. */
+  async #attempts(member: Member, hold: Hold): Promise<void> {
+    await sleep(this.clock, this.#upTo(this.#chance(0.05) ? 100_000 : 3_000));
+    await member.connection.awake();
+    if (this.#chance(0.1)) {
+      this.operations++;
+      await hold.post(lineOf(this.#upTo(40)));
+    }
+    if (this.#chance(0.1)) {
+      this.operations++;
+      // A request that gets no more money ends with what it has.
+      await hold.raise([this.#upTo(60)]).catch(() => false);
+    }
+    await member.connection.awake();
+  }
+
+  async #grant(member: Member): Promise<void> {
+    const key = this.#oneOf(this.#keys);
+    if (!key) return;
+    const amount = this.#upTo(5_000);
+    await member.keys.grant(
+      key.id,
+      (holder) => member.store.ledger.grant(holder, amount, '', this.clock.now()),
+      { credits: amount / 1e6, note: '' },
+      { kind: 'server' },
+    );
+  }
+
+  #createKey(): void {
+    const member = this.#oneOf(this.#seats)?.member;
+    if (!member || member.connection.isPaused) return;
+    this.#track(
+      member.keys.create({ name: 'app', scopes: ['chat'] }).then(({ key, info }) => {
+        this.#keys.push({ id: info.id, secret: key, header: `Bearer ${key}`, isRevoked: false });
+      }),
+    );
+  }
+
+  async #revoke(member: Member): Promise<void> {
+    const living = this.#keys.filter((key) => !key.isRevoked);
+    if (living.length < 3) return;
+    const key = this.#oneOf(living)!;
+    if (await member.keys.revoke(key.id)) {
+      key.isRevoked = true;
+      this.laws.revoked(key.id);
+    }
+  }
+
+  async #reload(seat: Seat, member: Member): Promise<void> {
+    const { snapshot } = this.#policy.candidate.runtime;
+    const budgets = this.#oneOf(VARIANTS)!;
+    const use = await member.gateway.ledger.prepare({ ...snapshot, budgets });
+    seat.variant = budgets;
+    use();
+  }
+
+  #oneOf<T>(list: readonly T[]): T | undefined {
+    return list[Math.floor(this.world.random() * list.length)];
+  }
+
+  /** 1 to `most`. */
+  #upTo(most: number): number {
+    return 1 + Math.floor(this.world.random() * most);
+  }
+
+  #chance(chance: number): boolean {
+    return this.world.random() < chance;
+  }
+}
+
+const isUnavailable = (error: unknown): boolean => error instanceof Error && 'code' in error;

@@ -1,0 +1,83 @@
+import type { Timer, Timers } from '../../../src/core/timers.ts';
+import { type Instance, type InstanceName, isSameInstance, nameOf } from '../../../src/store/instance.ts';
+import { isFree, LEASE_MS, type LeaseChange } from '../../../src/store/lease.ts';
+import { keepLease, type LeaseTable } from '../../../src/store/lease-keeper.ts';
+import { MemoryLeases } from '../memory/leases.ts';
+import type { WorldClock } from './clock.ts';
+import type { Connection } from './connection.ts';
+
+/** The leases of a world: a rival may take them, and what they protect is over then. */
+export class WorldLeases extends MemoryLeases {
+  readonly #given: InstanceName[] = [];
+
+  override put(change: LeaseChange): boolean {
+    const isPut = super.put(change);
+    const name = nameOf(change.row);
+    if (isPut && !this.#given.some((one) => isSameInstance(one, name))) this.#given.push(name);
+    return isPut;
+  }
+
+  /** Ends a lease at once, as if its instance had been away for long. */
+  revoke(slot: number): void {
+    const row = this.rows.get(slot);
+    if (row) this.rows.set(slot, { ...row, until: this.now() - 6 * LEASE_MS });
+  }
+
+  /** Whether an instance may still write, or come back: nobody takes over its work. */
+  lives(name: InstanceName): boolean {
+    const row = this.rows.get(name.slot);
+    return row !== undefined && isSameInstance(row, name) && !isFree(row, this.now());
+  }
+
+  /** The instances that will never write again. */
+  get dead(): readonly InstanceName[] {
+    return this.#given.filter((name) => !this.lives(name));
+  }
+}
+
+/** An instance by a lease, which it takes at once and renews over its connection. */
+export async function leasedOver(leases: WorldLeases, connection: Connection, clock: WorldClock): Promise<Instance> {
+  let isOpen = false;
+  const slow = <R>(answer: Promise<R>): Promise<R> => (isOpen ? connection.read(answer) : answer);
+  const table: LeaseTable = {
+    read: () => slow(leases.read()),
+    write: (change) => slow(leases.write(change)),
+  };
+  const now = () => clock.now();
+  const instance = await keepLease({ table, clock: now, now, timers: timersOf(clock, connection) });
+  isOpen = true;
+  connection.fence = () => !leases.accepts(instance);
+  return instance;
+}
+
+/** Timers on a world's clock. Those of a crashed process never fire, and those of a paused one when it goes on. */
+export function timersOf(clock: WorldClock, connection: Connection): Timers {
+  const after = (ms: number, run: () => void): Timer => {
+    let callOff = clock.after(ms, fire);
+    function fire(): void {
+      if (connection.isCrashed) return;
+      if (connection.isPaused) callOff = clock.after(connection.pausedFor, fire);
+      else run();
+    }
+    return { unref: () => {}, close: () => callOff() };
+  };
+  return {
+    after,
+    every(ms, run) {
+      let isClosed = false;
+      const again = (): void => {
+        if (isClosed) return;
+        run();
+        timer = after(ms, again);
+      };
+      let timer = after(ms, again);
+      return {
+        unref: () => {},
+        close() {
+          isClosed = true;
+          timer.close();
+        },
+      };
+    },
+  };
+}

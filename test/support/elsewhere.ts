@@ -1,0 +1,78 @@
+import { openKeys } from '../../src/access/keys.ts';
+import { parseTerms } from '../../src/cli/keys/terms.ts';
+import { seedOf } from '../deep/effort.ts';
+import { FRIENDLY, SLOW } from '../store/hostile/faults.ts';
+import { World } from '../store/hostile/world.ts';
+import { startFleet } from './fleet.ts';
+import type { Signalbox, StartOptions } from './signalbox.ts';
+
+/** The stores that a suite may run on in place of SQLite, by `SIGNALBOX_STORE`, and the applications on each. */
+export const ELSEWHERE: Readonly<Record<string, { readonly faults: typeof SLOW; readonly count: number }>> = {
+  memory: { faults: FRIENDLY, count: 1 },
+  hostile: { faults: SLOW, count: 1 },
+  'hostile-two': { faults: SLOW, count: 2 },
+};
+
+/** Suites at the door, which look into no database and run no command. */
+const AT_THE_DOOR: readonly string[] = [
+  'affinity',
+  'allowed-tools',
+  'asked',
+  'attempts',
+  'bodies',
+  'chat',
+  'cors',
+  'data-url',
+  'drop-unsupported',
+  'dropped-tools',
+  'explore-funds',
+  'failover',
+  'feedback',
+  'leavers',
+  'limits',
+  'loop-readers',
+  'metrics-golden',
+  'model-paths',
+  'names',
+  'prompt-cache',
+  'seen-deserted',
+  'shedding',
+  'simulated',
+  'system-in-the-middle',
+  'three-dialects',
+];
+
+/** What an instance knows alone, as the table of state says: where prompts are cached, the health of providers, room for bodies. */
+const OF_ONE: ReadonlySet<string> = new Set(['prompt-cache', 'failover', 'bodies']);
+
+const filesOf = (names: readonly string[]): string[] => names.map((name) => `test/e2e/${name}.test.ts`);
+
+/** The files of tests that pass on each of these stores. */
+export const SUITES: Readonly<Record<string, readonly string[]>> = {
+  memory: filesOf(AT_THE_DOOR),
+  hostile: filesOf(AT_THE_DOOR),
+  'hostile-two': filesOf(AT_THE_DOOR.filter((name) => !OF_ONE.has(name))),
+};
+
+/** Starts a server, or two behind a balancer, on another store than SQLite. Commands see no such store. */
+export async function startElsewhere(name: string, options: StartOptions): Promise<Signalbox> {
+  const kind = ELSEWHERE[name];
+  if (!kind) throw new Error(`there is no store ${name}; there are ${Object.keys(ELSEWHERE).join(', ')}`);
+  const world = new World({ faults: kind.faults, seed: seedOf('elsewhere') });
+  const fleet = await startFleet(world, kind.count, options);
+  const [first] = fleet.instances;
+  const command = await openKeys({ store: world.store, now: Date.now });
+  const own = { url: fleet.url, post: fleet.post, get: fleet.get, stop: fleet.stop, makeKey, run: noCommand };
+  return Object.defineProperties(Object.create(first!) as Signalbox, Object.getOwnPropertyDescriptors(own));
+
+  async function makeKey(...flags: string[]): Promise<string> {
+    const { key } = await command.create(parseTerms(flags, Date.now()).grant);
+    // To list its keys a server reads them.
+    await Promise.all(fleet.instances.map((one) => one.get('/admin/keys')));
+    return key;
+  }
+}
+
+const noCommand = (): never => {
+  throw new Error('a command sees SQLite alone');
+};
