@@ -42,11 +42,13 @@ export class StoredReadings {
   /**
    * Returns the readings for the record of a decision by others than the policy's. The caller must give their writes to the
    * store at once.
+   * @param decision the decision's own number, which the readings take where no other is given: an answer that was made must
+   *   not fail for its record
    */
-  refer(readings: Readings, watched: MeasuredCatalog, nextId: () => number): ReadingsReference {
+  refer(readings: Readings, watched: MeasuredCatalog, nextId: () => number, decision: number): ReadingsReference {
     let state = this.#states.get(readings);
     if (!state || this.#now() - state.numberedAt >= RENEW_MS) {
-      state = this.#create(readings, watched, nextId);
+      state = this.#create(readings, watched, () => numberOr(decision, nextId));
       this.#states.set(readings, state);
     }
     if (state.writes.length > 0 && !state.isConfirming) void this.#confirm(state);
@@ -73,6 +75,14 @@ export class StoredReadings {
     } finally {
       state.isConfirming = false;
     }
+  }
+}
+
+function numberOr(own: number, nextId: () => number): number {
+  try {
+    return nextId();
+  } catch {
+    return own;
   }
 }
 

@@ -51,7 +51,7 @@ export function recordDecision(
 ): readonly Write[] {
   const { id, revision, seed, facts, quality, estimate, draw, reason, readings } = decision;
   const { number: readingsNumber, writes } =
-    readings.number === 0 ? PRIOR_READINGS : records.readings.refer(readings, snapshot, nextId);
+    readings.number === 0 ? PRIOR_READINGS : records.readings.refer(readings, snapshot, nextId, id);
   const { choice, fallbacks, lastResorts } = chosen(decision, snapshot);
   // Not spread: every request makes a record, and spreading costs more than all else here.
   records.add({

@@ -12,13 +12,13 @@ import type { Host } from './host.ts';
 const BUSY_MS = 200;
 
 /** Opens the database of a data folder, with the settlements of its spool. Throws an Error of one clear sentence. */
-export const openDataStore = (
+export async function openDataStore(
   data: string,
   log: Log,
   spoolNotes: SpoolNotes,
   { now, timers }: Pick<Host, 'now' | 'timers'>,
-): Promise<OpenStore> =>
-  openStore(databaseOf(data), {
+): Promise<OpenStore> {
+  const store = await openStore(databaseOf(data), {
     mode: 'serve',
     spool: spoolOf(data),
     spoolNotes,
@@ -29,6 +29,12 @@ export const openDataStore = (
     timers,
     now,
   });
+  store.news.on('instances', () => {
+    const { fenced } = store.instance;
+    if (fenced !== null) log.error('this server has lost its place at the database', { problem: fenced });
+  });
+  return store;
+}
 
 function logSpool(log: Log, file: string, { closed, charged, isTorn }: SpoolReport): void {
   if (isTorn) log.warn('the last entry of the spool is incomplete and was skipped', { file });

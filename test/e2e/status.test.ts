@@ -11,8 +11,11 @@ import { useSignalbox, useUpstream } from '../support/use.ts';
 const upstream = useUpstream();
 const box = useSignalbox(() => ({ policy: testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }) }));
 
-const chat = () =>
-  box.post('/v1/chat/completions', { model: 'best', messages: [{ role: 'user', content: 'Hello.' }], max_tokens: 20 });
+const chat = (more = {}) =>
+  box.post('/v1/chat/completions', {
+    ...{ model: 'best', messages: [{ role: 'user', content: 'Hello.' }], max_tokens: 20 },
+    ...more,
+  });
 
 async function status(): Promise<Readonly<Record<string, unknown>>> {
   const response = await box.get('/admin/status');
@@ -50,6 +53,8 @@ test('shows the place of the server, and that its copies are as the database is'
 
 test('a server that another one has fenced off says what happened and what to do, and takes part again if that was undone', async () => {
   takeOver(1);
+  // Without a request that would try to write.
+  await waitFor(async () => (await box.get('/readyz')).status === 503);
   const sent = upstream.requests.length;
   await expectError(await chat(), 'overloaded');
   expect(upstream.requests.length).toBe(sent);
@@ -68,4 +73,20 @@ test('a server that another one has fenced off says what happened and what to do
   await waitFor(async () => (await box.get('/readyz')).status === 200);
   expect((await chat()).status).toBe(200);
   expect(await status()).toMatchObject({ is_current: true, problem: null });
+});
+
+test('answers under way while a server is fenced off are delivered whole', async () => {
+  // Until their records have to name readings other than the policy's.
+  for (let sent = 0; sent < 20; sent++) await (await chat({ stream: true })).text();
+  await Bun.sleep(1_500);
+  upstream.next({ headersAfterMs: 2_500 }, { headersAfterMs: 2_500 });
+  const sent = upstream.requests.length;
+  const answers = [chat(), chat({ stream: true })];
+  await waitFor(() => upstream.requests.length >= sent + 2);
+  takeOver(1);
+  const [whole, stream] = await Promise.all(answers);
+  expect(whole?.status).toBe(200);
+  expect(await stream?.text()).toEndWith('data: [DONE]\n\n');
+  takeOver(-1);
+  await waitFor(async () => (await box.get('/readyz')).status === 200);
 });

@@ -28,7 +28,7 @@ async function open(file: string) {
   const records = openRecords({ store, tables: store.records, now: () => time });
   const nextId = createIds(() => time, 0);
   const note = (readings: Readings, into: Pick<Store, 'append'> = store) => {
-    const { number, writes } = records.readings.refer(readings, policy, nextId);
+    const { number, writes } = records.readings.refer(readings, policy, nextId, 7);
     into.append(writes);
     return { number, writes: writes.length };
   };
@@ -93,6 +93,20 @@ test('readings accompany records until they are written, once; numbers grow and 
   await store.flush();
   expect(await records.findReadings(first.number, policy)).toEqual({ ...readings, number: first.number });
   expect(await records.findReadings(first.number + 1_000, policy)).toBeNull();
+  await store.close();
+});
+
+test('readings take the number of their decision where no other is given', async () => {
+  using folder = tempFolder();
+  const { store, records } = await open(folder.file);
+  const refused = () => {
+    throw new Error('fenced');
+  };
+  const { number, writes } = records.readings.refer(seen(50), policy, refused, 7);
+  expect(number).toBe(7);
+  store.append(writes);
+  await store.flush();
+  expect(await records.findReadings(7, policy)).toEqual({ ...seen(50), number: 7 });
   await store.close();
 });
 

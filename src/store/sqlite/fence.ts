@@ -34,13 +34,22 @@ export class Fence {
     this.#isThere = watchFile(path);
   }
 
-  /** Throws Fault once another server has raised its fence, or the file is gone. To be called within a transaction. */
+  /** Throws Fault once another server has raised its fence, or the file is gone. A commit is to call it within its transaction. */
   check(): void {
     this.broken = null;
     if (!this.#isThere()) this.broken = 'its file is gone or was replaced; put it back, or stop and restore a backup';
     else if (!this.isRaisedBy(this.epoch))
       this.broken = 'another server has taken over this data folder; stop this one';
     if (this.broken !== null) throw new Fault('fenced', this.broken);
+  }
+
+  /** Updates `broken`, with no transaction. Throws what the database throws. */
+  look(): void {
+    try {
+      this.check();
+    } catch (error) {
+      if (!(error instanceof Fault && error.reason === 'fenced')) throw error;
+    }
   }
 
   /** Whether the server of this epoch raised the fence last. */

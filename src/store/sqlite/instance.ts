@@ -2,7 +2,7 @@ import { createIds, idSpan } from '../../core/id.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { Instance, InstanceName } from '../instance.ts';
 import { StoreError } from '../store.ts';
-import type { WatchedStore } from './database.ts';
+import type { SqliteRepositories, WatchedStore } from './database.ts';
 import { faultOf, unreadable } from './fault.ts';
 import type { Fence } from './fence.ts';
 import { first, type Migrations, sql, write } from './statement.ts';
@@ -43,8 +43,14 @@ const RETRY_MS = 1_000;
  * Takes the one place that a database has. The lock of its folder, with the fence, is the lease: it needs no renewal, and lasts
  * through a sleep of the machine. An idle server writes nothing.
  */
-export async function openSqliteInstance(store: WatchedStore, fence: Fence, now: () => number): Promise<Instance> {
+export async function openSqliteInstance(
+  store: SqliteRepositories,
+  fence: Fence,
+  now: () => number,
+): Promise<Instance> {
   const row = await first<{ through: number }>(store, SELECT);
+  // Else an idle server would not know that it lost its place.
+  store.news.on('instances', () => fence.look());
   return new SqliteInstance(store, fence, now, row?.through ?? 0);
 }
 
