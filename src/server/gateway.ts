@@ -50,7 +50,10 @@ const idsOf = (instance: Instance) => (): number => {
   try {
     return instance.nextId();
   } catch (cause) {
-    throw overloadedBy(cause, 'This server cannot take the request now: it has lost its place at the database.');
+    throw overloadedBy(
+      cause,
+      'This server has lost its place at the database. Send the request to another one; its operator finds the reason at GET /admin/status.',
+    );
   }
 };
 
