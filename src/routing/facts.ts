@@ -16,7 +16,7 @@ import { type NamedTarget, targetOf } from './model-name.ts';
 import type { OutputHint } from './profile/expected-output.ts';
 import { type Intent, readIntent } from './profile/intent.ts';
 import { hasMedia, type Profile, profile, profileOf } from './profile/profile.ts';
-import { measure, type RequestSize } from './profile/size.ts';
+import { measure, type RequestSize, sizeOfNothing } from './profile/size.ts';
 import { needsDropped } from './unsupported.ts';
 
 const EMPTY: readonly never[] = [];
@@ -193,17 +193,9 @@ const NEEDS_OF_TASK: Readonly<Record<string, number>> = {
 
 /** The profile of a request without messages. */
 const NO_CONTENT: Profile = {
-  ...UNREAD,
-  task: 'general',
+  ...profileOf(sizeOfNothing(), { ...UNREAD, task: 'general' }),
   inputTokens: 0,
   inputTokensMax: 0,
-  images: 0,
-  audioBytes: 0,
-  pdfs: 0,
-  pages: 0,
-  unboundedMedia: 0,
-  needs: 0,
-  hourCache: false,
 };
 
 /**

@@ -23,7 +23,8 @@ export const THREAD_NEEDS = CAPABILITIES.threads.bit | CAPABILITIES.anthropic_me
 /** The size of a request and the capabilities that it needs. */
 export type RequestSize = ReturnType<typeof sizeOfNothing>;
 
-const sizeOfNothing = () => ({
+/** The size of a request without messages, to be added to. */
+export const sizeOfNothing = () => ({
   /** Expected. */
   tokens: 0,
   /** Upper bound of its tokens. */
