@@ -1,4 +1,4 @@
-import { type News, NewsDesk, type NewsNumbers, type NewsSubject } from '../news.ts';
+import { NEWS_SUBJECTS, type News, NewsDesk, type NewsNumbers, type NewsSubject } from '../news.ts';
 import { type Migrations, type SqlReader, sql, write } from './statement.ts';
 
 /** One row of eight numbers: a look reads no more. */
@@ -20,7 +20,7 @@ export const NEWS_TABLE: Migrations = {
   ],
 };
 
-const SELECT_NUMBERS = sql('SELECT keys, wallets, funds, budgets, policy, endpoints, learning, instances FROM news');
+const SELECT_NUMBERS = sql(`SELECT ${NEWS_SUBJECTS.join(', ')} FROM news`);
 
 /** The statement that raises a subject. */
 const raising = (subject: NewsSubject): string => `UPDATE news SET ${subject} = ${subject} + 1`;
