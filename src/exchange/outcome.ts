@@ -9,7 +9,7 @@ interface ExchangeEnd
   readonly measured: MeasuredUsage | null;
 }
 
-/** What the record of a decision keeps of its end. */
+/** The end of a chat, as the record of its decision keeps it. */
 export const outcomeOf = (
   { usage, saved, platform }: Receipt,
   { status, error, attempts, measured, charged, firstPartMs, totalMs }: ExchangeEnd,

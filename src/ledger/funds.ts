@@ -95,7 +95,7 @@ export class BudgetWindows {
   #countsAt(timeMs: number): Counts | null {
     if (timeMs >= this.#present.window.starts) return this.#present;
     const before = this.#before;
-    // Nobody may have looked while windows in between began and ended.
+    // Windows in between may have begun and ended without a look.
     return before !== null && timeMs >= before.window.starts && timeMs < before.window.ends ? before : null;
   }
 }

@@ -227,8 +227,8 @@ export class LedgerHold implements Links<LedgerHold> {
    * write nothing and return the same settlement. A hold that has expired is settled all the same, by a correction.
    *
    * @param line the last attempt; null if none is to be charged
-   * @param also called once, before this returns where the books are in this process. What it throws is thrown, at once or by
-   * rejecting, with the money booked nevertheless; nothing else is.
+   * @param also called once, before this returns where the books are in this process. Its errors alone are thrown, at once or by
+   * rejecting, with the money booked nevertheless.
    */
   settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Promise<Settlement> {
     if (this.#settlement) return this.#settlement;

@@ -225,7 +225,7 @@ export type OpResult =
   /** `charged`: the charge of this step, or of the whole hold for a settlement; `overrun`: the operator's loss, likewise. */
   | { readonly kind: 'charged'; readonly charged: Microcredits; readonly overrun: Microcredits };
 
-/** What follows from the results of operations, in the same commit: operations that cannot be refused, and writes of repositories. */
+/** Operations that cannot be refused, and writes of repositories, which follow from results and ride in their commit. */
 export interface Sequel {
   readonly ops: readonly LedgerOp[];
   readonly writes: readonly Write[];
@@ -338,8 +338,8 @@ export interface LedgerBooks {
    * Decides operations that cannot be refused, in the order of all calls: posts, settlements, expiries, voids, attachments,
    * releases, counts, joins, enforcements and waivers. `written` reports when they survive. Resolves with their results, which callers are told.
    *
-   * @param follow called once with the results, before the call returns where the books are in this process. What it throws is
-   * thrown, at once or by rejecting, with the operations booked nevertheless; nothing else is.
+   * @param follow called once with the results, before the call returns where the books are in this process. Its errors alone are
+   * thrown, at once or by rejecting, with the operations booked nevertheless.
    */
   append(ops: readonly LedgerOp[], follow?: (results: readonly OpResult[]) => Sequel): Promise<readonly OpResult[]>;
   /** Returns the figures of funds, of bounded age. A reading for the facts, never a promise. */

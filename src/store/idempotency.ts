@@ -27,7 +27,7 @@ export interface AnswerRow {
   readonly owner: InstanceName | null;
 }
 
-/** What tells one version of a row from all others: each run has a salt of its own. */
+/** One version of a row, told from all others: each run has a salt of its own. */
 export type AnswerVersion = Pick<AnswerRow, 'name' | 'state' | 'salt'>;
 
 /** Requests with an `Idempotency-Key`, and their sealed answers. State: names. */

@@ -23,7 +23,7 @@ export type NewsListener = () => void | Promise<void>;
  * Tells an instance which of its copies another one, a command or it itself has made old. A message may come late, twice or
  * never: `look` is the net.
  *
- * What changes a subject raises it by itself: writes to the tables of keys (all but last uses), of the blocklist (`wallets`), of
+ * A change raises its subject by itself: writes to the tables of keys (all but last uses), of the blocklist (`wallets`), of
  * broken declarations (`endpoints`) and of resets (`learning`), grants and corrections that are asked for (`funds`), terms that the
  * books accept (`policy`, `budgets`), and a server that takes its place (`instances`).
  */

@@ -14,7 +14,7 @@ export interface ThreadRow {
   readonly origin: string;
   /** Tokens up to the end of the answer. */
   readonly tokens: number;
-  /** What its turns let the service bill beside tokens; null for nothing. */
+  /** The add-ons that its turns let the service bill beside tokens; null for none. */
   readonly addOns: AskedAddOns | null;
   /** When it was answered, ms since 1970. */
   readonly time: number;

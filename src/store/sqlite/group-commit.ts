@@ -76,7 +76,7 @@ export class GroupCommit implements StoreActivity {
   #awaited: PromiseWithResolvers<boolean> | null = null;
   /** Takes settlements that the disk refuses; without it they wait in memory alone. */
   spool: Pick<Spool, 'add' | 'clear'> | null = null;
-  /** What the spool keeps of a unit. */
+  /** Returns the rows of a unit that the spool keeps. */
   protected encode: (writes: readonly SqlWrite[]) => SpooledUnit = spooledRows;
   #spoolFailing = false;
   /** The number of appends that should outlive the process, but are neither in the database nor in the spool. */

@@ -325,7 +325,7 @@ export class Bookings {
     const step = capped(late, most, settle, entry ? entry.cost : null);
     made.late = null;
     const missing = step.next.charged - made.charged;
-    // What was released may be another's by now.
+    // Another request may have the released money by now.
     const by = Math.min(missing, Math.max(0, leastFree(made.funds)));
     made.overrun += step.excess + Math.max(0, missing - by);
     if (by !== 0) {

@@ -10,7 +10,7 @@ import { LATE } from './journal.ts';
 import { BookedReservation } from './reservations.ts';
 import { type AccountRow, SELECT_ACCOUNT } from './tables.ts';
 
-/** What the books themselves have corrected; null for a reservation that was not settled late. */
+/** The sum that the books themselves have corrected, microcredits; null for a reservation that was not settled late. */
 export const SELECT_LATE = sql('SELECT sum(amount) AS amount FROM adjustments WHERE reservation = ? AND note = ?');
 
 type FundsOf = (dimensions: Dimensions, atMs: number) => readonly BookedFund[];

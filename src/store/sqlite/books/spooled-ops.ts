@@ -36,7 +36,7 @@ const CHARGES: ReadonlySet<string> = new Set(['charge', 'noted charge', 'post', 
 
 const NO_CHARGE = { tariff: null, usage: [], note: null, step: null, holder: null };
 
-/** What the spool keeps of the rows of a unit: operations, and rows of other rooms. */
+/** The rows of a unit as the spool keeps them: operations, and rows of other rooms. */
 export const spooledOps = (writes: readonly SqlWrite[], journal: Pick<Journal, 'tariffOf' | 'accounts'>): SpooledUnit =>
   spooledRows(writes).flatMap((row): SpooledRow[] => {
     // Each operation states its own price.
