@@ -3,6 +3,7 @@ import { closedBooks, type Entry } from '../money/books.ts';
 import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { freePort } from '../support/ports.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /**
@@ -27,7 +28,7 @@ beforeAll(async () => {
       first: first.url,
       second: second.url,
       slammer: `http://127.0.0.1:${slammer.port}/v1`,
-      nobody: `http://127.0.0.1:${portOfNobody()}/v1`,
+      nobody: `http://127.0.0.1:${freePort()}/v1`,
     },
     {
       patient: { endpoints: ['first'] },
@@ -47,14 +48,6 @@ afterAll(async () => {
 
 function startSlammer() {
   return Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: (socket) => void socket.terminate() } });
-}
-
-/** A port that nobody listens on any more. */
-function portOfNobody(): number {
-  const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  const { port } = server;
-  server.stop(true);
-  return port;
 }
 
 /** Expected tokens of the prompt: 4 of its words, 4 of its frame. A token costs 1 thousandth, of output 4. */

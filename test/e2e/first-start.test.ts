@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writ
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { waitFor } from '../support/answers.ts';
+import { freePort } from '../support/ports.ts';
 import { runHere } from '../support/run-here.ts';
 import { cleanEnvironment, MAIN, makeTestKey, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
@@ -42,14 +43,6 @@ async function statusWith(url: string, key: string): Promise<number> {
 async function known(data: string): Promise<readonly { name: string; revoked_at: unknown }[]> {
   const { out } = await runHere(['keys', 'list', '--json', '--data', data]);
   return JSON.parse(out);
-}
-
-/** A port that is free now. */
-function freePort(): number {
-  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
-  const port = server.port ?? 0;
-  void server.stop(true);
-  return port;
 }
 
 /** Resolves as soon as the port takes a connection: the kernel does, before the server answers anything. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { freePort } from '../support/ports.ts';
 import { runHere } from '../support/run-here.ts';
 import { serveHere } from '../support/serve-here.ts';
 import {
@@ -59,13 +60,6 @@ async function start(options: Parameters<typeof startSignalbox>[0]): Promise<Sig
   const box = await startSignalbox(options);
   running.push(box);
   return box;
-}
-
-function freePort(): number {
-  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
-  const { port = 0 } = server;
-  void server.stop(true);
-  return port;
 }
 
 const modelsWith = (url: string, key: string) =>

@@ -1,5 +1,6 @@
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { freePort } from '../support/ports.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import type { Dialect } from './dialect.ts';
 import { DIALECTS, deadlinesOf, FAULTS, FORMS, type Form, outcomeOf, type Setting, settingsOf } from './faults.ts';
@@ -107,7 +108,7 @@ export async function setStage(all: readonly Case[]): Promise<Stage> {
   const raw = new Map<Case, RawUpstream>();
   await Promise.all(all.map(async (one) => startRaw(one, raw)));
   const addresses = {
-    nobody: `http://127.0.0.1:${portOfNobody()}`,
+    nobody: `http://127.0.0.1:${freePort()}`,
     unresolvable: 'http://nonexistent.invalid',
     untrusted: `https://127.0.0.1:${untrusted.port}`,
     plain: `https://127.0.0.1:${http.port}`,
@@ -194,12 +195,4 @@ async function startRaw(one: Case, servers: Map<Case, RawUpstream>): Promise<voi
     return upstream.play(connection, requestOf(one, nth));
   });
   servers.set(one, server);
-}
-
-/** A closed port. */
-function portOfNobody(): number {
-  const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  const { port } = server;
-  server.stop(true);
-  return port;
 }

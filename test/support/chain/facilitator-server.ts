@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { x402Facilitator } from '@x402/core/facilitator';
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
 import { toFacilitatorEvmSigner } from '@x402/evm';
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
 import { createWalletClient, http, parseEther, publicActions } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { freePort } from '../ports.ts';
 import type { TestChain } from './chain.ts';
 
 /**
@@ -107,9 +107,8 @@ export async function startFacilitatorServer(
     });
     return server;
   };
-  let server: Awaited<ReturnType<typeof listen>> | null = await listen(0);
-  // A server that listens has a port.
-  const { port } = server.address() as AddressInfo;
+  const port = freePort();
+  let server: Awaited<ReturnType<typeof listen>> | null = await listen(port);
   const down = async () => {
     const closing = server;
     server = null;

@@ -1,5 +1,5 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { freePort } from '../ports.ts';
 
 /**
  * What goes wrong between a client and its node. `error` answers each call with a JSON-RPC error; `cut` breaks the
@@ -79,9 +79,8 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
       server.closeAllConnections();
     });
 
-  let server: Server | null = await listen(0);
-  // A server that listens has a port.
-  const { port } = server.address() as AddressInfo;
+  const port = freePort();
+  let server: Server | null = await listen(port);
   const down = async () => {
     if (server) await close(server);
     server = null;
