@@ -77,6 +77,8 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
     }
     case 'ledger':
       return ledger(command, host);
+    case 'trail':
+      return trail(command, host);
     case 'keys':
     case 'wallets':
       return keysOrWallets(command.name, command, host);
@@ -103,6 +105,21 @@ async function ledger({ args, data }: DataArguments, { now, write, warn }: Comma
   if (fault !== null) warn(`signalbox: ${fault.reason}.\n`);
   const output = await runLedger(args, { file, spool: spoolOf(data), now, write, warn });
   return fault === null ? output : { ...resultOf(output), code: 2 };
+}
+
+async function trail({ args, data }: DataArguments, { now, write }: CommandHost): Promise<CommandOutput> {
+  const file = await existing(data);
+  const [{ openStore }, { runTrail }, { notedHeads }] = await Promise.all([
+    import('./store/open.ts'),
+    import('./cli/trail.ts'),
+    import('./server/trail-head.ts'),
+  ]);
+  const store = await openStore(file, { mode: 'beside', rooms: ['access'] });
+  try {
+    return await runTrail(args, { store, noted: notedHeads(data), now, write });
+  } finally {
+    await store.close();
+  }
 }
 
 async function keysOrWallets(

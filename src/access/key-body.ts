@@ -70,8 +70,11 @@ export function keyStatusBody(info: KeyInfo, now: number, uses: readonly BudgetU
   };
 }
 
-export function trailBody({ time, actor, action, keyId, details, requestId }: TrailEntry) {
-  return { time: iso(time), actor, action, key_id: keyId, details, request_id: requestId };
+/** An entry of the trail, as `/admin/trail`, `--json` and an export show it. */
+export function trailBody({ id, time, actor, from, action, subject, details, requestId, isErased }: TrailEntry) {
+  const keyId = subject.kind === 'key' || subject.kind === 'wallet' ? subject.id : null;
+  const what = { action, subject, key_id: keyId, details, request_id: requestId };
+  return { id, time: iso(time), actor, from, ...what, is_erased: isErased };
 }
 
 const isoOrNull = (time: number | null): string | null => (time === null ? null : iso(time));

@@ -135,14 +135,19 @@ class StoredKeys {
 
   /**
    * Makes a key that spends a holder's balance, with the scopes chat and route, without expiry or limits.
-   * @param isAlone revokes all other keys of the holder in the same commit.
+   * @param isAlone whether all other keys of the holder are revoked in the same commit.
+   * @param from the caller's address, for the trail
    * @throws KeyTermsError and changes nothing: for an invalid name, 20 valid keys, or 50 new keys in 24 hours.
    */
-  async createForHolder(address: string, name: string, isAlone = false): Promise<IssuedKey> {
+  async createForHolder(
+    address: string,
+    name: string,
+    { isAlone = false, from = null }: { readonly isAlone?: boolean; readonly from?: string | null } = {},
+  ): Promise<IssuedKey> {
     const holder = checkHolder(address);
-    const first = isAlone ? this.#revokeWrites(holder, null) : [];
+    const by: Actor = { kind: 'wallet', name: holder, from };
+    const first = isAlone ? this.#revokeWrites(by, null) : [];
     const key = newKey();
-    const by: Actor = { kind: 'wallet', name: holder };
     return { key, info: await this.#insert(key, { name, scopes: ['chat', 'route'] }, 'create', by, holder, first) };
   }
 
@@ -156,14 +161,15 @@ class StoredKeys {
   /** Revokes all keys of a holder, except one if given. Returns their number. */
   async revokeOfHolder(holder: string, exceptId: string | null): Promise<number> {
     const others = (await this.ofHolder(holder)).filter(({ id }) => id !== exceptId);
-    await this.#commit(this.#revokeWrites(holder, exceptId));
+    await this.#commit(this.#revokeWrites({ kind: 'wallet', name: holder }, exceptId));
     return others.length;
   }
 
   /** Selects the keys at commit time, so that one being made cannot slip through. */
-  #revokeWrites(holder: string, exceptId: string | null): readonly Write[] {
+  #revokeWrites(actor: Extract<Actor, { kind: 'wallet' }>, exceptId: string | null): readonly Write[] {
+    const { name: holder } = actor;
     const time = this.#now();
-    const event = { time, actor: { kind: 'wallet', name: holder }, action: 'revoke', details: {} } as const;
+    const event = { time, actor, action: 'revoke', details: {} } as const;
     const { keys, trail } = this.#store;
     return [trail.addOfHolder(event, holder, exceptId), keys.revokeOfHolder(holder, exceptId, time)];
   }
@@ -318,7 +324,8 @@ class StoredKeys {
     const info: KeyInfo = { id: parts.id, ...terms, ...past };
     const event: KeyEvent = { time, actor, action, keyId: info.id, details: termsBody(info) };
     const { keys, trail } = this.#store;
-    const line = holder === null ? trail.add(event) : trail.addIfRoom(event, holder, HOLDER_LIMITS);
+    const subject = { kind: 'key', id: info.id };
+    const line = holder === null ? trail.add({ ...event, subject }) : trail.addIfRoom(event, holder, HOLDER_LIMITS);
     if (!(await this.#commit([...first, line, keys.insert(info, hashOf(key))]))) throw tooManyKeys();
     return info;
   }

@@ -127,6 +127,28 @@ ${DATA}`,
     usage: '[--key ID] [--limit 100] [--json] [--data DIR]',
     summary: 'List changes to keys, newest first, with who made them.',
   },
+  'trail list': {
+    usage: '[--subject ID] [--limit 100] [--json] [--data DIR]',
+    summary: 'List changes to keys, wallets and the policy, newest first, with who made them from where.',
+  },
+  'trail verify': {
+    usage: '[--against FILE]... [--json] [--data DIR]',
+    summary: 'Prove that no entry of the trail was changed, removed, added or cut off since it was noted.',
+    details: `Compares with trail.head in the data folder, and with the lines of each FILE that have an id and a
+hash: an export, or the server's log.
+Exit code: 2 when something is wrong.`,
+  },
+  'trail export': {
+    usage: '[--from T] [--to T] [--time-zone UTC] [--data DIR]',
+    summary: 'Write the trail as JSON lines, with its head in the last one.',
+    details: 'T is as for ledger export.',
+  },
+  'trail erase': {
+    usage: '--by NAME | --subject ID, --yes [--data DIR]',
+    summary: 'Erase personal words from the trail, and keep its chain whole.',
+    details: `--by: the name of an actor and where it was. --subject: names, notes and labels in the changes of a
+key or wallet. An entry says which words were erased. Exports, logs and backups keep theirs.`,
+  },
   'ledger status': {
     usage: '[--name FUND] [--json] [--data DIR]',
     summary: 'Show what is spent and held of each budget and balance, and by how many requests.',

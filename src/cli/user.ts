@@ -1,11 +1,24 @@
-import { readFileSync } from 'node:fs';
+import { fstatSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { isatty } from 'node:tty';
+import type { Actor } from '../store/trail.ts';
+
+/** The actor of a command, for the trail: who runs it, and who owns its terminal, which `sudo` does not change. */
+export const operator = (): Actor => ({ kind: 'cli', name: userName(), from: terminalUser() });
+
+/** The owner of the terminal of this process; null without one, as in a script. */
+function terminalUser(): string | null {
+  const terminal = [0, 1, 2].find((fd) => isatty(fd));
+  if (terminal === undefined) return null;
+  const { uid } = fstatSync(terminal);
+  return nameOf(uid) ?? `uid ${uid}`;
+}
 
 /**
  * The user who runs this process, for an audit: by the system's list of users, because Bun's `userInfo` returns the variable
  * USER, which anybody can set. A user outside the list, as in a container or a directory service, is a number.
  */
-export function userName(): string {
+function userName(): string {
   const uid = process.getuid?.();
   return uid === undefined ? userInfo().username : (nameOf(uid) ?? `uid ${uid}`);
 }

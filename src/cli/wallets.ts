@@ -12,7 +12,7 @@ import { groupOf, needed, onlyOne, parseArguments, parseFlags, parseGrant, SWITC
 import { requireLedger, withTerms } from './keys/command.ts';
 import { table } from './terminal.ts';
 import { fieldLines, grantText, jsonText, minute } from './text.ts';
-import { userName } from './user.ts';
+import { operator } from './user.ts';
 
 /** `signalbox wallets list|show|credit`. Returns what to print. Throws UsageError. */
 export async function runWallets(args: readonly string[], source: WalletSource): Promise<string> {
@@ -95,9 +95,14 @@ async function credit(args: readonly string[], { store, now }: WalletSource): Pr
   const wallet = addressIn(holder);
   checkText('note', note);
   const time = now();
-  const actor = { kind: 'cli', name: userName() } as const;
   const grant = { amount, note };
-  const line = store.trail.add({ time, actor, action: 'grant', keyId: wallet, details: grantDetails(grant) });
+  const line = store.trail.add({
+    time,
+    actor: operator(),
+    action: 'grant',
+    subject: { kind: 'wallet', id: wallet },
+    details: grantDetails(grant),
+  });
   await creditWallet(store, wallet, grant, line, time);
   return grantText('Credited', amount, wallet, await store.ledger.granted(wallet));
 }

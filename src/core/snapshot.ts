@@ -57,6 +57,8 @@ export interface PolicySnapshot {
   /** Index in `models` of the model that savings are measured against; null: the eligible one of the best quality. */
   readonly baseline: number | null;
   readonly recordDays: number;
+  /** Days that entries of the trail are kept; null: forever. */
+  readonly trailDays: number | null;
   /** Keys of a request's `metadata` that its record keeps. */
   readonly recordedMetadata: readonly string[];
   /** Which texts of requests and answers are kept; null for none. */

@@ -1,4 +1,11 @@
-import { type Address, type AddressRange, isWithin, neighbourhoodOf, parseAddress } from '../core/address.ts';
+import {
+  type Address,
+  type AddressRange,
+  addressText,
+  isWithin,
+  neighbourhoodOf,
+  parseAddress,
+} from '../core/address.ts';
 
 /** Knows the addresses of requests; the server does. */
 export interface Peers {
@@ -14,10 +21,20 @@ const HOPS_MAX = 32;
  * its left; then the last known proxy counts. '' when the connection is gone.
  */
 export function callerAddress(request: Request, peers: Peers | null, trusted: readonly AddressRange[]): string {
+  const address = addressOf(request, peers, trusted);
+  return address ? neighbourhoodOf(address) : '';
+}
+
+/** The whole address of a caller, by the same rule, for the trail; null when the connection is gone. */
+export function wholeAddress(request: Request, peers: Peers | null, trusted: readonly AddressRange[]): string | null {
+  const address = addressOf(request, peers, trusted);
+  return address && addressText(address);
+}
+
+function addressOf(request: Request, peers: Peers | null, trusted: readonly AddressRange[]): Address | null {
   const peer = peers?.requestIP(request)?.address;
   const connected = peer === undefined ? null : parseAddress(peer);
-  if (!connected) return '';
-  return neighbourhoodOf(behindProxies(connected, request.headers.get('x-forwarded-for'), trusted));
+  return connected && behindProxies(connected, request.headers.get('x-forwarded-for'), trusted);
 }
 
 export function behindProxies(peer: Address, forwardedFor: string | null, trusted: readonly AddressRange[]): Address {

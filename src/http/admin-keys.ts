@@ -19,7 +19,7 @@ import { actorOf, grantedAmount, inTerms, limitOf, orNothingDone, refuseValue } 
 /** The keys, as the edge sees them. */
 export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'trail'>;
 
-export interface KeyServices extends Pick<RouteServices, 'gateway' | 'contextOf'> {
+export interface KeyServices extends Pick<RouteServices, 'gateway' | 'contextOf' | 'addressOf'> {
   readonly keys: KeyAdmin;
   readonly store: Pick<GrantStore, 'ledger'>;
 }
@@ -71,8 +71,8 @@ const TRAIL_QUERY = t.Object({
   limit: queryLimit(TRAIL_LIMIT, TRAIL_LIMIT_MAX),
 });
 
-const changingRoutes = ({ gateway, contextOf, keys, store }: KeyServices) => {
-  const actor = (request: Request) => actorOf(contextOf(request));
+const changingRoutes = ({ gateway, contextOf, addressOf: placeOf, keys, store }: KeyServices) => {
+  const actor = (request: Request) => actorOf(contextOf(request), placeOf(request));
   const made = ({ key, info }: IssuedKey) => ({ key, ...keyBody(info, gateway.now()) });
   return new Elysia({ name: 'keys-change' })
     .post(

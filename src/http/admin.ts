@@ -3,19 +3,24 @@ import { iso } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { type PolicyStatus, type ReloadAttempt, StaleRevision } from '../runtime/status.ts';
+import type { Actor } from '../store/trail.ts';
 import { routeDocs } from './docs/route-docs.ts';
+import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/policy.ts';
+import { actorOf } from './terms.ts';
 
 /** The policy in force, as the edge sees it. */
 export interface PolicyAdmin {
   lease(): Runtime;
   status(): PolicyStatus;
   /** Rejects with StaleRevision when `expected` is not the revision in force. */
-  reload(cause: 'request', expected: string | null): Promise<ReloadAttempt>;
+  reload(cause: 'request', expected: string | null, by: Actor): Promise<ReloadAttempt>;
 }
 
+type ReloadCallers = Pick<RouteServices, 'contextOf' | 'addressOf'>;
+
 /** `/admin/policy`: shows the policy in force, and reloads its files. */
-export const adminRoutes = (policy: PolicyAdmin) =>
+export const adminRoutes = ({ contextOf, addressOf }: ReloadCallers, policy: PolicyAdmin) =>
   new Elysia({ name: 'admin' })
     .get(
       '/admin/policy',
@@ -29,7 +34,8 @@ export const adminRoutes = (policy: PolicyAdmin) =>
     .post(
       '/admin/policy/reload',
       async ({ request, set }) => {
-        const attempt = await reload(policy, expectedRevision(request.headers.get('if-match')));
+        const by = actorOf(contextOf(request), addressOf(request));
+        const attempt = await reload(policy, expectedRevision(request.headers.get('if-match')), by);
         if (attempt.result === 'refused') {
           const { diagnostics } = attempt;
           throw new SignalboxError('policy_invalid', attempt.message, {
@@ -42,9 +48,9 @@ export const adminRoutes = (policy: PolicyAdmin) =>
       RELOAD,
     );
 
-async function reload(policy: PolicyAdmin, expected: string | null): Promise<ReloadAttempt> {
+async function reload(policy: PolicyAdmin, expected: string | null, by: Actor): Promise<ReloadAttempt> {
   try {
-    return await policy.reload('request', expected);
+    return await policy.reload('request', expected, by);
   } catch (cause) {
     if (!(cause instanceof StaleRevision)) throw cause;
     throw new SignalboxError(

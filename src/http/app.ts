@@ -10,6 +10,7 @@ import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { Surface } from '../surface/surface.ts';
+import { wholeAddress } from './address.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
 import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
@@ -104,7 +105,7 @@ const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, me
   new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
-    .use(adminRoutes(policy))
+    .use(adminRoutes(services, policy))
     .use(ledgerRoutes(services))
     .use(statusRoutes(status))
     .use(keyRoutes({ ...services, keys, store }))
@@ -153,6 +154,7 @@ function servicesOf(
     gateway,
     idempotency,
     contextOf,
+    addressOf: (request) => wholeAddress(request, edge.server(), gateway.lease().snapshot.gateway.trustedProxies),
     callerOf: (request) => contextOf(request).knownCaller,
     bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context), context),
     handle: edge.handle,

@@ -29,6 +29,8 @@ export interface RouteServices {
   /** The caller of a request on a route that needs a key. */
   callerOf(request: Request): Caller;
   contextOf(request: Request): RequestContext;
+  /** The caller's address, as trusted proxies report it; null when the connection is gone. */
+  addressOf(request: Request): string | null;
   /**
    * Waits for the request's turn, and reads its JSON body.
    * @throws SignalboxError

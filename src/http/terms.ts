@@ -38,12 +38,14 @@ export function grantedAmount(credits: number): Microcredits {
   return amount !== 0 ? amount : refuseValue('credits', '`credits` must not be 0.');
 }
 
-/** The actor of a change by HTTP, for the trail: its key and the ID of its request. */
-export const actorOf = ({ knownCaller, requestId }: RequestContext): Extract<Actor, { kind: 'key' }> => ({
-  kind: 'key',
-  name: knownCaller.keyId,
-  requestId,
-});
+/**
+ * The actor of a change by HTTP, for the trail: its key, the ID of its request and the caller's address.
+ * @param from as `RouteServices.addressOf` returns it
+ */
+export const actorOf = (
+  { knownCaller, requestId }: RequestContext,
+  from: string | null,
+): Extract<Actor, { kind: 'key' }> => ({ kind: 'key', name: knownCaller.keyId, requestId, from });
 
 /**
  * Reads the number of rows that a query asks for.

@@ -192,6 +192,7 @@ function readSettings(context: CheckContext, version: LanguageVersion, credit: D
     /** Whether requiring a language that no model declares excludes no model. */
     admitUnstated: unstatedLanguages === 'admit',
     recordDays: records.retention_days,
+    trailDays: records.trail_retention_days ?? null,
     recordedMetadata: records.metadata,
     /** The content of requests that is kept; null for none. */
     content: draftContent(records),

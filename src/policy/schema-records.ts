@@ -40,6 +40,10 @@ const ContentText = closed('Stores texts of prompts and answers. Default: none.'
 
 export const RecordsText = closed('Records of requests.', {
   retention_days: integer({ minimum: 1, maximum: 3650, default: 30 }, 'Days that decision records are kept.'),
+  trail_retention_days: optional.integer(
+    { minimum: 30, maximum: 36_500, examples: [400] },
+    'Days that entries of the trail are kept. Default: forever.',
+  ),
   metadata: Type.Array(string({ minLength: 1, maxLength: 64 }, 'A key of `metadata`.'), {
     uniqueItems: true,
     maxItems: 64,

@@ -1,5 +1,6 @@
 import { messageOf } from '../core/thrown.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
+import { type Actor, SERVER } from '../store/trail.ts';
 import {
   buildCandidate,
   isRejected,
@@ -21,8 +22,8 @@ export interface ReloaderOptions {
    * swap. A failure refuses the revision.
    */
   prepare(candidate: PolicyCandidate): Promise<() => void>;
-  /** Called after each attempt. `bundle` is null if the files could not be read. */
-  onAttempt(attempt: ReloadAttempt, bundle: PolicyBundle | null): void;
+  /** Called after each attempt. `bundle` is null if the files could not be read; `by` has asked for it. */
+  onAttempt(attempt: ReloadAttempt, bundle: PolicyBundle | null, by: Actor): void;
 }
 
 /** An unfinished or wrong edit gets this time to be finished before it is refused, ms. */
@@ -34,6 +35,7 @@ interface ReloadRequest {
   readonly cause: ReloadCause;
   /** The revision that must be in force; null for any. */
   readonly expected: string | null;
+  readonly by: Actor;
   resolve(attempt: ReloadAttempt): void;
   reject(error: StaleRevision): void;
 }
@@ -99,9 +101,9 @@ export class Reloader {
    * it sees everything written before.
    * @throws StaleRevision, and nothing else
    */
-  reload(cause: ReloadCause, expected: string | null = null): Promise<ReloadAttempt> {
+  reload(cause: ReloadCause, expected: string | null = null, by: Actor = SERVER): Promise<ReloadAttempt> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ cause, expected, resolve, reject });
+      this.#waiting.push({ cause, expected, by, resolve, reject });
       this.#wake();
       if (!this.#running) void this.#run();
     });
@@ -114,7 +116,9 @@ export class Reloader {
     while (batch.length > 0 || this.#waiting.length > 0) {
       batch = this.#rejectStale([...batch, ...this.#waiting.splice(0)]);
       if (batch.length === 0) continue;
-      const state: AttemptState = { cause: mostExplicit(batch), begun, bundle: null };
+      const cause = mostExplicit(batch);
+      const by = batch.find((request) => request.cause === cause)?.by ?? SERVER;
+      const state: AttemptState = { cause, by, begun, bundle: null };
       try {
         const attempt = await this.#attempt(state);
         for (const { resolve } of batch) resolve(attempt);
@@ -239,7 +243,7 @@ export class Reloader {
   }
 
   #end(
-    { cause, begun, bundle }: AttemptState,
+    { cause, by, begun, bundle }: AttemptState,
     result: ReloadAttempt['result'],
     outcome: { message: string; diagnostics?: readonly Diagnostic[]; changes?: readonly PolicyChange[] },
   ): ReloadAttempt {
@@ -254,7 +258,7 @@ export class Reloader {
       this.#lastSuccess = time;
     }
     try {
-      this.#options.onAttempt(attempt, bundle);
+      this.#options.onAttempt(attempt, bundle, by);
     } catch {
       // A failing callback must not prevent the next reload.
     }
@@ -264,6 +268,7 @@ export class Reloader {
 
 interface AttemptState {
   readonly cause: ReloadCause;
+  readonly by: Actor;
   /** Monotonic clock, ms. */
   readonly begun: number;
   /** The files as last read; null if they could not be read. */

@@ -33,6 +33,7 @@ import { keepDeclarations } from './declarations.ts';
 import { logAlert, logRecovered } from './events.ts';
 import type { Host } from './host.ts';
 import { keepReloading, type ServerPolicyTools, saveRevision, type TermsOf } from './policy.ts';
+import { noteFirstPolicy } from './policy-trail.ts';
 
 import { Sweep } from './sweep.ts';
 import { prune, watchClock } from './upkeep.ts';
@@ -190,7 +191,8 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const nextId = idsOf(store.instance);
   await saveRevision(records, first);
   const payments = await takePayments(first, ledger, nextId, resources);
-  const kept = { ledger, payments, terms, records, log, err, timers };
+  const kept = { ledger, payments, terms, records, store, now, log, err, timers };
+  await noteFirstPolicy(kept, first);
   const { reloader, leaseOf, past, stop: stopReloading } = keepReloading(first, tools, kept);
   const idempotency = new Idempotency({
     ...{ store, now, instance: store.instance },
@@ -199,8 +201,8 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   });
   const learner = await openLearning(nextId, resources);
   const threads = new Threads(store, now);
-  const pruned = { records, idempotency, learner, threads };
-  const stopUpkeep = await keepUp(records, log, timers, () => prune(pruned, reloader.lease().snapshot.recordDays, log));
+  const pruned = { records, idempotency, learner, threads, store, now };
+  const stopUpkeep = await keepUp(records, log, timers, () => prune(pruned, reloader.lease().snapshot, log));
   const sweep = openSweep({ ledger, payments, idempotency }, resources);
   await sweep.begin();
   const publishing = timers.every(PUBLISH_EVERY_MS, () => tools.health.publish());

@@ -20,6 +20,7 @@ import type { UpstreamNetwork } from '../upstream/connection/network.ts';
 import type { Health } from '../upstream/health/health.ts';
 import { logReload } from './events.ts';
 import type { Host, Terminal } from './host.ts';
+import { notePolicy, type PolicyTrail } from './policy-trail.ts';
 
 /** The tools that judge policies, which are parsed on this thread. */
 export function judgeTools({ shipped, env, now }: Pick<Host, 'shipped' | 'env' | 'now'>): Omit<PolicyTools, 'folder'> {
@@ -65,7 +66,7 @@ async function minded<T>(work: () => Promise<T>, err: Terminal): Promise<T> {
 }
 
 /** The parts of a server that follow a reload. */
-export interface ReloadServices extends Pick<X402Gateway, 'ledger' | 'payments' | 'records' | 'log'> {
+export interface ReloadServices extends PolicyTrail, Pick<X402Gateway, 'ledger' | 'payments' | 'records' | 'log'> {
   readonly terms: TermsOf;
   readonly err: Terminal;
   readonly timers: Timers;
@@ -101,9 +102,10 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
       started: first.runtime.snapshot.gateway,
     },
     prepare: (candidate) => prepare(candidate, services),
-    onAttempt: (attempt, bundle) => {
+    onAttempt: (attempt, bundle, by) => {
       const { snapshot, originOf } = reloader.lease();
       logReload(log, attempt, snapshot);
+      if (attempt.result === 'applied') notePolicy(services, attempt, reloader.status().previous?.revision ?? null, by);
       // The operator may have fixed the fault at the provider.
       if (attempt.result !== 'refused') {
         health.reloaded(snapshot, originOf);

@@ -32,6 +32,7 @@ import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
 import { openDataStore } from './store.ts';
+import { keepTrailHead } from './trail-head.ts';
 import { keepTrailNote } from './trail-note.ts';
 
 /** Reads the first policy: that of its folder, or of a copy of the shipped one. */
@@ -101,6 +102,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   });
   await note.keep(store, timers);
   const stopTrail = await keepTrailNote(options.data, { store, keys, timers });
+  const stopHead = await keepTrailHead(options.data, { store, log, timers, now });
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.data, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });
@@ -108,7 +110,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
 
   // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
   const stopListening = () => app.server?.stop();
-  const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer };
+  const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer, stopHead };
   const shutdown = openShutdown({ ...parts, stopTrail, stop, stopListening, written: linesWritten });
   defects.onException(shutdown.byException);
   on('SIGTERM', () => shutdown.bySignal('SIGTERM'));

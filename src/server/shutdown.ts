@@ -21,6 +21,8 @@ export interface ServerParts extends Pick<ServeOptions, 'data' | 'drainMs'>, Omi
   readonly tracer: Tracer | null;
   /** Stops following the changes of commands. */
   stopTrail(): Promise<void>;
+  /** Notes the head of the trail a last time. */
+  stopHead(): Promise<void>;
   /** Ends the gateway's timers, and makes it refuse requests. */
   stop(): void;
   /** Stops taking connections. Resolves once the last one is closed. */
@@ -79,6 +81,7 @@ async function closeAll(parts: ServerParts): Promise<0 | 1> {
   gateway.payments.close();
   await Promise.race([Promise.all([stopped, idempotency.idle()]), pause(host.timers, FAREWELL_MS)]);
   await parts.stopTrail();
+  await parts.stopHead();
   keys.close();
   await gateway.learner.close().catch(orWarn('the learning checkpoint could not be written'));
   // After a failure of the disk, the next start sums up the rest.

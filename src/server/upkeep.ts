@@ -1,9 +1,11 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import { iso } from '../core/clock.ts';
 import { timeOfId } from '../core/id.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Learner } from '../learning/learner.ts';
 import type { Threads } from '../prompt/threads.ts';
 import type { Records } from '../records/records.ts';
+import type { OpenStore } from '../store/driver.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Host } from './host.ts';
 
@@ -15,16 +17,24 @@ interface PrunedParts {
   readonly idempotency: Idempotency;
   readonly learner: Pick<Learner, 'prune'>;
   readonly threads: Pick<Threads, 'prune'>;
+  readonly store: Pick<OpenStore, 'commit' | 'trail'>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
 }
 
+/** The retention of a policy. */
+type Retention = Pick<PolicySnapshot, 'recordDays' | 'trailDays'>;
+
 /** Deletes rows that are older than the policy's retention. State: pruning. */
-export async function prune(parts: PrunedParts, days: number, log: Log): Promise<void> {
-  const { records, idempotency, learner, threads } = parts;
+export async function prune(parts: PrunedParts, { recordDays: days, trailDays }: Retention, log: Log): Promise<void> {
+  const { records, idempotency, learner, threads, store, now } = parts;
   try {
     await idempotency.prune();
     await threads.prune();
     await records.prune(days * DAY_MS);
     await learner.prune(days * DAY_MS);
+    const time = now();
+    if (trailDays !== null) await store.commit([store.trail.prune(time - trailDays * DAY_MS, time)]);
   } catch (error) {
     log.warn('old records could not be deleted', { error: String(error) });
   }

@@ -1,56 +1,99 @@
 import type { Cursor } from './cursor.ts';
 import type { Write } from './store.ts';
 
+/** Where an actor was: the address of a caller, as trusted proxies report it, or the user of a terminal; null where that is not known. */
+interface Whereabouts {
+  readonly from?: string | null;
+}
+
 export type Actor =
   /** A command, run by a user of the operating system. */
-  | { readonly kind: 'cli'; readonly name: string }
+  | ({ readonly kind: 'cli'; readonly name: string } & Whereabouts)
   /** A request with an admin key, named by its ID. */
-  | { readonly kind: 'key'; readonly name: string; readonly requestId: string }
+  | ({ readonly kind: 'key'; readonly name: string; readonly requestId: string } & Whereabouts)
   /** A holder that has proved itself, by its address. */
-  | { readonly kind: 'wallet'; readonly name: string }
-  /** The server itself, for the first key and the installed one. */
+  | ({ readonly kind: 'wallet'; readonly name: string } & Whereabouts)
+  /** The server itself: for the first key, the installed one, files of the policy, and retention. */
   | { readonly kind: 'server' };
 
 export const SERVER: Actor = Object.freeze({ kind: 'server' });
 
-export const TRAIL_ACTIONS = ['create', 'install', 'rotate', 'revoke', 'grant', 'block', 'unblock'] as const;
+export const TRAIL_ACTIONS = [
+  'create',
+  'install',
+  'rotate',
+  'revoke',
+  'grant',
+  'block',
+  'unblock',
+  'load',
+  'erase',
+  'anchor',
+] as const;
 export type TrailAction = (typeof TRAIL_ACTIONS)[number];
 
+/** The thing that was changed: a `key` by its ID, a `wallet` by its address, the `policy` by its revision, the `trail` itself. */
+export interface TrailSubject {
+  readonly kind: string;
+  readonly id: string;
+}
+
+export const THE_TRAIL: TrailSubject = Object.freeze({ kind: 'trail', id: '' });
+
+/** Parameters of a change; never a secret. A change of terms has the members that differ, in `before` and `after`. */
+export type TrailDetails = Readonly<Record<string, unknown>>;
+
+/** An entry as readers see it. Words that were erased are null. */
 export interface TrailEntry {
   readonly id: number;
   /** Milliseconds since 1970. */
   readonly time: number;
-  readonly actor: { readonly kind: Actor['kind']; readonly name: string | null };
-  readonly action: TrailAction;
-  readonly keyId: string;
-  /** Parameters of the change; never a secret. */
-  readonly details: Readonly<Record<string, unknown>>;
+  readonly actor: { readonly kind: string; readonly name: string | null };
+  /** As `Whereabouts`. */
+  readonly from: string | null;
+  readonly action: string;
+  readonly subject: TrailSubject;
+  readonly details: TrailDetails;
   /** Null unless the actor is a request. */
   readonly requestId: string | null;
+  /** Whether personal words of it were erased. */
+  readonly isErased: boolean;
 }
 
 export interface TrailQuery {
-  /** Only changes of this key; null for all. */
+  /** Only changes of the key with this ID, or the wallet with this address; null for all. */
   readonly keyId: string | null;
+  /** Only changes of this kind of subject; absent: of all. */
+  readonly kind?: string;
+  /** Only entries with lesser IDs; absent: all. */
+  readonly before?: number;
   readonly limit: number;
 }
 
 export const TRAIL_LIMIT = 100;
 export const TRAIL_LIMIT_MAX = 1_000;
 
-/** A change to keys, without the key that it concerns. */
+/** A change, without its subject. */
 export interface TrailEvent {
   /** Milliseconds since 1970. */
   readonly time: number;
   readonly actor: Actor;
   readonly action: TrailAction;
-  readonly details: Readonly<Record<string, unknown>>;
+  readonly details: TrailDetails;
 }
 
-/** A change to a key, to be committed together with its entry. */
+/** A change of a subject, to be committed together with its entry. */
+export interface SubjectEvent extends TrailEvent {
+  readonly subject: TrailSubject;
+}
+
+/** The same of a key. */
 export interface KeyEvent extends TrailEvent {
   readonly keyId: string;
 }
+
+/** Words to erase: the name and place of an actor, in all its entries, or the words in the details of the changes of one subject. */
+export type ErasedWords = { readonly actorName: string } | { readonly subject: string };
 
 /** How many keys a holder may have. */
 export interface HolderKeyLimits {
@@ -59,17 +102,60 @@ export interface HolderKeyLimits {
   readonly aDay: number;
 }
 
-/** The append-only record of changes to keys. Conditional entries fail their commit with the reason `unmet`. State: trail. */
+/** The last entry of a chain, which stands for all before it. */
+export interface TrailHead {
+  readonly id: number;
+  /** SHA-256, hex. */
+  readonly hash: string;
+}
+
+export const WORD_SLOTS = ['by', 'from', 'details'] as const;
+export type WordSlot = (typeof WORD_SLOTS)[number];
+
+/** Personal words beside the chain. The salt goes with them, or guesses could be tried. */
+export interface SaltedWords {
+  /** Random, 32 hex digits. */
+  readonly salt: string;
+  readonly text: string;
+}
+
+/** An entry as it is stored and chained. */
+export interface TrailLink extends TrailHead {
+  /** The hash of the entry before; zeros for none. */
+  readonly previous: string;
+  readonly time: number;
+  readonly actor: string;
+  readonly action: string;
+  readonly subject: TrailSubject;
+  /** JSON of the details, in which personal words are null. */
+  readonly facts: string;
+  readonly requestId: string | null;
+  /** The salted hash of the words of each slot; null where it had none. */
+  readonly seals: Readonly<Record<WordSlot, string | null>>;
+  /** The words that are not erased. */
+  readonly words: Readonly<Partial<Record<WordSlot, SaltedWords>>>;
+}
+
+/**
+ * The record of changes, a chain of hashes: each entry has the hash of the one before, which its commit has read. Conditional
+ * entries fail their commit with the reason `unmet`. State: trail.
+ */
 export interface TrailTable {
-  add(event: KeyEvent): Write;
+  add(event: SubjectEvent): Write;
   /** Unmet unless the key is unrevoked, and not expired at `validAt` (ms since 1970). */
   addIfValid(event: KeyEvent, validAt: number): Write;
   /** Unmet when the holder has as many keys as it may, counted at commit time before the new one. */
   addIfRoom(event: KeyEvent, holder: string, limits: HolderKeyLimits): Write;
   /** Adds an entry for each unrevoked key of a holder, oldest first, except one; null for none. */
   addOfHolder(event: TrailEvent, holder: string, exceptId: string | null): Write;
+  /** Erases words and adds an entry which names their places. Unmet where there are none. @param time ms since 1970 */
+  erase(words: ErasedWords, actor: Actor, time: number): Write;
+  /** Removes the entries of before a time, and adds an anchor with the hash of the last one; does nothing where there are none. */
+  prune(before: number, time: number): Write;
   /** @returns the ID up to which no entry will appear later; 0 for none. Entries above it may be visible. */
   horizon(): Promise<Cursor>;
   /** Returns the newest entries, newest first. */
   list(query: TrailQuery): Promise<TrailEntry[]>;
+  /** Returns entries with greater IDs as they are chained, oldest first. */
+  links(after: number, limit: number): Promise<TrailLink[]>;
 }

@@ -33,7 +33,7 @@ test('every change of a key is in the trail, newest first, with its actor; a ref
     { ...alice, action: 'create', time: MORNING, details: { name: 'app', scopes: ['chat'], models: null } },
   ]);
   expect(await keys.trail({ keyId: null, limit: 1 })).toMatchObject([
-    { action: 'install', keyId: 'abc123', actor: { kind: 'server', name: null } },
+    { action: 'install', subject: { kind: 'key', id: 'abc123' }, actor: { kind: 'server', name: null } },
   ]);
   await close();
 });
@@ -43,7 +43,7 @@ test('the database itself refuses to change or shorten the trail', async () => {
   const { keys, close } = await open(folder.file);
   await keys.create({ name: 'app', scopes: ['chat'] }, ALICE);
   const db = new Database(folder.file);
-  for (const sql of ["UPDATE trail SET actor_name = 'bob'", 'DELETE FROM trail']) {
+  for (const sql of ["UPDATE trail SET actor = 'bob'", "UPDATE trail_words SET words = 'bob'", 'DELETE FROM trail']) {
     expect(() => db.run(sql)).toThrow('the trail is append-only');
   }
   db.close();

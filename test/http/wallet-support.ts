@@ -251,8 +251,8 @@ export async function startWalletApp({
   const lease = () => runtimes[inForce];
   const faults = { noKeys: false, draining: false };
   const walletKeys: WalletKeys = {
-    createForHolder: (wallet, name, isAlone) =>
-      faults.noKeys ? Promise.reject(new StoreError('the disk is full')) : keys.createForHolder(wallet, name, isAlone),
+    createForHolder: (wallet, name, how) =>
+      faults.noKeys ? Promise.reject(new StoreError('the disk is full')) : keys.createForHolder(wallet, name, how),
     ofHolder: (wallet) => keys.ofHolder(wallet),
   };
   const funded = { lease, leaseOf: lease, ledger, payments, keys: walletKeys, log, now };

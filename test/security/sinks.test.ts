@@ -51,7 +51,11 @@ describe('the store', () => {
       ],
       ...['keys.previous_hash', 'accounts.key_id', 'accounts.labels', 'balances.key_id', 'adjustments.key_id'],
       // What operators did.
-      ...['trail.actor', 'trail.actor_name', 'trail.action', 'trail.key_id', 'trail.details', 'trail.request_id'],
+      ...['previous', 'hash', 'actor', 'action', 'subject_kind', 'subject', 'facts', 'request_id'].map(
+        (name) => `trail.${name}`,
+      ),
+      ...['by_seal', 'from_seal', 'details_seal'].map((name) => `trail.${name}`),
+      ...['slot', 'salt', 'words'].map((name) => `trail_words.${name}`),
       ...['adjustments.kind', 'adjustments.note', 'adjustments.name', 'journal.note'],
       // A chain and the address that pays for its transactions.
       'gas_nonces.key',
@@ -204,6 +208,7 @@ describe('the log', () => {
       'src/server/serve.ts',
       'src/server/shutdown.ts',
       'src/server/store.ts',
+      'src/server/trail-head.ts',
       'src/server/upkeep.ts',
       'src/telemetry/log.ts',
       'src/telemetry/tracing/span-queue.ts',

@@ -6,7 +6,7 @@ import { effort, isDeep } from '../deep/effort.ts';
 import { openInMemory, openInSqlite, refusalOf, type TestedStore } from './implementations.ts';
 import { MemoryStore } from './memory/store.ts';
 import { memoryThreads } from './memory/threads.ts';
-import { keyEvent, keyInfo } from './suites/access.ts';
+import { keyEvent, keyInfo, subjectEvent } from './suites/access.ts';
 import { broken } from './suites/endpoints.ts';
 import { payment } from './suites/payments.ts';
 import { thread } from './suites/threads.ts';
@@ -143,7 +143,11 @@ const MUTANTS: Readonly<Record<string, () => Promise<TestedStore>>> = {
   'a refused commit leaves its first writes': () => openInMemory(new HalfStore()),
   'a condition is not looked at': async () => {
     const store = await openInMemory();
-    return { ...store, ...boundTo(store), trail: { ...store.trail, addIfValid: store.trail.add } };
+    return {
+      ...store,
+      ...boundTo(store),
+      trail: { ...store.trail, addIfValid: (event) => store.trail.add(subjectEvent(event)) },
+    };
   },
   'revoked keys take room': async () => {
     const store = await openInMemory();

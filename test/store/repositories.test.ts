@@ -6,9 +6,11 @@ import { newsSuite } from './suites/news.ts';
 import { paymentSuite } from './suites/payments.ts';
 import { recordSuite } from './suites/records.ts';
 import { threadSuite } from './suites/threads.ts';
+import { trailSuite } from './suites/trail.ts';
 
 overEach((open) => {
   accessSuite(open);
+  trailSuite(open);
   paymentSuite(open);
   recordSuite(open);
   learningSuite(open);

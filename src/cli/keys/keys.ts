@@ -3,19 +3,16 @@ import { holderOf } from '../../access/key-entry.ts';
 import type { IssuedKey } from '../../access/keys.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { grantToKey } from '../../operate/keys.ts';
-import type { Actor } from '../../store/trail.ts';
 import { groupOf, parseArguments, parseFlags, parseGrant, SWITCH, TEXT } from '../arguments.ts';
 import { table } from '../terminal.ts';
 import { day, grantText, jsonText, labelTexts, minute } from '../text.ts';
-import { userName } from '../user.ts';
+import { operator } from '../user.ts';
 import { idOf, type KeysCommand, requireLedger, stateText, withTerms } from './command.ts';
 import { log, show } from './show.ts';
 import { overlapOf, parseTerms } from './terms.ts';
 
 /** `signalbox keys create|list|show|grant|rotate|revoke|log`. Returns what to print. Throws UsageError. */
 export const runKeys = withTerms(groupOf('keys', { create, list, show, grant, rotate, revoke, log }));
-
-const operator = (): Actor => ({ kind: 'cli', name: userName() });
 
 async function create(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
   const { grant: terms, json } = parseTerms(args, now());

@@ -1,15 +1,13 @@
-import { keyStatusBody, trailBody } from '../../access/key-body.ts';
+import { keyStatusBody } from '../../access/key-body.ts';
 import type { BudgetUse } from '../../core/caller.ts';
 import { addressOf } from '../../core/holder-address.ts';
-import { isEmpty } from '../../core/object.ts';
 import { creditsText } from '../../core/text.ts';
 import { storedKeyFunds } from '../../operate/keys.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import type { StoredBalance } from '../../store/ledger-table.ts';
-import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../store/trail.ts';
-import { needed, parseArguments, parseFlags, SWITCH, TEXT, wholeOf } from '../arguments.ts';
-import { table } from '../terminal.ts';
+import { needed, parseArguments, parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { fieldLines, jsonText, labelTexts, minute } from '../text.ts';
+import { listed } from '../trail.ts';
 import { idOf, type KeysCommand, stateText } from './command.ts';
 
 /** `keys show ID [--json]`. */
@@ -74,31 +72,7 @@ const balanceText = ({ granted, spent }: StoredBalance): string =>
 
 /** `keys log [--key ID] [--limit 100] [--json]`: changes of keys, newest first. A wallet is named by its address. */
 export async function log(args: readonly string[], { keys }: KeysCommand): Promise<string> {
-  const { key, limit: text, json } = parseFlags(args, { key: TEXT, limit: TEXT, json: SWITCH });
-  const limit = text === undefined ? TRAIL_LIMIT : wholeOf('--limit', text, 1, TRAIL_LIMIT_MAX);
+  const { key, ...flags } = parseFlags(args, { key: TEXT, limit: TEXT, json: SWITCH });
   const keyId = key === undefined ? null : (addressOf(key) ?? idOf([key], 'log --key'));
-  const entries = await keys.trail({ keyId, limit });
-  if (json) return jsonText(entries.map(trailBody));
-  const rows = entries.map((entry) => [
-    utc(entry.time),
-    actorText(entry),
-    entry.action,
-    entry.keyId,
-    detailsText(entry),
-  ]);
-  return table([['TIME', 'BY', 'ACTION', 'KEY', 'DETAILS'], ...rows]);
-}
-
-/** `cli alice`, `key k7mw2pq9x4ta (req_0a4x1wm3zk0)`, `wallet 0x…`, `server`. */
-function actorText({ actor: { kind, name }, requestId }: TrailEntry): string {
-  return `${kind}${name === null ? '' : ` ${name}`}${requestId === null ? '' : ` (${requestId})`}`;
-}
-
-/** The details of a change, without the empty ones. */
-function detailsText({ details }: TrailEntry): string {
-  const isSaid = (value: unknown) => value !== '' && !(typeof value === 'object' && isEmpty(value));
-  return Object.entries(details)
-    .filter(([, value]) => isSaid(value))
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(' ');
+  return listed((query) => keys.trail(query), keyId, flags);
 }

@@ -67,8 +67,9 @@ export const GRANT = routeDocs({
 });
 
 export const TRAIL = routeDocs({
-  summary: 'List changes of keys',
-  description: 'Lists who made, rotated, revoked or installed each key, and every grant, by command or by request.',
+  summary: 'List changes',
+  description:
+    'Lists who changed keys, wallets and the policy, when, from where, and how, by command or by request. `signalbox trail verify` proves that the list is whole.',
   answer: { schema: schemas.KeyTrail, description: 'Newest first.' },
   errorField: 'limit',
   errors: ['out_of_range'],

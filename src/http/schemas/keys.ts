@@ -148,9 +148,10 @@ export const ApiKeyStatus = field.named('ApiKeyStatus', 'A key with its money.',
   ),
 });
 
-export const KeyTrail = field.named('KeyTrail', 'Changes of keys.', {
+export const KeyTrail = field.named('KeyTrail', 'Changes of keys, wallets and the policy.', {
   ...field.listOf(
     Type.Object({
+      id: field.count('The number of the entry.', 12),
       time: field.moment('When.'),
       actor: field.shape('The actor of the change.', {
         kind: field.word(
@@ -162,13 +163,19 @@ export const KeyTrail = field.named('KeyTrail', 'Changes of keys.', {
           'alice',
         ),
       }),
+      from: field.textOrNull('The address of the caller, or the user of the terminal.', 'alice'),
       action: field.word(TRAIL_ACTIONS, 'The kind of change.', 'grant'),
-      key_id: field.text('The ID of the changed key, or the address of the changed wallet.', 'k7mw2pq9x4ta'),
+      subject: field.shape('The thing that was changed.', {
+        kind: field.text('`key`, `wallet`, `policy` or `trail`.', 'key'),
+        id: field.text('The ID of a key, the address of a wallet, the revision of a policy, or empty.', 'k7mw2pq9x4ta'),
+      }),
+      key_id: field.textOrNull('The same of a key or a wallet; else null.', 'k7mw2pq9x4ta'),
       details: field.mapOf(Type.Unknown(), 'The details of the change; never a secret.', {
         credits: 25,
         note: 'invoice 1042',
       }),
       request_id: field.textOrNull('`x-request-id` of an admin key’s request; else null.'),
+      is_erased: field.flag('Whether personal words of it were erased; they are null.', false),
     }),
     'Newest first.',
   ),

@@ -51,12 +51,12 @@ const paymentsAdmin = ({ gateway, callerOf }: X402Services) =>
       docs.RECONCILE,
     );
 
-const walletsAdmin = ({ gateway, store, contextOf }: X402Services) => {
+const walletsAdmin = ({ gateway, store, contextOf, addressOf: placeOf }: X402Services) => {
   const { payments, ledger, log, now } = gateway;
   /** A change to a wallet is one commit with its line in the trail, and logged once it is done. */
   const doing = (action: TrailAction, wallet: string, details: KeyEvent['details'], request: Request) => {
-    const actor = actorOf(contextOf(request));
-    const line = store.trail.add({ time: now(), actor, action, keyId: wallet, details });
+    const actor = actorOf(contextOf(request), placeOf(request));
+    const line = store.trail.add({ time: now(), actor, action, subject: { kind: 'wallet', id: wallet }, details });
     const tell = (message: string) =>
       log.warn(message, { wallet, ...details, key: actor.name, request: actor.requestId });
     return { line, tell };

@@ -64,7 +64,8 @@ function settledTopUp(services: X402Services, from: WalletCall, { name = '', new
   return onceSigned(services, from, async (signed) => {
     // Once sent, the payment is settled even if the caller disconnects. The signal marks it as one that the caller may repeat.
     const by = { keyId: keyId === null || isAddress(keyId) ? null : keyId, signal: from.request.signal };
-    const settle = () => withinTerms(() => topUp(gateway, signed, { name, isNew }, by));
+    const settle = () =>
+      withinTerms(() => topUp(gateway, signed, { name, isNew, from: services.addressOf(from.request) }, by));
     const { payment, made } = await inFlight(gateway, requestContext, settle);
     Object.assign(from.headers, paymentHeaders(payment));
     return {
@@ -86,7 +87,8 @@ function newKey(services: X402Services, from: WalletCall, body: WalletKeyRequest
   }
   return onceSigned(services, from, async (signed) => {
     if (services.gateway.isDraining) throw shuttingDown();
-    const { made, revoked } = await withinTerms(() => makeWalletKey(services.gateway, signed, { name, revokeOthers }));
+    const terms = { name, revokeOthers, from: services.addressOf(from.request) };
+    const { made, revoked } = await withinTerms(() => makeWalletKey(services.gateway, signed, terms));
     return { object: 'wallet.key', wallet: signed.payer, id: made.info.id, name, key: made.key, revoked };
   });
 }

@@ -91,6 +91,8 @@ export interface TopUpKey {
   readonly name: string;
   /** Whether it is wanted beside keys that the wallet has. */
   readonly isNew: boolean;
+  /** The caller's address; null where it is not known. */
+  readonly from: string | null;
 }
 
 /** A settled top-up. */
@@ -125,7 +127,8 @@ export async function topUp(
   const isNow = resolution.state === 'captured';
   const isWanted = isNow && wanted.isNew;
   const isFirst = (isNow || gateway.now() < signed.terms.expiresAt) && (await keys.ofHolder(wallet)).length === 0;
-  const made = isWanted || isFirst ? await keyOrNull(keys.createForHolder(wallet, wanted.name)) : null;
+  const made =
+    isWanted || isFirst ? await keyOrNull(keys.createForHolder(wallet, wanted.name, { from: wanted.from })) : null;
   return { payment: (await payments.get(resolution.payment.id)) ?? resolution.payment, made };
 }
 
@@ -143,13 +146,15 @@ export interface WalletKeyTerms {
   readonly name: string;
   /** Whether every other key of the wallet is revoked. */
   readonly revokeOthers: boolean;
+  /** As `TopUpKey.from`. */
+  readonly from: string | null;
 }
 
 /** Makes a key for a wallet that has proved itself. Throws PaymentRefused, KeyTermsError and SignalboxError. */
 export async function makeWalletKey(
   gateway: X402Parts,
   signed: SignedPayment,
-  { name, revokeOthers }: WalletKeyTerms,
+  { name, revokeOthers: isAlone, from }: WalletKeyTerms,
 ): Promise<{ made: IssuedKey; revoked: number }> {
   const { payments, keys } = gateway;
   const { payer: wallet } = signed;
@@ -157,8 +162,8 @@ export async function makeWalletKey(
     throw new Error('a proof of a wallet has moved money');
   });
   if (resolution.state !== 'proved') throw new Error('a key was quoted with something to pay');
-  const revoked = revokeOthers ? (await keys.ofHolder(wallet)).length : 0;
-  return { made: await keys.createForHolder(wallet, name, revokeOthers), revoked };
+  const revoked = isAlone ? (await keys.ofHolder(wallet)).length : 0;
+  return { made: await keys.createForHolder(wallet, name, { isAlone, from }), revoked };
 }
 
 async function hasPaid({ ledger, payments }: X402Parts, payer: string): Promise<boolean> {

@@ -14,7 +14,17 @@ import { migrate, pending } from './migrate.ts';
 import { NEWS_TABLE, sqliteNews } from './news.ts';
 import { sqliteRepositories } from './repositories.ts';
 import type { Spool } from './spool.ts';
-import type { Migrations, SpooledUnit, SqlParam, SqlStore, SqlValue, SqlWrite, Statement } from './statement.ts';
+import type {
+  Migrations,
+  SpooledUnit,
+  SqlParam,
+  SqlRow,
+  SqlStore,
+  SqlTurn,
+  SqlValue,
+  SqlWrite,
+  Statement,
+} from './statement.ts';
 
 /** How long a command waits for another process that writes, before it fails, ms. */
 export const BUSY_TIMEOUT_MS = 2_000;
@@ -89,6 +99,13 @@ class SqliteStore extends GroupCommit implements SqlStore {
   #syncs = true;
   #isSynced = true;
 
+  readonly #turn: SqlTurn = {
+    // As in `query`.
+    all: <Row>(statement: Statement, ...params: readonly SqlValue[]) =>
+      this.#prepare(statement).all(...params) as Row[],
+    run: (statement, ...params) => void this.#prepare(statement).run(...params),
+  };
+
   /** Null for a command. */
   readonly fence: Fence | null;
 
@@ -162,8 +179,8 @@ class SqliteStore extends GroupCommit implements SqlStore {
       let isEmpty = true;
       for (const unit of units) {
         for (const write of unit.writes) {
-          const { changes } = this.#prepare(write.statement).run(...write.params);
-          if (changes === 0 && write.statement.mustChange) throw new Fault('unmet', 'its condition is not met');
+          if (this.#write(write) === 0 && write.statement.mustChange)
+            throw new Fault('unmet', 'its condition is not met');
           isEmpty = false;
         }
       }
@@ -176,6 +193,15 @@ class SqliteStore extends GroupCommit implements SqlStore {
       this.#rollback();
       throw error;
     }
+  }
+
+  /** @returns the number of rows that it has changed, or selected for what follows it */
+  #write({ statement, params, follow }: SqlWrite): number {
+    const prepared = this.#prepare(statement);
+    if (!follow) return prepared.run(...params).changes;
+    const rows = prepared.all(...params) as SqlRow[];
+    if (rows.length > 0) follow(rows, this.#turn);
+    return rows.length;
   }
 
   /**

@@ -2,7 +2,7 @@ import { type KeyBudget, type KeyLimits, limitsBody, SCOPES } from '../../core/c
 import type { KeyInfo, KeyRow, KeyTable, StoredKey } from '../keys.ts';
 import { raisedBy } from './news.ts';
 import { type Migrations, type SqlReader, type SqlWrite, sql, write } from './statement.ts';
-import { TRAIL_OF_WALLETS, TRAIL_TABLE } from './trail.ts';
+import { chainEarlier, TRAIL_CHAIN, TRAIL_OF_WALLETS, TRAIL_TABLE } from './trail.ts';
 
 const KEY_UPDATE = `UPDATE OF name, hash, scopes, labels, models, limits, budgets, wallets, wallet, expires_at, revoked_at,
         rotated_at, previous_hash, previous_until`;
@@ -43,7 +43,10 @@ export const accessMigrations: Migrations = {
     ALTER TABLE keys ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX keys_changed ON keys (changed);
     ${raisedBy('keys', 'keys', ['INSERT', KEY_UPDATE], NUMBER_KEY)}`,
+    TRAIL_CHAIN,
+    'DROP TABLE trail_before;',
   ],
+  steps: { 5: chainEarlier },
 };
 
 const INSERT =

@@ -1,6 +1,6 @@
-import type { Database } from 'bun:sqlite';
+import type { Database, Statement } from 'bun:sqlite';
 import { Fault } from './fault.ts';
-import type { Migrations } from './statement.ts';
+import type { Migrations, SqlTurn, SqlValue } from './statement.ts';
 
 const TABLE = `CREATE TABLE IF NOT EXISTS migrations (
   room TEXT NOT NULL,
@@ -19,21 +19,40 @@ export function migrate(db: Database, migrations: readonly Migrations[]): void {
   db.transaction(() => {
     db.run(TABLE);
     const record = db.prepare('INSERT INTO migrations (room, version, applied) VALUES (?, ?, ?)');
-    for (const { room, version, sql } of pending(db, migrations)) {
+    for (const { room, version, sql, step } of pending(db, migrations)) {
       db.run(sql);
+      step?.(turnOf(db));
       record.run(room, version, Date.now());
     }
     record.finalize();
   }).immediate();
 }
 
+/** By statements that end with their use: a later version may drop their table. */
+function turnOf(db: Database): SqlTurn {
+  const using = <Result>(text: string, use: (prepared: Statement<unknown, SqlValue[]>) => Result): Result => {
+    const prepared = db.prepare<unknown, SqlValue[]>(text);
+    try {
+      return use(prepared);
+    } finally {
+      prepared.finalize();
+    }
+  };
+  return {
+    // The caller states the type of the rows.
+    all: <Row>({ sql }: { readonly sql: string }, ...params: readonly SqlValue[]) =>
+      using(sql, (prepared) => prepared.all(...params) as Row[]),
+    run: ({ sql }, ...params) => void using(sql, (prepared) => prepared.run(...params)),
+  };
+}
+
 /** The versions of tables that a database lacks. Throws as `migrate` does when it has more than are known. */
 export function pending(
   db: Database,
   migrations: readonly Migrations[],
-): { room: string; version: number; sql: string }[] {
+): { room: string; version: number; sql: string; step: ((turn: SqlTurn) => void) | undefined }[] {
   const applied = appliedVersions(db);
-  return migrations.flatMap(({ room, versions }) => {
+  return migrations.flatMap(({ room, versions, steps }) => {
     const done = applied.get(room) ?? 0;
     if (done > versions.length) {
       throw new Fault(
@@ -41,7 +60,10 @@ export function pending(
         `a newer version of Signalbox wrote it; use that version or a later one (${room} tables: ${done}, known: ${versions.length})`,
       );
     }
-    return versions.slice(done).map((sql, i) => ({ room, version: done + i + 1, sql }));
+    return versions.slice(done).map((sql, i) => {
+      const version = done + i + 1;
+      return { room, version, sql, step: steps?.[version] };
+    });
   });
 }
 

@@ -14,7 +14,7 @@ export interface Statement {
    * are lost with the process. Their values must be numbers, texts or null. Never changed: the next version reads it, too.
    */
   readonly spooledAs?: string;
-  /** Whether a run that changes no row fails its commit, with the reason `unmet`: for conditional writes. */
+  /** Whether a run that changes or selects no row fails its commit, with the reason `unmet`: for conditional writes. */
   readonly mustChange?: boolean;
 }
 
@@ -23,10 +23,24 @@ export const sql = (text: string, options?: Pick<Statement, 'spooledAs' | 'mustC
   ...options,
 });
 
+/** A row as a statement returns it. */
+export type SqlRow = Readonly<Record<string, SqlValue>>;
+
+/** The transaction of a commit, while it is the only one that writes. */
+export interface SqlTurn {
+  all<Row>(statement: Statement, ...params: readonly SqlValue[]): Row[];
+  run(statement: Statement, ...params: readonly SqlValue[]): void;
+}
+
 /** The one kind of write that a SQLite store makes and takes. */
 export interface SqlWrite extends Write {
   readonly statement: Statement;
   readonly params: readonly SqlParam[];
+  /**
+   * Writes, in the same transaction, by the rows that the statement has selected; not called for none. For writes that SQL cannot
+   * express, such as a chain of hashes. It may be called again for a commit that is tried again.
+   */
+  readonly follow?: (rows: readonly SqlRow[], turn: SqlTurn) => void;
 }
 
 export const write = (statement: Statement, ...params: readonly SqlParam[]): SqlWrite => ({ statement, params });
@@ -65,4 +79,6 @@ export interface SqlStore extends Store, SqlReader {
 export interface Migrations {
   readonly room: string;
   readonly versions: readonly string[];
+  /** Done behind a version, in its transaction, where SQL cannot do it: by the number of the version, from 1. */
+  readonly steps?: Readonly<Record<number, (turn: SqlTurn) => void>>;
 }

@@ -1,5 +1,28 @@
-import type { Actor, KeyEvent, TrailEntry, TrailEvent, TrailTable } from '../trail.ts';
-import { first, type SqlReader, type SqlValue, sql, write } from './statement.ts';
+import { isAddress } from '../../core/holder-address.ts';
+import {
+  type Actor,
+  type SaltedWords,
+  SERVER,
+  type SubjectEvent,
+  THE_TRAIL,
+  type TrailAction,
+  type TrailEvent,
+  type TrailHead,
+  type TrailLink,
+  type TrailTable,
+  WORD_SLOTS,
+} from '../trail.ts';
+import { anchorOf, BEFORE_GENESIS, entryOf, erasureOf, GENESIS, linkAfter } from '../trail-chain.ts';
+import {
+  first,
+  type SqlReader,
+  type SqlTurn,
+  type SqlValue,
+  type SqlWrite,
+  type Statement,
+  sql,
+  write,
+} from './statement.ts';
 
 /** Append-only: triggers refuse updates and deletions. `key_id` has no foreign key. */
 const trailTable = (actors: readonly Actor['kind'][]) => `CREATE TABLE trail (
@@ -31,65 +54,222 @@ export const TRAIL_OF_WALLETS = `ALTER TABLE trail RENAME TO trail_before;
     INSERT INTO trail SELECT * FROM trail_before;
     DROP TABLE trail_before;`;
 
+/**
+ * A chain of hashes, with personal words beside it. Triggers refuse updates, and deletions that no anchor covers. The earlier rows
+ * stand in `trail_before`: `chainEarlier` takes them over.
+ */
+export const TRAIL_CHAIN = `ALTER TABLE trail RENAME TO trail_before;
+    DROP TRIGGER trail_is_not_changed;
+    DROP TRIGGER trail_is_not_shortened;
+    DROP INDEX trail_key;
+    CREATE TABLE trail (
+      id INTEGER PRIMARY KEY,
+      previous TEXT NOT NULL,
+      hash TEXT NOT NULL,
+      time INTEGER NOT NULL,
+      actor TEXT NOT NULL,
+      action TEXT NOT NULL,
+      subject_kind TEXT NOT NULL,
+      subject TEXT NOT NULL,
+      facts TEXT NOT NULL,
+      request_id TEXT,
+      by_seal TEXT,
+      from_seal TEXT,
+      details_seal TEXT
+    ) STRICT;
+    CREATE INDEX trail_subject ON trail (subject);
+    CREATE INDEX trail_anchors ON trail (id) WHERE action = 'anchor';
+    CREATE TABLE trail_words (
+      entry INTEGER NOT NULL,
+      slot TEXT NOT NULL,
+      salt TEXT NOT NULL,
+      words TEXT NOT NULL,
+      PRIMARY KEY (entry, slot)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TRIGGER trail_is_not_changed BEFORE UPDATE ON trail BEGIN
+      SELECT RAISE(ABORT, 'the trail is append-only');
+    END;
+    CREATE TRIGGER trail_is_not_shortened BEFORE DELETE ON trail
+      WHEN NOT EXISTS (SELECT 1 FROM trail WHERE action = 'anchor' AND id > OLD.id AND facts ->> '$.through' >= OLD.id) BEGIN
+      SELECT RAISE(ABORT, 'the trail is append-only');
+    END;
+    CREATE TRIGGER trail_words_are_not_changed BEFORE UPDATE ON trail_words BEGIN
+      SELECT RAISE(ABORT, 'the trail is append-only');
+    END;`;
+
 const DAY_MS = 86_400_000;
 
-const INSERT = sql(
-  `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-);
-/** Changes nothing, and so fails its commit, unless the key is valid at that moment. */
-const INSERT_IF_VALID = sql(
-  `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id)
-    SELECT ?, ?, ?, ?, id, ?, ? FROM keys WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`,
+const SELECT_HEAD = sql('SELECT id, hash FROM trail ORDER BY id DESC LIMIT 1');
+const INSERT =
+  sql(`INSERT INTO trail (id, previous, hash, time, actor, action, subject_kind, subject, facts, request_id, by_seal,
+    from_seal, details_seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+const INSERT_WORDS = sql('INSERT INTO trail_words (entry, slot, salt, words) VALUES (?, ?, ?, ?)');
+
+/** These select the subjects of entries, at the moment of the commit. */
+const THE_SUBJECT = sql('SELECT ? AS id');
+/** None, which fails its commit, unless the key is valid at that moment. */
+const IF_VALID = sql(
+  'SELECT id FROM keys WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)',
   { mustChange: true },
 );
 /** The same for a wallet with too many unrevoked keys, or too many made since a time. */
-const INSERT_IF_ROOM = sql(
-  `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id) SELECT ?, ?, ?, ?, ?, ?, ?
-    WHERE (SELECT count(*) FROM keys WHERE wallet = ? AND revoked_at IS NULL) < ?
+const IF_ROOM = sql(
+  `SELECT ? AS id WHERE (SELECT count(*) FROM keys WHERE wallet = ? AND revoked_at IS NULL) < ?
       AND (SELECT count(*) FROM keys WHERE wallet = ? AND created_at > ?) < ?`,
   { mustChange: true },
 );
-/** A line for each unrevoked key of a wallet, except one. */
-const INSERT_OF_WALLET = sql(`INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id)
-    SELECT ?, ?, ?, ?, id, ?, ? FROM keys WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ? ORDER BY created_at, id`);
+const OF_WALLET = sql(
+  'SELECT id FROM keys WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ? ORDER BY created_at, id',
+);
 
-const COLUMNS = `id, time, actor, actor_name AS actorName, action, key_id AS keyId, details, request_id AS requestId`;
-const SELECT_ALL = sql(`SELECT ${COLUMNS} FROM trail ORDER BY id DESC LIMIT ?`);
-const SELECT_OF_KEY = sql(`SELECT ${COLUMNS} FROM trail WHERE key_id = ? ORDER BY id DESC LIMIT ?`);
+const ERASABLE_OF_ACTOR = sql(
+  `SELECT entry, slot FROM trail_words WHERE slot IN ('by', 'from') AND entry IN
+      (SELECT entry FROM trail_words WHERE slot = 'by' AND words = ?) ORDER BY entry, slot`,
+  { mustChange: true },
+);
+const ERASABLE_OF_SUBJECT = sql(
+  `SELECT entry, slot FROM trail_words WHERE slot = 'details' AND entry IN (SELECT id FROM trail WHERE subject = ?)
+      ORDER BY entry, slot`,
+  { mustChange: true },
+);
+const OVERWRITE = sql('PRAGMA secure_delete = ON');
+const OVERWRITE_NO_MORE = sql('PRAGMA secure_delete = OFF');
+const ERASE = sql('DELETE FROM trail_words WHERE entry = ? AND slot = ?');
 
-const SELECT_LAST = sql('SELECT ifnull(max(id), 0) AS id FROM trail');
+/** The last entry before the first one that stays. An anchor goes with the entries that it stands among. */
+const LAST_BEFORE = sql(`SELECT id, hash FROM trail WHERE id = (SELECT min(id) FROM (
+      SELECT min(id) - 1 AS id FROM trail WHERE time >= ? AND action <> 'anchor' UNION ALL SELECT max(id) FROM trail))
+    AND id >= (SELECT min(id) FROM trail WHERE action <> 'anchor')`);
+const PRUNE_WORDS = sql('DELETE FROM trail_words WHERE entry <= ?');
+const PRUNE = sql('DELETE FROM trail WHERE id <= ?');
 
-interface TrailRow extends Omit<TrailEntry, 'actor' | 'details'> {
-  readonly actor: Actor['kind'];
-  readonly actorName: string | null;
-  readonly details: string;
+const SELECT = `SELECT id, previous, hash, time, actor, action, subject_kind AS subjectKind, subject, facts, request_id AS requestId,
+    by_seal AS bySeal, from_seal AS fromSeal, details_seal AS detailsSeal,
+    (SELECT json_group_array(json_array(slot, salt, words)) FROM trail_words WHERE entry = trail.id) AS words FROM trail`;
+const FILTERED = '(?1 IS NULL OR subject_kind = ?1) AND (?2 IS NULL OR id < ?2) ORDER BY id DESC LIMIT ?3';
+const SELECT_ALL = sql(`${SELECT} WHERE ${FILTERED}`);
+const SELECT_OF_SUBJECT = sql(`${SELECT} WHERE subject = ?4 AND ${FILTERED}`);
+const SELECT_LINKS = sql(`${SELECT} WHERE id > ? ORDER BY id LIMIT ?`);
+
+interface TrailRow extends Omit<TrailLink, 'subject' | 'seals' | 'words'> {
+  readonly subjectKind: string;
+  readonly subject: string;
+  readonly bySeal: string | null;
+  readonly fromSeal: string | null;
+  readonly detailsSeal: string | null;
+  /** JSON: slot, salt and text of each. */
+  readonly words: string;
 }
 
 export const sqliteTrail = (db: SqlReader): TrailTable => ({
-  add: (event) => write(INSERT, ...eventParams(event)),
-  addIfValid: (event, validAt) =>
-    write(INSERT_IF_VALID, ...actorParams(event), ...detailParams(event), event.keyId, validAt),
+  add: (event) => chained(THE_SUBJECT, [event.subject.id], event, event.subject.kind),
+  addIfValid: (event, validAt) => chained(IF_VALID, [event.keyId, validAt], event),
   addIfRoom: (event, holder, { unrevoked, aDay }) =>
-    write(INSERT_IF_ROOM, ...eventParams(event), holder, unrevoked, holder, event.time - DAY_MS, aDay),
-  addOfHolder: (event, holder, exceptId) =>
-    write(INSERT_OF_WALLET, ...actorParams(event), ...detailParams(event), holder, exceptId),
+    chained(IF_ROOM, [event.keyId, holder, unrevoked, holder, event.time - DAY_MS, aDay], event),
+  addOfHolder: (event, holder, exceptId) => chained(OF_WALLET, [holder, exceptId], event),
+  erase(words, actor, time) {
+    const erasable =
+      'actorName' in words ? write(ERASABLE_OF_ACTOR, words.actorName) : write(ERASABLE_OF_SUBJECT, words.subject);
+    const follow: SqlWrite['follow'] = (rows, turn) => {
+      append(
+        turn,
+        erasureOf(
+          rows.map(({ entry, slot }) => `${entry}.${slot}`),
+          actor,
+          time,
+        ),
+      );
+      turn.run(OVERWRITE);
+      for (const { entry = null, slot = null } of rows) turn.run(ERASE, entry, slot);
+      turn.run(OVERWRITE_NO_MORE);
+    };
+    return { ...erasable, follow };
+  },
+  prune(before, time) {
+    const follow: SqlWrite['follow'] = ([last], turn) => {
+      const through = { id: Number(last?.id), hash: String(last?.hash) };
+      append(turn, anchorOf(through, time));
+      turn.run(PRUNE_WORDS, through.id);
+      turn.run(PRUNE, through.id);
+    };
+    return { ...write(LAST_BEFORE, before), follow };
+  },
   // Writers take their turns.
-  horizon: async () => (await first<{ id: number }>(db, SELECT_LAST))?.id ?? 0,
-  async list({ keyId, limit }) {
+  horizon: async () => (await first<TrailHead>(db, SELECT_HEAD))?.id ?? 0,
+  async list({ keyId, kind = null, before = null, limit }) {
     const rows =
       keyId === null
-        ? await db.query<TrailRow>(SELECT_ALL, [limit])
-        : await db.query<TrailRow>(SELECT_OF_KEY, [keyId, limit]);
-    return rows.map(({ actor: kind, actorName: name, details, ...rest }) => ({
-      ...rest,
-      actor: { kind, name },
-      details: JSON.parse(details),
-    }));
+        ? await db.query<TrailRow>(SELECT_ALL, [kind, before, limit])
+        : await db.query<TrailRow>(SELECT_OF_SUBJECT, [kind, before, limit, keyId]);
+    return rows.map((row) => entryOf(linkOf(row)));
+  },
+  links: async (after, limit) => (await db.query<TrailRow>(SELECT_LINKS, [after, limit])).map(linkOf),
+});
+
+/** Adds an entry for each subject that a statement selects, behind the head that its transaction reads: writers take their turns. */
+const chained = (subjects: Statement, params: readonly SqlValue[], event: TrailEvent, kind = 'key'): SqlWrite => ({
+  ...write(subjects, ...params),
+  follow(rows, turn) {
+    for (const { id } of rows) append(turn, { ...event, subject: { kind, id: String(id) } });
   },
 });
 
-const eventParams = (event: KeyEvent) => [...actorParams(event), event.keyId, ...detailParams(event)];
-const actorParams = ({ time, actor, action }: TrailEvent): SqlValue[] => [time, actor.kind, nameOf(actor), action];
-const detailParams = ({ actor, details }: TrailEvent): SqlValue[] => [JSON.stringify(details), requestOf(actor)];
-const nameOf = (actor: Actor): string | null => (actor.kind === 'server' ? null : actor.name);
-const requestOf = (actor: Actor): string | null => (actor.kind === 'key' ? actor.requestId : null);
+function append(turn: SqlTurn, event: SubjectEvent): void {
+  const [head = GENESIS] = turn.all<TrailHead>(SELECT_HEAD);
+  insert(turn, linkAfter(head, event));
+}
+
+function insert(turn: SqlTurn, link: TrailLink): void {
+  const { id, previous, hash, time, actor, action, subject, facts, requestId, seals, words } = link;
+  const sealed = [seals.by, seals.from, seals.details];
+  turn.run(INSERT, id, previous, hash, time, actor, action, subject.kind, subject.id, facts, requestId, ...sealed);
+  for (const slot of WORD_SLOTS) {
+    const own = words[slot];
+    if (own) turn.run(INSERT_WORDS, id, slot, own.salt, own.text);
+  }
+}
+
+function linkOf({ subjectKind, subject, bySeal, fromSeal, detailsSeal, words, ...row }: TrailRow): TrailLink {
+  const beside: [string, string, string][] = JSON.parse(words);
+  return {
+    ...row,
+    subject: { kind: subjectKind, id: subject },
+    seals: { by: bySeal, from: fromSeal, details: detailsSeal },
+    words: Object.fromEntries(beside.map(([slot, salt, text]): [string, SaltedWords] => [slot, { salt, text }])),
+  };
+}
+
+interface EarlierRow {
+  readonly time: number;
+  readonly actor: 'cli' | 'key' | 'wallet' | 'server';
+  readonly name: string | null;
+  readonly action: TrailAction;
+  readonly keyId: string;
+  readonly details: string;
+  readonly requestId: string | null;
+}
+
+const SELECT_EARLIER =
+  sql(`SELECT time, actor, actor_name AS name, action, key_id AS keyId, details, request_id AS requestId
+    FROM trail_before ORDER BY id`);
+
+/** Chains the entries of before the chain, behind an anchor that says how many they are, numbered from 1. */
+export function chainEarlier(turn: SqlTurn): void {
+  const rows = turn.all<EarlierRow>(SELECT_EARLIER);
+  if (rows.length === 0) return;
+  const details = { unchained_before: rows.length };
+  insert(
+    turn,
+    linkAfter(BEFORE_GENESIS, { time: Date.now(), actor: SERVER, action: 'anchor', subject: THE_TRAIL, details }),
+  );
+  for (const { time, action, keyId, ...row } of rows) {
+    const subject = { kind: isAddress(keyId) ? 'wallet' : 'key', id: keyId };
+    append(turn, { time, actor: actorOf(row), action, subject, details: JSON.parse(row.details) });
+  }
+}
+
+function actorOf({ actor, name, requestId }: Pick<EarlierRow, 'actor' | 'name' | 'requestId'>): Actor {
+  if (actor === 'server') return SERVER;
+  if (actor === 'key') return { kind: actor, name: name ?? '', requestId: requestId ?? '' };
+  return { kind: actor, name: name ?? '' };
+}

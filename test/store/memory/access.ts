@@ -2,7 +2,8 @@ import type { AnswerRow, AnswerVersion, IdempotencyTable } from '../../../src/st
 import { type InstanceName, isSameInstance } from '../../../src/store/instance.ts';
 import type { KeyTable, StoredKey } from '../../../src/store/keys.ts';
 import type { Repositories } from '../../../src/store/repositories.ts';
-import type { Actor, KeyEvent, TrailEntry, TrailEvent, TrailTable } from '../../../src/store/trail.ts';
+import type { KeyEvent, SubjectEvent, TrailEvent, TrailLink, TrailTable, WordSlot } from '../../../src/store/trail.ts';
+import { anchorOf, entryOf, erasureOf, GENESIS, linkAfter } from '../../../src/store/trail-chain.ts';
 import { type MemoryStore, MemoryTable, refuse, unmet } from './store.ts';
 import { memoryThreads } from './threads.ts';
 
@@ -25,7 +26,7 @@ const inOrder = (one: KeyInMemory, other: KeyInMemory): number => {
 /** The keys, their trail and their threads, which look at the keys. */
 export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'trail' | 'threads'> {
   const rows = new MemoryTable<string, KeyInMemory>(store);
-  const entries = new MemoryTable<number, TrailEntry>(store);
+  const entries = new MemoryTable<number, TrailLink>(store);
   const unrevoked = (wallet: string) =>
     rows
       .rows()
@@ -84,12 +85,12 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'tra
         }
       }),
   };
-  const put = (event: KeyEvent) => {
-    const id = entries.rows().length + 1;
-    const { time, actor, action, keyId, details } = event;
-    const copied: TrailEntry['details'] = JSON.parse(JSON.stringify(details));
-    entries.put(id, { id, time, actor: whoIs(actor), action, keyId, details: copied, requestId: requestOf(actor) });
+  const byId = () => entries.rows().sort((one, other) => one.id - other.id);
+  const put = (event: SubjectEvent) => {
+    const link = linkAfter(byId().at(-1) ?? GENESIS, event);
+    entries.put(link.id, link);
   };
+  const putOfKey = ({ keyId, ...event }: KeyEvent) => put({ ...event, subject: { kind: 'key', id: keyId } });
   const trail: TrailTable = {
     add: (event) => store.write(() => put(event)),
     addIfValid: (event, validAt) =>
@@ -97,35 +98,60 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'tra
         const info = rows.get(event.keyId)?.key.info;
         if (!info || info.revokedAt !== null) return unmet();
         if (info.expiresAt !== null && info.expiresAt <= validAt) return unmet();
-        put(event);
+        putOfKey(event);
       }),
     addIfRoom: (event, wallet, limits) =>
       store.write(() => {
         const made = rows.rows().filter(({ key: { info } }) => info.holder === wallet);
         const today = made.filter(({ key: { info } }) => info.createdAt > event.time - DAY_MS);
         if (unrevoked(wallet).length >= limits.unrevoked || today.length >= limits.aDay) return unmet();
-        put(event);
+        putOfKey(event);
       }),
     addOfHolder: (event: TrailEvent, wallet, exceptId) =>
       store.write(() => {
-        for (const { key } of unrevoked(wallet)) if (key.info.id !== exceptId) put({ ...event, keyId: key.info.id });
+        for (const { key } of unrevoked(wallet))
+          if (key.info.id !== exceptId) putOfKey({ ...event, keyId: key.info.id });
       }),
-    horizon: async () => Math.max(0, ...entries.rows().map(({ id }) => id)),
-    list: async ({ keyId, limit }) =>
-      entries
-        .rows()
-        .filter((entry) => keyId === null || entry.keyId === keyId)
+    erase: (erased, actor, time) =>
+      store.write(() => {
+        const slotsOf = ({ words, subject }: TrailLink): WordSlot[] => {
+          if ('subject' in erased) return subject.id === erased.subject && words.details ? ['details'] : [];
+          return words.by?.text === erased.actorName ? (['by', 'from'] as const).filter((slot) => words[slot]) : [];
+        };
+        const found = byId().map((link) => ({ link, slots: slotsOf(link) }));
+        const places = found.flatMap(({ link, slots }) => slots.map((slot) => `${link.id}.${slot}`));
+        if (places.length === 0) return unmet();
+        put(erasureOf(places, actor, time));
+        for (const { link, slots } of found) {
+          const left = Object.entries(link.words).filter(([slot]) => !slots.some((one) => one === slot));
+          entries.put(link.id, { ...link, words: Object.fromEntries(left) });
+        }
+      }),
+    prune: (before, time) =>
+      store.write(() => {
+        const all = byId();
+        const stays = all.findIndex((link) => link.action !== 'anchor' && link.time >= before);
+        const old = stays < 0 ? all : all.slice(0, stays);
+        const last = old.at(-1);
+        if (!last || old.every(({ action }) => action === 'anchor')) return;
+        put(anchorOf(last, time));
+        for (const { id } of old) entries.delete(id);
+      }),
+    horizon: async () => byId().at(-1)?.id ?? 0,
+    list: async ({ keyId, kind, before = Number.POSITIVE_INFINITY, limit }) =>
+      byId()
+        .filter(({ id, subject }) => id < before && (keyId === null || subject.id === keyId))
+        .filter(({ subject }) => kind === undefined || subject.kind === kind)
         .reverse()
+        .slice(0, limit)
+        .map(entryOf),
+    links: async (after, limit) =>
+      byId()
+        .filter(({ id }) => id > after)
         .slice(0, limit),
   };
   return { keys, trail, threads };
 }
-
-const whoIs = (actor: Actor): TrailEntry['actor'] => ({
-  kind: actor.kind,
-  name: actor.kind === 'server' ? null : actor.name,
-});
-const requestOf = (actor: Actor): string | null => (actor.kind === 'key' ? actor.requestId : null);
 
 export function memoryIdempotency(store: MemoryStore): IdempotencyTable {
   const rows = new MemoryTable<string, AnswerRow>(store);

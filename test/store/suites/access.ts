@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { AnswerRow } from '../../../src/store/idempotency.ts';
 import type { KeyInfo } from '../../../src/store/keys.ts';
-import { type KeyEvent, SERVER } from '../../../src/store/trail.ts';
+import { type KeyEvent, SERVER, type SubjectEvent } from '../../../src/store/trail.ts';
 import { refusalOf, type TestedStore } from '../implementations.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
@@ -33,6 +33,11 @@ export const keyEvent = (keyId: string, action: KeyEvent['action'] = 'create', t
   action,
   keyId,
   details: {},
+});
+
+export const subjectEvent = ({ keyId, ...event }: KeyEvent): SubjectEvent => ({
+  ...event,
+  subject: { kind: 'key', id: keyId },
 });
 
 /** What every table of keys and their trail does. */
@@ -77,7 +82,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     await using store = await open();
     const { keys, trail } = store;
     await store.commit([keys.insert(keyInfo('one'), hashOf(1))]);
-    const again = [trail.add(keyEvent('one')), keys.insert(keyInfo('one'), hashOf(2))];
+    const again = [trail.add(subjectEvent(keyEvent('one'))), keys.insert(keyInfo('one'), hashOf(2))];
     expect(await refusalOf(store.commit(again))).toBe('refused');
     expect(await trail.list({ keyId: null, limit: 9 })).toEqual([]);
     expect((await keys.all())[0]?.key.hash).toEqual(hashOf(1));
@@ -125,10 +130,10 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     const event = { time: NOON, actor, action: 'revoke', details: { by: ['a', 1] } } as const;
     await store.commit([trail.addOfHolder(event, '0xa', null), keys.revokeOfHolder('0xa', null, NOON)]);
     const entries = await trail.list({ keyId: null, limit: 9 });
-    expect(entries.map(({ keyId }) => keyId)).toEqual(['b', 'c']);
+    expect(entries.map(({ subject }) => subject.id)).toEqual(['b', 'c']);
     expect(entries[0]).toMatchObject({ id: 2, time: NOON, actor, details: { by: ['a', 1] }, requestId: null });
     expect(await trail.list({ keyId: 'c', limit: 9 })).toHaveLength(1);
-    expect(await trail.list({ keyId: null, limit: 1 })).toMatchObject([{ keyId: 'b' }]);
+    expect(await trail.list({ keyId: null, limit: 1 })).toMatchObject([{ subject: { id: 'b' } }]);
   });
 
   const bytes = (text: string) => new Uint8Array(Buffer.from(text));

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { NEWS_SUBJECTS, type NewsSubject } from '../../../src/store/news.ts';
 import type { Write } from '../../../src/store/store.ts';
 import { refusalOf, type TestedStore } from '../implementations.ts';
-import { keyEvent, keyInfo } from './access.ts';
+import { keyEvent, keyInfo, subjectEvent } from './access.ts';
 import { broken } from './endpoints.ts';
 
 const HASH = new Uint8Array(32).fill(7);
@@ -47,7 +47,7 @@ export function newsSuite(open: () => Promise<TestedStore>): void {
     ['a revocation', 'keys', ({ keys }) => keys.revoke('one', 5)],
     ['a revocation of all keys of a holder', 'keys', ({ keys }) => keys.revokeOfHolder('0xa', null, 5)],
     ['a use of a key', null, ({ keys }) => keys.putUses({ one: 5 })],
-    ['an entry of the trail', null, ({ trail }) => trail.add(keyEvent('one'))],
+    ['an entry of the trail', null, ({ trail }) => trail.add(subjectEvent(keyEvent('one')))],
     ['a blocked wallet', 'wallets', ({ blocklist }) => blocklist.put('0xb', '', 5)],
     ['another note of a blocked wallet', 'wallets', ({ blocklist }) => blocklist.put('0xa', 'why', 5)],
     ['an unblocked wallet', 'wallets', ({ blocklist }) => blocklist.delete('0xa')],

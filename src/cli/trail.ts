@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs';
+import { trailBody } from '../access/key-body.ts';
+import { isEmpty } from '../core/object.ts';
+import { messageOf } from '../core/thrown.ts';
+import { UsageError } from '../core/usage-error.ts';
+import { exportedTrail } from '../operate/trail.ts';
+import { checkTrail, headsIn, type TrailReport } from '../operate/trail-check.ts';
+import { type Store, StoreError } from '../store/store.ts';
+import {
+  TRAIL_LIMIT,
+  TRAIL_LIMIT_MAX,
+  type TrailEntry,
+  type TrailHead,
+  type TrailQuery,
+  type TrailTable,
+} from '../store/trail.ts';
+import { groupOf, LIST, parseFlags, SWITCH, TEXT, wholeOf } from './arguments.ts';
+import type { Writer } from './csv.ts';
+import { periodOf } from './ledger/period.ts';
+import type { CommandOutput, CommandResult } from './result.ts';
+import { table } from './terminal.ts';
+import { count, jsonText, minute } from './text.ts';
+import { operator } from './user.ts';
+
+/** The inputs of every command on the trail. */
+export interface TrailCommand {
+  readonly store: Pick<Store, 'commit'> & { readonly trail: TrailTable };
+  /** The heads that the server has noted in the data folder. */
+  readonly noted: readonly TrailHead[];
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly write: Writer;
+}
+
+/** `signalbox trail list|verify|export|erase`. Throws UsageError. */
+export const runTrail = groupOf<TrailCommand, CommandOutput>('trail', { list, verify, export: exportTrail, erase });
+
+/** `trail list [--subject ID] [--limit 100] [--json]`: changes, newest first. */
+async function list(args: readonly string[], { store: { trail } }: TrailCommand): Promise<string> {
+  const { subject = null, ...flags } = parseFlags(args, { subject: TEXT, limit: TEXT, json: SWITCH });
+  return listed((query) => trail.list(query), subject, flags);
+}
+
+/** The entries of the trail as a table, or as `GET /admin/trail` returns them. Throws UsageError. */
+export async function listed(
+  read: (query: TrailQuery) => Promise<TrailEntry[]>,
+  keyId: string | null,
+  { limit: text, json }: { readonly limit?: string | undefined; readonly json: boolean },
+): Promise<string> {
+  const limit = text === undefined ? TRAIL_LIMIT : wholeOf('--limit', text, 1, TRAIL_LIMIT_MAX);
+  const entries = await read({ keyId, limit });
+  if (json) return jsonText(entries.map(trailBody));
+  const rows = entries.map((entry) => [
+    `${minute(entry.time)} UTC`,
+    actorText(entry),
+    entry.from ?? '-',
+    entry.action,
+    subjectText(entry),
+    detailsText(entry),
+  ]);
+  return table([['TIME', 'BY', 'FROM', 'ACTION', 'SUBJECT', 'DETAILS'], ...rows]);
+}
+
+/** `cli alice`, `key k7mw2pq9x4ta (req_0a4x1wm3zk0)`, `wallet 0x…`, `server`. */
+function actorText({ actor: { kind, name }, requestId }: TrailEntry): string {
+  return `${kind}${name === null ? '' : ` ${name}`}${requestId === null ? '' : ` (${requestId})`}`;
+}
+
+const subjectText = ({ subject: { kind, id } }: TrailEntry): string => `${kind} ${id}`.trim();
+
+/** The details of a change, without the empty ones. */
+function detailsText({ details }: TrailEntry): string {
+  const isSaid = (value: unknown) => value !== '' && !(typeof value === 'object' && isEmpty(value));
+  return Object.entries(details)
+    .filter(([, value]) => isSaid(value))
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ');
+}
+
+/** `trail verify [--against FILE]... [--json]`. The code is 2 where the trail is not as it was written. */
+async function verify(args: readonly string[], { store: { trail }, noted }: TrailCommand): Promise<CommandResult> {
+  const { against = [], json } = parseFlags(args, { against: LIST, json: SWITCH });
+  const known = [...noted, ...against.flatMap(headsOf)];
+  const report = await checkTrail(trail, known);
+  return { text: json ? jsonText(report) : reportText(report, known), code: report.faults.length > 0 ? 2 : 0 };
+}
+
+function headsOf(file: string): TrailHead[] {
+  const heads = headsIn(textOf(file));
+  if (heads.length === 0) throw new UsageError(`${file} has no line with the id and hash of an entry.`);
+  return heads;
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new UsageError(`Cannot read ${file}: ${messageOf(cause)}.`);
+  }
+}
+
+function reportText(
+  { entries, first, head, erased, confirmed, faults, more }: TrailReport,
+  known: readonly TrailHead[],
+) {
+  const found = faults.length + more;
+  const which = head ? ` (${first} to ${head.id})` : '';
+  const lines = [
+    `${count(entries, 'entry', 'entries')}${which}: ${found === 0 ? 'nothing wrong' : count(found, 'fault')}`,
+  ];
+  if (head) lines.push(`Head: ${head.id} ${head.hash}`);
+  lines.push(
+    known.length === 0
+      ? 'No head was noted outside the database, so entries cut from the end would not be found.'
+      : `${count(confirmed, 'entry', 'entries')} confirmed by ${count(known.length, 'noted hash', 'noted hashes')}.`,
+  );
+  if (erased > 0) lines.push(`Personal words of ${count(erased, 'entry', 'entries')} were erased.`);
+  if (found > 0) lines.push('', 'Faults:', ...faults.map(({ id, problem }) => `  entry ${id}: ${problem}`));
+  if (more > 0) lines.push(`  and ${more.toLocaleString('en')} more`);
+  return `${lines.join('\n')}\n`;
+}
+
+/** `trail export [--from T] [--to T] [--time-zone UTC]`: JSON lines, oldest first, and then the head. */
+async function exportTrail(args: readonly string[], { store: { trail }, now, write }: TrailCommand): Promise<string> {
+  const { from, to, 'time-zone': timeZone = 'UTC' } = parseFlags(args, { from: TEXT, to: TEXT, 'time-zone': TEXT });
+  for await (const line of exportedTrail(trail, periodOf(from, to, timeZone), now())) await write(line);
+  return '';
+}
+
+const ERASE_USAGE = 'trail erase takes --by NAME, or --subject ID, and --yes.';
+
+/** `trail erase --by NAME | --subject ID --yes`. */
+async function erase(args: readonly string[], { store, now }: TrailCommand): Promise<string> {
+  const { by, subject, yes } = parseFlags(args, { by: TEXT, subject: TEXT, yes: SWITCH });
+  if ((by === undefined) === (subject === undefined)) throw new UsageError(ERASE_USAGE);
+  if (!yes) throw new UsageError(`Erased words cannot be restored. ${ERASE_USAGE}`);
+  const words = by === undefined ? { subject: subject ?? '' } : { actorName: by };
+  try {
+    await store.commit([store.trail.erase(words, operator(), now())]);
+  } catch (cause) {
+    if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
+    throw new UsageError('The trail has no such words.');
+  }
+  return by === undefined
+    ? 'Erased the names, notes and labels in the changes of the subject. The chain is whole.\n'
+    : 'Erased the name of the actor and where it was, in all its changes. The chain is whole.\n';
+}

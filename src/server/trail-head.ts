@@ -1,0 +1,79 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Timers } from '../core/timers.ts';
+import { headLine } from '../operate/trail.ts';
+import { headsIn, linksOf, TrailCheck } from '../operate/trail-check.ts';
+import type { OpenStore } from '../store/driver.ts';
+import { moveDurably, writeDurably } from '../store/durable-file.ts';
+import { reasonOf } from '../store/reason.ts';
+import type { TrailHead } from '../store/trail.ts';
+import type { Log } from '../telemetry/log.ts';
+import { keepDoing } from './keep-doing.ts';
+
+/** Interval at which the head of the trail is noted, ms. */
+export const NOTE_HEAD_EVERY_MS = 60_000;
+
+/** Has the head of the trail, outside the store. */
+const headFile = (data: string): string => join(data, 'trail.head');
+
+/** Reads the heads that were noted in a data folder. Throws the system's error. */
+export function notedHeads(data: string): TrailHead[] {
+  const file = headFile(data);
+  return existsSync(file) ? headsIn(readFileSync(file, 'utf8')) : [];
+}
+
+interface HeadParts {
+  readonly store: Pick<OpenStore, 'trail' | 'flush'>;
+  readonly log: Log;
+  readonly timers: Timers;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/**
+ * Checks what has come to the trail and notes its head, once a minute: in the data folder and in the log, which others keep. A head
+ * that does not follow from the one before is reported, and not noted. State: trail head.
+ * @returns how to note it once more and stop: it never rejects.
+ */
+export async function keepTrailHead(
+  data: string,
+  { store, log, timers, now }: HeadParts,
+): Promise<() => Promise<void>> {
+  let reported = '';
+  const report = (problem: string, message: string, details: object) => {
+    if (problem !== reported) log.error(message, { problem, ...details });
+    reported = problem;
+  };
+  const follow = async (): Promise<void> => {
+    const file = headFile(data);
+    try {
+      const noted = notedHeads(data).at(-1) ?? null;
+      const { faults, head } = await checkSince(store, noted);
+      const [fault] = faults;
+      if (fault) return report(fault.problem, 'the trail is not as it was noted', { entry: fault.id, file });
+      if (!head || head.hash === noted?.hash) return;
+      // The note must not be ahead of the database after a loss of power.
+      await store.flush();
+      await writeDurably(`${file}.new`, headLine(head, now()));
+      await moveDurably(`${file}.new`, file);
+      log.info('the head of the trail', { ...head });
+      reported = '';
+    } catch (cause) {
+      report(reasonOf(cause), 'the head of the trail could not be noted', { file });
+    }
+  };
+  const stop = await keepDoing(follow, NOTE_HEAD_EVERY_MS, timers);
+  return async () => {
+    await stop();
+    await follow();
+  };
+}
+
+/** Checks the entries since a head, or all of them where it is not found. */
+async function checkSince({ trail }: HeadParts['store'], noted: TrailHead | null) {
+  const [found] = noted ? await trail.links(noted.id - 1, 1) : [];
+  const since = found && found.id === noted?.id ? found.id - 1 : null;
+  const check = new TrailCheck(noted ? [noted] : [], since === null);
+  for await (const link of linksOf(trail, since ?? undefined)) check.add(link);
+  return check.end();
+}

@@ -1,0 +1,129 @@
+import { hash as digest, randomBytes } from 'node:crypto';
+import { scrubAll } from '../telemetry/secrets.ts';
+import {
+  type Actor,
+  type SaltedWords,
+  SERVER,
+  type SubjectEvent,
+  THE_TRAIL,
+  type TrailDetails,
+  type TrailEntry,
+  type TrailHead,
+  type TrailLink,
+  WORD_SLOTS,
+  type WordSlot,
+} from './trail.ts';
+
+const ZEROS = '0'.repeat(64);
+/** Stands before the first entry. */
+export const GENESIS: TrailHead = Object.freeze({ id: 0, hash: ZEROS });
+/** Stands before the anchor of entries that were written before there was a chain. */
+export const BEFORE_GENESIS: TrailHead = Object.freeze({ id: -1, hash: ZEROS });
+
+/** Members of details that people write: they stand beside the chain, so that they can be erased. */
+const PERSONAL: ReadonlySet<string> = new Set(['name', 'note', 'labels']);
+/** Members that have members of the same kind. */
+const SIDES: ReadonlySet<string> = new Set(['before', 'after']);
+
+/** Makes the entry that follows another one. Whatever looks like a secret is taken out of its details. */
+export function linkAfter(head: TrailHead, event: SubjectEvent): TrailLink {
+  const { time, actor, action, subject } = event;
+  const { facts, words: personal } = parted(event.details);
+  const texts: Record<WordSlot, string | null> = {
+    by: actor.kind === 'server' ? null : actor.name,
+    from: (actor.kind === 'server' ? null : actor.from) ?? null,
+    details: personal && JSON.stringify(scrubAll(personal)),
+  };
+  const words: Partial<Record<WordSlot, SaltedWords>> = {};
+  for (const slot of WORD_SLOTS) {
+    const text = texts[slot];
+    if (text !== null) words[slot] = { salt: randomBytes(16).toString('hex'), text };
+  }
+  const sealed = (slot: WordSlot) => (words[slot] ? sealOf(words[slot]) : null);
+  const seals = { by: sealed('by'), from: sealed('from'), details: sealed('details') };
+  const requestId = requestOf(actor);
+  const link = {
+    id: head.id + 1,
+    previous: head.hash,
+    time,
+    actor: actor.kind,
+    action,
+    subject,
+    requestId,
+    seals,
+    words,
+  };
+  const whole = { ...link, facts: JSON.stringify(scrubAll(facts)), hash: '' };
+  return { ...whole, hash: hashOf(whole) };
+}
+
+const requestOf = (actor: Actor): string | null => (actor.kind === 'key' ? actor.requestId : null);
+
+/** The event of a retention that has removed all entries up to one. */
+export const anchorOf = ({ id, hash }: TrailHead, time: number): SubjectEvent => ({
+  ...{ time, actor: SERVER, action: 'anchor', subject: THE_TRAIL },
+  details: { through: id, hash },
+});
+
+/** The event of an erasure. @param places as `12.by` */
+export const erasureOf = (places: readonly string[], actor: Actor, time: number): SubjectEvent => ({
+  ...{ time, actor, action: 'erase', subject: THE_TRAIL },
+  details: { words: places },
+});
+
+/** The salted hash of words. @returns hex */
+export const sealOf = ({ salt, text }: SaltedWords): string => digest('sha256', `${salt}${text}`);
+
+/** The hash of an entry: over the hash before, all its facts, and the salted hashes of its words. @returns hex */
+export function hashOf({ previous, id, time, actor, action, subject, facts, requestId, seals }: TrailLink): string {
+  const fields = [previous, id, time, actor, action, subject.kind, subject.id, facts, requestId];
+  return digest('sha256', JSON.stringify([...fields, seals.by, seals.from, seals.details]));
+}
+
+/** The slots whose words were erased. */
+export const erasedIn = ({ seals, words }: TrailLink): WordSlot[] =>
+  WORD_SLOTS.filter((slot) => seals[slot] !== null && !words[slot]);
+
+/** An entry as readers see it. */
+export function entryOf(link: TrailLink): TrailEntry {
+  const { id, time, actor, action, subject, facts, requestId, words } = link;
+  const personal = words.details ? detailsIn(words.details.text) : {};
+  return {
+    ...{ id, time, action, subject, requestId },
+    actor: { kind: actor, name: words.by?.text ?? null },
+    from: words.from?.text ?? null,
+    details: joined(detailsIn(facts), personal),
+    isErased: erasedIn(link).length > 0,
+  };
+}
+
+const isDetails = (value: unknown): value is TrailDetails =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Reads details as they are stored. Anything but an object reads as none. */
+export function detailsIn(text: string): TrailDetails {
+  const value: unknown = JSON.parse(text);
+  return isDetails(value) ? value : {};
+}
+
+/** Parts personal words from facts, which have null in their place. */
+function parted(details: TrailDetails): { facts: TrailDetails; words: TrailDetails | null } {
+  const facts: Record<string, unknown> = {};
+  const words: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(details)) {
+    const isPersonal = PERSONAL.has(name) && value !== null;
+    const side = SIDES.has(name) && isDetails(value) ? parted(value) : null;
+    facts[name] = isPersonal ? null : (side?.facts ?? value);
+    if (isPersonal) words[name] = value;
+    else if (side?.words) words[name] = side.words;
+  }
+  return { facts, words: Object.keys(words).length > 0 ? words : null };
+}
+
+function joined(facts: TrailDetails, words: TrailDetails): TrailDetails {
+  const sides = Object.entries(words).map(([name, value]) => {
+    const before = facts[name];
+    return [name, isDetails(before) && isDetails(value) ? joined(before, value) : value];
+  });
+  return { ...facts, ...Object.fromEntries(sides) };
+}

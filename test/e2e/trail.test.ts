@@ -1,0 +1,164 @@
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { waitFor } from '../support/answers.ts';
+import { HandTimers } from '../support/hand-timers.ts';
+import { testPolicy } from '../support/policies.ts';
+import { runHere } from '../support/run-here.ts';
+import { type Signalbox, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
+
+/** Who did what when from where, as an operator and an auditor come upon it. */
+const policy = (more = '') =>
+  testPolicy({ first: 'http://127.0.0.1:9' }, { best: { endpoints: ['first'], price: { input: 1, output: 4 } } }, more);
+const PROXIES = 'gateway: { trusted_proxies: ["127.0.0.0/8"] }\n';
+const folder = writePolicy(policy(PROXIES));
+const timers = new HandTimers();
+let box: Signalbox;
+
+beforeAll(async () => {
+  box = await startSignalbox({ args: ['--policies', folder], env: { TEST_UPSTREAM_KEY: 'none' }, timers });
+});
+afterAll(async () => {
+  await box.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Entry {
+  readonly id: number;
+  readonly actor: { readonly kind: string; readonly name: string | null };
+  readonly from: string | null;
+  readonly action: string;
+  readonly subject: { readonly kind: string; readonly id: string };
+  readonly key_id: string | null;
+  readonly details: Record<string, unknown>;
+  readonly is_erased: boolean;
+}
+const trail = async (query = '') => {
+  const { data } = (await (await box.get(`/admin/trail${query}`)).json()) as { data: Entry[] };
+  return data;
+};
+const FORWARDED = { headers: { 'x-forwarded-for': '203.0.113.7' } };
+const headFile = () => join(box.data, 'trail.head');
+const linesOf = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+/** A copy of the data folder in which somebody has written, with the triggers out of the way. */
+async function verifyCopy(change: string, ...flags: string[]) {
+  const copy = temporaryFolder();
+  try {
+    expect((await box.run('ledger', 'backup', join(copy, 'signalbox.db'))).code).toBe(0);
+    cpSync(headFile(), join(copy, 'trail.head'));
+    const db = new Database(join(copy, 'signalbox.db'));
+    for (const trigger of ['trail_is_not_changed', 'trail_is_not_shortened', 'trail_words_are_not_changed'])
+      db.run(`DROP TRIGGER ${trigger}`);
+    db.run(change);
+    db.close();
+    return await runHere(['trail', 'verify', '--data', copy, ...flags]);
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+test('a change has who, what and from where: a caller behind a trusted proxy, and the user of a terminal', async () => {
+  const made = await box.post('/admin/keys', { name: 'app' }, FORWARDED);
+  const { id } = (await made.json()) as { id: string };
+  // The command waits for the server to look.
+  const looking = setInterval(() => timers.fire(), 20);
+  expect((await box.run('keys', 'grant', id, '5', '--note', 'invoice')).code).toBe(0);
+  clearInterval(looking);
+  const [grant, create] = await trail(`?key=${id}`);
+  const subject = { kind: 'key', id };
+  expect(create).toMatchObject({ actor: { kind: 'key' }, from: '203.0.113.7', action: 'create', subject, key_id: id });
+  expect(grant).toMatchObject({
+    actor: { kind: 'cli' },
+    action: 'grant',
+    subject,
+    details: { credits: 5, note: 'invoice' },
+  });
+  const listed = await box.run('trail', 'list', '--subject', id);
+  expect(listed.out).toContain('203.0.113.7');
+  expect(JSON.parse((await box.run('trail', 'list', '--subject', id, '--json')).out)).toEqual([grant, create]);
+});
+
+test('each policy that comes into force is in the trail, with who asked for it; a refused one is not', async () => {
+  const [first] = (await trail()).filter(({ action }) => action === 'load');
+  expect(first).toMatchObject({ actor: { kind: 'server' }, details: { cause: 'start', before: { revision: null } } });
+  writeFileSync(join(folder, 'policy.yaml'), policy(`${PROXIES}records: { retention_days: 31 }\n`));
+  expect((await box.post('/admin/policy/reload', undefined, FORWARDED)).status).toBe(200);
+  const second = await waitFor(async () => {
+    timers.fire();
+    const [last] = await trail();
+    return last?.action === 'load' && last.id !== first?.id ? last : null;
+  });
+  expect(second).toMatchObject({ from: '203.0.113.7', details: { before: { revision: first?.subject.id } } });
+  expect(second.details).toMatchObject({ after: { revision: second.subject.id } });
+  writeFileSync(join(folder, 'policy.yaml'), 'version: 1\nmodels: nonsense\n');
+  expect((await box.post('/admin/policy/reload', undefined)).status).toBe(422);
+  writeFileSync(join(folder, 'policy.yaml'), policy(`${PROXIES}records: { retention_days: 31 }\n`));
+  expect((await box.post('/admin/policy/reload', undefined)).status).toBe(200);
+  expect((await trail()).filter(({ action }) => action === 'load')).toHaveLength(2);
+});
+
+test('the head is noted in the folder and in the log each minute, and at the end of an export', async () => {
+  expect(timers.intervals).toContain(60_000);
+  const [{ id } = { id: 0 }] = await trail();
+  timers.fire();
+  await waitFor(() => linesOf(readFileSync(headFile(), 'utf8'))[0]?.id === id);
+  const [noted] = linesOf(readFileSync(headFile(), 'utf8'));
+  await waitFor(() => {
+    timers.fire();
+    return box.lines.join('\n').includes(String(noted?.hash));
+  });
+  const exported = linesOf((await box.run('trail', 'export')).out);
+  expect(exported).toHaveLength(id + 1);
+  expect(exported.at(-1)).toMatchObject({ head: true, id, hash: noted?.hash });
+  const verified = await box.run('trail', 'verify');
+  expect(verified).toMatchObject({ code: 0, err: '' });
+  expect(verified.out).toContain(`${id} entries (1 to ${id}): nothing wrong`);
+  expect(verified.out).toContain(`Head: ${id} ${noted?.hash}\n1 entry confirmed by 1 noted hash.`);
+});
+
+test.each([
+  ['an edit', `UPDATE trail SET facts = '{"credits":500,"note":null}' WHERE action = 'grant'`, 'it was changed'],
+  ['an edit of words', "UPDATE trail_words SET words = 'bob' WHERE slot = 'by'", 'its words were changed (by)'],
+  ['words that are gone', "DELETE FROM trail_words WHERE slot = 'from'", 'its words were removed without an erasure'],
+  ['a removal', "DELETE FROM trail WHERE action = 'grant'", 'are missing before it'],
+  ['a removal at the start', 'DELETE FROM trail WHERE id = 1', 'no anchor says that retention removed them'],
+  ['a cut', 'DELETE FROM trail WHERE id >= (SELECT max(id) - 1 FROM trail)', 'its end was cut'],
+])('%s is found', async (_, change, problem) => {
+  const { code, out } = await verifyCopy(change);
+  expect(out).toContain(problem);
+  expect(code).toBe(2);
+});
+
+test('an export finds what was cut after it, where the folder has no note', async () => {
+  const file = join(box.data, 'export.jsonl');
+  writeFileSync(file, (await box.run('trail', 'export')).out);
+  const cut = 'DELETE FROM trail WHERE id = (SELECT max(id) FROM trail)';
+  expect((await verifyCopy(cut, '--against', file)).out).toContain('its end was cut');
+  expect((await box.run('trail', 'verify', '--against', file)).code).toBe(0);
+  const nothing = await box.run('trail', 'verify', '--against', join(folder, 'policy.yaml'));
+  expect(nothing).toMatchObject({ code: 1 });
+  expect(nothing.err).toContain('has no line with the id and hash of an entry');
+});
+
+test('the words of a key are erased from its changes, and the trail is whole', async () => {
+  const created = (await trail()).find(({ details }) => details.name === 'app');
+  const id = created?.key_id ?? '';
+  expect((await box.run('trail', 'erase', '--subject', id)).err).toContain('cannot be restored');
+  expect((await box.run('trail', 'erase', '--subject', id, '--yes')).code).toBe(0);
+  const entries = await trail(`?key=${id}`);
+  expect(entries.map(({ details, is_erased }) => [details.name ?? details.note ?? null, is_erased])).toEqual([
+    [null, true],
+    [null, true],
+  ]);
+  expect((await trail())[0]).toMatchObject({ action: 'erase', actor: { kind: 'cli' }, subject: { kind: 'trail' } });
+  const exported = (await box.run('trail', 'export')).out;
+  expect(exported).not.toContain('invoice');
+  expect(await box.run('trail', 'verify')).toMatchObject({ code: 0 });
+  expect((await box.run('trail', 'erase', '--subject', id, '--yes')).err).toContain('The trail has no such words.');
+});

@@ -1,0 +1,120 @@
+import { expect, test } from 'bun:test';
+import { checkTrail } from '../../../src/operate/trail-check.ts';
+import type { Actor } from '../../../src/store/trail.ts';
+import { refusalOf, type TestedStore } from '../implementations.ts';
+import { keyEvent, keyInfo, subjectEvent } from './access.ts';
+
+const NOON = Date.UTC(2026, 10, 21, 12);
+const ALICE = { kind: 'cli', name: 'alice', from: 'alice' } as const;
+const BOB = { kind: 'key', name: 'b0b', requestId: 'req_1', from: '203.0.113.7' } as const;
+const ALL = { keyId: null, limit: 99 };
+
+const entry = (id: string, actor: Actor, note: string, time = NOON) =>
+  subjectEvent({ ...keyEvent(id, 'grant', time), actor, details: { credits: 1, note } });
+
+/** What the chain of every store does. */
+export function trailSuite(open: () => Promise<TestedStore>): void {
+  const faultsIn = async ({ trail }: TestedStore) => (await checkTrail(trail, [])).faults;
+
+  test('entries of commits at once, and of many keys in one, stand in one chain', async () => {
+    await using store = await open();
+    const { keys, trail } = store;
+    const own = ['a', 'b', 'c'].map((id) => keys.insert(keyInfo(id, { holder: '0xa' }), new Uint8Array(32)));
+    await store.commit(own);
+    const refused = store.commit([trail.add(entry('a', ALICE, 'x')), trail.addIfValid(keyEvent('none'), 0)]);
+    const made = Array.from({ length: 9 }, (_, at) => store.commit([trail.add(entry(`k${at}`, ALICE, 'x'))]));
+    expect(await refusalOf(refused)).toBe('unmet');
+    await Promise.all(made);
+    await store.commit([
+      trail.addOfHolder({ ...keyEvent('', 'revoke'), actor: BOB }, '0xa', 'b'),
+      trail.add(entry('d', BOB, '')),
+    ]);
+    const links = await trail.links(-1, 99);
+    expect(links.map(({ id }) => id)).toEqual(Array.from({ length: 12 }, (_, at) => at + 1));
+    expect(await faultsIn(store)).toEqual([]);
+    expect(await trail.links(10, 1)).toEqual([links[10]!]);
+    expect((await trail.list({ ...ALL, before: 12, limit: 2 })).map(({ id }) => id)).toEqual([11, 10]);
+  });
+
+  test('an entry comes back with who, from where, and its words in their places; a secret does not', async () => {
+    await using store = await open();
+    const details = {
+      before: { name: 'old', scopes: ['chat'] },
+      after: { name: 'new', scopes: ['sk-abcdefghijklmnop'] },
+    };
+    const event = { ...entry('a', BOB, ''), details };
+    await store.commit([
+      store.trail.add(event),
+      store.trail.add({ ...entry('a', ALICE, ''), subject: { kind: 'person', id: 'p1' } }),
+    ]);
+    const [second, first] = await store.trail.list(ALL);
+    const { requestId, from, ...actor } = BOB;
+    expect(first).toEqual({
+      ...{
+        id: 1,
+        time: NOON,
+        actor,
+        from,
+        requestId,
+        action: 'grant',
+        subject: { kind: 'key', id: 'a' },
+        isErased: false,
+      },
+      details: { before: details.before, after: { name: 'new', scopes: ['[secret]'] } },
+    });
+    expect(second).toMatchObject({ subject: { kind: 'person', id: 'p1' }, from: 'alice' });
+    expect(await store.trail.list({ ...ALL, kind: 'person' })).toEqual([second!]);
+    const facts = (await store.trail.links(0, 9)).map((link) => JSON.stringify({ ...link, words: null }));
+    for (const word of ['old', 'new', 'alice', '203.0', 'b0b']) expect(facts.join()).not.toContain(word);
+  });
+
+  test('the words of an actor, or of a subject, are erased; the chain stays whole and says so', async () => {
+    await using store = await open();
+    const { trail } = store;
+    await store.commit([
+      trail.add(entry('a', ALICE, 'one')),
+      trail.add(entry('b', BOB, 'two')),
+      trail.add(entry('a', BOB, 'three')),
+    ]);
+    await store.commit([trail.erase({ actorName: 'alice' }, BOB, NOON)]);
+    await store.commit([trail.erase({ subject: 'a' }, BOB, NOON)]);
+    expect(await refusalOf(store.commit([trail.erase({ subject: 'a' }, BOB, NOON)]))).toBe('unmet');
+    const entries = (await trail.list(ALL)).reverse();
+    expect(
+      entries.map(({ actor, from, details, isErased }) => [actor.name, from, details.note, isErased]).slice(0, 3),
+    ).toEqual([
+      [null, null, null, true],
+      ['b0b', '203.0.113.7', 'two', false],
+      ['b0b', '203.0.113.7', null, true],
+    ]);
+    expect(entries.slice(3).map(({ action, details }) => [action, details])).toEqual([
+      ['erase', { words: ['1.by', '1.from'] }],
+      ['erase', { words: ['1.details', '3.details'] }],
+    ]);
+    expect(await checkTrail(trail, [])).toMatchObject({ faults: [], erased: 2, entries: 5 });
+  });
+
+  test('retention leaves an anchor, and removes nothing twice', async () => {
+    await using store = await open();
+    const { trail } = store;
+    const made = [1, 2, 3, 4].map((at) => trail.add(entry('a', ALICE, `${at}`, NOON + at)));
+    await store.commit(made);
+    const idsOf = async () => (await trail.links(-1, 99)).map(({ id, action }) => `${id} ${action}`);
+    const [, second] = await trail.links(0, 2);
+    await store.commit([trail.prune(NOON, NOON)]);
+    expect(await idsOf()).toHaveLength(4);
+    await store.commit([trail.prune(NOON + 3, NOON + 9)]);
+    expect(await idsOf()).toEqual(['3 grant', '4 grant', '5 anchor']);
+    expect((await trail.list(ALL))[0]?.details).toEqual({ through: 2, hash: second!.hash });
+    await store.commit([trail.prune(NOON + 3, NOON + 9)]);
+    expect(await idsOf()).toHaveLength(3);
+    // The entry of before is no more, and its head cannot be compared.
+    expect(await checkTrail(trail, [second!])).toMatchObject({ faults: [], confirmed: 0 });
+    await store.commit([trail.prune(NOON + 9, NOON + 9)]);
+    expect(await idsOf()).toEqual(['6 anchor']);
+    await store.commit([trail.prune(NOON + 99, NOON + 99)]);
+    expect(await idsOf()).toEqual(['6 anchor']);
+    await store.commit([trail.add(entry('a', ALICE, 'next'))]);
+    expect(await checkTrail(trail, [])).toMatchObject({ faults: [], first: 6 });
+  });
+}
