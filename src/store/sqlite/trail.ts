@@ -58,10 +58,8 @@ export const TRAIL_OF_WALLETS = `ALTER TABLE trail RENAME TO trail_before;
  * A chain of hashes, with personal words beside it. Triggers refuse updates, and deletions that no anchor covers. The earlier rows
  * stand in `trail_before`: `chainEarlier` takes them over.
  */
-export const TRAIL_CHAIN = `ALTER TABLE trail RENAME TO trail_before;
-    DROP TRIGGER trail_is_not_changed;
-    DROP TRIGGER trail_is_not_shortened;
-    DROP INDEX trail_key;
+export const TRAIL_CHAIN = `CREATE TABLE trail_before AS SELECT * FROM trail;
+    DROP TABLE trail;
     CREATE TABLE trail (
       id INTEGER PRIMARY KEY,
       previous TEXT NOT NULL,
