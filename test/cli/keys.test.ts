@@ -127,6 +127,6 @@ test('a key of a wallet is marked, and has that wallet’s balance, which is nev
     wallets: null,
     balance: { granted_credits: 0, spent_credits: 0, left_credits: 0 },
   });
-  expect(await run('log', '--key', info.id)).toMatch(new RegExp(`wallet ${WALLET} +create +${info.id}`));
+  expect(await run('log', '--key', info.id)).toMatch(new RegExp(`wallet ${WALLET} +- +create +key ${info.id}`));
   expect(await run('log', '--key', WALLET.toUpperCase().replace('0X', '0x'))).toMatch(/^TIME .*DETAILS\n$/);
 });
