@@ -6,7 +6,7 @@ import { waitFor } from '../support/answers.ts';
 import { HandTimers } from '../support/hand-timers.ts';
 import { testPolicy } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
-import { type Signalbox, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
+import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
 /** Who did what when from where, as an operator and an auditor come upon it. */
 const policy = (more = '') =>
@@ -161,4 +161,23 @@ test('the words of a key are erased from its changes, and the trail is whole', a
   expect(exported).not.toContain('invoice');
   expect(await box.run('trail', 'verify')).toMatchObject({ code: 0 });
   expect((await box.run('trail', 'erase', '--subject', id, '--yes')).err).toContain('The trail has no such words.');
+});
+
+test('the retention of the policy removes old entries, behind an anchor that the check accepts', async () => {
+  const data = temporaryFolder();
+  const DAYS_31 = 31 * 86_400_000;
+  const options = {
+    data,
+    policy: policy('records: { trail_retention_days: 30 }\n'),
+    env: { TEST_UPSTREAM_KEY: 'none', SIGNALBOX_API_KEY: makeTestKey() },
+  };
+  const before = await startSignalbox(options);
+  await before.post('/admin/keys', { name: 'old' });
+  await before.stop();
+  const after = await startSignalbox({ ...options, now: () => Date.now() + DAYS_31 });
+  const { data: entries } = (await (await after.get('/admin/trail')).json()) as { data: Entry[] };
+  expect(entries.map(({ action }) => action)).toEqual(['anchor']);
+  expect(await after.run('trail', 'verify')).toMatchObject({ code: 0 });
+  await after.stop();
+  rmSync(data, { recursive: true, force: true });
 });
