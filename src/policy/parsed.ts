@@ -178,7 +178,8 @@ function readSettings(context: CheckContext, version: LanguageVersion, credit: D
   const unstatedLanguages = readValue('unstated_languages', version, context);
   const records = checkSection('records', context);
   const ledger = checkSection('ledger', context);
-  if (!gateway || !defaultWeights || !reference || !records || !ledger) return null;
+  const metrics = checkSection('metrics', context);
+  if (!gateway || !defaultWeights || !reference || !records || !ledger || !metrics) return null;
   // Doubles are exact enough, because it only scales weights.
   const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
   return {
@@ -191,6 +192,7 @@ function readSettings(context: CheckContext, version: LanguageVersion, credit: D
     languageWorth,
     /** Whether requiring a language that no model declares excludes no model. */
     admitUnstated: unstatedLanguages === 'admit',
+    keyLabel: metrics.key_label ?? null,
     recordDays: records.retention_days,
     recordedMetadata: records.metadata,
     /** The content of requests that is kept; null for none. */

@@ -15,6 +15,9 @@ export const policyFamilies = (policy: PolicyFigures, version: string): readonly
   gaugeBy('signalbox_build_info', 'The build that answers.', 'version', () => [[version, 1]]),
   gaugeBy('signalbox_policy_info', 'The policy in force.', 'revision', () => [[policy.status().revision, 1]]),
   gauge('signalbox_policy_models', 'Models that can be served.', () => policy.lease().snapshot.models.length),
+  gauge('signalbox_usd_per_credit', 'USD that one Credit is worth.', () =>
+    Number(policy.lease().snapshot.usdPerCredit),
+  ),
   totalBy('signalbox_policy_reloads_total', 'Checks of the policy’s files, by result.', 'result', () =>
     Object.entries(policy.status().counts),
   ),

@@ -155,6 +155,7 @@ describe('the rest', () => {
       answerWorth: 20,
       baseline: null,
       recordDays: 30,
+      keyLabel: null,
       recordedMetadata: [],
       content: null,
       constraints: [],
