@@ -119,6 +119,7 @@ function checkSections(context: CheckContext) {
     tasks,
     providers,
     providersPlace: sections.get('providers')?.place ?? start,
+    meteredLabel: readMeteredLabel(settings?.keyLabel ?? null, context),
     /** The place of `gateway.socket_bytes_max`, or of what stands for it. */
     socketBytesPlace: placeAt(sectionSubject('gateway', context).tree, 'socket_bytes_max'),
     models: drafts,
@@ -198,6 +199,11 @@ function readSettings(context: CheckContext, version: LanguageVersion, credit: D
     /** The content of requests that is kept; null for none. */
     content: draftContent(records),
   };
+}
+
+function readMeteredLabel(label: string | null, context: CheckContext) {
+  const { tree } = sectionSubject('metrics', context);
+  return label === null ? null : { label, place: placeAt(tree, 'key_label'), path: '' };
 }
 
 function readGateway(context: CheckContext): GatewayPolicy | null {
