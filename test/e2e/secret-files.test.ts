@@ -221,7 +221,7 @@ describe('A provider’s key', () => {
   });
 });
 
-test('Both forms of a variable are an error at the start, and an empty one is not set', async () => {
+test('Both forms of a variable are an error at the start, and an empty one is not set; commands read files, too', async () => {
   writeFileSync(file, OLD);
   const policies = writePolicy(policy());
   const serve = (env: Readonly<Record<string, string>>) =>
@@ -234,6 +234,11 @@ test('Both forms of a variable are an error at the start, and an empty one is no
   expect(own.err).toContain('SIGNALBOX_API_KEY and SIGNALBOX_API_KEY_FILE are both set');
   const gone = await serve({ TEST_UPSTREAM_KEY: NEW, SIGNALBOX_API_KEY_FILE: join(folder, 'nothing') });
   expect(gone.err).toContain('The file of SIGNALBOX_API_KEY_FILE cannot be used: there is no such file.');
+  const check = (path: string) => runHere(['policy', 'check', policies, '--all'], { TEST_UPSTREAM_KEY_FILE: path });
+  expect((await check(file)).out).not.toContain('cannot serve here');
+  const unread = await check(folder);
+  expect(unread.out).toContain('TEST_UPSTREAM_KEY is not set');
+  expect(unread.err).toContain('The file of TEST_UPSTREAM_KEY_FILE cannot be used: it is not a file.');
   rmSync(policies, { recursive: true });
   await start({ TEST_UPSTREAM_KEY: '', TEST_UPSTREAM_KEY_FILE: file });
   expect(await keySent()).toBe(OLD);
