@@ -85,9 +85,16 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
 
 /** The inputs of commands on policies, which must fit the ledger in the data folder. */
 async function policyCommand({ folder, data }: PolicyArguments, host: CommandHost): Promise<PolicyCommand> {
-  const { judgeTools } = await import('./server/policy.ts');
-  const { shipped, env, now } = host;
+  const [{ judgeTools }, { SecretFiles }] = await Promise.all([
+    import('./server/policy.ts'),
+    import('./runtime/secret-files.ts'),
+  ]);
+  const { shipped, now, warn } = host;
   const [ledger, labels] = await Promise.all([ledgerOnDisk(data), labelsOnDisk(data)]);
+  const { get: env } = new SecretFiles({
+    ...host,
+    onUnusable: (variable, problem) => warn(complaint(`The file of ${variable}_FILE cannot be used: ${problem}.`)),
+  });
   const judge = { ...judgeTools({ shipped: await shipped(), env, now }), ledger, labels };
   return { ...host, judge, folder, shippedFolder: defaultPolicies(data), database: databaseOf(data) };
 }

@@ -34,6 +34,12 @@ export const policyFamilies = (policy: PolicyFigures, version: string): readonly
     'Time from the last edit until it was in force or refused.',
     () => policy.status().last.tookMs / 1000,
   ),
+  gaugeBy(
+    'signalbox_secret_file_unusable',
+    '1 while the file of a secret cannot be used: its last value stays.',
+    'variable',
+    () => policy.status().secrets.map(({ variable, problem }) => [variable, problem === null ? 0 : 1]),
+  ),
 ];
 
 /** Metrics on the expected lengths of answers, by the tasks of the policy in force. */
