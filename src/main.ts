@@ -9,6 +9,7 @@ import type { ServeOptions } from './operate/serve-options.ts';
 import { pluginIn } from './plugin-host/owners.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies } from './server/shipped-policies.ts';
+import { withCommit } from './server/version.ts';
 import { processTimers } from './telemetry/process-timers.ts';
 import { openSink } from './telemetry/sink.ts';
 import { stackOf } from './telemetry/thrown.ts';
@@ -23,6 +24,7 @@ const terminal = (stream: NodeJS.WriteStream) => ({
 const STDOUT = 1;
 const out = terminal(process.stdout);
 const now = steady(Date.now);
+const version = withCommit(manifest.version);
 const env = (name: string): string | undefined => process.env[name];
 
 const send = process.stdout.write.bind(process.stdout);
@@ -103,7 +105,7 @@ function ended() {
 const shippedPlugins = async () => (await import('../plugins/index.ts')).shipped;
 
 const hostOf = async (): Promise<Host> => ({
-  version: manifest.version,
+  version,
   shipped: await shippedPlugins(),
   out,
   err: terminal(process.stderr),
@@ -126,7 +128,7 @@ async function serve(options: ServeOptions): Promise<void> {
 }
 
 const commandHost: CommandHost = {
-  version: manifest.version,
+  version,
   shipped: shippedPlugins,
   terminal: out.isTerminal,
   env,

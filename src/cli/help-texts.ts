@@ -228,7 +228,7 @@ Exit code: 2 when the configuration has mistakes (the rest is imported), 1 when 
   },
   version: {
     usage: '',
-    summary: 'Print the version.',
+    summary: 'Print the version and the commit.',
     details: '',
   },
 };
