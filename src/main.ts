@@ -30,7 +30,7 @@ const env = (name: string): string | undefined => process.env[name];
 const send = process.stdout.write.bind(process.stdout);
 
 /** Resolves once the text was taken, so that a slow reader is not outrun. A reader that closes the pipe ends the process. */
-const write = (text: string): Promise<void> =>
+const write = (text: string | Uint8Array): Promise<void> =>
   new Promise((done, failed) =>
     send(text, (error) => {
       if (!error) done();

@@ -99,8 +99,16 @@ describe('compose.yaml', () => {
       security_opt: ['no-new-privileges:true'],
       ulimits: { nofile: 65536, core: 0 },
       ports: ['127.0.0.1:8787:8787'],
-      // The folder: of a file that an editor replaces, the old one would stay mounted.
-      volumes: ['data:/data', './policies:/policies:ro'],
+      volumes: [
+        'data:/data',
+        {
+          type: 'bind',
+          source: `\${SIGNALBOX_POLICIES:-./policies}`,
+          target: '/policies',
+          read_only: true,
+          bind: { create_host_path: false },
+        },
+      ],
     });
     expect(signalbox.environment.SIGNALBOX_POLICIES).toBe('/policies');
   });
