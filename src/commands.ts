@@ -20,7 +20,7 @@ export interface CommandHost extends Pick<Host, 'version' | 'env' | 'now'> {
   /** Whether the output goes to a terminal. */
   readonly terminal: boolean;
   /** Resolves once the text was taken, so that a slow reader is not outrun. */
-  readonly write: (text: string) => Promise<void>;
+  readonly write: (text: string | Uint8Array) => Promise<void>;
   /** Writes to the standard error. */
   readonly warn: (text: string) => void;
   /** Reads the standard input to its end. */

@@ -51,7 +51,7 @@ describe('the shipped policy', () => {
   });
 
   test('serves OpenAI and nothing simulated once its key is set', () => {
-    const snapshot = shippedSnapshot({ OPENAI_API_KEY: 'x' });
+    const snapshot = shippedSnapshot({ OPENAI_API_KEY: 'key-of-the-test' });
     expect([...snapshot.providers.keys()]).toEqual(['openai']);
     expect(snapshot.providers.get('openai')).toMatchObject({ adapter: 'openai', apiKeyEnv: 'OPENAI_API_KEY' });
     const chatting = snapshot.models.filter(({ embedding }) => embedding === null);

@@ -77,7 +77,7 @@ function snapshotOf({ models, patterns, rows }: World, facts: PublicFigures = fa
   });
   const address = 'adapter: openai-compatible, preset: groq, base_url: "http://127.0.0.1:1"';
   const text = `version: 1\nproviders:\n  a: { ${address} }\n  b: { ${address} }\nmodels:\n${[...listed, ...open].join('\n')}\n`;
-  const context = { ...contextOf({ GROQ_API_KEY: 'k' }), facts };
+  const context = { ...contextOf({ GROQ_API_KEY: 'key-of-the-test' }), facts };
   const { snapshot, diagnostics } = loadPolicy([{ path: 'p.yaml', text }], context);
   if (!snapshot) throw new Error(diagnostics.map(({ message }) => message).join('\n'));
   return snapshot;
@@ -224,7 +224,7 @@ constraints: [{ name: c, require: 'model.id != "${name}"' }]
 `;
   const problems = (name: string) =>
     loadPolicy([{ path: 'p.yaml', text: rule(name) }], {
-      ...contextOf({ GROQ_API_KEY: 'k' }),
+      ...contextOf({ GROQ_API_KEY: 'key-of-the-test' }),
       facts: factsOf(['gpt-4o']),
     }).diagnostics.map(({ message, expected }) => [message, expected]);
   expect(problems('a/gpt-4o')).toEqual([]);
