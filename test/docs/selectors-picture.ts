@@ -91,7 +91,12 @@ function qualityAxis(qualities: readonly number[]) {
   const most = Math.ceil(high / step + 0.3) * step;
   const marks = Array.from({ length: Math.round((most - least) / step) + 1 }, (_, at) => least + at * step);
   // No model is expected to be perfect.
-  return { least, most, marks, label: (mark: number) => (mark > 0.9999 ? '' : `${(mark * 100).toFixed(step < 0.01 ? 1 : 0)} %`) };
+  return {
+    least,
+    most,
+    marks,
+    label: (mark: number) => (mark > 0.9999 ? '' : `${(mark * 100).toFixed(step < 0.01 ? 1 : 0)} %`),
+  };
 }
 
 function plot({ title, points, choices }: Panel, left: number, top: number): string {
