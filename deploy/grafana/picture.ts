@@ -37,10 +37,10 @@ const DARK: Readonly<Record<string, string>> = {
   [SERIES[3]!]: '#ca95e5',
   [SERIES[4]!]: '#f2cc0c',
   [SERIES[5]!]: '#ff7383',
-  [STATES['green']!]: '#6ccf8e',
-  [STATES['orange']!]: '#ff9900',
-  [STATES['red']!]: '#ff5286',
-  [STATES['blue']!]: '#6e9fff',
+  [STATES.green!]: '#6ccf8e',
+  [STATES.orange!]: '#ff9900',
+  [STATES.red!]: '#ff5286',
+  [STATES.blue!]: '#6e9fff',
 };
 
 const Panel = Type.Object({
@@ -121,15 +121,15 @@ async function seriesOf({ targets = [] }: Panel, prometheus: string, from: numbe
   );
   // The largest first; a legend has room for few.
   const most = ({ points }: Series) => Math.max(...points.map(([, value]) => value));
-  return found
-    .flat()
-    .filter(({ points }) => points.length > 0)
-    .sort((a, b) => most(b) - most(a));
+  const all = found.flat().filter(({ points }) => points.length > 0);
+  // A line of noughts says nothing, unless there is no other.
+  const some = all.filter((one) => most(one) > 0);
+  return (some.length > 0 ? some : all).sort((a, b) => most(b) - most(a));
 }
 
 /** A figure of the legend's font is this wide, at most. */
-const LETTER = 6.3;
-const SMALL = `fill="${DIM}" font-size="10"`;
+const LETTER = 6.9;
+const SMALL = `fill="${DIM}" font-size="11"`;
 
 type Area = readonly [x: number, y: number, width: number, height: number];
 
@@ -168,10 +168,10 @@ function stackedUp(series: readonly Series[]): readonly Series[] {
   });
 }
 
-/** The next 1, 2 or 5 with as many noughts as it takes: the end of an axis. */
+/** The next figure of one digit, with as many noughts as it takes: the end of an axis. */
 function roundUp(value: number): number {
   const decade = 10 ** Math.floor(Math.log10(value));
-  return decade * [1, 2, 5, 10].find((one) => one * decade >= value * 0.999)!;
+  return decade * [1, 2, 3, 4, 5, 6, 8, 10].find((one) => one * decade >= value * 0.999)!;
 }
 
 const clock = (time: number): string => new Date(time * 1_000).toISOString().slice(11, 16);
@@ -241,14 +241,14 @@ function drawn(panel: Panel, series: readonly Series[]): string {
   const [x, y] = [gridPos.x * COLUMN + 4, gridPos.y * ROW + 4];
   const [width, height] = [gridPos.w * COLUMN - 8, gridPos.h * ROW - 8];
   if (type === 'row') return text(x + 4, y + 17, title, 'font-size="14" font-weight="600"');
-  const frame = `<rect x="${x.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${height}" rx="3" fill="${PANEL}" stroke="${LINE}"/>${text(x + 8, y + 19, title, `font-size="${type === 'stat' ? 11 : 12}" font-weight="600"`)}`;
+  const frame = `<rect x="${x.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${height}" rx="3" fill="${PANEL}" stroke="${LINE}"/>${text(x + (type === 'stat' ? 5 : 8), y + 19, title, `font-size="${type === 'stat' ? 11 : 12}" font-weight="600"`)}`;
   if (series.length === 0)
     return `${frame}${text(x + width / 2, y + height / 2 + 8, 'No data', `text-anchor="middle" fill="${DIM}"`)}`;
   if (type === 'stat') {
     const value = series[0]!.points.at(-1)![1];
     const words = withUnit(value, fieldConfig?.defaults.unit);
-    const size = Math.min(24, (width - 16) / (words.length * 0.64));
-    return `${frame}${text(x + width / 2, y + height / 2 + 22, words, `text-anchor="middle" font-size="${size.toFixed(1)}" fill="${stateOf(value, panel)}"`)}`;
+    const [number = '', unit = ''] = words.split(' ');
+    return `${frame}<text x="${(x + width / 2).toFixed(1)}" y="${y + height / 2 + 22}" text-anchor="middle" font-size="24" fill="${stateOf(value, panel)}">${number}<tspan font-size="13"> ${unit}</tspan></text>`;
   }
   const draw = type === 'bargauge' ? bars : curves;
   return frame + draw(series, panel, [x + 10, y + 38, width - 20, height - 42]);

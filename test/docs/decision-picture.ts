@@ -119,13 +119,14 @@ function draw({ choice, route_reason, facts, expected_output_tokens, candidates 
     ...ranked.map((candidate, at) => rankedRow(candidate, at, candidate.model === choice, axis)),
     text(28, below, `Left out: ${rejected.length} of ${candidates.length} models`, 'font-weight="600"'),
     ...leftOut,
+    text(28, end + 14, `${route_reason} takes the highest utility: ${choice}.`),
     text(
       28,
-      end + 14,
-      `${route_reason} takes the highest utility. ${choice} can cost ${figure(chosen.worst_case_credits)} Credits at most; the worst case of it and its fallbacks is set aside first.`,
+      end + 34,
+      `It can cost ${figure(chosen.worst_case_credits)} Credits at most; the worst case of it and its fallbacks is set aside first.`,
     ),
   ];
-  return picture(WIDTH, end + 36, `Why ${choice}: a decision, explained`, body.join('\n'));
+  return picture(WIDTH, end + 58, `Why ${choice}: a decision, explained`, body.join('\n'));
 }
 
 function header({ from, to, x }: Axis, rows: number): readonly string[] {
@@ -194,7 +195,7 @@ function leftOutRows(rejected: readonly Candidate[], y: number): readonly string
     const names = models.map((one) =>
       isSlow(one) ? `${one.model} ${(one.latency_ms / 1_000).toFixed(1)} s` : one.model,
     );
-    return wrapped(names.join(', '), 66).map((line, at) => [
+    return wrapped(names.join(', '), 74).map((line, at) => [
       at === 0 ? `${models.length}` : '',
       at === 0 ? reason : '',
       line,
@@ -202,18 +203,18 @@ function leftOutRows(rejected: readonly Candidate[], y: number): readonly string
   });
   return lines.map(([count = '', reason = '', line = ''], at) => {
     const top = y + at * 22;
-    return `${text(48, top, count, `${END} fill="${WARM}" font-weight="600"`)}${text(64, top, reason)}${text(390, top, line, `fill="${DIM}"`)}`;
+    return `${text(48, top, count, `${END} fill="${WARM}" font-weight="600"`)}${text(64, top, reason)}${text(330, top, line, `fill="${DIM}"`)}`;
   });
 }
 
 const isSlow = ({ rejections }: Candidate): boolean => rejections.some(({ text: words }) => words.includes('latency'));
 
-/** A reason without the model's own figure, so that models can be grouped by it. */
-const reasonOf = ({ rejections }: Candidate): string =>
-  rejections
-    .map(({ rules: [rule] }) => (rule === undefined ? 'slower than max_latency_ms' : `rule ${rule.name}`))
-    .sort()
-    .join('; ');
+/** The reason in a few words; two of them share the row `both`. */
+const reasonOf = ({ rejections: [first, second] }: Candidate): string => {
+  if (second !== undefined) return 'both';
+  const [rule] = first!.rules;
+  return rule === undefined ? 'slower than max_latency_ms' : `rule ${rule.name}`;
+};
 
 /** `1,200`, `24.04`, `4.51`: at most two places. */
 const figure = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 2 });

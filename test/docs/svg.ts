@@ -3,7 +3,7 @@
  * reader's system is, so it is legible even where the page around it is the other.
  */
 export const [INK, DIM, LINE, PAPER, FAINT] = ['#1f2328', '#59636e', '#d0d7de', '#ffffff', '#f6f8fa'];
-export const [ACCENT, GOOD, WARM, GREY, CHOSEN] = ['#0969da', '#1a7f37', '#bc4c00', '#818b98', '#e6f4ff'];
+export const [ACCENT, GOOD, WARM, GREY, CHOSEN] = ['#0969da', '#1a7f37', '#b04600', '#818b98', '#e6f4ff'];
 export const HELD = '#f2cc60';
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
