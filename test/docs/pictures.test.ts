@@ -97,7 +97,9 @@ describe('the page /docs', () => {
     await page.goto(`${server.url}/docs`);
     await page.waitForSelector('.opblock-tag');
     // Colours are judged as they end, and the version of the tests' server is none of a release.
-    await page.addStyleTag({ content: '* { transition: none !important } .info .title small { display: none }' });
+    await page.addStyleTag({
+      content: '* { transition: none !important } .info .title small { display: none !important }',
+    });
   }, 30_000);
 
   test('begins with closed groups: the dialects by their makers’ names, each with a word on what is in it', async () => {

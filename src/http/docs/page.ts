@@ -101,17 +101,18 @@ body { margin: 0; background: var(--paper); }
 .swagger-ui .info .title small, .swagger-ui .info .title small.version-stamp { background: #59636e; }
 .swagger-ui .info hgroup.main a, .swagger-ui .info .info__license a { color: #0969da; }
 html.dark-mode .swagger-ui .info hgroup.main a, html.dark-mode .swagger-ui .info .info__license a { color: #51a8ff; }
-.swagger-ui .scheme-container { background: none; box-shadow: none; margin: 0; padding: 0 0 16px; }
+html .swagger-ui .scheme-container.scheme-container { background: none; border: 0; box-shadow: none; margin: 0; padding: 0 0 16px; }
 .swagger-ui .scheme-container .schemes { display: block; }
 .swagger-ui .key-box { display: flex; flex-wrap: wrap; align-items: center; gap: 8px 12px; font-size: 14px; }
-.swagger-ui .key-box label { margin: 0; color: inherit; font-size: 14px; }
+.swagger-ui .key-box label { margin: 0; font-size: 14px; }
+html.dark-mode .swagger-ui label { color: inherit; }
 .swagger-ui .key-box input { flex: 0 1 420px; min-width: 0; margin: 0; padding: 8px 12px; font: 14px monospace; }
 .swagger-ui .key-set { color: var(--good); }
 .swagger-ui .key-missing { color: var(--due); }
 .swagger-ui button.key-set, .swagger-ui button.key-missing { border: 0; background: none; padding: 8px; cursor: pointer; font-size: 14px; white-space: nowrap; }
 .swagger-ui .opblock-tag { font-size: 16px; padding: 12px 8px; gap: 16px; }
 .swagger-ui .opblock-tag > a { flex: 0 0 250px; }
-.swagger-ui .opblock-tag small code { background: none; padding: 0; color: inherit; font-size: 14px; font-weight: 400; }
+.swagger-ui .opblock-tag small .renderedMarkdown code { background: none; padding: 0; color: inherit; font-size: 14px; font-weight: 400; }
 .swagger-ui .opblock-tag small { flex: 1; padding: 0; font-size: 14px; color: var(--dim); }
 .swagger-ui .opblock-tag small p { margin: 0; }
 .swagger-ui .opblock .opblock-summary-method { color: #ffffff; }
