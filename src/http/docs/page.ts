@@ -105,7 +105,7 @@ html .swagger-ui .scheme-container.scheme-container { background: none; border: 
 .swagger-ui .scheme-container .schemes { display: block; }
 .swagger-ui .key-box { display: flex; flex-wrap: wrap; align-items: center; gap: 8px 12px; font-size: 14px; }
 .swagger-ui .key-box label { margin: 0; font-size: 14px; }
-html.dark-mode .swagger-ui label { color: inherit; }
+html.dark-mode .swagger-ui label, html.dark-mode .swagger-ui .examples-select__section-label { color: #e4e6e6; }
 .swagger-ui .key-box input { flex: 0 1 420px; min-width: 0; margin: 0; padding: 8px 12px; font: 14px monospace; }
 .swagger-ui .key-set { color: var(--good); }
 .swagger-ui .key-missing { color: var(--due); }
