@@ -67,7 +67,7 @@ export const SECTIONS: readonly Section[] = [
       'test/deploy/binary.test.ts',
       'test/deploy/ledger-note.test.ts',
       'test/e2e/defects.test.ts',
-      'test/http/docs.test.ts',
+      'test/docs/pictures.test.ts',
       'test/security/canaries.test.ts',
     ],
   },
