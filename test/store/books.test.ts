@@ -197,6 +197,6 @@ overBooks(BOOKS_CASES, (open, instances) => {
 
 for (const [guarantee, { law, fault }] of Object.entries(LAWS)) {
   test(`a fault is found by the law: ${guarantee}`, async () => {
-    expect((await fc.check(law(booksInMemory, fault), { numRuns: 200 })).failed).toBe(true);
+    expect((await fc.check(law(booksInMemory, fault), { numRuns: 200, endOnFailure: true })).failed).toBe(true);
   });
 }

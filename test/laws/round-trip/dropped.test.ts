@@ -97,7 +97,7 @@ describe.each([MESSAGES, RESPONSES].map((dialect) => [dialect.surface.name, dial
         const sent = translated(call, own);
         return sent && { ...sent, dropped: [] };
       };
-      expect(fc.check(isTold(dialect, adapter, silent), { numRuns: 300 }).failed).toBe(true);
+      expect(fc.check(isTold(dialect, adapter, silent), { numRuns: 300, endOnFailure: true }).failed).toBe(true);
     });
   },
 );
