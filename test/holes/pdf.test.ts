@@ -179,7 +179,7 @@ describe('a PDF that passes for a shorter one', () => {
     },
   );
 
-  const { runs, seed, proved } = effort('holes', 12, 600);
+  const { runs, seed, proved } = effort('holes', 6, 600);
   const law = (box: Server) =>
     fc.asyncProperty(
       fc.record({

@@ -87,7 +87,7 @@ describe.each([MESSAGES, RESPONSES].map((dialect) => [dialect.surface.name, dial
       'are sent or named in `dropped`: %s',
       (adapterName, adapter) => {
         const law = `members of ${name} that nobody knows are sent or named by the adapter ${adapterName}`;
-        fc.assert(isTold(dialect, adapter), tries(law, 40, 3_000));
+        fc.assert(isTold(dialect, adapter), tries(law, 20, 3_000));
       },
       300_000,
     );
