@@ -68,6 +68,7 @@ export const SECTIONS: readonly Section[] = [
       'test/deploy/binary.test.ts',
       'test/deploy/ledger-note.test.ts',
       'test/e2e/defects.test.ts',
+      'test/e2e/hostile.test.ts',
       'test/e2e/keys-at-once.test.ts',
       'test/e2e/start.test.ts',
       'test/http/docs.test.ts',
