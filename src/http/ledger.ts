@@ -6,13 +6,15 @@ import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/ledger.ts';
 
 /** `GET /admin/ledger`: the sums spent and held, and the use of each fund. */
-export const ledgerRoutes = ({ gateway }: Pick<RouteServices, 'gateway'>) =>
+export const ledgerRoutes = ({ gateway, sightOf }: Pick<RouteServices, 'gateway' | 'sightOf'>) =>
   new Elysia({ name: 'ledger' }).get(
     '/admin/ledger',
-    async ({ query: { name } }) => overviewBody(await overviewOf(gateway.ledger), name, gateway.now()),
+    async ({ query: { name }, request }) =>
+      overviewBody(await overviewOf(gateway.ledger, sightOf(request)), name, gateway.now()),
     {
       query: t.Object({ name: queryText('Only funds of this name.') }),
       ...routeDocs({
+        access: 'ledger.read',
         summary: 'Charges, holds and funds',
         description:
           'Returns all charges, the amounts reserved by running requests, and every budget window and balance in use, with what is left, how many requests hold it and since when, and when it renews. `./signalbox ledger status` gives the same figures.',

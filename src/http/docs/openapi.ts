@@ -31,7 +31,10 @@ const TAGS = [
   { name: 'decisions', description: 'Why a model was chosen, and the outcome' },
   { name: 'usage', description: 'Spend so far, and what is left' },
   PAYMENTS_TAG,
-  { name: 'admin', description: 'For operators: keys with the scope `admin`' },
+  {
+    name: 'admin',
+    description: 'For operators: keys with the scope `admin`, and `report` for what only reads figures',
+  },
   { name: 'health', description: 'For load balancers; no key' },
 ];
 

@@ -9,6 +9,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { type FundHolds, holdAge, OpenHolds } from '../../ledger/open-holds.ts';
 import { unusedFunds } from '../../ledger/unused.ts';
 import type { StoreReader } from '../../store/driver.ts';
+import { FULL_SIGHT, type Sight } from '../sight.ts';
 
 /** The most funds that one answer lists. */
 const FUNDS_SHOWN = 1_000;
@@ -24,10 +25,13 @@ export const usesOf = (ledger: Pick<Ledger, 'openHolds'>, funds: readonly Omit<F
   return funds.map(({ title, limit, spent, held }) => ({ title, limit, spent, held, holds: holds.of(title) }));
 };
 
-/** The overview of a running ledger. */
-export async function overviewOf(ledger: Pick<Ledger, 'status' | 'openHolds'>): Promise<LedgerOverview> {
+/** The overview of a running ledger, as far as an asker may see it. */
+export async function overviewOf(
+  ledger: Pick<Ledger, 'status' | 'openHolds'>,
+  { titleOf }: Sight = FULL_SIGHT,
+): Promise<LedgerOverview> {
   const { funds, ...sums } = await ledger.status();
-  return { ...sums, funds: usesOf(ledger, funds) };
+  return { ...sums, funds: usesOf(ledger, funds).map((use) => ({ ...use, title: titleOf(use.title) })) };
 }
 
 /** The books as operators see them. */
