@@ -9,8 +9,10 @@ import * as schemas from './schemas/ledger.ts';
 export const ledgerRoutes = ({ gateway, sightOf }: Pick<RouteServices, 'gateway' | 'sightOf'>) =>
   new Elysia({ name: 'ledger' }).get(
     '/admin/ledger',
-    async ({ query: { name }, request }) =>
-      overviewBody(await overviewOf(gateway.ledger, sightOf(request)), name, gateway.now()),
+    async ({ query: { name }, request }) => {
+      const { ledger, lease, now } = gateway;
+      return overviewBody(await overviewOf(ledger, lease().snapshot.usdPerCredit, sightOf(request)), name, now());
+    },
     {
       query: t.Object({ name: queryText('Only funds of this name.') }),
       ...routeDocs({
