@@ -17,7 +17,10 @@ import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
 import { actorOf, grantedAmount, inTerms, limitOf, orNothingDone, refuseValue } from './terms.ts';
 
 /** The keys, as the edge sees them. */
-export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'trail'>;
+export type KeyAdmin = Pick<
+  Keys,
+  'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'trail' | 'known' | 'named'
+>;
 
 export interface KeyServices extends Pick<RouteServices, 'gateway' | 'contextOf'> {
   readonly keys: KeyAdmin;

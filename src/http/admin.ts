@@ -83,6 +83,7 @@ const statusBody = (
 });
 
 const STATUS = routeDocs({
+  access: 'policy.read',
   summary: 'Policy in force',
   description:
     'Returns the revision in force and the result of the last reload, with all diagnostics if it was refused. The header `etag` has the revision.',
@@ -90,6 +91,7 @@ const STATUS = routeDocs({
 });
 
 const RELOAD = routeDocs({
+  access: 'policy.reload',
   body: 'none',
   summary: 'Reload the policy',
   description:

@@ -36,7 +36,7 @@ export const feedbackRoutes = ({ gateway, callerOf }: FeedbackServices) =>
     {
       ...bodyIn(FeedbackRequest),
       ...routeDocs({
-        access: 'key',
+        access: 'feedback.give',
         counts: true,
         summary: 'Score an answer',
         description:

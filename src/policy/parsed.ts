@@ -5,7 +5,7 @@ import { draftAliases } from './aliases.ts';
 import { camelKeys } from './camel-keys.ts';
 import { type CaseNames, draftCases } from './cases.ts';
 import { checkValue } from './check.ts';
-import { contentMatch, draftContent } from './contents.ts';
+import { contentMatch, draftContent, reportedRunsMatch } from './contents.ts';
 import { readOrigins } from './cors.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { draftLearning } from './learning.ts';
@@ -136,6 +136,7 @@ function checkSections(context: CheckContext) {
     rateLimits: draftRateLimits(context),
     /** The requests whose content is kept; null for all of them, or if no content is kept. */
     contentMatch: contentMatch(context),
+    reportedRuns: reportedRunsMatch(context),
     learning: draftLearning(context),
     payments: draftPayments(context, usdPerCredit),
     cases: draftCases(context, names),

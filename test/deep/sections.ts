@@ -139,6 +139,7 @@ export const SECTIONS: readonly Section[] = [
       'test/routing/profile/trie.test.ts',
       'test/routing/refuse.test.ts',
       'test/routing/tokens.test.ts',
+      'test/security/report.test.ts',
       'test/security/upstream-authority.test.ts',
       'test/store/books.test.ts',
       'test/store/instance.test.ts',

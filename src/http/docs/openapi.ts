@@ -31,7 +31,10 @@ const TAGS = [
   { name: 'Decisions', description: 'Why a model was chosen, and the outcome' },
   { name: 'Usage', description: 'Spend so far, and what is left' },
   PAYMENTS_TAG,
-  { name: 'Operators', description: 'Keys with the scope `admin`' },
+  {
+    name: 'Operators',
+    description: 'Keys with the scope `admin`, and `report` for what only reads figures',
+  },
   { name: 'Health', description: 'For load balancers; no key' },
 ];
 
