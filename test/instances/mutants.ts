@@ -83,7 +83,7 @@ export const MUTANTS: readonly Mutant[] = [
     'a start repairs',
     'a sweep does not wait for owners that may come back',
     [SWEEP],
-    inFile('src/server/sweep.ts', 'if (clock() - this.#since < graceMs) return;', 'clock();'),
+    inFile('src/server/sweep.ts', 'Math.min(clock() - this.#since, instance.reachedForMs)', 'graceMs'),
   ),
   mutant(
     'the hold tells its own sum',
