@@ -125,6 +125,9 @@ export const word = <const Word extends string>(words: readonly Word[], descript
 export const credits = (description: string, example: number) =>
   figure(`${description} In Credits, at most 6 decimals.`, example);
 
+/** An exact decimal, as text: a number would lose digits. */
+export const usd = (description: string, example: string) => text(`${description} In USD, an exact decimal.`, example);
+
 export const tokens = count;
 
 export const milliseconds = (description: string, example: number) => count(`${description} In ms.`, example);

@@ -9,7 +9,10 @@ import * as schemas from './schemas/ledger.ts';
 export const ledgerRoutes = ({ gateway }: Pick<RouteServices, 'gateway'>) =>
   new Elysia({ name: 'ledger' }).get(
     '/admin/ledger',
-    async ({ query: { name } }) => overviewBody(await overviewOf(gateway.ledger), name, gateway.now()),
+    async ({ query: { name } }) => {
+      const { ledger, lease, now } = gateway;
+      return overviewBody(await overviewOf(ledger, lease().snapshot.usdPerCredit), name, now());
+    },
     {
       query: t.Object({ name: queryText('Only funds of this name.') }),
       ...routeDocs({

@@ -2,9 +2,11 @@ import { Elysia, t } from 'elysia';
 import type { Caller } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { usdWriter } from '../core/usd.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
 import { fundBodies, usesOf } from '../operate/ledger/status.ts';
 import {
+  monthPeriod,
   parseDay,
   type UsagePeriod,
   type UsageQuery,
@@ -27,6 +29,7 @@ const DAYS_MAX = 366;
 const PERIOD_QUERY = {
   from: queryText('The first day, such as `2026-11-01`; 30 days before `to` unless given.'),
   to: queryText('The day after the last one, such as `2026-12-01`; tomorrow unless given.'),
+  month: queryText('In place of `from` and `to`: `last`, `this`, or a month such as `2026-11`.'),
   time_zone: queryText('IANA name of the zone in which days begin, such as `Europe/Berlin`; UTC unless given.'),
 };
 
@@ -69,27 +72,29 @@ export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
       }),
     });
 
-async function keyUsage({ ledger, lease, now }: Gateway, caller: Caller, url: string): Promise<object> {
+async function keyUsage(gateway: Gateway, caller: Caller, url: string): Promise<object> {
+  const { ledger, lease, now } = gateway;
   const query = new URL(url).searchParams;
   const by = query.get('by');
   const own = { ...periodOf(query, now()), keyId: caller.keyId, model: null, labels: {} };
-  const { by: _, groups, ...body } = await usageIn(ledger, { ...own, by: ['day', 'model'] });
-  const { selectors, models } = lease().snapshot;
+  const { by: _, groups, ...body } = await usageIn(gateway, { ...own, by: ['day', 'model'] });
+  const { selectors, models, usdPerCredit } = lease().snapshot;
   const funds = ledger.fundsOf(caller, [...selectors.keys(), ...models.map(({ id }) => id)]);
   const balance = funds.find(({ title }) => title.kind === 'balance');
   return {
     ...body,
     days: groups.map(({ group: { day: date, model }, ...sums }) => ({ date, model: model || null, ...sums })),
-    ...(by !== null && { groups: (await usageIn(ledger, { ...own, by: groupingsOf(by) })).groups }),
-    funds: fundBodies(usesOf(ledger, funds), now()),
+    ...(by !== null && { groups: (await usageIn(gateway, { ...own, by: groupingsOf(by) })).groups }),
+    funds: fundBodies(usesOf(ledger, funds), now(), usdPerCredit),
     balance_credits: balance ? toCredits(balance.free) : null,
+    balance_usd: balance ? usdWriter(usdPerCredit)(balance.free) : null,
   };
 }
 
-async function adminUsage({ ledger, now }: Gateway, url: string): Promise<object> {
+async function adminUsage(gateway: Gateway, url: string): Promise<object> {
   const query = new URL(url).searchParams;
-  return await usageIn(ledger, {
-    ...periodOf(query, now()),
+  return await usageIn(gateway, {
+    ...periodOf(query, gateway.now()),
     by: groupingsOf(query.get('by') ?? 'day,model'),
     keyId: query.get('key'),
     model: query.get('model'),
@@ -97,9 +102,9 @@ async function adminUsage({ ledger, now }: Gateway, url: string): Promise<object
   });
 }
 
-async function usageIn(ledger: Gateway['ledger'], query: UsageQuery) {
+async function usageIn({ ledger, lease }: Gateway, query: UsageQuery) {
   try {
-    return usageBody(await usageOf(ledger, query));
+    return usageBody(await usageOf(ledger, query, lease().snapshot.usdPerCredit));
   } catch (cause) {
     if (!(cause instanceof UsageTooLargeError)) throw cause;
     const message = `${cause.message} Choose a shorter period or fewer groupings.`;
@@ -124,13 +129,26 @@ function labelOf(text: string): [string, string] {
 
 function periodOf(query: URLSearchParams, now: number): UsagePeriod {
   const timeZone = zoneOf(query);
-  const period = usagePeriod({ from: dayOf(query, 'from'), to: dayOf(query, 'to') }, timeZone, now);
+  const period =
+    monthOf(query, timeZone, now) ?? usagePeriod({ from: dayOf(query, 'from'), to: dayOf(query, 'to') }, timeZone, now);
   const { from, to } = period;
   const days = from.until(to).days;
   if (days < 1) refuseValue('to', `\`to\` is ${to}. It must be later than \`from\`, which is ${from}.`);
   if (days <= DAYS_MAX) return period;
   const message = `A report covers at most ${DAYS_MAX} days; from ${from} to ${to} are ${days}.`;
   return refuseValue('from', message, 'out_of_range');
+}
+
+function monthOf(query: URLSearchParams, timeZone: string, now: number): UsagePeriod | null {
+  const text = query.get('month');
+  if (text === null) return null;
+  if (query.has('from') || query.has('to')) refuseValue('month', '`month` stands in place of `from` and `to`.');
+  const period = monthPeriod(text, timeZone, now);
+  if (period && isPlausible(period.from)) return period;
+  return refuseValue(
+    'month',
+    `\`month\` must be \`last\`, \`this\` or a month such as 2026-11, not \`${text.slice(0, 64)}\`.`,
+  );
 }
 
 function zoneOf(query: URLSearchParams): string {
@@ -147,11 +165,12 @@ function zoneOf(query: URLSearchParams): string {
 /** The entries of the books begin later, and no report reaches further. */
 const YEAR_MIN = 2_000;
 const YEAR_MAX = 2_200;
+const isPlausible = ({ year }: Temporal.PlainDate): boolean => year >= YEAR_MIN && year <= YEAR_MAX;
 
 function dayOf(query: URLSearchParams, name: 'from' | 'to'): Temporal.PlainDate | null {
   const text = query.get(name);
   if (text === null) return null;
   const date = parseDay(text);
-  if (date && date.year >= YEAR_MIN && date.year <= YEAR_MAX) return date;
+  if (date && isPlausible(date)) return date;
   return refuseValue(name, `\`${name}\` must be a day such as 2026-11-20, not \`${text.slice(0, 64)}\`.`);
 }

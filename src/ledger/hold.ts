@@ -237,14 +237,16 @@ export class LedgerHold implements Links<LedgerHold> {
     this.#sum = settle(this.#sum, line ? line.cost : null).next;
     const answer = Promise.withResolvers<Settlement>();
     this.#settlement = answer.promise;
+    let isAnswered = false;
     const follow = ([result]: readonly OpResult[]): Sequel => {
       const settlement = settlementOf(result);
       answer.resolve(settlement);
+      isAnswered = true;
       return this.#settled(settlement, line, also);
     };
     try {
       const booked = this.#tools.books.append([op], follow);
-      return booked.then(() => answer.promise);
+      return isAnswered ? answer.promise : booked.then(() => answer.promise);
     } finally {
       this.#tools.closed(this);
     }

@@ -1,6 +1,7 @@
 import { labelsOf } from '../accounting/entry.ts';
 import { windowAt } from '../accounting/window.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
+import { usdWriter } from '../core/usd.ts';
 import { moneyEntries } from '../ledger/export/export.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { JournalReader } from '../store/journal-reader.ts';
@@ -39,20 +40,32 @@ export function parseDay(text: string): Temporal.PlainDate | null {
 /** Days of a report, unless it names its period. */
 const DAYS = 30;
 
+/** Returns the day on which it is `now`, ms since 1970. */
+const todayIn = (timeZone: string, now: number): Temporal.PlainDate =>
+  Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timeZone).toPlainDate();
+
+/** Reads a month such as `2026-11`, `this` or `last`, of the calendar of a zone; null for any other text. */
+export function monthPeriod(text: string, timeZone: string, now: number): UsagePeriod | null {
+  const ago = ['this', 'last'].indexOf(text);
+  const named = ago < 0 ? parseDay(`${text}-01`) : todayIn(timeZone, now).with({ day: 1 }).subtract({ months: ago });
+  return named && { from: named, to: named.add({ months: 1 }), timeZone };
+}
+
 /** Completes a period: 30 days that end with today unless they are named. */
 export function usagePeriod(
   { from, to }: { readonly from: Temporal.PlainDate | null; readonly to: Temporal.PlainDate | null },
   timeZone: string,
   now: number,
 ): UsagePeriod {
-  const today = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timeZone).toPlainDate();
-  const end = to ?? today.add({ days: 1 });
+  const end = to ?? todayIn(timeZone, now).add({ days: 1 });
   return { from: from ?? end.subtract({ days: DAYS }), to: end, timeZone };
 }
 
 /** Usage by groups. */
 export interface UsageReport {
   readonly query: UsageQuery;
+  /** The worth of a Credit; null in a ledger that never had a policy. */
+  readonly usdPerCredit: string | null;
   readonly total: Microcredits;
   readonly groups: readonly UsageGroup[];
 }
@@ -67,9 +80,14 @@ export class UsageTooLargeError extends Error {
 
 /**
  * Reports the usage that a running server knows.
+ * @param usdPerCredit of its policy
  * @throws UsageTooLargeError, by rejecting.
  */
-export async function usageOf(ledger: Pick<Ledger, 'usage'>, query: UsageQuery): Promise<UsageReport> {
+export async function usageOf(
+  ledger: Pick<Ledger, 'usage'>,
+  query: UsageQuery,
+  usdPerCredit: string,
+): Promise<UsageReport> {
   const { by, timeZone, keyId, model, labels } = query;
   const sums = new UsageSums(by, timeZone);
   const wanted = Object.entries(labels);
@@ -92,36 +110,39 @@ export async function usageOf(ledger: Pick<Ledger, 'usage'>, query: UsageQuery):
     }
     checkSize(sums);
   }
-  return reportOf(query, sums);
+  return reportOf(query, sums, usdPerCredit);
 }
 
 /**
  * Reports the usage that a database knows, with or without a server.
  * @throws UsageTooLargeError, by rejecting, and StoreError.
  */
-export async function storedUsage(journal: Pick<JournalReader, 'money'>, query: UsageQuery): Promise<UsageReport> {
+export async function storedUsage(
+  journal: Pick<JournalReader, 'money' | 'usdPerCredit'>,
+  query: UsageQuery,
+): Promise<UsageReport> {
   const { by, timeZone, keyId, model, labels } = query;
   const sums = new UsageSums(by, timeZone);
   for await (const page of moneyEntries(journal, { ...spanOf(query), keyId, model, labels })) {
     for (const entry of page) sums.addEntry(entry);
     checkSize(sums);
   }
-  return reportOf(query, sums);
+  return reportOf(query, sums, await journal.usdPerCredit());
 }
 
 function checkSize({ size }: UsageSums): void {
   if (size > GROUPS_MAX) throw new UsageTooLargeError(`The report would have more than ${GROUPS_MAX} groups.`);
 }
 
-function reportOf(query: UsageQuery, sums: UsageSums): UsageReport {
+function reportOf(query: UsageQuery, sums: UsageSums, usdPerCredit: string | null): UsageReport {
   const groups = sums.groups();
-  return { query, total: groups.reduce((sum, { charged }) => sum + charged, 0), groups };
+  return { query, usdPerCredit, total: groups.reduce((sum, { charged }) => sum + charged, 0), groups };
 }
 
-/** A stretch of time, ms since 1970; `to` is exclusive. */
 type Span = ReturnType<typeof spanOf>;
 
-function spanOf({ from, to, timeZone }: UsagePeriod) {
+/** Returns the stretch of time of a period, ms since 1970; `to` is exclusive. */
+export function spanOf({ from, to, timeZone }: UsagePeriod) {
   const beginning = (date: Temporal.PlainDate) => date.toZonedDateTime({ timeZone }).epochMilliseconds;
   return { from: beginning(from), to: beginning(to) };
 }
@@ -138,7 +159,8 @@ function* windowsOf(query: UsageQuery): Generator<Span> {
 }
 
 /** The report as the admin API and `signalbox ledger usage --json` show it. */
-export function usageBody({ query, total, groups }: UsageReport) {
+export function usageBody({ query, usdPerCredit, total, groups }: UsageReport) {
+  const usd = usdWriter(usdPerCredit);
   const { from, to, timeZone, by } = query;
   const columns = by.map(columnOf);
   return {
@@ -148,12 +170,14 @@ export function usageBody({ query, total, groups }: UsageReport) {
     time_zone: timeZone,
     by: [...by],
     total_credits: toCredits(total),
+    total_usd: usd(total),
     groups: groups.map(({ names, charges, input, output, charged }) => ({
       group: Object.fromEntries(columns.map((column, at) => [column, names[at]!])),
       charges,
       input_tokens: input,
       output_tokens: output,
       credits: toCredits(charged),
+      usd: usd(charged),
     })),
   };
 }

@@ -47,12 +47,20 @@ describe('the funds', () => {
     const shown = await byRequest();
     expect(shown).toMatchObject({ funds_total: 2 });
     expect(shown.funds).toMatchObject([
-      { name: 'team', subject: '', limit_credits: 5, spent_credits: 0, left_credits: 5, open_reservations: 0 },
+      {
+        name: 'team',
+        subject: '',
+        limit_credits: 5,
+        limit_usd: '0.005',
+        spent_credits: 0,
+        left_usd: '0.005',
+        open_reservations: 0,
+      },
       { name: 'all', subject: '', limit_credits: 100, renews_at: null },
     ]);
     expect(still(await byCommand())).toEqual(still(shown));
     const { out } = await purse.live.box.run('ledger', 'status', '--name', 'team');
-    expect(out).toMatch(/^team +- +5 +0 +0 +0 +- +20\d\d-/m);
+    expect(out).toMatch(/^team +- +5 +0 +0 +0\.005 +0\.00 +0 +- +20\d\d-/m);
   });
 
   test('show by how many requests they are held, and since when, by request, by command and in metrics', async () => {
@@ -94,12 +102,12 @@ describe('the funds', () => {
     }
     expect(still(await byCommand())).toEqual(still(shown));
     const { out } = await purse.live.box.run('ledger', 'status');
-    expect(out).toMatch(/^FUND +SUBJECT +LIMIT +SPENT +HELD +BY +OLDEST +RENEWS$/m);
-    expect(out).toMatch(/^team +red +5 +0\.1 +0 +0 +- +20\d\d-/m);
-    expect(out).toMatch(/^all +- +100 +0\.15 +0 +0 +- +never$/m);
-    expect(out).toEndWith('0.15 Credits charged, 0 Credits held by 0 open requests.\n');
+    expect(out).toMatch(/^FUND +SUBJECT +LIMIT +SPENT +HELD +LIMIT USD +SPENT USD +BY +OLDEST +RENEWS$/m);
+    expect(out).toMatch(/^team +red +5 +0\.1 +0 +0\.005 +0\.00010 +0 +- +20\d\d-/m);
+    expect(out).toMatch(/^all +- +100 +0\.15 +0 +0\.100 +0\.00015 +0 +- +never$/m);
+    expect(out).toEndWith('0.15 Credits (0.00015 USD) charged, 0 Credits (0.00 USD) held by 0 open requests.\n');
     const { out: own } = await purse.live.box.run('ledger', 'status', '--name', 'team');
-    expect(own).toEndWith('0.1 Credits charged, 0 Credits held by 0 open requests.\n');
+    expect(own).toEndWith('0.1 Credits (0.0001 USD) charged, 0 Credits (0.00 USD) held by 0 open requests.\n');
   });
 
   test('of a balance and of a key’s own budget are shown by the command as by the request', async () => {

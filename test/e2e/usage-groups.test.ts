@@ -9,10 +9,12 @@ useServers();
 interface Report {
   readonly by: readonly string[];
   readonly total_credits: number;
+  readonly total_usd: string;
   readonly groups: readonly {
     readonly group: Readonly<Record<string, string>>;
     readonly charges: number;
     readonly credits: number;
+    readonly usd: string;
   }[];
 }
 
@@ -63,16 +65,20 @@ describe('GET /admin/usage and signalbox ledger usage', () => {
       const filtered = ['--by', 'model', '--key', search.id, '--model', 'best', '--label', 'team=search'];
       expect(await served(box, filters)).toEqual(await printed(box, ...filtered));
 
-      const { groups } = await served(box, '?by=label:team,model');
+      expect(await served(box, '?month=this')).toEqual(await printed(box, '--month', 'this'));
+      expect((await served(box, '?month=last')).groups).toEqual([]);
+
+      const { groups, total_usd } = await served(box, '?by=label:team,model');
+      expect(total_usd).toBe('0.000588');
       expect(groups).toMatchObject([
         // The refund names no model.
-        { group: { 'label:team': 'legal', model: '' }, charges: 1, credits: -0.1 },
+        { group: { 'label:team': 'legal', model: '' }, charges: 1, credits: -0.1, usd: '-0.0001' },
         { group: { 'label:team': 'legal', model: 'best' }, charges: 2, credits: 0.344 },
         { group: { 'label:team': 'search', model: 'best' }, charges: 2, credits: 0.344 },
       ]);
       const text = (await box.run('ledger', 'usage', '--by', 'label:team')).out;
       expect(text).toContain('LABEL:TEAM');
-      expect(text).toContain('0.588 Credits.');
+      expect(text).toContain('0.588 Credits, 0.000588 USD.');
     },
     PATIENCE,
   );
@@ -88,6 +94,8 @@ describe('GET /admin/usage and signalbox ledger usage', () => {
         ['label=team', 'label'],
         ['from=2026-13-01', 'from'],
         ['from=2026-11-20&to=2026-11-20', 'to'],
+        ['month=2026-13', 'month'],
+        ['month=last&from=2026-11-20', 'month'],
         ['time_zone=Berlin', 'time_zone'],
       ] as const;
       for (const [query, param] of wrong) {
@@ -100,6 +108,7 @@ describe('GET /admin/usage and signalbox ledger usage', () => {
       for (const args of [
         ['--by', 'week'],
         ['--from', '2026-11'],
+        ['--month', 'next'],
         ['--time-zone', 'Berlin'],
         ['--label', 'team'],
       ]) {

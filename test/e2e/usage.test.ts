@@ -20,6 +20,7 @@ interface Report {
     readonly input_tokens: number;
     readonly output_tokens: number;
     readonly credits: number;
+    readonly usd: string;
   }[];
   readonly funds: readonly {
     readonly kind: string;
@@ -52,6 +53,7 @@ async function exported(box: Signalbox, id: string, zone = 'UTC') {
     input_tokens: Number(line.input_tokens),
     output_tokens: Number(line.output_tokens),
     credits: Number(line.credits),
+    usd: line.usd!,
   }));
 }
 

@@ -255,7 +255,7 @@ ledgerTest('an export has a line for each deposit and each fee, and they are in 
   const exported = async (...args: string[]): Promise<Record<string, string>[]> => {
     let text = '';
     const reader = openReader(folder.file, [ledgerMigrations]);
-    await writeExport(parseExport(args), reader.journal, async (part) => {
+    await writeExport(parseExport(args, NOON), reader.journal, async (part) => {
       text += part;
     });
     reader.close();

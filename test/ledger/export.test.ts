@@ -13,6 +13,7 @@ import { insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';
 import { tempFolder } from '../store/support.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
+import { runHere } from '../support/run-here.ts';
 import { ALICE, audit, BOB, granting } from './audit-support.ts';
 import { fraction, micro, readCsv, recomputed } from './csv-support.ts';
 import { caller, held, NO_TERMS, NOON, open, order } from './support.ts';
@@ -117,7 +118,7 @@ async function exported(...args: string[]): Promise<string> {
   let text = '';
   const reader = openReader(folder.file, [ledgerMigrations]);
   try {
-    await writeExport(parseExport(args), reader.journal, async (part) => {
+    await writeExport(parseExport(args, NOON), reader.journal, async (part) => {
       text += part;
     });
   } finally {
@@ -171,7 +172,8 @@ describe('each line', () => {
     expect(json.length).toBe(csv.length);
     const textOf = (value: unknown): string => {
       if (typeof value !== 'string') return value === null ? '' : String(value);
-      return /^[=+\-@]/.test(value) ? `'${value}` : value;
+      // A decimal is a text in JSON, and a number in CSV.
+      return /^(?:[=+@]|-(?!\d))/.test(value) ? `'${value}` : value;
     };
     const texts = json.map((line) =>
       Object.fromEntries(Object.entries(line).map(([name, value]) => [name, textOf(value)])),
@@ -205,6 +207,48 @@ describe('sums', () => {
     expect(names).toEqual([...new Set(names)].sort());
     const months = await lines('--by', 'month');
     expect(months.map(({ month }) => month)).toEqual(['2026-10', '2026-11']);
+  });
+});
+
+/** The sum of a column in USD, in units of its last possible digit. */
+const usdSum = (rows: readonly Record<string, string>[], column: string): bigint =>
+  rows.reduce((total, row) => {
+    const [digits, over] = fraction(row[column] || '0');
+    return total + digits * (10n ** 10n / over);
+  }, 0n);
+
+describe('USD', () => {
+  test('stand beside each amount in Credits, exactly, and add up', async () => {
+    const all = await lines();
+    const sums = await lines('--by', 'label:team,month');
+    const names = ['cost', 'overrun', 'granted'].map((name) => [`${name}_credits`, `${name}_usd`] as const);
+    for (const rows of [all, sums]) {
+      for (const [credits, usd] of [['credits', 'usd'] as const, ...names]) {
+        // 0.0375 USD a Credit.
+        for (const row of rows) expect(usdSum([row], usd)).toBe(row[credits] ? micro(row[credits]) * 375n : 0n);
+      }
+      expect(usdSum(rows, 'usd')).toBe(BigInt(spend.microcredits) * 375n);
+    }
+  });
+
+  test('of each team in the last month are one command', async () => {
+    const december = Date.UTC(2026, 11, 5);
+    const run = (...args: string[]) => runHere(['ledger', ...args, '--data', folder.path], {}, '', () => december);
+    const { out, err } = await run('usage', '--by', 'label:team', '--month', 'last');
+    expect(err).toBe('');
+    const rows = await lines('--by', 'label:team', '--month', '2026-11');
+    const total = usdSum(rows, 'usd');
+    const column = out.split('\n').map((line) => line.trim().split(/ +/).at(-1)!);
+    expect(column[0]).toBe('USD');
+    const shown = column.slice(1, rows.length + 1).map((usd) => ({ usd: usd.replaceAll(',', '') }));
+    expect(shown.map((row) => usdSum([row], 'usd'))).toEqual(rows.map((row) => usdSum([row], 'usd')));
+    const [, said = ''] = /^From 2026-11-01 to before 2026-12-01: .* Credits, ([\d,.]+) USD\.$/m.exec(out) ?? [];
+    expect(usdSum([{ usd: said.replaceAll(',', '') }], 'usd')).toBe(total);
+    const json = JSON.parse((await run('usage', '--by', 'label:team', '--month', 'last', '--json')).out);
+    expect(usdSum([json], 'total_usd')).toBe(total);
+    expect(usdSum(json.groups, 'usd')).toBe(total);
+    const csv = await run('export', '--by', 'label:team', '--month', 'last');
+    expect(readCsv(csv.out)).toEqual(rows);
   });
 });
 
@@ -264,7 +308,7 @@ test('filters by key, label and model leave what fits all of them', async () => 
 
 test('an export of nothing has its names, or is an empty array', async () => {
   expect(await exported('--key', 'nobody', '--by', 'key')).toBe(
-    'key_id,charges,input_tokens,cached_input_tokens,cache_write_tokens,output_tokens,credits,overrun_credits\r\n',
+    'key_id,charges,input_tokens,cached_input_tokens,cache_write_tokens,output_tokens,credits,usd,overrun_credits,overrun_usd\r\n',
   );
   expect(JSON.parse(await exported('--key', 'nobody', '--format', 'json'))).toEqual([]);
 });
@@ -323,10 +367,12 @@ describe('wrong usage is reported:', () => {
     [['--from', '2026-02-30'], 'Write a time such as'],
     [['--from', '2026-11-20T08:00'], 'Write a time such as'],
     [['--from', '2026-11', '--to', '2026-11'], 'must be later'],
+    [['--month', '2026-11', '--to', '2026-12'], 'not both'],
+    [['--month', 'november'], 'last, this or a month'],
     [['--time-zone', 'Berlin'], 'no time zone'],
     [['--label', 'team'], 'name=value'],
     [['--nothing'], 'nothing'],
   ])('%j', (args, message) => {
-    expect(() => parseExport(args)).toThrow(message);
+    expect(() => parseExport(args, NOON)).toThrow(message);
   });
 });

@@ -1,6 +1,7 @@
 import { toCredits } from '../../core/credits.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { COLUMNS, exportedLines, type Line, moneyEntries } from '../../ledger/export/export.ts';
+import { COLUMNS, exportedLines, type Line, moneyEntries, usdCell } from '../../ledger/export/export.ts';
+import { spanOf } from '../../operate/usage.ts';
 import {
   columnOf,
   GROUPINGS,
@@ -12,17 +13,21 @@ import {
 import type { JournalReader } from '../../store/journal-reader.ts';
 import { choiceOf, LIST, needed, pairsOf, parseFlags, TEXT } from '../arguments.ts';
 import { type Writer, writeTable } from '../csv.ts';
-import { periodOf } from './period.ts';
+import { monthOf, periodOf } from './period.ts';
 
 /** The flags that choose entries of the books, and group them. */
-export const ENTRY_FLAGS = { from: TEXT, to: TEXT, 'time-zone': TEXT, key: TEXT, label: LIST, model: TEXT, by: TEXT };
+export const ENTRY_FLAGS = {
+  ...{ from: TEXT, to: TEXT, month: TEXT, 'time-zone': TEXT },
+  ...{ key: TEXT, label: LIST, model: TEXT, by: TEXT },
+};
 
-/** Reads the arguments, before a database is opened. Throws UsageError. */
-export function parseExport(args: readonly string[]) {
+/** Reads the arguments, before a database is opened. @param now ms since 1970. Throws UsageError. */
+export function parseExport(args: readonly string[], now: number) {
   const flags = parseFlags(args, { ...ENTRY_FLAGS, format: TEXT });
   const { 'time-zone': timeZone = 'UTC', by } = flags;
   const format = choiceOf('--format', flags.format ?? 'csv', ['csv', 'json']);
-  const { from, to } = periodOf(flags.from, flags.to, timeZone);
+  const month = monthOf(flags, timeZone, now);
+  const { from, to } = month ? spanOf(month) : periodOf(flags.from, flags.to, timeZone);
   const labels = pairsOf(flags.label, 'A label');
   const filter = { from, to, keyId: flags.key ?? null, model: flags.model ?? null, labels };
   // Without groupings there is a line for each entry.
@@ -47,14 +52,16 @@ export async function writeExport(
   write: Writer,
 ): Promise<void> {
   const pages = moneyEntries(journal, filter);
+  const unit = await journal.usdPerCredit();
   if (by) {
     const sums = new UsageSums(by, timeZone);
     for await (const page of pages) for (const entry of page) sums.addEntry(entry);
     const names = by.map(columnOf);
-    const lines = sums.groups().map((group) => sumLine(names, group));
+    const usd = usdCell(unit);
+    const lines = sums.groups().map((group) => sumLine(names, group, usd));
     return writeTable([...names, ...SUM_COLUMNS], [lines], format, write);
   }
-  const lineOf = exportedLines(await journal.usdPerCredit());
+  const lineOf = exportedLines(unit);
   return writeTable(COLUMNS, linesOf(pages, lineOf), format, write);
 }
 
@@ -64,10 +71,14 @@ async function* linesOf(pages: ReturnType<typeof moneyEntries>, lineOf: ReturnTy
 
 const SUM_COLUMNS = [
   ...['charges', 'input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'output_tokens'],
-  ...['credits', 'overrun_credits'],
+  ...['credits', 'usd', 'overrun_credits', 'overrun_usd'],
 ];
 
-const sumLine = (columns: readonly string[], { names, ...sums }: UsageGroup): Line => ({
+const sumLine = (
+  columns: readonly string[],
+  { names, ...sums }: UsageGroup,
+  usd: ReturnType<typeof usdCell>,
+): Line => ({
   ...Object.fromEntries(columns.map((column, at) => [column, names[at]!])),
   charges: sums.charges,
   input_tokens: sums.input,
@@ -75,5 +86,7 @@ const sumLine = (columns: readonly string[], { names, ...sums }: UsageGroup): Li
   cache_write_tokens: sums.written,
   output_tokens: sums.output,
   credits: toCredits(sums.charged),
+  usd: usd(sums.charged),
   overrun_credits: toCredits(sums.overrun),
+  overrun_usd: usd(sums.overrun),
 });

@@ -70,7 +70,7 @@ async function audit(args: readonly string[], command: LedgerCommand): Promise<C
 }
 
 async function exportEntries(args: readonly string[], command: LedgerCommand): Promise<string> {
-  const query = parseExport(args);
+  const query = parseExport(args, command.now());
   await reading(command, (reader) => writeExport(query, reader.journal, command.write));
   return '';
 }

@@ -1,5 +1,7 @@
 import { UsageError } from '../../core/usage-error.ts';
 import { isTimeZone } from '../../core/zoned-time.ts';
+import { monthPeriod, type UsagePeriod } from '../../operate/usage.ts';
+import { needed } from '../arguments.ts';
 
 const MONTH = /^\d{4}-\d{2}$/;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
@@ -34,6 +36,19 @@ function spanOf(text: string, timeZone: string) {
 function daysFrom(first: Temporal.PlainDate, length: { months?: number; days?: number }, timeZone: string) {
   const beginning = (date: Temporal.PlainDate) => date.toZonedDateTime({ timeZone }).epochMilliseconds;
   return { starts: beginning(first), ends: beginning(first.add(length)), isMonth: length.months !== undefined };
+}
+
+/** Reads `--month`, which stands in place of `--from` and `--to`; null without it. @param now ms since 1970. Throws UsageError. */
+export function monthOf(
+  { month, from, to }: { readonly month?: string; readonly from?: string; readonly to?: string },
+  timeZone: string,
+  now: number,
+): UsagePeriod | null {
+  if (month === undefined) return null;
+  checkZone(timeZone);
+  if (from !== undefined || to !== undefined) throw new UsageError('Write --month, or --from and --to, not both.');
+  const form = `--month takes last, this or a month such as 2026-11, not "${month}".`;
+  return needed(monthPeriod(month, timeZone, now), form);
 }
 
 /** Throws UsageError for an unknown time zone. */

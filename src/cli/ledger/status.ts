@@ -1,5 +1,6 @@
 import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { creditsText } from '../../core/text.ts';
+import { usdColumn, usdText } from '../../core/usd.ts';
 import { holdAge } from '../../ledger/open-holds.ts';
 import { type FundUse, type LedgerOverview, overviewBody, overviewNamed } from '../../operate/ledger/status.ts';
 import { parseFlags, SWITCH, TEXT } from '../arguments.ts';
@@ -19,21 +20,31 @@ export function statusText(
   now: number,
 ): string {
   if (json) return jsonText(overviewBody(overview, name, now));
-  const { charged, held, open, funds: wanted } = overviewNamed(overview, name);
-  const sums = `${creditsText(charged)} charged, ${creditsText(held)} held by ${count(open, 'open request')}.\n`;
-  if (wanted.length === 0) return name === undefined ? sums : `No fund is named ${name}.\n`;
-  const rows = wanted.slice(0, SHOWN_MAX).map((use) => rowOf(use, now));
-  const rest = wanted.length > SHOWN_MAX ? `and ${count(wanted.length - SHOWN_MAX, 'fund')} more\n` : '';
-  return `${grid([HEAD, ...rows], false, (column) => column >= 2 && column <= 6).join('\n')}\n${rest}\n${sums}`;
+  const { charged, held, open, funds: all, usdPerCredit } = overviewNamed(overview, name);
+  const sums = `${creditsText(charged)} (${usdText(charged, usdPerCredit)}) charged, ${creditsText(held)} (${usdText(held, usdPerCredit)}) held by ${count(open, 'open request')}.\n`;
+  if (all.length === 0) return name === undefined ? sums : `No fund is named ${name}.\n`;
+  const shown = all.slice(0, SHOWN_MAX);
+  const limits = usdColumn(
+    shown.map(({ limit }) => limit),
+    usdPerCredit,
+  );
+  const spent = usdColumn(
+    shown.map((use) => use.spent),
+    usdPerCredit,
+  );
+  const rows = shown.map((use, at) => rowOf(use, [limits[at]!, spent[at]!], now));
+  const rest = all.length > SHOWN_MAX ? `and ${count(all.length - SHOWN_MAX, 'fund')} more\n` : '';
+  return `${grid([HEAD, ...rows], false, (column) => column >= 2 && column <= 8).join('\n')}\n${rest}\n${sums}`;
 }
 
-const HEAD = ['FUND', 'SUBJECT', 'LIMIT', 'SPENT', 'HELD', 'BY', 'OLDEST', 'RENEWS'];
+const HEAD = ['FUND', 'SUBJECT', 'LIMIT', 'SPENT', 'HELD', 'LIMIT USD', 'SPENT USD', 'BY', 'OLDEST', 'RENEWS'];
 
-function rowOf({ title, limit, spent, held, holds }: FundUse, now: number): string[] {
+function rowOf({ title, limit, spent, held, holds }: FundUse, inUsd: readonly string[], now: number): string[] {
   return [
     title.kind === 'balance' ? `balance ${title.name}` : title.name,
     title.subject || '-',
     ...[limit, spent, held].map(figure),
+    ...inUsd,
     String(holds.open),
     holds.open === 0 ? '-' : `${Math.round(holdAge(holds, now) / 1_000).toLocaleString('en')} s`,
     Number.isFinite(title.ends) ? minute(title.ends) : 'never',

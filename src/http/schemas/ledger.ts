@@ -11,9 +11,13 @@ export const FundStatus = field.named('FundStatus', 'A window of a budget, or th
     'search',
   ),
   limit_credits: field.credits('The limit of the window, or all Credits granted.', 50_000),
+  limit_usd: field.usd('The same as `limit_credits`.', '50'),
   spent_credits: field.credits('Charged so far.', 31_204.5),
+  spent_usd: field.usd('The same as `spent_credits`.', '31.2045'),
   held_credits: field.credits('Held by requests that are running.', 12.4),
+  held_usd: field.usd('The same as `held_credits`.', '0.0124'),
   left_credits: field.credits('Free now; negative after the limit was lowered.', 18_783.1),
+  left_usd: field.usd('The same as `left_credits`.', '18.7831'),
   open_reservations: field.count('Running requests that hold it.', 3),
   oldest_reservation_seconds: field.figureOrNull(
     'For how long the oldest of them has held it, in seconds; null for none.',
@@ -25,7 +29,9 @@ export const FundStatus = field.named('FundStatus', 'A window of a budget, or th
 
 export const LedgerStatus = field.named('LedgerStatus', 'The current state of the books.', {
   charged_credits: field.credits('All charges, less refunds; with `name`, those that its funds count.', 40_210.25),
+  charged_usd: field.usd('The same as `charged_credits`.', '40.21025'),
   held_credits: field.credits('The reserved amount of open requests; with `name`, of its funds.', 12.4),
+  held_usd: field.usd('The same as `held_credits`.', '0.0124'),
   open_reservations: field.count('Requests that are running; with `name`, those that hold its funds.', 7),
   funds: field.arrayOf(
     FundStatus,
@@ -42,6 +48,7 @@ const figures = {
   input_tokens: field.tokens('Input tokens that were billed.', 120_400),
   output_tokens: field.tokens('Output tokens that were billed, hidden reasoning included.', 31_250),
   credits: field.credits('Charges, less refunds.', 61.75),
+  usd: field.usd('The same as `credits`.', '0.06175'),
 };
 
 const UsageDay = field.named('UsageDay', 'What one model was charged on one day.', {
@@ -69,6 +76,7 @@ const UsageGroup = field.named('UsageGroup', 'The charges of one group.', {
 export const UsageReport = field.named('UsageReport', 'The spend of the calling key, and what it can still spend.', {
   ...period,
   total_credits: field.credits('The sum of all days.', 1_204.5),
+  total_usd: field.usd('The same as `total_credits`.', '1.2045'),
   days: field.arrayOf(UsageDay, 'By day, then by model; days without charges are left out.'),
   groups: Type.Optional(field.arrayOf(UsageGroup, 'With `by`: the same charges by its groupings, at most 10,000.')),
   funds: field.arrayOf(
@@ -79,11 +87,13 @@ export const UsageReport = field.named('UsageReport', 'The spend of the calling 
     'The rest of the key’s balance, in Credits. Null for a key without a balance, which only budgets limit.',
     21.8,
   ),
+  balance_usd: field.textOrNull('The same in USD, an exact decimal; null for a key without a balance.', '0.0218'),
 });
 
 export const AdminUsage = field.named('AdminUsage', 'The charges of all keys in a period, by groups.', {
   ...period,
   by: field.textList('The groupings.', ['key', 'model']),
   total_credits: field.credits('The sum of all groups.', 1_204.5),
+  total_usd: field.usd('The same as `total_credits`.', '1.2045'),
   groups: field.arrayOf(UsageGroup, 'In the order of their names; at most 10,000.'),
 });

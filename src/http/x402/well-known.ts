@@ -1,8 +1,9 @@
 import { Elysia } from 'elysia';
-import { MICROCREDITS, type Microcredits } from '../../core/credits.ts';
+import type { Microcredits } from '../../core/credits.ts';
 import { parseDecimal, toNumber } from '../../core/decimal.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { PaymentPolicy } from '../../core/payment-policy.ts';
+import { usdOf } from '../../core/usd.ts';
 import * as docs from './route-docs.ts';
 import type { X402Gateway, X402Services } from './services.ts';
 
@@ -60,5 +61,5 @@ function termsBody(gateway: X402Gateway, policy: PaymentPolicy, usdPerCredit: st
 function dollars(amount: Microcredits, usdPerCredit: string): number {
   const rate = parseDecimal(usdPerCredit);
   if (!rate) throw new Error('the policy in force has no price of a Credit');
-  return toNumber({ digits: rate.digits * BigInt(amount), scale: rate.scale + Math.log10(MICROCREDITS) });
+  return toNumber(usdOf(amount, rate));
 }

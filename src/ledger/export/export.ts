@@ -1,8 +1,9 @@
 import { iso } from '../../core/clock.ts';
-import { toCredits } from '../../core/credits.ts';
+import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { parseDecimal } from '../../core/decimal.ts';
 import { idText, timeOfId } from '../../core/id.ts';
 import type { Price } from '../../core/price.ts';
+import { usdWriter } from '../../core/usd.ts';
 import type { BalanceKind, JournalReader, MoneyEntry, MoneyFilter } from '../../store/journal-reader.ts';
 import { readAddOns, readPrice, type UsdLine, usdLine, usdOfAddOns } from './price.ts';
 
@@ -37,11 +38,13 @@ export type Line = Readonly<Record<string, Cell>>;
 
 /** An entry with what the cells of its line need. Figures of an attempt are null where none was charged. */
 interface ExportedEntry extends MoneyEntry {
+  /** Writes an amount in USD. */
+  readonly inUsd: ReturnType<typeof usdCell>;
   /** The worth of a Credit in USD; null in a ledger that never had a policy. */
   readonly unit: string | null;
   /** Whether it moves a balance alone. */
   readonly isGrant: boolean;
-  readonly usd: UsdLine | null;
+  readonly rates: UsdLine | null;
   readonly usdAddOns: string | null;
 }
 
@@ -50,6 +53,30 @@ type CellOf = (entry: ExportedEntry) => Cell;
 const attempt = (cell: CellOf) => (entry: ExportedEntry) => (isAttempt(entry) ? cell(entry) : null);
 const decimal = (text: string | null | undefined): Cell =>
   text === null || text === undefined ? null : { decimal: text };
+
+/** Writes amounts in USD as cells: exact decimals. @param unit the worth of a Credit in USD; null where it is unknown */
+export function usdCell(unit: string | null): (amount: Microcredits) => Cell {
+  const write = usdWriter(unit);
+  return (amount) => decimal(write(amount));
+}
+
+type Sum = 'cost' | 'charge' | 'overrun' | 'grant';
+
+/** The amount of an entry that counts as one of these; null for another. */
+const AMOUNTS: Readonly<Record<Sum, (entry: ExportedEntry) => Microcredits | null>> = {
+  cost: (entry) => (isAttempt(entry) ? entry.amount + entry.overrun : null),
+  charge: ({ kind, isGrant, amount }) => (kind === 'overrun' || isGrant ? null : amount),
+  overrun: ({ kind, amount }) => (kind === 'overrun' ? amount : null),
+  grant: ({ isGrant, amount }) => (isGrant ? amount : null),
+};
+const credits = (sum: Sum) => (entry: ExportedEntry) => {
+  const amount = AMOUNTS[sum](entry);
+  return amount === null ? null : toCredits(amount);
+};
+const usd = (sum: Sum) => (entry: ExportedEntry) => {
+  const amount = AMOUNTS[sum](entry);
+  return amount === null ? null : entry.inUsd(amount);
+};
 
 /** The columns of an export. Each line states all figures that its cost follows from. */
 const CELLS: Readonly<Record<string, CellOf>> = {
@@ -69,18 +96,22 @@ const CELLS: Readonly<Record<string, CellOf>> = {
   output_tokens: attempt(({ output }) => output),
   reasoning_tokens: attempt(({ reasoning }) => reasoning),
   estimated: attempt(({ estimated }) => estimated),
-  usd_per_1m_input: ({ usd }) => decimal(usd?.input),
-  usd_per_1m_cached_input: ({ usd }) => decimal(usd?.cachedInput),
-  usd_per_1m_cache_write: ({ usd }) => decimal(usd?.cacheWrite),
-  usd_per_1m_output: ({ usd }) => decimal(usd?.output),
-  usd_per_request: ({ usd }) => decimal(usd?.perRequest),
+  usd_per_1m_input: ({ rates }) => decimal(rates?.input),
+  usd_per_1m_cached_input: ({ rates }) => decimal(rates?.cachedInput),
+  usd_per_1m_cache_write: ({ rates }) => decimal(rates?.cacheWrite),
+  usd_per_1m_output: ({ rates }) => decimal(rates?.output),
+  usd_per_request: ({ rates }) => decimal(rates?.perRequest),
   add_ons: ({ addOns }) => addOns,
   usd_add_ons: ({ usdAddOns }) => decimal(usdAddOns),
   usd_per_credit: ({ unit }) => decimal(unit),
-  cost_credits: attempt(({ amount, overrun }) => toCredits(amount + overrun)),
-  credits: ({ kind, isGrant, amount }) => (kind === 'overrun' || isGrant ? null : toCredits(amount)),
-  overrun_credits: ({ kind, amount }) => (kind === 'overrun' ? toCredits(amount) : null),
-  granted_credits: ({ isGrant, amount }) => (isGrant ? toCredits(amount) : null),
+  cost_credits: credits('cost'),
+  cost_usd: usd('cost'),
+  credits: credits('charge'),
+  usd: usd('charge'),
+  overrun_credits: credits('overrun'),
+  overrun_usd: usd('overrun'),
+  granted_credits: credits('grant'),
+  granted_usd: usd('grant'),
   note: ({ note }) => note,
   session: ({ session }) => session,
   agent: ({ agent }) => agent,
@@ -92,6 +123,7 @@ const isAttempt = ({ kind }: MoneyEntry): boolean => kind === 'post' || kind ===
 /** @param unit the worth of a Credit in USD; null in a ledger that never had a policy */
 export function exportedLines(unit: string | null): (entry: MoneyEntry) => Line {
   const usdPerCredit = unit === null ? null : parseDecimal(unit);
+  const inUsd = usdCell(unit);
   const prices = new Map<string, Price | null>();
   return (entry) => {
     const addOns = isAttempt(entry) ? readAddOns(entry.addOns) : null;
@@ -99,9 +131,10 @@ export function exportedLines(unit: string | null): (entry: MoneyEntry) => Line 
     const exported: ExportedEntry = {
       ...entry,
       unit,
+      inUsd,
       isGrant: isBalanceOnly(entry),
       addOns: addOns && entry.addOns,
-      usd: price && usdPerCredit && usdLine(price, entry.input, usdPerCredit),
+      rates: price && usdPerCredit && usdLine(price, entry.input, usdPerCredit),
       usdAddOns: price && addOns && usdPerCredit && usdOfAddOns(price, entry.input, addOns, usdPerCredit),
     };
     return Object.fromEntries(COLUMNS.map((name) => [name, CELLS[name]!(exported)]));

@@ -1,6 +1,7 @@
 import type { FundStanding } from '../../accounting/fund.ts';
 import { iso } from '../../core/clock.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
+import { usdWriter } from '../../core/usd.ts';
 import type { FundGroup } from '../../ledger/audit/funds.ts';
 import { foldJournal } from '../../ledger/audit/run.ts';
 import { balanceFund } from '../../ledger/drawn-fund.ts';
@@ -24,14 +25,19 @@ export const usesOf = (ledger: Pick<Ledger, 'openHolds'>, funds: readonly Omit<F
   return funds.map(({ title, limit, spent, held }) => ({ title, limit, spent, held, holds: holds.of(title) }));
 };
 
-/** The overview of a running ledger. */
-export async function overviewOf(ledger: Pick<Ledger, 'status' | 'openHolds'>): Promise<LedgerOverview> {
+/** The overview of a running ledger. @param usdPerCredit of its policy */
+export async function overviewOf(
+  ledger: Pick<Ledger, 'status' | 'openHolds'>,
+  usdPerCredit: string,
+): Promise<LedgerOverview> {
   const { funds, ...sums } = await ledger.status();
-  return { ...sums, funds: usesOf(ledger, funds) };
+  return { ...sums, usdPerCredit, funds: usesOf(ledger, funds) };
 }
 
 /** The books as operators see them. */
 export interface LedgerOverview {
+  /** The worth of a Credit; null in a ledger that never had a policy. */
+  readonly usdPerCredit: string | null;
   /** All charges, less refunds; of a name, those that its funds still count. */
   readonly charged: Microcredits;
   readonly held: Microcredits;
@@ -46,12 +52,15 @@ export interface LedgerOverview {
  * @param now ms since 1970
  */
 export function overviewBody(overview: LedgerOverview, name: string | undefined, now: number) {
-  const { charged, held, open, funds: fullest } = overviewNamed(overview, name);
+  const { charged, held, open, funds: fullest, usdPerCredit } = overviewNamed(overview, name);
+  const usd = usdWriter(usdPerCredit);
   return {
     charged_credits: toCredits(charged),
+    charged_usd: usd(charged),
     held_credits: toCredits(held),
+    held_usd: usd(held),
     open_reservations: open,
-    funds: fundBodies(fullest, now),
+    funds: fundBodies(fullest, now, usdPerCredit),
     funds_total: fullest.length,
   };
 }
@@ -66,6 +75,7 @@ export function overviewNamed(all: LedgerOverview, name: string | undefined): Le
   if (name === undefined) return { ...all, funds };
   const sum = (of: (use: FundUse) => number) => funds.reduce((total, use) => total + of(use), 0);
   return {
+    usdPerCredit: all.usdPerCredit,
     charged: sum(({ spent }) => spent),
     held: sum(({ held }) => held),
     open: sum(({ holds }) => holds.open),
@@ -74,18 +84,25 @@ export function overviewNamed(all: LedgerOverview, name: string | undefined): Le
 }
 
 /** The first funds of a list, up to a bound, as every answer shows them. */
-export const fundBodies = (funds: readonly FundUse[], now: number) =>
-  funds.slice(0, FUNDS_SHOWN).map((use) => fundBody(use, now));
+export function fundBodies(funds: readonly FundUse[], now: number, usdPerCredit: string | null) {
+  const usd = usdWriter(usdPerCredit);
+  return funds.slice(0, FUNDS_SHOWN).map((use) => fundBody(use, now, usd));
+}
 
-function fundBody({ title, limit, spent, held, holds }: FundUse, now: number) {
+function fundBody({ title, limit, spent, held, holds }: FundUse, now: number, usd: ReturnType<typeof usdWriter>) {
+  const left = limit - spent - held;
   return {
     kind: title.kind,
     name: title.name,
     subject: title.subject,
     limit_credits: toCredits(limit),
+    limit_usd: usd(limit),
     spent_credits: toCredits(spent),
+    spent_usd: usd(spent),
     held_credits: toCredits(held),
-    left_credits: toCredits(limit - spent - held),
+    held_usd: usd(held),
+    left_credits: toCredits(left),
+    left_usd: usd(left),
     open_reservations: holds.open,
     oldest_reservation_seconds: holds.open === 0 ? null : holdAge(holds, now) / 1_000,
     starts: title.starts === 0 ? null : iso(title.starts),
@@ -117,6 +134,7 @@ export async function storedOverview({ journal, ledger }: StoreReader, now: numb
     return { title: balanceFund(holder).title, limit: granted, spent, held };
   });
   return {
+    usdPerCredit: await journal.usdPerCredit(),
     charged: audit.totals.charged,
     held: open.reduce((sum, { reserved, charged }) => sum + reserved - charged, 0),
     open: open.length,
