@@ -3,11 +3,13 @@ import fc from 'fast-check';
 import { defineEstimator, type EstimatorMemory, Type } from '../../../src/contract/plugin.ts';
 import type { Learner } from '../../../src/learning/learner.ts';
 import { openLearner } from '../../../src/learning/open.ts';
+import type { Write } from '../../../src/store/store.ts';
 import { tries } from '../../deep/effort.ts';
 import { exampleOf, policyOf } from '../../learning/support.ts';
 import { model } from '../../routing/build.ts';
 import { VirtualClock } from '../../store/hostile/clock.ts';
 import { timersOf } from '../../store/hostile/leases.ts';
+import { through } from '../../store/hostile/through.ts';
 import { World } from '../../store/hostile/world.ts';
 
 const START = Date.UTC(2026, 10, 20, 12);
@@ -58,11 +60,19 @@ class Learners {
   readonly #learners: Learner[] = [];
   readonly #stores: Awaited<ReturnType<World['open']>>[] = [];
   readonly counts = new Map(MODELS.map((id) => [id, 0]));
+  /** Commits of checkpoints wait for it. */
+  gate: Promise<void> | null = null;
 
   async begin(at: number): Promise<void> {
     const opening = this.world.open(`learner ${at}`).then(async (store) => {
       const { now, nextId } = store.instance;
-      const learner = await openLearner({ store, now, nextId, timers: timersOf(this.clock, store.connection) });
+      const commit = store.commit.bind(store);
+      const gated = through(store, {
+        read: (answer) => answer,
+        own: { commit: (writes: readonly Write[]) => (this.gate ?? Promise.resolve()).then(() => commit(writes)) },
+      });
+      const timers = timersOf(this.clock, store.connection);
+      const learner = await openLearner({ store: gated, now, nextId, timers });
       learner.memories.over(policy);
       return { store, learner };
     });
@@ -104,6 +114,29 @@ class Learners {
 type Step = readonly [kind: 'score' | 'checkpoint' | 'crash' | 'pass', at: number, id: string];
 const kinds = fc.constantFrom<Step[0][]>('score', 'score', 'score', 'checkpoint', 'checkpoint', 'pass', 'crash');
 const plans = fc.array(fc.tuple(kinds, fc.nat(1), fc.constantFrom(...MODELS)), { minLength: 4, maxLength: 40 });
+
+test('a checkpoint that another instance has overtaken is not written: its parts would count outcomes that its place does not', async () => {
+  const learners = new Learners();
+  await learners.begin(0);
+  await learners.begin(1);
+  learners.score(0, 'a');
+  await learners.clock.pass(100);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  learners.gate = promise;
+  learners.checkpoint(0);
+  await learners.clock.pass(100);
+  learners.gate = null;
+  learners.score(1, 'b');
+  await learners.clock.pass(100);
+  learners.checkpoint(1);
+  await learners.clock.pass(100);
+  resolve();
+  await learners.clock.pass(100);
+  expect(await learners.found()).toEqual(learners.counts);
+  learners.checkpoint(0);
+  await learners.clock.pass(100);
+  expect(await learners.found()).toEqual(learners.counts);
+});
 
 test('two that learn on one store: whoever writes a checkpoint, each outcome is learned once', async () => {
   const law = fc.asyncProperty(plans, fc.nat(1_000), async (plan, seed) => {
