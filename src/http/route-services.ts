@@ -1,5 +1,6 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Caller } from '../core/caller.ts';
+import type { Sight } from '../operate/sight.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { Peers } from './address.ts';
@@ -31,6 +32,8 @@ export interface RouteServices {
   contextOf(request: Request): RequestContext;
   /** The caller's address, as trusted proxies report it; null when the connection is gone. */
   addressOf(request: Request): string | null;
+  /** How much its caller is shown of keys and runs. */
+  sightOf(request: Request): Sight;
   /**
    * Waits for the request's turn, and reads its JSON body.
    * @throws SignalboxError
