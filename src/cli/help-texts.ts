@@ -165,8 +165,11 @@ Exit code: 2 when something is wrong.`,
 ${DATA}`,
   },
   'ledger backup': {
-    usage: 'FILE [--data DIR]',
+    usage: 'FILE|- [--data DIR]',
     summary: 'Copy the database while it is used, and audit the copy.',
+    details: `- writes the copy to the standard output, and the result of the audit to the standard error.
+Exit code: 0 when the copied books are right, 2 when they are not, 1 without a copy.
+${DATA}`,
   },
   'decisions list': {
     usage: `[--from T] [--to T] [--key ID] [--model ID] [--task T] [--status S]
@@ -232,7 +235,7 @@ Exit code: 2 when the configuration has mistakes (the rest is imported), 1 when 
   },
   version: {
     usage: '',
-    summary: 'Print the version.',
+    summary: 'Print the version and the commit.',
     details: '',
   },
 };

@@ -56,6 +56,8 @@ export interface PolicySnapshot {
   readonly languages: Languages;
   /** Index in `models` of the model that savings are measured against; null: the eligible one of the best quality. */
   readonly baseline: number | null;
+  /** The label of keys that metrics of spend and requests bear; null for none. */
+  readonly keyLabel: string | null;
   readonly recordDays: number;
   /** Keys of a request's `metadata` that its record keeps. */
   readonly recordedMetadata: readonly string[];

@@ -17,6 +17,17 @@ export interface Timers {
   every(ms: number, run: () => void): Timer;
 }
 
+/** As `work`, but resolves with `late` where that takes longer than `ms`. */
+export async function within<T>(timers: Timers, ms: number, work: Promise<T>, late: T): Promise<T> {
+  const { promise, resolve } = Promise.withResolvers<T>();
+  const timer = timers.after(ms, () => resolve(late));
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    timer.close();
+  }
+}
+
 /** Resolves after `ms`. */
 export const pause = (timers: Timers, ms: number): Promise<void> =>
   new Promise((resolve) => void timers.after(ms, resolve));

@@ -8,7 +8,7 @@ import { entryLine } from '../money/charge.ts';
 import { type FundedWay, fundedWay } from '../money/funded-way.ts';
 import type { FundedHold } from '../money/funding.ts';
 import { chargedTokens, failedUsage, type MeasuredUsage } from '../money/meter.ts';
-import { type Receipt, receiptOf, withoutPrice } from '../money/receipt.ts';
+import { type Receipt, withoutPrice } from '../money/receipt.ts';
 import { paidOutput, type TrancheTerms } from '../money/tranches.ts';
 import type { Write } from '../store/store.ts';
 import { type AlarmOwner, DeadlineAlarm } from '../upstream/alarm.ts';
@@ -33,7 +33,7 @@ import {
   wasCut,
 } from './failure.ts';
 import { GrowingAnswer } from './growing-answer.ts';
-import { outcomeOf } from './outcome.ts';
+import { attemptReceipt, isBookedInTime, outcomeOf } from './outcome.ts';
 import { Plan, type PlannedAttempt } from './plan.ts';
 import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
 
@@ -322,10 +322,11 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     return this.#isConfirmed ? null : this.#confirm();
   }
 
-  /** Removes a price that could be forgotten from the receipt. */
+  /** Removes a price that could be forgotten, or is not known in time, from the receipt. */
   async #confirm(): Promise<void> {
-    if (this.#answering) await this.#answering;
-    if (!(await this.#parts.ledger.written())) this.receipt &&= withoutPrice(this.receipt);
+    const { timers } = this.#runnable.runtime.alarms;
+    const isBooked = await isBookedInTime(this.#answering, this.#parts.ledger, timers);
+    if (!isBooked) this.receipt &&= withoutPrice(this.receipt);
     this.#isConfirmed = true;
   }
 
@@ -355,7 +356,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     } finally {
       // Books in this process have answered by now.
       if (answer === null || this.receipt !== null) end();
-      else this.#answering = answer.finally(end);
+      else {
+        this.#answering = answer.finally(end);
+        this.receipt = withoutPrice(this.#receiptOf(running, measured, 0));
+      }
     }
   }
 
@@ -366,21 +370,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     measured: MeasuredUsage | null,
     { charged, overrun }: Settlement,
   ): readonly Write[] {
-    const { decision, clock, startedAt, runtime, context } = this.#runnable;
+    const { decision, clock, startedAt, context } = this.#runnable;
     this.#growing?.settled(overrun);
-    const receipt = receiptOf({
-      decision,
-      baseline: runtime.snapshot.models[decision.baseline]!,
-      model: running?.model.id ?? this.model,
-      fallback: running !== null && running.way.ranked.model !== decision.ranked[0].model,
-      measured,
-      charged,
-      dropped: running?.dropped ?? [],
-      attempts: this.#attempts,
-      payment: this.funded.shown(charged),
-      cappedBy: this.#growing?.cutBy ?? running?.way.ranked.cappedBy ?? null,
-      usageReplaced: running?.meter.isUsageReplaced ?? false,
-    });
+    const receipt = this.#receiptOf(running, measured, charged);
     this.receipt = receipt;
     if (running && measured) this.#tokens = chargedTokens(measured, running.model, decision.facts);
     context.hasReachedCap = this.#growing?.isCut || running?.meter.isCut || false;
@@ -395,5 +387,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       totalMs: Math.round(clock() - startedAt),
     });
     return [...this.#recorder.settlementWrites(outcome, receipt.platform), ...this.funded.settlementWrites(charged)];
+  }
+  #receiptOf(running: Attempt | null, measured: MeasuredUsage | null, charged: number) {
+    const made = { attempts: this.#attempts, funded: this.funded, growing: this.#growing };
+    return attemptReceipt(this.#runnable, running, { ...made, measured, charged });
   }
 }

@@ -67,13 +67,18 @@ function expectedRevision(header: string | null): string | null {
 const attemptBody = ({ time, tookMs, ...rest }: ReloadAttempt) => ({ time: iso(time), took_ms: tookMs, ...rest });
 
 const statusBody = (
-  { counts: _, lastSuccess: __, outdatedPlugins, last, ...status }: PolicyStatus,
+  { counts: _, lastSuccess: __, outdatedPlugins, secrets, last, ...status }: PolicyStatus,
   models: number,
 ) => ({
   ...status,
   since: iso(status.since),
   models,
   outdated_plugins: outdatedPlugins,
+  secrets: secrets.map(({ variable, readAt, problem }) => ({
+    variable,
+    read: readAt === null ? null : iso(readAt),
+    problem,
+  })),
   last_reload: attemptBody(last),
 });
 

@@ -182,7 +182,7 @@ export function createApp(options: AppOptions) {
   const services = servicesOf(options, contextOf, edgeOf(app));
   const requests = requestRoutes(services, options, () => app.server);
   const others = otherRoutes(services, options);
-  const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests)));
+  const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
   const rules = admissionRules(options, routes);
   return (

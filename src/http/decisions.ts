@@ -49,7 +49,7 @@ export const decisionRoutes = ({ gateway, callerOf, sightOf }: RouteServices) =>
         summary: 'Explain a decision',
         description:
           'Returns the facts (never text), every model with its estimates and its rank or the reasons against it, the choice, and the outcome. The server replays the decision from its record to give the actual reasons; `replay` says whether the result was the same. Only the key that made the request and admin keys can read it; a key with the scope `report` reads it without the replay, and without what follows from it.',
-        tag: 'decisions',
+        tag: 'Decisions',
         answer: { schema: Decision, description: 'The record of the decision.' },
         errors: ['not_found'],
       }),

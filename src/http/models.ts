@@ -77,7 +77,7 @@ const LIST = {
     summary: 'List models',
     description:
       'Selectors first, then the models that the key may use, and behind each its aliases. One body serves the clients of OpenAI, Anthropic and Codex.',
-    tag: 'models',
+    tag: 'Models',
     answer: { schema: ModelList, description: 'The models; all of them unless `limit` is stated.' },
     errorField: 'limit',
     errors: ['invalid_value', 'out_of_range'],
@@ -88,7 +88,7 @@ const GET = routeDocs({
   access: 'models.read',
   summary: 'Get a model',
   description: 'Returns one model, selector or alias by its ID, which can contain slashes.',
-  tag: 'models',
+  tag: 'Models',
   answer: { schema: Model, description: 'The model.' },
   errors: ['model_not_found'],
 });

@@ -47,7 +47,7 @@ export const usageRoutes = ({ gateway, callerOf, sightOf }: RouteServices) =>
         summary: 'Your own usage',
         description:
           'Returns the charges of this key by day and model, and every budget and balance that its requests spend, with what is left and when it renews; of budgets of each session, the 100 windows that have spent most. A request counts on the day on which it began. `./signalbox ledger export --key … --by day,model` gives the same figures.',
-        tag: 'usage',
+        tag: 'Usage',
         answer: { schema: schemas.UsageReport, description: 'The report.' },
         errorField: 'from',
         errors: ['invalid_value', 'out_of_range'],

@@ -5,7 +5,7 @@ import type { Cursor } from '../store/cursor.ts';
 import type { ExampleRow, OutcomeRow } from '../store/learning.ts';
 import type { News } from '../store/news.ts';
 import type { Repositories } from '../store/repositories.ts';
-import type { Deferral, Store, Write } from '../store/store.ts';
+import { type Deferral, type Store, StoreError, type Write } from '../store/store.ts';
 import { processTimers } from '../telemetry/process-timers.ts';
 import type { AnswerScore, Example, LearningPolicyInForce, ScoreReceipt, ScoreRefusal } from './answer.ts';
 import type { LearningState } from './learning-state.ts';
@@ -181,7 +181,13 @@ export class Learner {
     const { text } = this.#state;
     const writes = [...changes.writes];
     if (text !== this.#stateWritten) writes.push(learning.memories.putState(this.memories.last.outcome, text));
-    if (writes.length > 0) await this.#store.commit(writes);
+    try {
+      if (writes.length > 0) await this.#store.commit(writes);
+    } catch (cause) {
+      // Another instance has come further, and its memories are stored. These are, once they have followed it.
+      if (cause instanceof StoreError && cause.reason === 'unmet') return;
+      throw cause;
+    }
     this.memories.markWritten(changes);
     this.#stateWritten = text;
   }

@@ -41,7 +41,8 @@ export class Memories {
     const parts = await learning.memories.parts();
     const through = await learning.memories.positions();
     const resets = await learning.resets.after(0);
-    const last = await learning.outcomes.horizon();
+    // Its last rows may be pruned.
+    const last = Math.max(await learning.outcomes.horizon(), ...through.map(({ outcome }) => outcome));
     const reset = resets.at(-1)?.id ?? 0;
     const memories = new Memories(options, { outcome: last, reset });
     for (const { estimator, ...position } of through) {
@@ -126,9 +127,10 @@ export class Memories {
       if (changes) saved.push(memory);
       const before = this.#through.get(name);
       const isBehind = !before || before.outcome < last.outcome || before.reset < last.reset;
-      writes.push(...(changes ? partWrites(memories, name, changes) : []));
-      if (!isBehind) continue;
-      writes.push(memories.putPosition(name, last));
+      const parts = changes ? partWrites(memories, name, changes) : [];
+      if (parts.length === 0 && !isBehind) continue;
+      // Parts of a memory that has come less far would go beside those of another's: outcomes would count twice, or not.
+      writes.push(...parts, memories.advance(name, last));
       through.set(name, last);
     }
     return { writes, saved, through };

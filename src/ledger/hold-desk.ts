@@ -5,7 +5,8 @@ import { idText, timeOfId } from '../core/id.ts';
 import { LinkedSet } from '../core/linked-set.ts';
 import type { Timers } from '../core/timers.ts';
 import type { AttachOp, HoldOp, LedgerBooks, LedgerOp, OpResult } from '../store/books.ts';
-import type { Write } from '../store/store.ts';
+import type { Instance } from '../store/instance.ts';
+import { StoreError, type Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
 import { type FundShortage, shortage } from './available-funds.ts';
 import type { Contention } from './contention.ts';
@@ -24,9 +25,13 @@ export interface HoldDeskOptions {
   readonly contention: Contention;
   readonly notifier: LedgerNotifier;
   readonly timers: Timers;
+  readonly instance: GrantingInstance;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
+
+/** The place of a process that grants money. */
+export type GrantingInstance = Pick<Instance, 'slot' | 'epoch' | 'isCurrent'>;
 
 /** A request for money, and the account that it draws on. */
 interface MoneyRequest extends AccountedRequest {
@@ -197,7 +202,10 @@ export class HoldDesk {
     return { kind: 'hold', id, at, dimensions, funds, amounts, least, ample, note, expiresAt };
   }
 
-  /** Resolves with the hold once the books have granted it. */
+  /**
+   * Resolves with the hold once the books have granted it. A process that has slept past its lease meanwhile grants nothing: others
+   * may have taken over what it began, so that hold ends without a charge.
+   */
   #held<Refused>(
     money: MoneyRequest,
     op: DrawingOp,
@@ -205,13 +213,18 @@ export class HoldDesk {
     refused: (op: DrawingOp, result: OpResult | undefined) => Refused,
   ): Promise<Hold | Refused> {
     const hold = new LedgerHold(this.#tools, money, op.funds);
+    const { instance } = this.#options;
+    const { slot, epoch } = instance;
     // Added before the books answer, so that a reload moves it too.
     this.#holds.add(hold);
     return booking.then(
       (results) => {
         const result = results[0];
-        if (result?.kind === 'granted') return hold.granted(result.amount);
-        this.#holds.remove(hold);
+        if (result?.kind === 'granted') {
+          hold.granted(result.amount);
+          if (instance.isCurrent && instance.slot === slot && instance.epoch === epoch) return hold;
+          void hold.settle(null, () => []);
+        } else this.#holds.remove(hold);
         return refused(op, result);
       },
       (cause) => {
@@ -239,8 +252,13 @@ export class HoldDesk {
   }
 }
 
-/** The shortage of a hold or an earmark that the books refused. */
+/**
+ * The shortage of a hold or an earmark that the books refused.
+ * @throws StoreError `fenced` for one that they granted to a process that has slept
+ */
 function shortageOf({ least }: DrawingOp, result: OpResult | undefined): FundShortage {
+  if (result?.kind === 'granted')
+    throw new StoreError('the lease of this server ended before its hold was granted', { reason: 'fenced' });
   if (result?.kind === 'refused' && result.fund) return shortage({ fund: result.fund, why: result.why }, least);
   throw new Error('the books have neither granted nor refused a hold');
 }

@@ -31,8 +31,8 @@ export interface Earmark {
   /**
    * Books the deposit, the hold and `also` in one commit, once the payment has arrived.
    *
-   * @returns null if the balance was lowered meanwhile and no longer suffices: the deposit and `also` are booked nevertheless, and
-   * nothing is held
+   * @returns null if the balance was lowered meanwhile and no longer suffices, or this process has slept past its lease: the deposit
+   * and `also` are booked nevertheless, and nothing is held
    * @throws StoreError, by rejecting, when it could not be written: then nothing is booked and nothing held
    */
   capture(deposit: Deposit, also: readonly Write[]): Promise<Hold | null>;

@@ -19,7 +19,7 @@ import { countIn, prepareWindows } from './count.ts';
 import { Funds } from './funds.ts';
 import { giveBack } from './give-back.ts';
 import type { Earmark, Hold, OpenSettlement } from './hold.ts';
-import { HoldDesk } from './hold-desk.ts';
+import { type GrantingInstance, HoldDesk } from './hold-desk.ts';
 import type { HoldRequest } from './hold-request.ts';
 import { keyBudgetUses } from './key-budgets.ts';
 import { LedgerNotifier, type LedgerNotifierOptions } from './notifier.ts';
@@ -34,6 +34,8 @@ import { unusedFunds } from './unused.ts';
 const CHECKPOINT_MS = 10_000;
 /** The interval at which charges are counted that no hold drew on the budgets in force for, ms. */
 const COUNT_MS = 1_000;
+/** A process whose books nobody else has. */
+const ALWAYS: GrantingInstance = { slot: 0, epoch: 0, isCurrent: true };
 /** Windows of sessions that a caller is shown. */
 const SESSIONS_SHOWN = 100;
 
@@ -47,6 +49,8 @@ export interface LedgerOptions extends LedgerNotifierOptions {
   readonly now: () => number;
   /** No ID of an earlier run is greater: windows do not go back before its moment. Absent: there was no run. */
   readonly idsAbove?: number;
+  /** The place of this process, without which nothing is granted. Absent: it has one for good. */
+  readonly instance?: GrantingInstance;
   /** Tells of grants and corrections by an operator's command. Absent: only `refresh` applies them. */
   readonly news?: Pick<News, 'on'>;
   /** Sets its regular work; the process's own unless stated. */
@@ -100,7 +104,7 @@ export class Ledger {
   readonly #terms: PolicyTerms;
 
   constructor(options: LedgerOptions) {
-    const { books, now, idsAbove = 0, news, terms, timers = processTimers } = options;
+    const { books, now, idsAbove = 0, instance = ALWAYS, news, terms, timers = processTimers } = options;
     this.#timers = timers;
     this.#contention = new Contention(timers);
     this.#books = books;
@@ -110,8 +114,8 @@ export class Ledger {
     this.#latest = timeOfId(idsAbove);
     this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
     this.#notifier = new LedgerNotifier(options);
-    const parts = { books, timers, now, funds: this.#funds, contention: this.#contention, notifier: this.#notifier };
-    this.#desk = new HoldDesk(parts, this.#openSettlement);
+    const own = { funds: this.#funds, contention: this.#contention, notifier: this.#notifier };
+    this.#desk = new HoldDesk({ books, timers, now, instance, ...own }, this.#openSettlement);
     books.watch({
       freed: (funds) => this.#contention.wake(funds),
       opened: () => this.#funds.opened(),

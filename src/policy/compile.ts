@@ -122,6 +122,7 @@ function* compile(
   const budgets = yield* checkLimits(parsed.budgets, 'budget', check, report);
   const rateLimits = yield* checkLimits(parsed.rateLimits, 'limit', check, report);
   for (const one of parsed.sentNames) check.sent(one);
+  check.metered(parsed.meteredLabel);
   const contentMatch = check.condition(parsed.contentMatch, 'budget');
   const reportedRuns = check.condition(parsed.reportedRuns, 'limit');
   const isAffordable = check.reviewTotals();

@@ -20,6 +20,11 @@ export interface Instance extends InstanceName {
   readonly isCurrent: boolean;
   /** While it is not current, one sentence on what happened and what to do; else null. */
   readonly fenced: string | null;
+  /**
+   * For how long it has reached the store without a break, ms. 0 while the store is away; Infinity for a store in this process. Others
+   * that lost the store with it need as long as it to come back.
+   */
+  readonly reachedForMs: number;
   /** The store's clock less the clock that this process started with, ms. */
   readonly clockOffsetMs: number;
   /** No ID that was given before this process took its place is greater; 0 for none. */
@@ -49,6 +54,7 @@ export const NO_INSTANCE: Instance = {
   epoch: 0,
   isCurrent: false,
   fenced: NONE,
+  reachedForMs: 0,
   clockOffsetMs: 0,
   idsAbove: 0,
   now() {

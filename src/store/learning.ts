@@ -122,7 +122,13 @@ export interface EstimatorMemories {
   putPart(estimator: string, part: string, bytes: Uint8Array | null): Write;
   deleteParts(estimator: string): Write;
   positions(): Promise<(StoredPosition & { readonly estimator: string })[]>;
+  /** For a memory that was learned anew. */
   putPosition(estimator: string, position: StoredPosition): Write;
+  /**
+   * For a memory that was learned on. Fails its commit with the reason `unmet` where another instance has stored one that has come
+   * further, in outcomes or in resets.
+   */
+  advance(estimator: string, position: StoredPosition): Write;
   /** Has no effect if the estimator has a position. */
   beginPosition(estimator: string, position: StoredPosition): Write;
   /** @returns the shared state as a text, with its place in the log of outcomes */

@@ -15,6 +15,8 @@ import { StoreError } from './store.ts';
 
 /** How far IDs may be ahead of the store's clock, ms. */
 const AHEAD_MAX_MS = 1_000;
+/** A renewal that comes so long behind the one before, ms, is one that had to be repeated. */
+const MISSED_MS = 1.5 * RENEW_MS;
 /** Rivals for a slot, at a start, before it is given up. */
 const TRIES = 1_000;
 
@@ -92,6 +94,9 @@ class LeaseKeeper implements Instance {
   readonly nextId = (): number => this.#next();
   #row: LeaseRow;
   #validUntil: number;
+  /** When the store last answered, and since when it has done so without a break: ms on the process's clock. */
+  #renewedAt: number;
+  #reachedSince: number;
   #offset: number;
   #latest = 0;
   #above: number;
@@ -107,6 +112,8 @@ class LeaseKeeper implements Instance {
     this.#last = this.#above;
     this.#row = taken.row;
     this.#validUntil = taken.from + LEASE_MS;
+    this.#renewedAt = taken.from;
+    this.#reachedSince = taken.from;
     this.#offset = taken.offset;
     this.#next = this.#maker();
   }
@@ -131,6 +138,11 @@ class LeaseKeeper implements Instance {
     if (this.isCurrent) return null;
     if (this.#isReleased) return 'This server has left the database, since it stops.';
     return 'The lease of this server on the database ended without a renewal, and it takes a new one by itself; see that the database answers and that this machine does not sleep.';
+  }
+
+  get reachedForMs(): number {
+    const now = this.#options.clock();
+    return now - this.#renewedAt > MISSED_MS ? 0 : now - this.#reachedSince;
   }
 
   get clockOffsetMs(): number {
@@ -195,6 +207,8 @@ class LeaseKeeper implements Instance {
   }
 
   #adopt({ row, from, offset }: TakenSlot): void {
+    if (from - this.#renewedAt > MISSED_MS) this.#reachedSince = from;
+    this.#renewedAt = from;
     this.#row = row;
     this.#validUntil = from + LEASE_MS;
     this.#offset = offset;

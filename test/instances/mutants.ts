@@ -18,6 +18,8 @@ const COPIES = 'test/instances/copies.test.ts';
 const BUDGETS = 'test/instances/budgets.test.ts';
 const POLICIES = 'test/instances/policies.test.ts';
 const LATE = 'test/instances/late.test.ts';
+const LEARNERS = 'test/instances/hostile/learners.test.ts';
+const ENDS = 'test/instances/hostile/ends.test.ts';
 
 const mutant = (tie: string, name: string, files: readonly string[], ...patches: Patch[]): Mutant => ({
   ...{ tie, name, files, patches },
@@ -83,7 +85,7 @@ export const MUTANTS: readonly Mutant[] = [
     'a start repairs',
     'a sweep does not wait for owners that may come back',
     [SWEEP],
-    inFile('src/server/sweep.ts', 'if (clock() - this.#since < graceMs) return;', 'clock();'),
+    inFile('src/server/sweep.ts', 'Math.min(clock() - this.#since, instance.reachedForMs)', 'graceMs'),
   ),
   mutant(
     'the hold tells its own sum',
@@ -110,6 +112,46 @@ export const MUTANTS: readonly Mutant[] = [
     'the policy that is read last has the limit, and not the newest',
     [POLICIES],
     inFile('src/ledger/policy-terms.ts', 'rank: known });', 'rank: 1 });'),
+  ),
+  mutant(
+    'one policy at a time',
+    'a later policy may give Credits another worth',
+    [POLICIES],
+    inFile('test/store/memory/books/terms.ts', 'if (before !== null && before !== usdPerCredit) unmet();', ''),
+  ),
+  mutant(
+    'nonces of a gas key in a heap',
+    'a nonce is taken, whoever has it',
+    ['test/payments/facilitator-local.test.ts'],
+    inFile('src/payments/gas-nonces.ts', '!isSameInstance(owner, instance) && now() - time < LEASE_MS', 'false'),
+  ),
+  mutant(
+    'one learner',
+    'a checkpoint goes behind that of another instance',
+    [LEARNERS],
+    inFile('src/learning/memories.ts', 'memories.advance(name, last)', 'memories.putPosition(name, last)'),
+  ),
+  mutant(
+    'a start repairs',
+    'a sweep does not know that the store was away',
+    [SWEEP],
+    inFile('src/server/sweep.ts', 'Math.min(clock() - this.#since, instance.reachedForMs)', 'clock() - this.#since'),
+  ),
+  mutant(
+    'a process that slept',
+    'a hold that was granted while it slept is used',
+    [STOPPED],
+    inFile(
+      'src/ledger/hold-desk.ts',
+      'if (instance.isCurrent && instance.slot === slot && instance.epoch === epoch) return hold;',
+      'if (instance.slot >= 0 || slot === epoch) return hold;',
+    ),
+  ),
+  mutant(
+    'a process that slept',
+    'an answer waits for its price for ever',
+    [ENDS],
+    inFile('src/exchange/outcome.ts', 'BOOKED_WITHIN_MS = 10_000', 'BOOKED_WITHIN_MS = 1_000_000'),
   ),
   mutant(
     'a process that slept',

@@ -141,6 +141,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     languages: languageSupport(sorted, true),
     baseline: null,
     recordDays: 1,
+    keyLabel: null,
     recordedMetadata: [],
     content: null,
     reportedRuns: null,

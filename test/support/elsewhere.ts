@@ -42,8 +42,15 @@ const AT_THE_DOOR: readonly string[] = [
   'three-dialects',
 ];
 
-/** What an instance knows alone, as the table of state says: where prompts are cached, the health of providers, room for bodies. */
-const OF_ONE: ReadonlySet<string> = new Set(['prompt-cache', 'failover', 'bodies']);
+/**
+ * What an instance knows alone, as the table of state says: where prompts are cached and who wrote reasoning (affinity), the health of
+ * providers, room for bodies, places and limits of rates (× N), what it has learned within a minute, its log, its metrics, and the
+ * policy for two seconds behind a reload at another.
+ */
+const OF_ONE: ReadonlySet<string> = new Set([
+  ...['prompt-cache', 'affinity', 'loop-readers', 'failover', 'bodies', 'shedding', 'limits'],
+  ...['feedback', 'attempts', 'leavers', 'seen-deserted', 'cors'],
+]);
 
 const filesOf = (names: readonly string[]): string[] => names.map((name) => `test/e2e/${name}.test.ts`);
 

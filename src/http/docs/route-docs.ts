@@ -13,8 +13,8 @@ export interface RouteDocs extends RouteAccess {
   readonly summary: string;
   /** Markdown. */
   readonly description: string;
-  /** `admin` unless stated. */
-  readonly tag?: 'chat' | 'embeddings' | 'route' | 'models' | 'decisions' | 'usage' | 'payments' | 'admin' | 'health';
+  /** The group that the page has it in, which `openapi.ts` describes; `Operators` unless stated. */
+  readonly tag?: string;
   /** The answer, with status 200 unless stated. */
   readonly answer: {
     readonly status?: 101 | 201;
@@ -84,7 +84,7 @@ export const DECISION_ERRORS: readonly ErrorCode[] = [
 
 /** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
 export function routeDocs(spec: RouteDocs) {
-  const { summary, description, tag = 'admin', answer, events, requests, errors = [], errorField } = spec;
+  const { summary, description, tag = 'Operators', answer, events, requests, errors = [], errorField } = spec;
   const { access, body, counts, pays, operation, errorForm = API_ERRORS, request } = spec;
   const isOpen = access === 'open';
   const scopes = isAction(access) ? scopesNeeded(access) : '';

@@ -4,7 +4,7 @@ import * as examples from './examples.ts';
 import * as schemas from './schemas.ts';
 
 /** The documentation of `/v1/wallets`, `/v1/payments`, their routes for operators, and `/.well-known/x402`. */
-const tag = 'payments';
+const tag = 'Payments';
 export const PAYMENTS_TAG = { name: tag, description: 'Wallets of agents, and their payments by x402' };
 /** The meanings of IDs in paths, by a part of the path. */
 export const PAYMENT_IDS = [

@@ -58,6 +58,8 @@ export async function openSqliteInstance(
 class SqliteInstance implements Instance {
   readonly slot = 0;
   readonly epoch: number;
+  /** Its lock ends with the process. */
+  readonly reachedForMs = Number.POSITIVE_INFINITY;
   /** The clock of the machine is the store's. */
   readonly clockOffsetMs = 0;
   readonly idsAbove: number;

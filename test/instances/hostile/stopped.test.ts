@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { isShortage } from '../../../src/ledger/available-funds.ts';
+import { StoreError } from '../../../src/store/store.ts';
 import { type Member, openMember, type SharedPolicy, sharedPolicy } from '../seeds/member.ts';
 import { asked, booked, held, lineOf, openMembers } from './support.ts';
 
@@ -37,6 +38,27 @@ test('an instance that was stopped for 60 s and longer grants nothing until it h
   expect(told.charged).toBe(await booked(world, long.id));
   expect(told.charged).toBe(50);
   expect(isShortage(await asked(a.gateway, a.gateway.nextId(), 1_000))).toBe(true);
+});
+
+test('a hold that is granted to an instance while it sleeps past its lease is not used: others may have its request by then', async () => {
+  const { clock, world, members } = await openMembers(policy, 'a', 'b');
+  const [a] = members as [Member, Member];
+  for (const [slept, isOver] of [
+    [10_000, false],
+    [30_000, true],
+    [240_000, true],
+  ] as const) {
+    const id = a.gateway.nextId();
+    const asking = asked(a.gateway, id, 100).then(
+      () => 'granted',
+      (error: unknown) => (error instanceof StoreError ? error.reason : error),
+    );
+    a.connection.pause(slept);
+    await clock.pass(slept + 20_000);
+    expect(await asking).toBe(isOver ? 'fenced' : 'granted');
+    // Nobody pays for it, though a sweep may have charged it.
+    expect(await booked(world, id)).toBe(0);
+  }
 });
 
 test('equal IDs: instances that give IDs in one millisecond, crash and come back never give one twice', async () => {

@@ -7,6 +7,7 @@ export function loneInstance(now: () => number = Date.now, name = { slot: 0, epo
     ...nameOf(name),
     isCurrent: true,
     fenced: null,
+    reachedForMs: Number.POSITIVE_INFINITY,
     clockOffsetMs: 0,
     idsAbove: 0,
     now,

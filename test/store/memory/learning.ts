@@ -9,7 +9,7 @@ import type {
   ResetRow,
   StoredPosition,
 } from '../../../src/store/learning.ts';
-import { type MemoryStore, MemoryTable } from './store.ts';
+import { type MemoryStore, MemoryTable, unmet } from './store.ts';
 
 const byId = (one: { readonly id: number }, other: { readonly id: number }): number => one.id - other.id;
 
@@ -114,6 +114,12 @@ function memoryMemories(store: MemoryStore): LearningTables['memories'] {
     positions: async () => positions.rows(),
     putPosition: (estimator, { outcome, reset }) =>
       store.write(() => positions.put(estimator, { estimator, outcome, reset })),
+    advance: (estimator, { outcome, reset }) =>
+      store.write(() => {
+        const stored = positions.get(estimator);
+        if (stored && (stored.outcome > outcome || stored.reset > reset)) unmet();
+        positions.put(estimator, { estimator, outcome, reset });
+      }),
     beginPosition: (estimator, { outcome, reset }) =>
       store.write(() => positions.get(estimator) ?? positions.put(estimator, { estimator, outcome, reset })),
     state: async () => states.get(1) ?? null,

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { ExampleRow, OutcomeRow } from '../../../src/store/learning.ts';
-import type { TestedStore } from '../implementations.ts';
+import { refusalOf, type TestedStore } from '../implementations.ts';
 
 const example = (decision: number, more: Partial<ExampleRow> = {}): ExampleRow => ({
   ...{ decision, until: 100, keyId: 'k', estimator: 'learned', model: 'm', task: 'general', declared: 0.5 },
@@ -108,6 +108,15 @@ export function learningSuite(open: () => Promise<TestedStore>): void {
       ['learned', 'a', 2],
       ['toy', 'a', 3],
     ]);
+    for (const behind of [
+      { outcome: 6, reset: 2 },
+      { outcome: 8, reset: 1 },
+    ]) {
+      const writes = [memories.putPart('learned', 'a', Uint8Array.of(9)), memories.advance('learned', behind)];
+      expect(await refusalOf(store.commit(writes))).toBe('unmet');
+    }
+    await store.commit([memories.advance('learned', { outcome: 7, reset: 2 })]);
+    expect((await parts())[0]).toEqual(['learned', 'a', 2]);
     await store.commit([memories.deleteParts('learned'), memories.putState(7, 'one'), memories.putState(8, 'two')]);
     expect([await parts(), await memories.state()]).toEqual([[['toy', 'a', 3]], { outcome: 8, body: 'two' }]);
     expect(await memories.positions()).toEqual([{ estimator: 'learned', outcome: 7, reset: 2 }]);

@@ -14,6 +14,12 @@ const DELETE_PARTS = sql('DELETE FROM learnt WHERE estimator = ?');
 const SELECT_PARTS = sql('SELECT estimator, part, bytes FROM learnt ORDER BY estimator, part');
 const PUT_THROUGH = sql(`INSERT INTO learnt_through (estimator, outcome, reset) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET outcome = excluded.outcome, reset = excluded.reset`);
+const ADVANCE_THROUGH = sql(
+  `INSERT INTO learnt_through (estimator, outcome, reset) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET outcome = excluded.outcome, reset = excluded.reset
+    WHERE excluded.outcome >= outcome AND excluded.reset >= reset`,
+  { mustChange: true },
+);
 const BEGIN_THROUGH = sql(
   'INSERT INTO learnt_through (estimator, outcome, reset) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
 );
@@ -50,6 +56,7 @@ const sqliteMemories = (db: SqlReader): EstimatorMemories => ({
   deleteParts: (estimator) => write(DELETE_PARTS, estimator),
   positions: () => db.query(SELECT_THROUGH),
   putPosition: (estimator, { outcome, reset }) => write(PUT_THROUGH, estimator, outcome, reset),
+  advance: (estimator, { outcome, reset }) => write(ADVANCE_THROUGH, estimator, outcome, reset),
   beginPosition: (estimator, { outcome, reset }) => write(BEGIN_THROUGH, estimator, outcome, reset),
   state: () => first<{ outcome: number; body: string }>(db, SELECT_STATE),
   putState: (outcome, body) => write(PUT_STATE, outcome, body),

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { Timers } from '../../../src/core/timers.ts';
+import { processTimers } from '../../../src/telemetry/process-timers.ts';
+import { realClock, type WorldClock } from '../../store/hostile/clock.ts';
+import { type HostileStore, World } from '../../store/hostile/world.ts';
+import { answerOf, eventsOf, waitFor } from '../../support/answers.ts';
+import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
+import { useUpstream } from '../../support/use.ts';
+
+/** Answers whose instance loses its lease or its store while they are written. */
+const upstream = useUpstream();
+/** The time of the server and its store goes so many times faster. */
+const FASTER = 10;
+const timers: Timers = {
+  after: (ms, run) => processTimers.after(ms / FASTER, run),
+  every: (ms, run) => processTimers.every(ms / FASTER, run),
+};
+const start = Date.now();
+const clock: WorldClock = {
+  now: () => start + (Date.now() - start) * FASTER,
+  after: (ms, run) => realClock.after(ms / FASTER, run),
+};
+const world = new World({ clock });
+let store: HostileStore;
+let box: Signalbox;
+
+beforeAll(async () => {
+  const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } });
+  const openStore = async () => {
+    store = await world.open('a');
+    return store;
+  };
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV, timers, openStore });
+});
+afterAll(() => box.stop());
+
+const body = { model: 'best', messages: [{ role: 'user', content: 'Hello?' }], max_tokens: 100 };
+
+/** Asks; before the provider answers, something happens to the server. */
+async function asked(stream: boolean, happens: () => void): Promise<Response> {
+  upstream.behave({ headersAfterMs: 100 });
+  const before = upstream.requests.length;
+  const answering = box.post('/v1/chat/completions', { ...body, stream });
+  await waitFor(() => upstream.requests.length > before);
+  happens();
+  return answering;
+}
+
+for (const stream of [false, true])
+  test(`an answer whose store is away ends whole, and tells no price, stream: ${stream}`, async () => {
+    const before = await world.books.charged();
+    const answer = await asked(stream, () => store.connection.loseStore(15_000));
+    expect(answer.status).toBe(200);
+    const ends = stream ? (await eventsOf(answer)).chunks : [await answerOf(answer)];
+    const told = ends.find(({ platform }) => platform !== undefined);
+    expect(told?.platform).toMatchObject({ routed_model: 'best', credits_consumed: null, cost_saved_credits: null });
+    // It is charged all the same, once the store is back.
+    await waitFor(async () => (await world.books.charged()) > before && world.books.open().count === 0);
+  });
+
+test('an answer whose instance has lost its lease tells its price by the next one', async () => {
+  const { slot, epoch } = store.instance;
+  const answer = await asked(false, () => world.leases.revoke(slot));
+  const { credits_consumed } = (await answerOf(answer)).platform;
+  expect(credits_consumed).toBeGreaterThan(0);
+  expect([store.instance.slot, store.instance.epoch]).not.toEqual([slot, epoch]);
+});
