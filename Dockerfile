@@ -9,8 +9,10 @@ COPY package.json package-lock.json ./
 # No install scripts run, except Bun's, which puts its binary in place.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && node node_modules/bun/install.js
 COPY . .
+# The commit is that of the clone (.dockerignore), or this one, for sources that do not know theirs.
+ARG REVISION
 # The data folder is created here, because the final image has no shell.
-RUN npm run --silent build -- --outfile /out/signalbox && mkdir /out/data
+RUN npm run --silent build -- --outfile /out/signalbox --commit "$REVISION" && mkdir /out/data
 
 # Debian 12, like the build image. The program links only to glibc, so it needs neither OpenSSL nor libstdc++.
 FROM gcr.io/distroless/base-nossl-debian12:nonroot
@@ -18,7 +20,7 @@ ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Signalbox" \
       org.opencontainers.image.description="A self-hosted LLM gateway and policy engine" \
       org.opencontainers.image.licenses="Apache-2.0" \
-      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.version="0.2.0-dev" \
       org.opencontainers.image.revision="${REVISION}"
 COPY --from=build /out/signalbox /usr/local/bin/signalbox
 COPY --from=build --chown=65532:65532 /out/data /data

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
+import { commitOf } from '../src/server/version.ts';
 
 /**
  * `npm run build`: Signalbox as one program that needs neither Bun nor node_modules. `--outfile` says where it goes,
- * `--target` for which machine it is. The same sources, dependencies and Bun make the same bytes.
+ * `--target` for which machine it is, `--commit` of which commit sources without a clone are. The same sources, dependencies and Bun make the same bytes.
  */
 const ROOT = join(import.meta.dir, '..');
 
@@ -32,7 +33,7 @@ const FOLDERS = ['policies', 'src/cli/plugin/templates'];
 /** Bun's own flags, as the first line of main.ts has them; what is an environment variable there, main.ts sets. */
 const FLAGS = ['--no-install', '--max-http-header-size=262144'];
 
-async function build(outfile: string, target: Target | null): Promise<void> {
+async function build(outfile: string, target: Target | null, commit: string): Promise<void> {
   process.chdir(ROOT);
   const scratch = mkdtempSync(join(tmpdir(), 'signalbox-build-'));
   try {
@@ -49,7 +50,7 @@ async function build(outfile: string, target: Target | null): Promise<void> {
       naming: { entry: '[name].[ext]', chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
       minify: { syntax: true, whitespace: true },
       // Where it runs is known when it runs, not when it is built.
-      define: { 'process.env.NODE_ENV': 'process.env.NODE_ENV' },
+      define: { 'process.env.NODE_ENV': 'process.env.NODE_ENV', BUILT_COMMIT: JSON.stringify(commit) },
       compile: {
         ...runtime,
         outfile,
@@ -95,19 +96,22 @@ function run(...command: readonly string[]): string {
   return stdout.toString().trim();
 }
 
-/** The commit that is built; with a plus where files differ from it. */
-function commit(): string {
+/** The commit of these sources; `.dirty` behind it where git is there and finds that files differ from it. */
+function commitHere(): string {
+  const commit = commitOf(ROOT);
   try {
-    return `${run('git', 'rev-parse', '--short', 'HEAD')}${run('git', 'status', '--porcelain', '-uno') === '' ? '' : '+'}`;
+    return commit !== '' && run('git', '-C', ROOT, 'status', '--porcelain', '-uno') !== '' ? `${commit}.dirty` : commit;
   } catch {
-    return 'of no known commit';
+    return commit;
   }
 }
 
 const isTarget = (name: string): name is Target => Object.hasOwn(TARGETS, name);
 
-const { values } = parseArgs({ options: { target: { type: 'string' }, outfile: { type: 'string' } } });
+const text = { type: 'string' } as const;
+const { values } = parseArgs({ options: { target: text, outfile: text, commit: text } });
 const { target } = values;
+const commit = values.commit?.slice(0, 8) || commitHere();
 if (target !== undefined && !isTarget(target)) {
   process.stderr.write(`build: There is no target ${target}; there are ${Object.keys(TARGETS).join(', ')}.\n`);
   process.exit(1);
@@ -115,8 +119,8 @@ if (target !== undefined && !isTarget(target)) {
 const outfile = resolve(
   values.outfile ?? join(ROOT, 'dist', target === undefined ? 'signalbox' : `signalbox-${target}`),
 );
-await build(outfile, target ?? null);
+await build(outfile, target ?? null, commit);
 const megabytes = (statSync(outfile).size / 1_000_000).toFixed(1);
 const hash = new Bun.CryptoHasher('sha256').update(readFileSync(outfile)).digest('hex');
-const about = `Signalbox ${manifest.version} (${commit()}), Bun ${Bun.version}, ${megabytes} MB`;
+const about = `Signalbox ${manifest.version}${commit && `+${commit}`}, Bun ${Bun.version}, ${megabytes} MB`;
 process.stdout.write(`${relative(process.cwd(), outfile)}: ${about}\nsha256 ${hash}\n`);

@@ -20,7 +20,7 @@ export interface CommandHost extends Pick<Host, 'version' | 'env' | 'now'> {
   /** Whether the output goes to a terminal. */
   readonly terminal: boolean;
   /** Resolves once the text was taken, so that a slow reader is not outrun. */
-  readonly write: (text: string) => Promise<void>;
+  readonly write: (text: string | Uint8Array) => Promise<void>;
   /** Writes to the standard error. */
   readonly warn: (text: string) => void;
   /** Reads the standard input to its end. */
@@ -85,9 +85,16 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
 
 /** The inputs of commands on policies, which must fit the ledger in the data folder. */
 async function policyCommand({ folder, data }: PolicyArguments, host: CommandHost): Promise<PolicyCommand> {
-  const { judgeTools } = await import('./server/policy.ts');
-  const { shipped, env, now } = host;
+  const [{ judgeTools }, { SecretFiles }] = await Promise.all([
+    import('./server/policy.ts'),
+    import('./runtime/secret-files.ts'),
+  ]);
+  const { shipped, now, warn } = host;
   const [ledger, labels] = await Promise.all([ledgerOnDisk(data), labelsOnDisk(data)]);
+  const { get: env } = new SecretFiles({
+    ...host,
+    onUnusable: (variable, problem) => warn(complaint(`The file of ${variable}_FILE cannot be used: ${problem}.`)),
+  });
   const judge = { ...judgeTools({ shipped: await shipped(), env, now }), ledger, labels };
   return { ...host, judge, folder, shippedFolder: defaultPolicies(data), database: databaseOf(data) };
 }

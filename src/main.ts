@@ -9,6 +9,7 @@ import type { ServeOptions } from './operate/serve-options.ts';
 import { pluginIn } from './plugin-host/owners.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies } from './server/shipped-policies.ts';
+import { withCommit } from './server/version.ts';
 import { processTimers } from './telemetry/process-timers.ts';
 import { openSink } from './telemetry/sink.ts';
 import { stackOf } from './telemetry/thrown.ts';
@@ -23,12 +24,13 @@ const terminal = (stream: NodeJS.WriteStream) => ({
 const STDOUT = 1;
 const out = terminal(process.stdout);
 const now = steady(Date.now);
+const version = withCommit(manifest.version);
 const env = (name: string): string | undefined => process.env[name];
 
 const send = process.stdout.write.bind(process.stdout);
 
 /** Resolves once the text was taken, so that a slow reader is not outrun. A reader that closes the pipe ends the process. */
-const write = (text: string): Promise<void> =>
+const write = (text: string | Uint8Array): Promise<void> =>
   new Promise((done, failed) =>
     send(text, (error) => {
       if (!error) done();
@@ -103,7 +105,7 @@ function ended() {
 const shippedPlugins = async () => (await import('../plugins/index.ts')).shipped;
 
 const hostOf = async (): Promise<Host> => ({
-  version: manifest.version,
+  version,
   shipped: await shippedPlugins(),
   out,
   err: terminal(process.stderr),
@@ -126,7 +128,7 @@ async function serve(options: ServeOptions): Promise<void> {
 }
 
 const commandHost: CommandHost = {
-  version: manifest.version,
+  version,
   shipped: shippedPlugins,
   terminal: out.isTerminal,
   env,

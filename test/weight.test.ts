@@ -13,56 +13,76 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'plugins/strategies': 236,
   // 86 for state with an owner: a name is claimed with its hold and taken over from an instance that ended; only changed keys are
   // read.
-  'src/access': 1507,
+  // 31 for the limit of reports, and names of keys.
+  'src/access': 1538,
   // 9 for the age of readings, and for what a late settlement takes back.
   'src/accounting': 231,
-  'src/api': 623,
+  'src/api': 624,
   // 8 for the timers of the host, and the store of a command, which is no instance.
-  'src/cli': 4142,
-  'src/commands.ts': 123,
-  'src/conformance': 2111,
+  // 57 for USD, `--month` and `--scope report`.
+  'src/cli': 4199,
+  // 7 for the reader of files with secrets, and the commit behind the version.
+  'src/commands.ts': 130,
+  // 4 for adapters without keys.
+  'src/conformance': 2115,
   'src/contract': 487,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
-  'src/core': 3124,
+  // 38 for exact USD.
+  'src/core': 3162,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
-  'src/exchange': 1911,
+  // 35 for answers that end without a price once the lease is lost.
+  'src/exchange': 1946,
   // 51 for the status of an instance, readiness by it, and keys whose copy is too old.
-  'src/http': 4922,
+  // 167 for reports, USD, and the one box for the key on `/docs`.
+  'src/http': 5089,
   'src/importers': 2689,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
-  'src/learning': 1126,
+  // 5 for the same.
+  'src/learning': 1131,
   // 11 for balances: they are summed in one pass, as there may be one for each holder that ever paid.
   // 227 for budgets that are counted in the books, a lost answer, and the sweep in place of a start that repairs.
-  'src/ledger': 2617,
-  'src/main.ts': 137,
+  // 41 for USD in exports, and holds of an instance that lost its lease.
+  'src/ledger': 2658,
+  // 2 for the commit behind the version.
+  'src/main.ts': 139,
   'src/money': 1642,
   // 31 for the place and the age of copies in status and metrics.
-  'src/operate': 3420,
+  // 197 for the table of roles, the view of a key for reports, USD beside Credits, and backups to the standard output.
+  'src/operate': 3617,
   // 223 for payments and nonces that have an owner, and a sweep of those whose owner ended.
-  'src/payments': 2536,
+  // 4 for tokens of facilitators from files.
+  'src/payments': 2540,
   'src/plugin-host': 234,
   // 5 for timers of the host.
-  'src/policy': 8446,
+  // 71 for `metrics.key_label`, `records.reported_runs`, short keys and adapters without keys.
+  'src/policy': 8517,
   // 6 for threads that are stored.
   'src/prompt': 783,
   // 4 for timers of the host.
   'src/records': 492,
   // 8 for timers of the host.
-  'src/request': 2104,
-  'src/routing': 8749,
+  // 70 for the key label of metrics, at most 200 values of it.
+  'src/request': 2174,
+  // 3 for texts that show no quality above 99.9 %.
+  'src/routing': 8752,
   // 49 for policies of quotes that are built from the store.
-  'src/runtime': 1228,
+  // 113 for secrets in files: a policy is built again with the new value, and its revision stays.
+  'src/runtime': 1341,
   // 211 for the sweep, the timers of a host, the copies that follow news, and IDs of requests by a maker of their own.
-  'src/server': 1525,
+  // 63 for files of secrets, the commit of a clone, an archive or a build, and the loss of a lease.
+  'src/server': 1588,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
-  'src/store': 6876,
-  'src/surface': 4563,
+  // 22 for checkpoints of learning that never go back.
+  'src/store': 6898,
+  // 5 for the name of each dialect.
+  'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
-  'src/telemetry': 1006,
+  // 13 for headers of the collector that are read from a file.
+  'src/telemetry': 1019,
   'src/tokenizer': 195,
   // 27 for alarms, connections and pauses as fields of objects.
-  'src/upstream': 3353,
+  'src/upstream': 3355,
 };
 
 const ROOT = join(import.meta.dir, '..');

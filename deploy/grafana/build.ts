@@ -9,8 +9,9 @@ import {
   VariableRefresh,
   VariableSort,
 } from '@grafana/grafana-foundation-sdk/dashboard';
-import { gateway, money, payments, policy } from './inside.ts';
+import { gateway, policy } from './inside.ts';
 import { learning } from './learning.ts';
+import { money, payments } from './money.ts';
 import { AT, SOURCE } from './panels.ts';
 import { overview, providers, routing } from './traffic.ts';
 

@@ -1,27 +1,69 @@
 import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { escaped, inTheDark } from '../../test/docs/svg.ts';
 
 /**
- * Draws the first rows of the dashboard from a Prometheus: `bun deploy/grafana/picture.ts http://127.0.0.1:9090 [minutes]` writes
- * `docs/pictures/dashboard.svg`. The queries, titles and units are the dashboard's own.
+ * Draws the first rows of the dashboard from a Prometheus: `bun deploy/grafana/picture.ts http://127.0.0.1:9090 [minutes [end]]`
+ * writes `docs/pictures/dashboard.svg`; `end` is in seconds since 1970, now unless given. Queries, titles, units, bounds of
+ * colours and stacks are the dashboard's own; the colours are Grafana's, light or dark as the reader's system is.
  */
 const HERE = import.meta.dir;
 const FILE = join(HERE, '../../docs/pictures/dashboard.svg');
-const WIDTH = 1200;
+const WIDTH = 920;
 const COLUMN = WIDTH / 24;
 const ROW = 30;
 /** Grid rows that are drawn: the overview, and how requests are routed. */
 const ROWS = 38;
-const COLOURS = ['#73bf69', '#f2cc0c', '#5794f2', '#ff9830', '#b877d9', '#f2495c', '#8ab8ff', '#96d98d'];
-const [PAPER, PANEL, INK, DIM, LINE] = ['#111217', '#181b1f', '#ccccdc', '#8e8e9c', '#2c3235'];
+/** Of series, the largest first; each has a line of its own in the legend, so there are no more series than colours. */
+const SERIES = ['#3d71d9', '#b8580c', '#2b7d36', '#a352cc', '#b3870b', '#c4314b'];
+const [PAPER, PANEL, INK, DIM, LINE] = ['#f4f5f5', '#ffffff', '#24292e', '#5f6670', '#e0e1e3'];
+/** Of states, by the names that the dashboard's bounds have. */
+const STATES: Readonly<Record<string, string>> = {
+  green: '#1b855e',
+  orange: '#b5560c',
+  red: '#d10e5c',
+  blue: '#3d71d8',
+};
+const DARK: Readonly<Record<string, string>> = {
+  [PAPER]: '#111217',
+  [PANEL]: '#181b1f',
+  [INK]: '#ccccdc',
+  [DIM]: '#9d9fa9',
+  [LINE]: '#34383e',
+  [SERIES[0]!]: '#6e9fff',
+  [SERIES[1]!]: '#ff9830',
+  [SERIES[2]!]: '#73bf69',
+  [SERIES[3]!]: '#ca95e5',
+  [SERIES[4]!]: '#f2cc0c',
+  [SERIES[5]!]: '#ff7383',
+  [STATES.green!]: '#6ccf8e',
+  [STATES.orange!]: '#ff9900',
+  [STATES.red!]: '#ff5286',
+  [STATES.blue!]: '#6e9fff',
+};
 
 const Panel = Type.Object({
   type: Type.String(),
   title: Type.String(),
   gridPos: Type.Object({ x: Type.Number(), y: Type.Number(), w: Type.Number(), h: Type.Number() }),
   targets: Type.Optional(Type.Array(Type.Object({ expr: Type.String(), legendFormat: Type.Optional(Type.String()) }))),
-  fieldConfig: Type.Optional(Type.Object({ defaults: Type.Object({ unit: Type.Optional(Type.String()) }) })),
+  options: Type.Optional(Type.Object({ colorMode: Type.Optional(Type.String()) })),
+  fieldConfig: Type.Optional(
+    Type.Object({
+      defaults: Type.Object({
+        unit: Type.Optional(Type.String()),
+        custom: Type.Optional(
+          Type.Object({ stacking: Type.Optional(Type.Object({ mode: Type.Optional(Type.String()) })) }),
+        ),
+        thresholds: Type.Optional(
+          Type.Object({
+            steps: Type.Array(Type.Object({ value: Type.Union([Type.Number(), Type.Null()]), color: Type.String() })),
+          }),
+        ),
+      }),
+    }),
+  ),
 });
 type Panel = Static<typeof Panel>;
 
@@ -48,16 +90,13 @@ export async function drawnPanels(): Promise<readonly Panel[]> {
   return panels.filter(({ gridPos }) => gridPos.y + gridPos.h <= ROWS);
 }
 
-const escaped = (words: string): string =>
-  words.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-
 const text = (x: number, y: number, words: string, more = ''): string =>
   `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${more}>${escaped(words)}</text>`;
 
 function withUnit(value: number, unit = 'short'): string {
   const figure = (digits = 3) => Number(value.toPrecision(digits)).toLocaleString('en-US');
   if (unit === 'percentunit') return `${(value * 100).toFixed(1)} %`;
-  if (unit === 's') return value < 1 ? `${Math.round(value * 1_000)} ms` : `${figure()} s`;
+  if (unit === 's') return value > 0 && value < 1 ? `${Math.round(value * 1_000)} ms` : `${figure()} s`;
   if (unit === 'reqps') return `${figure()} req/s`;
   return unit.startsWith('suffix:') ? `${figure()}${unit.slice('suffix:'.length)}` : figure();
 }
@@ -73,7 +112,7 @@ async function seriesOf({ targets = [] }: Panel, prometheus: string, from: numbe
       url.search = new URLSearchParams({ query, start: `${from}`, end: `${to}`, step: '10' }).toString();
       const { data } = Value.Parse(Answer, await (await fetch(url)).json());
       return data.result.map(({ metric, values }) => ({
-        name: legendFormat.replaceAll(/\{\{(\w+)\}\}/g, (_, label: string) => metric[label] ?? ''),
+        name: legendFormat.replaceAll(/\{\{(\w+)\}\}/g, (_, label: string) => metric[label] ?? '').trim() || 'none',
         points: values
           .map(([time, value]) => [time, Number(value)] as const)
           .filter(([, value]) => Number.isFinite(value)),
@@ -82,88 +121,150 @@ async function seriesOf({ targets = [] }: Panel, prometheus: string, from: numbe
   );
   // The largest first; a legend has room for few.
   const most = ({ points }: Series) => Math.max(...points.map(([, value]) => value));
-  return found
-    .flat()
-    .filter(({ points }) => points.length > 0)
-    .sort((a, b) => most(b) - most(a));
+  const all = found.flat().filter(({ points }) => points.length > 0);
+  // A line of noughts says nothing, unless there is no other.
+  const some = all.filter((one) => most(one) > 0);
+  return (some.length > 0 ? some : all).sort((a, b) => most(b) - most(a));
 }
 
-function curves(
-  series: readonly Series[],
-  unit: string | undefined,
-  area: readonly [number, number, number, number],
-): string {
-  const [x, y, width, height] = area;
-  const times = series.flatMap(({ points }) => points.map(([time]) => time));
-  const most = Math.max(...series.flatMap(({ points }) => points.map(([, value]) => value)), 1e-9);
+/** A figure of the legend's font is this wide, at most. */
+const LETTER = 6.9;
+const SMALL = `fill="${DIM}" font-size="11"`;
+
+type Area = readonly [x: number, y: number, width: number, height: number];
+
+/** The names of series in rows below a panel, and how many rows they take. */
+function legendOf(names: readonly string[], left: number, width: number) {
+  let [x, row] = [left, 0];
+  const places = names.map((name, at) => {
+    const wide = 22 + name.length * LETTER;
+    if (x > left && x + wide > left + width) [x, row] = [left, row + 1];
+    const place = { name, x, row, colour: SERIES[at]! };
+    x += wide;
+    return place;
+  });
+  const draw = (y: number) =>
+    places.map(
+      (one) =>
+        `<rect x="${one.x}" y="${y + one.row * 15 - 6}" width="10" height="4" rx="1" fill="${one.colour}"/>${text(one.x + 15, y + one.row * 15, one.name, SMALL)}`,
+    );
+  return { rows: row + 1, draw };
+}
+
+/** Each series on those before it. */
+function stackedUp(series: readonly Series[]): readonly Series[] {
+  const times = [...new Set(series.flatMap(({ points }) => points.map(([time]) => time)))].sort((a, b) => a - b);
+  const sums = new Map<number, number>();
+  return series.map(({ name, points }) => {
+    const values = new Map(points);
+    return {
+      name,
+      points: times.map((time) => {
+        const sum = (sums.get(time) ?? 0) + (values.get(time) ?? 0);
+        sums.set(time, sum);
+        return [time, sum] as const;
+      }),
+    };
+  });
+}
+
+/** The next figure of one digit, with as many noughts as it takes: the end of an axis. */
+function roundUp(value: number): number {
+  const decade = 10 ** Math.floor(Math.log10(value));
+  return decade * [1, 2, 3, 4, 5, 6, 8, 10].find((one) => one * decade >= value * 0.999)!;
+}
+
+const clock = (time: number): string => new Date(time * 1_000).toISOString().slice(11, 16);
+
+function curves(all: readonly Series[], { fieldConfig }: Panel, [left, top, width, height]: Area): string {
+  const { unit, custom } = fieldConfig?.defaults ?? {};
+  const isStack = custom?.stacking?.mode === 'normal';
+  const chosen = all.slice(0, SERIES.length);
+  const shown = isStack ? stackedUp(chosen) : chosen;
+  const more = all.length - chosen.length;
+  const legend = legendOf([...chosen.map(({ name }) => name)], left, width);
+  const [x, y, wide, high] = [left + 66, top, width - 66, height - 30 - legend.rows * 15];
+  const times = shown.flatMap(({ points }) => points.map(([time]) => time));
+  const most = roundUp(Math.max(...shown.flatMap(({ points }) => points.map(([, value]) => value)), 1e-9));
   const [from, to] = [Math.min(...times), Math.max(...times)];
+  const across = (time: number) => x + ((time - from) / (to - from || 1)) * wide;
   const at = ([time, value]: readonly [number, number]) =>
-    `${(x + ((time - from) / (to - from || 1)) * width).toFixed(1)},${(y + height - (value / most) * height).toFixed(1)}`;
+    `${across(time).toFixed(1)},${(y + high - (value / most) * high).toFixed(1)}`;
   const grid = [0, 0.5, 1].map((share) => {
-    const line = y + height - share * height;
-    return `<line x1="${x}" x2="${x + width}" y1="${line}" y2="${line}" stroke="${LINE}"/>${text(x - 6, line + 3, withUnit(share * most, unit), `text-anchor="end" fill="${DIM}" font-size="9"`)}`;
+    const line = y + high - share * high;
+    return `<line x1="${x}" x2="${x + wide}" y1="${line}" y2="${line}" stroke="${LINE}"/>${text(x - 6, line + 4, withUnit(share * most, unit), `text-anchor="end" ${SMALL}`)}`;
   });
-  const shown = series.slice(0, COLOURS.length);
-  const lines = shown.map(
-    ({ points }, i) =>
-      `<polyline points="${points.map(at).join(' ')}" fill="none" stroke="${COLOURS[i]}" stroke-width="1.5"/>`,
-  );
-  let left = x - 40;
-  const legend = shown.map(({ name }, i) => {
-    const label = name.trim() === '' ? '–' : name.trim();
-    const here = left;
-    left += 22 + label.length * 5.6;
-    if (left > x + width + 20) return '';
-    return `<rect x="${here}" y="${y + height + 14}" width="10" height="3" fill="${COLOURS[i]}"/>${text(here + 14, y + height + 19, label, `fill="${DIM}" font-size="10"`)}`;
+  const hours = [
+    text(x, y + high + 15, clock(from), SMALL),
+    text(x + wide, y + high + 15, clock(to), `text-anchor="end" ${SMALL}`),
+  ];
+  const lines = shown.map(({ points }, i) => {
+    const line = points.map(at).join(' ');
+    const floor =
+      i === 0
+        ? `${across(to)},${y + high} ${across(from)},${y + high}`
+        : shown[i - 1]!.points.map(at).reverse().join(' ');
+    const area = isStack ? `<polygon points="${line} ${floor}" fill="${SERIES[i]}" fill-opacity="0.25"/>` : '';
+    return `${area}<polyline points="${line}" fill="none" stroke="${SERIES[i]}" stroke-width="1.5"/>`;
   });
-  return [...grid, ...lines, ...legend].join('');
+  const rest = more > 0 ? text(left + width, top - 16, `and ${more} smaller`, `text-anchor="end" ${SMALL}`) : '';
+  return [...grid, ...hours, ...lines, ...legend.draw(y + high + 34), rest].join('');
 }
 
-function bars(
-  series: readonly Series[],
-  unit: string | undefined,
-  area: readonly [number, number, number, number],
-): string {
-  const [x, y, width] = area;
-  const last = series.map(({ name, points }) => ({ name, value: points.at(-1)![1] })).sort((a, b) => b.value - a.value);
+function bars(all: readonly Series[], { fieldConfig }: Panel, [left, top, width]: Area): string {
+  const last = all.map(({ name, points }) => ({ name, value: points.at(-1)![1] })).sort((a, b) => b.value - a.value);
   const most = Math.max(...last.map(({ value }) => value), 1e-9);
   return last
-    .slice(0, 6)
+    .slice(0, SERIES.length)
     .map(({ name, value }, i) => {
-      const top = y + i * 26;
-      return `${text(x - 40, top + 8, name, `fill="${DIM}" font-size="10"`)}<rect x="${x - 40}" y="${top + 12}" width="${((width - 40) * value) / most}" height="8" fill="${COLOURS[2]}"/>${text(x + width, top + 20, withUnit(value, unit), 'text-anchor="end" font-size="10"')}`;
+      const y = top + i * 32;
+      const figure = text(
+        left + width,
+        y + 23,
+        withUnit(value, fieldConfig?.defaults.unit),
+        'text-anchor="end" font-size="11"',
+      );
+      return `${text(left, y + 8, name, SMALL)}<rect x="${left}" y="${y + 14}" width="${((width - 56) * value) / most}" height="10" rx="2" fill="${SERIES[0]}"/>${figure}`;
     })
     .join('');
 }
 
+/** The colour that a value has by the dashboard's bounds; the text's own where it has none. */
+function stateOf(value: number, { options, fieldConfig }: Panel): string {
+  const steps = options?.colorMode === 'value' ? (fieldConfig?.defaults.thresholds?.steps ?? []) : [];
+  const step = steps.findLast((one) => one.value === null || value >= one.value);
+  return STATES[step?.color ?? ''] ?? INK;
+}
+
 function drawn(panel: Panel, series: readonly Series[]): string {
   const { type, title, gridPos, fieldConfig } = panel;
-  const unit = fieldConfig?.defaults.unit;
   const [x, y] = [gridPos.x * COLUMN + 4, gridPos.y * ROW + 4];
   const [width, height] = [gridPos.w * COLUMN - 8, gridPos.h * ROW - 8];
-  if (type === 'row') return text(x + 4, y + 16, `⌄ ${title}`, 'font-weight="600"');
-  const frame = `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="3" fill="${PANEL}" stroke="${LINE}"/>${text(x + 10, y + 18, title, 'font-size="12" font-weight="600"')}`;
+  if (type === 'row') return text(x + 4, y + 17, title, 'font-size="14" font-weight="600"');
+  const frame = `<rect x="${x.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${height}" rx="3" fill="${PANEL}" stroke="${LINE}"/>${text(x + (type === 'stat' ? 5 : 8), y + 19, title, `font-size="${type === 'stat' ? 11 : 12}" font-weight="600"`)}`;
   if (series.length === 0)
     return `${frame}${text(x + width / 2, y + height / 2 + 8, 'No data', `text-anchor="middle" fill="${DIM}"`)}`;
   if (type === 'stat') {
-    const value = withUnit(series[0]!.points.at(-1)![1], unit);
-    const size = Math.min(26, (width - 16) / (value.length * 0.62));
-    return `${frame}${text(x + width / 2, y + height / 2 + 20, value, `text-anchor="middle" font-size="${size.toFixed(1)}" fill="${COLOURS[0]}"`)}`;
+    const value = series[0]!.points.at(-1)![1];
+    const words = withUnit(value, fieldConfig?.defaults.unit);
+    const [number = '', unit = ''] = words.split(' ');
+    return `${frame}<text x="${(x + width / 2).toFixed(1)}" y="${y + height / 2 + 22}" text-anchor="middle" font-size="24" fill="${stateOf(value, panel)}">${number}<tspan font-size="13"> ${unit}</tspan></text>`;
   }
   const draw = type === 'bargauge' ? bars : curves;
-  return frame + draw(series, unit, [x + 58, y + 34, width - 72, height - 72]);
+  return frame + draw(series, panel, [x + 10, y + 38, width - 20, height - 42]);
 }
 
 if (import.meta.main) {
-  const [prometheus = 'http://127.0.0.1:9090', minutes = '10'] = process.argv.slice(2);
-  const to = Date.now() / 1_000;
+  const [prometheus = 'http://127.0.0.1:9090', minutes = '10', end] = process.argv.slice(2);
+  const to = end === undefined ? Date.now() / 1_000 : Number(end);
   const panels = await drawnPanels();
   const parts: string[] = [];
   for (const panel of panels)
     parts.push(drawn(panel, await seriesOf(panel, prometheus, to - Number(minutes) * 60, to)));
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${ROWS * ROW}" font-family="Inter, ui-sans-serif, system-ui, Helvetica, Arial, sans-serif" font-size="13" fill="${INK}" role="img">
 <title>The Grafana dashboard: its first rows</title>
-<rect width="${WIDTH}" height="${ROWS * ROW}" fill="${PAPER}"/>
+${inTheDark(DARK)}
+<rect width="${WIDTH}" height="${ROWS * ROW}" rx="6" fill="${PAPER}"/>
 ${parts.join('\n')}
 </svg>
 `;

@@ -1,6 +1,7 @@
 import { type BudgetUse, limitsBody } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
+import { usdWriter } from '../core/usd.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { StoredBalance } from '../store/ledger-table.ts';
 import type { TrailEntry } from '../store/trail.ts';
@@ -52,20 +53,34 @@ export function termsBody({ name, scopes, labels, models, limits, budgets, holde
 export const visibleBalance = ({ holder }: KeyInfo, balance: StoredBalance | null): StoredBalance | null =>
   balance ?? (holder === null ? null : { granted: 0, spent: 0 });
 
-/** A key with its spending; `balance` is null for a key without grants. */
-export function keyStatusBody(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: StoredBalance | null) {
+/** The money of a key; `balance` is null for a key without grants. */
+export interface KeyFunds {
+  readonly uses: readonly BudgetUse[];
+  readonly balance: StoredBalance | null;
+  /** The worth of a Credit; null in a database that never had a policy. */
+  readonly usdPerCredit: string | null;
+}
+
+/** A key with its spending. */
+export function keyStatusBody(info: KeyInfo, now: number, { uses, balance, usdPerCredit }: KeyFunds) {
+  const usd = usdWriter(usdPerCredit);
   return {
     ...keyBody(info, now),
     budgets: uses.map(({ budget, spent, renewsAt }) => ({
       ...budgetBody(budget),
       spent_credits: toCredits(spent),
+      spent_usd: usd(spent),
       left_credits: toCredits(budget.limit - spent),
+      left_usd: usd(budget.limit - spent),
       renews_at: Number.isFinite(renewsAt) ? iso(renewsAt) : null,
     })),
     balance: balance && {
       granted_credits: toCredits(balance.granted),
+      granted_usd: usd(balance.granted),
       spent_credits: toCredits(balance.spent),
+      spent_usd: usd(balance.spent),
       left_credits: toCredits(balance.granted - balance.spent),
+      left_usd: usd(balance.granted - balance.spent),
     },
   };
 }

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { type Caller, holderCaller, permissionsOf, SCOPES } from '../core/caller.ts';
+import { type Caller, FULL_SCOPES, holderCaller, permissionsOf } from '../core/caller.ts';
 import type { Reading } from '../core/reading.ts';
 import type { KeyInfo, KeyRow, StoredKey } from '../store/keys.ts';
 
@@ -125,7 +125,7 @@ export function checkInstalled(
     throw new Error(`The key ${id} has expired. Install another key.`);
   }
   const permissions = permissionsOf(scopes);
-  const missing = SCOPES.filter((scope) => !permissions.has(scope));
+  const missing = FULL_SCOPES.filter((scope) => !permissions.has(scope));
   if (missing.length > 0) {
     throw new Error(
       `The key ${id} lacks the scope ${missing.join(', ')}. An installed key needs every scope: install another key.`,

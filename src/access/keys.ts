@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type KeyBudgets, SCOPES } from '../core/caller.ts';
+import { FULL_SCOPES, type KeyBudgets } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import type { Timer, Timers } from '../core/timers.ts';
 import type { KeyInfo, KeyRow } from '../store/keys.ts';
@@ -169,7 +169,7 @@ class StoredKeys {
   }
 
   /**
-   * Makes a given key valid, with all scopes. Repeating it changes nothing.
+   * Makes a given key valid, with the full scopes. Repeating it changes nothing.
    * @throws an Error of one sentence for a malformed, weak, expired, revoked or rotated key, or a taken ID.
    */
   async install(key: string): Promise<KeyInfo> {
@@ -183,7 +183,7 @@ class StoredKeys {
     }
     await this.refresh();
     const entry = this.#entryOf(id);
-    if (!entry) return this.#insert(key, { name: 'installed', scopes: SCOPES }, 'install', SERVER);
+    if (!entry) return this.#insert(key, { name: 'installed', scopes: FULL_SCOPES }, 'install', SERVER);
     checkInstalled(entry, hashOf(key), this.#now());
     return infoOf(entry);
   }
@@ -240,6 +240,14 @@ class StoredKeys {
     await this.refresh();
     const row = await this.#store.keys.find(id);
     return row && this.#infoOf(row);
+  }
+
+  /** A key as this instance's copy has it, revoked or not. Cheap. */
+  readonly known = (id: string): KeyEntry['info'] | null => this.#entryOf(id)?.info ?? null;
+
+  /** The IDs of all keys of a name in this instance's copy, revoked ones too. */
+  named(name: string): readonly string[] {
+    return [...this.#entries.values()].flatMap(({ info }) => (info.name === name ? [info.id] : []));
   }
 
   /** All keys, revoked ones too, oldest first. */

@@ -49,6 +49,12 @@ export function checkTerms(grant: KeyGrant): void {
   const { name, scopes, labels = {}, models = null, limits = null, budgets = [], holders = null } = grant;
   checkText('name', name);
   if (scopes.length === 0) refuse('scopes', `A key needs at least one scope: ${SCOPES.join(', ')}.`);
+  if (scopes.length > 1 && scopes.includes('report')) {
+    refuse(
+      'scopes',
+      'A key with the scope report has no other scope, as it changes nothing. Make another key for the others.',
+    );
+  }
   checkLabels(labels);
   if (models) {
     if (models.length === 0) refuse('models', 'A list of models must not be empty. Omit it to allow every model.');

@@ -87,7 +87,7 @@ else of a table of public models. An entry that lacks a price or a limit is a co
 Exit code: 0, or 1 when there is no list.`,
   },
   'keys create': {
-    usage: `[--name NAME] [--scope chat,route,admin] [--label K=V]... [--model ID]...
+    usage: `[--name NAME] [--scope chat,route,admin|report] [--label K=V]... [--model ID]...
 [--expires-in 30d] [--rpm N] [--tpm N] [--streams N] [--wallet 0x...]...
 [--budget CREDITS/WINDOW[@ZONE][:ACTION]]... [--json] [--data DIR]`,
     summary: 'Create an API key and print it once.',
@@ -96,6 +96,7 @@ Exit code: 0, or 1 when there is no list.`,
 total, in UTC unless a zone is named. When it runs out, "cap" (the default) shortens answers,
 "downgrade" takes cheaper models first, and "reject" refuses.
 --wallet: the wallets that its requests may name as agent_wallet.
+--scope report, which stands alone: reads figures of all keys and changes nothing.
 A running server accepts the key once the command returns.`,
   },
   'keys list': {
@@ -164,8 +165,11 @@ Exit code: 2 when something is wrong.`,
 ${DATA}`,
   },
   'ledger backup': {
-    usage: 'FILE [--data DIR]',
+    usage: 'FILE|- [--data DIR]',
     summary: 'Copy the database while it is used, and audit the copy.',
+    details: `- writes the copy to the standard output, and the result of the audit to the standard error.
+Exit code: 0 when the copied books are right, 2 when they are not, 1 without a copy.
+${DATA}`,
   },
   'decisions list': {
     usage: `[--from T] [--to T] [--key ID] [--model ID] [--task T] [--status S]
@@ -231,7 +235,7 @@ Exit code: 2 when the configuration has mistakes (the rest is imported), 1 when 
   },
   version: {
     usage: '',
-    summary: 'Print the version.',
+    summary: 'Print the version and the commit.',
     details: '',
   },
 };

@@ -98,7 +98,6 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
       host: host ?? (env.HOST || '127.0.0.1'),
       data,
       policies: policies ?? (env.SIGNALBOX_POLICIES || defaultPolicies(data)),
-      apiKey: env.SIGNALBOX_API_KEY || null,
       drainMs: numberOf('The drain time must be a number of milliseconds', drainMs, DRAIN_MAX_MS),
       metrics: choiceOf('--metrics', metrics ?? (env.SIGNALBOX_METRICS || 'on'), ['on', 'off']) === 'on',
       log: choiceOf('--log', log ?? (env.SIGNALBOX_LOG || 'auto'), LOG_FORMS),

@@ -60,13 +60,17 @@ const KEY = 'key-of-the-suite';
 
 const form = wireLaw({
   name: 'form',
-  says: 'it declares a dialect, a framing and a header for the key',
+  says: 'it declares a dialect, a framing and, unless its service has no keys, a header for the key',
   cases: () => fc.constant(null),
-  fault(adapter, _, { host }) {
+  fault(adapter, _, { host, plugin }) {
     if (!/^[a-z0-9][a-z0-9_-]*$/i.test(adapter.dialect))
       return `its dialect is ${shortJson(adapter.dialect)}: one word`;
     if (adapter.frames !== 'sse' && adapter.frames !== 'ndjson')
       return `its frames are ${shortJson(adapter.frames)}: sse or ndjson`;
+    if (!adapter.auth) {
+      const isKeyed = presetsOf(plugin).some(({ apiKeyEnv }) => apiKeyEnv !== undefined);
+      return isKeyed ? 'it has no `auth`, and a preset names a variable for the key' : null;
+    }
     const { header, prefix } = adapter.auth;
     try {
       const got = host.headers(adapter, {}, KEY).get(header);
@@ -172,8 +176,8 @@ const keyless = callLaw({
   fault(adapter, call) {
     const { value: made } = runSealed(() => adapter.request(call));
     if ('kind' in made) return null;
-    const { header } = adapter.auth;
-    const own = Object.keys(made.headers).find((name) => name.toLowerCase() === header.toLowerCase());
+    const header = adapter.auth?.header.toLowerCase();
+    const own = Object.keys(made.headers).find((name) => name.toLowerCase() === header);
     if (own !== undefined) return `it sets the header ${quote(own)}, which is the gateway's to set`;
     const places = { path: made.path, body: made.body, headers: JSON.stringify(made.headers) };
     const [where] = Object.entries(places).find(([, text]) => text.includes(CANARY)) ?? [];

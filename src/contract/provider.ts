@@ -167,8 +167,8 @@ export interface WireAdapter {
   /** Requests of the same dialect may carry `extras`. */
   readonly dialect: string;
   readonly frames: 'sse' | 'ndjson';
-  /** Where the key goes; the host puts it there. */
-  readonly auth: { readonly header: string; readonly prefix: string };
+  /** Where the key goes; the host puts it there. Absent for a service without keys: a policy that names one is refused. */
+  readonly auth?: { readonly header: string; readonly prefix: string };
   /**
    * Translates a request. Pure.
    *

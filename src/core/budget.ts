@@ -38,6 +38,8 @@ export interface Budget {
   readonly window: WindowKind;
   /** Whether each session of a key has windows of its own; absent for false. */
   readonly isOfSessions?: true;
+  /** Whether `each` reads the ID of the key, so that a window may be named by it; absent for false. */
+  readonly readsKeyId?: true;
   /** IANA name. */
   readonly timeZone: string;
   /** `match`, `each`, window and zone as one text: budgets of the same name and definition count the same. */

@@ -1,8 +1,10 @@
 import type { ExhaustedAction, WindowKind } from './budget.ts';
 import type { Microcredits } from './credits.ts';
 
-/** A permission of a key. `/v1/models` needs any of them. */
-export const SCOPES = ['chat', 'embed', 'route', 'admin'] as const;
+/** Scopes that one key may have together, as the key of the first start has. */
+export const FULL_SCOPES = ['chat', 'embed', 'route', 'admin'] as const;
+/** A permission of a key. `report` stands alone: such a key reads figures of all keys, spends nothing and changes nothing. */
+export const SCOPES = [...FULL_SCOPES, 'report'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Returns all that a key's scopes permit: who may chat may embed, so that keys from before embeddings can. */
@@ -58,7 +60,7 @@ export interface Caller {
 const UNLIMITED = { labels: {}, models: null, limits: null, budgets: [] } as const;
 
 /** The operator, who may see and use everything. */
-export const OPERATOR: Caller = { keyId: '', scopes: new Set(SCOPES), ...UNLIMITED };
+export const OPERATOR: Caller = { keyId: '', scopes: new Set(FULL_SCOPES), ...UNLIMITED };
 
 const HOLDER_SCOPES = permissionsOf(['chat', 'route']);
 

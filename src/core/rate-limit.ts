@@ -44,4 +44,6 @@ export interface AdmissionPolicy {
   readonly failedAuthPerMinute: number;
   /** Requests where none is needed, by address. */
   readonly keylessPerMinute: number;
+  /** Requests of a key with the scope `report`. */
+  readonly reportsPerMinute: number;
 }

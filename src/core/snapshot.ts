@@ -8,7 +8,7 @@ import type { LearningPolicy } from './learning-policy.ts';
 import type { PaymentPolicy } from './payment-policy.ts';
 import type { PolicyCase } from './policy-case.ts';
 import type { Price } from './price.ts';
-import type { AdmissionPolicy, RateLimit } from './rate-limit.ts';
+import type { AdmissionPolicy, LimitScope, RateLimit } from './rate-limit.ts';
 import type { Constraint, Preference } from './rules.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
@@ -56,11 +56,15 @@ export interface PolicySnapshot {
   readonly languages: Languages;
   /** Index in `models` of the model that savings are measured against; null: the eligible one of the best quality. */
   readonly baseline: number | null;
+  /** The label of keys that metrics of spend and requests bear; null for none. */
+  readonly keyLabel: string | null;
   readonly recordDays: number;
   /** Keys of a request's `metadata` that its record keeps. */
   readonly recordedMetadata: readonly string[];
   /** Which texts of requests and answers are kept; null for none. */
   readonly content: ContentPolicy | null;
+  /** Whether reports name the sessions and agents of a key; null for those of none. May throw, and then they do not. */
+  readonly reportedRuns: ((scope: LimitScope) => boolean) | null;
   readonly constraints: readonly Constraint[];
   readonly preferences: readonly Preference[];
   /** Whether a decision for a model named by the caller depends on what its prompt asks for, beyond the request's own terms. */

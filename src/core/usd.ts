@@ -12,11 +12,12 @@ export const usdOf = (amount: Microcredits, usdPerCredit: Decimal): Decimal => (
 /**
  * Makes the writer of amounts in USD: exact decimals in plain notation, so that rows add up to their sum.
  * @param usdPerCredit the worth of a Credit, as a policy or a ledger states it; null in a ledger that never had a policy
- * @returns writes microcredits; null where the worth of a Credit is unknown
+ * @returns writes microcredits; null for an amount other than 0 where the worth of a Credit is unknown
  */
 export function usdWriter(usdPerCredit: string | null): (amount: Microcredits) => string | null {
   const worth = usdPerCredit === null ? null : parseDecimal(usdPerCredit);
-  return (amount) => worth && plainText(usdOf(amount, worth));
+  // Nothing is worth nothing.
+  return (amount) => (worth ? plainText(usdOf(amount, worth)) : amount === 0 ? '0' : null);
 }
 
 /** Decimals of USD that people are shown at least. */

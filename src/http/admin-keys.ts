@@ -17,7 +17,10 @@ import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
 import { actorOf, grantedAmount, inTerms, limitOf, orNothingDone, refuseValue } from './terms.ts';
 
 /** The keys, as the edge sees them. */
-export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'trail'>;
+export type KeyAdmin = Pick<
+  Keys,
+  'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'trail' | 'known' | 'named'
+>;
 
 export interface KeyServices extends Pick<RouteServices, 'gateway' | 'contextOf'> {
   readonly keys: KeyAdmin;
@@ -153,9 +156,8 @@ async function found(keys: KeyAdmin, id: string): Promise<KeyInfo> {
 const notValid = () =>
   new SignalboxError('not_found', 'No valid key has this ID. It does not exist, was revoked or has expired.');
 
-async function statusBody({ ledger, now }: KeyServices['gateway'], info: KeyInfo) {
-  const { uses, balance } = await servedKeyFunds(ledger, info);
-  return keyStatusBody(info, now(), uses, balance);
+async function statusBody({ ledger, lease, now }: KeyServices['gateway'], info: KeyInfo) {
+  return keyStatusBody(info, now(), await servedKeyFunds(ledger, info, lease().snapshot.usdPerCredit));
 }
 
 const queryText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

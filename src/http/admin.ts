@@ -67,17 +67,23 @@ function expectedRevision(header: string | null): string | null {
 const attemptBody = ({ time, tookMs, ...rest }: ReloadAttempt) => ({ time: iso(time), took_ms: tookMs, ...rest });
 
 const statusBody = (
-  { counts: _, lastSuccess: __, outdatedPlugins, last, ...status }: PolicyStatus,
+  { counts: _, lastSuccess: __, outdatedPlugins, secrets, last, ...status }: PolicyStatus,
   models: number,
 ) => ({
   ...status,
   since: iso(status.since),
   models,
   outdated_plugins: outdatedPlugins,
+  secrets: secrets.map(({ variable, readAt, problem }) => ({
+    variable,
+    read: readAt === null ? null : iso(readAt),
+    problem,
+  })),
   last_reload: attemptBody(last),
 });
 
 const STATUS = routeDocs({
+  access: 'policy.read',
   summary: 'Policy in force',
   description:
     'Returns the revision in force and the result of the last reload, with all diagnostics if it was refused. The header `etag` has the revision.',
@@ -85,6 +91,7 @@ const STATUS = routeDocs({
 });
 
 const RELOAD = routeDocs({
+  access: 'policy.reload',
   body: 'none',
   summary: 'Reload the policy',
   description:

@@ -6,11 +6,12 @@ import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { FundingSource } from '../money/funding.ts';
+import { checkAction, isAction, roleOf } from '../operate/roles.ts';
 import type { Admission, RequestContext } from '../request/request-context.ts';
 import { callerAddress, type Peers } from './address.ts';
 import { tooLarge } from './body-reading.ts';
 import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf } from './credentials.ts';
-import { pathOf, type RouteEntry, type RouteTable } from './routes.ts';
+import { pathOf, type RouteEntry, type RouteRule, type RouteTable } from './routes.ts';
 import { nothingAt, printable } from './unknown-path.ts';
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
@@ -80,15 +81,13 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
     });
   }
   const { access } = rule;
-  if (caller && access !== 'key' && access !== 'open' && !caller.scopes.has(access)) {
-    throw new SignalboxError('insufficient_permissions', `This API key lacks the scope \`${access}\`.`);
-  }
+  if (caller) checkAccess(caller, access);
   if (isKeyless) rules.funding.keyless.checkHeaders(headers);
   const bytesMax = bodyBytesMax(policy, rules.funding, isKeyless);
   context.bodyBytes = Number(headers.get('content-length') ?? 0);
   if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, context.bodyBytes, bytesMax);
   if (isOpen) return;
-  context.admit(rule.counts ? counted(request, context, policy, rules, peers) : { caller, ...UNCOUNTED });
+  context.admit(rule.counts ? counted(request, context, policy, rules, peers) : uncounted(caller, policy, rules));
 }
 
 function checkForm({ url, headers }: Request): void {
@@ -101,7 +100,21 @@ function checkForm({ url, headers }: Request): void {
   }
 }
 
+/** @throws SignalboxError `insufficient_permissions` */
+function checkAccess(caller: Caller, access: RouteRule['access']): void {
+  if (isAction(access)) checkAction(caller, access);
+  else if (access !== 'open' && !caller.scopes.has(access)) {
+    throw new SignalboxError('insufficient_permissions', `This API key lacks the scope \`${access}\`.`);
+  }
+}
+
 const UNCOUNTED = { place: null, quota: null, acceptPayer: () => null };
+
+/** A request that reads counts only with a key for reports, in a limit of its own. */
+function uncounted(caller: Caller | null, { gateway }: AdmissionPolicies, { limiter }: AdmissionRules): Admission {
+  if (!caller || roleOf(caller) !== 'report') return { caller, ...UNCOUNTED };
+  return { caller, ...UNCOUNTED, quota: limiter.admitReport(caller, gateway.reportsPerMinute) };
+}
 
 /** Bytes of the largest body that is read, of a request with a key or without. */
 export function bodyBytesMax(

@@ -6,6 +6,7 @@ import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import { errorBody } from '../api/error.ts';
 import type { GrantStore } from '../operate/keys.ts';
+import { sightOf } from '../operate/sight.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
 import type { RequestContext } from '../request/request-context.ts';
@@ -147,13 +148,15 @@ function servicesOf(
   contextOf: RouteServices['contextOf'],
   edge: Pick<RouteServices, 'server' | 'handle'>,
 ): RouteServices {
-  const { gateway, idempotency } = options;
+  const { gateway, idempotency, keys } = options;
+  const sources = { keys, policy: () => gateway.lease().snapshot };
   const reader = new BodyReader(gateway.clock);
   return {
     gateway,
     idempotency,
     contextOf,
     callerOf: (request) => contextOf(request).knownCaller,
+    sightOf: (request) => sightOf(contextOf(request).knownCaller, sources),
     bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context), context),
     handle: edge.handle,
     sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway),
@@ -179,7 +182,7 @@ export function createApp(options: AppOptions) {
   const services = servicesOf(options, contextOf, edgeOf(app));
   const requests = requestRoutes(services, options, () => app.server);
   const others = otherRoutes(services, options);
-  const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests)));
+  const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
   const rules = admissionRules(options, routes);
   return (

@@ -25,7 +25,7 @@ export const countTokensRoutes = ({ gateway, contextOf, bodyOf }: RouteServices)
       summary: 'Count the tokens of a message',
       description:
         'The size of the prompt that these messages, tools and system prompt make. Costs nothing. The service of a named model counts it where it can.',
-      tag: 'chat',
+      tag: 'Anthropic Messages',
       request: CountRequest,
       requests: { simple: { summary: 'A greeting', value: EXAMPLE } },
       answer: { schema: PromptTokens, description: 'The tokens.', example: { input_tokens: 19, basis: 'estimated' } },

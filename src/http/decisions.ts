@@ -13,6 +13,7 @@ import {
   PAGE_LIMIT,
   PAGE_LIMIT_MAX,
 } from '../operate/decisions.ts';
+import { explanationView, type Sight } from '../operate/sight.ts';
 import { explain } from '../request/explain.ts';
 import type { RecordQuery } from '../store/records.ts';
 import { routeDocs } from './docs/route-docs.ts';
@@ -23,40 +24,46 @@ import { Decision, DecisionList, KeptContent } from './schemas/decision.ts';
 const QUERY = t.Object({
   from: queryText('The first moment, such as `2026-11-20` or `2026-11-20T08:00Z`. A day begins at midnight UTC.'),
   to: queryText('The moment after the last one.'),
-  key: queryText('The ID of the key, or the address of the wallet, that made the request.'),
+  key: queryText(
+    'The ID of the key, or the address of the wallet, that made the request; for a key with the scope `report`, the name of the key.',
+  ),
   model: queryText('The last model tried, or the choice if none was tried.'),
   task: queryText('The task type of the request.'),
   status: queryText(`One of ${RECORD_STATUSES.join(', ')}.`),
   operation: queryText(`One of ${OPERATION_NAMES.join(', ')}.`),
-  session: queryText('The session that the request names.'),
+  session: queryText('The session that the request names. Not for a key with the scope `report`.'),
   label: queryTexts('A label of the key at the time, as `name=value`. It may be repeated; a decision must have all.'),
   after: queryText('The ID of the last decision of the page before.'),
   limit: queryText(`How many at most, up to ${PAGE_LIMIT_MAX}; ${PAGE_LIMIT} unless given.`),
 });
 
 /** The reasons for a choice and its outcome, the list of decisions, and the text of a request where the policy keeps it. */
-export const decisionRoutes = ({ gateway, callerOf }: RouteServices) =>
+export const decisionRoutes = ({ gateway, callerOf, sightOf }: RouteServices) =>
   new Elysia({ name: 'decisions' })
     .get(
       '/v1/decisions/:id',
-      async ({ params: { id }, request }) => decisionBody(await explain(gateway, id, callerOf(request))),
+      async ({ params: { id }, request }) =>
+        decisionBody(await explain(gateway, id, explanationView(callerOf(request))), sightOf(request)),
       routeDocs({
-        access: 'key',
+        access: 'decisions.explain',
         summary: 'Explain a decision',
         description:
-          'Returns the facts (never text), every model with its estimates and its rank or the reasons against it, the choice, and the outcome. The server replays the decision from its record to give the actual reasons; `replay` says whether the result was the same. Only the key that made the request and admin keys can read it.',
-        tag: 'decisions',
+          'Returns the facts (never text), every model with its estimates and its rank or the reasons against it, the choice, and the outcome. The server replays the decision from its record to give the actual reasons; `replay` says whether the result was the same. Only the key that made the request and admin keys can read it; a key with the scope `report` reads it without the replay, and without what follows from it.',
+        tag: 'Decisions',
         answer: { schema: Decision, description: 'The record of the decision.' },
         errors: ['not_found'],
       }),
     )
     .get(
       '/admin/decisions',
-      async ({ query, request }) =>
-        decisionPageBody(await listDecisions(gateway.records, recordQuery(query, request.url))),
+      async ({ query, request }) => {
+        const sight = sightOf(request);
+        return decisionPageBody(await listDecisions(gateway.records, recordQuery(query, request.url, sight)), sight);
+      },
       {
         query: QUERY,
         ...routeDocs({
+          access: 'decisions.list',
           summary: 'List decisions',
           description:
             'The records of decisions that match all filters, the newest first. `GET /v1/decisions/{id}` explains one of them. After an update from version 0.1 the server takes older records into the list in the background, the newest first.',
@@ -86,6 +93,7 @@ export const decisionRoutes = ({ gateway, callerOf }: RouteServices) =>
         };
       },
       routeDocs({
+        access: 'content.read',
         summary: 'Read the text of a request and its answer',
         description:
           'Available only if `records.content` of the policy had them stored, which is off by default. Each read is logged.',
@@ -94,10 +102,10 @@ export const decisionRoutes = ({ gateway, callerOf }: RouteServices) =>
       }),
     );
 
-function recordQuery({ label: _, ...filters }: Static<typeof QUERY>, url: string): RecordQuery {
+function recordQuery({ label: _, ...filters }: Static<typeof QUERY>, url: string, sight: Sight): RecordQuery {
   try {
     // The router would split a label at its commas.
-    return decisionQuery({ ...filters, label: new URL(url).searchParams.getAll('label') });
+    return decisionQuery({ ...filters, label: new URL(url).searchParams.getAll('label') }, sight);
   } catch (cause) {
     if (!(cause instanceof DecisionFilterError)) throw cause;
     throw new SignalboxError('invalid_value', `\`${cause.filter}\` ${cause.message}.`, { param: cause.filter, cause });

@@ -36,12 +36,12 @@ export const feedbackRoutes = ({ gateway, callerOf }: FeedbackServices) =>
     {
       ...bodyIn(FeedbackRequest),
       ...routeDocs({
-        access: 'key',
+        access: 'feedback.give',
         counts: true,
         summary: 'Score an answer',
         description:
           'Scores the answer of a decision, or a recommended model. If the policy learns, the score influences similar requests later. Only the key that made the decision can score it, once, within `learning.feedback_window_days`. Repeating the same score changes nothing.',
-        tag: 'decisions',
+        tag: 'Decisions',
         answer: { schema: Feedback, description: 'The result of the score.' },
         requests: FEEDBACK_REQUESTS,
         errorField: 'score',

@@ -24,7 +24,7 @@ export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin, store: Store
       routeDocs({
         summary: 'Liveness',
         description: 'The process answers. `/health` does the same.',
-        tag: 'health',
+        tag: 'Health',
         access: 'open',
         answer: { schema: Health, description: 'Alive.' },
       }),
@@ -48,7 +48,7 @@ export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin, store: Store
         summary: 'Readiness',
         description:
           'Says whether the server accepts requests. It answers 503 with `unwritable` while the database cannot be written, since requests that cost are refused then. A server that is stopping accepts no new connections, and answers 503 on open ones. A refused edit of the policy does not matter: the previous policy stays in force.',
-        tag: 'health',
+        tag: 'Health',
         access: 'open',
         answer: { schema: Readiness, description: 'Ready.' },
       }),

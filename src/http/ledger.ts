@@ -6,16 +6,17 @@ import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/ledger.ts';
 
 /** `GET /admin/ledger`: the sums spent and held, and the use of each fund. */
-export const ledgerRoutes = ({ gateway }: Pick<RouteServices, 'gateway'>) =>
+export const ledgerRoutes = ({ gateway, sightOf }: Pick<RouteServices, 'gateway' | 'sightOf'>) =>
   new Elysia({ name: 'ledger' }).get(
     '/admin/ledger',
-    async ({ query: { name } }) => {
+    async ({ query: { name }, request }) => {
       const { ledger, lease, now } = gateway;
-      return overviewBody(await overviewOf(ledger, lease().snapshot.usdPerCredit), name, now());
+      return overviewBody(await overviewOf(ledger, lease().snapshot.usdPerCredit, sightOf(request)), name, now());
     },
     {
       query: t.Object({ name: queryText('Only funds of this name.') }),
       ...routeDocs({
+        access: 'ledger.read',
         summary: 'Charges, holds and funds',
         description:
           'Returns all charges, the amounts reserved by running requests, and every budget window and balance in use, with what is left, how many requests hold it and since when, and when it renews. `./signalbox ledger status` gives the same figures.',

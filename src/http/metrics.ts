@@ -20,7 +20,7 @@ const METRICS = routeDocs({
   summary: 'Metrics',
   description:
     'Counters, gauges and histograms in the text format of Prometheus. 404 when the server was started with `--metrics off`.',
-  tag: 'health',
+  tag: 'Health',
   access: 'open',
   answer: {
     schema: Type.String(),

@@ -58,7 +58,7 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
       .get('/v1/models', ({ request, set }) => list(request, set.headers), LIST)
       .get('/v1/models/:id', ({ request, params }) => find(request, params.id), GET)
       // For IDs whose slashes were not encoded.
-      .get('/v1/models/*', ({ request, params }) => find(request, params['*']), unlisted({ access: 'key' }))
+      .get('/v1/models/*', ({ request, params }) => find(request, params['*']), unlisted({ access: 'models.read' }))
   );
 }
 
@@ -73,11 +73,11 @@ const LIST = {
     { additionalProperties: true },
   ),
   ...routeDocs({
-    access: 'key',
+    access: 'models.read',
     summary: 'List models',
     description:
       'Selectors first, then the models that the key may use, and behind each its aliases. One body serves the clients of OpenAI, Anthropic and Codex.',
-    tag: 'models',
+    tag: 'Models',
     answer: { schema: ModelList, description: 'The models; all of them unless `limit` is stated.' },
     errorField: 'limit',
     errors: ['invalid_value', 'out_of_range'],
@@ -85,10 +85,10 @@ const LIST = {
 };
 
 const GET = routeDocs({
-  access: 'key',
+  access: 'models.read',
   summary: 'Get a model',
   description: 'Returns one model, selector or alias by its ID, which can contain slashes.',
-  tag: 'models',
+  tag: 'Models',
   answer: { schema: Model, description: 'The model.' },
   errors: ['model_not_found'],
 });

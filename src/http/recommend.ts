@@ -41,7 +41,7 @@ export const recommendRoutes = ({ gateway, contextOf, bodyOf }: RouteServices) =
       counts: true,
       summary: 'Recommend a model',
       description: DESCRIPTION,
-      tag: 'route',
+      tag: 'Routing',
       request: Type.Union([...RouteRequest.anyOf, MessagesRequest, ResponsesRequest]),
       answer: { schema: RouteAdvice, description: 'The recommendation.' },
       requests: ROUTE_REQUESTS,

@@ -1,5 +1,6 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Caller } from '../core/caller.ts';
+import type { Sight } from '../operate/sight.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { Peers } from './address.ts';
@@ -29,6 +30,8 @@ export interface RouteServices {
   /** The caller of a request on a route that needs a key. */
   callerOf(request: Request): Caller;
   contextOf(request: Request): RequestContext;
+  /** How much its caller is shown of keys and runs. */
+  sightOf(request: Request): Sight;
   /**
    * Waits for the request's turn, and reads its JSON body.
    * @throws SignalboxError

@@ -2,12 +2,14 @@ import { type Static, Type } from '@sinclair/typebox';
 import { isObject } from '../core/object.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
 import { SchemaCheck } from '../core/schema-check.ts';
+import { ACTION_NAMES } from '../operate/roles.ts';
 
-const ACCESS = ['chat', 'embed', 'route', 'admin', 'key', 'open'] as const;
+/** Scopes of requests of models, `open` for no key, and the actions of the table of roles. */
+const ACCESS = ['chat', 'embed', 'route', 'open', ...ACTION_NAMES] as const;
 
 /** The access that a route declares beside its handler. */
 export const RouteAccess = Type.Object({
-  /** The scope that a caller's key must have; `key`: any key; `open`: none. */
+  /** The scope or the action that the caller's key must allow; `open`: none. */
   access: Type.Union(ACCESS.map((name) => Type.Literal(name))),
   /** `none`: a POST whose body is not read. */
   body: Type.Optional(Type.Literal('none')),

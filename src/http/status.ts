@@ -21,6 +21,7 @@ export const statusRoutes = (sources: StatusSources) =>
       '/admin/status',
       () => instanceBody(sources.instance()),
       routeDocs({
+        access: 'status.read',
         summary: 'This server at its database',
         description:
           'Returns the place of this server among those of its database, and the age of what it keeps in memory. Where the server may not write any more, `problem` says what happened and what to do.',
@@ -31,6 +32,7 @@ export const statusRoutes = (sources: StatusSources) =>
       '/admin/endpoints',
       () => endpointsBody(endpointStatus(sources.health)),
       routeDocs({
+        access: 'endpoints.read',
         summary: 'Health of endpoints',
         description:
           'Returns the state, speed and attempts of every endpoint of the policy in force. Counts begin with the start of this server; speeds are recent.',
@@ -41,6 +43,7 @@ export const statusRoutes = (sources: StatusSources) =>
       '/admin/learning',
       async () => learningBody(await sources.learning()),
       routeDocs({
+        access: 'learning.read',
         summary: 'Results of learning',
         description:
           'Returns the stored outcomes, the changes that they made to the quality of each model, and the keys that they came from. `./signalbox learn status` shows the same figures.',

@@ -150,8 +150,6 @@ function abandonWithCaller(
 }
 
 /** Operation → the group of its routes in the API's documentation. */
-const TAGS = { chat: 'chat', embed: 'embeddings' } as const;
-
 /** Headers of an answer, for the API's documentation. */
 const ANSWER_HEADERS = {
   'x-request-id': 'The ID of the request.',
@@ -172,7 +170,7 @@ const surfaceDocs = ({ docs, pays, operation, errorBody }: Surface) =>
     operation,
     counts: true,
     pays,
-    tag: TAGS[operation],
+    tag: docs.dialect,
     errors: SURFACE_ERRORS,
     errorForm: { schema: docs.error, body: errorBody },
     headers: ANSWER_HEADERS,

@@ -37,7 +37,7 @@ export function surfaceSocket(services: RouteServices, surface: Surface, upgrade
     },
     routeDocs({
       access: surface.operation,
-      tag: 'chat',
+      tag: surface.docs.dialect,
       summary: 'Open a WebSocket',
       description: `Each text frame is a request of \`POST ${surface.path}\`, admitted as there, and each event of its answer a frame. One request runs at a time.`,
       answer: { ...(surface.docs.events ?? surface.docs.answer), status: 101 },

@@ -5,6 +5,7 @@ import { SignalboxError } from '../core/errors.ts';
 import { usdWriter } from '../core/usd.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
 import { fundBodies, usesOf } from '../operate/ledger/status.ts';
+import { FULL_SIGHT, type Sight } from '../operate/sight.ts';
 import {
   monthPeriod,
   parseDay,
@@ -34,7 +35,7 @@ const PERIOD_QUERY = {
 };
 
 /** `GET /v1/usage`: the charges of the calling key, and the funds that it draws on. `GET /admin/usage`: those of all keys. */
-export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
+export const usageRoutes = ({ gateway, callerOf, sightOf }: RouteServices) =>
   new Elysia({ name: 'usage' })
     .get('/v1/usage', ({ request }) => keyUsage(gateway, callerOf(request), request.url), {
       query: t.Object({
@@ -42,27 +43,30 @@ export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
         by: queryText('Adds `groups` by these, with commas: `session`, `agent`, or others of `GET /admin/usage`.'),
       }),
       ...routeDocs({
-        access: 'key',
+        access: 'usage.own',
         summary: 'Your own usage',
         description:
           'Returns the charges of this key by day and model, and every budget and balance that its requests spend, with what is left and when it renews; of budgets of each session, the 100 windows that have spent most. A request counts on the day on which it began. `./signalbox ledger export --key … --by day,model` gives the same figures.',
-        tag: 'usage',
+        tag: 'Usage',
         answer: { schema: schemas.UsageReport, description: 'The report.' },
         errorField: 'from',
         errors: ['invalid_value', 'out_of_range'],
       }),
     })
-    .get('/admin/usage', ({ request }) => adminUsage(gateway, request.url), {
+    .get('/admin/usage', ({ request }) => adminUsage(gateway, request.url, sightOf(request)), {
       query: t.Object({
         ...PERIOD_QUERY,
         by: queryText(
           `Groupings, with commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; \`day,model\` unless given.`,
         ),
-        key: queryText('Only charges of the key with this ID, or of this wallet.'),
+        key: queryText(
+          'Only charges of the key with this ID, or of this wallet; for a key with the scope `report`, of the keys of this name.',
+        ),
         model: queryText('Only charges of the model with this ID.'),
         label: queryTexts('Only charges of keys with this label, as `name=value`. It may be repeated.'),
       }),
       ...routeDocs({
+        access: 'usage.read',
         summary: 'Usage by groups',
         description:
           'Returns the charges of all keys in a period, grouped by any of the dimensions that the books keep. A request counts on the day on which it began. `./signalbox ledger usage` gives the same figures.',
@@ -91,20 +95,21 @@ async function keyUsage(gateway: Gateway, caller: Caller, url: string): Promise<
   };
 }
 
-async function adminUsage(gateway: Gateway, url: string): Promise<object> {
+async function adminUsage(gateway: Gateway, url: string, sight: Sight): Promise<object> {
   const query = new URL(url).searchParams;
-  return await usageIn(gateway, {
+  const wanted = {
     ...periodOf(query, gateway.now()),
     by: groupingsOf(query.get('by') ?? 'day,model'),
     keyId: query.get('key'),
     model: query.get('model'),
     labels: Object.fromEntries(query.getAll('label').map(labelOf)),
-  });
+  };
+  return await usageIn(gateway, wanted, sight);
 }
 
-async function usageIn({ ledger, lease }: Gateway, query: UsageQuery) {
+async function usageIn({ ledger, lease }: Gateway, query: UsageQuery, sight = FULL_SIGHT) {
   try {
-    return usageBody(await usageOf(ledger, query, lease().snapshot.usdPerCredit));
+    return usageBody(await usageOf(ledger, query, lease().snapshot.usdPerCredit, sight), sight);
   } catch (cause) {
     if (!(cause instanceof UsageTooLargeError)) throw cause;
     const message = `${cause.message} Choose a shorter period or fewer groupings.`;

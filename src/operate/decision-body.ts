@@ -3,17 +3,20 @@ import { type Microcredits, toCredits } from '../core/credits.ts';
 import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../core/decision-record.ts';
 import type { Facts, FundFacts } from '../core/facts.ts';
 import { idText } from '../core/id.ts';
+import { NO_RUN } from '../core/run-names.ts';
 import { platformAttempt } from '../money/receipt.ts';
 import type { Hindsight } from '../request/certificate.ts';
 import type { Explanation } from '../request/explain.ts';
 import { usageBody } from '../surface/openai-chat/completion.ts';
 import { certificateBody, NO_CERTIFICATE } from './certificate-body.ts';
+import { FULL_SIGHT } from './sight.ts';
 import { snakeKeys } from './snake-keys.ts';
 
 /** A decision as `GET /v1/decisions/{id}` answers and the command line prints it. */
-export function decisionBody(explanation: Explanation): object {
+export function decisionBody(explanation: Explanation, sight = FULL_SIGHT): object {
   const { record, quality, certificate, matches, reason, hindsight, leftOut } = explanation;
-  const { kind, session, agent, parentAgent, seed, choice, fallbacks, readingsNumber, facts, outcome } = record;
+  const { kind, seed, choice, fallbacks, readingsNumber, facts, outcome } = record;
+  const { session, agent, parentAgent } = sight.showsRunsOf(record.keyId, record.labels ?? {}) ? record : NO_RUN;
   return {
     id: idText('dec_', record.id),
     object: 'decision',

@@ -3,6 +3,7 @@ import { RECORD_STATUSES, type RecordStatus } from '../core/decision-record.ts';
 import { idText, parseId } from '../core/id.ts';
 import { OPERATION_NAMES, type Operation } from '../core/operation.ts';
 import type { RecordEntry, RecordLog, RecordQuery } from '../store/records.ts';
+import { FULL_SIGHT, type Sight } from './sight.ts';
 
 /** Decisions of a page, unless it names another number, and at most. */
 export const PAGE_LIMIT = 50;
@@ -27,17 +28,17 @@ export class DecisionFilterError extends Error {
 }
 
 /** @throws DecisionFilterError */
-export function decisionQuery(filters: DecisionFilters): RecordQuery {
+export function decisionQuery(filters: DecisionFilters, sight = FULL_SIGHT): RecordQuery {
   const { from, to, key, model, task, status, operation, session, label = [], after, limit } = filters;
   const query: RecordQuery = {
     from: from === undefined ? undefined : timeOf('from', from),
     to: to === undefined ? undefined : timeOf('to', to),
-    keyId: key,
+    keyId: key === undefined ? undefined : keyIn(key, sight),
     model,
     task,
     status: status === undefined ? undefined : wordOf<RecordStatus>('status', status, RECORD_STATUSES),
     operation: operation === undefined ? undefined : wordOf<Operation>('operation', operation, OPERATION_NAMES),
-    session,
+    session: session !== undefined && sight.isNarrow ? refuseSession() : session,
     labels: Object.fromEntries(label.map(labelOf)),
     after: after === undefined ? undefined : cursorOf(after),
     limit: limit === undefined ? PAGE_LIMIT : limitOf(limit),
@@ -46,6 +47,21 @@ export function decisionQuery(filters: DecisionFilters): RecordQuery {
     throw new DecisionFilterError('to', 'must be later than the beginning of the period');
   }
   return query;
+}
+
+/** The ID of a key that a filter means. */
+function keyIn(key: string, sight: Sight): string {
+  const [id = NO_KEY, ...others] = sight.idsOf(key);
+  if (others.length === 0) return id;
+  throw new DecisionFilterError('key', `names ${others.length + 1} keys; filter by a label that only one of them has`);
+}
+
+/** No key has this ID. */
+const NO_KEY = '-';
+
+/** A filter would confirm a guess. */
+function refuseSession(): never {
+  throw new DecisionFilterError('session', 'is not open to a key with the scope `report`');
 }
 
 /** A day, which begins at midnight UTC, or a time of ISO 8601 with its zone. */
@@ -94,26 +110,26 @@ export async function listDecisions(log: Pick<RecordLog, 'list'>, query: RecordQ
 }
 
 /** A page as `GET /admin/decisions` answers and `signalbox decisions list --json` prints it. */
-export const decisionPageBody = ({ entries, hasMore }: DecisionPage): object => ({
+export const decisionPageBody = ({ entries, hasMore }: DecisionPage, sight = FULL_SIGHT): object => ({
   object: 'list',
-  data: entries.map(entryBody),
+  data: entries.map((entry) => entryBody(entry, sight)),
   has_more: hasMore,
 });
 
 /** Null where a record of version 0.1 lacks the fact, and for all facts of an unreadable record. */
-function entryBody({ id, keyId, model, task, status, operation, record }: RecordEntry): object {
+function entryBody({ id, keyId, model, task, status, operation, record }: RecordEntry, sight: Sight): object {
   const outcome = record?.outcome ?? null;
   return {
     id: idText('dec_', id),
     object: 'decision.summary',
     created: record && Math.floor(record.time / 1000),
-    key_id: keyId,
+    ...(sight.isNarrow ? { key_id: null, key_name: sight.keyOf(keyId) } : { key_id: keyId }),
     ...{ operation, status, model, task },
     selector: record && (record.facts.pinned ? 'pinned' : record.facts.model),
     stream: record?.stream ?? null,
     labels: record?.labels ?? null,
-    metadata: record?.metadata ?? null,
-    session: record?.session ?? null,
+    metadata: (!sight.isNarrow && record?.metadata) || null,
+    session: (sight.showsRunsOf(keyId, record?.labels ?? {}) && record?.session) || null,
     route_reason: record?.reason ?? null,
     policy_revision: record?.revision ?? null,
     error: outcome?.error ?? null,

@@ -1,4 +1,4 @@
-import { visibleBalance } from '../access/key-body.ts';
+import { type KeyFunds, visibleBalance } from '../access/key-body.ts';
 import { holderOf } from '../access/key-entry.ts';
 import type { Keys } from '../access/keys.ts';
 import type { KeyLimits } from '../core/caller.ts';
@@ -48,18 +48,27 @@ export function grantToKey(
  * Returns the money of a key as a running server has it: the use of each of its own budgets, in their order, and its balance, which is
  * null for a key without grants.
  */
-export async function servedKeyFunds(ledger: Pick<Ledger, 'budgetUses' | 'balanceOf'>, info: KeyInfo) {
+export async function servedKeyFunds(
+  ledger: Pick<Ledger, 'budgetUses' | 'balanceOf'>,
+  info: KeyInfo,
+  usdPerCredit: string,
+): Promise<KeyFunds> {
   const uses = await ledger.budgetUses(info.id, info.budgets);
   const balance = ledger.balanceOf(holderOf(info));
-  return { uses, balance: visibleBalance(info, balance && { granted: balance.limit, spent: balance.spent }) };
+  return {
+    uses,
+    balance: visibleBalance(info, balance && { granted: balance.limit, spent: balance.spent }),
+    usdPerCredit,
+  };
 }
 
 /** Returns the same as a database has it at one moment. Without a ledger nothing is spent. */
-export async function storedKeyFunds(database: string, info: KeyInfo, now: number) {
+export async function storedKeyFunds(database: string, info: KeyInfo, now: number): Promise<KeyFunds> {
   using reader = await readStore(database, ['ledger']);
   const ledger = (await reader.ledger.exists()) ? reader.ledger : null;
   const uses = await keyBudgetUses(async (window) => ledger?.spentIn(info.id, window) ?? 0, info.budgets, now);
-  return { uses, balance: visibleBalance(info, (await ledger?.balance(holderOf(info))) ?? null) };
+  const balance = visibleBalance(info, (await ledger?.balance(holderOf(info))) ?? null);
+  return { uses, balance, usdPerCredit: ledger && (await reader.journal.usdPerCredit()) };
 }
 
 /** Limits of a key as they are kept: null where none is stated. */

@@ -8,8 +8,6 @@ export interface ServeOptions {
   readonly data: string;
   /** Folder of the policy's YAML files. */
   readonly policies: string;
-  /** A whole key to install at start; for containers and CI. */
-  readonly apiKey: string | null;
   /** Time for running requests after SIGTERM, ms. */
   readonly drainMs: number;
   /** Whether `/metrics` answers, to anybody who can reach the port. */

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
-import { OPERATOR } from '../core/caller.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { openRecordReader } from '../records/records.ts';
-import { type Explanation, explain } from '../request/explain.ts';
+import { type Explanation, explain, FULL_VIEW } from '../request/explain.ts';
 import { PastPolicies } from '../runtime/replay.ts';
 import { readStore, storeExists } from '../store/open.ts';
 import type { PolicyWorkspace } from './policy/tools.ts';
@@ -24,5 +23,5 @@ export async function explainStoredDecision(
   if (!(await reader.records.isCurrent())) {
     throw new UsageError(`${database} has no records of this version yet. Start the server once to create them.`);
   }
-  return await explain({ records: openRecordReader(reader.records), past }, id, OPERATOR);
+  return await explain({ records: openRecordReader(reader.records), past }, id, FULL_VIEW);
 }

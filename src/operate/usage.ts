@@ -5,6 +5,7 @@ import { usdWriter } from '../core/usd.ts';
 import { moneyEntries } from '../ledger/export/export.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { JournalReader } from '../store/journal-reader.ts';
+import { FULL_SIGHT } from './sight.ts';
 import { columnOf, type Grouping, NO_FIGURES, type UsageGroup, UsageSums } from './usage-sums.ts';
 
 /** A period of whole days. */
@@ -79,7 +80,7 @@ export class UsageTooLargeError extends Error {
 }
 
 /**
- * Reports the usage that a running server knows.
+ * Reports the usage that a running server knows, as far as an asker may see it: `keyId` is a name where IDs are hidden.
  * @param usdPerCredit of its policy
  * @throws UsageTooLargeError, by rejecting.
  */
@@ -87,21 +88,25 @@ export async function usageOf(
   ledger: Pick<Ledger, 'usage'>,
   query: UsageQuery,
   usdPerCredit: string,
+  sight = FULL_SIGHT,
 ): Promise<UsageReport> {
   const { by, timeZone, keyId, model, labels } = query;
   const sums = new UsageSums(by, timeZone);
   const wanted = Object.entries(labels);
   for (const window of windowsOf(query)) {
-    for (const charges of await ledger.usage({ keyId, ...window })) {
+    for (const charges of await ledger.usage({ keyId: sight.isNarrow ? null : keyId, ...window })) {
       if (model !== null && charges.model !== model) continue;
-      const { key = '', selector = '', session = '', agent = '' } = charges.dimensions;
+      const { key = '', selector = '' } = charges.dimensions;
       const found = labelsOf(charges.dimensions);
+      const shown = sight.keyOf(key);
+      if (keyId !== null && shown !== keyId) continue;
+      const { session = '', agent = '' } = sight.showsRunsOf(key, found) ? charges.dimensions : {};
       if (wanted.some(([name, value]) => (found[name] ?? '') !== value)) continue;
       sums.add({
         // The sums of a running server do not tell all figures apart.
         ...NO_FIGURES,
         ...charges,
-        ...{ keyId: key, labels: found, selector, session, agent },
+        ...{ keyId: shown, labels: found, selector, session, agent },
         moment: window.from,
         model: charges.model ?? '',
         provider: charges.provider ?? '',
@@ -159,10 +164,10 @@ function* windowsOf(query: UsageQuery): Generator<Span> {
 }
 
 /** The report as the admin API and `signalbox ledger usage --json` show it. */
-export function usageBody({ query, usdPerCredit, total, groups }: UsageReport) {
+export function usageBody({ query, usdPerCredit, total, groups }: UsageReport, sight = FULL_SIGHT) {
   const usd = usdWriter(usdPerCredit);
   const { from, to, timeZone, by } = query;
-  const columns = by.map(columnOf);
+  const columns = by.map((grouping) => (sight.isNarrow && grouping === 'key' ? 'key_name' : columnOf(grouping)));
   return {
     object: 'usage' as const,
     from: from.toString(),

@@ -67,10 +67,10 @@ export class Networks {
   }
 
   async #connect(policy: PaymentNetwork): Promise<OpenConnection> {
-    const definition = definitionOf(policy);
+    const { open, host, log, timers } = this.#options;
+    const definition = definitionOf(policy, host);
     const same = this.#inForce.find((connection) => connection.definition === definition);
     if (same) return same;
-    const { open, host, log, timers } = this.#options;
     const { getAddress } = await import('viem/utils');
     const network = await open(policy, {
       ...host,
@@ -113,9 +113,16 @@ function retire(connections: readonly OpenConnection[], but: readonly OpenConnec
   for (const connection of connections) if (!but.includes(connection)) connection.retire();
 }
 
-/** Compares networks by their policy. `rate` has bigints, which JSON does not know. */
-const definitionOf = (policy: PaymentNetwork): string =>
-  JSON.stringify(policy, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value));
+/**
+ * Compares networks by their policy, and by the token and the addresses of nodes, which may change while it stays. `rate` has
+ * bigints, which JSON does not know.
+ */
+function definitionOf(policy: PaymentNetwork, { env }: Pick<NetworkHost, 'env'>): string {
+  const { facilitator, rpcUrlsEnv } = policy;
+  const variables = [rpcUrlsEnv, facilitator.mode === 'http' ? facilitator.bearerEnv : null];
+  const values = variables.map((name) => name && env(name));
+  return JSON.stringify([policy, values], (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value));
+}
 
 interface ConnectionParts extends Pick<OpenConnection, 'policy' | 'definition' | 'network' | 'asset' | 'payTo'> {
   readonly log: Log;

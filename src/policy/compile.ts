@@ -11,7 +11,7 @@ import {
   reportNoProvider,
   selectAvailable,
 } from './availability.ts';
-import { compileContent } from './contents.ts';
+import { compileContent, compileReportedRuns } from './contents.ts';
 import type { Diagnostic, DiagnosticCode } from './diagnostics.ts';
 import { allowedBySpace, checkAdapters, checkSelectorSpaces } from './embeddings.ts';
 import { createChecker } from './expressions.ts';
@@ -122,7 +122,9 @@ function* compile(
   const budgets = yield* checkLimits(parsed.budgets, 'budget', check, report);
   const rateLimits = yield* checkLimits(parsed.rateLimits, 'limit', check, report);
   for (const one of parsed.sentNames) check.sent(one);
+  check.metered(parsed.meteredLabel);
   const contentMatch = check.condition(parsed.contentMatch, 'budget');
+  const reportedRuns = check.condition(parsed.reportedRuns, 'limit');
   const isAffordable = check.reviewTotals();
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (started) reviewStart(parsed, started, report);
@@ -161,6 +163,7 @@ function* compile(
     budgets: budgets.map(compileBudget),
     rateLimits: rateLimits.map(compileRateLimit),
     content: compileContent(settings.content, contentMatch),
+    reportedRuns: compileReportedRuns(reportedRuns),
   });
   const figures = wildcards?.patterns.length && facts ? [['facts', facts.source]] : [];
   return { snapshot: deepFreeze(snapshot), environment: [...environmentFacts(states), ...figures] };
@@ -169,7 +172,8 @@ function* compile(
 const NO_LABELS: KnownLabels = new Map();
 
 /** The parts of a snapshot that are made of expressions and plugins. */
-interface SnapshotParts extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 'content' | 'learning' | 'wildcards'> {
+interface SnapshotParts
+  extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'learning' | 'wildcards'> {
   readonly rules: CompiledRules;
   readonly selectors: readonly Selector[];
 }

@@ -1,7 +1,8 @@
 import type { Static } from '@sinclair/typebox';
 import type { ContentPolicy } from '../core/content.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Program } from './cel-check.ts';
-import { budgetViewOf } from './cel-types.ts';
+import { budgetViewOf, limitViewOf } from './cel-types.ts';
 import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
 import type { RecordsText } from './schema-records.ts';
 import { type CheckContext, sectionSubject } from './sections.ts';
@@ -16,6 +17,10 @@ export function draftContent({ content }: Static<typeof RecordsText>): ContentDr
   return { keepsPrompt: keep.includes('prompt'), keepsAnswer: keep.includes('answer'), redact, days };
 }
 
+/** The keys whose runs reports name. Checked by itself, too. */
+export const reportedRunsMatch = (context: CheckContext): ExpressionDraft | null =>
+  expressionAt(sectionSubject('records', context), 'reported_runs');
+
 /** The requests whose content is kept. Checked by itself, so that errors elsewhere in the section do not hide its own. */
 export function contentMatch(context: CheckContext): ExpressionDraft | null {
   return expressionAt(sectionSubject('records', context), 'content', 'match');
@@ -24,3 +29,6 @@ export function contentMatch(context: CheckContext): ExpressionDraft | null {
 export function compileContent(draft: ContentDraft | null, match: Program | null): ContentPolicy | null {
   return draft && { ...draft, match: match && ((scope) => match.run(budgetViewOf(scope))) };
 }
+
+export const compileReportedRuns = (match: Program | null): PolicySnapshot['reportedRuns'] =>
+  match && ((scope) => match.run(limitViewOf(scope)));

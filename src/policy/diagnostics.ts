@@ -81,6 +81,8 @@ const WARNINGS = {
   'facilitator-without-token': 'A facilitator for real money has no `bearer_env`.',
   'after-abort-idle': 'A key of `after_abort` has no effect, because it does not say `bills: stops`.',
   'private-host': 'The host of a provider probably leads to a private network, where requests are refused.',
+  'short-key':
+    'The key of a provider has fewer than 8 characters, so it is not removed from messages of the provider: it could be part of any word.',
   'free-model': 'A provider with a key has a price of 0, so its use is not metered.',
   'passthrough-all': '`*` lets callers send any field to the provider, priced or not.',
   'unknown-language': 'A programming language of a model is unknown and resembles a known one.',

@@ -15,7 +15,7 @@ import { findContradiction } from './cel-contradictions.ts';
 import { createCostLimits } from './cel-cost-limits.ts';
 import { checkReferences, type ReferenceNames } from './cel-references.ts';
 import { budgetViewOf, type CelKind, limitViewOf, viewOf } from './cel-types.ts';
-import { type KnownLabels, knownValues, reviewValues } from './misspelt-values.ts';
+import { type KnownLabels, knownValues, type NamedLabel, reviewLabel, reviewValues } from './misspelt-values.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
@@ -47,6 +47,10 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: 
     sent({ name, place }: SentName): void {
       if (sendable.has(name) || names.wildcard(name) !== null) return;
       report.addUnknown('selector or model', name, sendable, place);
+    },
+    /** The label of keys that metrics bear. */
+    metered(label: NamedLabel | null): void {
+      if (label) reviewLabel(label, values.labels, report);
     },
     /** An expression over the catalog. With an unknown name it matches no model, which need not be reported too. */
     of(draft: ExpressionDraft | null, kind: CelKind): Program | null {

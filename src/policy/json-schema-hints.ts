@@ -40,6 +40,7 @@ export const HINTS: Readonly<Record<string, EditorHint>> = {
   'selectors.*.models.require': { sees: 'model' },
   'gateway.time_zone': { names: 'zone' },
   'records.content.match': { sees: 'budget' },
+  'records.reported_runs': { sees: 'limit' },
   'constraints[].when': { sees: 'when' },
   'constraints[].require': { sees: 'constraint' },
   'preferences[].when': { sees: 'when' },

@@ -40,10 +40,15 @@ export function compileBudget({ draft: { limitPlace: _, ...draft }, match, each 
     ...draft,
     ...(draft.each === 'session'
       ? ofSessions(matches)
-      : { match: matches, each: each && ((scope) => each.run(budgetViewOf(scope))) }),
+      : { match: matches, each: each && ((scope) => each.run(budgetViewOf(scope))), ...(each && readsKeyId(each)) }),
     definition: JSON.stringify([...texts, draft.window, draft.timeZone]),
   };
 }
+
+const readsKeyId = ({ ast }: TextProgram): Pick<Budget, 'readsKeyId'> =>
+  [...accessesOf(ast)].some(({ path: [owner, field] }) => owner === 'key' && field !== 'labels')
+    ? { readsKeyId: true }
+    : {};
 
 /** A window for each session of each key. Requests of no session are no concern of it. */
 const ofSessions = (matches: Budget['match']): Pick<Budget, 'match' | 'each' | 'isOfSessions'> => ({

@@ -2,6 +2,7 @@ import { editDistance } from '../core/edit-distance.ts';
 import { accessesOf } from './cel-ast.ts';
 import type { CheckedExpression } from './cel-check.ts';
 import { comparedTexts } from './cel-references.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import { servable } from './wildcards.ts';
@@ -26,6 +27,21 @@ export function knownValues(parsed: ParsedPolicy, labels: KnownLabels) {
   };
 }
 
+/** A label of keys that a policy names, and the beginning of its name there. */
+export interface NamedLabel {
+  readonly label: string;
+  readonly place: SourceSpan;
+  readonly path: string;
+}
+
+/** Warns of a label that no key has, and that resembles one which keys have. */
+export function reviewLabel({ label, place, path }: NamedLabel, labels: KnownLabels, report: Report): void {
+  const meant = labels.has(label) ? undefined : [...labels.keys()].find((one) => isAlike(label, one));
+  if (meant === undefined) return;
+  const hint = `did you mean \`${path}${meant}\`?`;
+  report.add('misspelt-value', place, `no key has the label \`${label}\``, { hint });
+}
+
 /** Warns of texts that nothing has, and that resemble one which something has: `"EU"` where a region is `eu`. */
 export function reviewValues(
   { ast, placeOf }: CheckedExpression<unknown>,
@@ -34,12 +50,8 @@ export function reviewValues(
 ): void {
   for (const { node, path } of accessesOf(ast)) {
     const [owner, field, label] = path;
-    if (owner !== 'key' || field !== 'labels' || label === undefined || labels.has(label)) continue;
-    const meant = [...labels.keys()].find((one) => isAlike(label, one));
-    if (meant === undefined) continue;
-    report.add('misspelt-value', placeOf(node), `no key has the label \`${label}\``, {
-      hint: `did you mean \`key.labels.${meant}\`?`,
-    });
+    if (owner !== 'key' || field !== 'labels' || label === undefined) continue;
+    reviewLabel({ label, place: placeOf(node), path: 'key.labels.' }, labels, report);
   }
   for (const { text, path, literal } of comparedTexts(ast)) {
     const [, label] = /^key\.labels\.(.+)$/.exec(path) ?? [];

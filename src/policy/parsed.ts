@@ -5,7 +5,7 @@ import { draftAliases } from './aliases.ts';
 import { camelKeys } from './camel-keys.ts';
 import { type CaseNames, draftCases } from './cases.ts';
 import { checkValue } from './check.ts';
-import { contentMatch, draftContent } from './contents.ts';
+import { contentMatch, draftContent, reportedRunsMatch } from './contents.ts';
 import { readOrigins } from './cors.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { draftLearning } from './learning.ts';
@@ -119,6 +119,7 @@ function checkSections(context: CheckContext) {
     tasks,
     providers,
     providersPlace: sections.get('providers')?.place ?? start,
+    meteredLabel: readMeteredLabel(settings?.keyLabel ?? null, context),
     /** The place of `gateway.socket_bytes_max`, or of what stands for it. */
     socketBytesPlace: placeAt(sectionSubject('gateway', context).tree, 'socket_bytes_max'),
     models: drafts,
@@ -135,6 +136,7 @@ function checkSections(context: CheckContext) {
     rateLimits: draftRateLimits(context),
     /** The requests whose content is kept; null for all of them, or if no content is kept. */
     contentMatch: contentMatch(context),
+    reportedRuns: reportedRunsMatch(context),
     learning: draftLearning(context),
     payments: draftPayments(context, usdPerCredit),
     cases: draftCases(context, names),
@@ -178,7 +180,8 @@ function readSettings(context: CheckContext, version: LanguageVersion, credit: D
   const unstatedLanguages = readValue('unstated_languages', version, context);
   const records = checkSection('records', context);
   const ledger = checkSection('ledger', context);
-  if (!gateway || !defaultWeights || !reference || !records || !ledger) return null;
+  const metrics = checkSection('metrics', context);
+  if (!gateway || !defaultWeights || !reference || !records || !ledger || !metrics) return null;
   // Doubles are exact enough, because it only scales weights.
   const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
   return {
@@ -191,11 +194,17 @@ function readSettings(context: CheckContext, version: LanguageVersion, credit: D
     languageWorth,
     /** Whether requiring a language that no model declares excludes no model. */
     admitUnstated: unstatedLanguages === 'admit',
+    keyLabel: metrics.key_label ?? null,
     recordDays: records.retention_days,
     recordedMetadata: records.metadata,
     /** The content of requests that is kept; null for none. */
     content: draftContent(records),
   };
+}
+
+function readMeteredLabel(label: string | null, context: CheckContext) {
+  const { tree } = sectionSubject('metrics', context);
+  return label === null ? null : { label, place: placeAt(tree, 'key_label'), path: '' };
 }
 
 function readGateway(context: CheckContext): GatewayPolicy | null {

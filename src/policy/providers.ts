@@ -1,5 +1,6 @@
 import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
 import { UNKNOWN_BILLING } from '../core/abort-billing.ts';
+import { RUN_MIN } from '../core/runs.ts';
 import type { Provider } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPrivateName } from './addresses.ts';
@@ -61,6 +62,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
   const state = { name, place, whenAlone };
   if (!data) return { ...state, provider: null, unset: [] };
   const apiKeyEnv = data.api_key_env ?? preset.apiKeyEnv ?? null;
+  if (apiKeyEnv !== null) reviewKey(apiKeyEnv, named, adapter, scope);
   const ofKey = apiKeyEnv !== null && !isSet(apiKeyEnv, scope) ? [apiKeyEnv] : [];
   const unset = [...new Set([...ofKey, ...address.unset])];
   /** The stated value, else that of the preset, else the default. */
@@ -120,7 +122,28 @@ function prepareAdapter(
     passes: prepared.passes?.bind(prepared),
     embeds: prepared.kind === 'wire' ? prepared.embeddings !== undefined : prepared.embed !== undefined,
     afterAbort: prepared.afterAbort,
+    takesKey: prepared.kind !== 'wire' || prepared.auth !== undefined,
   };
+}
+
+/** Reports a key that is not sent, and one that is too short to be sought in texts. */
+function reviewKey(
+  variable: string,
+  { path, tree, place }: NamedItem<ProviderText>,
+  adapter: ReturnType<typeof prepareAdapter>,
+  { env, report }: ProviderContext,
+): void {
+  const at = valueAt(tree, 'api_key_env')?.place ?? place;
+  if (adapter?.takesKey === false) {
+    const message = `\`${path}\` has \`api_key_env\`, and its adapter \`${adapter.name}\` sends no key`;
+    report.add('conflicting-keys', at, message, { expected: 'an adapter with `auth`, or no `api_key_env`' });
+  }
+  const key = env.get(variable)?.trim();
+  if (!key || key.length >= RUN_MIN) return;
+  const message = `the key in ${variable} has fewer than ${RUN_MIN} characters`;
+  report.add('short-key', at, message, {
+    hint: 'it is not removed from messages of the provider; use a longer key, or none if the server needs none',
+  });
 }
 
 /** The address of a provider; `unset` is the variable for it, if that is not set. */

@@ -82,4 +82,8 @@ export const ADMISSION_KEYS = {
     600,
     'Most requests a minute from one address that need no API key; `/healthz` and `/readyz` are not counted.',
   ),
+  reports_per_minute: perMinute(
+    60,
+    'Most requests a minute of a key with the scope `report`. Limits in `rate_limits` do not count them.',
+  ),
 } as const;

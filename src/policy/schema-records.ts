@@ -47,5 +47,9 @@ export const RecordsText = closed('Records of requests.', {
     examples: [['team']],
     description: 'Keys of `metadata` that records keep, redacted, so that another policy can be judged on them later.',
   }),
+  reported_runs: optional.expression(
+    'Keys whose sessions and agents are named to keys with the scope `report`: CEL over `key`; `"true"` for all. Default: none. A failing condition shows nothing.',
+    'key.labels.team == "search"',
+  ),
   content: Type.Optional(ContentText),
 });

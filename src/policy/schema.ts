@@ -248,6 +248,13 @@ const LanguageWorth = number(
   'Quality added where a model declares a programming language of the request; half where unknown.',
 );
 
+const MetricsText = closed('What metrics tell of requests.', {
+  key_label: optional.string(
+    { minLength: 1, maxLength: 200, example: 'team' },
+    'Label of keys that the metrics of requests and spend bear as `key_label`. At most 200 of its values are told apart.',
+  ),
+});
+
 /** Every section of the language. */
 export const SECTIONS = {
   version: Type.Unsafe<LanguageVersion>(
@@ -293,6 +300,7 @@ export const SECTIONS = {
     description: 'Plugins of your own: relative paths or package names.',
   }),
   cases: Type.Array(CaseText, { description: "The policy's own tests, run before it comes into force." }),
+  metrics: MetricsText,
   baseline: string(
     { minLength: 1, example: 'gpt-6.1-sol' },
     'Model that savings are measured against. Default: the eligible model with the best quality.',

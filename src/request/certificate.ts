@@ -37,7 +37,10 @@ export interface Hindsight {
   readonly baseline: Microcredits | null;
 }
 
-const NOT_REPLAYED = { certificate: null, matches: null, hindsight: null, leftOut: null } as const;
+/** @param reason one sentence */
+export const withoutReplay = (record: DecisionRecord, reason: string): RecordedCertificate => ({
+  ...{ record, reason, certificate: null, matches: null, hindsight: null, leftOut: null },
+});
 
 /**
  * Decides a recorded decision again. A record that cannot be decided again has a reason in place of a certificate.
@@ -48,7 +51,7 @@ export async function certificateOf(
   records: Pick<RecordReader, 'findRevision' | 'findReadings'>,
   past: Pick<PastPolicies, 'find'>,
 ): Promise<RecordedCertificate> {
-  const without = (reason: string) => ({ ...NOT_REPLAYED, record, reason });
+  const without = (reason: string) => withoutReplay(record, reason);
   if (record.readingsNumber === null) return without('It was made by a version that did not keep readings.');
   const revision = await records.findRevision(record.revision);
   if (!revision) return without('Its policy revision is no longer kept.');

@@ -1,9 +1,8 @@
-import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { parseId } from '../core/id.ts';
 import type { RecordReader } from '../records/records.ts';
 import { UnreadableRecord } from '../store/records.ts';
-import { certificateOf, type RecordedCertificate } from './certificate.ts';
+import { certificateOf, type RecordedCertificate, withoutReplay } from './certificate.ts';
 import type { Gateway } from './gateway.ts';
 
 /** A recorded decision with its certificate and qualities. */
@@ -12,20 +11,33 @@ export interface Explanation extends RecordedCertificate {
   readonly quality: Readonly<Record<string, number>>;
 }
 
+/** What the asker of an explanation may see. */
+export interface ExplanationView {
+  /** The key whose decisions it may see; null for those of all keys. */
+  readonly keyId: string | null;
+  /** Whether the decision is decided again from its record. */
+  readonly replays: boolean;
+  /** Whether the names of variables are shown. */
+  readonly namesVariables: boolean;
+}
+
+/** The view of operators. */
+export const FULL_VIEW: ExplanationView = { keyId: null, replays: true, namesVariables: true };
+
 /**
- * Explains a decision to the key that asked, or to an admin.
+ * Explains a decision to the key that asked, or to one who may see those of others.
  * @param id `dec_…`
  * @throws SignalboxError `not_found`, or `internal_error` for an edited row
  */
 export async function explain(
   { records, past }: { readonly records: RecordReader } & Pick<Gateway, 'past'>,
   id: string,
-  caller: Caller,
+  { keyId, replays, namesVariables }: ExplanationView,
 ): Promise<Explanation> {
   const number = parseId('dec_', id);
   const record = number === null ? null : await records.find(number).catch(refuseUnreadable);
   // Another key must not learn that the decision exists.
-  if (!record || (record.keyId !== caller.keyId && !caller.scopes.has('admin'))) {
+  if (!record || (keyId !== null && record.keyId !== keyId)) {
     throw new SignalboxError(
       'not_found',
       'There is no decision with this ID, or this key cannot see it. A decision is written when its request ends. If a crash ended the request, only the ledger has its charge.',
@@ -36,13 +48,14 @@ export async function explain(
   // A wildcard's model was its only candidate, and nobody states its quality.
   const isListed = !facts.pinned || revision?.models.includes(facts.model);
   const models = isListed ? (revision?.models ?? []) : [];
-  const found = await certificateOf(record, { ...records, findRevision: async () => revision }, past);
+  const found = replays
+    ? await certificateOf(record, { ...records, findRevision: async () => revision }, past)
+    : withoutReplay(record, 'A key with the scope `report` reads the record and does not replay it.');
   // The record has what the models were ranked by, unless that is what the policy declares.
   const counted = record.quality && Object.fromEntries(models.map((model, at) => [model, record.quality?.[at] ?? 0]));
   const shares = found.matches || counted === null ? found.certificate?.shares : null;
   const quality = shares ?? counted ?? {};
-  // Only operators may see the names of variables.
-  return { ...found, leftOut: caller.scopes.has('admin') ? found.leftOut : null, quality };
+  return { ...found, leftOut: namesVariables ? found.leftOut : null, quality };
 }
 
 function refuseUnreadable(cause: unknown): never {

@@ -56,8 +56,8 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
 /** Languages and preferences count, and are no share of good answers. */
 function qualityText({ share, quality }: RankedModel): string {
   if (share === null) return UNKNOWN_QUALITY;
-  const bonus = share === quality ? '' : ` (counts as ${percent(quality)} with languages and preferences)`;
-  return `expected quality ${percent(share)}${bonus}`;
+  const bonus = share === quality ? '' : ` (counts as ${shownQuality(quality)} with languages and preferences)`;
+  return `expected quality ${shownQuality(share)}${bonus}`;
 }
 
 /** The quality of a model of which nobody states any. */
@@ -107,5 +107,13 @@ function costRatio(other: number, choice: number): string {
 /** @param share 0..1. */
 export function percent(share: number): string {
   const value = share * 100;
+  // Rounded up, a share that is nearly all would read as all.
+  if (value >= 99.5 && value < 100) return `${Math.floor(value * 10 + 1e-6) / 10} %`;
   return `${value < 1 ? Math.round(value * 100) / 100 : Math.round(value)} %`;
 }
+
+/** The most that a quality is shown as: no model is certain to answer well. */
+export const SHOWN_QUALITY_MAX = 0.999;
+
+/** @param quality 0..1, with what languages and preferences add. */
+export const shownQuality = (quality: number): string => percent(Math.min(quality, SHOWN_QUALITY_MAX));

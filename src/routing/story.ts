@@ -3,7 +3,7 @@ import { shownCredits } from '../core/ceiling.ts';
 import { toCredits } from '../core/credits.ts';
 import { type Difficulty, type Facts, isIntentRead } from '../core/facts.ts';
 import type { SourcePlace } from '../core/source-place.ts';
-import { percent, seconds, tradeOff, UNKNOWN_QUALITY } from './advise.ts';
+import { percent, seconds, shownQuality, tradeOff, UNKNOWN_QUALITY } from './advise.ts';
 import type { AppliedPreference, AppliedRule, CandidateEntry, LanguageEntry } from './certificate.ts';
 import type { Certificate } from './certify.ts';
 import { estimateText, qualityAdjustments, type StrongWords, shadowText } from './story-estimate.ts';
@@ -108,8 +108,8 @@ function choiceText(
   const { model, quality, countedQuality, costCredits, latencyMs } = choice;
   // The worth that a language or a preference adds is no share of good answers.
   const moved = countedQuality === quality ? '' : qualityAdjustments(choice, preferences);
-  const counted = moved && ` (counts as ${percent(countedQuality)} with ${moved})`;
-  const expected = quality === null ? UNKNOWN_QUALITY : `expected quality ${percent(quality)}${counted}`;
+  const counted = moved && ` (counts as ${shownQuality(countedQuality)} with ${moved})`;
+  const expected = quality === null ? UNKNOWN_QUALITY : `expected quality ${shownQuality(quality)}${counted}`;
   const figures = `${expected}, ${shownCredits(costCredits)} Credits, ${seconds(latencyMs)} s`;
   if (pinned) return `${model} was asked for by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;

@@ -109,6 +109,10 @@ export function compileCandidate(
     const facts = parsed.policy.wildcards.length > 0 ? await loadFacts() : null;
     const context = { ...contextOf(own, { ...tools, env }), facts };
     const { snapshot, diagnostics: found } = await inSlices(compileSteps(parsed.policy, context), isStale);
+    // Those that only presets name, too.
+    registerSecrets(
+      [...(snapshot?.providers.values() ?? [])].map((one) => one.apiKeyEnv && tools.env.get(one.apiKeyEnv)),
+    );
     const diagnostics = found.map(withoutSecrets);
     if (!snapshot) return { problems: diagnostics, message: null };
     const registry = createRegistry([...tools.shipped, ...modulesIn(own).flatMap(({ plugins }) => plugins)]);

@@ -15,6 +15,9 @@ export const policyFamilies = (policy: PolicyFigures, version: string): readonly
   gaugeBy('signalbox_build_info', 'The build that answers.', 'version', () => [[version, 1]]),
   gaugeBy('signalbox_policy_info', 'The policy in force.', 'revision', () => [[policy.status().revision, 1]]),
   gauge('signalbox_policy_models', 'Models that can be served.', () => policy.lease().snapshot.models.length),
+  gauge('signalbox_usd_per_credit', 'USD that one Credit is worth.', () =>
+    Number(policy.lease().snapshot.usdPerCredit),
+  ),
   totalBy('signalbox_policy_reloads_total', 'Checks of the policy’s files, by result.', 'result', () =>
     Object.entries(policy.status().counts),
   ),
@@ -30,6 +33,12 @@ export const policyFamilies = (policy: PolicyFigures, version: string): readonly
     'signalbox_policy_last_reload_duration_seconds',
     'Time from the last edit until it was in force or refused.',
     () => policy.status().last.tookMs / 1000,
+  ),
+  gaugeBy(
+    'signalbox_secret_file_unusable',
+    '1 while the file of a secret cannot be used: its last value stays.',
+    'variable',
+    () => policy.status().secrets.map(({ variable, problem }) => [variable, problem === null ? 0 : 1]),
   ),
 ];
 

@@ -20,6 +20,11 @@ export class QuotedRuntimes {
     this.#runtimes = payments ? [...present, { runtime, until: this.#now() + payments.quoteTtlMs }] : present;
   }
 
+  /** Drops all: after a change of secrets they would call providers with old ones. */
+  clear(): void {
+    this.#runtimes = [];
+  }
+
   find(revision: string): Runtime | null {
     return this.#present().find(({ runtime }) => runtime.snapshot.revision === revision)?.runtime ?? null;
   }

@@ -10,12 +10,15 @@ import {
 import type { PolicyChange } from './diff.ts';
 import { QuotedRuntimes } from './quoted-runtimes.ts';
 import type { Runtime } from './runtime.ts';
+import type { SecretFiles } from './secret-files.ts';
 import { SupersededError } from './slices.ts';
 import { type PolicyBundle, PolicySourceError, readBundle } from './source.ts';
 import { mostExplicit, type PolicyStatus, type ReloadAttempt, type ReloadCause, StaleRevision } from './status.ts';
 
 export interface ReloaderOptions {
   readonly tools: PolicyTools;
+  /** The secrets in files. Default: none. `reread` returns the variables whose values have changed. */
+  readonly secrets?: Pick<SecretFiles, 'list'> & { reread(): readonly string[] };
   /**
    * Prepares a revision before it serves, for example saves its text. Resolves with a function that is called at the
    * swap. A failure refuses the revision.
@@ -52,6 +55,8 @@ export class Reloader {
   /** Hash of the last refused files; null after an accepted attempt. */
   #refused: string | null = null;
   #outdated: readonly string[] = [];
+  /** Variables whose new values are not in force yet. */
+  readonly #renewed = new Set<string>();
   #waiting: ReloadRequest[] = [];
   #running = false;
   /** Ends the pause of the current attempt. */
@@ -91,6 +96,7 @@ export class Reloader {
       previous: this.#previous,
       counts: { ...this.#counts },
       lastSuccess: this.#lastSuccess,
+      secrets: this.#options.secrets?.list() ?? [],
     };
   }
 
@@ -139,6 +145,7 @@ export class Reloader {
   }
 
   async #attempt(state: AttemptState): Promise<ReloadAttempt> {
+    const renewal = await this.#renew(state);
     const isEarly = () => performance.now() - state.begun < PATIENCE_MS;
     const isStale = () => this.#waiting.length > 0 && isEarly();
     let paused = '';
@@ -147,7 +154,7 @@ export class Reloader {
       const hash = bundle instanceof Error ? bundle.message : bundle.hash;
       state.bundle = bundle instanceof Error ? null : bundle;
       if (isStale()) throw new SupersededError();
-      if (hash === this.#inForce.bundle.hash) return this.#keep(state);
+      if (hash === this.#inForce.bundle.hash) return renewal ?? this.#keep(state);
       // A signal or request wants an answer now. An edit may be unfinished.
       const isPatient = state.cause === 'edit' && hash !== paused && hash !== this.#refused && isEarly();
       const result =
@@ -161,6 +168,18 @@ export class Reloader {
       } else if (bundle instanceof Error) return this.#refuse(state, hash, bundle);
       else if (result) return this.#refuse(state, hash, result);
     }
+  }
+
+  /** Builds the policy in force again with secrets that have changed, whatever its files hold meanwhile. */
+  async #renew(state: AttemptState): Promise<ReloadAttempt | null> {
+    const { secrets, tools } = this.#options;
+    for (const variable of secrets?.reread() ?? []) this.#renewed.add(variable);
+    if (this.#renewed.size === 0) return null;
+    const { bundle } = this.#inForce;
+    const result = await buildCandidate(bundle, tools, { inForce: this.#inForce });
+    return isRejected(result)
+      ? this.#refuse({ ...state, bundle }, null, result)
+      : await this.#apply({ ...state, bundle }, result);
   }
 
   async #read(): Promise<PolicyBundle | PolicySourceError> {
@@ -211,18 +230,21 @@ export class Reloader {
     }
     const before = this.#inForce;
     const { changes } = candidate;
+    const isSame = before.runtime.snapshot.revision === candidate.runtime.snapshot.revision;
+    // Quotes are paid with secrets of today: older runtimes are built again from the store.
+    if (this.#renewed.size > 0) this.#quoting.clear();
+    const message = renewedText([...this.#renewed]);
+    this.#renewed.clear();
     // The swap. Running requests keep the runtime that they leased.
     swap();
     this.#inForce = candidate;
-    this.#quoting.keep(before.runtime);
+    if (!isSame) this.#quoting.keep(before.runtime);
     this.#outdated = this.#options.tools.loader.outdated();
+    if (isSame) return this.#end(state, 'unchanged', { message: message ?? unchanged(this.#outdated) });
     const { revision } = before.runtime.snapshot;
-    if (revision === candidate.runtime.snapshot.revision) {
-      return this.#end(state, 'unchanged', { message: unchanged(this.#outdated) });
-    }
     this.#since = this.#options.tools.now();
     this.#previous = { revision, changes };
-    const outcome = { message: 'The policy is in force.', diagnostics: candidate.warnings, changes };
+    const outcome = { message: message ?? 'The policy is in force.', diagnostics: candidate.warnings, changes };
     return this.#end(state, 'applied', outcome);
   }
 
@@ -269,6 +291,11 @@ interface AttemptState {
   /** The files as last read; null if they could not be read. */
   bundle: PolicyBundle | null;
 }
+
+const renewedText = (variables: readonly string[]): string | null =>
+  variables.length === 0 ? null : `The policy is in force with the new ${LIST.format(variables)}.`;
+
+const LIST = new Intl.ListFormat('en-GB');
 
 const unchanged = (outdated: readonly string[]): string =>
   outdated.length === 0

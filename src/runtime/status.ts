@@ -1,5 +1,6 @@
 import type { Diagnostic } from '../policy/diagnostics.ts';
 import type { PolicyChange } from './diff.ts';
+import type { SecretStatus } from './secret-files.ts';
 
 /** The trigger of a reload. */
 export type ReloadCause = 'start' | 'edit' | 'signal' | 'request';
@@ -44,6 +45,8 @@ export interface PolicyStatus {
   readonly counts: Readonly<Record<ReloadAttempt['result'], number>>;
   /** When an attempt last found the files in force, ms since 1970. */
   readonly lastSuccess: number;
+  /** The secrets that are read from files. */
+  readonly secrets: readonly SecretStatus[];
 }
 
 /** A conditional reload expected another revision to be in force. */

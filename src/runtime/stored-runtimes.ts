@@ -31,10 +31,15 @@ export class StoredRuntimes {
     this.#building = building.catch(() => {});
     this.#built.set(revision, building);
     if (this.#built.size > BUILT_MAX) this.#built.delete(this.#built.keys().next().value!);
-    const forget = () => this.#built.delete(revision);
+    const forget = () => this.#built.get(revision) === building && this.#built.delete(revision);
     // It may be stored, or its cause fixed, by the next call.
     building.then((runtime) => runtime ?? forget(), forget);
     return building;
+  }
+
+  /** Drops all: they are built again with the secrets in force then. */
+  forget(): void {
+    this.#built.clear();
   }
 
   async #build(revision: string): Promise<Runtime | null> {

@@ -48,11 +48,14 @@ export function watchPolicies({ folder, busyFolder, more, onFirstEvent: onStir, 
     });
   }
 
-  /** Reports an edit if the folder has changed since the last look, or after an event in any case. */
+  /**
+   * Reports an edit if the folder has changed since the last look, and after an event in any case. The first look reports
+   * one, too: a start can take long, and what it read at its beginning may have changed.
+   */
   async function look(afterEvent: boolean): Promise<void> {
     await net.mend();
     const signature = await signatureOf(folder, more());
-    const changed = lastSignature !== null && signature !== lastSignature;
+    const changed = signature !== lastSignature;
     lastSignature = signature;
     if (!closed && (afterEvent || changed)) onEdit();
   }

@@ -29,7 +29,9 @@ export function logReload(log: Log, attempt: ReloadAttempt, snapshot: PolicySnap
   const fields = { cause, revision, took_ms: tookMs };
   if (result === 'applied') {
     const providers = servingText(servingProviders(snapshot));
-    log.info('policy reloaded', { ...fields, changes: summary(changes), providers });
+    // Where nothing that is declared has changed, the message says what has.
+    const detail = changes.length === 0 ? message : undefined;
+    log.info('policy reloaded', { ...fields, changes: summary(changes), detail, providers });
   } else if (result === 'unchanged') log.info('policy unchanged', { ...fields, detail: message });
   else log.error('policy refused', { ...fields, detail: message, first: firstError(attempt.diagnostics) });
 }

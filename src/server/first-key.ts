@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { newKey } from '../access/key.ts';
 import type { Keys } from '../access/keys.ts';
-import { SCOPES } from '../core/caller.ts';
+import { FULL_SCOPES } from '../core/caller.ts';
 import { commandName } from '../core/command-name.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { moveDurably, writeDurably } from '../store/durable-file.ts';
@@ -50,7 +50,7 @@ export async function openFirstKey(keys: Keys, data: string, keyFile: boolean, l
       throw new UsageError(`${file} exists, but the database has no keys; move the file away and start again.`);
     const key = newKey();
     await written(() => writeDurably(part, `${key}\n`));
-    await keys.create({ name: 'admin', scopes: SCOPES }, undefined, key);
+    await keys.create({ name: 'admin', scopes: FULL_SCOPES }, undefined, key);
     return pending(key);
   }
   if (isEmpty(file)) {

@@ -30,13 +30,13 @@ function requestIds(instance: Instance): () => number {
 
 /** Opens the log, metrics and traces of requests as the options say. */
 export function openObserver(
-  { clock, log, ledger }: Gateway,
+  { clock, log, ledger, lease }: Gateway,
   instance: Instance,
   { metrics, log: form }: Pick<ServeOptions, 'metrics' | 'log'>,
   surfaces: readonly Surface[],
   tracer: Tracer | null,
 ): { observer: Observer; families: readonly Family[] } {
-  const chat = createChatMetrics();
+  const chat = createChatMetrics(() => lease().snapshot.keyLabel);
   const edge = createEdgeMetrics();
   const foreign = new Map(surfaces.map(({ path, foreignFields = new Map() }) => [path, foreignFields]));
   const reporters: RequestReporter[] = [logForeignFields(log, foreign)];

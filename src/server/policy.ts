@@ -1,3 +1,4 @@
+import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Timers } from '../core/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
@@ -12,6 +13,7 @@ import { parseFiles } from '../runtime/parse-files.ts';
 import { createParser } from '../runtime/parser.ts';
 import { Reloader } from '../runtime/reload.ts';
 import { PastPolicies } from '../runtime/replay.ts';
+import type { SecretFiles } from '../runtime/secret-files.ts';
 import { readBundle } from '../runtime/source.ts';
 import { StoredRuntimes } from '../runtime/stored-runtimes.ts';
 import { watchPolicies } from '../runtime/watch.ts';
@@ -31,6 +33,7 @@ export type ServerPolicyTools = PolicyTools & {
   readonly health: Health;
   readonly network: UpstreamNetwork;
   readonly dataFolder: string;
+  readonly secrets: SecretFiles;
 };
 
 /** Adds the budgets of keys to a policy's terms of the ledger. */
@@ -83,15 +86,31 @@ async function prepare(candidate: PolicyCandidate, { ledger, payments, terms, re
   };
 }
 
-/** Keeps the policy in step with its folder, and can rebuild former policies. */
+/** Variables that are used at the start alone, beside gas keys: the key is in the store by then, and a tracer keeps its address. */
+const FIXED = ['SIGNALBOX_API_KEY', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
+
+const fixedIn = ({ payments }: PolicySnapshot): ReadonlySet<string> =>
+  new Set([
+    ...FIXED,
+    ...(payments?.networks ?? []).flatMap(({ facilitator: by }) => (by.mode === 'local' ? [by.privateKeyEnv] : [])),
+  ]);
+
+/** Keeps the policy in step with its folder and its secrets, and can rebuild former policies. */
 export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, services: ReloadServices) {
   const { log, err } = services;
-  const { health } = tools;
+  const { health, secrets } = tools;
   const parser = createParser();
   const loader: PolicyTools['loader'] = {
     ...tools.loader,
     load: (specifiers, folder) => minded(() => tools.loader.load(specifiers, folder), err),
   };
+  // Another parser: a policy of the past must not keep an edit waiting.
+  const pastParser = createParser();
+  const quotedParser = createParser();
+  const stored = new StoredRuntimes({
+    tools: { ...tools, loader, parse: quotedParser.parse },
+    find: services.records.findRevision,
+  });
   const reloader = new Reloader(first, {
     tools: {
       ...tools,
@@ -100,7 +119,14 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
       ledger: () => services.ledger.state(),
       started: first.runtime.snapshot.gateway,
     },
-    prepare: (candidate) => prepare(candidate, services),
+    secrets: { reread: () => secrets.reread(fixedIn(reloader.lease().snapshot)), list: secrets.list },
+    prepare: async (candidate) => {
+      const swap = await prepare(candidate, services);
+      return () => {
+        swap();
+        stored.forget();
+      };
+    },
     onAttempt: (attempt, bundle) => {
       const { snapshot, originOf } = reloader.lease();
       logReload(log, attempt, snapshot);
@@ -115,19 +141,12 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
   const watch = watchPolicies({
     folder: tools.folder,
     busyFolder: tools.dataFolder,
-    more: tools.loader.files,
+    more: () => [...tools.loader.files(), ...secrets.paths()],
     onFirstEvent: parser.warm,
     onEdit: () => void reloader.reload('edit'),
     timers: services.timers,
   });
-  // Another parser: a policy of the past must not keep an edit waiting.
-  const pastParser = createParser();
   const past = new PastPolicies({ ...tools, parse: pastParser.parse, inForce: reloader.lease });
-  const quotedParser = createParser();
-  const stored = new StoredRuntimes({
-    tools: { ...tools, loader, parse: quotedParser.parse },
-    find: services.records.findRevision,
-  });
   /** As the reloader's, but for the revisions of other instances, too. */
   const leaseOf = (revision: string) => reloader.leaseOf(revision) ?? stored.find(revision);
   const stop = () => {

@@ -4,10 +4,12 @@ import { openKeys } from '../access/keys.ts';
 import { Gate } from '../access/limits/gate.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
+import { UsageError } from '../core/usage-error.ts';
 import { createApp } from '../http/app.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import type { Gateway } from '../request/gateway.ts';
 import { type PolicyCandidate, type ServingProvider, servingProviders } from '../runtime/candidate.ts';
+import { SecretFiles } from '../runtime/secret-files.ts';
 import { lockStore } from '../store/open.ts';
 import type { Surface } from '../surface/surface.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -35,7 +37,7 @@ import { openDataStore } from './store.ts';
 import { keepTrailNote } from './trail-note.ts';
 
 /** Reads the first policy: that of its folder, or of a copy of the shipped one. */
-async function startPolicy({ policies, data }: ServeOptions, host: Host, log: Log) {
+async function startPolicy({ policies, data }: ServeOptions, host: Host, secrets: SecretFiles, log: Log) {
   const { clock, now, timers, err } = host;
   const health = new Health({ clock, now, random: Math.random, onChange: (change) => logHealth(log, change) });
   const unpacked = unpackPolicies(policies, data);
@@ -44,6 +46,7 @@ async function startPolicy({ policies, data }: ServeOptions, host: Host, log: Lo
     ...judgeTools(host),
     folder: unpacked ?? policies,
     dataFolder: data,
+    secrets,
     health,
     network: new UpstreamNetwork(undefined, timers),
   };
@@ -56,17 +59,18 @@ async function startPolicy({ policies, data }: ServeOptions, host: Host, log: Lo
  * @param surfaces the dialects that callers may speak.
  * @throws UsageError where it cannot start, and then has served nothing.
  */
-export async function serve(options: ServeOptions, host: Host, surfaces: readonly Surface[]): Promise<void> {
-  const { out, now, clock, timers, on, version } = host;
-  // Its ID is no secret: it stands in lists and logs.
-  registerSecrets([options.apiKey && (parseKey(options.apiKey)?.secret ?? options.apiKey)]);
-  const { log, families: logged, written: linesWritten } = openServerLog(options, host);
+export async function serve(options: ServeOptions, around: Host, surfaces: readonly Surface[]): Promise<void> {
+  const { out, now, clock, timers, on, version } = around;
+  const { log, families: logged, written: linesWritten } = openServerLog(options, around);
+  const secrets = openSecrets(around, log);
+  const host = { ...around, env: secrets.get };
+  const apiKey = apiKeyOf(secrets);
   const defects = watchDefects(log, host);
   // It would end the process; until there is a policy to reload it means nothing.
   let onHangup = () => {};
   on('SIGHUP', () => onHangup());
   const tracer = await openTracer({ env: host.env, version, log });
-  const { first, tools, unpacked } = await startPolicy(options, host, log);
+  const { first, tools, unpacked } = await startPolicy(options, host, secrets, log);
   const lock = await lockStore(databaseOf(options.data));
   await refuseOtherLedger(options.data);
   const note = new LedgerNote(options.data, now, log);
@@ -80,7 +84,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     timers,
     onChange: () => onBudgets(),
   });
-  if (options.apiKey !== null) await keys.install(options.apiKey).catch(notInstalled);
+  if (apiKey !== null) await keys.install(apiKey).catch(notInstalled);
   const resources = { store, keys, log, host };
   const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
@@ -122,6 +126,28 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   if (gateway.payments.policy && simulated) {
     log.warn('payments are on, but only simulated models serve: no provider has a key');
   }
+}
+
+const openSecrets = ({ env, now }: Host, log: Log): SecretFiles =>
+  new SecretFiles({
+    env,
+    now,
+    onUnusable: (variable, problem, isKept) =>
+      log.warn('the file of a secret cannot be used', {
+        variable: `${variable}_FILE`,
+        problem,
+        last_value_kept: isKept,
+      }),
+  });
+
+/** The key to install. Throws UsageError where its file cannot be used: it is read at the start alone. */
+function apiKeyOf(secrets: SecretFiles): string | null {
+  const key = secrets.get('SIGNALBOX_API_KEY') || null;
+  const [file] = secrets.list();
+  if (file?.problem) throw new UsageError(`The file of ${file.variable}_FILE cannot be used: ${file.problem}.`);
+  // Its ID is no secret: it stands in lists and logs.
+  registerSecrets([key && (parseKey(key)?.secret ?? key)]);
+  return key;
 }
 
 /** Names the variable: the reader of the error may not be the one who set it. */

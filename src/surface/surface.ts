@@ -126,6 +126,8 @@ export interface EventWriter extends AnswerWriter {
 
 /** The part of a surface that the API's documentation is made from. */
 export interface SurfaceDocs {
+  /** The dialect as its makers call it: `OpenAI Chat Completions`. The documentation groups its routes under it. */
+  readonly dialect: string;
   readonly summary: string;
   /** Markdown. */
   readonly description: string;

@@ -1,7 +1,7 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { Members } from '../core/original.ts';
 import { codeOf } from '../core/thrown.ts';
-import { SECRET, scrub } from '../telemetry/secrets.ts';
+import { SECRET, SECRET_LENGTH_MIN, scrub } from '../telemetry/secrets.ts';
 
 const MESSAGE_MAX = 300;
 /** The most characters of a finish reason; the longest known has 33. */
@@ -34,7 +34,7 @@ export function bodyFailure(error: unknown): ProviderFailure {
 
 /**
  * Makes a failure's message safe for logs and callers: short, one line, no control or bidirectional characters, and
- * without the key or a piece of it that an upstream may echo.
+ * without the key, from 8 characters on, or a piece of it that an upstream may echo.
  */
 export function sanitizeFailure(failure: ProviderFailure, apiKey: string | null): ProviderFailure {
   let { message } = failure;
@@ -75,8 +75,9 @@ export function isFreeOfSecrets(text: string, apiKey: string | null): boolean {
 /** The shortest piece of a key that is removed. */
 const PIECE_MIN = 4;
 
-/** Removes the key: it may be too short for the general scan, or be cut off at the end of the text. */
+/** Removes the key: it may be a word to the general scan, or be cut off at the end of the text. Shorter keys stay: any word may have one. */
 function withoutKey(text: string, apiKey: string): string {
+  if (apiKey.length < SECRET_LENGTH_MIN) return text;
   const rest = text.replaceAll(apiKey, SECRET);
   const end = rest.endsWith('…') ? -1 : undefined;
   const open = rest.slice(0, end);

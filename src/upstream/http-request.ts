@@ -81,7 +81,7 @@ function buildHeaders(
   headers.set('accept-encoding', 'identity');
   headers.set('user-agent', 'signalbox');
   if (dial?.hostHeader) headers.set('host', dial.hostHeader);
-  if (apiKey !== null) {
+  if (apiKey !== null && adapter.auth) {
     const { header, prefix } = adapter.auth;
     if (FRAMING.test(header.toLowerCase()))
       throw new UpstreamError('auth', `an API key cannot be sent in the header ${header}`);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { isStrong, parseKey } from '../../src/access/key.ts';
 import { openKeys } from '../../src/access/keys.ts';
-import { SCOPES } from '../../src/core/caller.ts';
+import { FULL_SCOPES } from '../../src/core/caller.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { tempFolder } from '../store/support.ts';
@@ -186,7 +186,7 @@ describe('install', () => {
     const { keys, close } = await open(folder.file);
     const info = await keys.install(KEY);
     expect(await keys.install(KEY)).toEqual(info);
-    expect(keys.authenticate(`Bearer ${KEY}`).caller?.scopes).toEqual(new Set(SCOPES));
+    expect(keys.authenticate(`Bearer ${KEY}`).caller?.scopes).toEqual(new Set(FULL_SCOPES));
     expect(await keys.list()).toHaveLength(1);
     await close();
   });

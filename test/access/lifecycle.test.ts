@@ -173,6 +173,8 @@ const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   ofHolder: (wallet) => keys.ofHolder(wallet),
   revokeOfHolder: (wallet, exceptId) => keys.revokeOfHolder(wallet, exceptId),
   install: (key) => keys.install(key),
+  known: (id) => keys.known(id),
+  named: (name) => keys.named(name),
   rotate: (id, overlapMs, by) => keys.rotate(id, overlapMs, by),
   revoke: (id, by) => keys.revoke(id, by),
   grant: (id, write, details, by) => keys.grant(id, write, details, by),

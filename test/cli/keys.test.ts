@@ -120,12 +120,12 @@ test('a key of a wallet is marked, and has that wallet’s balance, which is nev
   expect(await run('list')).toMatch(new RegExp(`^${info.id} +laptop .* valid +${WALLET}$`, 'm'));
   const shown = await run('show', info.id);
   expect(shown).toMatch(new RegExp(`^wallet {5}${WALLET}$`, 'm'));
-  expect(shown).toMatch(/^balance {4}0 Credits granted, 0 Credits spent, 0 Credits left$/m);
+  expect(shown).toMatch(/^balance {4}0 Credits granted, 0 Credits \(0\.00 USD\) spent, 0 Credits left$/m);
   expect(shown).not.toMatch(/^wallets/m);
   expect(JSON.parse(await run('show', info.id, '--json'))).toMatchObject({
     wallet: WALLET,
     wallets: null,
-    balance: { granted_credits: 0, spent_credits: 0, left_credits: 0 },
+    balance: { granted_credits: 0, granted_usd: '0', spent_credits: 0, left_credits: 0, left_usd: '0' },
   });
   expect(await run('log', '--key', info.id)).toMatch(new RegExp(`wallet ${WALLET} +create +${info.id}`));
   expect(await run('log', '--key', WALLET.toUpperCase().replace('0X', '0x'))).toMatch(/^TIME .*DETAILS\n$/);

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { openRecords } from '../../src/records/records.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
-import { orDeeply } from '../deep/deeply.ts';
+import { deeply, orDeeply } from '../deep/deeply.ts';
 import { waitFor } from '../support/answers.ts';
 import { runHere } from '../support/run-here.ts';
 import { cleanEnvironment, MAIN, runToEnd, temporaryFolder } from '../support/signalbox.ts';
@@ -156,7 +156,7 @@ describe('signalbox policy diff', () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
-  test('means by a commit the folder that it is compared with, where no other is set', async () => {
+  deeply('`policy diff` means by a commit the folder that it is compared with, where no other is set', async () => {
     const { code, out } = await diff(['HEAD~1', 'policies'], { SIGNALBOX_POLICIES: '' });
     expect(code).toBe(2);
     expect(out).toContain('case `usual` (policies/p.yaml:12); held in HEAD~1, fails in policies');

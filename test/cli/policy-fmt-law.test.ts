@@ -10,7 +10,7 @@ import { effort } from '../deep/effort.ts';
 import { anyWritten } from './yaml-texts.ts';
 
 /** Any YAML keeps its data and its comments when it is formatted, and formatting it again changes nothing. */
-const { runs, seed, proved } = effort('policy-fmt', 20, 20_000);
+const { runs, seed, proved } = effort('policy-fmt', 10, 20_000);
 
 /** By another way than the command's own check goes: from the document's tree. */
 function dataOf(text: string): unknown {

@@ -113,9 +113,12 @@ describe('signalbox policy fmt', () => {
   });
 
   test('- formats the standard input, and writes nothing else', async () => {
-    const piped = (text: string, ...flags: string[]) =>
-      runToEnd(['sh', '-c', 'printf %s "$1" | "$2" policy fmt - $3', 'sh', text, MAIN, flags.join(' ')], {});
-    const [good, bad, check] = await Promise.all([piped(UGLY), piped('a: [1\n'), piped(NEAT, '--check')]);
+    const piped = (text: string) => runToEnd(['sh', '-c', 'printf %s "$1" | "$2" policy fmt -', 'sh', text, MAIN], {});
+    const [good, bad, check] = await Promise.all([
+      piped(UGLY),
+      runHere(['policy', 'fmt', '-'], {}, 'a: [1\n'),
+      runHere(['policy', 'fmt', '-', '--check'], {}, NEAT),
+    ]);
     expect(good).toEqual({ code: 0, out: NEAT, err: '' });
     expect(bad).toMatchObject({ code: 1, out: '' });
     expect(bad.err).toStartWith('signalbox: standard input:1:4  yaml-syntax  ');

@@ -79,7 +79,7 @@ beforeAll(async () => {
   folder = newFolder(policy(CASES));
   place = join(folder, 'policy.yaml');
   [told, json, covered, here] = await Promise.all([
-    runCommand(['policy', 'test', folder, '--data', folder], HERE),
+    run('test', folder),
     run('test', folder, '--json', '--coverage'),
     run('test', folder, '--case', 'EUROPE is the', '--min', '60'),
     run('test', folder, '--here'),
@@ -294,7 +294,7 @@ export default defineStrategy({ name: 'own', status: 'alpha', options: Type.Obje
   }, 20_000);
 
   test('ends at once where there is nothing to watch', async () => {
-    const { code, err } = await runCommand(['policy', 'test', join(folder, 'nowhere'), '--watch'], HERE);
+    const { code, err } = await run('test', join(folder, 'nowhere'), '--watch');
     expect(code).toBe(1);
     expect(err).toContain('nowhere cannot be read');
   });

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { runHere } from '../support/run-here.ts';
 import { runCommand, writePolicy } from '../support/signalbox.ts';
 
 /** Escapes that would turn what follows red and set the window's title, as YAML writes them. */
@@ -28,9 +29,9 @@ afterAll(() => {
 test('no text of a policy or a configuration can command the reader’s terminal', async () => {
   const [right = '', wrong = '', config = ''] = folders;
   const told = await Promise.all([
-    runCommand(['policy', 'test', right, '--case', 'nothing of that name']),
+    runHere(['policy', 'test', right, '--case', 'nothing of that name']),
     runCommand(['policy', 'check', wrong]),
-    runCommand(['import', 'litellm', join(config, 'litellm.yaml'), '--out', join(config, 'out')]),
+    runHere(['import', 'litellm', join(config, 'litellm.yaml'), '--out', join(config, 'out')]),
   ]);
   expect(told.map(({ out, err }) => /(?:named|no|odd) \ufffd\[31m\ufffd\]0;owned/.test(out + err))).toEqual([
     true,

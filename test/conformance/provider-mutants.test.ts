@@ -39,6 +39,12 @@ const wrong = (
     },
   });
 
+/** The adapter of the template, as for a service without keys. */
+function keyless(): WireAdapter {
+  const { auth: _, ...rest } = adapterOf(exampleProvider);
+  return rest;
+}
+
 /** The same, with changed requests. */
 const sending = (change: (made: HttpCall, call: ProviderCall) => Partial<HttpCall>): ProviderSubject =>
   wrong((real) => ({
@@ -102,6 +108,7 @@ describe('adapter laws:', () => {
     lacks: [['misspells a capability', wrong(() => ({ lacks: () => ['vison'] as never[] }))]],
     form: [
       ['wants the key in a header of the connection', wrong(() => ({ auth: { header: 'host', prefix: '' } }))],
+      ['has a preset with a key, and says not where it goes', of({ ...exampleProvider, prepare: keyless })],
       ['frames in its own way', wrong(() => ({ frames: 'xml' as 'sse' }))],
     ],
     request: [

@@ -95,6 +95,7 @@ describe('IDs', () => {
         {
           numRuns: 300,
           seed: 1,
+          endOnFailure: true,
         },
       );
       expect(found.failed).toBe(true);

@@ -32,6 +32,6 @@ test('The law finds a writer that goes by doubles', () => {
 test('A column that people read has as many decimals in each row, at least cents, and rounds none', () => {
   expect(usdColumn([1_234_567_000_000, -500_000, 0], '1')).toEqual(['1,234,567.00', '-0.50', '0.00']);
   expect(usdColumn([172_000, 1_000_000_000], '0.001')).toEqual(['0.000172', '1.000000']);
-  expect(usdColumn([1], null)).toEqual(['-']);
+  expect(usdColumn([1, 0], null)).toEqual(['-', '0.00']);
   expect(usdText(1_234_500_000, '0.001')).toBe('1.2345 USD');
 });

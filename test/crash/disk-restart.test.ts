@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { orDeeply } from '../deep/deeply.ts';
 import { answerOf, quietFor, waitFor } from '../support/answers.ts';
 import { MAIN, runToEnd, type Signalbox } from '../support/signalbox.ts';
 import { byMount, mayMount } from './disks.ts';
@@ -42,7 +43,7 @@ async function answeredOnFullDisk(disk: SmallDisk, box: Signalbox): Promise<void
 }
 
 describe.skipIf(!mayMount)('prices that were told on a full disk', () => {
-  for (const end of ['SIGTERM', 'SIGKILL'] as const) {
+  for (const end of orDeeply<'SIGTERM' | 'SIGKILL'>(['SIGKILL'], ['SIGTERM'])) {
     test(`are booked by the next start, once, after ${end}`, async () => {
       const disk = makeDisk();
       const box = await disk.start();

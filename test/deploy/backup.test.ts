@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../support/answers.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
@@ -13,6 +13,7 @@ import {
   temporaryFolder,
   writePolicy,
 } from '../support/signalbox.ts';
+import { textOf } from './manifests.ts';
 import { chat as chatWith, stopWell, useFolders } from './stand.ts';
 
 const PATIENCE = 30_000;
@@ -115,6 +116,32 @@ describe('the page’s own commands', () => {
       expect(spentOf(books)).toHaveLength(3);
       for (const key of [box.key, prepaid]) expect((await chat(second, key)).status).toBe(200);
       await stopWell(second);
+    },
+    PATIENCE,
+  );
+
+  test(
+    'of Compose brings a copy out of the container by the standard output, and leaves no file in the data folder',
+    async () => {
+      const root = temporaryFolder();
+      const policies = writePolicy(testPolicy({ first: 'http://127.0.0.1:1/v1' }, { best: { endpoints: ['first'] } }));
+      atEnd(() => [root, policies].map((folder) => rmSync(folder, { recursive: true, force: true })));
+      const { env } = machine(root, policies);
+      const data = join(root, 'signalbox');
+      const box = await startSignalbox({ data, env: UPSTREAM_ENV, args: ['--policies', policies] });
+      atEnd(() => box.stop());
+      const files = () => readdirSync(data).sort();
+      const before = files();
+      const [line = ''] = /^docker compose exec -T .*$/m.exec(textOf('docs/operate/deploy.md')) ?? [];
+      const here = line.replace('docker compose exec -T signalbox ', '').replace(/"signalbox-.*"/, 'out/signalbox.db');
+      const command = ['sh', '-ec', `mkdir -m 700 out; ${here}`];
+      const copied = await runToEnd(command, { ...env, SIGNALBOX_DATA: data }, root);
+      expect(copied).toMatchObject({ code: 0, out: '', err: expect.stringContaining('nothing wrong') });
+      expect(files()).toEqual(before);
+      const audit = await runToEnd([MAIN, 'ledger', 'audit', '--data', join(root, 'out')], env);
+      expect(audit).toMatchObject({ code: 0, out: expect.stringContaining('nothing wrong') });
+      const keys = await runToEnd([MAIN, 'keys', 'list', '--data', join(root, 'out')], env);
+      expect(keys.out).toContain('installed');
     },
     PATIENCE,
   );

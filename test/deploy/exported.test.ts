@@ -60,7 +60,12 @@ describe('What the alarms and the dashboard are checked against', () => {
         'selectors:\n  auto: { strategy: auto }\nbudgets:\n  - { name: everybody, limit_credits: 1000, window: month }\nlearning: { mode: on, explore: { share: 1, quality_margin: 1 } }\n',
       ),
       // A collector that nobody listens as: spans are counted all the same.
-      env: { ...UPSTREAM_ENV, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' },
+      env: {
+        ...UPSTREAM_ENV,
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+        // No file, but named like one.
+        OTEL_EXPORTER_OTLP_HEADERS_FILE: '/dev/null',
+      },
     });
     await traffic();
     // A request is counted when it is over, which may be a moment after its answer.

@@ -1,8 +1,9 @@
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { wrapped } from '../../src/core/text.ts';
 import { runHere } from '../support/run-here.ts';
-import { DIM, INK, LINE, text } from './svg.ts';
+import { ACCENT, CHOSEN, DIM, GREY, LINE, onLine, picture, text, WARM } from './svg.ts';
 
 /**
  * The picture of the README: a decision of the shipped policy with one rule of a team, as `policy explain --json` tells
@@ -20,8 +21,6 @@ const REQUEST = {
   budget_limit: 100,
 };
 const KEYS = ['OPENAI', 'ANTHROPIC', 'GEMINI', 'MISTRAL', 'DEEPSEEK'].map((name) => [`${name}_API_KEY`, 'x']);
-/** Models that are drawn of those that are left out: one for each reason. */
-const LEFT_OUT_SHOWN = 3;
 
 interface Candidate {
   readonly model: string;
@@ -75,105 +74,147 @@ async function explained(): Promise<Explained> {
 }
 
 const WIDTH = 920;
+const RIGHT = WIDTH - 28;
 const ROW = 30;
-const TOP = 176;
-/** Where utility is 0, and how many pixels 1 is. */
-const ZERO = 470;
-const SCALE = 490;
-const [GAIN, COST, TIME, CHOSEN] = ['#2f81f7', '#e16f24', '#9a9fa6', '#ddf4ff'];
+const TOP = 196;
+/** Where the bars begin, and the most that they take; behind them stand their figures. */
+const BARS = { left: 436, width: 262 };
+const END = 'text-anchor="end"';
+const SMALL = `fill="${DIM}" font-size="12"`;
+
+/** Utilities are close together: the axis begins a little below the least. */
+interface Axis {
+  readonly from: number;
+  readonly to: number;
+  x(value: number): number;
+}
+const TICK = 0.05;
+
+function axisOf(ranked: readonly Candidate[]): Axis {
+  const from = Math.floor(Math.min(...ranked.map(({ utility }) => utility!)) / TICK - 0.2) * TICK;
+  const to = Math.ceil(Math.max(...ranked.map(({ parts }) => parts!.quality)) / TICK) * TICK;
+  return { from, to, x: (value) => BARS.left + ((value - from) / (to - from)) * BARS.width };
+}
 
 function draw({ choice, route_reason, facts, expected_output_tokens, candidates }: Explained): string {
   const ranked = candidates.filter(({ rank }) => rank !== null);
   const rejected = candidates.filter(({ rank }) => rank === null);
-  const shown = oneForEachReason(rejected);
-  const below = TOP + ranked.length * ROW + 14;
-  const height = below + shown.length * 26 + 62;
+  const axis = axisOf(ranked);
+  const below = TOP + ranked.length * ROW + 18;
+  const leftOut = leftOutRows(rejected, below + 26);
+  const end = below + 26 + leftOut.length * 22;
   const chosen = ranked.find(({ model }) => model === choice)!;
   const about = `task ${facts.task}, ${facts.languages.join(', ')}, about ${facts.estimated_input_tokens} tokens in and ${figure(expected_output_tokens)} out`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="ui-sans-serif, system-ui, Segoe UI, Helvetica, Arial, sans-serif" font-size="14" fill="${INK}" role="img">
-<title>Why ${choice}: a decision, explained</title>
-<rect x="0.5" y="0.5" width="${WIDTH - 1}" height="${height - 1}" rx="10" fill="#ffffff" stroke="${LINE}"/>
-${text(28, 38, `Why ${choice}?`, `font-size="20" font-weight="600"`)}
-${text(28, 64, `“${REQUEST.messages[0]!.content}”`, 'font-style="italic"')}
-${text(28, 86, `model: auto · max_latency_ms: ${figure(REQUEST.constraints.max_latency_ms)} · budget_limit: ${REQUEST.budget_limit} · key of the team payments`, `fill="${DIM}"`)}
-${text(28, 108, `read of it: ${about}`, `fill="${DIM}"`)}
-${header()}
-${ranked.map((candidate, at) => rankedRow(candidate, at, candidate.model === choice)).join('\n')}
-${text(28, below, `left out, ${rejected.length} models in all`, `fill="${DIM}" font-size="12"`)}
-${shown.map((candidate, at) => leftOutRow(candidate, below + 24 + at * 26)).join('\n')}
-${text(28, height - 22, `${route_reason}: the highest utility. It can cost ${figure(chosen.worst_case_credits)} Credits at most; the worst case of it and its fallbacks is set aside first.`, 'font-size="13"')}
-</svg>
-`;
+  const body = [
+    text(28, 40, `Why ${choice}?`, `font-size="20" font-weight="600"`),
+    text(28, 66, `“${REQUEST.messages[0]!.content}”`, 'font-size="14" font-style="italic"'),
+    text(
+      28,
+      88,
+      `model: auto · max_latency_ms: ${figure(REQUEST.constraints.max_latency_ms)} · budget_limit: ${REQUEST.budget_limit} · key of the team payments`,
+      `fill="${DIM}"`,
+    ),
+    text(28, 108, `Read from it: ${about}`, `fill="${DIM}"`),
+    ...header(axis, ranked.length),
+    ...ranked.map((candidate, at) => rankedRow(candidate, at, candidate.model === choice, axis)),
+    text(28, below, `Left out: ${rejected.length} of ${candidates.length} models`, 'font-weight="600"'),
+    ...leftOut,
+    text(28, end + 14, `${route_reason} takes the highest utility: ${choice}.`),
+    text(
+      28,
+      end + 34,
+      `It can cost ${figure(chosen.worst_case_credits)} Credits at most; the worst case of it and its fallbacks is set aside first.`,
+    ),
+  ];
+  return picture(WIDTH, end + 58, `Why ${choice}: a decision, explained`, body.join('\n'));
 }
 
-function header(): string {
-  const y = TOP - 34;
-  const small = `fill="${DIM}" font-size="12"`;
+function header({ from, to, x }: Axis, rows: number): readonly string[] {
+  const y = TOP - 32;
+  const ticks = Array.from({ length: Math.round((to - from) / TICK) + 1 }, (_, at) => from + at * TICK);
   const legend = [
-    [GAIN, 'quality, less', 0],
-    [TIME, 'time', 96],
-    [COST, 'cost', 148],
+    [ACCENT, 'utility', 0],
+    [GREY, 'taken off for time', 76],
+    [WARM, 'taken off for cost', 224],
   ] as const;
   return [
-    `<line x1="28" x2="${WIDTH - 28}" y1="${TOP - 22}" y2="${TOP - 22}" stroke="${LINE}"/>`,
-    text(64, y, 'model', small),
-    text(282, y, 'quality', `${small} text-anchor="end"`),
-    text(352, y, 'Credits', `${small} text-anchor="end"`),
-    text(424, y, 's', `${small} text-anchor="end"`),
-    ...legend.map(
-      ([fill, what, x]) =>
-        `<rect x="${ZERO + x}" y="${y - 10}" width="11" height="11" rx="2" fill="${fill}"/>${text(ZERO + x + 16, y, what, small)}`,
+    ...ticks.map(
+      (tick) =>
+        `<line x1="${x(tick).toFixed(1)}" x2="${x(tick).toFixed(1)}" y1="${TOP - 22}" y2="${TOP + rows * ROW - 18}" stroke="${LINE}"/>`,
     ),
-    text(WIDTH - 28, y, 'utility', `${small} text-anchor="end"`),
-  ].join('\n');
+    `<line x1="28" x2="${RIGHT}" y1="${TOP - 22}" y2="${TOP - 22}" stroke="${LINE}"/>`,
+    text(64, y, 'model', SMALL),
+    text(282, y, 'quality', `${SMALL} ${END}`),
+    text(344, y, 'Credits', `${SMALL} ${END}`),
+    text(404, y, 'seconds', `${SMALL} ${END}`),
+    ...ticks.map((tick) => text(x(tick), y, tick.toFixed(2), `${SMALL} text-anchor="middle"`)),
+    ...legend.map(
+      ([fill, what, left]) =>
+        `<rect x="${BARS.left + left}" y="${y - 32}" width="11" height="11" rx="2" fill="${fill}"/>${text(BARS.left + left + 16, y - 22, what, SMALL)}`,
+    ),
+    text(RIGHT, y, 'utility', `${SMALL} ${END}`),
+  ];
 }
 
-/** The whole bar is what the expected quality is worth; time and cost are taken off it, and the utility is left. */
+/** A bar ends where the expected quality is worth; time and cost are taken off it, and the utility is left. */
 function rankedRow(
   { rank, model, quality, cost_credits, latency_ms, utility, parts }: Candidate,
   at: number,
   isChoice: boolean,
+  { x, from }: Axis,
 ): string {
   const y = TOP + at * ROW;
-  const end = 'text-anchor="end"';
   const bold = isChoice ? 'font-weight="600"' : '';
-  const gain = parts!.quality * SCALE;
-  const cost = -parts!.cost * SCALE;
-  const time = -parts!.latency * SCALE;
-  const bar = (x: number, width: number, fill: string) =>
-    `<rect x="${x.toFixed(1)}" y="${y - 12}" width="${width.toFixed(1)}" height="15" fill="${fill}"/>`;
-  const left = ZERO + gain - cost - time;
+  const bar = (left: number, right: number, fill: string) =>
+    `<rect x="${x(left).toFixed(1)}" y="${y - 12}" width="${(x(right) - x(left)).toFixed(1)}" height="15" fill="${fill}"/>`;
+  const timed = utility! - parts!.latency;
+  const end = x(timed - parts!.cost);
+  // The line of a mark stops around a figure; the row of the choice covers it.
+  const figureText = isChoice ? text : onLine;
+  const off = (value: number) => `−${Math.abs(value).toFixed(3)}`;
   return [
     isChoice ? `<rect x="20" y="${y - 20}" width="${WIDTH - 40}" height="${ROW - 1}" rx="6" fill="${CHOSEN}"/>` : '',
-    text(48, y, String(rank), `${end} fill="${DIM}"`),
+    text(48, y, String(rank), `${END} fill="${DIM}"`),
     text(64, y, model, bold),
-    text(282, y, `${Math.round(quality * 100)} %`, end),
-    text(352, y, figure(cost_credits), end),
-    text(424, y, (latency_ms / 1_000).toFixed(1), end),
-    bar(ZERO, left - ZERO, GAIN),
-    bar(left, time, TIME),
-    bar(left + time, cost, COST),
-    text(WIDTH - 28, y, utility!.toFixed(3), `${end} ${bold}`),
+    text(282, y, `${Math.round(quality * 100)} %`, END),
+    text(344, y, cost_credits.toFixed(2), END),
+    text(404, y, (latency_ms / 1_000).toFixed(1), END),
+    bar(from, utility!, ACCENT),
+    bar(utility!, timed, GREY),
+    bar(timed, timed - parts!.cost, WARM),
+    figureText(end + 8, y, off(parts!.latency), SMALL),
+    figureText(end + 58, y, off(parts!.cost), `fill="${WARM}" font-size="12"`),
+    text(RIGHT, y, utility!.toFixed(3), `${END} ${bold}`),
   ].join('\n');
 }
 
-function leftOutRow({ model, rejections }: Candidate, y: number): string {
-  const why = rejections
-    .map(({ text: words, rules }) =>
-      rules.length === 0 ? words : `the rule ${rules.map(({ name }) => name).join(', ')}`,
-    )
-    .join('; ');
-  return `${text(48, y, '✕', `text-anchor="end" fill="${COST}"`)}${text(64, y, model, `fill="${DIM}"`)}${text(240, y, why, `fill="${DIM}" font-size="13"`)}`;
+/** Every model that is left out, under its reason. */
+function leftOutRows(rejected: readonly Candidate[], y: number): readonly string[] {
+  const groups = [...Map.groupBy(rejected, reasonOf)].sort(([, a], [, b]) => b.length - a.length);
+  const lines = groups.flatMap(([reason, models]) => {
+    const names = models.map((one) =>
+      isSlow(one) ? `${one.model} ${(one.latency_ms / 1_000).toFixed(1)} s` : one.model,
+    );
+    return wrapped(names.join(', '), 74).map((line, at) => [
+      at === 0 ? `${models.length}` : '',
+      at === 0 ? reason : '',
+      line,
+    ]);
+  });
+  return lines.map(([count = '', reason = '', line = ''], at) => {
+    const top = y + at * 22;
+    return `${text(48, top, count, `${END} fill="${WARM}" font-weight="600"`)}${text(64, top, reason)}${text(330, top, line, `fill="${DIM}"`)}`;
+  });
 }
 
-function oneForEachReason(rejected: readonly Candidate[]): readonly Candidate[] {
-  const found = new Map<string, Candidate>();
-  for (const candidate of rejected) {
-    const reason = candidate.rejections.map(({ kind }) => kind).join();
-    if (!found.has(reason)) found.set(reason, candidate);
-  }
-  return [...found.values()].slice(0, LEFT_OUT_SHOWN);
-}
+const isSlow = ({ rejections }: Candidate): boolean => rejections.some(({ text: words }) => words.includes('latency'));
+
+/** The reason in a few words; two of them share the row `both`. */
+const reasonOf = ({ rejections: [first, second] }: Candidate): string => {
+  if (second !== undefined) return 'both';
+  const [rule] = first!.rules;
+  return rule === undefined ? 'slower than max_latency_ms' : `rule ${rule.name}`;
+};
 
 /** `1,200`, `24.04`, `4.51`: at most two places. */
 const figure = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 2 });

@@ -131,6 +131,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'Add `allow_private_network: true` to the provider.',
       correction: ['gpu-box:8000/v1"', 'gpu-box:8000/v1", allow_private_network: true'],
     },
+    'short-key': { golden: 'key-too-short', mend: 'Use a longer key, or none if the server needs none.' },
     'free-model': {
       golden: 'price-zero-with-key',
       mend: 'State the price.',

@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { wrapped } from '../../src/core/text.ts';
 import { runHere } from '../support/run-here.ts';
 import { escaped } from './svg.ts';
 
-/** A terminal of 108 columns with the output of `policy explain`. */
+/** A terminal of 108 columns with the output of `policy explain`: dark, wherever it is shown. */
 const MESSAGE = 'Write a function in Rust that parses a date';
 const KEYS = ['OPENAI', 'ANTHROPIC', 'GEMINI'].map((name) => [`${name}_API_KEY`, 'x']);
 const COLUMNS = 108;
@@ -23,14 +24,15 @@ export async function explainPicture(): Promise<string> {
     if (code !== 0) throw new Error(`policy explain: ${err || out}`);
     return terminal([
       `$ ./signalbox policy explain --message '${MESSAGE}'`,
-      ...out.trimEnd().split('\n').flatMap(wrapped),
+      ...out
+        .trimEnd()
+        .split('\n')
+        .flatMap((line) => wrapped(line, COLUMNS)),
     ]);
   } finally {
     rmSync(home, { recursive: true });
   }
 }
-
-const wrapped = (line: string): readonly string[] => line.match(new RegExp(`.{1,${COLUMNS}}`, 'g')) ?? [''];
 
 function terminal(lines: readonly string[]): string {
   const width = Math.ceil(COLUMNS * ADVANCE) + 40;
@@ -39,7 +41,7 @@ function terminal(lines: readonly string[]): string {
     `<text x="20" y="${56 + at * LINE_HEIGHT}" xml:space="preserve"${at === 0 ? ' fill="#7ee787"' : ''}>${escaped(line)}</text>`;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monospace" font-size="12" fill="#e6edf3" role="img">
 <title>policy explain in a terminal</title>
-<rect width="${width}" height="${height}" rx="10" fill="#0d1117"/>
+<rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="10" fill="#0d1117" stroke="#3d444d"/>
 <circle cx="22" cy="20" r="6" fill="#ff7b72"/><circle cx="42" cy="20" r="6" fill="#f2cc60"/><circle cx="62" cy="20" r="6" fill="#7ee787"/>
 ${lines.map(row).join('\n')}
 </svg>

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { box, DIM, LINE, picture, text } from './svg.ts';
+import { box, DIM, FAINT, LINE, picture, text } from './svg.ts';
 
 /** The rooms of `src`, from the doors down to what all of them stand on. A room may import from below, never from above. */
 const FLOORS: readonly (readonly [floor: string, rooms: Readonly<Record<string, string>>])[] = [
@@ -63,7 +63,9 @@ export function housePicture(): string {
     const entries = Object.entries(here);
     const rows = Math.ceil(entries.length / A_ROW);
     const height = rows * (HEIGHT_OF_ROOM + 8) + 8;
-    body.push(`<rect x="${LEFT - 8}" y="${y}" width="${RIGHT - LEFT + 16}" height="${height}" rx="6" fill="#f6f8fa"/>`);
+    body.push(
+      `<rect x="${LEFT - 8}" y="${y}" width="${RIGHT - LEFT + 16}" height="${height}" rx="6" fill="${FAINT}"/>`,
+    );
     body.push(text(28, y + height / 2 + 4, floor, `fill="${DIM}"`));
     for (const [at, [name, what]] of entries.entries()) {
       const inRow = Math.min(A_ROW, entries.length - Math.floor(at / A_ROW) * A_ROW);
@@ -77,7 +79,7 @@ export function housePicture(): string {
     y += height + 14;
   }
   body.push(`<line x1="28" x2="${RIGHT}" y1="${y}" y2="${y}" stroke="${LINE}"/>`);
-  body.push(box(LEFT, y + 14, 380, HEIGHT_OF_ROOM), text(LEFT + 10, y + 33, 'plugins/', 'font-weight="600"'));
+  body.push(box(LEFT, y + 14, 392, HEIGHT_OF_ROOM), text(LEFT + 10, y + 33, 'plugins/', 'font-weight="600"'));
   body.push(
     text(
       LEFT + 10,

@@ -31,6 +31,7 @@ const VALUES = [
   'plugins',
   'credits',
   'ledger',
+  'metrics',
   'baseline',
   'default_weights',
   'reference_price',

@@ -1,4 +1,4 @@
-import { ACCENT, arrow, box, DIM, INK, LINE, picture, text } from './svg.ts';
+import { ACCENT, arrow, box, DIM, HELD, LINE, onLine, picture, text } from './svg.ts';
 
 /** The life of a request: which step talks to whom, and what a fund of 100 Credits holds meanwhile. */
 const WIDTH = 920;
@@ -63,25 +63,27 @@ export function requestPicture(): string {
 }
 
 function drawn({ from, to, words, note }: Message, y: number): string {
-  const label = note ? text(GATEWAY - 8, y + 16, note, `text-anchor="end" font-size="11" fill="${DIM}"`) : '';
-  if (from === to)
-    return `<circle cx="${GATEWAY}" cy="${y}" r="5" fill="${ACCENT}"/>${text(GATEWAY + 14, y + 4, note ?? '')}`;
-  const middle = (from + to) / 2;
+  const isLeft = to !== CALLER && from !== CALLER && from !== to;
+  const label = isLeft
+    ? onLine(GATEWAY - 14, y + 4, note ?? '', 'text-anchor="end"')
+    : onLine(GATEWAY + 14, y + 4, note ?? '');
+  // An arrow ends at the rim of the dot that stands for its step.
+  const end = note && to === GATEWAY ? to - 6 : to;
   return [
-    arrow(from, y, to, y),
-    text(middle, y - 6, words, 'text-anchor="middle"'),
-    note ? `<circle cx="${GATEWAY}" cy="${y}" r="5" fill="${ACCENT}"/>` : '',
-    to === CALLER || from === CALLER ? text(GATEWAY + 14, y + 4, note ?? '', `fill="${INK}"`) : label,
+    ...(from === to
+      ? []
+      : [arrow(from, y, end, y), onLine((from + to) / 2, y - 8, words, `text-anchor="middle" fill="${DIM}"`)]),
+    ...(note ? [`<circle cx="${GATEWAY}" cy="${y}" r="5" fill="${ACCENT}"/>`, label] : []),
   ].join('');
 }
 
 function bar([label, spent, held]: (typeof FUND)[number], y: number): string {
-  const [x, scale] = [200, 5];
+  const [x, scale] = [212, 4.8];
   const free = 100 - spent - held;
   return [
     text(x - 12, y + 14, label, `text-anchor="end" fill="${DIM}"`),
     `<rect x="${x}" y="${y}" width="${spent * scale}" height="20" fill="${ACCENT}"/>`,
-    `<rect x="${x + spent * scale}" y="${y}" width="${held * scale}" height="20" fill="#f2cc60"/>`,
+    `<rect x="${x + spent * scale}" y="${y}" width="${held * scale}" height="20" fill="${HELD}"/>`,
     `<rect x="${x + (spent + held) * scale}" y="${y}" width="${free * scale}" height="20" fill="none" stroke="${LINE}"/>`,
     text(x + 100 * scale + 14, y + 14, `spent ${spent}${held ? ` · held ${held}` : ''} · free ${free}`),
   ].join('');

@@ -5,11 +5,11 @@ import { factsFor, runtimeWith } from '../panel/decide.ts';
 import { SELECTORS, type Selector } from '../panel/judge.ts';
 import { KEY_SETS } from '../panel/offers.ts';
 import { requestOf } from './selectors-page.ts';
-import { DIM, INK, LINE, text as textAt } from './svg.ts';
+import { ACCENT, DIM, GOOD, LINE, picture, text, WARM } from './svg.ts';
 
 /**
  * The picture of `docs/route/selectors.md`: cost against quality of every model, for four requests of the panel and all keys,
- * with the three choices marked. Every figure in it is an estimate of the shipped policy.
+ * with the choices of the three selectors. Every figure in it is an estimate of the shipped policy.
  */
 const REQUESTS: readonly (readonly [id: string, title: string])[] = [
   ['good-morning-one-line', '“Good morning :)”'],
@@ -49,64 +49,90 @@ function panelFor(id: string, title: string, runtime: Runtime): Panel {
   return { title, points, choices };
 }
 
-const [WIDTH, HEIGHT] = [920, 720];
-const PLOT = { width: 370, height: 200, left: 72, top: 86, stepX: 440, stepY: 322 };
-/** Apart for most kinds of colour blindness (Okabe and Ito); each ring has a size of its own besides. */
-const COLOURS: Readonly<Record<Selector, string>> = {
-  auto: '#0072b2',
-  'auto-cheap': '#009e73',
-  'auto-fast': '#d55e00',
-};
+const [WIDTH, HEIGHT] = [920, 852];
+const PLOT = { width: 376, height: 190, left: 78, top: 132, stepX: 438, stepY: 384 };
+/** Each has a colour and a size of its own: rings around one model stand in each other, and none needs its colour to be known. */
+const COLOURS: Readonly<Record<Selector, string>> = { auto: ACCENT, 'auto-cheap': GOOD, 'auto-fast': WARM };
 const RING: Readonly<Record<Selector, number>> = { auto: 6, 'auto-cheap': 9, 'auto-fast': 12 };
 
 function draw(panels: readonly Panel[]): string {
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="ui-sans-serif, system-ui, Segoe UI, Helvetica, Arial, sans-serif" font-size="12" fill="${INK}" role="img">
-<title>Cost and quality of every model for four requests, with what the three selectors choose</title>
-<rect x="0.5" y="0.5" width="${WIDTH - 1}" height="${HEIGHT - 1}" rx="10" fill="#ffffff" stroke="${LINE}"/>
-${text(28, 34, 'Quality against cost, every provider’s key set', 'font-size="17" font-weight="600"')}
-${panels.map((panel, at) => plot(panel, PLOT.left + (at % 2) * PLOT.stepX, PLOT.top + Math.floor(at / 2) * PLOT.stepY)).join('\n')}
-</svg>
-`;
+  const body = [
+    text(28, 38, 'Cost and quality of every model, for four requests', 'font-size="20" font-weight="600"'),
+    text(
+      28,
+      62,
+      'A dot is a model, a ring the choice of a selector. All providers’ keys are set; the scale of the cost is logarithmic.',
+      `fill="${DIM}"`,
+    ),
+    ...panels.map((panel, at) =>
+      plot(panel, PLOT.left + (at % 2) * PLOT.stepX, PLOT.top + Math.floor(at / 2) * PLOT.stepY),
+    ),
+  ];
+  return picture(
+    WIDTH,
+    HEIGHT,
+    'Cost and quality of every model for four requests, with the choices of the three selectors',
+    body.join('\n'),
+  );
 }
 
-const ring = (x: number, y: number, selector: Selector, radius = RING[selector]): string =>
-  `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${radius}" fill="none" stroke="${COLOURS[selector]}" stroke-width="2.5"/>`;
+const ring = (x: number, y: number, selector: Selector): string =>
+  `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${RING[selector]}" fill="none" stroke="${COLOURS[selector]}" stroke-width="2.5"/>`;
+
+/** Steps between the marks of an axis: the least that leaves at most `MARKS_MAX` of them. */
+const STEPS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
+const MARKS_MAX = 8;
+
+/** An axis over these qualities: from a mark to a mark, with room for a ring. */
+function qualityAxis(qualities: readonly number[]) {
+  const [low, high] = [Math.min(...qualities), Math.max(...qualities)];
+  const step = STEPS.find((one) => (high - low) / one < MARKS_MAX - 2) ?? STEPS.at(-1)!;
+  const least = Math.floor(low / step - 0.3) * step;
+  const most = Math.ceil(high / step + 0.3) * step;
+  const marks = Array.from({ length: Math.round((most - least) / step) + 1 }, (_, at) => least + at * step);
+  // No model is expected to be perfect.
+  return {
+    least,
+    most,
+    marks,
+    label: (mark: number) => (mark > 0.9999 ? '' : `${(mark * 100).toFixed(step < 0.01 ? 1 : 0)} %`),
+  };
+}
 
 function plot({ title, points, choices }: Panel, left: number, top: number): string {
   const { width, height } = PLOT;
   const logs = points.map(({ cost }) => Math.log10(cost));
   const [from, to] = [Math.floor(Math.min(...logs)), Math.ceil(Math.max(...logs))];
-  const qualities = points.map(({ quality }) => quality);
-  const step = Math.max(...qualities) - Math.min(...qualities) < 0.15 ? 0.02 : 0.05;
-  const least = Math.floor(Math.min(...qualities) / step - 0.5) * step;
-  const most = Math.ceil(Math.max(...qualities) / step + 0.2) * step;
+  const { least, most, marks, label } = qualityAxis(points.map(({ quality }) => quality));
   const x = (cost: number) => left + ((Math.log10(cost) - from) / (to - from)) * width;
   const y = (quality: number) => top + height - ((quality - least) / (most - least)) * height;
-  const decades = Array.from({ length: to - from + 1 }, (_, at) => from + at);
-  const shares = Array.from({ length: Math.round((most - least) / step) }, (_, at) => least + at * step);
-  const marks = SELECTORS.flatMap((selector, at) => {
-    const model = choices.get(selector);
-    const point = points.find((one) => one.model === model);
-    const line = top + height + 42 + at * 17;
-    const label = `${text(left + 18, line + 4, selector, `fill="${COLOURS[selector]}" font-weight="600"`)}${text(left + 106, line + 4, model ?? 'refused')}`;
-    return [ring(left, line, selector, 5), label, point ? ring(x(point.cost), y(point.quality), selector) : ''];
-  });
+  const decades = Array.from({ length: to - from + 1 }, (_, at) => 10 ** (from + at));
+  const small = `fill="${DIM}" font-size="12"`;
   return [
-    text(left, top - 14, title, 'font-size="14" font-weight="600"'),
-    ...decades.map((decade) => {
-      const at = x(10 ** decade);
-      return `<line x1="${at.toFixed(1)}" x2="${at.toFixed(1)}" y1="${top}" y2="${top + height}" stroke="${LINE}"/>${text(at, top + height + 16, `${Number((10 ** decade).toPrecision(1))}${decade === to ? ' Credits' : ''}`, `fill="${DIM}" text-anchor="${decade === to ? 'end' : 'middle'}"`)}`;
+    text(left, top - 32, title, 'font-size="14" font-weight="600"'),
+    text(left - 8, top - 15, 'quality', `${small} text-anchor="end"`),
+    ...decades.map((cost) => {
+      const at = x(cost).toFixed(1);
+      const credits = cost < 1 ? `${Number(cost.toPrecision(1))}` : cost.toLocaleString('en-US');
+      return `<line x1="${at}" x2="${at}" y1="${top}" y2="${top + height}" stroke="${LINE}"/>${text(x(cost), top + height + 18, credits, `${small} text-anchor="middle"`)}`;
     }),
-    ...shares.map(
-      (share) =>
-        `<line x1="${left}" x2="${left + width}" y1="${y(share).toFixed(1)}" y2="${y(share).toFixed(1)}" stroke="${LINE}"/>${text(left - 8, y(share) + 4, `${Math.round(share * 100)} %`, `fill="${DIM}" text-anchor="end"`)}`,
+    text(left + width, top + height + 36, 'expected cost in Credits', `${small} text-anchor="end"`),
+    ...marks.map(
+      (mark) =>
+        `<line x1="${left}" x2="${left + width}" y1="${y(mark).toFixed(1)}" y2="${y(mark).toFixed(1)}" stroke="${LINE}"/>${text(left - 8, y(mark) + 4, label(mark), `${small} text-anchor="end"`)}`,
     ),
     ...points.map(
       ({ cost, quality }) => `<circle cx="${x(cost).toFixed(1)}" cy="${y(quality).toFixed(1)}" r="3" fill="${DIM}"/>`,
     ),
-    ...marks,
+    ...SELECTORS.flatMap((selector, at) => {
+      const point = points.find(({ model }) => model === choices.get(selector));
+      const line = top + height + 60 + at * 26;
+      return [
+        ring(left + 12, line, selector),
+        text(left + 34, line + 4, selector, `fill="${COLOURS[selector]}" font-weight="600"`),
+        text(left + 130, line + 4, choices.get(selector) ?? 'refused'),
+        ...(point ? [ring(x(point.cost), y(point.quality), selector)] : []),
+      ];
+    }),
   ].join('\n');
 }
-
-const text = (x: number, y: number, words: string, more = ''): string =>
-  textAt(Number(x.toFixed(1)), Number(y.toFixed(1)), words, more);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { testPolicy } from '../support/policies.ts';
-import { ROUTES } from '../support/routes.ts';
+import { isForOperators, ROUTES } from '../support/routes.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
@@ -224,7 +224,7 @@ describe('what is wrong is refused with its place, and nothing is done:', () => 
 
 test('a plain key gets 403 on every route for admins, as the routes themselves say', async () => {
   const { key } = await create();
-  const admin = ROUTES.filter(({ access, path }) => access === 'admin' || path.startsWith('/admin'));
+  const admin = ROUTES.filter((route) => isForOperators(route) || route.path.startsWith('/admin'));
   expect(admin.length).toBeGreaterThanOrEqual(10);
   for (const { method, path } of admin) {
     const init = { ...withKey(key), method, ...(method === 'POST' && { body: '{}' }) };

@@ -318,20 +318,20 @@ test('what is spent stays spent across a restart', async () => {
   const key = makeTestKey();
   const budget = '\nbudgets: [{ name: all, limit_credits: 1, window: total, alert_at: [0.5] }]\n';
   const policies = writePolicy(pursePolicy(purse.gate.url, 0) + budget);
-  const start = () =>
+  const start = (isProcess: boolean) =>
     startSignalbox({
-      isProcess: true,
+      isProcess,
       data,
       args: ['--policies', policies],
       env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: key },
     });
   const asked = { model: 'best', messages: hello, max_tokens: 100 };
-  let box = await start();
+  let box = await start(false);
   for (let i = 0; i < 2; i++) expect((await box.post('/v1/chat/completions', asked)).status).toBe(200);
   for (const how of ['SIGTERM', 'SIGKILL'] as const) {
     box.signal(how);
     await box.exited;
-    box = await start();
+    box = await start(how === 'SIGTERM');
     const { details } = await expectError(await box.post('/v1/chat/completions', asked), 'insufficient_quota');
     expect(details).toMatchObject({ budget: 'all', spent_credits: 0.884, reserved_credits: 0 });
     expect(box.lines.filter((line) => line.includes('reached an alert threshold'))).toEqual([]);

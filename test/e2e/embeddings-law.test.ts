@@ -179,7 +179,7 @@ test('a budget is never overspent by batches, and every whole answer is charged'
     expect(spent).toBeLessThanOrEqual(LIMIT);
     expect(spent).toBeGreaterThanOrEqual(worth - 1e-9);
   });
-  await fc.assert(law, tries('a budget is never overspent by embeddings in batches', 15, 400));
+  await fc.assert(law, tries('a budget is never overspent by embeddings in batches', 8, 400));
   const { faults } = await closedBooks(box.data);
   expect(faults).toEqual([]);
   expect(Math.min(counts.answered, counts.refused + counts.failed)).toBeGreaterThan(0);

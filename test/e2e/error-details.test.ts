@@ -333,7 +333,8 @@ describe('when this program itself fails', () => {
       isOpen: never,
       giveBack: never,
     });
-    const keys = { create: never, rotate: never, revoke: never, grant: never, get: never, list: never, trail: never };
+    const changes = { create: never, rotate: never, revoke: never, grant: never };
+    const keys = { ...changes, get: never, list: never, trail: never, known: never, named: never };
     const app = createApp({
       surfaces: [openaiChat],
       gateway,

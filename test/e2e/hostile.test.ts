@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { randomFrom, seedOf } from '../deep/effort.ts';
+import { isDeep, randomFrom, seedOf } from '../deep/effort.ts';
 import { type Answer, answerOf } from '../support/answers.ts';
 import { type Bystander, startBystander } from '../support/bystander.ts';
 import { expectError } from '../support/error-contract.ts';
@@ -18,7 +18,7 @@ const ANSWER_MS = 4 * 250;
 const LAG_MS = 4 * 100;
 /** A slow sender is cut off after ten to twelve seconds. */
 const SLOW_MS = 16_000;
-const RANDOM_BODIES = 500;
+const RANDOM_BODIES = isDeep ? 500 : 200;
 
 const upstream = useUpstream();
 let box: Signalbox;

@@ -216,7 +216,14 @@ describe('a rotation', () => {
       id,
       state: 'valid',
       budgets: [
-        { limit_credits: 50, window: 'month', time_zone: 'UTC', on_exhausted: 'cap', spent_credits: spent },
+        {
+          limit_credits: 50,
+          window: 'month',
+          time_zone: 'UTC',
+          on_exhausted: 'cap',
+          spent_credits: spent,
+          spent_usd: expect.stringMatching(/^0\.00\d+$/),
+        },
         { limit_credits: 20.5, window: 'day', time_zone: 'Europe/Berlin', on_exhausted: 'downgrade' },
       ],
       balance: { granted_credits: 40 },
@@ -239,7 +246,9 @@ describe('keys show and keys log', () => {
     expect(out).toMatch(/^models {5}plain$/m);
     expect(out).toMatch(/^last used {2}never$/m);
     expect(out).toMatch(/^limits {5}60 requests a minute, 100,000 tokens a minute, 4 streams at once$/m);
-    expect(out).toMatch(/^budget {5}500 Credits a month \(UTC\), then cap: 0 Credits spent, 500 Credits left; renews/m);
+    expect(out).toMatch(
+      /^budget {5}500 Credits a month \(UTC\), then cap: 0 Credits \(0\.00 USD\) spent, 500 Credits left; renews/m,
+    );
     expect(out).toMatch(/^balance {4}none/m);
     const [entry] = JSON.parse((await box.run('keys', 'log', '--key', id, '--json')).out);
     expect(entry).toMatchObject({

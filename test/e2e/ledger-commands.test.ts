@@ -195,7 +195,7 @@ describe('ledger backup', () => {
 describe('wrong usage gives one clear sentence and ends with 1:', () => {
   let data: string;
   beforeAll(async () => {
-    const box = await startSignalbox({ isProcess: true, policy: policyWith(), env: UPSTREAM_ENV, data: newPath() });
+    const box = await startSignalbox({ policy: policyWith(), env: UPSTREAM_ENV, data: newPath() });
     data = box.data;
     await box.stop();
   });

@@ -116,7 +116,7 @@ describe('A page of a server', () => {
     expect((await box.post('/v1/route', route)).status).toBe(200);
 
     const page = await pageAfter(12);
-    const chats = page.get(CHATS)!.samples.map(({ labels, value }) => [Object.values(labels).join(' '), value]);
+    const chats = page.get(CHATS)!.samples.map(({ labels, value }) => [Object.values(labels).join(' ').trim(), value]);
     expect(Object.fromEntries(chats)).toEqual({
       'chat pinned best first best-upstream completed': 3,
       'chat pinned best second best-upstream completed': 1,

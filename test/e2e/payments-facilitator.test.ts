@@ -1,22 +1,35 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { type FacilitatorServer, startFacilitatorServer } from '../support/chain/facilitator-server.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { amountOf, MICROCREDITS_PER_UNIT, type Paid, startPaid } from '../support/paying.ts';
+import { temporaryFolder } from '../support/signalbox.ts';
 
 /** Payments that a service settles: it may fail in every way, and the chain tells what became of them. */
 const BEARER = 'facilitator-token-for-tests';
+const SECOND = 'facilitator-token-of-today';
+const folder = temporaryFolder();
+const token = join(folder, 'token');
+const providerKey = join(folder, 'provider');
+/** The token that the service asks for. */
+const terms = { bearer: BEARER };
 let chain: TestChain;
 let service: FacilitatorServer;
 let paid: Paid;
 
 beforeAll(async () => {
   chain = await startChain();
-  service = await startFacilitatorServer(chain, { bearer: BEARER });
+  service = await startFacilitatorServer(chain, terms);
+  writeFileSync(token, BEARER);
+  writeFileSync(providerKey, 'provider-key-of-yesterday');
   paid = await startPaid({
     chain,
     facilitator: `{ mode: http, url: "${service.url}", timeout_ms: 1000, bearer_env: TEST_FACILITATOR_TOKEN }`,
-    env: { TEST_FACILITATOR_TOKEN: BEARER },
+    upstream: startFakeUpstream(),
+    env: { TEST_FACILITATOR_TOKEN_FILE: token, TEST_UPSTREAM_KEY: '', TEST_UPSTREAM_KEY_FILE: providerKey },
   });
 }, 60_000);
 afterEach(() => {
@@ -25,8 +38,10 @@ afterEach(() => {
 });
 afterAll(async () => {
   await paid.stop();
+  await paid.upstream.stop();
   await service.stop();
   await chain.stop();
+  rmSync(folder, { recursive: true });
 });
 
 const hello = [{ role: 'user', content: 'Say hello.' }];
@@ -45,6 +60,27 @@ test('a service settles the payment, with the token that it asks for', async () 
   expect(
     service.requests.filter(({ path }) => path !== '/supported').map(({ authorization }) => authorization),
   ).toEqual([`Bearer ${BEARER}`, `Bearer ${BEARER}`]);
+});
+
+test('a token that its file replaces is used for the next payment', async () => {
+  terms.bearer = SECOND;
+  writeFileSync(token, SECOND);
+  await paid.reload(paid.policy);
+  const payer = await paid.payer();
+  await waitFor(async () => (await paid.ask(body)).status === 402);
+  expect((await paid.pay(payer, body)).status).toBe(200);
+  expect(service.requests.at(-1)?.authorization).toBe(`Bearer ${SECOND}`);
+});
+
+test('a quote of an earlier revision is served with the provider’s key of today', async () => {
+  const payer = await paid.payer();
+  const header = await paid.sign(payer, (await paid.quote(body)).required);
+  await paid.reload(`${paid.policy}\n`);
+  writeFileSync(providerKey, 'provider-key-of-today');
+  await paid.reload(`${paid.policy}\n\n`);
+  expect((await paid.send(header, body)).status).toBe(200);
+  expect(paid.upstream.requests.at(-1)?.headers.get('authorization')).toBe('Bearer provider-key-of-today');
+  await paid.reload(paid.policy);
 });
 
 describe('a service that fails when it is asked to verify', () => {

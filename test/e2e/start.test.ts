@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deeply } from '../deep/deeply.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
@@ -207,7 +208,7 @@ describe('on a terminal', () => {
     expect(choices[0]?.message.content).toContain('simulated');
   });
 
-  test('the second start shows no key, and a line that takes it from the environment', async () => {
+  deeply('on a terminal the second start shows no key, and a line that takes it from the environment', async () => {
     const data = newPath();
     const key = makeTestKey();
     const { shown, curl } = await onTerminal(data, { SIGNALBOX_API_KEY: key });

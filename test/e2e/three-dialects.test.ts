@@ -96,7 +96,7 @@ async function agree(world: World, read: typeof told = told): Promise<void> {
 test('the same request has the same decision, content and charge in each dialect, in JSON and in events', async () => {
   await fc.assert(
     fc.asyncProperty(cases, async (world) => agree(world)),
-    tries('one answer in three dialects', 12, 400),
+    tries('one answer in three dialects', 6, 400),
   );
 }, 300_000);
 

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
 import { adviceOf, answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { type ArrivedSpan, type Collector, startCollector } from '../support/otlp.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
 /** Traces of the real server, as a collector gets them. */
@@ -271,6 +272,21 @@ describe('Sampling', () => {
 });
 
 describe('A collector', () => {
+  test('gets the headers that a file holds, and those that replace them with the next batch', async () => {
+    const folder = temporaryFolder();
+    const file = `${folder}/headers`;
+    writeFileSync(file, 'x-token=collector-secret-one,x-plain=%20a\n');
+    await start({ OTEL_EXPORTER_OTLP_HEADERS_FILE: file });
+    await chat();
+    await waitFor(() => collector.requests.some(({ headers }) => headers.get('x-token') === 'collector-secret-one'));
+    writeFileSync(file, 'x-token=collector-secret-two\n');
+    await fetch(`${box.url}/admin/policy/reload`, { method: 'POST', headers: { authorization: `Bearer ${box.key}` } });
+    await chat();
+    await waitFor(() => collector.requests.some(({ headers }) => headers.get('x-token') === 'collector-secret-two'));
+    expect(box.lines.join('\n')).not.toContain('collector-secret');
+    rmSync(folder, { recursive: true });
+  });
+
   test('gets neither words nor secrets', async () => {
     const canary = 'xylophonequartz';
     await start({ OTEL_EXPORTER_OTLP_HEADERS: 'x-token=collector-secret', OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip' });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { expectError } from '../support/error-contract.ts';
+import { readPage, total } from '../support/prometheus.ts';
 import type { Signalbox } from '../support/signalbox.ts';
-import { chat, makeKey, PATIENCE, start, USAGE, upstream, useServers } from './ledger-support.ts';
+import { chat, makeKey, PATIENCE, policyWith, start, USAGE, upstream, useServers } from './ledger-support.ts';
 
 /** Usage by groups: the running server and the command read different tables of the same books. */
 useServers();
@@ -79,6 +80,36 @@ describe('GET /admin/usage and signalbox ledger usage', () => {
       const text = (await box.run('ledger', 'usage', '--by', 'label:team')).out;
       expect(text).toContain('LABEL:TEAM');
       expect(text).toContain('0.588 Credits, 0.000588 USD.');
+    },
+    PATIENCE,
+  );
+
+  test(
+    'have their Credits in metrics by the label of keys that the policy names, and by nothing that a caller sends',
+    async () => {
+      const policy = policyWith('metrics: { key_label: team }\n').replace(
+        'usd_per_credit: 0.001',
+        'usd_per_credit: 0.0375',
+      );
+      const box = await start({ policy });
+      upstream.behave(USAGE);
+      const search = await makeKey(box, '--label', 'team=search "&" found');
+      const own = { metadata: { team: 'mine', key_label: 'mine' }, user: 'mine' };
+      for (const key of [search.key, search.key, box.key]) expect((await chat(box, key, own)).status).toBe(200);
+      const page = readPage(await (await fetch(`${box.url}/metrics`)).text());
+      const { groups, total_usd } = await served(box, '?by=label:team');
+      expect(groups.map(({ group }) => group['label:team'])).toEqual(['', 'search "&" found']);
+      for (const { group, charges, credits } of groups) {
+        const of = (family: string) =>
+          page
+            .get(family)!
+            .samples.filter(({ labels }) => labels.key_label === group['label:team'] && labels.model === 'best');
+        expect(of('signalbox_chats_total').map(({ value }) => value)).toEqual([charges]);
+        expect(of('signalbox_credits_spent_total').map(({ value }) => value)).toEqual([credits]);
+      }
+      expect(total(page, 'signalbox_usd_per_credit')).toBe(0.0375);
+      const spent = groups.reduce((sum, { credits }) => sum + Math.round(credits * 1e6), 0);
+      expect(Number(total_usd)).toBeCloseTo((spent / 1e6) * 0.0375, 12);
     },
     PATIENCE,
   );

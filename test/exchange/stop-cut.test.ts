@@ -156,7 +156,7 @@ const PICKS: Readonly<Record<string, Pick>> = {
 };
 
 describe('an answer that the gateway cuts', () => {
-  const params = tries('an answer cut at its stops is what a service that knows stops would have sent', 500, 100_000);
+  const params = tries('an answer cut at its stops is what a service that knows stops would have sent', 250, 100_000);
 
   test('is, for every text, split and set of stops, what a service that knows stops would have sent', () => {
     expect(holds((stops) => new StopCut(stops, 1), params)).toBe(true);

@@ -149,7 +149,7 @@ function forgetting(parts: readonly StreamPart[]): StreamPart[] {
 }
 
 describe.each([MESSAGES, RESPONSES])('the usage in an answer of $name that goes out as it came', (dialect) => {
-  const { runs, seed, proved } = effort('holes', 15, 1_000);
+  const { runs, seed, proved } = effort('holes', 8, 1_000);
 
   test('is the service’s own where it can be true; else the gateway’s count stands in its place, and nothing else changes', async () => {
     await fc.assert(shown(dialect), { numRuns: runs, seed });

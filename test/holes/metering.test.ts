@@ -181,7 +181,7 @@ const atLeastWhatWasReceived = (dialect: UnmeteredDialect) =>
   );
 
 describe.each(DIALECTS)('any answer of $name without usage', (dialect) => {
-  const { runs, seed, proved } = effort('holes', 15, 2_000);
+  const { runs, seed, proved } = effort('holes', 8, 2_000);
 
   test(
     'is charged what its caller received and no less, whole or cut, and never above its hold',

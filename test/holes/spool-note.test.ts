@@ -24,7 +24,7 @@ import { effort } from '../deep/effort.ts';
  * A spool beside its note in `ledger.id`: real files, at each moment at which a process can die between two writes of them. The
  * database is a set here, which has everything once the spool is drained.
  */
-const { runs, seed, proved } = effort('holes', 100, 10_000);
+const { runs, seed, proved } = effort('holes', 50, 10_000);
 
 const FILE_BYTES = 1_048_576;
 /** More than any run here adds. */

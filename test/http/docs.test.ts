@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import SwaggerParser from '@apidevtools/swagger-parser';
 import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import chromium from '@sparticuz/chromium';
-import { type Browser, type Page, chromium as playwright } from 'playwright-core';
 import { ChatRequest } from '../../src/api/chat-request.ts';
 import { RouteRequest } from '../../src/api/route-query.ts';
 import { FeedbackRequest } from '../../src/core/feedback.ts';
@@ -13,7 +11,6 @@ import * as payments from '../../src/http/x402/examples.ts';
 import { BlockRequest, CreditRequest, TopUpRequest, WalletKeyRequest } from '../../src/http/x402/schemas.ts';
 import * as chatExamples from '../../src/surface/openai-chat/examples.ts';
 import { SURFACES } from '../../src/surface/surfaces.ts';
-import { deeply } from '../deep/deeply.ts';
 import { ANSWERS } from '../support/answer-schemas.ts';
 import { ROUTES } from '../support/routes.ts';
 import { useSignalbox } from '../support/use.ts';
@@ -127,67 +124,4 @@ describe('the OpenAPI document', () => {
     for (const [schema, value] of shown)
       expect([...Value.Errors(schema, value)].map(({ path, message }) => `${path}: ${message}`)).toEqual([]);
   });
-});
-
-describe('the page, in a browser without a network', () => {
-  let browser: Browser;
-  let page: Page;
-  const foreign: string[] = [];
-
-  beforeAll(async () => {
-    browser = await playwright.launch({
-      executablePath: await chromium.executablePath(),
-      args: chromium.args,
-      headless: true,
-    });
-    page = await browser.newPage({ viewport: { width: 1200, height: 1000 } });
-    // The network is cut off: whatever is not from the gateway is refused, and remembered.
-    await page.route('**/*', (route) => {
-      const url = route.request().url();
-      if (url.startsWith(box.url) || url.startsWith('data:')) return route.continue();
-      foreign.push(url);
-      return route.abort();
-    });
-  }, 30_000);
-  afterAll(() => browser.close());
-
-  test('loads whole, asks no other host, and shows every operation', async () => {
-    const errors: string[] = [];
-    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
-    page.on('pageerror', (error) => errors.push(String(error)));
-    await page.goto(`${box.url}/docs`);
-    await page.waitForSelector('.opblock');
-    expect(await page.locator('.opblock').count()).toBe(Object.values(document.paths).flatMap(Object.keys).length);
-    expect(await page.textContent('.info .title')).toContain('Signalbox');
-    expect(foreign).toEqual([]);
-    expect(errors).toEqual([]);
-  }, 30_000);
-
-  deeply(
-    'the page of the API works with a key, by “Try it out”',
-    async () => {
-      const keyOf = (id: string) =>
-        page.locator(`#operations-${id} .opblock-summary`).locator('.key-missing, .key-set');
-      expect(await keyOf('chat-postV1ChatCompletions').getAttribute('class')).toBe('key-missing');
-      await page.click('.btn.authorize');
-      await page.fill('.auth-container input', box.key);
-      await page.click('.auth-container .authorize');
-      await page.click('.auth-container .btn-done');
-      expect(await keyOf('chat-postV1ChatCompletions').getAttribute('class')).toBe('key-set');
-      await page.click('#operations-route-postV1Route .opblock-summary-control');
-      await page.click('#operations-route-postV1Route .execute');
-      const unauthorized = page.locator('#operations-route-postV1Route .response.folded', { hasText: '401' });
-      expect(await unauthorized.textContent()).toContain('invalid_api_key');
-      await unauthorized.locator('button').click();
-      expect(await unauthorized.count()).toBe(0);
-      expect(await page.locator('#operations-route-postV1Route .response[data-code="401"]').textContent()).toContain(
-        'API key',
-      );
-      const answer = page.locator('#operations-route-postV1Route .live-responses-table .highlight-code').first();
-      await answer.waitFor();
-      expect(await answer.textContent()).toContain('recommended_model');
-      if (process.env.SCREENSHOT) await page.screenshot({ path: process.env.SCREENSHOT, fullPage: true });
-    },
-    30_000,
-  );
 });

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { deeply, orDeeply } from '../deep/deeply.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
@@ -95,7 +96,7 @@ async function expectGoodBooks(data: string): Promise<void> {
 const givenBack = ({ headers }: Pick<Told, 'headers'>): number =>
   Number(headers.get('x-signalbox-given-back') ?? 0) * 1_000_000;
 
-for (const stream of [false, true]) {
+for (const stream of orDeeply([true], [false])) {
   test(`${stream ? 'a stream' : 'JSON'} is repeated by the next process as by this one, stopped or killed`, async () => {
     const place = newPlace();
     const key = newKey();
@@ -168,30 +169,38 @@ describe('kill -9 in the middle', () => {
     await expectGoodBooks(place.data);
   }, 30_000);
 
-  test('where orphans are released there is nothing to reverse', async () => {
-    const place = newPlace();
-    const key = newKey();
-    upstream.next({ hang: 'headers' }, USAGE);
-    const box = await startMortal(place, 'ledger: { on_crash: release }\n');
-    await begun(box, key, false);
-    await stopped(box, 'SIGKILL');
-    const again = await toldBy(await ask(await start(place, 'ledger: { on_crash: release }\n'), key));
-    expect([again.status, again.replayed, givenBack(again)]).toEqual([200, false, 0]);
-    expect(netCharge(place.data)).toBe(COST);
-  }, 30_000);
+  deeply(
+    'a repeat whose orphan was released runs anew, and there is nothing to reverse',
+    async () => {
+      const place = newPlace();
+      const key = newKey();
+      upstream.next({ hang: 'headers' }, USAGE);
+      const box = await startMortal(place, 'ledger: { on_crash: release }\n');
+      await begun(box, key, false);
+      await stopped(box, 'SIGKILL');
+      const again = await toldBy(await ask(await start(place, 'ledger: { on_crash: release }\n'), key));
+      expect([again.status, again.replayed, givenBack(again)]).toEqual([200, false, 0]);
+      expect(netCharge(place.data)).toBe(COST);
+    },
+    30_000,
+  );
 
-  test('the orphan does not stand in the way of its repeat: what it took of a budget is free again before', async () => {
-    const place = newPlace();
-    const key = newKey();
-    const budget = 'budgets: [{ name: tight, limit_credits: 0.5, window: month, on_exhausted: reject }]\n';
-    upstream.next({ hang: 'headers' }, USAGE);
-    const box = await startMortal(place, budget);
-    await begun(box, key, false);
-    await stopped(box, 'SIGKILL');
-    const next = await start(place, budget);
-    await expectError(await ask(next, newKey()), 'insufficient_quota');
-    expect((await ask(next, key)).status).toBe(200);
-  }, 30_000);
+  deeply(
+    'an orphan does not stand in the way of its repeat: what it took of a budget is free again before',
+    async () => {
+      const place = newPlace();
+      const key = newKey();
+      const budget = 'budgets: [{ name: tight, limit_credits: 0.5, window: month, on_exhausted: reject }]\n';
+      upstream.next({ hang: 'headers' }, USAGE);
+      const box = await startMortal(place, budget);
+      await begun(box, key, false);
+      await stopped(box, 'SIGKILL');
+      const next = await start(place, budget);
+      await expectError(await ask(next, newKey()), 'insufficient_quota');
+      expect((await ask(next, key)).status).toBe(200);
+    },
+    30_000,
+  );
 
   test('another body under its key is refused, and changes nothing; the same one is not in flight for ever', async () => {
     const place = newPlace();
@@ -209,7 +218,7 @@ describe('kill -9 in the middle', () => {
 });
 
 describe('an answer of more than 1 MiB', () => {
-  for (const stream of [false, true]) {
+  for (const stream of orDeeply([true], [false])) {
     test(`${stream ? 'as a stream' : 'as JSON'} is given whole, and its repeat runs anew once its charge is reversed`, async () => {
       const place = newPlace();
       const key = newKey();

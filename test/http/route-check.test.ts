@@ -20,10 +20,10 @@ describe('the table of routes', () => {
     expect(ROUTE_TABLE.find('/v1/models/:id')?.path).toBe('/v1/models/*');
     expect(ROUTE_TABLE.find('/docs/page.js')?.path).toBe('/docs/:asset');
     const rules: RouteRule[] = [
-      { method: 'GET', path: '/a/:id', access: 'key' },
-      { method: 'GET', path: '/a/special', access: 'admin' },
+      { method: 'GET', path: '/a/:id', access: 'models.read' },
+      { method: 'GET', path: '/a/special', access: 'keys.read' },
     ];
-    expect(new RouteTable(rules).find('/a/special')?.methods.get('GET')?.access).toBe('admin');
+    expect(new RouteTable(rules).find('/a/special')?.methods.get('GET')?.access).toBe('keys.read');
   });
 
   test('cannot be made with a route that does not declare its access', () => {
@@ -48,7 +48,7 @@ describe('the table of routes', () => {
       fc.asyncProperty(fc.uniqueArray(pattern, { minLength: 1, maxLength: 5 }), pattern, async (patterns, asked) => {
         const path = asked.replace(':id', 'x').replace('*', 'y/z');
         const app = new Elysia({ handler: { standardHostname: false } });
-        for (const one of patterns) app.get(one, () => 'there', unlisted({ access: 'key' }));
+        for (const one of patterns) app.get(one, () => 'there', unlisted({ access: 'models.read' }));
         const isThere = (await app.handle(new Request(`http://localhost${path}`))).status === 200;
         const table = new RouteTable(routeRules(app.routes));
         expect([patterns, path, table.find(path) !== undefined]).toEqual([patterns, path, isThere]);

@@ -6,7 +6,7 @@ const SERVED = 'Signalbox serves chat at /v1/chat/completions, /v1/messages, and
 const rule = (method: string, path: string, operation?: RouteRule['operation']): RouteRule => ({
   method,
   path,
-  access: 'key',
+  access: 'models.read',
   operation,
 });
 const routes = new RouteTable([

@@ -182,7 +182,7 @@ const NAME =
 
 test(NAME, async () => {
   const pair = await openPair({});
-  await fc.assert(lawOf(pair), tries(NAME, 40, 2_000));
+  await fc.assert(lawOf(pair), tries(NAME, 20, 2_000));
   for (const one of pair.all) await one.close();
 }, 120_000);
 

@@ -128,7 +128,7 @@ test('after a reload, chat chooses or refuses as route did under the same revisi
       for (const { error } of later) if (!error) count('under the first');
     }),
     {
-      ...tries('across reloads chat chooses or refuses as route did under the same revision', 6, 80),
+      ...tries('across reloads chat chooses or refuses as route did under the same revision', 4, 80),
       examples: [[ALWAYS]],
     },
   );

@@ -153,7 +153,7 @@ describe('chat and route', () => {
           seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
         }),
       ),
-      { ...tries('chat and route choose the same model, or refuse alike', 100, 800), examples: ALWAYS },
+      { ...tries('chat and route choose the same model, or refuse alike', 50, 800), examples: ALWAYS },
     );
     console.log('outcomes:', [...seen].map(([outcome, count]) => `${outcome} ${count}`).join(', '));
     for (const code of ['no_eligible_model', 'context_length_exceeded', 'model_not_found', 'out_of_range']) {
@@ -192,7 +192,7 @@ describe('chat and route', () => {
         }),
       ),
       {
-        ...tries('chat and route agree for keys whose budgets run out', 100, 800),
+        ...tries('chat and route agree for keys whose budgets run out', 50, 800),
         // Both kinds of keys run out in every run.
         examples: [
           ...[0, 1, 0, 1, 0, 1].map((at): [ChatFields, number] => [{ ...DEAREST, messages: hello }, at]),

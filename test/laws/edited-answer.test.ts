@@ -33,7 +33,7 @@ import {
  * An answer is one: who edits the text of a neutral part gives its caller what a service would that had said the edited text,
  * and every event that says nothing of it keeps its bytes. A guard on answers edits so.
  */
-const { runs, seed, proved } = effort('edited-answer', 300, 20_000);
+const { runs, seed, proved } = effort('edited-answer', 150, 20_000);
 
 type Batches = readonly (readonly StreamPart[])[];
 type Change = typeof withTexts;

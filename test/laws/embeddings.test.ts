@@ -46,7 +46,7 @@ describe('batches', () => {
   };
   for (const [name, mutant] of Object.entries(mutants)) {
     test(`(and ${name} would break it)`, () => {
-      expect(fc.check(splits(mutant), { numRuns: 2000 }).failed).toBe(true);
+      expect(fc.check(splits(mutant), { numRuns: 2000, endOnFailure: true }).failed).toBe(true);
     });
   }
 });
@@ -101,7 +101,7 @@ describe('an answer', () => {
       (
         await fc.check(
           answers((at) => at + 1),
-          { numRuns: 100 },
+          { numRuns: 100, endOnFailure: true },
         )
       ).failed,
     ).toBe(true);
@@ -162,6 +162,6 @@ describe('vector spaces', () => {
 
   test('(and a space taken for another would break it)', () => {
     const mistaken = (space: string) => (space === 'b' ? 'a' : space);
-    expect(fc.check(isOneSpace(mistaken), { numRuns: 2000 }).failed).toBe(true);
+    expect(fc.check(isOneSpace(mistaken), { numRuns: 2000, endOnFailure: true }).failed).toBe(true);
   });
 });

@@ -90,7 +90,7 @@ const mutants: Record<string, Partial<Rules>> = {
 };
 
 test.each(Object.entries(mutants))('the law catches %s', (_, mutant) => {
-  expect(fc.check(law({ ...reservationRules, ...mutant }), { numRuns: 2_000 }).failed).toBe(true);
+  expect(fc.check(law({ ...reservationRules, ...mutant }), { numRuns: 2_000, endOnFailure: true }).failed).toBe(true);
 });
 
 test('a hold above its limit, or of no amount, is a mistake of the program', () => {
@@ -204,5 +204,5 @@ const misfits: Record<string, Fit> = {
 };
 
 test.each(Object.entries(misfits))('the law of holds catches %s', (_, misfit) => {
-  expect(fc.check(fitLaw(misfit), { numRuns: 4_000 }).failed).toBe(true);
+  expect(fc.check(fitLaw(misfit), { numRuns: 4_000, endOnFailure: true }).failed).toBe(true);
 });

@@ -82,13 +82,13 @@ describe('what a request lets a service bill beside tokens', () => {
       costBound(price, input, output, asked && { ...asked, hourCache: false }),
   };
   test.each(Object.entries(bounds))('the law catches a bound %s', (_, mutant) => {
-    expect(fc.check(boundLaw(mutant), { numRuns: 4_000 }).failed).toBe(true);
+    expect(fc.check(boundLaw(mutant), { numRuns: 4_000, endOnFailure: true }).failed).toBe(true);
   });
 
   test('the law catches an output that forgets the fees', () => {
     const mutant: typeof outputWithin = (price, input, amount, asked) =>
       outputWithin(price, input, amount, asked && { ...asked, toolUses: {} });
-    expect(fc.check(withinLaw(mutant), { numRuns: 4_000 }).failed).toBe(true);
+    expect(fc.check(withinLaw(mutant), { numRuns: 4_000, endOnFailure: true }).failed).toBe(true);
   });
 });
 

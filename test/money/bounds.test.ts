@@ -14,7 +14,7 @@ import { profile } from '../support/chat-body.ts';
  * That the worst case is one: whatever an upstream can use of a prompt and an output cap costs no more, at any
  * price. Costs are computed here anew, in big integers.
  */
-const { runs, seed, proved } = effort('overspend', 1_000, 500_000);
+const { runs, seed, proved } = effort('overspend', 500, 500_000);
 
 /** What a usage costs at a price, in microcredits, from the definition: each token by its kind on the line of its input. */
 function costAnew({ lines, perRequest, divisor }: Price, usage: Usage): number {

@@ -74,7 +74,7 @@ const choicesOf = ({ n }: OpenAiRequest): number => (typeof n === 'number' ? n :
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
 
 test('through the server, what upstreams report within the bound is never overrun, and beyond it no limit is exceeded', async () => {
-  const { random, runs, proved } = effort('overspend', 30, 20_000);
+  const { random, runs, proved } = effort('overspend', 15, 20_000);
   const below = (n: number) => Math.floor(random() * n);
   const upTo = (n: number) => (random() < 0.4 ? n : below(n + 1));
   const reportOf =

@@ -96,9 +96,9 @@ selectors: { auto: { strategy: auto, aliases: [opus-5, opus, opus-5-*, opus-*] }
   test('stands in for it only where it is not served', () => {
     for (const name of ['opus-5', 'opus', 'opus-5-20260101', 'opus-5[1m]']) {
       expect(meaning(name)).toBe('auto');
-      expect(meaning(name, { FAR_KEY: 'k' })).toBe('opus-5');
+      expect(meaning(name, { FAR_KEY: 'key-of-the-test' })).toBe('opus-5');
     }
-    expect(meaning('opus-9', { FAR_KEY: 'k' })).toBe('auto');
+    expect(meaning('opus-9', { FAR_KEY: 'key-of-the-test' })).toBe('auto');
   });
 
   test.each([
@@ -119,11 +119,11 @@ test('the names that Claude Code sends are served by the shipped policy with any
   const dated = ['claude-haiku-4-5-20251001', 'claude-opus-5-5-20260922', 'claude-opus-5-5[1m]', 'opus[1m]'];
   const meant = (env: Record<string, string>) =>
     [...NAMES, ...dated].map((name) => meaningOf(name, shippedSnapshot(env)).model);
-  expect(meant({ OPENAI_API_KEY: 'k' })).toEqual([
+  expect(meant({ OPENAI_API_KEY: 'key-of-the-test' })).toEqual([
     ...['auto', 'auto', 'auto-cheap', 'auto', 'auto', 'auto-cheap'],
     ...['auto-cheap', 'auto', 'auto', 'auto'],
   ]);
-  expect(meant({ ANTHROPIC_API_KEY: 'k' })).toEqual([
+  expect(meant({ ANTHROPIC_API_KEY: 'key-of-the-test' })).toEqual([
     ...['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5'],
     ...['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5'],
     ...['claude-haiku-4-5', 'claude-opus-5-5', 'claude-opus-5-5', 'claude-opus-5-5'],

@@ -155,6 +155,7 @@ describe('the rest', () => {
       answerWorth: 20,
       baseline: null,
       recordDays: 30,
+      keyLabel: null,
       recordedMetadata: [],
       content: null,
       constraints: [],
@@ -226,7 +227,7 @@ describe('the rest', () => {
       'input: 0.10, output: 0.40',
       'input: 0, output: 0',
     );
-    const result = loadText(text, { K: 'x' });
+    const result = loadText(text, { K: 'key-of-the-test' });
     expect(result.snapshot).not.toBeNull();
     expect(result.diagnostics.map(brief)).toEqual(['3:59 passthrough-all', '7:12 free-model']);
   });

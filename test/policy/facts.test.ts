@@ -26,7 +26,14 @@ function policyOfAll(today: string) {
       ]),
     ),
   });
-  const context = { env: { get: () => 'set' }, providers, ...others, plugins: new Map(), outside: new Map(), today };
+  const context = {
+    env: { get: () => 'set-for-the-test' },
+    providers,
+    ...others,
+    plugins: new Map(),
+    outside: new Map(),
+    today,
+  };
   return loadPolicy([{ path: 'all.yaml', text }], { ...context, revisionOf: () => 'r' });
 }
 

@@ -127,9 +127,9 @@ describe('over the shipped catalog, however auto is tuned,', () => {
   const requests = fc.array(request, { minLength: 20, maxLength: 20 });
   const keys = fc.constantFrom(
     EVERY_VARIABLE,
-    { OPENAI_API_KEY: 'k' },
-    { ANTHROPIC_API_KEY: 'k' },
-    { GROQ_API_KEY: 'k' },
+    { OPENAI_API_KEY: 'key-of-the-test' },
+    { ANTHROPIC_API_KEY: 'key-of-the-test' },
+    { GROQ_API_KEY: 'key-of-the-test' },
   );
 
   /** The shipped policy with another `auto`. The other two selectors are unchanged. */

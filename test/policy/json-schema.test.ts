@@ -32,6 +32,7 @@ const UNSEEN: ReadonlyMap<string, string> = new Map([
     'learning-window-beyond-records',
     'gateway-socket-above-body',
   ].map((name) => [name, 'two figures are compared'] as const),
+  ['key-of-a-keyless-adapter', 'the adapter says that it takes no key'],
   ['budget-of-sessions-without-an-end', 'the values of two keys exclude each other'],
   ['case-body-beside-a-query', 'a key excludes many others'],
   ...[

@@ -13,7 +13,7 @@ import {
 import { tries } from '../deep/effort.ts';
 import { facts, loaded, loadWith } from '../routing/build.ts';
 
-const KEYS = { A_KEY: 'k', B_KEY: 'k' };
+const KEYS = { A_KEY: 'key-of-the-test', B_KEY: 'key-of-the-test' };
 const model = (id: string, provider: string, output: number, more: string) =>
   `  ${id}: { provider: ${provider}, price: { input: 1, output: ${output} }, context_window: 9000, max_output: 900, quality: { default: 0.5 }, ${more} }\n`;
 const speed = (ttft: number, rate: number, basis = 'measured') =>

@@ -3,7 +3,7 @@ import { capabilityNames, OF_EVERY_DIALECT } from '../../src/core/capability.ts'
 import { loadShipped } from './shipped.ts';
 import { brief, loadText, snapshotOf } from './support.ts';
 
-const KEY = { GROQ_API_KEY: 'k' };
+const KEY = { GROQ_API_KEY: 'key-of-the-test' };
 
 const policy = (provider: string, model = '') => `version: 1
 providers: { it: ${provider} }
@@ -58,7 +58,7 @@ describe('a preset', () => {
     ],
     ['settings: { lacks: [] }', { settings: { max_tokens_field: 'max_completion_tokens' as const, lacks: [] } }],
   ])('gives way to what the policy states: %s', (key, expected) => {
-    const env = { ...KEY, OTHER_KEY: 'k', OTHER_URL: 'http://127.0.0.1:1/v1' };
+    const env = { ...KEY, OTHER_KEY: 'key-of-the-test', OTHER_URL: 'http://127.0.0.1:1/v1' };
     expect(providerOf(`{ preset: groq, ${key} }`, env)).toEqual({ ...providerOf('{ preset: groq }')!, ...expected });
   });
 
@@ -96,7 +96,7 @@ describe('a preset', () => {
 });
 
 describe('an adapter with a preset of its own name', () => {
-  const env = { ANTHROPIC_API_KEY: 'k', OWN_URL: 'http://127.0.0.1:1/v1' };
+  const env = { ANTHROPIC_API_KEY: 'key-of-the-test', OWN_URL: 'http://127.0.0.1:1/v1' };
   const found = (provider: string) => {
     const text = policy(provider).replace('    capabilities: [tools]\n', '');
     return snapshotOf(loadShipped([{ path: 'p.yaml', text }], env)).providers.get('it');

@@ -113,7 +113,7 @@ describe('`when`', () => {
 });
 
 /** The allowed endpoints of a constraint, as `model/index`. */
-const allowed = (require: string, env: Record<string, string> = { FAR: 'x' }) => {
+const allowed = (require: string, env: Record<string, string> = { FAR: 'key-of-the-test' }) => {
   const snapshot = snapshotOf(loadText(CATALOG + constraint(`    require: ${JSON.stringify(require)}\n`), env));
   const bits = snapshot.constraints[0]?.allows;
   if (!bits) throw new Error('no bits');
@@ -155,7 +155,7 @@ describe('`require` is a bit for each endpoint', () => {
 
   test('which is 0 for a failing expression, with a warning', () => {
     const text = CATALOG + constraint('    require: model.tags[0] == "local"\n');
-    const result = loadText(text, { FAR: 'x' });
+    const result = loadText(text, { FAR: 'key-of-the-test' });
     expect(result.diagnostics.map(brief)).toEqual(['36:14 require-fails']);
     expect(allowed('model.tags[0] == "local"')).toEqual(['b-both/0', 'b-both/1', 'b-both/2']);
   });
@@ -190,7 +190,7 @@ test('a preference is a bit for each model, and a worth', () => {
 
 test("an operator's own selector keeps the bits of its models, or none without a filter", () => {
   const own = 'selectors:\n  auto-local: { strategy: auto, models: { require: \'"local" in model.tags\' } }\n';
-  const { selectors } = snapshotOf(loadText(CATALOG + own, { FAR: 'x' }));
+  const { selectors } = snapshotOf(loadText(CATALOG + own, { FAR: 'key-of-the-test' }));
   expect(selectors.get('auto-local')).toMatchObject({ strategy: 'auto', allows: Uint32Array.of(0b010) });
   expect(selectors.get('auto')?.allows).toBeNull();
 });

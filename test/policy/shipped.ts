@@ -54,7 +54,7 @@ export const SERVICES: readonly ShippedService[] = shipped
       preset,
       variables: {
         ...(preset.baseUrlEnv && { [preset.baseUrlEnv]: 'http://127.0.0.1:1/v1' }),
-        ...(preset.apiKeyEnv && { [preset.apiKeyEnv]: 'x' }),
+        ...(preset.apiKeyEnv && { [preset.apiKeyEnv]: 'key-of-the-test' }),
       },
     })),
   );

@@ -69,6 +69,21 @@ const unused = () => {
 const providers: ProviderPlugin[] = [
   defineProvider({
     contract: 2,
+    name: 'keyless',
+    status,
+    settings: Type.Object({}),
+    prepare: () => ({
+      kind: 'wire',
+      dialect: 'keyless',
+      frames: 'sse',
+      request: unused,
+      reply: unused,
+      stream: unused,
+      failure: unused,
+    }),
+  }),
+  defineProvider({
+    contract: 2,
     name: 'simulated',
     status,
     settings: Type.Object({}),

@@ -107,7 +107,7 @@ const KEY = 'key-of-the-fake';
 /** The request as its server would get it. */
 export function onTheWire({ dialect, adapter }: Subject, { path, headers, body }: HttpCall): WireRequest {
   const url = new URL(`http://localhost${DIALECTS[dialect].basePath}${path}`);
-  const { header, prefix } = adapter.auth;
+  const { header, prefix } = adapter.auth!;
   return {
     method: 'POST',
     path: url.pathname,

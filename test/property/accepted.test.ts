@@ -23,7 +23,7 @@ import { abilities, answerTo, onTheWire, refusalOf, SUBJECTS, type Subject, trai
  * says before what the provider lacks, or which field it cannot say. And the conversation goes on: whatever is answered,
  * and however much of it the client keeps, the next request is taken too.
  */
-const { runs, seed, proved } = effort('accepted', 40, 40_000);
+const { runs, seed, proved } = effort('accepted', 20, 40_000);
 
 const check = compileCheck(ChatRequest);
 const withoutNulls = dropNulls(ChatRequest);

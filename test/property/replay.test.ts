@@ -23,7 +23,7 @@ import { anyChat, anyPolicy, anyQuery, pick, SECOND_KEY, SECOND_URL } from './re
  * Any requests to a real server, while upstreams falter, the policy is edited and the process restarts in another
  * environment: every decision that was ever made is made again, bit for bit, whatever is in force by then.
  */
-const { runs, seed, random, proved } = effort('replay', 12, 1_500);
+const { runs, seed, random, proved } = effort('replay', 6, 1_500);
 
 const data = temporaryFolder();
 const policies = temporaryFolder();

@@ -13,7 +13,7 @@ import { cuts, DIALECT_NAMES, type DialectName, type StreamText, split, streamTe
  * Any split of a stream's bytes, within a UTF-8 sequence or a CRLF, any mixture of line ends, comments, keep-alives and
  * fields that mean nothing, with a byte order mark or without: the parts are the same.
  */
-const { runs, seed, proved } = effort('stream-splits', 150, 50_000);
+const { runs, seed, proved } = effort('stream-splits', 80, 50_000);
 const encoder = new TextEncoder();
 
 /** The adapters, with their default settings. */

@@ -65,7 +65,7 @@ describe('a story', () => {
       'Preferences that apply: mature (rules.yaml:12) counts as +0.2 quality for good. Without them, best would be chosen.',
     );
     expect(lines.find((line) => line.startsWith('good is the best'))).toContain(
-      'expected quality 80 % (counts as 100 % with preferences), 2.1 Credits',
+      'expected quality 80 % (counts as 99.9 % with preferences), 2.1 Credits',
     );
   });
 

@@ -36,7 +36,7 @@ async function start(prepare = async () => () => {}) {
     folder,
     shipped,
     loader: createPluginLoader(),
-    env: { get: () => 'set' },
+    env: { get: () => 'set-for-the-test' },
     now: Date.now,
     rehearse,
     async parse(files, before) {

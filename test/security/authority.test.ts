@@ -4,7 +4,7 @@ import type { RouteRule } from '../../src/http/routes.ts';
 import { answerOf } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { connect, type RawResponse } from '../support/raw-http.ts';
-import { ROUTES } from '../support/routes.ts';
+import { isForOperators, ROUTES } from '../support/routes.ts';
 import { useSignalbox } from '../support/use.ts';
 
 /** Who may do what, asked of every route that there is: what is added to the table is tested here without a line. */
@@ -56,14 +56,14 @@ const send = (method: string, path: string, key: string | null, body: unknown = 
   });
 
 const keyed = ROUTES.filter(({ access }) => access !== 'open');
-const admin = ROUTES.filter(({ access }) => access === 'admin');
+const admin = ROUTES.filter(isForOperators);
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 describe('the table of routes', () => {
   test('has every route of an operator under /admin, and whatever needs a key where one is asked for', () => {
     expect(admin.length).toBeGreaterThan(3);
     expect(admin.filter(({ path }) => !path.startsWith('/admin/'))).toEqual([]);
-    expect(ROUTES.filter(({ path, access }) => path.startsWith('/admin') && access !== 'admin')).toEqual([]);
+    expect(ROUTES.filter((route) => route.path.startsWith('/admin') && !isForOperators(route))).toEqual([]);
     expect(keyed.filter(({ path }) => !/^\/(?:v1|admin)\//.test(path))).toEqual([]);
   });
 });
@@ -235,7 +235,7 @@ describe('a path that is written otherwise', () => {
   test('opens nothing, neither without a key nor with an application’s', async () => {
     for (const { path, method } of admin.filter((route) => route.method === 'GET')) {
       expect(method).toBe('GET');
-      for (const target of variants(pathOf({ path, method, access: 'admin' }))) {
+      for (const target of variants(pathOf({ path, method, access: 'keys.read' }))) {
         for (const key of [null, plain]) {
           const { status, body } = await raw(target, key);
           const opened = (status >= 200 && status < 300) || SIGNS.some((sign) => body.includes(`"${sign}"`));

@@ -221,7 +221,7 @@ const holds = (spoil: (file: string) => void = () => {}) =>
 
 describe('IDs of a data folder', () => {
   test('only grow, over crashes, stops and clocks that jump', async () => {
-    await fc.assert(holds(), tries('IDs of a data folder grow over crashes and clocks that jump', 15, 500));
+    await fc.assert(holds(), tries('IDs of a data folder grow over crashes and clocks that jump', 8, 500));
   });
 
   test('the law finds that the mark is lost', async () => {

@@ -324,7 +324,7 @@ const unconditional = (table: LeaseTable): LeaseTable => ({
 
 describe('leases', () => {
   test('whatever instances, clocks and the store do: no ID twice, and no slot for two', async () => {
-    await fc.assert(holds(), tries('instances under leases give no ID twice, and no slot has two', 150, 5_000));
+    await fc.assert(holds(), tries('instances under leases give no ID twice, and no slot has two', 60, 5_000));
   });
 
   const mutants: Readonly<Record<string, (table: LeaseTable) => LeaseTable>> = {

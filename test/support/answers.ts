@@ -75,14 +75,16 @@ export async function eventsOf(response: Response): Promise<{ chunks: Answer[]; 
   return { chunks, done };
 }
 
-/** Looks every 10 ms until there is something; throws after `ms`: as long as a busy machine may need, for a wait that succeeds never takes it. */
+/** Looks each 10 ms at first, then ever less often, until there is something; throws after `ms`: as long as a busy machine may need, for a wait that succeeds never takes it. */
 export async function waitFor<T>(look: () => T | Promise<T>, ms = 10_000): Promise<NonNullable<T>> {
-  const until = performance.now() + ms;
+  const began = performance.now();
   for (;;) {
     const found = await look();
     if (found) return found;
-    if (performance.now() > until) throw new Error('waited in vain');
-    await Bun.sleep(10);
+    const waited = performance.now() - began;
+    if (waited > ms) throw new Error('waited in vain');
+    // Most looks are requests: they must not keep a core busy.
+    await Bun.sleep(Math.min(50, Math.max(10, waited / 5)));
   }
 }
 
@@ -95,6 +97,6 @@ export async function quietFor(ms: number, what: string, came: () => unknown): P
   for (;;) {
     if (await came()) throw new Error(`There was ${what}.`);
     if (performance.now() > until) return;
-    await Bun.sleep(Math.min(10, ms / 4));
+    await Bun.sleep(Math.min(25, ms / 4));
   }
 }

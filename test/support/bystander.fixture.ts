@@ -24,5 +24,5 @@ for (;;) {
     postMessage(worst);
     worst = 0;
   }
-  await Bun.sleep(1);
+  await Bun.sleep(5);
 }

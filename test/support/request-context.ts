@@ -5,6 +5,7 @@ import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import type { Trace } from '../../src/telemetry/trace.ts';
 
 type NotedFact =
+  | 'caller'
   | 'status'
   | 'code'
   | 'routing'

@@ -21,8 +21,9 @@ export function openResponses(
   { url }: Pick<Signalbox, 'url'>,
   key: string,
   headers: Readonly<Record<string, string>> = {},
+  tls: { readonly rejectUnauthorized?: boolean } = {},
 ): ResponsesSocket {
-  const options = { headers: { authorization: `Bearer ${key}`, ...headers } };
+  const options = { headers: { authorization: `Bearer ${key}`, ...headers }, tls };
   const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/v1/responses`, options as never);
   const events: Json[] = [];
   const end = { closed: null as number | null, reason: '' };

@@ -1,5 +1,6 @@
 import { type AppOptions, createApp } from '../../src/http/app.ts';
-import { RouteTable, routeRules } from '../../src/http/routes.ts';
+import { type RouteRule, RouteTable, routeRules } from '../../src/http/routes.ts';
+import { isAction, mayTake } from '../../src/operate/roles.ts';
 import { SURFACES } from '../../src/surface/surfaces.ts';
 
 /** The shipped app, never asked: only its routes matter. */
@@ -10,3 +11,7 @@ export const ROUTE_TABLE = new RouteTable(routeRules(APP.routes));
 
 /** Every route of the shipped app with its access. */
 export const ROUTES = ROUTE_TABLE.rules;
+
+/** Whether a route is closed to the keys of applications. */
+export const isForOperators = ({ access }: Pick<RouteRule, 'access'>): boolean =>
+  isAction(access) && !mayTake('caller', access);

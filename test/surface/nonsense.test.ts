@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test';
+import { isDeep } from '../deep/effort.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** Every value of a rich body of each dialect, replaced by values that nobody expects there. */
+/** Every value of a rich body of each dialect, replaced by values that nobody expects there; in `npm test` by a third of them. */
 const upstream = useUpstream();
 const box = useSignalbox(() => ({
   policy: testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } }),
@@ -120,8 +121,9 @@ test.each([
   ['/v1/route', RESPONSES],
   ['/v1/route', { ...EMBEDDINGS, operation: 'embed' }],
 ] as const)('%s: nonsense in any place of a body is no defect', async (path, body) => {
-  for (const at of placesIn(body)) {
-    const answers = NONSENSE.map(async (value) => {
+  for (const [place, at] of [...placesIn(body)].entries()) {
+    const values = NONSENSE.filter((_, nth) => isDeep || (place + nth) % 3 === 0);
+    const answers = values.map(async (value) => {
       const { status } = await box.post(path, replaced(body, at, value));
       return status < 500 ? null : { status, at: at.join('.'), value };
     });

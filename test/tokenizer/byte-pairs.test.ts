@@ -11,7 +11,7 @@ import { anyCodePoint } from '../support/any-code-point.ts';
 import { inTime, leastOf } from '../support/in-time.ts';
 
 /** Another implementation gives the true counts. */
-const { numRuns, seed } = tries('tokens equal another implementation’s count for any text', 100, 20_000);
+const { numRuns, seed } = tries('tokens equal another implementation’s count for any text', 50, 20_000);
 
 const vocabulary = (name: string, pieces: RegExp): TokenVocabulary => {
   const file = new URL(import.meta.resolve(`gpt-tokenizer/data/${name}.tiktoken`));

@@ -13,7 +13,7 @@ import { profile, textsOf } from '../support/chat-body.ts';
 import { inTime, leastOf } from '../support/in-time.ts';
 import { runToEnd } from '../support/signalbox.ts';
 
-const { numRuns, seed } = tries('a counted bound is never below the tokens of the whole conversation', 40, 20_000);
+const { numRuns, seed } = tries('a counted bound is never below the tokens of the whole conversation', 20, 20_000);
 const errors: string[] = [];
 const counter = createTokenCounter((message) => errors.push(message));
 afterAll(() => expect(errors).toEqual([]));

@@ -60,6 +60,17 @@ describe('the key', () => {
     expect(headers.get('authorization')).toBeNull();
   });
 
+  test('goes nowhere for an adapter without `auth`', () => {
+    const { auth: _, ...keyless } = openaiAdapter();
+    const headers = callHeaders(
+      keyless,
+      {},
+      targetOf('http://192.0.2.1/v1', { apiKey: 'sk-1', adapter: keyless }),
+      false,
+    );
+    expect([...headers.keys()].sort()).toEqual(OURS.filter((name) => name !== 'authorization'));
+  });
+
   test.each(['host', 'Content-Length', 'proxy-authorization'])('does not go into %s', (header) => {
     expect(() => headersOf({}, { auth: { header, prefix: '' } })).toThrow('an API key cannot be sent in the header');
   });

@@ -251,6 +251,12 @@ describe('an error status', () => {
     expect(failure?.message).toBe('bad key [secret] here');
   });
 
+  test.each(['y', '1234567'])('is not garbled by a key as short as a part of a word: %s', async (apiKey) => {
+    const error = 'the system says yesterday, 12345678';
+    expect((await play({ status: 400, error }, { apiKey })).failure?.message).toBe(error);
+    expect((await play({ status: 400, error }, { apiKey: '12345678' })).failure?.message).toContain(', [secret]');
+  });
+
   test('redirects are not followed', async () => {
     const { failure } = await play({ status: 307, headers: { location: `${upstream.url}/elsewhere` } });
     expect(failure).toMatchObject({ kind: 'not_found', status: 307 });

@@ -48,6 +48,19 @@ export class Limiter {
     return applied.length === 0 ? null : this.#charge(applied, address);
   }
 
+  /**
+   * Counts a request of a key for reports, in its own limits alone: those of the policy are for requests that spend.
+   * @param perMinute requests, as the policy's `gateway.reports_per_minute`
+   * @throws SignalboxError `rate_limit_exceeded`.
+   */
+  admitReport({ keyId, limits }: Caller, perMinute: number): Quota {
+    const figures = { requestsPerMinute: perMinute, tokensPerMinute: null, concurrentStreams: null };
+    const name = 'gateway.reports_per_minute';
+    const applied: CallerLimit[] = [{ name, figures, table: this.#accounts.table('reports'), subject: keyId }];
+    if (limits) applied.push(ownLimit(limits, this.#accounts.table('key'), keyId));
+    return this.#charge(applied, '');
+  }
+
   #charge(applied: readonly CallerLimit[], address: string): Quota {
     const now = this.#now();
     const charged: RequestLimit[] = [];
@@ -97,12 +110,15 @@ export class Limiter {
         return { name, figures, table, subject: each === 'address' ? null : subjectIn(each, scope) };
       });
     if (caller.limits) {
-      const table = this.#accounts.table('key');
-      applied.push({ name: null, figures: caller.limits, table, subject: caller.keyId });
+      applied.push(ownLimit(caller.limits, this.#accounts.table('key'), caller.keyId));
     }
     return applied;
   }
 }
+
+const ownLimit = (figures: KeyLimits, table: AccountTable, subject: string): CallerLimit => ({
+  ...{ name: null, figures, table, subject },
+});
 
 function shortageOf(charged: readonly RequestLimit[]): LimitShortage | null {
   let worst: LimitShortage | null = null;

@@ -1,8 +1,9 @@
-import { keyStatusBody, trailBody } from '../../access/key-body.ts';
+import { type KeyFunds, keyStatusBody, trailBody } from '../../access/key-body.ts';
 import type { BudgetUse } from '../../core/caller.ts';
 import { addressOf } from '../../core/holder-address.ts';
 import { isEmpty } from '../../core/object.ts';
 import { creditsText } from '../../core/text.ts';
+import { usdText } from '../../core/usd.ts';
 import { storedKeyFunds } from '../../operate/keys.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import type { StoredBalance } from '../../store/ledger-table.ts';
@@ -18,12 +19,12 @@ export async function show(args: readonly string[], { keys, file, now }: KeysCom
   const id = idOf(positionals, 'show');
   const info = needed(await keys.get(id), `There is no key with the ID ${id}.`);
   const time = now();
-  const { uses, balance } = await storedKeyFunds(file, info, time);
-  if (values.json) return jsonText(keyStatusBody(info, time, uses, balance));
-  return showText(info, time, uses, balance);
+  const funds = await storedKeyFunds(file, info, time);
+  if (values.json) return jsonText(keyStatusBody(info, time, funds));
+  return showText(info, time, funds);
 }
 
-function showText(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: StoredBalance | null): string {
+function showText(info: KeyInfo, now: number, { uses, balance, usdPerCredit }: KeyFunds): string {
   const lines: [string, string][] = [
     ['ID', info.id],
     ['name', info.name || '-'],
@@ -37,8 +38,8 @@ function showText(info: KeyInfo, now: number, uses: readonly BudgetUse[], balanc
     ['last used', info.lastUsedAt === null ? 'never' : utc(info.lastUsedAt)],
     ['rotated', rotatedText(info, now)],
     ['limits', limitsText(info)],
-    ...uses.map((use): [string, string] => ['budget', budgetText(use)]),
-    ['balance', balance ? balanceText(balance) : 'none: the key is not prepaid'],
+    ...uses.map((use): [string, string] => ['budget', budgetText(use, usdPerCredit)]),
+    ['balance', balance ? balanceText(balance, usdPerCredit) : 'none: the key is not prepaid'],
   ];
   return fieldLines(lines, 11);
 }
@@ -61,16 +62,16 @@ function limitsText({ limits }: KeyInfo): string {
   return stated.join(', ') || 'as in the policy';
 }
 
-function budgetText({ budget, spent, renewsAt }: BudgetUse): string {
+function budgetText({ budget, spent, renewsAt }: BudgetUse, usdPerCredit: string | null): string {
   const { limit, window, timeZone, onExhausted } = budget;
   const per = window === 'total' ? 'in total' : `a ${window} (${timeZone})`;
   const renews = Number.isFinite(renewsAt) ? `; renews ${utc(renewsAt)}` : '';
-  const left = `${creditsText(spent)} spent, ${creditsText(limit - spent)} left${renews}`;
+  const left = `${creditsText(spent)} (${usdText(spent, usdPerCredit)}) spent, ${creditsText(limit - spent)} left${renews}`;
   return `${creditsText(limit)} ${per}, then ${onExhausted}: ${left}`;
 }
 
-const balanceText = ({ granted, spent }: StoredBalance): string =>
-  `${creditsText(granted)} granted, ${creditsText(spent)} spent, ${creditsText(granted - spent)} left`;
+const balanceText = ({ granted, spent }: StoredBalance, usdPerCredit: string | null): string =>
+  `${creditsText(granted)} granted, ${creditsText(spent)} (${usdText(spent, usdPerCredit)}) spent, ${creditsText(granted - spent)} left`;
 
 /** `keys log [--key ID] [--limit 100] [--json]`: changes of keys, newest first. A wallet is named by its address. */
 export async function log(args: readonly string[], { keys }: KeysCommand): Promise<string> {

@@ -12,7 +12,6 @@ import { storedUsage } from '../../operate/usage.ts';
 import type { StoreReader } from '../../store/driver.ts';
 import type { StoredReservation } from '../../store/ledger-table.ts';
 import { groupOf, needed, onlyOne, parseArguments, parseCreditArguments, parseFlags, SWITCH } from '../arguments.ts';
-import type { Writer } from '../csv.ts';
 import type { CommandOutput, CommandResult } from '../result.ts';
 import { parseCredits } from '../text.ts';
 import { auditJson, auditText, findingsOf, holderText, verdict } from './audit.ts';
@@ -24,7 +23,7 @@ import { parseUsage, usageText } from './usage.ts';
 export interface LedgerCommand extends BooksFiles {
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  readonly write: Writer;
+  readonly write: (text: string | Uint8Array) => Promise<void>;
   /** To the standard error. */
   readonly warn: (text: string) => void;
 }
@@ -86,16 +85,23 @@ async function usage(args: readonly string[], command: LedgerCommand): Promise<s
   return usageText(await reading(command, (reader) => storedUsage(reader.journal, query)), json);
 }
 
-async function backup(args: readonly string[], command: LedgerCommand): Promise<CommandOutput> {
+async function backup(args: readonly string[], command: LedgerCommand): Promise<CommandResult> {
   const { positionals } = parseArguments(args, {});
-  const target = onlyOne(positionals, 'ledger backup takes the name of one file.');
-  const { bytes, audit: result } = await backUp(command, target, (spool) => warnOf(spool, command));
+  const target = onlyOne(positionals, 'ledger backup takes the name of one file, or - for the standard output.');
+  // In a container without a shell, a copy in the data folder would be hard to take out.
+  const isPiped = target === '-';
+  const { bytes, audit: result } = await backUp(command, {
+    target: isPiped ? `${command.file}.backup` : target,
+    onSpool: (spool) => warnOf(spool, command),
+    ...(isPiped && { write: command.write }),
+  });
   const size = `${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`;
   // An operator who is about to upgrade needs the copy most, and must not be sent to start the server first.
   const outcome = result ? verdict(result) : 'Not audited: the database has no ledger, or one of an older version.';
-  const text = `Wrote ${target}, ${size}. ${outcome}\n`;
-  if (!result || findingsOf(result) === 0) return text;
-  return { text: text + auditText(result, command.now()), code: 2 };
+  const isSound = !result || findingsOf(result) === 0;
+  const text = `Wrote ${isPiped ? 'the backup' : target}, ${size}. ${outcome}\n${isSound ? '' : auditText(result, command.now())}`;
+  if (isPiped) command.warn(text);
+  return { text: isPiped ? '' : text, code: isSound ? 0 : 2 };
 }
 
 const REFUND_USAGE =

@@ -2,7 +2,7 @@ import { shownCredits } from '../../core/ceiling.ts';
 import { painter } from '../../core/paint.ts';
 import { wrapped } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
-import { seconds } from '../../routing/advise.ts';
+import { SHOWN_QUALITY_MAX, seconds } from '../../routing/advise.ts';
 import type { CandidateEntry } from '../../routing/certificate.ts';
 import type { Certificate } from '../../routing/certify.ts';
 import { shortPlace } from '../../routing/story.ts';
@@ -45,9 +45,10 @@ function rankedTable(ranked: readonly CandidateEntry[], terminal: boolean): stri
 /** `90.5 % +6.0`: the share of good answers, and what languages and preferences add to it. */
 function qualityText({ quality, countedQuality }: CandidateEntry): string {
   if (quality === null) return 'unknown';
-  const bonus = (100 * (countedQuality - quality)).toFixed(1);
+  const share = Math.min(quality, SHOWN_QUALITY_MAX);
+  const bonus = (100 * (Math.min(countedQuality, SHOWN_QUALITY_MAX) - share)).toFixed(1);
   const added = Number(bonus) === 0 ? '' : Number(bonus) > 0 ? ` +${bonus}` : ` ${bonus.replace('-', '−')}`;
-  return `${(100 * quality).toFixed(1)} %${added}`;
+  return `${(100 * share).toFixed(1)} %${added}`;
 }
 
 /** Four decimals, or as many digits: strategies have scales of their own. */

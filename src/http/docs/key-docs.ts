@@ -8,6 +8,7 @@ const REFUSED = [...BODY_ERRORS, 'unknown_field'] as const;
 const ONCE = 'Only this answer has the key: the server stores only its hash.';
 
 export const LIST = routeDocs({
+  access: 'keys.read',
   summary: 'List the keys',
   description:
     'Lists all keys without their secrets, including revoked keys and keys that agents made for their wallets.',
@@ -15,6 +16,7 @@ export const LIST = routeDocs({
 });
 
 export const SHOW = routeDocs({
+  access: 'keys.read',
   summary: 'Show a key',
   description: 'Returns a key with its terms, and with what its own budgets and its balance have left.',
   answer: { schema: schemas.ApiKeyStatus, description: 'The key.' },
@@ -22,6 +24,7 @@ export const SHOW = routeDocs({
 });
 
 export const CREATE = routeDocs({
+  access: 'keys.change',
   summary: 'Make a key',
   description: `${ONCE} An admin key can make any key, including one with the scope \`admin\`. The key works once its budgets are in force.`,
   answer: { schema: schemas.NewApiKey, description: 'The key with its secret.' },
@@ -31,6 +34,7 @@ export const CREATE = routeDocs({
 });
 
 export const ROTATE = routeDocs({
+  access: 'keys.change',
   summary: 'Rotate a key',
   description: `Gives a key a new secret. Its spend, budgets and balance continue. The old secret works for another \`overlap_seconds\`, by default a day. An even older secret stops working at once. ${ONCE}`,
   answer: {
@@ -44,6 +48,7 @@ export const ROTATE = routeDocs({
 });
 
 export const REVOKE = routeDocs({
+  access: 'keys.change',
   body: 'none',
   summary: 'Revoke a key',
   description:
@@ -57,6 +62,7 @@ export const REVOKE = routeDocs({
 });
 
 export const GRANT = routeDocs({
+  access: 'keys.change',
   summary: 'Grant Credits to a key',
   description:
     'Adds to the balance of a key, or takes back from it. The first grant makes a key prepaid: once its balance is used up, requests get 402 `insufficient_quota`. A grant to a key of a wallet goes to the balance of the wallet.',
@@ -67,6 +73,7 @@ export const GRANT = routeDocs({
 });
 
 export const TRAIL = routeDocs({
+  access: 'trail.read',
   summary: 'List changes of keys',
   description: 'Lists who made, rotated, revoked or installed each key, and every grant, by command or by request.',
   answer: { schema: schemas.KeyTrail, description: 'Newest first.' },

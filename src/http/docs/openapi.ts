@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { isObject } from '../../core/object.ts';
+import type { Surface } from '../../surface/surface.ts';
 import { ACCESS_DETAIL } from '../routes.ts';
 import { PAYMENT_IDS, PAYMENTS_TAG } from '../x402/route-docs.ts';
 import { documentResponses } from './route-docs.ts';
@@ -23,23 +24,29 @@ const SECURITY_SCHEMES = {
   },
 } as const;
 
+/** The groups after those of the dialects. */
 const TAGS = [
-  { name: 'chat', description: 'Completions' },
-  { name: 'embeddings', description: 'Vectors of texts' },
-  { name: 'route', description: 'Recommendations, at no cost' },
-  { name: 'models', description: 'Models and selectors that requests can name' },
-  { name: 'decisions', description: 'Why a model was chosen, and the outcome' },
-  { name: 'usage', description: 'Spend so far, and what is left' },
+  { name: 'Routing', description: 'Recommendations, at no cost' },
+  { name: 'Models', description: 'Models and selectors that requests can name' },
+  { name: 'Decisions', description: 'Why a model was chosen, and the outcome' },
+  { name: 'Usage', description: 'Spend so far, and what is left' },
   PAYMENTS_TAG,
-  { name: 'admin', description: 'For operators: keys with the scope `admin`' },
-  { name: 'health', description: 'For load balancers; no key' },
+  {
+    name: 'Operators',
+    description: 'Keys with the scope `admin`, and `report` for what only reads figures',
+  },
+  { name: 'Health', description: 'For load balancers; no key' },
 ];
 
 /**
  * The OpenAPI document of the routes: collected by @elysiajs/swagger, then changed to fit 3.1.
  * Schemas that have a title become components; each is written once.
  */
-export async function openApiDocument(version: string, routes: AnyElysia): Promise<object> {
+export async function openApiDocument(
+  version: string,
+  routes: AnyElysia,
+  surfaces: readonly Surface[],
+): Promise<object> {
   // Loads some hundred modules that no start needs.
   const { swagger } = await import('@elysiajs/swagger');
   documentResponses(routes.routes);
@@ -57,7 +64,7 @@ export async function openApiDocument(version: string, routes: AnyElysia): Promi
           license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
         },
         components: { securitySchemes: SECURITY_SCHEMES },
-        tags: TAGS,
+        tags: [...surfaces.map(({ path, docs }) => ({ name: docs.dialect, description: `\`${path}\`` })), ...TAGS],
       },
     }),
   );

@@ -3,17 +3,18 @@ import type { AnyElysia } from 'elysia';
 import { errorBody } from '../../api/error.ts';
 import { ErrorBody } from '../../api/error-schema.ts';
 import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
+import { ACTIONS, type Action, isAction, mayTake, ROLES, scopesFor } from '../../operate/roles.ts';
 import type { SurfaceDocs } from '../../surface/surface.ts';
 import { ACCESS_DETAIL, type RouteAccess } from '../routes.ts';
 import { exampleOf } from './example.ts';
 
-/** The access of a route, for operators alone unless stated, and its documentation beyond its path and its body's schema. */
-export interface RouteDocs extends Partial<RouteAccess> {
+/** The access of a route, and its documentation beyond its path and its body's schema. */
+export interface RouteDocs extends RouteAccess {
   readonly summary: string;
   /** Markdown. */
   readonly description: string;
-  /** `admin` unless stated. */
-  readonly tag?: 'chat' | 'embeddings' | 'route' | 'models' | 'decisions' | 'usage' | 'payments' | 'admin' | 'health';
+  /** The group that the page has it in, which `openapi.ts` describes; `Operators` unless stated. */
+  readonly tag?: string;
   /** The answer, with status 200 unless stated. */
   readonly answer: {
     readonly status?: 101 | 201;
@@ -83,10 +84,12 @@ export const DECISION_ERRORS: readonly ErrorCode[] = [
 
 /** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
 export function routeDocs(spec: RouteDocs) {
-  const { summary, description, tag = 'admin', answer, events, requests, errors = [], errorField } = spec;
-  const { access = 'admin', body, counts, pays, operation, errorForm = API_ERRORS, request } = spec;
+  const { summary, description, tag = 'Operators', answer, events, requests, errors = [], errorField } = spec;
+  const { access, body, counts, pays, operation, errorForm = API_ERRORS, request } = spec;
   const isOpen = access === 'open';
-  const refusals: readonly ErrorCode[] = access === 'admin' ? [...KEYED, 'insufficient_permissions'] : KEYED;
+  const scopes = isAction(access) ? scopesNeeded(access) : '';
+  const isNarrowed = isAction(access) && ACTIONS[access].length < ROLES.length;
+  const refusals: readonly ErrorCode[] = isNarrowed ? [...KEYED, 'insufficient_permissions'] : KEYED;
   const security = isOpen ? [] : [...KEY_SECURITY, ...(pays ? [{}] : [])];
   const responses = () => ({
     [answer.status ?? 200]: { ...answerResponse(answer, events), ...headersOf(spec) },
@@ -95,7 +98,7 @@ export function routeDocs(spec: RouteDocs) {
   return {
     detail: {
       summary,
-      description,
+      description: `${description}${scopes}`,
       tags: [tag],
       security,
       [RESPONSES_DETAIL]: responses,
@@ -105,6 +108,10 @@ export function routeDocs(spec: RouteDocs) {
     },
   };
 }
+
+/** Says which scopes open a route that is not for every application; empty for others. */
+const scopesNeeded = (action: Action): string =>
+  mayTake('caller', action) ? '' : ` It needs a key with the scope ${scopesFor(action)}.`;
 
 /** The member of a route's `detail` that makes its `responses`: hundreds of examples, which no start needs. */
 const RESPONSES_DETAIL = 'x-responses';

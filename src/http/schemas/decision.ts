@@ -217,7 +217,11 @@ const DecisionSummary = field.named(
     id: field.decisionId,
     object: field.always('decision.summary'),
     created: field.wholeOrNull('When it was written. Unix time in seconds.', 1_793_000_000),
-    key_id: field.text('The ID of the key that made the request, or the address of a wallet.', 'k7mw2pq9x4ta'),
+    key_id: field.textOrNull(
+      'The ID of the key that made the request, or the address of a wallet; null for a key with the scope `report`.',
+      'k7mw2pq9x4ta',
+    ),
+    key_name: Type.Optional(field.text('For a key with the scope `report`: the name of that key, or the address.')),
     operation: field.word(OPERATION_NAMES, 'The operation of the request.'),
     status: field.word(
       RECORD_STATUSES,
@@ -229,7 +233,7 @@ const DecisionSummary = field.named(
     stream: field.flagOrNull('Whether the request asked for a stream; null in records of version 0.1.', true),
     labels: texts('The labels of the key at the time; null in records of version 0.1.', { team: 'search' }),
     metadata: texts('The `metadata` that the policy’s `records.metadata` lists, redacted.', {}),
-    session: field.textOrNull('The session that the request names; null for none.'),
+    session: field.textOrNull('The session that the request names; null for none, and where reports do not name it.'),
     route_reason: field.textOrNull('Why this model was chosen.', 'auto:balanced'),
     policy_revision: field.textOrNull('The policy in force when the decision was made.', '95f1a7d5f908027b'),
     error: field.orNull(field.word(ERROR_CODES, 'A code.'), 'The error that the caller received; null without one.'),

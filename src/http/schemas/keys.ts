@@ -135,15 +135,20 @@ export const ApiKeyStatus = field.named('ApiKeyStatus', 'A key with its money.',
   budgets: field.rows('The current state of its own budgets.', {
     ...budget,
     spent_credits: field.credits('Charged in the current window.', 120.5),
+    spent_usd: field.usd('The same as `spent_credits`.', '0.1205'),
     left_credits: field.credits('What is left of it; running requests may hold some.', 379.5),
+    left_usd: field.usd('The same as `left_credits`.', '0.3795'),
     renews_at: field.momentOrNull('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z'),
   }),
   balance: field.shapeOrNull(
     'The balance of its wallet, if it has one, or else of the key. Null for a key without grants, which only budgets limit.',
     {
       granted_credits: field.credits('All Credits granted. For a wallet, with the payments it made.', 25),
+      granted_usd: field.usd('The same as `granted_credits`.', '0.025'),
       spent_credits: field.credits('The part that was spent.', 3.2),
+      spent_usd: field.usd('The same as `spent_credits`.', '0.0032'),
       left_credits: field.credits('What is left; running requests may hold some.', 21.8),
+      left_usd: field.usd('The same as `left_credits`.', '0.0218'),
     },
   ),
 });

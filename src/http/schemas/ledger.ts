@@ -5,7 +5,7 @@ const MONTH = '2026-11-01T00:00:00.000Z';
 
 export const FundStatus = field.named('FundStatus', 'A window of a budget, or the balance of a key.', {
   kind: field.word(['budget', 'balance'], 'A limit of the policy, or money granted to a key.'),
-  name: field.text('Of the budget; ID of the key.', 'team-month'),
+  name: field.text('Of the budget; ID of the key, or its name for a key with the scope `report`.', 'team-month'),
   subject: field.text(
     'The caller that the share belongs to, by the budget’s `each`. Empty for a shared budget.',
     'search',
@@ -67,7 +67,7 @@ const period = {
 const UsageGroup = field.named('UsageGroup', 'The charges of one group.', {
   group: field.mapOf(
     Type.String(),
-    'The name of the group in each grouping: `day`, `month`, `key_id`, `model`, `provider`, `selector`, `session`, `agent`, `label:NAME`. Empty where the charge has none: a refund names no model.',
+    'The name of the group in each grouping: `day`, `month`, `key_id` (`key_name` for a key with the scope `report`), `model`, `provider`, `selector`, `session`, `agent`, `label:NAME`. Empty where the charge has none: a refund names no model.',
     { key_id: 'k7mw2pq9x4ta', model: 'gpt-6-luna' },
   ),
   ...figures,

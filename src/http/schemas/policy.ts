@@ -24,7 +24,7 @@ export const PolicyReload = field.named('PolicyReload', 'One reload of the polic
   took_ms: field.count('How long it took, in ms.', 41),
   cause: field.word(
     ['start', 'edit', 'signal', 'request'],
-    'The cause: the start, a change of the folder, SIGHUP, or a request to reload.',
+    'The cause: the start, a change of the folder or of a secret’s file, SIGHUP, or a request to reload.',
   ),
   result: field.word(['applied', 'unchanged', 'refused'], 'With `refused`, the previous policy stays in force.'),
   revision: field.policyRevision,
@@ -40,6 +40,18 @@ export const PolicyStatus = field.named('PolicyStatus', 'The policy in force, an
   models: field.count('The number of models that can be served.', 4),
   warnings: field.arrayOf(PolicyDiagnostic, 'Warnings about the policy.', []),
   outdated_plugins: field.textList('Plugins whose code has changed on disk: it takes effect at a restart.', []),
+  secrets: field.rows(
+    'The secrets that are read from files, by `NAME_FILE`; never their values.',
+    {
+      variable: field.text('The variable that the file stands for.', 'OPENAI_API_KEY'),
+      read: field.momentOrNull('When its value was last read; null if it never was.'),
+      problem: field.textOrNull(
+        'Why the file cannot be used now, while the last value stays in use; null if it can.',
+        'it is empty',
+      ),
+    },
+    [{ variable: 'OPENAI_API_KEY', read: '2026-11-20T09:30:00.000Z', problem: null }],
+  ),
   last_reload: PolicyReload,
   previous: field.shapeOrNull('The revision before this one; null if there was none since the start.', {
     revision: field.policyRevision,

@@ -4,6 +4,7 @@ import { iso } from '../../core/clock.ts';
 import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText, parseId } from '../../core/id.ts';
+import { mayTake, roleOf } from '../../operate/roles.ts';
 import type { Payment } from '../../store/payments.ts';
 import * as docs from './route-docs.ts';
 import type { X402Services } from './services.ts';
@@ -25,8 +26,8 @@ export const paymentRoutes = ({ gateway, callerOf }: X402Services) =>
 export const noPayment = () => new SignalboxError('not_found', 'No payment has this ID, or this key may not see it.');
 
 /** A payment is shown to its payer, to the key that came with it, and to operators. */
-const maySee = ({ keyId, scopes }: Caller, payment: Payment): boolean =>
-  keyId === payment.payer || keyId === payment.keyId || scopes.has('admin');
+const maySee = (caller: Caller, { payer, keyId }: Payment): boolean =>
+  caller.keyId === payer || caller.keyId === keyId || mayTake(roleOf(caller), 'payments.read');
 
 /** A payment, as every answer shows it. */
 export function paymentBody(payment: Payment) {

@@ -4,7 +4,7 @@ import * as examples from './examples.ts';
 import * as schemas from './schemas.ts';
 
 /** The documentation of `/v1/wallets`, `/v1/payments`, their routes for operators, and `/.well-known/x402`. */
-const tag = 'payments';
+const tag = 'Payments';
 export const PAYMENTS_TAG = { name: tag, description: 'Wallets of agents, and their payments by x402' };
 /** The meanings of IDs in paths, by a part of the path. */
 export const PAYMENT_IDS = [
@@ -30,7 +30,7 @@ const REPEAT =
 const publicDocs = (docs: Parameters<typeof routeDocs>[0]) => routeDocs({ tag, ...docs });
 
 export const TOP_UP = publicDocs({
-  access: 'key',
+  access: 'wallets.pay',
   counts: true,
   summary: 'Pay in advance',
   description: `Without the header \`PAYMENT-SIGNATURE\`, the answer is 402 with the x402 terms to sign. With it, the payment is settled and becomes the balance of the wallet, without a fee. The first top-up of a wallet returns a key, which spends that balance without further signatures. ${REPEAT}`,
@@ -46,7 +46,7 @@ export const TOP_UP = publicDocs({
 });
 
 export const WALLET_KEY = publicDocs({
-  access: 'key',
+  access: 'wallets.pay',
   counts: true,
   summary: 'Make a key of a wallet',
   description: `For a wallet that has paid before. Without the header \`PAYMENT-SIGNATURE\`, the answer is 402 with an amount of 0: the signature proves who holds the wallet, and nothing is paid or sent to the chain. A key of the wallet is not enough, so a leaked key cannot make others. A wallet has at most ${HOLDER_LIMITS.unrevoked} valid keys, and makes at most ${HOLDER_LIMITS.aDay} within 24 hours. ${REPEAT}`,
@@ -62,7 +62,7 @@ export const WALLET_KEY = publicDocs({
 });
 
 export const WALLET = publicDocs({
-  access: 'key',
+  access: 'wallets.own',
   summary: 'Your own wallet',
   description:
     'Returns the balance, the keys and the last payments of the wallet. It needs a key of a wallet; other keys get 403.',
@@ -71,7 +71,7 @@ export const WALLET = publicDocs({
 });
 
 export const PAYMENT = publicDocs({
-  access: 'key',
+  access: 'payments.own',
   summary: 'Look up a payment',
   description:
     'Available to keys of the wallet that paid, to the API key sent with the payment, and to operators. Other keys get 404.',
@@ -89,6 +89,7 @@ export const WELL_KNOWN = publicDocs({
 });
 
 export const PAYMENTS = routeDocs({
+  access: 'payments.read',
   summary: 'List payments',
   description: 'The payments of agents, newest first.',
   answer: { schema: schemas.PaymentList, description: 'The payments.' },
@@ -97,6 +98,7 @@ export const PAYMENTS = routeDocs({
 });
 
 export const RECONCILE = routeDocs({
+  access: 'payments.change',
   body: 'none',
   summary: 'Check a payment on the chain',
   description:
@@ -106,6 +108,7 @@ export const RECONCILE = routeDocs({
 });
 
 export const WALLET_STATUS = routeDocs({
+  access: 'wallets.read',
   summary: 'Show a wallet',
   description: 'A wallet’s balance, its keys and its last payments, and whether it is blocked.',
   answer: { schema: schemas.WalletStatus, description: 'The wallet.' },
@@ -113,6 +116,7 @@ export const WALLET_STATUS = routeDocs({
 });
 
 export const BLOCK = routeDocs({
+  access: 'wallets.change',
   summary: 'Block a wallet',
   description:
     'Blocks a wallet at once: its keys and its signatures get 403. Its balance stays, and requests in progress continue.',
@@ -123,6 +127,7 @@ export const BLOCK = routeDocs({
 });
 
 export const UNBLOCK = routeDocs({
+  access: 'wallets.change',
   body: 'none',
   summary: 'Unblock a wallet',
   description: 'Unblocking it again changes nothing. The body is ignored.',
@@ -131,6 +136,7 @@ export const UNBLOCK = routeDocs({
 });
 
 export const CREDIT = routeDocs({
+  access: 'wallets.change',
   summary: 'Credit a wallet',
   description:
     'Adds to the balance of a wallet, or takes back from it, with or without a key. `/admin/trail` records it.',

@@ -1,16 +1,25 @@
-import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
+import { createReadStream, existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { UsageError } from '../../core/usage-error.ts';
 import { auditLedger } from '../../ledger/audit/run.ts';
 import { copyStore, readStore } from '../../store/open.ts';
 import { type BooksFiles, openSpool, readLedger, type SpoolState } from './reading.ts';
 
+/** The ends of a backup. */
+interface Delivery {
+  /** The new file. */
+  readonly target: string;
+  /** Called with the state of the spool before the audit. */
+  readonly onSpool: (state: SpoolState) => void;
+  /** Takes the whole copy elsewhere, and leaves no file behind. */
+  readonly write?: (bytes: Uint8Array) => Promise<void>;
+}
+
 /**
  * Copies the database to a new file, and audits the copy.
- * @param onSpool called with the state of the spool before the audit.
  * @returns the size of the copy, and its audit; null where its ledger is of an older version, or there is none yet.
  * @throws UsageError for a file that exists; rejects with StoreError.
  */
-export async function backUp(files: BooksFiles, target: string, onSpool: (state: SpoolState) => void) {
+export async function backUp(files: BooksFiles, { target, onSpool, write }: Delivery) {
   if (existsSync(target)) throw new UsageError(`${target} exists already. A backup never overwrites a file.`);
   const part = `${target}.part`;
   if (existsSync(part)) {
@@ -27,8 +36,10 @@ export async function backUp(files: BooksFiles, target: string, onSpool: (state:
       onSpool(await stateOf(reader));
       return auditLedger(reader.journal, { idle: false });
     });
-    publish(part, target);
-    return { bytes: statSync(target).size, audit: audited?.value ?? null };
+    const bytes = statSync(part).size;
+    if (write) for await (const chunk of createReadStream(part)) await write(chunk);
+    else publish(part, target);
+    return { bytes, audit: audited?.value ?? null };
   } finally {
     rmSync(part, { force: true });
   }

@@ -10,6 +10,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { type FundHolds, holdAge, OpenHolds } from '../../ledger/open-holds.ts';
 import { unusedFunds } from '../../ledger/unused.ts';
 import type { StoreReader } from '../../store/driver.ts';
+import { FULL_SIGHT, type Sight } from '../sight.ts';
 
 /** The most funds that one answer lists. */
 const FUNDS_SHOWN = 1_000;
@@ -25,13 +26,15 @@ export const usesOf = (ledger: Pick<Ledger, 'openHolds'>, funds: readonly Omit<F
   return funds.map(({ title, limit, spent, held }) => ({ title, limit, spent, held, holds: holds.of(title) }));
 };
 
-/** The overview of a running ledger. @param usdPerCredit of its policy */
+/** The overview of a running ledger, as far as an asker may see it. @param usdPerCredit of its policy */
 export async function overviewOf(
   ledger: Pick<Ledger, 'status' | 'openHolds'>,
   usdPerCredit: string,
+  { titleOf }: Sight = FULL_SIGHT,
 ): Promise<LedgerOverview> {
   const { funds, ...sums } = await ledger.status();
-  return { ...sums, usdPerCredit, funds: usesOf(ledger, funds) };
+  const seen = usesOf(ledger, funds).map((use) => ({ ...use, title: titleOf(use.title) }));
+  return { ...sums, usdPerCredit, funds: seen };
 }
 
 /** The books as operators see them. */

@@ -37,16 +37,21 @@ const timesOf = (seriesMax: number) => ({
   }),
 });
 
-/** @param seriesMax greatest number of series of a family by lane */
-export function chatFamilies(seriesMax: number) {
+/**
+ * @param seriesMax greatest number of series of a family by lane
+ * @param keyedMax greatest number of series of a family by lane and label of keys
+ */
+export function chatFamilies(seriesMax: number, keyedMax: number) {
   const countOf = (name: string, help: string, label: string, per?: number) =>
     counter({ name, help, labels: [...LABELS, label], per }, seriesMax);
+  const keyed = (name: string, help: string, per?: number) =>
+    counter({ name, help, labels: [...LABELS, 'outcome', 'key_label'], per }, keyedMax);
   return {
-    chats: countOf('signalbox_chats_total', 'Finished chat requests, by outcome.', 'outcome'),
+    chats: keyed('signalbox_chats_total', 'Finished chat requests, by outcome.'),
     ...timesOf(seriesMax),
     tokens: countOf('signalbox_tokens_total', 'Tokens charged, over all attempts.', 'kind'),
     // Sums of microcredits, which are exact.
-    spent: countOf('signalbox_credits_spent_total', 'Credits charged.', 'outcome', MICROCREDITS),
+    spent: keyed('signalbox_credits_spent_total', 'Credits charged.', MICROCREDITS),
     saved: countOf('signalbox_credits_saved_total', 'Credits below the baseline.', 'outcome', MICROCREDITS),
     overspent: countOf('signalbox_credits_overspent_total', 'Credits above the baseline.', 'outcome', MICROCREDITS),
     capped: counter({

@@ -3,10 +3,11 @@ import { ERRORS } from '../../core/errors.ts';
 import { OPERATION_NAMES, type Operation } from '../../core/operation.ts';
 import type { Spread } from '../../core/spread.ts';
 import type { Usage } from '../../core/usage.ts';
-import { type CounterCell, LabelledCells, type LabelledCounter } from '../../telemetry/counts.ts';
+import { type CounterCell, LabelledCells, type LabelledCounter, OTHER } from '../../telemetry/counts.ts';
 import type { Family } from '../../telemetry/families.ts';
 import { type ExchangeResult, type RequestContext, selectorOf } from '../request-context.ts';
 import { type ChatFamilies, chatFamilies, LANE_LABELS } from './chat-families.ts';
+import { KeyLabels, PAIRS_MAX } from './key-labels.ts';
 import { createRejectionMetrics } from './rejection-metrics.ts';
 
 /** The bound of lanes of an operation. Later ones share one, whose fixed words stay exact. */
@@ -22,25 +23,36 @@ export interface ChatMetrics {
   readonly families: readonly Family[];
 }
 
-/** Metrics on outcomes, costs and rejections of requests for a model. The number of series is bounded for any policy. */
-export function createChatMetrics(): ChatMetrics {
-  const families = chatFamilies(OPERATION_NAMES.length * (LANES_MAX + 1) * SERIES_A_LANE);
+/** The greatest number of series of a family by lane: each operation has lanes, and one for the rest. */
+const SERIES_MAX = OPERATION_NAMES.length * (LANES_MAX + 1) * SERIES_A_LANE;
+/** Each lane has one without a label, one for the rest of the values, and its pairs. */
+const KEYED_MAX = 2 * SERIES_MAX + PAIRS_MAX * SERIES_A_LANE;
+
+/**
+ * Metrics on outcomes, costs and rejections of requests for a model. The number of series is bounded for any policy.
+ * @param keyLabel returns the name of the label of keys that the policy in force chooses; null for none
+ */
+export function createChatMetrics(keyLabel: () => string | null = () => null): ChatMetrics {
+  const families = chatFamilies(SERIES_MAX, KEYED_MAX);
+  const keyLabels = new KeyLabels(keyLabel);
   const rejections = createRejectionMetrics();
   const dispatch = families.dispatch.at();
   const lanesOf = (operation: Operation) =>
-    new LabelledCells<Lane>(LANE_LABELS, LANES_MAX, (...names) => new Lane(families, [operation, ...names]));
+    new LabelledCells<Lane>(LANE_LABELS, LANES_MAX, (...names) => new Lane(families, keyLabels, [operation, ...names]));
   const lanes = new Map(OPERATION_NAMES.map((operation) => [operation, lanesOf(operation)]));
   const count = (request: RequestContext): void => {
     const { routing, result, startedAt, dispatchedAt } = request;
     if (routing) rejections.count(routing);
     if (request.operation === null) return;
     const lane = laneOf(lanes.get(request.operation)!, request);
-    lane.outcome(outcomeOf(request)).value++;
+    const cells = lane.of(keyLabels.of(request.caller));
+    cells.outcome(outcomeOf(request)).value++;
     dispatch.observe((dispatchedAt - startedAt) / 1000);
     for (const { provider, end } of request.promptCounts ?? []) families.promptCounts.at(provider, end).value++;
     if (!result) return;
     const { outcome } = result;
     lane.count(outcome, request.failedUsage);
+    cells.spent(outcome.status).value += outcome.charged;
     if (outcome.firstPartMs !== null && request.isStream && hasAnswered(outcome)) {
       lane.ttft.observe(outcome.firstPartMs / 1000);
     }
@@ -100,9 +112,8 @@ type OutcomeFigures = ReturnType<typeof outcomeFigures>;
 type TokenCounts = ReturnType<typeof tokenCounts>;
 
 /** The figures of executed requests with one outcome. */
-const outcomeFigures = ({ duration, spent, saved, overspent }: ChatFamilies, names: readonly string[]) => ({
+const outcomeFigures = ({ duration, saved, overspent }: ChatFamilies, names: readonly string[]) => ({
   duration: duration.at(...names),
-  spent: spent.at(...names),
   saved: saved.at(...names),
   overspent: overspent.at(...names),
 });
@@ -116,23 +127,58 @@ const tokenCounts = ({ tokens }: ChatFamilies, names: readonly string[]) => ({
   reasoning: tokens.at(...names, 'output_reasoning'),
 });
 
+/** The counts and Credits of a lane's chats by keys with one value of the chosen label. Each series is looked up once. */
+class KeyedCells {
+  readonly #families: ChatFamilies;
+  readonly #names: readonly string[];
+  readonly #value: string;
+  readonly #outcomes: Partial<Record<ChatOutcome, CounterCell>> = {};
+  readonly #spent: Partial<Record<ChatOutcome, CounterCell>> = {};
+
+  constructor(families: ChatFamilies, names: readonly string[], value: string) {
+    this.#families = families;
+    this.#names = names;
+    this.#value = value;
+  }
+
+  outcome(outcome: ChatOutcome): CounterCell {
+    this.#outcomes[outcome] ??= this.#families.chats.at(...this.#names, outcome, this.#value);
+    return this.#outcomes[outcome];
+  }
+
+  spent(outcome: ChatOutcome): CounterCell {
+    this.#spent[outcome] ??= this.#families.spent.at(...this.#names, outcome, this.#value);
+    return this.#spent[outcome];
+  }
+}
+
 /** The figures of the chats that one endpoint answered for one selector. Each series is looked up once. */
 class Lane {
   readonly #families: ChatFamilies;
+  readonly #keyLabels: KeyLabels;
   readonly #names: readonly string[];
-  readonly #outcomes: Partial<Record<ChatOutcome, CounterCell>> = {};
+  readonly #unlabelled: KeyedCells;
+  readonly #labelled = new Map<string, KeyedCells>();
   readonly #figures: Partial<Record<DecisionOutcome['status'], OutcomeFigures>> = {};
   #ttft: Spread | null = null;
   #tokens: TokenCounts | null = null;
 
-  constructor(families: ChatFamilies, names: readonly string[]) {
+  constructor(families: ChatFamilies, keyLabels: KeyLabels, names: readonly string[]) {
     this.#families = families;
+    this.#keyLabels = keyLabels;
     this.#names = names;
+    this.#unlabelled = new KeyedCells(families, names, '');
   }
 
-  outcome(outcome: ChatOutcome): CounterCell {
-    this.#outcomes[outcome] ??= this.#families.chats.at(...this.#names, outcome);
-    return this.#outcomes[outcome];
+  /** Returns the cells of a value; those of the rest where no more pairs are told apart. */
+  of(value: string): KeyedCells {
+    if (value === '') return this.#unlabelled;
+    const known = this.#labelled.get(value);
+    if (known) return known;
+    if (value !== OTHER && !this.#keyLabels.hasRoom()) return this.of(OTHER);
+    const cells = new KeyedCells(this.#families, this.#names, value);
+    this.#labelled.set(value, cells);
+    return cells;
   }
 
   get ttft(): Spread {
@@ -144,11 +190,10 @@ class Lane {
    * Counts an executed request.
    * @param failedUsage usage of failed attempts; its Credits are part of those charged
    */
-  count({ status, totalMs, charged, saved, usage }: DecisionOutcome, failedUsage: readonly Usage[] | null): void {
+  count({ status, totalMs, saved, usage }: DecisionOutcome, failedUsage: readonly Usage[] | null): void {
     this.#figures[status] ??= outcomeFigures(this.#families, [...this.#names, status]);
     const figures = this.#figures[status];
     figures.duration.observe(totalMs / 1000);
-    figures.spent.value += charged;
     if (saved < 0) figures.overspent.value -= saved;
     else figures.saved.value += saved;
     if (usage) this.#countTokens(usage);

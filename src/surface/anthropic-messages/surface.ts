@@ -15,6 +15,7 @@ import { MessagesRequest } from './request.ts';
 const json: Surface['json'] = (identity) => new MessageWriter(identity);
 
 const docs: SurfaceDocs = {
+  dialect: 'Anthropic Messages',
   summary: 'Create a message',
   description: `Anthropic’s Messages, for Claude Code and other clients of that API, with every model of the policy. \`model\` is
 a model’s ID, or a selector that chooses one. A request for another service’s model is translated; fields without a

@@ -17,6 +17,7 @@ import { readChatRequest } from './reader.ts';
 const json: Surface['json'] = (identity) => new CompletionWriter(identity);
 
 const docs: SurfaceDocs = {
+  dialect: 'OpenAI Chat Completions',
   summary: 'Create a chat completion',
   description: `OpenAI’s chat completions. \`model\` is a model’s ID, or a selector that chooses one by the policy.
 \`budget_limit\` is hard; \`route_strategy\` and \`constraints\` steer the choice. Fields that Signalbox does not

@@ -7,6 +7,7 @@ import { readEmbeddings, readEmbeddingsRequest } from './reader.ts';
 import { EmbeddingsRequest } from './request.ts';
 
 const docs: SurfaceDocs = {
+  dialect: 'OpenAI Embeddings',
   summary: 'Create embeddings',
   description: `OpenAI’s embeddings. \`model\` is the ID of an embedding model, or a selector that names a \`vector_space\`: all
 its models give vectors that can be compared, and only they answer. A request may have more texts than the provider takes at

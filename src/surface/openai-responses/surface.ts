@@ -15,6 +15,7 @@ import { warmUp } from './warm-up.ts';
 const SIMPLE = readResponses(RESPONSES_REQUESTS.simple.value);
 
 const docs: SurfaceDocs = {
+  dialect: 'OpenAI Responses',
   summary: 'Create a response',
   description: `OpenAI’s Responses, without a store: \`input\` holds the whole conversation, \`store\` is answered \`false\`,
 and \`previous_response_id\`, \`conversation\`, \`item_reference\` and \`background\` are refused. Send \`store: false\` from

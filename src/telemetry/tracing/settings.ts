@@ -103,10 +103,15 @@ function countOf(setting: Setting | null, preset: number): number {
   throw settingError(setting, 'it must be a whole number above 0');
 }
 
+/** The headers for the collector, `name=value,name=value`; later ones win. */
+export const collectorHeaders = (env: Environment): string =>
+  ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'].map((name) => env(name) ?? '').join(',');
+
 /** The credentials for the collector: the values of its headers, which no output may show. */
 export function collectorSecrets(env: Environment): string[] {
-  const headers = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'].map((name) => env(name) ?? '');
-  const values = headers.flatMap((pairs) => pairs.split(',')).map((pair) => pair.slice(pair.indexOf('=') + 1).trim());
+  const values = collectorHeaders(env)
+    .split(',')
+    .map((pair) => pair.slice(pair.indexOf('=') + 1).trim());
   const plain = values.map((value) =>
     value.replace(/%([0-9a-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16))),
   );

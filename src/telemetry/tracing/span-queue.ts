@@ -1,4 +1,4 @@
-import { ExportResultCode } from '@opentelemetry/core';
+import { ExportResultCode, parseKeyPairsIntoRecord } from '@opentelemetry/core';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { BatchSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace';
@@ -6,7 +6,8 @@ import { totalBy } from '../counts.ts';
 import type { Family } from '../families.ts';
 import { lineLimit } from '../line-limit.ts';
 import type { Log } from '../log.ts';
-import type { TracingSettings } from './settings.ts';
+import { registerSecrets } from '../secrets.ts';
+import { collectorHeaders, collectorSecrets, type TracingSettings } from './settings.ts';
 
 const PATIENCE_MS = 5_000;
 
@@ -39,11 +40,24 @@ function lossCounter(log: Log, clock: () => number) {
   };
 }
 
+interface SpanQueueHost {
+  /** The environment. */
+  env(name: string): string | undefined;
+  readonly log: Log;
+  /** Milliseconds on a monotonic clock. */
+  readonly clock: () => number;
+}
+
 /** Sends finished spans to the collector in batches, from a bounded queue. Counts them, and logs losses. State: traces. */
-export function spanQueue(settings: TracingSettings, log: Log, clock: () => number) {
+export function spanQueue(settings: TracingSettings, { env, log, clock }: SpanQueueHost) {
   const { url, protocol, timeoutMs, delayMs, exportTimeoutMs, queueMax, batchMax } = settings;
   const Exporter = protocol === 'http/json' ? JsonExporter : ProtobufExporter;
-  const exporter = new Exporter({ url, timeoutMillis: timeoutMs, headers: { 'accept-encoding': 'identity' } });
+  // Asked for with each batch: a file with headers may have changed.
+  const headers = async () => {
+    registerSecrets(collectorSecrets(env));
+    return { 'accept-encoding': 'identity', ...parseKeyPairsIntoRecord(collectorHeaders(env)) };
+  };
+  const exporter = new Exporter({ url, timeoutMillis: timeoutMs, headers });
   const losses = lossCounter(log, clock);
   let exported = 0;
   /** Spans in the processor's queue. Counted here, because it drops excess spans silently. */

@@ -31,9 +31,9 @@ export interface TracerOptions {
 
 /** Loads OpenTelemetry, as the only file that the others import only dynamically. */
 export function startTracing(settings: TracingSettings, options: TracerOptions) {
-  const { clock = () => performance.now(), now = Date.now, log, version } = options;
+  const { clock = () => performance.now(), now = Date.now, env, log, version } = options;
   const { propagates, sampling } = settings;
-  const { take, close, family } = spanQueue(settings, log, clock);
+  const { take, close, family } = spanQueue(settings, { env, log, clock });
   const scope = { name: 'signalbox', version };
   const ids = new TraceIds();
   const request = { clock, now, ids, propagates, take, resource: resourceOf(options), scope };

@@ -1,10 +1,10 @@
 import { addressText, parseAddress } from '../../core/address.ts';
 import { addressClass, literalAddress } from '../../core/address-class.ts';
 import { codeOf } from '../../core/thrown.ts';
+import { registerSecrets } from '../../telemetry/secrets.ts';
 import { UpstreamError } from '../failures.ts';
 import { ConnectionPool, urlBelow } from '../http1/connection-pool.ts';
 import { fetchedReply, type PendingReply, type Post, pendingFetch, type UpstreamReply } from '../reply.ts';
-import { proxyFor, type ReadVariable } from './proxy.ts';
 import type { Resolver } from './resolver.ts';
 
 /** The most addresses of one name that are tried. */
@@ -74,8 +74,11 @@ export class Dial {
   /** The only address, where no lookup is needed. */
   readonly #fixed: PeerList | null = null;
 
-  /** @throws for a base URL that is not http or https: fetch supports more schemes */
-  constructor(options: DialOptions, resolver: Resolver, variable: ReadVariable) {
+  /**
+   * @param proxy the URL of the proxy; null for none
+   * @throws for a base URL that is not http or https: fetch supports more schemes
+   */
+  constructor(options: DialOptions, resolver: Resolver, proxy: string | null) {
     const url = new URL(options.baseUrl);
     if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error('not an http address');
     this.#url = url;
@@ -83,7 +86,6 @@ export class Dial {
     this.#resolver = resolver;
     this.host = url.hostname;
     this.#servername = url.protocol === 'https:' ? url.hostname.replace(/^\[|\]$|\.$/g, '') : null;
-    const proxy = proxyFor(url, variable);
     const literal = literalAddress(url.hostname);
     if (literal && addressClass(literal) === 'forbidden') this.#refusal = `requests are never sent to ${url.hostname}`;
     // A proxy does its own lookups.
@@ -91,6 +93,7 @@ export class Dial {
     this.hostHeader = this.#fixed ? null : url.host;
     const isNamed = !this.#fixed && url.protocol === 'https:';
     this.#hasProxy = proxy !== null;
+    registerSecrets([proxy && URL.parse(proxy)?.password]);
     this.#fetches = new Bun.FetchSession({
       proxy: proxy === null ? false : { url: proxy, respectNoProxy: false },
       ...(isNamed && { tls: { servername: url.hostname.replace(/\.$/, '') } }),

@@ -2,7 +2,7 @@ import type { Timers } from '../../core/timers.ts';
 import { processTimers } from '../../telemetry/process-timers.ts';
 import { Alarms } from '../alarm.ts';
 import { Dial, type DialOptions } from './dial.ts';
-import type { ReadVariable } from './proxy.ts';
+import { proxyFor, type ReadVariable } from './proxy.ts';
 import { Resolver } from './resolver.ts';
 
 /** The most providers that are remembered. */
@@ -26,11 +26,12 @@ export class UpstreamNetwork {
   /** Returns a provider's dial; null without an http address. @param variable reads the environment, for proxies */
   dial(options: DialOptions, variable: ReadVariable): Dial | null {
     const { provider, baseUrl, allowPrivate } = options;
-    const key = JSON.stringify([provider, baseUrl, allowPrivate]);
+    if (!URL.canParse(baseUrl) || !/^https?:/i.test(baseUrl)) return null;
+    const proxy = proxyFor(new URL(baseUrl), variable);
+    const key = JSON.stringify([provider, baseUrl, allowPrivate, proxy]);
     const existing = this.#dials.get(key);
     if (existing) return existing;
-    if (!URL.canParse(baseUrl) || !/^https?:/i.test(baseUrl)) return null;
-    const dial = new Dial(options, this.#resolver, variable);
+    const dial = new Dial(options, this.#resolver, proxy);
     if (this.#dials.size >= DIALS_MAX) this.#dials.delete(this.#dials.keys().next().value!);
     this.#dials.set(key, dial);
     return dial;

@@ -66,7 +66,7 @@ const law = (mutant: Mutant = {}) =>
     for (const [what, count] of world.counts) counts.set(what, (counts.get(what) ?? 0) + count);
   });
 
-const { runs, seed, proved } = effort('idempotency', 15, 3_000);
+const { runs, seed, proved } = effort('idempotency', 8, 3_000);
 
 test(
   'the same key gives the same answer and one charge, whatever runs at once, fails, crashes or is pruned between',

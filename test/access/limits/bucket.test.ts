@@ -126,7 +126,7 @@ describe('a bucket', () => {
     test(`the law notices one that ${name}`, () => {
       const { failed } = fc.check(
         fc.property(histories, (history) => agrees(mutant(bringUp), history)),
-        { numRuns: Math.max(numRuns, 1_000), seed },
+        { numRuns: Math.max(numRuns, 1_000), seed, endOnFailure: true },
       );
       expect(failed).toBe(true);
     });

@@ -6,6 +6,7 @@ import { openKeys } from '../../../src/access/keys.ts';
 import type { Budget } from '../../../src/core/budget.ts';
 import { steady } from '../../../src/core/clock.ts';
 import type { PolicyCandidate } from '../../../src/runtime/candidate.ts';
+import { SecretFiles } from '../../../src/runtime/secret-files.ts';
 import { openGateway, REFRESH_MS } from '../../../src/server/gateway.ts';
 import type { Host } from '../../../src/server/host.ts';
 import { keepDoing } from '../../../src/server/keep-doing.ts';
@@ -87,7 +88,8 @@ export async function openMember(
   });
   const health = new Health({ clock, now, random: world.random, onChange: () => {} });
   const network = new UpstreamNetwork(undefined, timers);
-  const tools = { ...judgeTools(host), network, folder: policy.folder, dataFolder: policy.folder, health };
+  const secrets = new SecretFiles({ env, now, onUnusable: () => {} });
+  const tools = { ...judgeTools(host), network, folder: policy.folder, dataFolder: policy.folder, health, secrets };
   const opened = await openGateway(withBudgets(policy, budgets), tools, { store, keys, log, host });
   recount = opened.recount;
   const stopLooking = await keepDoing(() => store.news.look(), LOOK_EVERY_MS, timers);

@@ -24,7 +24,7 @@ describe.each([CHAT, MESSAGES, RESPONSES].map((dialect) => [dialect.surface.name
   'a request of %s, read into the neutral form and written in its own dialect,',
   (name, dialect) => {
     test('is the same', () => {
-      fc.assert(comesBack(dialect), tries(`requests of ${name} come back from the neutral form`, 60, 5_000));
+      fc.assert(comesBack(dialect), tries(`requests of ${name} come back from the neutral form`, 30, 5_000));
     }, 300_000);
 
     test('has every member that the schema names, but those that the list of exemptions names', () => {

@@ -25,7 +25,7 @@ async function law(seed: number, runs: number, mutant: Mutant = {}): Promise<Cou
 
 const namesOf = (counts: Counts) => Object.keys(counts) as (keyof Counts)[];
 
-const { runs, seed, proved } = effort('ledger', 8, 2_000);
+const { runs, seed, proved } = effort('ledger', 5, 2_000);
 
 test(
   'the ledger does what the reference says, whatever happens in whatever order',

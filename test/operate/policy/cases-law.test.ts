@@ -11,7 +11,7 @@ type Run = (policyCase: PolicyCase, runtime: Runtime) => CaseRun;
 type Expect = PolicyCase['expect'];
 const RUNS = { numRuns: 150, endOnFailure: true };
 /** A mutant is tried until it fails. */
-const MUTANT_RUNS = { ...RUNS, numRuns: 20_000 };
+const MUTANT_RUNS = { ...RUNS, numRuns: 20_000, endOnFailure: true };
 let runtime: Runtime;
 
 beforeAll(async () => {

@@ -14,7 +14,7 @@ export const tools: PolicyTools = {
   folder: '.',
   shipped,
   loader: createPluginLoader(),
-  env: { get: (name) => (name === KEY ? 'x' : undefined) },
+  env: { get: (name) => (name === KEY ? 'key-of-the-test' : undefined) },
   now: () => 0,
   parse: parseFiles,
   rehearse,

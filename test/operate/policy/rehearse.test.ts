@@ -10,7 +10,7 @@ const tools: PolicyTools = {
   folder: '.',
   shipped,
   loader: createPluginLoader(),
-  env: { get: (name) => (name === 'TEST_UPSTREAM_KEY' ? 'x' : undefined) },
+  env: { get: (name) => (name === 'TEST_UPSTREAM_KEY' ? 'key-of-the-test' : undefined) },
   now: () => 0,
   parse: parseFiles,
   rehearse,

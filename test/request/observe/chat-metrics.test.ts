@@ -111,7 +111,7 @@ describe('A chat request', () => {
       seenOf({ status: 401, code: 'invalid_api_key' }),
       seenOf({ status: 422, code: 'no_eligible_model', routing: routingOf() }),
     ]);
-    const series = page.get(CHATS)!.samples.map(({ labels, value }) => [Object.values(labels).join(' '), value]);
+    const series = page.get(CHATS)!.samples.map(({ labels, value }) => [Object.values(labels).join(' ').trim(), value]);
     expect(series).toEqual([
       ['chat auto a p a-up completed', 1],
       ['chat auto b q b-up completed', 1],

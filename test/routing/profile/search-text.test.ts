@@ -44,7 +44,7 @@ describe('the pieces that an expression needs', () => {
     );
 
   test('are in each of its matches', () => {
-    fc.assert(law(neededPieces), tries('an expression’s pieces are in its matches', 60, 20_000));
+    fc.assert(law(neededPieces), tries('an expression’s pieces are in its matches', 30, 20_000));
   });
 
   const MUTANTS: Record<string, typeof neededPieces> = {
@@ -89,7 +89,7 @@ describe('a text that is searched', () => {
           else expect([expression.source, wording.has(place)]).toEqual([expression.source, found.length > 0]);
         }
       }),
-      tries('a text has what its expressions match', 60, 5_000),
+      tries('a text has what its expressions match', 30, 5_000),
     );
   });
 

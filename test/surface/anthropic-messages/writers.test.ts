@@ -31,7 +31,7 @@ test.each<[string, (text: string) => string]>([
   expect(
     fc.check(
       sameMessage((parts) => spoil(eventsOf(parts))),
-      { numRuns: 500 },
+      { numRuns: 500, endOnFailure: true },
     ).failed,
   ).toBe(true);
 });

@@ -23,6 +23,7 @@ export const ollamaChat: Surface = {
   path: '/api/chat',
   pays: false,
   docs: {
+    dialect: 'Ollama Chat',
     summary: 'Chat, as Ollama has it',
     description: 'A stream unless `stream` is false.',
     request: OllamaRequest,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { scrub } from '../../../src/telemetry/secrets.ts';
 import { UpstreamNetwork } from '../../../src/upstream/connection/network.ts';
 import { Resolver } from '../../../src/upstream/connection/resolver.ts';
 import { urlBelow } from '../../../src/upstream/http1/connection-pool.ts';
@@ -141,13 +142,18 @@ describe('the addresses of a name', () => {
   });
 });
 
-test('a provider keeps its dial over a reload without changes to it', () => {
+test('a provider keeps its dial over a reload without changes to it or its proxy', () => {
   const network = new UpstreamNetwork();
   const options = { provider: 'lab', baseUrl: 'https://api.example/v1', allowPrivate: false };
   const dial = network.dial(options, () => undefined);
   expect(network.dial({ ...options }, () => undefined)).toBe(dial);
   expect(network.dial({ ...options, allowPrivate: true }, () => undefined)).not.toBe(dial);
   expect(network.dial({ ...options, provider: 'other' }, () => undefined)).not.toBe(dial);
+  const by = (password: string) =>
+    network.dial(options, (name) => (name === 'all_proxy' ? `http://me:${password}@127.0.0.1:9` : undefined));
+  expect(by('proxy-secret-one')).toBe(by('proxy-secret-one'));
+  expect(by('proxy-secret-two')).not.toBe(by('proxy-secret-one'));
+  expect(scrub('proxy-secret-one and proxy-secret-two')).toBe('[secret] and [secret]');
 });
 
 describe('behind a proxy', () => {

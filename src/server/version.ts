@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+/** The first digits of a commit, which the build puts here; empty where it knows none. Sources that run as they are have no such name. */
+declare const BUILT_COMMIT: string | undefined;
+
+const HASH = /^[0-9a-f]{40,64}$/;
+const DIGITS = 8;
+
+/** Returns a version of this program with its commit, where that is known: `0.2.0+7e7a9e75`, as semver has it. */
+export function withCommit(version: string): string {
+  const commit = typeof BUILT_COMMIT === 'string' ? BUILT_COMMIT : commitOf(join(import.meta.dir, '../..'));
+  return commit === '' ? version : `${version}+${commit}`;
+}
+
+/**
+ * Returns the first digits of the commit that a folder of sources is at: of a clone by its files, so that neither a run nor
+ * the build of an image needs git; of an archive (`git archive`, a download) by `commit.txt`. Empty where neither tells.
+ */
+export function commitOf(root: string): string {
+  const commit = headOf(root) ?? textIn(root, 'commit.txt') ?? '';
+  return HASH.test(commit) ? commit.slice(0, DIGITS) : '';
+}
+
+function headOf(root: string): string | null {
+  // In a worktree, `.git` is a file that names its folder.
+  const [, elsewhere] = /^gitdir: (.+)$/.exec(textIn(root, '.git') ?? '') ?? [];
+  const folder = resolve(root, elsewhere ?? '.git');
+  const head = textIn(folder, 'HEAD');
+  const [, branch] = /^ref: (.+)$/.exec(head ?? '') ?? [];
+  if (branch === undefined) return head;
+  const shared = resolve(folder, textIn(folder, 'commondir') ?? '.');
+  const packed = textIn(shared, 'packed-refs')?.split('\n') ?? [];
+  const line = packed.find((each) => each.endsWith(` ${branch}`));
+  return textIn(shared, branch) ?? line?.split(' ', 1)[0] ?? null;
+}
+
+/** The text of a small file, trimmed; null where it cannot be read. */
+function textIn(folder: string, name: string): string | null {
+  try {
+    return readFileSync(join(folder, name), 'utf8').trim();
+  } catch {
+    return null;
+  }
+}

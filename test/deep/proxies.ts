@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { textOf } from '../deploy/manifests.ts';
+import { waitFor } from '../support/answers.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { freePort } from '../support/ports.ts';
+import { openResponses } from '../support/responses-socket.ts';
+import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { effort } from './effort.ts';
+
+/**
+ * `npm run test:deep -- proxies`: the blocks of docs/operate/deploy.md for Caddy and nginx, as they are but for names, ports and
+ * certificates, in the real programs. A caller at 127.0.0.2 is told from the proxy at 127.0.0.1.
+ */
+const { proved } = effort('proxies', 2, 2);
+
+/** Longer than the 60 s after which nginx by itself gives up on an answer, and than Signalbox keeps an idle connection, ms. */
+const LONG_MS = 65_000;
+const TEST_MS = 180_000;
+
+const PROGRAMS = ['caddy', 'nginx', 'openssl'];
+const missing = PROGRAMS.filter((name) => Bun.which(name) === null);
+if (missing.length > 0) {
+  throw new Error(
+    `This section needs ${missing.join(', ')}. On Debian and Ubuntu: apt-get install caddy nginx-light openssl; on macOS: brew install caddy nginx openssl.`,
+  );
+}
+
+const page = textOf('docs/operate/deploy.md');
+const blockOf = (language: string): string => new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(page)?.[1] ?? '';
+/** Puts test values in place of those of the page, each of which must be there. */
+function fill(block: string, values: Readonly<Record<string, string>>): string {
+  let text = block;
+  for (const [from, to] of Object.entries(values)) {
+    expect(text).toContain(from);
+    text = text.replaceAll(from, to);
+  }
+  return text;
+}
+
+const home = temporaryFolder();
+const upstream = startFakeUpstream({});
+const running: Bun.Subprocess[] = [];
+let box: Signalbox;
+
+beforeAll(async () => {
+  const trusted = /trusted_proxies: (\[.*?\])/.exec(page)?.[1];
+  const more = `gateway: { retries_max: 0, failed_auth_per_minute: 2, trusted_proxies: ${trusted} }`;
+  const slow = `    deadlines: { first_token_ms: ${2 * LONG_MS}, idle_ms: ${2 * LONG_MS} }`;
+  const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'], more: slow } }, more);
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV, isProcess: true });
+});
+afterAll(async () => {
+  for (const child of running) child.kill();
+  await Promise.all(running.map(({ exited }) => exited));
+  await box.stop();
+  await upstream.stop();
+  rmSync(home, { recursive: true, force: true });
+});
+
+/** Starts a program that answers at a port of this machine by TLS. */
+async function start(command: readonly string[], port: number): Promise<string> {
+  const env = { PATH: process.env.PATH ?? '', HOME: home, XDG_DATA_HOME: home };
+  const child = Bun.spawn([...command], { cwd: home, env, stdout: 'ignore', stderr: 'pipe' });
+  running.push(child);
+  const url = `https://localhost:${port}`;
+  const isUp = () =>
+    ask(url, '/healthz', {}).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  await waitFor(async () => {
+    if (child.exitCode !== null) throw new Error(await new Response(child.stderr).text());
+    return isUp();
+  }, 20_000);
+  return url;
+}
+
+const PROXIES = {
+  async caddy(): Promise<string> {
+    const [port, plain] = [freePort(), freePort()];
+    const block = fill(blockOf('caddyfile'), {
+      'llm.example.com': 'localhost',
+      '127.0.0.1:8787': new URL(box.url).host,
+    });
+    const own = `{\n\tadmin off\n\tlocal_certs\n\tskip_install_trust\n\thttps_port ${port}\n\thttp_port ${plain}\n}\n`;
+    writeFileSync(join(home, 'Caddyfile'), own + block);
+    return start(['caddy', 'run', '--config', join(home, 'Caddyfile'), '--adapter', 'caddyfile'], port);
+  },
+  async nginx(): Promise<string> {
+    const port = freePort();
+    const [pem, key] = [join(home, 'localhost.pem'), join(home, 'localhost.key')];
+    const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=localhost', '-days', '2'];
+    Bun.spawnSync(['openssl', ...made, '-out', pem, '-keyout', key]);
+    const block = fill(blockOf('nginx'), {
+      'listen 443': `listen 127.0.0.1:${port}`,
+      '/etc/ssl/llm.example.com.pem': pem,
+      '/etc/ssl/llm.example.com.key': key,
+      'llm.example.com': 'localhost',
+      '127.0.0.1:8787': new URL(box.url).host,
+    });
+    const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${home}/t;`);
+    mkdirSync(join(home, 't'));
+    const http = `access_log off;\n${paths.join('\n')}\n${block}`;
+    const conf = `pid ${home}/nginx.pid;\nerror_log stderr;\ndaemon off;\nevents {}\nhttp {\n${http}}\n`;
+    writeFileSync(join(home, 'nginx.conf'), conf);
+    return start(['nginx', '-p', home, '-c', join(home, 'nginx.conf')], port);
+  },
+};
+
+interface Asked {
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The address that the caller has. */
+  readonly from?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Sends a request and resolves with its answer before the body. The certificate is the test's own. */
+function send(url: string, path: string, { body, headers = {}, from = '127.0.0.2', signal }: Asked) {
+  return new Promise<IncomingMessage>((resolve, reject) => {
+    const to = { method: body === undefined ? 'GET' : 'POST', host: '127.0.0.1', port: new URL(url).port, path };
+    const terms = { localAddress: from, servername: 'localhost', rejectUnauthorized: false, agent: false as const };
+    const own = { host: 'localhost', 'content-type': 'application/json', ...headers };
+    const sent = request({ ...to, ...terms, headers: own, ...(signal && { signal }) }, resolve);
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+async function ask(url: string, path: string, asked: Asked) {
+  const answer = await send(url, path, asked);
+  let text = '';
+  for await (const chunk of answer) text += chunk;
+  return { status: answer.statusCode, text };
+}
+
+const chat = (more: object = {}): Asked => ({
+  headers: { authorization: `Bearer ${box.key}` },
+  body: JSON.stringify({ model: 'best', messages: [{ role: 'user', content: 'Hi' }], ...more }),
+});
+const CHAT = '/v1/chat/completions';
+
+for (const [name, open] of Object.entries(PROXIES)) {
+  describe(`${name} in front`, () => {
+    let url = '';
+    beforeAll(async () => {
+      url = await open();
+    }, 30_000);
+
+    test('passes a stream on at once, and the end of a caller who leaves', async () => {
+      const before = upstream.aborted;
+      upstream.next({ text: ['One ', 'two ', 'three'], hang: 2 });
+      const leave = new AbortController();
+      const answer = await send(url, CHAT, { ...chat({ stream: true }), signal: leave.signal });
+      answer.on('error', () => {});
+      let text = '';
+      answer.on('data', (chunk) => {
+        text += chunk;
+      });
+      await waitFor(() => text.includes('One '));
+      leave.abort();
+      await waitFor(() => upstream.aborted > before);
+    });
+
+    test(
+      'waits for an answer, a stream and a WebSocket that are silent for long, and goes on behind a pause',
+      async () => {
+        const client = openResponses({ url }, box.key, {}, { rejectUnauthorized: false });
+        expect((await client.ask({ input: 'Hi' })).at(-1)).toMatchObject({ type: 'response.completed' });
+        const silent = { text: ['At last.'], headersAfterMs: LONG_MS };
+        const many = () => Promise.all(Array.from({ length: 8 }, () => ask(url, CHAT, chat())));
+        // Their connections to Signalbox are idle while the others wait, for longer than it keeps them.
+        await many();
+        upstream.next(silent, silent, silent);
+        client.socket.send(JSON.stringify({ type: 'response.create', model: 'best', input: 'Hi' }));
+        const [whole, stream] = await Promise.all([ask(url, CHAT, chat()), ask(url, CHAT, chat({ stream: true }))]);
+        for (const { status, text } of [whole, stream]) {
+          expect(status).toBe(200);
+          expect(text).toContain('At last.');
+        }
+        await waitFor(() => JSON.stringify(client.events.at(-1)).includes('At last.'));
+        expect(client.events.at(-1)).toMatchObject({ type: 'response.completed' });
+        client.socket.close();
+        expect((await many()).map(({ status }) => status)).toEqual(Array(8).fill(200));
+      },
+      TEST_MS,
+    );
+
+    test(
+      'leaves the size of bodies and headers to Signalbox',
+      async () => {
+        const large = 'word '.repeat(1_800_000);
+        const refused = await ask(url, CHAT, chat({ messages: [{ role: 'user', content: large }] }));
+        expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 'context_length_exceeded' } });
+        const larger = await ask(url, CHAT, chat({ messages: [{ role: 'user', content: large + large }] }));
+        expect(JSON.parse(larger.text)).toMatchObject({ error: { code: 'request_too_large' } });
+        const headers = { ...chat().headers, 'x-long': 'a'.repeat(14_000) };
+        expect((await ask(url, CHAT, { ...chat(), headers })).status).toBe(200);
+      },
+      TEST_MS,
+    );
+
+    test('hands on the address of a caller, who cannot state another, and hides /metrics', async () => {
+      const from = name === 'caddy' ? '127.0.0.3' : '127.0.0.4';
+      const knock = (address: string, forged: string) =>
+        ask(url, CHAT, { ...chat(), from: address, headers: { 'x-forwarded-for': forged } });
+      const statuses: (number | undefined)[] = [];
+      for (const forged of ['203.0.113.1', '203.0.113.2', '203.0.113.3']) {
+        statuses.push((await knock(from, forged)).status);
+      }
+      expect(statuses).toEqual([401, 401, 429]);
+      expect((await knock(name === 'caddy' ? '127.0.0.5' : '127.0.0.6', '203.0.113.3')).status).toBe(401);
+      expect((await ask(url, CHAT, { ...chat(), from })).status).toBe(200);
+      expect((await ask(url, '/metrics', {})).status).toBe(404);
+      proved(
+        `${name}: the block of docs/operate/deploy.md passes streams, long silence, WebSockets, sizes and addresses`,
+      );
+    });
+  });
+}

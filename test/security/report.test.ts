@@ -1,0 +1,308 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { GROUPINGS } from '../../src/operate/usage-sums.ts';
+import { tries } from '../deep/effort.ts';
+import { answerOf } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { withKey } from '../support/signalbox.ts';
+import { useSignalbox } from '../support/use.ts';
+
+/**
+ * Who may use what, for every operation of the OpenAPI document: the statuses of a key with `admin` alone, with `report`, and of an
+ * application (`chat` and `route`). A body is `{}`, an ID that of a decision or a key that exists.
+ */
+const MATRIX: Readonly<Record<string, readonly [admin: number, report: number, application: number]>> = {
+  'GET /.well-known/x402': [404, 404, 404],
+  'GET /healthz': [200, 200, 200],
+  'GET /metrics': [200, 200, 200],
+  'GET /readyz': [200, 200, 200],
+  'GET /v1/models': [200, 200, 200],
+  'GET /v1/models/{id}': [200, 200, 200],
+  'GET /v1/usage': [200, 403, 200],
+  'GET /v1/decisions/{id}': [200, 200, 200],
+  'GET /v1/payments/{id}': [404, 403, 404],
+  // The key is not a wallet's.
+  'GET /v1/wallets/me': [403, 403, 403],
+  'GET /v1/responses': [403, 403, 426],
+  'POST /v1/chat/completions': [403, 403, 400],
+  'POST /v1/messages': [403, 403, 400],
+  'POST /v1/messages/count_tokens': [403, 403, 400],
+  'POST /v1/responses': [403, 403, 400],
+  'POST /v1/embeddings': [403, 403, 400],
+  'POST /v1/route': [403, 403, 200],
+  'POST /v1/feedback': [400, 403, 400],
+  'POST /v1/wallets/topup': [404, 403, 404],
+  'POST /v1/wallets/keys': [404, 403, 404],
+  'GET /admin/usage': [200, 200, 403],
+  'GET /admin/ledger': [200, 200, 403],
+  'GET /admin/decisions': [200, 200, 403],
+  'GET /admin/decisions/{id}/content': [200, 403, 403],
+  'GET /admin/policy': [200, 200, 403],
+  'POST /admin/policy/reload': [200, 403, 403],
+  'GET /admin/status': [200, 200, 403],
+  'GET /admin/endpoints': [200, 200, 403],
+  'GET /admin/learning': [200, 403, 403],
+  'GET /admin/keys': [200, 403, 403],
+  'POST /admin/keys': [200, 403, 403],
+  'GET /admin/keys/{id}': [200, 403, 403],
+  'POST /admin/keys/{id}/rotate': [200, 403, 403],
+  'POST /admin/keys/{id}/revoke': [200, 403, 403],
+  'POST /admin/keys/{id}/grant': [400, 403, 403],
+  'GET /admin/trail': [200, 403, 403],
+  'GET /admin/payments': [200, 403, 403],
+  'POST /admin/payments/{id}/reconcile': [404, 403, 403],
+  'GET /admin/wallets/{id}': [404, 403, 403],
+  'POST /admin/wallets/{id}/block': [404, 403, 403],
+  'POST /admin/wallets/{id}/unblock': [404, 403, 403],
+  'POST /admin/wallets/{id}/credit': [400, 403, 403],
+};
+
+const MODEL = `version: 1
+providers: { sim: { adapter: simulated } }
+models:
+  toy:
+    provider: sim
+    price: { input: 1000, output: 4000, as_of: 2026-11-01, basis: own }
+    context_window: 32768
+    max_output: 256
+    latency: { ttft_ms: 1, output_tokens_per_second: 100000, basis: guessed }
+    quality: { default: 0.5, basis: guessed }
+`;
+const POLICY = `${MODEL}
+gateway: { failed_auth_per_minute: 1000000, keyless_per_minute: 1000000, reports_per_minute: 1000000 }
+records: { content: {}, metadata: [note], reported_runs: key.labels.team == "search" }
+budgets:
+  - { name: of-keys, each: key, limit_credits: 1000000, window: day }
+  - { name: of-sessions, each: session, limit_credits: 1000000, window: day }
+  - { name: of-both, each: 'key.labels.team + "/" + key.id', limit_credits: 1000000, window: day }
+  - { name: of-teams, each: key.labels.team, match: key.labels.team != "", limit_credits: 1000000, window: day }
+`;
+
+const box = useSignalbox({ policy: POLICY });
+let search: string;
+let legal: string;
+let victim: string;
+let admin: string;
+let report: string;
+let decisions: readonly string[];
+
+const idOf = (key: string): string => key.split('_')[2] ?? '';
+const run = (team: string) => ({ session: `run-of-${team}`, agent: `agent-of-${team}`, parent: `parent-of-${team}` });
+
+/** Texts of callers, which no report has. */
+const WORDS = ['Marmalade', 'note-of-legal', 'note-of-search'];
+
+/** Lets a key ask once, within a run of its own. Returns the ID of the decision. */
+async function ask(key: string, team: string): Promise<string> {
+  const { session, agent, parent } = run(team);
+  const named = { 'x-claude-code-session-id': session, 'x-claude-code-agent-id': agent };
+  const headers = { ...withKey(key).headers, ...named, 'x-claude-code-parent-agent-id': parent };
+  const messages = [{ role: 'user', content: 'Marmalade?' }];
+  const body = { model: 'toy', messages, metadata: { note: `note-of-${team}` } };
+  return (await answerOf(await box.post('/v1/chat/completions', body, { headers }))).platform.decision_id;
+}
+
+beforeAll(async () => {
+  [search, legal, victim, admin, report] = await Promise.all([
+    box.makeKey('--name', 'search-app', '--label', 'team=search', '--budget', '1000000/month'),
+    box.makeKey('--name', 'legal-app', '--label', 'team=legal', '--budget', '1000000/month'),
+    box.makeKey('--name', 'victim'),
+    box.makeKey('--name', 'boss', '--scope', 'admin'),
+    box.makeKey('--name', 'finance', '--scope', 'report'),
+  ]);
+  expect((await box.post(`/admin/keys/${idOf(legal)}/grant`, { credits: 1_000 })).status).toBe(200);
+  decisions = [await ask(search, 'search'), await ask(legal, 'legal')];
+});
+
+const read = async (path: string, key: string) => await box.get(path, withKey(key));
+const readJson = async (path: string, key = report) => (await (await read(path, key)).json()) as Members;
+type Members = Readonly<Record<string, unknown>>;
+
+/** All that may change: keys without their last use, the trail, the books, the policy. */
+async function stateOf(): Promise<string> {
+  const paths = ['/admin/keys', '/admin/trail', '/admin/ledger', '/admin/usage', '/admin/policy', '/admin/payments'];
+  const texts = await Promise.all(paths.map(async (path) => (await box.get(path)).text()));
+  return texts.join('\n').replace(/"last_used_at":[^,}]*/g, '');
+}
+
+async function documented(): Promise<string[]> {
+  const { paths } = (await (await fetch(`${box.url}/docs/json`)).json()) as { paths: Record<string, object> };
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+}
+
+function statusOf(operation: string, key: string): Promise<number> {
+  const [method = '', pattern = ''] = operation.split(' ');
+  const id = pattern.startsWith('/admin/keys') ? idOf(victim) : pattern.includes('models') ? 'toy' : decisions[0]!;
+  const headers = { ...withKey(key).headers, 'content-type': 'application/json' };
+  const init = { method, headers, ...(method === 'POST' && { body: '{}' }) };
+  return fetch(box.url + pattern.replace('{id}', id), init).then(({ status }) => status);
+}
+
+describe('every operation of the OpenAPI document', () => {
+  test('has a row in the matrix', async () => {
+    expect((await documented()).toSorted()).toEqual(Object.keys(MATRIX).toSorted());
+  });
+
+  test('answers a key for reports as its row says, and nothing changes', async () => {
+    const before = await stateOf();
+    for (const [operation, [, status]] of Object.entries(MATRIX)) {
+      expect([operation, await statusOf(operation, report)]).toEqual([operation, status]);
+    }
+    expect(await stateOf()).toBe(before);
+  });
+
+  test('answers an application and an operator as its row says', async () => {
+    for (const [operation, [ofAdmin, , ofApplication]] of Object.entries(MATRIX)) {
+      const statuses = [await statusOf(operation, admin), await statusOf(operation, search)];
+      expect([operation, ...statuses]).toEqual([operation, ofAdmin, ofApplication]);
+    }
+  });
+
+  test('says who may use it, where not every key may', async () => {
+    await expectError(await read('/admin/usage', search), 'insufficient_permissions');
+    const message = async (path: string, key: string) => (await answerOf(await read(path, key))).error.message;
+    expect(await message('/admin/usage', search)).toBe('This API key lacks the scope `report` or `admin`.');
+    expect(await message('/admin/keys', report)).toBe('This API key lacks the scope `admin`.');
+    expect(await message('/v1/usage', report)).toContain('has nothing of its own');
+  });
+});
+
+/** The paths of all reports, with the filters that tell something. */
+const reports = () => [
+  ...[...GROUPINGS, 'label:team'].map((by) => `/admin/usage?by=${by}`),
+  '/admin/usage?by=key,session,agent',
+  '/admin/ledger',
+  ...['of-keys', 'of-sessions', 'of-both', 'legal-app', idOf(legal)].map((name) => `/admin/ledger?name=${name}`),
+  '/admin/decisions',
+  ...['legal-app', idOf(legal)].map((key) => `/admin/decisions?key=${key}`),
+  ...decisions.map((id) => `/v1/decisions/${id}`),
+  ...['policy', 'endpoints', 'status', 'decisions?session=run-of-legal'].map((name) => `/admin/${name}`),
+  '/v1/models',
+];
+
+/** What a report must not show: IDs of keys, runs that the policy does not show, words of callers. */
+const secrets = () => [
+  ...[search, legal, victim, admin, report, box.key].map(idOf),
+  ...Object.values(run('legal')),
+  ...WORDS,
+];
+
+describe('a report', () => {
+  test('has no ID of a key, no hidden run and no word of a caller', async () => {
+    for (const path of reports()) {
+      const text = await (await read(path, report)).text();
+      const asked = secrets().filter((secret) => !path.includes(secret));
+      expect([path, ...asked.filter((secret) => text.includes(secret))]).toEqual([path]);
+    }
+  });
+
+  test('names keys, and the runs of keys whose policy shows them', async () => {
+    const groups = async (by: string) => (await readJson(`/admin/usage?by=${by}`)).groups as { group: Members }[];
+    expect((await groups('key')).map(({ group }) => group)).toEqual([
+      { key_name: 'legal-app' },
+      { key_name: 'search-app' },
+    ]);
+    expect((await groups('key,session,agent')).map(({ group }) => group)).toEqual([
+      { key_name: 'legal-app', session: '', agent: '' },
+      { key_name: 'search-app', session: 'run-of-search', agent: 'agent-of-search' },
+    ]);
+    const { data } = (await readJson('/admin/decisions')) as { data: Members[] };
+    const shown = data.map(({ key_id, key_name, session, metadata }) => [key_id, key_name, session, metadata]);
+    expect(shown).toContainEqual([null, 'search-app', 'run-of-search', null]);
+    expect(shown).toContainEqual([null, 'legal-app', null, null]);
+    const { funds } = (await readJson('/admin/ledger')) as { funds: Members[] };
+    const titles = funds.map(({ kind, name, subject }) => [kind, name, subject]);
+    expect(titles).toContainEqual(['budget', 'of-keys', 'search-app']);
+    expect(titles).toContainEqual(['budget', 'of-sessions', 'search-app/run-of-search']);
+    expect(titles).toContainEqual(['budget', 'of-sessions', 'legal-app']);
+    expect(titles).toContainEqual(['budget', 'of-both', '']);
+    expect(titles).toContainEqual(['budget', 'of-teams', 'legal']);
+    expect(titles).toContainEqual(['budget', 'key-month:cap', 'legal-app']);
+    expect(titles).toContainEqual(['balance', 'legal-app', '']);
+    const [ofSearch, ofLegal] = [
+      await readJson(`/v1/decisions/${decisions[0]}`),
+      await readJson(`/v1/decisions/${decisions[1]}`),
+    ];
+    expect(ofSearch).toMatchObject({ session: 'run-of-search', agent: 'agent-of-search', left_out: null });
+    expect(ofLegal).toMatchObject({ session: null, agent: null, parent_agent: null, choice: 'toy' });
+    expect(ofLegal.replay).toMatchObject({ matches: null });
+  });
+
+  test('is filtered by the name of a key, which may stand for one key alone in a list of decisions', async () => {
+    const { data } = (await readJson('/admin/decisions?key=legal-app')) as { data: Members[] };
+    expect(data.map(({ id }) => id)).toEqual([decisions[1]]);
+    expect((await readJson('/admin/decisions?key=nobody')).data).toEqual([]);
+    expect(await readJson('/admin/ledger?name=legal-app')).toMatchObject({ funds_total: 1 });
+    await Promise.all([box.makeKey('--name', 'twin'), box.makeKey('--name', 'twin')]);
+    await expectError(await read('/admin/decisions?key=twin', report), 'invalid_value', 'key');
+    await expectError(await read('/admin/decisions?session=run-of-legal', report), 'invalid_value', 'session');
+  });
+
+  test('has the sums that operators see, by any groupings and filters, and never an ID', async () => {
+    const by = fc.subarray([...GROUPINGS, 'label:team'], { minLength: 1 }).map((names) => `by=${names.join(',')}`);
+    const filter = fc.constantFrom(
+      ...['', '&model=toy', '&model=none', '&label=team%3Dlegal', '&key=legal-app', '&key=nobody'],
+      `&key=${idOf(legal)}`,
+    );
+    await fc.assert(
+      fc.asyncProperty(by, filter, async (grouping, wanted) => {
+        const path = `/admin/usage?${grouping}${wanted}`;
+        const text = await (await read(path, report)).text();
+        expect(idsIn(text)).toEqual([]);
+        const ofAdmin = path.replace('key=legal-app', `key=${idOf(legal)}`);
+        const isById = wanted.includes(idOf(legal));
+        const seen = await readJson(isById ? path.replace(wanted, '&key=nobody') : ofAdmin, admin);
+        expect((JSON.parse(text) as Members).total_credits).toBe(seen.total_credits);
+      }),
+      tries('reports', 30, 500),
+    );
+    // The same look finds an ID where it is shown.
+    expect(idsIn(JSON.stringify(await readJson('/admin/usage?by=key', admin)))).not.toEqual([]);
+  });
+});
+
+const idsIn = (text: string): string[] => [search, legal].map(idOf).filter((id) => text.includes(id));
+
+describe('a key with the scope report', () => {
+  test('has no other scope, by request and by command', async () => {
+    const refused = await box.post('/admin/keys', { name: 'both', scopes: ['report', 'chat'] });
+    await expectError(refused, 'invalid_value', 'scopes');
+    const { code, err } = await box.run('keys', 'create', '--scope', 'report,admin');
+    expect([code, err]).toEqual([1, expect.stringContaining('has no other scope')]);
+    expect((await box.run('keys', 'list')).out).toMatch(/finance +report /);
+  });
+});
+
+describe('the rate limit of reports', () => {
+  const few = useSignalbox({
+    policy: `${MODEL}
+gateway: { reports_per_minute: 3 }
+rate_limits: [{ name: shared, requests_per_minute: 2 }]
+`,
+  });
+
+  test('counts each key alone, apart from the limits of the policy', async () => {
+    const [first, second, slow, app] = await Promise.all([
+      few.makeKey('--scope', 'report'),
+      few.makeKey('--scope', 'report'),
+      few.makeKey('--scope', 'report', '--rpm', '1'),
+      few.makeKey(),
+    ]);
+    const look = (key: string) => few.get('/admin/usage', withKey(key));
+    const left: (string | null)[] = [];
+    for (let i = 0; i < 3; i++) left.push((await look(first)).headers.get('x-ratelimit-remaining-requests'));
+    expect(left).toEqual(['2', '1', '0']);
+    const { details } = await expectError(await look(first), 'rate_limit_exceeded', null, true);
+    expect(details).toEqual({ limit: 'gateway.reports_per_minute', kind: 'requests' });
+    expect((await look(second)).status).toBe(200);
+    expect((await look(slow)).status).toBe(200);
+    expect((await expectError(await look(slow), 'rate_limit_exceeded', null, true)).details).toMatchObject({
+      limit: 'api-key',
+    });
+    // Five reports have taken nothing from the limit that all requests share.
+    for (const status of [200, 200, 429]) expect((await few.post('/v1/route', {}, withKey(app))).status).toBe(status);
+    expect((await few.get('/admin/usage')).headers.get('x-ratelimit-remaining-requests')).toBeNull();
+  });
+});
