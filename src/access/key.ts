@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+
 /** The parts of `sb_live_<id>_<secret>`. */
 export interface KeyParts {
   /** Public: names the key in lists and logs. */
@@ -55,4 +57,9 @@ export function newKey(): string {
 export function keyOf(id: string, random: Uint8Array): string {
   if (random.length !== SECRET_BYTES) throw new RangeError('a secret takes 32 random bytes');
   return `sb_live_${id}_${Buffer.from(random).toString('base64url')}`;
+}
+
+/** One unsalted SHA-256 suffices for secrets of at least 128 random bits: they cannot be guessed. */
+export function hashOf(key: string): Uint8Array {
+  return hash('sha256', key, 'buffer');
 }

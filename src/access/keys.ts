@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { FULL_SCOPES, type KeyBudgets } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import type { Timer, Timers } from '../core/timers.ts';
@@ -8,7 +7,7 @@ import type { Repositories } from '../store/repositories.ts';
 import { type Store, StoreError, type Write } from '../store/store.ts';
 import { type Actor, type KeyEvent, SERVER, type TrailEntry, type TrailQuery } from '../store/trail.ts';
 import { processTimers } from '../telemetry/process-timers.ts';
-import { bearerOf, isStrong, keyOf, newKey, parseKey, SECRET_BYTES } from './key.ts';
+import { bearerOf, hashOf, isStrong, keyOf, newKey, parseKey, SECRET_BYTES } from './key.ts';
 import { termsBody } from './key-body.ts';
 import {
   type Authentication,
@@ -78,8 +77,7 @@ class StoredKeys {
   readonly #onChange: KeysOptions['onChange'];
   /** This instance's copy of the store's keys. */
   readonly #entries = new Map<string, KeyEntry>();
-  /** Of every holder that ever had a key. */
-  readonly #holders: HolderGrants = new Map();
+  readonly #holders: HolderGrants = new Map(); // Of every holder that ever had a key.
   /** New keys whose budgets are not in force yet. */
   readonly #waiting = new Map<string, KeyEntry>();
   /** Of unrevoked keys that have some. */
@@ -398,9 +396,4 @@ class StoredKeys {
       this.#waiting.delete(id);
     }
   }
-}
-
-/** One unsalted SHA-256 suffices for secrets of at least 128 random bits: they cannot be guessed. */
-function hashOf(key: string): Uint8Array {
-  return hash('sha256', key, 'buffer');
 }

@@ -181,7 +181,11 @@ export class HoldDesk {
     const { account, expected } = money;
     const earmark: OpenEarmark = { id: op.id, account, funds: op.funds };
     this.#earmarks.add(earmark);
-    const [result] = await this.#options.books.apply([{ ...op, kind: 'earmark', expected }]);
+    const booking = this.#options.books.apply([{ ...op, kind: 'earmark', expected }]);
+    const [result] = await booking.catch((cause: unknown) => {
+      this.#earmarks.delete(earmark);
+      throw this.#letGo(op.id, cause);
+    });
     if (result?.kind === 'granted') return this.#earmarkOf(money, op, earmark, result.amount);
     this.#earmarks.delete(earmark);
     return shortageOf(op, result);
@@ -234,6 +238,12 @@ export class HoldDesk {
     );
   }
 
+  /** Ends an earmark that the books may have, though what was asked of them has failed. Returns the cause. */
+  #letGo(id: number, cause: unknown): unknown {
+    void this.#options.books.append([{ kind: 'release', id }]);
+    return cause;
+  }
+
   #earmarkOf(money: MoneyRequest, op: DrawingOp, earmark: OpenEarmark, amount: number): Earmark {
     const { books, now } = this.#options;
     const { id } = earmark;
@@ -242,7 +252,9 @@ export class HoldDesk {
       capture: async (deposit, also) => {
         checkDeposit(deposit);
         if (!this.#earmarks.delete(earmark)) throw new Error('an earmark is captured once, and not after its release');
-        const booking = this.apply([{ kind: 'capture', id, at: now(), deposit }], also);
+        const booking = this.apply([{ kind: 'capture', id, at: now(), deposit }], also).catch((cause: unknown) => {
+          throw this.#letGo(id, cause);
+        });
         return this.#held(money, { ...op, funds: earmark.funds }, booking, () => null);
       },
       release: () => {

@@ -57,7 +57,7 @@ export function checkAction(caller: Pick<Caller, 'scopes'>, action: Action): voi
   const role = roleOf(caller);
   if (mayTake(role, action)) return;
   const message = mayTake('caller', action)
-    ? 'A key with the scope `report` reads figures of all keys, and has nothing of its own: use another key.'
+    ? 'A key with the scope `report` has nothing of its own. It reads the figures of all keys, such as GET /admin/usage.'
     : `This API key lacks the scope ${scopesFor(action)}.`;
   throw new SignalboxError('insufficient_permissions', message);
 }

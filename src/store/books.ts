@@ -50,7 +50,8 @@ export interface EarmarkOp extends Omit<HoldOp, 'kind'> {
 
 /**
  * Books the deposit of an earmark, whose payment has arrived, and makes the earmark a hold. Refused if the balance was
- * lowered meanwhile and no longer suffices: the deposit and `also` are booked nevertheless, and the earmark ends.
+ * lowered meanwhile and no longer suffices: the deposit and `also` are booked nevertheless, and the earmark ends. Rejected with the
+ * reason `unmet` where its instance was dead for the others: then nothing is booked, and the chain tells of the payment.
  */
 export interface CaptureOp extends NamedOp {
   readonly kind: 'capture';

@@ -47,7 +47,7 @@ const told = () => box.lines.flatMap((line) => (line.includes('"message":"chat"'
 async function samplesOf(family: string): Promise<string[]> {
   const page = readPage(await (await fetch(`${box.url}/metrics`)).text());
   const samples = page.get(family)?.samples ?? [];
-  return samples.map(({ labels, value }) => [value, ...Object.values(labels)].join(' '));
+  return samples.map(({ labels, value }) => [value, ...Object.values(labels)].join(' ').trimEnd());
 }
 
 describe('A caller that disconnects before the answer', () => {

@@ -19,7 +19,9 @@ test('a stored grant is reported as done, though the ledger cannot be read just 
   };
   const contextOf = () => ({ knownCaller: { keyId: 'ops' }, requestId: 'req_1' });
   // Of the gateway the route asks for no more than this.
-  const context = { gateway: { now: () => MORNING, ledger }, contextOf, addressOf: () => null, keys, store };
+  const lease = () => ({ snapshot: { usdPerCredit: '0.001' } });
+  const gateway = { now: () => MORNING, ledger, lease };
+  const context = { gateway, contextOf, addressOf: () => null, keys, store };
   const app = keyRoutes(context as unknown as KeyServices);
   const answer = await app.handle(
     new Request(`http://localhost/admin/keys/${info.id}/grant`, {

@@ -20,6 +20,7 @@ const POLICIES = 'test/instances/policies.test.ts';
 const LATE = 'test/instances/late.test.ts';
 const LEARNERS = 'test/instances/hostile/learners.test.ts';
 const ENDS = 'test/instances/hostile/ends.test.ts';
+const LOST = 'test/instances/hostile/lost.test.ts';
 
 const mutant = (tie: string, name: string, files: readonly string[], ...patches: Patch[]): Mutant => ({
   ...{ tie, name, files, patches },
@@ -124,6 +125,12 @@ export const MUTANTS: readonly Mutant[] = [
     'a nonce is taken, whoever has it',
     ['test/payments/facilitator-local.test.ts'],
     inFile('src/payments/gas-nonces.ts', '!isSameInstance(owner, instance) && now() - time < LEASE_MS', 'false'),
+  ),
+  mutant(
+    'a rejected call has not happened',
+    'an earmark outlives a capture that has failed',
+    [LOST, SEEDS],
+    inFile('src/ledger/hold-desk.ts', 'throw this.#letGo(id, cause);', 'throw cause;'),
   ),
   mutant(
     'one learner',

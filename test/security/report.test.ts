@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { OPERATOR } from '../../src/core/caller.ts';
+import { sightOf } from '../../src/operate/sight.ts';
 import { GROUPINGS } from '../../src/operate/usage-sums.ts';
 import { tries } from '../deep/effort.ts';
 import { answerOf } from '../support/answers.ts';
@@ -264,6 +266,22 @@ describe('a report', () => {
 });
 
 const idsIn = (text: string): string[] => [search, legal].map(idOf).filter((id) => text.includes(id));
+
+test('no run is shown where the policy says nothing, or its condition fails', () => {
+  const fails = () => {
+    throw new Error('no such label');
+  };
+  const keys = { known: () => ({ name: 'search-app', labels: {} }), named: () => [] };
+  const finance = { ...OPERATOR, scopes: new Set(['report'] as const) };
+  for (const [reportedRuns, isShown] of [
+    [null, false] as const,
+    [fails, false] as const,
+    [() => true, true] as const,
+  ]) {
+    const { showsRunsOf } = sightOf(finance, { keys, policy: () => ({ budgets: [], reportedRuns }) });
+    expect(showsRunsOf('abc', { team: 'search' })).toBe(isShown);
+  }
+});
 
 describe('a key with the scope report', () => {
   test('has no other scope, by request and by command', async () => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { isShortage } from '../../../src/ledger/available-funds.ts';
 import { FRIENDLY } from '../../store/hostile/faults.ts';
-import { type SharedPolicy, sharedPolicy } from '../seeds/member.ts';
+import { type Member, type SharedPolicy, sharedPolicy } from '../seeds/member.ts';
+import { captured, claimed } from '../seeds/payment.ts';
 import { asked, booked, lineOf, openMembers } from './support.ts';
 
 let policy: SharedPolicy;
@@ -44,4 +45,23 @@ test('a hold whose answer was lost while the store stays away is void once it is
   expect(await asking).toBe('refused');
   await clock.pass(5_000);
   expect([world.books.open(), await booked(world, id)]).toEqual([{ count: 0, held: 0 }, 0]);
+});
+
+test('an earmark whose capture did not reach the store holds nothing any more: its payment is booked from the chain', async () => {
+  const { clock, members } = await openMembers(policy, 'a');
+  const [a] = members as [Member];
+  const { ledger, nextId } = a.gateway;
+  const asking = claimed(a, { payment: nextId(), decision: nextId() }, 300);
+  await clock.pass(100);
+  const stored = await asking;
+  const [all] = (await ledger.status()).funds;
+  expect(all).toMatchObject({ held: 300 });
+  a.connection.loseStore(1_000);
+  const capturing = captured(a, stored!).then(
+    () => 'captured',
+    () => 'refused',
+  );
+  await clock.pass(5_000);
+  expect(await capturing).toBe('refused');
+  expect((await ledger.status()).funds[0]).toMatchObject({ held: 0 });
 });

@@ -3,6 +3,7 @@ import { timeOfId } from '../../../src/core/id.ts';
 import { auditLedger } from '../../../src/ledger/audit/run.ts';
 import type { LedgerOp, OpResult } from '../../../src/store/books.ts';
 import type { InstanceName } from '../../../src/store/instance.ts';
+import type { ThreadRow } from '../../../src/store/threads.ts';
 import type { Deed, World } from '../../store/hostile/world.ts';
 
 /** A revoked key is refused after so long, ms. */
@@ -18,6 +19,8 @@ const LAWS = {
   name: 'one run a name',
   id: 'no ID twice',
   revoked: 'a revoked key is refused after one second',
+  thread: 'a thread is kept with its settlement, and erased with its key',
+  payment: 'no payment waits for an instance that has ended',
   counted: 'each fund has the charges of its window, whoever drew on it',
   audit: 'the audit finds nothing',
   defect: 'nothing throws but what the store answers',
@@ -32,6 +35,8 @@ export class Laws {
   /** Budgets' funds that were drawn on, by their keys. */
   readonly #funds = new Map<string, FundRef>();
   readonly #told = new Map<number, number>();
+  /** Threads whose settlements are written. */
+  readonly threads = new Set<Pick<ThreadRow, 'keyId' | 'answer'>>();
   readonly #runs = new Map<string, InstanceName & { readonly id: number }>();
   readonly #revokedAt = new Map<string, number>();
 
@@ -107,12 +112,27 @@ export class Laws {
     const { count } = books.open();
     if (count > 0) this.broken('ended', `${count} holds are open`);
     this.#counted(inForce);
+    await this.#kept();
     const { findings } = await auditLedger(this.#world.store.journal, { idle: true });
     for (const finding of findings) {
       // A fund is drawn on before the charges of instances with another policy are counted, a second later: see `counted`.
       if (finding.kind !== 'wrong_opening') this.broken('audit', JSON.stringify(finding));
     }
     return this.findings;
+  }
+
+  /** What is kept beside the books. */
+  async #kept(): Promise<void> {
+    const { threads, payments, keys } = this.#world.store;
+    for (const { keyId, answer } of this.threads) {
+      const isKept = (await threads.find(keyId, answer)) !== null;
+      // A revocation whose answer was lost has happened.
+      const isRevoked = ((await keys.find(keyId))?.key.info.revokedAt ?? null) !== null;
+      if (isKept === isRevoked) this.broken('thread', `${answer} of ${keyId}: kept ${isKept}`);
+    }
+    for (const { id, state, owner } of await payments.unresolved()) {
+      if (owner && !this.#world.leases.lives(owner)) this.broken('payment', `${id} is ${state}, of ${owner.slot}`);
+    }
   }
 
   #counted(inForce: ReadonlySet<string>): void {

@@ -1,15 +1,18 @@
 import type { IdempotentRun } from '../../../src/access/idempotency/run.ts';
+import { type Keys, openKeys } from '../../../src/access/keys.ts';
 import type { EntryLine } from '../../../src/accounting/entry.ts';
 import type { Budget } from '../../../src/core/budget.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
 import { isShortage } from '../../../src/ledger/available-funds.ts';
 import type { Hold } from '../../../src/ledger/hold.ts';
+import type { LedgerTable } from '../../../src/store/ledger-table.ts';
 import { StoreError } from '../../../src/store/store.ts';
 import { sleep, VirtualClock } from '../../store/hostile/clock.ts';
 import { type Faults, FRIENDLY, HOSTILE } from '../../store/hostile/faults.ts';
 import { World } from '../../store/hostile/world.ts';
 import { Laws } from './laws.ts';
 import { type Member, openMember, type SharedPolicy } from './member.ts';
+import { captured, claimed } from './payment.ts';
 import { VARIANTS } from './variants.ts';
 
 /** Members of a play. */
@@ -22,6 +25,8 @@ const SKEWS = [0, 600_000, -600_000];
 
 const TARIFF = { model: 'best', provider: 'fake', upstream: 'best-upstream', price: '{}' };
 const BODY = new Uint8Array(32).fill(1);
+/** An answer from which a thread may go on. */
+const THREAD = { model: 'best', provider: 'fake', origin: 'o', tokens: 1, addOns: null };
 const lineOf = (cost: number): EntryLine => ({ tariff: TARIFF, usage: plainUsage(1, 1), estimated: false, cost });
 
 interface Seat {
@@ -98,10 +103,12 @@ export class Play {
     const { member } = seat;
     if (!member || member.connection.isPaused) return;
     const roll = this.world.random() * 1_000;
-    if (roll < 900) this.#track(this.#ask(member));
-    else if (roll < 925) this.#track(this.#grant(member));
+    if (roll < 860) this.#track(this.#ask(member));
+    else if (roll < 895) this.#track(this.#pay(member));
+    else if (roll < 900) this.#track(this.#rival(seat));
+    else if (roll < 925) this.#track(this.#grant(member.keys, member.store.ledger));
     else if (roll < 940) this.#createKey();
-    else if (roll < 955) this.#track(this.#revoke(member));
+    else if (roll < 955) this.#track(this.#revoke(member.keys));
     else if (roll < 975) this.#track(this.#reload(seat, member));
     else if (roll < 982) member.connection.loseStore(this.#upTo(40_000));
     else if (roll < 990) member.connection.pause(this.#upTo(90_000));
@@ -178,8 +185,13 @@ export class Play {
     if (name) this.laws.ran(name, id, member.store.instance);
     await this.#attempts(member, hold);
     this.operations++;
-    const { charged } = await hold.settle(lineOf(cost), () => []);
-    if (await ledger.written()) this.laws.told(id, charged);
+    const thread = this.#chance(0.1) ? { ...THREAD, keyId: key.id, answer: String(id), time: this.clock.now() } : null;
+    const also = () => (thread ? member.store.threads.put(thread, 1_000) : []);
+    const { charged } = await hold.settle(lineOf(cost), also);
+    if (await ledger.written()) {
+      this.laws.told(id, charged);
+      if (thread) this.laws.threads.add(thread);
+    }
     if (run && name) {
       this.operations++;
       const answer = { headers: {}, parts: String(id) };
@@ -211,13 +223,45 @@ export class Play {
     await member.connection.awake();
   }
 
-  async #grant(member: Member): Promise<void> {
+  /** A request that a payment pays for. */
+  async #pay(member: Member): Promise<void> {
+    const { gateway, connection } = member;
+    const [payment, decision] = [this.laws.id(gateway.nextId()), this.laws.id(gateway.nextId())];
+    const cost = this.#upTo(300);
+    const stored = await claimed(member, { payment, decision }, cost + this.#upTo(100));
+    if (!stored) return;
+    this.operations++;
+    await sleep(this.clock, this.#upTo(3_000));
+    await connection.awake();
+    const funded = await captured(member, stored);
+    if (!funded) return;
+    await this.#attempts(member, funded.hold);
+    this.operations++;
+    const { charged } = await funded.hold.settle(lineOf(cost), (settled) => funded.settlementWrites(settled.charged));
+    if (await gateway.ledger.written()) this.laws.told(decision, charged);
+  }
+
+  /** Another settles, grants, revokes or takes a lease: a command, or a server that is in the wrong. */
+  async #rival({ member }: Seat): Promise<void> {
+    const { store, books, leases, clock } = this.world;
+    const roll = this.#upTo(4);
+    const id = this.#oneOf(books.openIds());
+    if (roll === 1 && id !== undefined)
+      await books.append([{ kind: 'expire', id, at: clock.now(), rule: this.#chance(0.5) ? 'charge' : 'release' }]);
+    if (roll === 2 && member) leases.seize(member.store.instance.slot);
+    if (roll < 3) return;
+    const command = await openKeys({ store, now: () => clock.now() });
+    await (roll === 3 ? this.#grant(command, store.ledger) : this.#revoke(command));
+    command.close();
+  }
+
+  async #grant(keys: Keys, table: Pick<LedgerTable, 'grant'>): Promise<void> {
     const key = this.#oneOf(this.#keys);
     if (!key) return;
     const amount = this.#upTo(5_000);
-    await member.keys.grant(
+    await keys.grant(
       key.id,
-      (holder) => member.store.ledger.grant(holder, amount, '', this.clock.now()),
+      (holder) => table.grant(holder, amount, '', this.clock.now()),
       { credits: amount / 1e6, note: '' },
       { kind: 'server' },
     );
@@ -233,11 +277,11 @@ export class Play {
     );
   }
 
-  async #revoke(member: Member): Promise<void> {
+  async #revoke(keys: Keys): Promise<void> {
     const living = this.#keys.filter((key) => !key.isRevoked);
     if (living.length < 3) return;
     const key = this.#oneOf(living)!;
-    if (await member.keys.revoke(key.id)) {
+    if (await keys.revoke(key.id)) {
       key.isRevoked = true;
       this.laws.revoked(key.id);
     }

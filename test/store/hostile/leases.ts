@@ -23,6 +23,12 @@ export class WorldLeases extends MemoryLeases {
     if (row) this.rows.set(slot, { ...row, until: this.now() - 6 * LEASE_MS });
   }
 
+  /** A rival takes a slot, whoever has it, and is never heard of again. */
+  seize(slot: number): void {
+    const row = this.rows.get(slot);
+    if (row) this.rows.set(slot, { ...row, epoch: row.epoch + 1, until: this.now() + LEASE_MS });
+  }
+
   /** Whether an instance may still write, or come back: nobody takes over its work. */
   lives(name: InstanceName): boolean {
     const row = this.rows.get(name.slot);

@@ -36,12 +36,25 @@ export interface MemoryRequest {
 }
 
 export interface MemoryEarmark {
+  readonly owner: InstanceName;
   readonly op: EarmarkOp;
   readonly amount: number;
   funds: readonly Fund[];
 }
 
 export const granted = (amount: number): OpResult => ({ kind: 'granted', amount });
+/** What every reservation begins with. */
+export const openReservation = (amount: number) => ({
+  state: rules.openHeldSum(amount, null),
+  first: granted(amount),
+  steps: new Map<number, OpResult>(),
+  closing: null,
+  late: null,
+  corrected: null,
+  overrun: 0,
+  extending: 0,
+  givenBack: 0,
+});
 export const refused = (why: 'exhausted' | 'contended', fund: FundStanding | null): OpResult => ({
   kind: 'refused',
   why,

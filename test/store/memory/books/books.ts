@@ -20,8 +20,9 @@ import type {
   SettleOp,
   VoidOp,
 } from '../../../../src/store/books.ts';
-import type { InstanceName } from '../../../../src/store/instance.ts';
+import { type InstanceName, isSameInstance } from '../../../../src/store/instance.ts';
 import type { Write } from '../../../../src/store/store.ts';
+import { unmet } from '../store.ts';
 import { MemoryAdjusting } from './adjusting.ts';
 import {
   capped,
@@ -29,6 +30,7 @@ import {
   granted,
   type MemoryEarmark,
   type MemoryReservation,
+  openReservation,
   type PendingStep,
   refused,
 } from './booked.ts';
@@ -46,6 +48,14 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
   readonly #voided = new Set<number>();
   readonly terms = new MemoryTerms();
   #unsure: (PendingStep | undefined)[] = [];
+
+  /** Earmarks have no row, and end with their instance. */
+  override died(name: InstanceName): void {
+    super.died(name);
+    this.freed = [];
+    for (const [id, { owner }] of this.#earmarks) if (isSameInstance(owner, name)) this.#letGo(id);
+    for (const funds of this.freed) this.watcher.freed(funds);
+  }
 
   async apply(ops: readonly LedgerOp[], also: readonly Write[] = []): Promise<readonly OpResult[]> {
     for (const op of ops) check(op);
@@ -195,18 +205,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
     funds: readonly Fund[],
     amount: number,
   ): MemoryReservation {
-    const rest = {
-      owner: this.asking,
-      expiresAt,
-      steps: new Map<number, OpResult>(),
-      closing: null,
-      late: null,
-      corrected: null,
-      overrun: 0,
-      extending: 0,
-      givenBack: 0,
-    };
-    const made = { id, dimensions, funds, state: rules.openHeldSum(amount, null), first: granted(amount), ...rest };
+    const made = { ...openReservation(amount), id, dimensions, funds, owner: this.asking, expiresAt };
     this.reservations.set(id, made);
     return made;
   }
@@ -218,7 +217,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
     const amount = fit(funds, op.amounts, op.expected, op.least, op.ample);
     if (isBlocked(amount)) return refused(amount.why, amount.fund.standing);
     hold(funds, amount, op.expected);
-    this.#earmarks.set(op.id, { op, amount, funds });
+    this.#earmarks.set(op.id, { owner: this.asking, op, amount, funds });
     return granted(amount);
   }
 
@@ -232,7 +231,8 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
 
   #capture({ id, at, deposit }: CaptureOp, sure: (step: PendingStep) => void): OpResult {
     const earmark = this.#earmarks.get(id);
-    if (!earmark) throw new RangeError(`there is no earmark ${id}`);
+    // Its instance was dead for the others. The chain tells of the payment, then.
+    if (!earmark) return unmet();
     const { op, amount, funds } = earmark;
     const balance = funds.find(({ title }) => title.kind === 'balance')!;
     const wallet = balance.title.name;

@@ -1,0 +1,77 @@
+import { holderCaller } from '../../../src/core/caller.ts';
+import { idText } from '../../../src/core/id.ts';
+import { isShortage } from '../../../src/ledger/available-funds.ts';
+import type { Earmark } from '../../../src/ledger/hold.ts';
+import { PaymentHold } from '../../../src/money/x402/payment-hold.ts';
+import { nameOf } from '../../../src/store/instance.ts';
+import type { Payment } from '../../../src/store/payments.ts';
+import type { Member } from './member.ts';
+
+/** Microcredits that a payment of a play brings, and what is kept of them. */
+const PAID = 1_000;
+const FEE = 50;
+const WALLETS = ['0x00000000000000000000000000000000000000a1', '0x00000000000000000000000000000000000000b2'];
+
+/** A payment of a play, with the money that is set aside for its request. */
+interface StoredPayment {
+  readonly payment: Payment;
+  readonly earmark: Earmark;
+}
+
+/**
+ * Claims a payment and sets money aside for its request, as a settlement does before anything is sent. Signatures and the chain are
+ * played elsewhere: they cost a thousand times as much. Resolves with null where there is no money.
+ */
+export async function claimed(
+  { gateway: { ledger }, store }: Member,
+  ids: { readonly payment: number; readonly decision: number },
+  amount: number,
+): Promise<StoredPayment | null> {
+  const payer = WALLETS[ids.payment % 3 === 0 ? 0 : 1]!;
+  const now = store.instance.now();
+  const payment: Payment = {
+    ...{
+      id: ids.payment,
+      state: 'settling',
+      purpose: 'chat',
+      network: 'eip155:1',
+      asset: '0xc0',
+      payTo: '0xd0',
+      payer,
+    },
+    ...{ nonce: String(ids.payment), amount: 1n, paid: PAID, fee: FEE, bound: PAID - FEE, charged: null },
+    ...{ decision: ids.decision, keyId: null, quote: 'q', requestMark: 'm', validBefore: 0, transaction: null },
+    ...{ error: null, created: now, updated: now, owner: nameOf(store.instance) },
+  };
+  await store.commit([store.payments.insert(payment)]);
+  const request = {
+    ...{
+      id: ids.decision,
+      caller: holderCaller(payer),
+      selector: 'best',
+      agentWallet: null,
+      holder: null,
+      limit: null,
+    },
+    ...{ amounts: [amount] as const, least: null, waitMs: 0, expiresAt: now + 900_000 },
+  };
+  const earmark = await ledger.earmark(request, PAID - FEE);
+  if (!isShortage(earmark)) return { payment, earmark };
+  store.append([store.payments.remove(payment.id)]);
+  return null;
+}
+
+/** The money has come. Resolves with the hold on it; with null where nothing runs on it, and all of it is balance. */
+export async function captured(
+  { gateway, store }: Member,
+  { payment, earmark }: StoredPayment,
+): Promise<PaymentHold | null> {
+  const { id, payer, paid, fee } = payment;
+  const note = idText('pay_', id);
+  const arrived: Payment = { ...payment, state: 'captured', transaction: '0xt' };
+  const hold = await earmark.capture({ paid, fee, note }, [store.payments.capture(arrived)]);
+  if (hold) return new PaymentHold(gateway, hold, arrived);
+  const { payments, ledger } = gateway;
+  await ledger.deposit(payer, { paid: 0, fee: -fee, note }, payments.settleWrites(arrived, 0, 0));
+  return null;
+}
