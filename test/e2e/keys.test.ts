@@ -142,7 +142,9 @@ test('neither a list nor the data folder nor the log ever holds a secret', async
   const { out } = await box.run('keys', 'list');
   const json = await box.run('keys', 'list', '--json');
   expect(out).toContain('a name');
-  for (const text of [out, json.out, box.lines.join('\n')]) {
+  // The head of the trail is a hash that may be seen.
+  const log = box.lines.filter((line) => !line.includes('the head of the trail'));
+  for (const text of [out, json.out, log.join('\n')]) {
     expect(text).not.toContain(secret);
     expect(text).not.toContain('hash');
   }
@@ -273,7 +275,9 @@ describe('keys show and keys log', () => {
     expect((await runHere(['keys', 'list', '--data', data])).out).toMatch(
       new RegExp(`${id} .* ${new Date(before).toISOString().slice(0, 10)} \\d\\d:\\d\\d +valid`),
     );
-    expect((await runHere(['keys', 'log', '--data', data])).out).toMatch(new RegExp(`server +install +${id}`));
+    expect((await runHere(['keys', 'log', '--data', data])).out).toMatch(
+      new RegExp(`server +- +install +(?:key )?${id}`),
+    );
     await first.stop();
     rmSync(data, { recursive: true });
   });
