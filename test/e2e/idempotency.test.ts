@@ -273,7 +273,7 @@ export const faulty = defineProvider({
     kind: 'in-process',
     *answer() {
       yield { type: 'text', choice: 0, text: 'One' };
-      yield { type: 'pause', ms: 1 };
+      yield { type: 'pause', ms: 200 };
       yield { type: 'reasoning', choice: 0, text: 'Hm.', note: 1n };
       yield { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
     },
