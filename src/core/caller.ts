@@ -1,5 +1,6 @@
 import type { ExhaustedAction, WindowKind } from './budget.ts';
 import type { Microcredits } from './credits.ts';
+import type { CallerLevel } from './holder.ts';
 import type { Role } from './role.ts';
 
 /** Scopes that one key may have together, as the key of the first start has. */
@@ -64,6 +65,8 @@ export interface Caller {
   readonly user?: string;
   /** IDs of the keys from which its key descends, the nearest first. */
   readonly line?: readonly string[];
+  /** The levels whose terms apply beside its own: the keys of its line, its user, its team, the organization. Absent for none. */
+  readonly levels?: readonly CallerLevel[];
 }
 
 const UNLIMITED = { labels: {}, models: null, limits: null, budgets: [] } as const;

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { QUARTER_MS, windowAt } from '../accounting/window.ts';
+import type { EntryOwner } from '../core/budget.ts';
 import type { CountOp, LedgerBooks, UncountedCharges } from '../store/books.ts';
 import { scopeOfEntries } from './accounts.ts';
 import { BudgetFund, type CountedBudget } from './drawn-fund.ts';
@@ -91,19 +92,26 @@ function forgetReached(windows: BudgetWindows, books: CountingBooks): void {
 
 const isCounted = ({ from, charges }: UncountedCharges): boolean => from !== null && charges.length === 0;
 
-/** Counts the entries of keys that come to have a budget which others have already. New keys have none. */
+/** Owners whose entries are asked for by themselves; of more, all entries of the window are read once. */
+const ASKED_ALONE = 8;
+
+/** Counts the entries of holders that come to have a budget which others have already. New ones have none. */
 async function join({ budget, window }: BudgetWindows, counted: CountedBudget, books: CountingBooks): Promise<void> {
-  const joining = [...(counted.budget.limits?.keys() ?? [])].filter((key) => !budget.limits?.has(key));
+  const { limits, entriesOf } = counted.budget;
+  const joining = [...(limits?.keys() ?? [])].filter((subject) => !budget.limits?.has(subject));
   if (joining.length === 0) return;
-  const [first = null] = joining;
-  const to = Math.min(window.ends, Number.MAX_SAFE_INTEGER);
-  const charges = await books.usage({ keyId: joining.length === 1 ? first : null, from: window.starts, to });
-  const spent = new Map(joining.map((key) => [key, 0]));
-  for (const { dimensions, microcredits } of charges) {
-    const before = spent.get(dimensions.key ?? '');
-    if (before !== undefined) spent.set(dimensions.key ?? '', before + microcredits);
+  const owners: readonly EntryOwner[] = joining.length > ASKED_ALONE ? [{}] : joining.flatMap((one) => entriesOf?.(one) ?? [{}]);
+  const spent = new Map(joining.map((subject) => [subject, 0]));
+  const period = { from: window.starts, to: Math.min(window.ends, Number.MAX_SAFE_INTEGER) };
+  // Owners of one budget share no entry, except where all are asked for.
+  for (const { keyId = null, ...owner } of owners.length > ASKED_ALONE ? [{}] : owners) {
+    for (const { dimensions, microcredits } of await books.usage({ keyId, ...owner, ...period })) {
+      const subject = subjectOf(counted.budget, scopeOfEntries(dimensions)) ?? '';
+      const before = spent.get(subject);
+      if (before !== undefined) spent.set(subject, before + microcredits);
+    }
   }
-  const sums = [...spent].map(([key, amount]) => ({ fund: new BudgetFund(counted, window, key), amount }));
+  const sums = [...spent].map(([subject, amount]) => ({ fund: new BudgetFund(counted, window, subject), amount }));
   await books.apply([{ kind: 'join', sums }]);
 }
 

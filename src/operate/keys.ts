@@ -3,7 +3,7 @@ import { holderOf } from '../access/key-entry.ts';
 import type { Keys } from '../access/keys.ts';
 import type { KeyLimits } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
-import { keyBudgetUses } from '../ledger/key-budgets.ts';
+import { keyBudgetUses } from '../ledger/holder-budgets.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { LedgerTable } from '../store/ledger-table.ts';

@@ -10,7 +10,7 @@ import type { X402Gateway } from '../http/x402/services.ts';
 import type { LearningPolicyInForce } from '../learning/answer.ts';
 import type { Learner } from '../learning/learner.ts';
 import { openLearner } from '../learning/open.ts';
-import { keyBudgets } from '../ledger/key-budgets.ts';
+import { keyBudgets } from '../ledger/holder-budgets.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { x402Funding } from '../money/x402/funding.ts';
 import { instanceStatus } from '../operate/instance.ts';

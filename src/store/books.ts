@@ -291,6 +291,9 @@ export interface EndpointCharges extends Charges {
 export interface UsageFilter {
   /** Null for all keys. */
   readonly keyId: string | null;
+  /** IDs; null or absent for all. */
+  readonly team?: string | null;
+  readonly user?: string | null;
   /** Ms since 1970, in steps of a quarter of an hour. */
   readonly from: number;
   /** Exclusive. */

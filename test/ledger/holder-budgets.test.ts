@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { KeyBudget } from '../../src/core/caller.ts';
-import { keyBudgets } from '../../src/ledger/key-budgets.ts';
+import { keyBudgets } from '../../src/ledger/holder-budgets.ts';
 import { ledgerTest } from './books-test.ts';
 import { fundsOf, spent } from './model/spending.ts';
 import { caller, held, order, refused, terms } from './support.ts';

@@ -1,0 +1,42 @@
+import type { KeyBudget, KeyLimits } from './caller.ts';
+
+/** The levels at which terms hold, the widest first. A key's are its own, and those of the keys that it descends from. */
+export const HOLDER_KINDS = ['organization', 'team', 'user', 'key'] as const;
+export type HolderKind = (typeof HOLDER_KINDS)[number];
+
+/** A level with the budgets that it has. */
+export interface HolderBudgets {
+  readonly kind: HolderKind;
+  /** Of the key, user or team; one organization needs none, and its ID is ''. */
+  readonly id: string;
+  readonly budgets: readonly KeyBudget[];
+}
+
+/** A level above a caller, as its requests meet it. */
+export interface CallerLevel {
+  readonly kind: HolderKind;
+  readonly id: string;
+  /** Shown to the caller; for a key its ID. */
+  readonly name: string;
+  /** IDs of the models that it may use; null for all. */
+  readonly models: ReadonlySet<string> | null;
+  /** Null for those of the other levels alone. */
+  readonly limits: KeyLimits | null;
+}
+
+/** Names a level for its caller, within a sentence. */
+export function levelName({ kind, name }: Pick<CallerLevel, 'kind' | 'name'>): string {
+  if (kind === 'organization') return 'the organization';
+  return kind === 'key' ? `the key \`${name}\` above this API key` : `the ${kind} \`${name}\``;
+}
+
+/** Which keys descend from which. A key's line never changes. */
+export interface KeyLines {
+  /** The IDs of the keys that a key descends from, the nearest first. */
+  lineOf(keyId: string): readonly string[];
+  /** The IDs of all keys that descend from a key. */
+  descendantsOf(keyId: string): readonly string[];
+}
+
+/** Of keys that nothing descends from. */
+export const NO_LINES: KeyLines = { lineOf: () => [], descendantsOf: () => [] };
