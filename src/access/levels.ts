@@ -48,9 +48,9 @@ export function lineIn({ known }: KnownKeys, keyId: string): readonly string[] {
 }
 
 /** The lines of keys. @param all IDs of all keys that have a parent */
-export const keyLines = (keys: KnownKeys & { children(): Iterable<string> }): KeyLines => ({
+export const keyLines = (keys: KnownKeys & { children(): readonly string[] }): KeyLines => ({
   lineOf: (id) => lineIn(keys, id),
-  descendantsOf: (id) => [...keys.children()].filter((child) => lineIn(keys, child).includes(id)),
+  descendantsOf: (id) => keys.children().filter((child) => lineIn(keys, child).includes(id)),
 });
 
 /** Puts the terms of all levels to callers: once for each, and again when one of them has changed. State: levels. */

@@ -51,12 +51,13 @@ export function holderBudgets(holders: Iterable<HolderBudgets>, lines: KeyLines 
   return [...alike.values()].map((one) => budgetOf(one, lines));
 }
 
+/** Keys as holders of budgets. */
+export const holdersOf = (keys: readonly KeyBudgets[]): HolderBudgets[] =>
+  keys.map(({ keyId: id, budgets }) => ({ kind: 'key', id, budgets }));
+
 /** The budgets of keys alone. */
 export const keyBudgets = (keys: readonly KeyBudgets[], lines: KeyLines = NO_LINES): Budget[] =>
-  holderBudgets(
-    keys.map(({ keyId: id, budgets }) => ({ kind: 'key', id, budgets })),
-    lines,
-  );
+  holderBudgets(holdersOf(keys), lines);
 
 function budgetOf({ kind, depth, from, limits }: Alike, lines: KeyLines): Budget {
   const { window, timeZone, onExhausted } = from;
