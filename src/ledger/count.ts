@@ -95,11 +95,14 @@ const isCounted = ({ from, charges }: UncountedCharges): boolean => from !== nul
 /** Owners whose entries are asked for by themselves; of more, all entries of the window are read once. */
 const ASKED_ALONE = 8;
 
-/** Counts the entries of holders that come to have a budget which others have already. New ones have none. */
-async function join({ budget, window }: BudgetWindows, counted: CountedBudget, books: CountingBooks): Promise<void> {
+/** Counts what holders have spent that come to have a budget which others have already. New ones have spent nothing. */
+async function join(windows: BudgetWindows, counted: CountedBudget, books: CountingBooks): Promise<void> {
+  const { budget, window } = windows;
   const { limits, entriesOf } = counted.budget;
   const joining = [...(limits?.keys() ?? [])].filter((subject) => !budget.limits?.has(subject));
   if (joining.length === 0) return;
+  // Under the limits of before, so that charges which no hold drew for are not counted again behind the sums below.
+  await countIn(windows, books);
   const owners: readonly EntryOwner[] = joining.length > ASKED_ALONE ? [{}] : joining.flatMap((one) => entriesOf?.(one) ?? [{}]);
   const spent = new Map(joining.map((subject) => [subject, 0]));
   const period = { from: window.starts, to: Math.min(window.ends, Number.MAX_SAFE_INTEGER) };
@@ -111,7 +114,12 @@ async function join({ budget, window }: BudgetWindows, counted: CountedBudget, b
       if (before !== undefined) spent.set(subject, before + microcredits);
     }
   }
-  const sums = [...spent].map(([subject, amount]) => ({ fund: new BudgetFund(counted, window, subject), amount }));
+  const funds = [...spent.keys()].map((subject) => new BudgetFund(counted, window, subject));
+  // One that had the budget before may have spent some of it then. Read with the sums, as charges that come later count in both.
+  const sums = books.standing(funds).flatMap(({ title, spent: known }, at) => {
+    const amount = spent.get(title.subject)! - known;
+    return amount > 0 ? [{ fund: funds[at]!, amount }] : [];
+  });
   await books.apply([{ kind: 'join', sums }]);
 }
 

@@ -282,7 +282,10 @@ export class Ledger {
   async status(): Promise<LedgerStatus> {
     const charged = await this.#books.charged();
     const budgets = this.#funds.budgetWindows.flatMap((windows) => {
-      return this.#books.windowsOf(windows.generation, windows.windowAt(this.#time).starts);
+      const { limits } = windows.budget;
+      const all = this.#books.windowsOf(windows.generation, windows.windowAt(this.#time).starts);
+      // Those of holders that have the budget no more draw no holds.
+      return limits ? all.filter(({ title }) => limits.has(title.subject)) : all;
     });
     const drawnOn = budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
     const { count, held } = this.#books.open();

@@ -5,7 +5,9 @@ import { usdWriter } from '../core/usd.ts';
 import { moneyEntries } from '../ledger/export/export.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { JournalReader } from '../store/journal-reader.ts';
-import { FULL_SIGHT } from './sight.ts';
+import type { Principal } from './principal.ts';
+import { checkAction } from './roles.ts';
+import { FULL_SIGHT, type Sight } from './sight.ts';
 import { columnOf, type Grouping, NO_FIGURES, type UsageGroup, UsageSums } from './usage-sums.ts';
 
 /** A period of whole days. */
@@ -22,6 +24,9 @@ export interface UsageQuery extends UsagePeriod {
   readonly by: readonly Grouping[];
   /** Null for all keys. */
   readonly keyId: string | null;
+  /** IDs of the team and the user that the key belonged to; null for all. */
+  readonly team: string | null;
+  readonly user: string | null;
   /** ID of the model; null for all. */
   readonly model: string | null;
   /** Labels that the keys must have. */
@@ -71,6 +76,14 @@ export interface UsageReport {
   readonly groups: readonly UsageGroup[];
 }
 
+/** A running server's usage. */
+export interface UsageSource {
+  readonly ledger: Pick<Ledger, 'usage'>;
+  /** Of its policy. */
+  readonly usdPerCredit: string;
+  readonly sight: Sight;
+}
+
 /** Groups of a report at most, so that its size is bounded. */
 const GROUPS_MAX = 10_000;
 
@@ -81,20 +94,40 @@ export class UsageTooLargeError extends Error {
 
 /**
  * Reports the usage that a running server knows, as far as an asker may see it: `keyId` is a name where IDs are hidden.
- * @param usdPerCredit of its policy
  * @throws UsageTooLargeError, by rejecting.
  */
-export async function usageOf(
-  ledger: Pick<Ledger, 'usage'>,
+export async function servedUsage(
+  by: Principal,
+  { ledger, usdPerCredit, sight }: UsageSource,
+  query: UsageQuery,
+): Promise<UsageReport> {
+  checkAction(by.caller, 'usage.read');
+  return await usageIn(ledger, query, usdPerCredit, sight);
+}
+
+/** Reports the usage of the asking key, or wallet. @throws UsageTooLargeError, by rejecting. */
+export async function ownUsage(
+  { caller }: Principal,
+  { ledger, usdPerCredit }: Omit<UsageSource, 'sight'>,
+  query: UsagePeriod & Pick<UsageQuery, 'by'>,
+): Promise<UsageReport> {
+  checkAction(caller, 'usage.own');
+  const own = { ...query, keyId: caller.keyId, team: null, user: null, model: null, labels: {} };
+  return await usageIn(ledger, own, usdPerCredit, FULL_SIGHT);
+}
+
+async function usageIn(
+  ledger: UsageSource['ledger'],
   query: UsageQuery,
   usdPerCredit: string,
-  sight = FULL_SIGHT,
+  sight: Sight,
 ): Promise<UsageReport> {
-  const { by, timeZone, keyId, model, labels } = query;
+  const { by, timeZone, keyId, team, user, model, labels } = query;
   const sums = new UsageSums(by, timeZone);
+  const owner = sight.isNarrow ? { keyId: null, team } : { keyId, team, user };
   const wanted = Object.entries(labels);
   for (const window of windowsOf(query)) {
-    for (const charges of await ledger.usage({ keyId: sight.isNarrow ? null : keyId, ...window })) {
+    for (const charges of await ledger.usage({ ...owner, ...window })) {
       if (model !== null && charges.model !== model) continue;
       const { key = '', selector = '' } = charges.dimensions;
       const found = labelsOf(charges.dimensions);
@@ -102,11 +135,14 @@ export async function usageOf(
       if (keyId !== null && shown !== keyId) continue;
       const { session = '', agent = '' } = sight.showsRunsOf(key, found) ? charges.dimensions : {};
       if (wanted.some(([name, value]) => (found[name] ?? '') !== value)) continue;
+      // A person is not named to those who are shown no IDs.
+      const ofUser = sight.isNarrow ? '' : (charges.dimensions.user ?? '');
+      if (user !== null && ofUser !== user) continue;
       sums.add({
         // The sums of a running server do not tell all figures apart.
         ...NO_FIGURES,
         ...charges,
-        ...{ keyId: shown, labels: found, selector, session, agent },
+        ...{ keyId: shown, team: charges.dimensions.team ?? '', user: ofUser, labels: found, selector, session, agent },
         moment: window.from,
         model: charges.model ?? '',
         provider: charges.provider ?? '',
@@ -123,12 +159,14 @@ export async function usageOf(
  * @throws UsageTooLargeError, by rejecting, and StoreError.
  */
 export async function storedUsage(
+  asker: Principal,
   journal: Pick<JournalReader, 'money' | 'usdPerCredit'>,
   query: UsageQuery,
 ): Promise<UsageReport> {
-  const { by, timeZone, keyId, model, labels } = query;
+  checkAction(asker.caller, 'usage.read');
+  const { by, timeZone, keyId, team, user, model, labels } = query;
   const sums = new UsageSums(by, timeZone);
-  for await (const page of moneyEntries(journal, { ...spanOf(query), keyId, model, labels })) {
+  for await (const page of moneyEntries(journal, { ...spanOf(query), keyId, team, user, model, labels })) {
     for (const entry of page) sums.addEntry(entry);
     checkSize(sums);
   }

@@ -1,4 +1,4 @@
-import type { Caller } from '../core/caller.ts';
+import { type Caller, isOperator } from '../core/caller.ts';
 import { editDistance } from '../core/edit-distance.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
@@ -24,7 +24,9 @@ export function targetOf(name: string, caller: Caller, snapshot: PolicySnapshot)
   if (!snapshot.modelIndex.has(model)) throw unknownName(name, model, caller, snapshot);
   const named = snapshot.models[snapshot.modelIndex.get(model)!]!;
   if (!mayUse(caller, named)) {
-    const level = isListed(caller.models, named) ? caller.levels?.find(({ models }) => !isListed(models, named)) : undefined;
+    const level = isListed(caller.models, named)
+      ? caller.levels?.find(({ models }) => !isListed(models, named))
+      : undefined;
     const who = level ? `T${levelName(level).slice(1)}` : 'This API key';
     throw new SignalboxError('insufficient_permissions', `${who} may not use the model \`${model}\`.`, {
       param: 'model',
@@ -81,7 +83,7 @@ function unknownName(name: string, model: string, caller: Caller, snapshot: Poli
   const pattern = wildcards?.leftOut(model);
   const absent = leftOut.find(({ kind, name: one }) => kind === 'model' && (one === model || one === pattern));
   if (absent) {
-    const why = (caller.scopes.has('admin') ? absent.reason : absent.toCallers) ?? 'it is left out';
+    const why = (isOperator(caller) ? absent.reason : absent.toCallers) ?? 'it is left out';
     const message = `The model \`${model}\` is in the policy but cannot be served: ${why}.`;
     return new SignalboxError('model_not_found', message, { param: 'model' });
   }

@@ -128,7 +128,7 @@ export interface CountOp {
   readonly sums: readonly { readonly fund: FundRef; readonly amount: Microcredits }[];
 }
 
-/** Counts what subjects have spent that a budget did not apply to before. Leaves alone the windows that the books have already. */
+/** Adds what subjects have spent in the windows of a budget while it did not apply to them. */
 export interface JoinOp {
   readonly kind: 'join';
   readonly sums: CountOp['sums'];
