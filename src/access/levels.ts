@@ -34,7 +34,7 @@ interface Compiled {
   readonly caller: Caller;
   readonly version: number;
   /** The keys above, as they were. */
-  readonly above: readonly (ReturnType<KnownKeys['known']>)[];
+  readonly above: readonly ReturnType<KnownKeys['known']>[];
 }
 
 /** A line has no more keys than this, however the store was damaged. */
@@ -78,14 +78,19 @@ export class Levels {
 
   #compile(caller: Caller): Caller {
     const above = (caller.line ?? NO_KEYS).map((id) => this.#keys.known(id));
-    const levels: CallerLevel[] = [...above.flatMap((info) => (info ? [keyLevel(info)] : [])), ...this.#groupsOf(caller)];
+    const levels: CallerLevel[] = [
+      ...above.flatMap((info) => (info ? [keyLevel(info)] : [])),
+      ...this.#groupsOf(caller),
+    ];
     const compiled = levels.length === 0 ? caller : { ...caller, levels };
     this.#compiled.set(caller, { caller: compiled, version: this.#people.version, above });
     return compiled;
   }
 
   #groupsOf(caller: Caller): CallerLevel[] {
-    return this.#people.termsOf(caller).map(({ models, ...terms }) => ({ ...terms, models: models && new Set(models) }));
+    return this.#people
+      .termsOf(caller)
+      .map(({ models, ...terms }) => ({ ...terms, models: models && new Set(models) }));
   }
 }
 

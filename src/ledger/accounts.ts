@@ -46,7 +46,9 @@ export class Accounts {
     const above = caller.line ? this.#payerAbove(caller.keyId, caller.line) : null;
     const accounts =
       above === null ? own : own.byPayer.getOrInsertComputed(above, () => accountsOf({ caller, holder: above }));
-    return session === '' && agent === '' ? accountBy(selector, accounts) : accountIn({ session, agent }, selector, accounts);
+    return session === '' && agent === ''
+      ? accountBy(selector, accounts)
+      : accountIn({ session, agent }, selector, accounts);
   }
 
   /** The nearest key of a line that has a balance, where the key itself has none: one balance pays for a request. */

@@ -1,11 +1,11 @@
 import { cappingName, type FundBlock, type FundStanding, type FundTitle } from '../accounting/fund.ts';
 import type { ExhaustedAction } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
-import type { HolderKind } from '../core/holder.ts';
 import type { FundCap, FundFacts } from '../core/facts.ts';
+import type { HolderKind } from '../core/holder.ts';
 import type { DrawnFund } from './drawn-fund.ts';
-import { levelOf } from './holder-budgets.ts';
 import { type FirstHold, firstHoldOf, type HoldTerms, leastIn } from './first-hold.ts';
+import { levelOf } from './holder-budgets.ts';
 
 /** The reason why a request cannot be paid: the fund that lacks money, and its figures. Amounts are microcredits. */
 export interface FundShortage

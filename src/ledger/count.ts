@@ -103,7 +103,8 @@ async function join(windows: BudgetWindows, counted: CountedBudget, books: Count
   if (joining.length === 0) return;
   // Under the limits of before, so that charges which no hold drew for are not counted again behind the sums below.
   await countIn(windows, books);
-  const owners: readonly EntryOwner[] = joining.length > ASKED_ALONE ? [{}] : joining.flatMap((one) => entriesOf?.(one) ?? [{}]);
+  const owners: readonly EntryOwner[] =
+    joining.length > ASKED_ALONE ? [{}] : joining.flatMap((one) => entriesOf?.(one) ?? [{}]);
   const spent = new Map(joining.map((subject) => [subject, 0]));
   const period = { from: window.starts, to: Math.min(window.ends, Number.MAX_SAFE_INTEGER) };
   // Owners of one budget share no entry, except where all are asked for.

@@ -4,8 +4,8 @@ import { holds, subjectIn } from '../core/condition.ts';
 import { isAddress } from '../core/holder-address.ts';
 import type { EnforcedBudget } from '../store/books.ts';
 import type { Account } from './accounts.ts';
-import { levelOf } from './holder-budgets.ts';
 import { BudgetFund, balanceFund, type CountedBudget, type DrawnFund } from './drawn-fund.ts';
+import { levelOf } from './holder-budgets.ts';
 
 /** The funds of subjects in one window. */
 interface Counts {

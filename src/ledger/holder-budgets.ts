@@ -84,11 +84,7 @@ function budgetOf({ kind, depth, from, limits }: Alike, lines: KeyLines): Budget
 const NOBODY = ' ';
 
 /** Finds the holder of a level that a request belongs to; null for none. */
-function holderFinder(
-  kind: HolderKind,
-  depth: number,
-  { lineOf }: KeyLines,
-): (scope: BudgetScope) => string | null {
+function holderFinder(kind: HolderKind, depth: number, { lineOf }: KeyLines): (scope: BudgetScope) => string | null {
   if (kind === 'organization') return () => '';
   if (kind === 'team') return ({ team }) => team.id || null;
   if (kind === 'user') return ({ user }) => user.id || null;

@@ -47,7 +47,8 @@ export function shortageErrorOf(shortage: FundShortage, caller: PayingCaller): S
     const never = `${capital(fundText(shortage, caller))} is ${credits(limit)} in all, so this request never fits.`;
     return new SignalboxError('request_exceeds_budget', `${never} ${cost}`, { details });
   }
-  if (why === 'exhausted') return new SignalboxError('insufficient_quota', `${stateOf(shortage, caller)} ${cost}`, { details });
+  if (why === 'exhausted')
+    return new SignalboxError('insufficient_quota', `${stateOf(shortage, caller)} ${cost}`, { details });
   const busy = `Requests in progress have reserved ${credits(held)}, which leaves ${credits(limit - spent - held)}.`;
   return new SignalboxError('budget_contended', `${stateOf(shortage, caller)} ${busy} ${cost}`, {
     details,

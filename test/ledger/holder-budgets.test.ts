@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import type { KeyBudget } from '../../src/core/caller.ts';
-import { keyBudgets } from '../../src/ledger/holder-budgets.ts';
+import type { HolderBudgets, KeyLines } from '../../src/core/holder.ts';
+import { holderBudgets, keyBudgets } from '../../src/ledger/holder-budgets.ts';
 import { ledgerTest } from './books-test.ts';
-import { fundsOf, spent } from './model/spending.ts';
+import { adjust, fundsOf, spent } from './model/spending.ts';
 import { caller, held, order, refused, terms } from './support.ts';
 
 const month = (limit: number, over: Partial<KeyBudget> = {}): KeyBudget => ({
@@ -68,4 +69,95 @@ describe('budgets of keys', () => {
       expect(opened.ledger.state().budgets).toEqual([]);
     },
   );
+});
+
+/** A key that another made, of the team search and the user Ada. */
+const LINES: KeyLines = {
+  lineOf: (id) => (id === 'child' ? ['root'] : []),
+  descendantsOf: (id) => (id === 'root' ? ['child'] : []),
+};
+const ROOT = { ...caller('root'), team: 'search', user: 'ada' };
+const CHILD = { ...caller('child'), team: 'search', user: 'ada', line: ['root'] };
+const BOB = { ...caller('bob'), team: 'search' };
+
+const holder = (kind: HolderBudgets['kind'], id: string, limit: number): HolderBudgets => ({
+  ...{ kind, id, budgets: [month(limit)] },
+});
+
+describe('budgets of levels', () => {
+  ledgerTest('are all drawn on by a request, or none, and outlive a restart', async (folder) => {
+    const all = [
+      holder('organization', '', 1_000),
+      holder('team', 'search', 500),
+      holder('user', 'ada', 300),
+      holder('key', 'root', 200),
+      holder('key', 'child', 100),
+    ];
+    const options = { terms: terms(...holderBudgets(all, LINES)) };
+    const opened = await folder.open(options);
+    await spent(opened, 60, { caller: CHILD });
+    await spent(opened, 90, { caller: ROOT });
+    await spent(opened, 120, { caller: BOB });
+    const figures = [
+      ['organization-month', '', 1_000, 270, 0],
+      ['team-month', 'search', 500, 270, 0],
+      ['user-month', 'ada', 300, 150, 0],
+      ['key-month', 'root', 200, 150, 0],
+      ['key-month', 'child', 100, 60, 0],
+    ];
+    expect(await fundsOf(opened)).toEqual(figures);
+    expect(await refused(opened.ledger, order(41, { caller: CHILD }))).toMatchObject({
+      ...{ name: 'key-month', subject: 'child', level: 'key', limit: 100, spent: 60 },
+    });
+    await spent(opened, 50, { caller: ROOT });
+    expect(await refused(opened.ledger, order(1, { caller: CHILD }))).toMatchObject({ subject: 'root', spent: 200 });
+    expect(await refused(opened.ledger, order(301, { caller: BOB }))).toMatchObject({
+      ...{ name: 'team-month', subject: 'search', level: 'team' },
+    });
+    const before = await fundsOf(opened);
+    await opened.store.close();
+    const again = await folder.open(options);
+    expect(await fundsOf(again)).toEqual(before);
+  });
+
+  ledgerTest('that come later count what the level has spent, by whichever of its keys', async (folder) => {
+    const opened = await folder.open({ terms: terms() });
+    await spent(opened, 60, { caller: CHILD });
+    await spent(opened, 90, { caller: ROOT });
+    await spent(opened, 120, { caller: BOB });
+    const put = async (...holders: HolderBudgets[]) =>
+      (await opened.ledger.prepare(terms(...holderBudgets(holders, LINES))))();
+    await put(holder('team', 'search', 500), holder('key', 'root', 200));
+    const first = [
+      ['team-month', 'search', 500, 270, 0],
+      ['key-month', 'root', 200, 150, 0],
+    ];
+    expect(await fundsOf(opened)).toEqual(first);
+    // Others have the same budget already; a holder that has lost its own meanwhile has spent what it has.
+    await put(holder('team', 'other', 500), holder('key', 'bob', 900));
+    await spent(opened, 10, { caller: CHILD });
+    await put(holder('team', 'search', 500), holder('key', 'bob', 900), holder('key', 'root', 200));
+    expect((await fundsOf(opened)).sort()).toEqual([
+      ['key-month', 'bob', 900, 120, 0],
+      ['key-month', 'root', 200, 160, 0],
+      ['team-month', 'search', 500, 280, 0],
+    ]);
+  });
+
+  ledgerTest('a key without a balance spends that of the nearest key above it', async (folder) => {
+    const opened = await folder.open({ terms: terms() });
+    const grant = async (keyId: string, amount: number) => {
+      await adjust(folder.file, { kind: 'grant', keyId, amount });
+      await opened.ledger.refresh();
+    };
+    await grant('root', 100);
+    await spent(opened, 70, { caller: CHILD });
+    expect(await refused(opened.ledger, order(31, { caller: CHILD }))).toMatchObject({ kind: 'balance', name: 'root' });
+    expect(await refused(opened.ledger, order(31, { caller: ROOT }))).toMatchObject({ kind: 'balance', spent: 70 });
+    // A child that an operator gives Credits spends its own.
+    await grant('child', 50);
+    await spent(opened, 40, { caller: CHILD });
+    expect(opened.ledger.balanceOf('root')).toMatchObject({ spent: 70, limit: 100 });
+    expect(opened.ledger.balanceOf('child')).toMatchObject({ spent: 40, limit: 50 });
+  });
 });

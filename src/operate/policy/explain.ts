@@ -74,7 +74,9 @@ async function learntOf(facts: Facts, question: string | null, runtime: Runtime,
   };
 }
 
-type ExplainedRequest = Partial<Pick<HypotheticalRequest, 'funds' | 'key'>> & { readonly request?: ModelRequest | null };
+type ExplainedRequest = Partial<Pick<HypotheticalRequest, 'funds' | 'key'>> & {
+  readonly request?: ModelRequest | null;
+};
 
 function explained(
   asked: Facts,

@@ -67,8 +67,10 @@ const usageOf = ({ keyId, labels, selector, session, agent, team, user, ...row }
 });
 
 function unwritten(journal: Journal, first: number, end: number): EndpointCharges[] {
-  return [...journal.sums].filter(({ quarter }) => quarter >= first && quarter < end).map(({ dimensions, tariff, charges, microcredits, input, output }) => {
-    const { model, provider } = journal.tariffOf(tariff) ?? { model: null, provider: null };
-    return { dimensions, model, provider, charges, microcredits, input, output };
-  });
+  return [...journal.sums]
+    .filter(({ quarter }) => quarter >= first && quarter < end)
+    .map(({ dimensions, tariff, charges, microcredits, input, output }) => {
+      const { model, provider } = journal.tariffOf(tariff) ?? { model: null, provider: null };
+      return { dimensions, model, provider, charges, microcredits, input, output };
+    });
 }
