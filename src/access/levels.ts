@@ -1,5 +1,5 @@
-import type { Caller, KeyLimits } from '../core/caller.ts';
-import type { CallerLevel, HolderBudgets, HolderKind, KeyLines } from '../core/holder.ts';
+import type { Caller, CallerLevel, HolderKind, KeyLimits } from '../core/caller.ts';
+import type { HolderBudgets, KeyLines } from '../core/holder.ts';
 import type { KeyInfo } from '../store/keys.ts';
 
 /** The terms of the organization, a team or a user. */
@@ -30,7 +30,7 @@ export interface KnownKeys {
   known(id: string): Pick<KeyInfo, 'id' | 'parent' | 'models' | 'limits'> | null;
 }
 
-interface Compiled {
+interface CompiledCaller {
   readonly caller: Caller;
   readonly version: number;
   /** The keys above, as they were. */
@@ -41,7 +41,7 @@ interface Compiled {
 const LINE_MAX = 16;
 
 /** The line of a key by its parents. */
-export function lineIn({ known }: KnownKeys, keyId: string): readonly string[] {
+function lineIn({ known }: KnownKeys, keyId: string): readonly string[] {
   const line: string[] = [];
   for (let at = known(keyId)?.parent; at && line.length < LINE_MAX; at = known(at)?.parent) line.push(at);
   return line;
@@ -57,7 +57,7 @@ export const keyLines = (keys: KnownKeys & { children(): readonly string[] }): K
 export class Levels {
   readonly #keys: KnownKeys;
   readonly #people: PeopleTerms;
-  readonly #compiled = new WeakMap<Caller, Compiled>();
+  readonly #compiled = new WeakMap<Caller, CompiledCaller>();
 
   constructor(keys: KnownKeys, people: PeopleTerms) {
     this.#keys = keys;
@@ -70,7 +70,7 @@ export class Levels {
     return known && this.#isPresent(known, caller) ? known.caller : this.#compile(caller);
   }
 
-  #isPresent({ version, above }: Compiled, { line = NO_KEYS }: Caller): boolean {
+  #isPresent({ version, above }: CompiledCaller, { line = NO_KEYS }: Caller): boolean {
     if (version !== this.#people.version) return false;
     for (let at = 0; at < line.length; at++) if (this.#keys.known(line[at]!) !== above[at]) return false;
     return true;

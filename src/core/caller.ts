@@ -1,6 +1,5 @@
 import type { ExhaustedAction, WindowKind } from './budget.ts';
 import type { Microcredits } from './credits.ts';
-import type { CallerLevel } from './holder.ts';
 import type { Role } from './role.ts';
 
 /** Scopes that one key may have together, as the key of the first start has. */
@@ -35,6 +34,22 @@ export interface BudgetUse {
   readonly spent: Microcredits;
   /** Milliseconds since 1970; Infinity for never. */
   readonly renewsAt: number;
+}
+
+/** The levels at which terms hold, the widest first. A key's are its own, and those of the keys that it descends from. */
+export const HOLDER_KINDS = ['organization', 'team', 'user', 'key'] as const;
+export type HolderKind = (typeof HOLDER_KINDS)[number];
+
+/** A level above a caller, as its requests meet it. */
+export interface CallerLevel {
+  readonly kind: HolderKind;
+  readonly id: string;
+  /** Shown to the caller; for a key its ID. */
+  readonly name: string;
+  /** IDs of the models that it may use; null for all. */
+  readonly models: ReadonlySet<string> | null;
+  /** Null for those of the other levels alone. */
+  readonly limits: KeyLimits | null;
 }
 
 /** A key with the budgets that it has of its own. */

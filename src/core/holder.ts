@@ -1,8 +1,4 @@
-import type { KeyBudget, KeyLimits } from './caller.ts';
-
-/** The levels at which terms hold, the widest first. A key's are its own, and those of the keys that it descends from. */
-export const HOLDER_KINDS = ['organization', 'team', 'user', 'key'] as const;
-export type HolderKind = (typeof HOLDER_KINDS)[number];
+import type { CallerLevel, HolderKind, KeyBudget } from './caller.ts';
 
 /** A level with the budgets that it has. */
 export interface HolderBudgets {
@@ -10,18 +6,6 @@ export interface HolderBudgets {
   /** Of the key, user or team; one organization needs none, and its ID is ''. */
   readonly id: string;
   readonly budgets: readonly KeyBudget[];
-}
-
-/** A level above a caller, as its requests meet it. */
-export interface CallerLevel {
-  readonly kind: HolderKind;
-  readonly id: string;
-  /** Shown to the caller; for a key its ID. */
-  readonly name: string;
-  /** IDs of the models that it may use; null for all. */
-  readonly models: ReadonlySet<string> | null;
-  /** Null for those of the other levels alone. */
-  readonly limits: KeyLimits | null;
 }
 
 /** Names a level for its caller, within a sentence. */

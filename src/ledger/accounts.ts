@@ -120,14 +120,14 @@ export function accountOf(dimensions: Dimensions): Account {
 }
 
 /** Whose requests a budget judges. */
-export interface Spender extends Pick<Caller, 'keyId' | 'labels'> {
+export interface BudgetedKey extends Pick<Caller, 'keyId' | 'labels'> {
   /** IDs. */
   readonly team?: string | null | undefined;
   readonly user?: string | null | undefined;
 }
 
 /** Returns the facts of a key that requests a model by this name, for conditions of budgets. */
-export function scopeOf({ keyId, labels, team, user }: Spender, selector: string, session = ''): BudgetScope {
+export function scopeOf({ keyId, labels, team, user }: BudgetedKey, selector: string, session = ''): BudgetScope {
   return {
     request: { model: selector, session },
     key: { id: keyId, labels: new Map(Object.entries(labels)) },

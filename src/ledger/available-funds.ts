@@ -1,8 +1,8 @@
 import { cappingName, type FundBlock, type FundStanding, type FundTitle } from '../accounting/fund.ts';
 import type { ExhaustedAction } from '../core/budget.ts';
+import type { HolderKind } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { FundCap, FundFacts } from '../core/facts.ts';
-import type { HolderKind } from '../core/holder.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import { type FirstHold, firstHoldOf, type HoldTerms, leastIn } from './first-hold.ts';
 import { levelOf } from './holder-budgets.ts';

@@ -1,8 +1,8 @@
 import { type Window, windowAt } from '../accounting/window.ts';
 import type { Budget, BudgetScope, EntryOwner } from '../core/budget.ts';
-import type { BudgetUse, KeyBudget, KeyBudgets } from '../core/caller.ts';
+import { type BudgetUse, HOLDER_KINDS, type HolderKind, type KeyBudget, type KeyBudgets } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
-import { HOLDER_KINDS, type HolderBudgets, type HolderKind, type KeyLines, NO_LINES } from '../core/holder.ts';
+import { type HolderBudgets, type KeyLines, NO_LINES } from '../core/holder.ts';
 
 /** The word that begins the definitions of the budgets of a level. Those of the policy begin with a condition. */
 const WORDS: Readonly<Record<HolderKind, string>> = {

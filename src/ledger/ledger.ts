@@ -12,7 +12,7 @@ import type { EndpointCharges, LedgerBooks, LedgerOp, UsageFilter } from '../sto
 import type { News } from '../store/news.ts';
 import type { Write } from '../store/store.ts';
 import { processTimers } from '../telemetry/process-timers.ts';
-import { type Account, Accounts, accountOf, type Spender, scopeOf } from './accounts.ts';
+import { type Account, Accounts, accountOf, type BudgetedKey, scopeOf } from './accounts.ts';
 import { AvailableFunds, type FundShortage } from './available-funds.ts';
 import { Contention } from './contention.ts';
 import { countIn, prepareWindows } from './count.ts';
@@ -317,7 +317,7 @@ export class Ledger {
    * Returns every fund that requests of a caller draw on now, for any of these model names, but for those of keys above its own; of
    * the windows of its sessions, those that have spent most.
    */
-  fundsOf(caller: Spender, names: readonly string[]): readonly FundStanding[] {
+  fundsOf(caller: BudgetedKey, names: readonly string[]): readonly FundStanding[] {
     const { keyId } = caller;
     const scopes = names.map((name) => scopeOf(caller, name));
     const ofSessions = this.#books.standing(this.#funds.ofSessions(keyId, this.#time));

@@ -1,7 +1,6 @@
 import type { FundTitle } from '../accounting/fund.ts';
 import type { Budget } from '../core/budget.ts';
-import { type Caller, roleOf } from '../core/caller.ts';
-import type { HolderKind } from '../core/holder.ts';
+import { type Caller, type HolderKind, roleOf } from '../core/caller.ts';
 import { addressOf } from '../core/holder-address.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { levelOf } from '../ledger/holder-budgets.ts';

@@ -288,12 +288,9 @@ export interface EndpointCharges extends Charges {
 }
 
 /** The charges to read. */
-export interface UsageFilter {
-  /** Null for all keys. */
+export interface UsageFilter extends Partial<Record<'team' | 'user', string | null>> {
+  /** Null for all keys; so are a team and a user that are absent. */
   readonly keyId: string | null;
-  /** IDs; null or absent for all. */
-  readonly team?: string | null;
-  readonly user?: string | null;
   /** Ms since 1970, in steps of a quarter of an hour. */
   readonly from: number;
   /** Exclusive. */

@@ -1,6 +1,5 @@
-import type { Caller, KeyLimits } from '../../core/caller.ts';
+import type { Caller, CallerLevel, HolderKind, KeyLimits } from '../../core/caller.ts';
 import { holds, subjectIn } from '../../core/condition.ts';
-import type { CallerLevel, HolderKind } from '../../core/holder.ts';
 import type { LimitScope, RateLimit } from '../../core/rate-limit.ts';
 import { type AccountTable, bucketOf, LimitAccounts } from './accounts.ts';
 import { take, waitMs } from './bucket.ts';

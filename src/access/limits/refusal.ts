@@ -1,6 +1,6 @@
-import type { KeyLimits } from '../../core/caller.ts';
+import type { CallerLevel, HolderKind, KeyLimits } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { type CallerLevel, type HolderKind, levelName } from '../../core/holder.ts';
+import { levelName } from '../../core/holder.ts';
 import type { Reading } from '../../core/reading.ts';
 import type { LimitAccount } from './accounts.ts';
 import { type Bucket, fullAfterMs, unitsLeft } from './bucket.ts';
