@@ -44,7 +44,7 @@ export function shortageErrorOf(shortage: FundShortage, caller: PayingCaller): S
   const cost = `This request needs ${credits(needed)}; a lower limit on its output lowers that.`;
   // A balance has no whole limit: it grows with every grant.
   if (kind === 'budget' && needed > limit) {
-    const never = `${capital(fundText(shortage, caller))} is ${credits(limit)} in all, so this request never fits.`;
+    const never = `${capital(fundText({ ...shortage, subject: level ? subject : '' }, caller))} is ${credits(limit)} in all, so this request never fits.`;
     return new SignalboxError('request_exceeds_budget', `${never} ${cost}`, { details });
   }
   if (why === 'exhausted')
