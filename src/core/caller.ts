@@ -3,8 +3,11 @@ import type { Microcredits } from './credits.ts';
 
 /** Scopes that one key may have together, as the key of the first start has. */
 export const FULL_SCOPES = ['chat', 'embed', 'route', 'admin'] as const;
-/** A permission of a key. `report` stands alone: such a key reads figures of all keys, spends nothing and changes nothing. */
-export const SCOPES = [...FULL_SCOPES, 'report'] as const;
+/**
+ * A permission of a key. `delegate`: makes keys below its own, each with no more than it has. `report` stands alone: such a key reads
+ * figures of all keys, spends nothing and changes nothing.
+ */
+export const SCOPES = [...FULL_SCOPES, 'delegate', 'report'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Returns all that a key's scopes permit: who may chat may embed, so that keys from before embeddings can. */
@@ -55,7 +58,14 @@ export interface Caller {
   readonly budgets: readonly KeyBudget[];
   /** The holders that requests with this key may name; absent for all. */
   readonly holders?: ReadonlySet<string>;
+  /** IDs of the keys from which its key descends, the nearest first. */
+  readonly line?: readonly string[];
+  /** The key that made its key, with its terms in force; absent for a key of its own. */
+  readonly parent?: Caller;
 }
+
+/** The ID of the first key of a caller's line, with which all of the line share what one caller may take. */
+export const rootOf = ({ keyId, line }: Pick<Caller, 'keyId' | 'line'>): string => line?.at(-1) ?? keyId;
 
 const UNLIMITED = { labels: {}, models: null, limits: null, budgets: [] } as const;
 

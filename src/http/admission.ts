@@ -2,7 +2,7 @@ import type { Authentication } from '../access/key-entry.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import type { Limiter, Offence } from '../access/limits/limiter.ts';
 import { durationText } from '../access/limits/refusal.ts';
-import type { Caller } from '../core/caller.ts';
+import { type Caller, rootOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { FundingSource } from '../money/funding.ts';
@@ -140,10 +140,10 @@ function counted(
   const { limiter, gate } = rules;
   // Looked up now where a payer is counted later: by then the connection can be gone.
   const address = !caller || countsAddresses ? callerAddress(request, peers, gateway.trustedProxies) : '';
-  const who = caller?.keyId ?? address;
+  const who = caller ? rootOf(caller) : address;
   const bytes = gate.bytesAtOnce(gateway, bodyBytes);
   gate.check(gateway, who, bytes);
-  const isLimited = caller !== null && (rateLimits.length > 0 || caller.limits !== null);
+  const isLimited = caller !== null && (rateLimits.length > 0 || caller.limits !== null || caller.parent !== undefined);
   const quota = isLimited ? limiter.admit(rateLimits, caller, address) : null;
   const place = gate.enter(gateway, who, bytes);
   const acceptPayer = (payer: Caller) => {
