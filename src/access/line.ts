@@ -102,7 +102,10 @@ export function checkBelow({ scopes, models = null, holders = null, labels = {} 
   checkItems('wallets', holders && normalizedHolders(holders), upper.holders, 'This API key may not name the wallet');
   for (const name of Object.keys(labels)) {
     if (!name.startsWith(CHILD_LABEL)) {
-      refuse('labels', `A key gives the keys that it makes its own labels, and further ones whose names begin with ${CHILD_LABEL}.`);
+      refuse(
+        'labels',
+        `A key gives the keys that it makes its own labels, and further ones whose names begin with ${CHILD_LABEL}.`,
+      );
     }
     if (Object.hasOwn(upper.labels, name)) refuse(`labels.${name}`, `This API key has the label ${name} itself.`);
   }
