@@ -188,8 +188,8 @@ class StoredKeys extends KeyCopy {
     const holders = grant.holders ? normalizedHolders(grant.holders) : null;
     const time = this.now();
     const terms = { name, scopes, labels, models, limits, budgets, holders, holder, createdAt: time, expiresAt };
-    const past = { revokedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
-    const info: KeyInfo = { id: parts.id, ...terms, ...past };
+    const past = { revokedAt: null, suspendedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
+    const info: KeyInfo = { id: parts.id, ...terms, ...past, parent: null, team: null, user: null };
     const event: KeyEvent = { time, actor, action, keyId: info.id, details: termsBody(info) };
     const { keys, trail } = this.store;
     const subject = { kind: 'key', id: info.id };
