@@ -80,6 +80,10 @@ function secretEndsAt({ hash, previousHash, inForce }: Above, made: Uint8Array |
 /** Of hashes that are both stored here: nobody measures how long it takes. */
 const isEqual = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0;
 
+/** The scopes that a key gives where it states none: all that it can, without the right to give. */
+export const scopesFor = ({ scopes }: Info): Scope[] =>
+  scopes.filter((scope) => isDelegable(scope) && scope !== 'delegate');
+
 /** Adds the line of the key above to a caller. */
 export const callerBelow = (caller: Caller, above: Caller): Caller => ({
   ...caller,
@@ -116,6 +120,12 @@ function checkItems(field: string, own: readonly string[] | null, upper: readonl
   const at = own.findIndex((item) => !upper.includes(item));
   if (at >= 0) refuse(`${field}[${at}]`, `${refusal} ${own[at]}, so it cannot give it.`);
 }
+
+export const tooManyBelow = () =>
+  new KeyTermsError(
+    'parent',
+    `A key has at most ${LINE_LIMITS.live} valid keys below it, at most ${LINE_LIMITS.depth} keys are above another, and all below one make at most ${LINE_LIMITS.aDay} within 24 hours. Revoke a key, or wait.`,
+  );
 
 function refuse(param: string, message: string): never {
   throw new KeyTermsError(param, message);
