@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { type Caller, FULL_SCOPES, holderCaller, permissionsOf } from '../core/caller.ts';
+import { type Caller, FULL_SCOPES, holderCaller, permissionsOf, rootOf } from '../core/caller.ts';
 import type { Reading } from '../core/reading.ts';
 import type { KeyInfo, KeyRow, StoredKey } from '../store/keys.ts';
 import { callerBelow, inForceAlone, inForceBelow } from './line.ts';
@@ -8,8 +8,10 @@ import { callerBelow, inForceAlone, inForceBelow } from './line.ts';
 export type DenialReason = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'rotated' | 'suspended';
 
 /** By this instance's copy of the keys, whose age it has. */
-export type Authentication = Reading &
-  ({ readonly caller: Caller; readonly reason: null } | { readonly caller: null; readonly reason: DenialReason });
+export type Authentication = (Reading & { readonly caller: Caller; readonly reason: null }) | Denial;
+
+/** `root`: the ID of the first key of its line, where it is a key below another, by its right secret. */
+type Denial = Reading & { readonly caller: null; readonly reason: DenialReason; readonly root?: string };
 
 export interface KeyEntry extends Pick<StoredKey, 'parentHash'> {
   readonly info: StoredKey['info'];
@@ -28,7 +30,7 @@ export interface KeyEntry extends Pick<StoredKey, 'parentHash'> {
 /** One authentication for each holder of keys: all its keys are one caller. */
 export type HolderGrants = Map<string, KeyEntry['authentication']>;
 
-const denied = (reason: DenialReason): Authentication => Object.freeze({ caller: null, reason, ageMs: 0 });
+const denied = (reason: DenialReason): Denial => Object.freeze({ caller: null, reason, ageMs: 0 });
 export const DENIED = {
   missing: denied('missing'),
   malformed: denied('malformed'),
@@ -124,7 +126,8 @@ export function authenticationBy(entry: KeyEntry | undefined, presented: Uint8Ar
   const isPrevious = timingSafeEqual(presented, entry ? entry.previousHash : NO_HASH);
   if (!entry || !(isPresent || isPrevious)) return DENIED.unknown;
   const state = keyStateOf(entry.inForce, now);
-  if (state !== 'valid') return DENIED[state];
+  const { caller } = entry.authentication;
+  if (state !== 'valid') return caller.line ? { ...DENIED[state], root: rootOf(caller) } : DENIED[state];
   if (!isPresent && entry.previousUntil <= now) return DENIED.rotated;
   entry.usedAt = now;
   return entry.authentication;

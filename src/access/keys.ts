@@ -2,7 +2,14 @@ import { FULL_SCOPES } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { StoreError, type Write } from '../store/store.ts';
-import { type Actor, type KeyEvent, type PlaceBelow, SERVER, type TrailEntry, type TrailQuery } from '../store/trail.ts';
+import {
+  type Actor,
+  type KeyEvent,
+  type PlaceBelow,
+  SERVER,
+  type TrailEntry,
+  type TrailQuery,
+} from '../store/trail.ts';
 import { hashOf, isStrong, keyOf, newKey, parseKey, SECRET_BYTES } from './key.ts';
 import { termsBody } from './key-body.ts';
 import { KeyCopy, type KeysOptions } from './key-copy.ts';
@@ -240,7 +247,8 @@ class StoredKeys extends KeyCopy {
     const event: KeyEvent = { time, actor, action, keyId: info.id, details: termsBody(info) };
     const { keys, trail } = this.store;
     const subject = { kind: 'key', id: info.id };
-    const ofHolder = () => (holder === null ? trail.add({ ...event, subject }) : trail.addIfRoom(event, holder, HOLDER_LIMITS));
+    const ofHolder = () =>
+      holder === null ? trail.add({ ...event, subject }) : trail.addIfRoom(event, holder, HOLDER_LIMITS);
     const line = place ? trail.addIfRoomBelow(event, place) : ofHolder();
     const writes = [...first, line, keys.insert(info, hashOf(key), place?.hash)];
     if (!(await this.#commit(writes))) throw place ? tooManyBelow() : tooManyKeys();

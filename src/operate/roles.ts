@@ -40,6 +40,8 @@ const ACTIONS = {
   'keys.read': { ...AUDITED, finance: 'all', ...MEMBERS },
   'keys.change': { ...OPERATORS, ...MEMBERS },
   'keys.grant': OPERATORS,
+  // Of keys with the scope `delegate`.
+  'keys.delegate': { owner: 'own', caller: 'own' },
   'trail.read': AUDITED,
   'wallets.own': OWN,
   'wallets.pay': OWN,

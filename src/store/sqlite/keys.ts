@@ -131,7 +131,19 @@ function insertKey(key: KeyInfo, hash: Uint8Array, parentHash: Uint8Array | null
 
 /** Parses a row. A scope unknown to this version is dropped: it opens nothing. */
 function keyOf(row: SqlKeyRow): StoredKey {
-  const { hash, previousHash, parentHash, lastUsedAt: _, scopes, labels, models, limits, budgets, holders, ...rest } = row;
+  const {
+    hash,
+    previousHash,
+    parentHash,
+    lastUsedAt: _,
+    scopes,
+    labels,
+    models,
+    limits,
+    budgets,
+    holders,
+    ...rest
+  } = row;
   const granted: unknown[] = JSON.parse(scopes);
   const info = {
     ...rest,

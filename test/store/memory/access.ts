@@ -137,10 +137,15 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'tra
       store.write(() => {
         const { time } = event;
         const above = lineUp(parent);
-        const isValid = above.every(({ key }, at) => isValidBy(key, at === 0 ? hash : above[at - 1]!.key.parentHash, time));
+        const isValid = above.every(({ key }, at) =>
+          isValidBy(key, at === 0 ? hash : above[at - 1]!.key.parentHash, time),
+        );
         const first = above.at(-1)?.key.info;
-        if (!first || first.parent !== null || first.holder !== null || !isValid || above.length > depth) return unmet();
-        const open = rows.rows().filter(({ key }) => key.info.parent === parent && isOpenBelow(key, above[0]!.key, time));
+        if (!first || first.parent !== null || first.holder !== null || !isValid || above.length > depth)
+          return unmet();
+        const open = rows
+          .rows()
+          .filter(({ key }) => key.info.parent === parent && isOpenBelow(key, above[0]!.key, time));
         const ofLine = rows.rows().filter(({ key: { info } }) => lineUp(info.id).at(-1)?.key.info.id === first.id);
         const today = ofLine.filter(({ key: { info } }) => info.parent !== null && info.createdAt > time - DAY_MS);
         if (open.length >= live || today.length >= aDay) return unmet();

@@ -60,7 +60,10 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect(rows[0]?.key.info).toMatchObject(wallet);
     expect(await keys.ofHolder('0xa')).toEqual([rows[0]!]);
     expect(await Promise.all([keys.find('one'), keys.find('none')])).toEqual([rows[1]!, null]);
-    expect(rows[1]).toEqual({ key: { info: one, hash: hashOf(1), previousHash: null, parentHash: null }, lastUsedAt: null });
+    expect(rows[1]).toEqual({
+      key: { info: one, hash: hashOf(1), previousHash: null, parentHash: null },
+      lastUsedAt: null,
+    });
   });
 
   test('the latest use of a key is kept, and no use of an unknown one', async () => {
@@ -132,7 +135,11 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     await using store = await open();
     const { keys, trail } = store;
     const room = { depth: 2, live: 2, aDay: 5 };
-    const make = (id: string, parent: string, { at = NOON, by = parent, ...more }: Partial<KeyInfo> & { at?: number; by?: string } = {}) =>
+    const make = (
+      id: string,
+      parent: string,
+      { at = NOON, by = parent, ...more }: Partial<KeyInfo> & { at?: number; by?: string } = {},
+    ) =>
       refusalOf(
         store.commit([
           trail.addIfRoomBelow(keyEvent(id, 'create', at), { ...room, parent, hash: HASHES[by]! }),
@@ -143,7 +150,9 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect(await make('b', 'a')).toBeNull();
     expect((await keys.find('b'))?.key).toMatchObject({ parentHash: HASHES.a, info: { parent: 'a' } });
     // By a wallet's key, by an unknown one, by another secret, and below the second of a line of two.
-    expect([await make('c', 'w'), await make('c', 'none'), await make('c', 'a', { by: 'b' })]).toEqual(Array(3).fill('unmet'));
+    expect([await make('c', 'w'), await make('c', 'none'), await make('c', 'a', { by: 'b' })]).toEqual(
+      Array(3).fill('unmet'),
+    );
     expect([await make('c', 'b'), await make('d', 'c')]).toEqual([null, 'unmet']);
     // Two at once for the last place: one gets it.
     expect([await make('d', 'a'), await make('e', 'a')].sort()).toEqual([null, 'unmet']);
@@ -154,7 +163,10 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect(await make('f', 'a', { at: NOON + 9 })).toBeNull();
     // Five of the line were made today.
     await store.commit([keys.revoke('d', NOON)]);
-    expect([await make('g', 'a', { at: NOON + 9 }), await make('g', 'a', { at: NOON + DAY_MS })]).toEqual(['unmet', null]);
+    expect([await make('g', 'a', { at: NOON + 9 }), await make('g', 'a', { at: NOON + DAY_MS })]).toEqual([
+      'unmet',
+      null,
+    ]);
   });
 
   test('a key below another ends with the secret that made it, and then takes no place', async () => {
@@ -163,7 +175,13 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     const make = (id: string, by: string, at: number) =>
       refusalOf(
         store.commit([
-          trail.addIfRoomBelow(keyEvent(id, 'create', at), { parent: 'a', hash: HASHES[by]!, depth: 3, live: 1, aDay: 9 }),
+          trail.addIfRoomBelow(keyEvent(id, 'create', at), {
+            parent: 'a',
+            hash: HASHES[by]!,
+            depth: 3,
+            live: 1,
+            aDay: 9,
+          }),
           keys.insert(keyInfo(id, { parent: 'a', createdAt: at }), HASHES[id]!, HASHES[by]!),
         ]),
       );
