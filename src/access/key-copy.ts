@@ -181,7 +181,7 @@ export class KeyCopy {
     else this.#budgets.delete(id);
     if (JSON.stringify(before?.budgets) !== JSON.stringify(own?.budgets)) this.#mustCount = this.#isOpen;
     const isNew = this.#isOpen && this.#onChange !== undefined && !this.#entries.has(id);
-    const mustWait = isNew && (own !== null || (parent !== null && this.#waiting.has(parent)));
+    const mustWait = isNew && (own !== null || (parent !== null && !this.#entries.has(parent)));
     if (mustWait) this.#waiting.set(id, entry);
     else this.#waiting.delete(id);
     if (!mustWait) this.#entries.set(id, entry);

@@ -99,17 +99,14 @@ export const callerBelow = (caller: Caller, above: Caller): Caller => ({
 export function checkBelow({ scopes, models = null, holders = null, labels = {} }: KeyGrant, upper: Info): void {
   const has = permissionsOf(upper.scopes);
   for (const [at, scope] of scopes.entries()) {
-    if (!isDelegable(scope)) refuse(`scopes[${at}]`, `No key can be made with the scope \`${scope}\` by another key.`);
+    if (!isDelegable(scope)) refuse(`scopes[${at}]`, `A child key cannot have the scope \`${scope}\`.`);
     if (!has.has(scope)) refuse(`scopes[${at}]`, `This API key lacks the scope \`${scope}\`, so it cannot give it.`);
   }
   checkItems('models', models, upper.models, 'This API key may not use the model');
   checkItems('wallets', holders && normalizedHolders(holders), upper.holders, 'This API key may not name the wallet');
   for (const name of Object.keys(labels)) {
     if (!name.startsWith(CHILD_LABEL)) {
-      refuse(
-        'labels',
-        `A key gives the keys that it makes its own labels, and further ones whose names begin with ${CHILD_LABEL}.`,
-      );
+      refuse('labels', `A child key has the labels of its parent. Names of further ones begin with ${CHILD_LABEL}`);
     }
     if (Object.hasOwn(upper.labels, name)) refuse(`labels.${name}`, `This API key has the label ${name} itself.`);
   }
@@ -124,7 +121,7 @@ function checkItems(field: string, own: readonly string[] | null, upper: readonl
 export const tooManyBelow = () =>
   new KeyTermsError(
     'parent',
-    `A key has at most ${LINE_LIMITS.live} valid keys below it, at most ${LINE_LIMITS.depth} keys are above another, and all below one make at most ${LINE_LIMITS.aDay} within 24 hours. Revoke a key, or wait.`,
+    `A key has at most ${LINE_LIMITS.live} valid child keys, its line is at most ${LINE_LIMITS.depth} deep, and a line makes at most ${LINE_LIMITS.aDay} keys within 24 hours. Revoke a child key, or wait.`,
   );
 
 function refuse(param: string, message: string): never {

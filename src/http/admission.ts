@@ -202,7 +202,7 @@ function throttle(offence: Offence, request: Request, rules: AdmissionRules, pee
 function throttleLine(root: string, rules: AdmissionRules): void {
   const { failedAuthPerMinute } = rules.policy().gateway;
   const retryAfterMs = rules.limiter.count('failed-auth', root, failedAuthPerMinute);
-  const sent = `Ended API keys below one key sent more than ${failedAuthPerMinute} requests a minute`;
+  const sent = `Child keys of one API key that have ended sent more than ${failedAuthPerMinute} requests a minute`;
   checkWait('failed-auth', sent, retryAfterMs);
 }
 

@@ -30,7 +30,7 @@ export const ABOVE = 'parent-key';
 export function limitError(shortage: LimitShortage, limits: readonly RequestLimit[]): SignalboxError {
   const { limit, kind, waitMs, units } = shortage;
   const { name, figures } = limit;
-  const own = name === null ? 'this API key' : 'a key above this API key';
+  const own = name === null ? 'this API key' : 'a parent of this API key';
   const owner = name === null || name === ABOVE ? `The rate limit of ${own}` : `The rate limit \`${name}\``;
   const [allows, then] = {
     requests: [`${figures.requestsPerMinute} requests a minute`, ''],

@@ -6,14 +6,14 @@ import { BODY_ERRORS, routeDocs } from './route-docs.ts';
 
 /** The documentation of `/v1/keys`. */
 
-const TAG = { tag: 'Keys of agents' } as const;
+const TAG = { tag: 'Child keys' } as const;
 const NEEDS = 'It needs the scope `delegate`.';
 
 export const LIST = routeDocs({
   ...TAG,
   access: 'keys.delegate',
-  summary: 'List the keys below this key',
-  description: `Lists the keys that this key has made and that may still be used, with their terms as they are in force. ${NEEDS}`,
+  summary: 'List the child keys of this key',
+  description: `Lists the child keys that this key has made and that may still be used, with their terms as they are in force. ${NEEDS}`,
   answer: { schema: ChildKeyList, description: 'The keys, oldest first.' },
   errors: ['insufficient_permissions'],
 });
@@ -22,8 +22,8 @@ export const CREATE = routeDocs({
   ...TAG,
   access: 'keys.delegate',
   counts: true,
-  summary: 'Make a key below this key',
-  description: `Makes a key for an agent that this one starts. It has at most the scopes, models, wallets and life of this key, also when they are narrowed later, and spends the money and the rate limits of this key, too. It ends with this key, and with the secret that made it. A key has at most ${LINE_LIMITS.live} such keys at a time, at most ${LINE_LIMITS.depth} deep. ${NEEDS} Only this answer has the key: the server stores only its hash.`,
+  summary: 'Make a child key',
+  description: `Makes a key for an agent that this one starts. It has at most the scopes, models, wallets and life of this key, also when they are narrowed later, and spends the money and the rate limits of this key, too. It ends with this key, and with the secret that made it. A key has at most ${LINE_LIMITS.live} child keys at a time, and a line of them is ${LINE_LIMITS.depth} deep. ${NEEDS} Only this answer has the key: the server stores only its hash.`,
   answer: { schema: schemas.NewApiKey, description: 'The key with its secret, and its terms as they are in force.' },
   requests: CHILD_KEY_REQUESTS,
   errorField: 'expires_in_seconds',
@@ -34,8 +34,8 @@ export const REVOKE = routeDocs({
   ...TAG,
   access: 'keys.delegate',
   body: 'none',
-  summary: 'Revoke a key below this key',
-  description: `Revokes a key that this key, or one below it, has made, and so all keys below that. Revoking it again changes nothing. The body is ignored. ${NEEDS}`,
+  summary: 'Revoke a child key',
+  description: `Revokes a key that this key or a child of it has made, and so all its children. Revoking it again changes nothing. The body is ignored. ${NEEDS}`,
   answer: {
     schema: schemas.ApiKey,
     description: 'The key.',

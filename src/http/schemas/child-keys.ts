@@ -7,7 +7,7 @@ import { ApiKey, KeyRequest } from './keys.ts';
 const { name, models, limits, budgets, wallets } = KeyRequest.properties;
 
 /** The body of `POST /v1/keys`. */
-export const ChildKeyRequest = field.partialBody('A key to make below this one.', {
+export const ChildKeyRequest = field.partialBody('A child key to make.', {
   ...{ name, models, limits, budgets, wallets },
   scopes: Type.Array(field.word(SCOPES, 'A scope.'), {
     minItems: 1,
@@ -16,7 +16,7 @@ export const ChildKeyRequest = field.partialBody('A key to make below this one.'
   }),
   labels: field.mapOf(
     Type.String(),
-    `Labels beside those of this key. Their names begin with \`${CHILD_LABEL}\`, so that rules of the policy cannot be met by mistake.`,
+    `Labels beside those of this key. Their names begin with \`${CHILD_LABEL}\`, so that no rule of the policy takes them for those of an operator.`,
   ),
   expires_in_seconds: Type.Integer({
     minimum: 60,
@@ -29,6 +29,6 @@ export type ChildKeyRequest = Static<typeof ChildKeyRequest>;
 
 export const ChildKeyList = field.named(
   'ChildKeyList',
-  'The keys that this key has made and that may still be used.',
+  'The child keys of a key that may still be used.',
   field.listOf(ApiKey, 'Oldest first, with their terms as they are in force; at most 100.'),
 );
