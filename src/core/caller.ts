@@ -74,6 +74,19 @@ export interface Caller {
 /** The ID of the first key of a caller's line, with which all of the line share what one caller may take. */
 export const rootOf = ({ keyId, line }: Pick<Caller, 'keyId' | 'line'>): string => line?.at(-1) ?? keyId;
 
+/** The role of a caller: a person's or token's own; that of a key follows from its scopes. */
+export function roleOf({ role, scopes }: Pick<Caller, 'role' | 'scopes'>): Role {
+  if (role) return role;
+  if (scopes.has('admin')) return 'owner';
+  return scopes.has('report') ? 'report' : 'caller';
+}
+
+/** Whether it operates the server: it is shown the names of variables, and why a model is left out. */
+export function isOperator(caller: Pick<Caller, 'role' | 'scopes'>): boolean {
+  const role = roleOf(caller);
+  return role === 'owner' || role === 'admin';
+}
+
 const UNLIMITED = { labels: {}, models: null, limits: null, budgets: [] } as const;
 
 /** The operator, who may see and use everything. */

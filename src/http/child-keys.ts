@@ -8,23 +8,19 @@ import { credentialsIn } from './credentials.ts';
 import * as docs from './docs/child-key-docs.ts';
 import type { RouteServices } from './route-services.ts';
 import { ChildKeyRequest } from './schemas/child-keys.ts';
-import { actorOf, inTerms, orNothingDone } from './terms.ts';
+import { inTerms, orNothingDone } from './terms.ts';
 
-interface ChildKeyServices extends Pick<RouteServices, 'gateway' | 'callerOf' | 'contextOf' | 'addressOf'> {
+interface ChildKeyServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
   readonly keys: ChildKeys;
 }
 
 /** `/v1/keys`: keys that an agent hands to the agents that it starts. */
-export const childKeyRoutes = ({ gateway, keys, callerOf, contextOf, addressOf }: ChildKeyServices) => {
-  const principalOf = (request: Request) => ({
-    caller: callerOf(request),
-    actor: actorOf(contextOf(request), addressOf(request)),
-  });
-  return new Elysia({ name: 'child keys' })
+export const childKeyRoutes = ({ gateway, keys, principalOf }: ChildKeyServices) =>
+  new Elysia({ name: 'child keys' })
     .get(
       '/v1/keys',
       async ({ request }) => {
-        const all = await childKeys(keys, principalOf(request));
+        const all = await childKeys(principalOf(request), keys);
         return { object: 'list', data: all.map((info) => keyBody(info, gateway.now())) };
       },
       docs.LIST,
@@ -33,7 +29,7 @@ export const childKeyRoutes = ({ gateway, keys, callerOf, contextOf, addressOf }
       '/v1/keys',
       async ({ body, request, set }) => {
         const grant = childGrantOf(body, gateway.now());
-        const make = () => makeChildKey(keys, principalOf(request), credentialsIn(request.headers), grant);
+        const make = () => makeChildKey(principalOf(request), keys, credentialsIn(request.headers), grant);
         const { key, info } = await orNothingDone(() => inTerms(make, (param) => param !== 'parent'));
         // No cache may keep a secret.
         set.headers['cache-control'] = 'no-store';
@@ -44,12 +40,11 @@ export const childKeyRoutes = ({ gateway, keys, callerOf, contextOf, addressOf }
     .delete(
       '/v1/keys/:id',
       async ({ params: { id }, request }) => {
-        const info = await orNothingDone(() => revokeChildKey(keys, principalOf(request), id));
+        const info = await orNothingDone(() => revokeChildKey(principalOf(request), keys, id));
         return keyBody(info, gateway.now());
       },
       docs.REVOKE,
     );
-};
 
 /** The terms of a request for a key below another. */
 function childGrantOf(body: ChildKeyRequest, now: number): ChildGrant {

@@ -18,8 +18,8 @@ export type ChildGrant = Parameters<ChildKeys['createBelow']>[1];
  * @throws KeyTermsError for terms beyond its own, or where its line has no room
  */
 export async function makeChildKey(
-  keys: ChildKeys,
   { caller, actor }: Principal,
+  keys: ChildKeys,
   credentials: string | null,
   grant: ChildGrant,
 ): Promise<IssuedKey> {
@@ -30,7 +30,7 @@ export async function makeChildKey(
 }
 
 /** The keys that the principal's own has made and that may still be used, with their terms in force; oldest first. */
-export function childKeys(keys: ChildKeys, { caller }: Principal): Promise<readonly KeyInfo[]> {
+export function childKeys({ caller }: Principal, keys: ChildKeys): Promise<readonly KeyInfo[]> {
   checkDelegates(caller);
   return keys.below(caller.keyId);
 }
@@ -39,7 +39,7 @@ export function childKeys(keys: ChildKeys, { caller }: Principal): Promise<reado
  * Revokes a key below the principal's own, however far, and so all below that. Repeating it changes nothing.
  * @throws SignalboxError `not_found` for any other key
  */
-export async function revokeChildKey(keys: ChildKeys, { caller, actor }: Principal, id: string): Promise<KeyInfo> {
+export async function revokeChildKey({ caller, actor }: Principal, keys: ChildKeys, id: string): Promise<KeyInfo> {
   checkDelegates(caller);
   const info = await keys.get(id);
   if (!info || !keys.above(id).includes(caller.keyId)) {

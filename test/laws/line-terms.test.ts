@@ -235,7 +235,7 @@ const MUTANTS: Readonly<Record<string, () => Mutant>> = {
   'a label of its own goes before that above': () =>
     judged((keys, header) => {
       const now = keys.authenticate(header);
-      const own = now.caller?.line ? { 'child.a': 'x' } : {};
+      const own: Caller['labels'] = now.caller?.line ? { 'child.a': 'x' } : {};
       return now.caller ? { ...now, caller: { ...now.caller, labels: { ...now.caller.labels, ...own } } } : now;
     }),
 };
