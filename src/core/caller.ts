@@ -4,8 +4,11 @@ import type { Role } from './role.ts';
 
 /** Scopes that one key may have together, as the key of the first start has. */
 export const FULL_SCOPES = ['chat', 'embed', 'route', 'admin'] as const;
-/** A permission of a key. `report` stands alone: such a key reads figures of all keys, spends nothing and changes nothing. */
-export const SCOPES = [...FULL_SCOPES, 'report'] as const;
+/**
+ * A permission of a key. `delegate`: makes keys below its own, each with no more than it has. `report` stands alone: such a key reads
+ * figures of all keys, spends nothing and changes nothing.
+ */
+export const SCOPES = [...FULL_SCOPES, 'delegate', 'report'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Returns all that a key's scopes permit: who may chat may embed, so that keys from before embeddings can. */
@@ -40,11 +43,11 @@ export interface BudgetUse {
 export const HOLDER_KINDS = ['organization', 'team', 'user', 'key'] as const;
 export type HolderKind = (typeof HOLDER_KINDS)[number];
 
-/** A level above a caller, as its requests meet it. */
+/** A level above the keys of a caller, as its requests meet it. */
 export interface CallerLevel {
-  readonly kind: HolderKind;
+  readonly kind: Exclude<HolderKind, 'key'>;
   readonly id: string;
-  /** Shown to the caller; for a key its ID. */
+  /** Shown to the caller; '' for the organization. */
   readonly name: string;
   /** IDs of the models that it may use; null for all. */
   readonly models: ReadonlySet<string> | null;
@@ -80,9 +83,14 @@ export interface Caller {
   readonly user?: string;
   /** IDs of the keys from which its key descends, the nearest first. */
   readonly line?: readonly string[];
-  /** The levels whose terms apply beside its own: the keys of its line, its user, its team, the organization. Absent for none. */
+  /** The key that made its key, with its terms in force; absent for a key of its own. */
+  readonly parent?: Caller;
+  /** The levels whose terms apply beside its own: its user, its team, the organization. Absent for none. */
   readonly levels?: readonly CallerLevel[];
 }
+
+/** The ID of the first key of a caller's line, with which all of the line share what one caller may take. */
+export const rootOf = ({ keyId, line }: Pick<Caller, 'keyId' | 'line'>): string => line?.at(-1) ?? keyId;
 
 /** The role of a caller: a person's or token's own; that of a key follows from its scopes. */
 export function roleOf({ role, scopes }: Pick<Caller, 'role' | 'scopes'>): Role {
