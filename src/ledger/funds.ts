@@ -1,5 +1,6 @@
 import { type Window, windowAt } from '../accounting/window.ts';
 import type { Budget, BudgetScope } from '../core/budget.ts';
+import type { KeyBudget } from '../core/caller.ts';
 import { holds, subjectIn } from '../core/condition.ts';
 import { isAddress } from '../core/holder-address.ts';
 import type { EnforcedBudget } from '../store/books.ts';
@@ -179,6 +180,16 @@ export class Funds {
     account.from = from;
     account.until = until;
     return funds;
+  }
+
+  /** Returns the window of a key's own budget at a time; null where it is not in force. Creates no state. */
+  ofKey(keyId: string, { window, timeZone, onExhausted }: KeyBudget, timeMs: number): DrawnFund | null {
+    const found = this.#budgetWindows.find(({ budget }) => {
+      const isAlike = budget.window === window && budget.timeZone === timeZone && budget.onExhausted === onExhausted;
+      return isAlike && levelOf(budget.definition) === 'key' && budget.limits?.has(keyId);
+    });
+    found?.windowAt(timeMs);
+    return found?.lookAt(keyId, timeMs) ?? null;
   }
 
   /** Returns the windows at a time that sessions of a key have begun to draw on. */

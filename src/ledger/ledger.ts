@@ -317,9 +317,17 @@ export class Ledger {
     ];
   }
 
-  /** Returns how much of each of a key's own budgets is spent now. */
+  /** Returns how much of each of a key's own budgets is spent now, by itself and the keys below it. */
   budgetUses(keyId: string, budgets: readonly KeyBudget[]): Promise<readonly BudgetUse[]> {
-    return keyBudgetUses((window) => this.#books.spentIn(keyId, window), budgets, this.#options.now());
+    return keyBudgetUses(
+      async (window, budget) => {
+        const fund = this.#funds.ofKey(keyId, budget, window.starts);
+        // One that is not in force, as that of a revoked key, counts the key alone.
+        return fund ? this.#books.standing([fund])[0]!.spent : await this.#books.spentIn(keyId, window);
+      },
+      budgets,
+      this.#options.now(),
+    );
   }
 
   /**
