@@ -3,7 +3,10 @@ import { type Caller, FULL_SCOPES, holderCaller, permissionsOf } from '../core/c
 import type { Reading } from '../core/reading.ts';
 import type { KeyInfo, KeyRow, StoredKey } from '../store/keys.ts';
 
-/** The reason why a key is denied. For logs only: callers learn no more than that the key is not valid. */
+/**
+ * The reason why a key is denied. For logs only: callers learn no more than that the key is not valid, or that it is suspended, which
+ * needs its secret.
+ */
 export type DenialReason = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'rotated' | 'suspended';
 
 /** By this instance's copy of the keys, whose age it has. */
@@ -106,8 +109,9 @@ export function authenticationBy(entry: KeyEntry | undefined, presented: Uint8Ar
   const isPrevious = timingSafeEqual(presented, entry ? entry.previousHash : NO_HASH);
   if (!entry || !(isPresent || isPrevious)) return DENIED.unknown;
   const state = keyStateOf(entry.info, now);
+  const isEnded = state === 'revoked' || state === 'expired';
+  if (!isEnded && !isPresent && entry.previousUntil <= now) return DENIED.rotated;
   if (state !== 'valid') return DENIED[state];
-  if (!isPresent && entry.previousUntil <= now) return DENIED.rotated;
   entry.usedAt = now;
   return entry.authentication;
 }

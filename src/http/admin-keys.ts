@@ -1,25 +1,36 @@
 import { Elysia, t } from 'elysia';
 import { keyBody, keyStatusBody, trailBody } from '../access/key-body.ts';
 import type { IssuedKey, Keys } from '../access/keys.ts';
-import { type KeyGrant, OVERLAP_MS } from '../access/terms.ts';
-import type { KeyBudget } from '../core/caller.ts';
+import { type KeyGrant, OVERLAP_MS, statedLimits } from '../access/terms.ts';
 import { SignalboxError } from '../core/errors.ts';
-import { exactMillionths } from '../core/exact-millionths.ts';
 import { ADDRESS_FORM, addressOf, isMistypedAddress } from '../core/holder-address.ts';
-import { type GrantStore, grantToKey, servedKeyFunds, statedLimits } from '../operate/keys.ts';
+import { type GrantStore, grantToKey, servedKeyFunds } from '../operate/keys.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../store/trail.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/key-docs.ts';
+import { changed, etagOf, keyChangeRoutes } from './key-changes.ts';
+import { budgetOf } from './key-terms.ts';
 import { queryLimit } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
-import { actorOf, grantedAmount, inTerms, limitOf, orNothingDone, refuseValue } from './terms.ts';
+import { actorOf, grantedAmount, limitOf, refuseValue } from './terms.ts';
 
 /** The keys, as the edge sees them. */
 export type KeyAdmin = Pick<
   Keys,
-  'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'trail' | 'known' | 'named'
+  | 'create'
+  | 'rotate'
+  | 'change'
+  | 'suspend'
+  | 'resume'
+  | 'revoke'
+  | 'grant'
+  | 'get'
+  | 'list'
+  | 'trail'
+  | 'known'
+  | 'named'
 >;
 
 export interface KeyServices extends Pick<RouteServices, 'gateway' | 'contextOf' | 'addressOf'> {
@@ -32,7 +43,10 @@ const SECRET_HEADERS = { 'cache-control': 'no-store' };
 
 /** `/admin/keys` and `/admin/trail`: `signalbox keys` for programs. */
 export const keyRoutes = (services: KeyServices) =>
-  new Elysia({ name: 'keys' }).use(readingRoutes(services)).use(changingRoutes(services));
+  new Elysia({ name: 'keys' })
+    .use(readingRoutes(services))
+    .use(changingRoutes(services))
+    .use(keyChangeRoutes(services));
 
 const readingRoutes = ({ gateway, keys }: Omit<KeyServices, 'store'>) =>
   new Elysia({ name: 'keys-read' })
@@ -45,7 +59,15 @@ const readingRoutes = ({ gateway, keys }: Omit<KeyServices, 'store'>) =>
       },
       docs.LIST,
     )
-    .get('/admin/keys/:id', async ({ params: { id } }) => statusBody(gateway, await found(keys, id)), docs.SHOW)
+    .get(
+      '/admin/keys/:id',
+      async ({ params: { id }, set }) => {
+        const info = await found(keys, id);
+        set.headers.etag = etagOf(info);
+        return statusBody(gateway, info);
+      },
+      docs.SHOW,
+    )
     .get(
       '/admin/trail',
       async ({ query: { key, limit } }) => {
@@ -76,13 +98,15 @@ const TRAIL_QUERY = t.Object({
 
 const changingRoutes = ({ gateway, contextOf, addressOf: placeOf, keys, store }: KeyServices) => {
   const actor = (request: Request) => actorOf(contextOf(request), placeOf(request));
-  const made = ({ key, info }: IssuedKey) => ({ key, ...keyBody(info, gateway.now()) });
+  const made = ({ key, info }: IssuedKey, headers: Record<string, string | number>) => {
+    Object.assign(headers, SECRET_HEADERS, { etag: etagOf(info) });
+    return { key, ...keyBody(info, gateway.now()) };
+  };
   return new Elysia({ name: 'keys-change' })
     .post(
       '/admin/keys',
       async ({ body, request, set }) => {
-        Object.assign(set.headers, SECRET_HEADERS);
-        return made(await changed(() => keys.create(grantOf(body, gateway.now()), actor(request))));
+        return made(await changed(() => keys.create(grantOf(body, gateway.now()), actor(request))), set.headers);
       },
       { ...bodyIn(KeyRequest), ...docs.CREATE },
     )
@@ -92,17 +116,18 @@ const changingRoutes = ({ gateway, contextOf, addressOf: placeOf, keys, store }:
         const overlapMs = body.overlap_seconds === undefined ? OVERLAP_MS : body.overlap_seconds * 1_000;
         const rotated = await changed(() => keys.rotate(id, overlapMs, actor(request)));
         if (!rotated) throw notValid();
-        Object.assign(set.headers, SECRET_HEADERS);
-        return made(rotated);
+        return made(rotated, set.headers);
       },
       { ...bodyIn(RotateRequest), ...docs.ROTATE },
     )
     .post(
       '/admin/keys/:id/revoke',
-      async ({ params: { id }, request }) => {
+      async ({ params: { id }, request, set }) => {
         // Idempotent: a client that got no answer may ask again.
         await changed(() => keys.revoke(id, actor(request)));
-        return keyBody(await found(keys, id), gateway.now());
+        const info = await found(keys, id);
+        set.headers.etag = etagOf(info);
+        return keyBody(info, gateway.now());
       },
       docs.REVOKE,
     )
@@ -120,9 +145,6 @@ const changingRoutes = ({ gateway, contextOf, addressOf: placeOf, keys, store }:
     );
 };
 
-/** A change that terms may refuse, or a disk. */
-const changed = <T>(deed: () => T | Promise<T>): Promise<T> => orNothingDone(() => inTerms(deed));
-
 /** The terms of a request for a key, with the defaults. */
 function grantOf(body: KeyRequest, now: number): KeyGrant {
   const { name = '', scopes = ['chat', 'route'], labels = {}, models = null, budgets = [], wallets = null } = body;
@@ -136,14 +158,8 @@ function grantOf(body: KeyRequest, now: number): KeyGrant {
       tokensPerMinute: limits.tokens_per_minute ?? null,
       concurrentStreams: limits.concurrent_streams ?? null,
     }),
-    budgets: budgets.map(budgetOf),
+    budgets: budgets.map((budget, at) => budgetOf(budget, at)),
   };
-}
-
-function budgetOf(budget: NonNullable<KeyRequest['budgets']>[number], at: number): KeyBudget {
-  const { limit_credits, window, time_zone = 'UTC', on_exhausted = 'cap' } = budget;
-  const limit = exactMillionths(limit_credits, `budgets[${at}].limit_credits`);
-  return { limit, window, timeZone: time_zone, onExhausted: on_exhausted };
 }
 
 async function found(keys: KeyAdmin, id: string): Promise<KeyInfo> {

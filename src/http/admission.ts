@@ -85,7 +85,8 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
   if (isKeyless) rules.funding.keyless.checkHeaders(headers);
   const bytesMax = bodyBytesMax(policy, rules.funding, isKeyless);
   context.bodyBytes = Number(headers.get('content-length') ?? 0);
-  if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, context.bodyBytes, bytesMax);
+  if ((method === 'POST' || method === 'PATCH') && rule.body !== 'none')
+    checkBodyHeaders(headers, context.bodyBytes, bytesMax);
   if (isOpen) return;
   context.admit(rule.counts ? counted(request, context, policy, rules, peers) : uncounted(caller, policy, rules));
 }
@@ -169,6 +170,10 @@ function authenticated(
   if (caller) {
     rules.funding.checkBlocked(caller);
     return caller;
+  }
+  // It bears the secret, so it is no guess.
+  if (reason === 'suspended') {
+    throw new SignalboxError('key_suspended', 'This API key is suspended. Ask those who gave it to you to resume it.');
   }
   throttle('failed-auth', request, rules, peers);
   const message = keyAdvice(reason, credentials);

@@ -1,7 +1,6 @@
 import { type KeyFunds, visibleBalance } from '../access/key-body.ts';
 import { holderOf } from '../access/key-entry.ts';
 import type { Keys } from '../access/keys.ts';
-import type { KeyLimits } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { keyBudgetUses } from '../ledger/key-budgets.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -70,7 +69,3 @@ export async function storedKeyFunds(database: string, info: KeyInfo, now: numbe
   const balance = visibleBalance(info, (await ledger?.balance(holderOf(info))) ?? null);
   return { uses, balance, usdPerCredit: ledger && (await reader.journal.usdPerCredit()) };
 }
-
-/** Limits of a key as they are kept: null where none is stated. */
-export const statedLimits = (limits: KeyLimits): KeyLimits | null =>
-  Object.values(limits).every((limit) => limit === null) ? null : limits;

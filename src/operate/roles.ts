@@ -40,6 +40,8 @@ const ACTIONS = {
   'keys.read': { ...AUDITED, finance: 'all', ...MEMBERS },
   'keys.change': { ...OPERATORS, ...MEMBERS },
   'keys.grant': OPERATORS,
+  // Else one could resume what an operator has suspended.
+  'keys.suspend': OPERATORS,
   'trail.read': AUDITED,
   'wallets.own': OWN,
   'wallets.pay': OWN,

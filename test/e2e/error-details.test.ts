@@ -333,7 +333,15 @@ describe('when this program itself fails', () => {
       isOpen: never,
       giveBack: never,
     });
-    const changes = { create: never, rotate: never, revoke: never, grant: never };
+    const changes = {
+      create: never,
+      rotate: never,
+      change: never,
+      suspend: never,
+      resume: never,
+      revoke: never,
+      grant: never,
+    };
     const keys = { ...changes, get: never, list: never, trail: never, known: never, named: never };
     const app = createApp({
       surfaces: [openaiChat],

@@ -77,6 +77,20 @@ const cases: readonly Case[] = [
     provoke: () => box.get('/v1/models', withKey('sb_live_nobody_0123456789012345678901234567890123456789012')),
   },
   {
+    code: 'key_suspended',
+    when: 'the key is suspended',
+    async provoke() {
+      const key = await three.makeKey();
+      await box.post(`/admin/keys/${idOf(key)}/suspend`, {});
+      return box.get('/v1/models', withKey(key));
+    },
+  },
+  {
+    code: 'conflict',
+    when: 'the last admin key would be revoked',
+    provoke: () => box.post(`/admin/keys/${idOf(box.key)}/revoke`, {}),
+  },
+  {
     code: 'insufficient_permissions',
     when: 'the key lacks the scope',
     provoke: () => box.post('/v1/route', {}, withKey(chatOnly)),

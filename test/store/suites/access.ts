@@ -57,7 +57,11 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect(rows[0]?.key.info).toMatchObject(wallet);
     expect(await keys.ofHolder('0xa')).toEqual([rows[0]!]);
     expect(await Promise.all([keys.find('one'), keys.find('none')])).toEqual([rows[1]!, null]);
-    expect(rows[1]).toEqual({ key: { info: one, hash: hashOf(1), previousHash: null }, lastUsedAt: null });
+    expect(rows[1]).toEqual({
+      key: { info: one, hash: hashOf(1), previousHash: null },
+      lastUsedAt: null,
+      version: expect.any(Number),
+    });
   });
 
   test('the latest use of a key is kept, and no use of an unknown one', async () => {
