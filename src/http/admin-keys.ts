@@ -1,11 +1,24 @@
 import { Elysia, t } from 'elysia';
 import { keyBody, keyStatusBody, trailBody } from '../access/key-body.ts';
-import type { IssuedKey, Keys } from '../access/keys.ts';
+import type { IssuedKey } from '../access/keys.ts';
 import { type KeyGrant, OVERLAP_MS, statedLimits } from '../access/terms.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { ADDRESS_FORM, addressOf, isMistypedAddress } from '../core/holder-address.ts';
-import { type GrantStore, grantToKey, servedKeyFunds } from '../operate/keys.ts';
+import { servedKeyFunds } from '../operate/key-funds.ts';
+import {
+  createKey,
+  findKey,
+  type GrantStore,
+  grantToKey,
+  type KeyAdmin,
+  listKeys,
+  revokeKey,
+  rotateKey,
+} from '../operate/keys.ts';
+import type { Principal } from '../operate/principal.ts';
+import { listTrail } from '../operate/trail.ts';
 import type { KeyInfo } from '../store/keys.ts';
+import type { Repositories } from '../store/repositories.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../store/trail.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/key-docs.ts';
@@ -14,28 +27,11 @@ import { budgetOf } from './key-terms.ts';
 import { queryLimit } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
-import { actorOf, grantedAmount, limitOf, refuseValue } from './terms.ts';
+import { grantedAmount, limitOf, refuseValue } from './terms.ts';
 
-/** The keys, as the edge sees them. */
-export type KeyAdmin = Pick<
-  Keys,
-  | 'create'
-  | 'rotate'
-  | 'change'
-  | 'suspend'
-  | 'resume'
-  | 'revoke'
-  | 'grant'
-  | 'get'
-  | 'list'
-  | 'trail'
-  | 'known'
-  | 'named'
->;
-
-export interface KeyServices extends Pick<RouteServices, 'gateway' | 'contextOf' | 'addressOf'> {
+export interface KeyServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
   readonly keys: KeyAdmin;
-  readonly store: Pick<GrantStore, 'ledger'>;
+  readonly store: Pick<GrantStore, 'ledger'> & Pick<Repositories, 'trail'>;
 }
 
 /** No cache may keep a secret. */
@@ -48,12 +44,12 @@ export const keyRoutes = (services: KeyServices) =>
     .use(changingRoutes(services))
     .use(keyChangeRoutes(services));
 
-const readingRoutes = ({ gateway, keys }: Omit<KeyServices, 'store'>) =>
+const readingRoutes = ({ gateway, keys, store, principalOf }: KeyServices) =>
   new Elysia({ name: 'keys-read' })
     .get(
       '/admin/keys',
-      async () => {
-        const all = await keys.list();
+      async ({ request }) => {
+        const all = await listKeys(principalOf(request), keys);
         const now = gateway.now();
         return { object: 'list', data: all.map((info) => keyBody(info, now)) };
       },
@@ -61,8 +57,8 @@ const readingRoutes = ({ gateway, keys }: Omit<KeyServices, 'store'>) =>
     )
     .get(
       '/admin/keys/:id',
-      async ({ params: { id }, set }) => {
-        const info = await found(keys, id);
+      async ({ params: { id }, request, set }) => {
+        const info = await found(principalOf(request), keys, id);
         set.headers.etag = etagOf(info);
         return statusBody(gateway, info);
       },
@@ -70,10 +66,11 @@ const readingRoutes = ({ gateway, keys }: Omit<KeyServices, 'store'>) =>
     )
     .get(
       '/admin/trail',
-      async ({ query: { key, limit } }) => {
+      async ({ query: { key, limit }, request }) => {
         const text = queryText(key);
         const keyId = text === undefined ? null : trailSubject(text);
-        const entries = await keys.trail({ keyId, limit: limitOf(queryText(limit) ?? TRAIL_LIMIT, TRAIL_LIMIT_MAX) });
+        const most = limitOf(queryText(limit) ?? TRAIL_LIMIT, TRAIL_LIMIT_MAX);
+        const entries = await listTrail(principalOf(request), store.trail, { keyId, limit: most });
         return { object: 'list', data: entries.map(trailBody) };
       },
       { query: TRAIL_QUERY, ...docs.TRAIL },
@@ -96,8 +93,7 @@ const TRAIL_QUERY = t.Object({
   limit: queryLimit(TRAIL_LIMIT, TRAIL_LIMIT_MAX),
 });
 
-const changingRoutes = ({ gateway, contextOf, addressOf: placeOf, keys, store }: KeyServices) => {
-  const actor = (request: Request) => actorOf(contextOf(request), placeOf(request));
+const changingRoutes = ({ gateway, principalOf, keys, store }: KeyServices) => {
   const made = ({ key, info }: IssuedKey, headers: Record<string, string | number>) => {
     Object.assign(headers, SECRET_HEADERS, { etag: etagOf(info) });
     return { key, ...keyBody(info, gateway.now()) };
@@ -106,7 +102,8 @@ const changingRoutes = ({ gateway, contextOf, addressOf: placeOf, keys, store }:
     .post(
       '/admin/keys',
       async ({ body, request, set }) => {
-        return made(await changed(() => keys.create(grantOf(body, gateway.now()), actor(request))), set.headers);
+        const grant = grantOf(body, gateway.now());
+        return made(await changed(() => createKey(principalOf(request), keys, grant)), set.headers);
       },
       { ...bodyIn(KeyRequest), ...docs.CREATE },
     )
@@ -114,7 +111,7 @@ const changingRoutes = ({ gateway, contextOf, addressOf: placeOf, keys, store }:
       '/admin/keys/:id/rotate',
       async ({ params: { id }, body, request, set }) => {
         const overlapMs = body.overlap_seconds === undefined ? OVERLAP_MS : body.overlap_seconds * 1_000;
-        const rotated = await changed(() => keys.rotate(id, overlapMs, actor(request)));
+        const rotated = await changed(() => rotateKey(principalOf(request), keys, id, overlapMs));
         if (!rotated) throw notValid();
         return made(rotated, set.headers);
       },
@@ -124,8 +121,9 @@ const changingRoutes = ({ gateway, contextOf, addressOf: placeOf, keys, store }:
       '/admin/keys/:id/revoke',
       async ({ params: { id }, request, set }) => {
         // Idempotent: a client that got no answer may ask again.
-        await changed(() => keys.revoke(id, actor(request)));
-        const info = await found(keys, id);
+        const by = principalOf(request);
+        await changed(() => revokeKey(by, keys, id));
+        const info = await found(by, keys, id);
         set.headers.etag = etagOf(info);
         return keyBody(info, gateway.now());
       },
@@ -135,11 +133,12 @@ const changingRoutes = ({ gateway, contextOf, addressOf: placeOf, keys, store }:
       '/admin/keys/:id/grant',
       async ({ params: { id }, body: { credits, note = '' }, request }) => {
         const grant = { amount: grantedAmount(credits), note };
-        const isDone = await changed(() => grantToKey(keys, store, id, grant, actor(request), gateway.now()));
+        const by = principalOf(request);
+        const isDone = await changed(() => grantToKey(by, keys, store, id, grant, gateway.now()));
         if (!isDone) throw notValid();
         // It is done, so that a look which fails now must not make it look undone.
         await gateway.ledger.refresh().catch(() => {});
-        return statusBody(gateway, await found(keys, id));
+        return statusBody(gateway, await found(by, keys, id));
       },
       { ...bodyIn(GrantRequest), ...docs.GRANT },
     );
@@ -162,8 +161,8 @@ function grantOf(body: KeyRequest, now: number): KeyGrant {
   };
 }
 
-async function found(keys: KeyAdmin, id: string): Promise<KeyInfo> {
-  const info = await keys.get(id);
+async function found(by: Principal, keys: KeyAdmin, id: string): Promise<KeyInfo> {
+  const info = await findKey(by, keys, id);
   // The ID is not repeated: somebody may have put a whole key in its place.
   if (!info) throw new SignalboxError('not_found', 'No key has this ID.');
   return info;

@@ -10,18 +10,14 @@ import * as docs from './docs/key-docs.ts';
 import { budgetOf, limitsPatchOf } from './key-terms.ts';
 import type { RouteServices } from './route-services.ts';
 import { KeyPatchRequest } from './schemas/keys.ts';
-import { actorOf, inTerms, orNothingDone, refuseValue } from './terms.ts';
+import { inTerms, orNothingDone, refuseValue } from './terms.ts';
 
-export interface KeyChangeServices extends Pick<RouteServices, 'gateway' | 'contextOf' | 'addressOf'> {
+export interface KeyChangeServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
   readonly keys: Pick<Keys, 'change' | 'suspend' | 'resume' | 'get'>;
 }
 
 /** `PATCH /admin/keys/{id}`, and what suspends and resumes a key: `signalbox keys change` for programs. */
-export const keyChangeRoutes = ({ gateway, contextOf, addressOf, keys }: KeyChangeServices) => {
-  const principalOf = (request: Request) => {
-    const context = contextOf(request);
-    return { caller: context.knownCaller, actor: actorOf(context, addressOf(request)) };
-  };
+export const keyChangeRoutes = ({ gateway, principalOf, keys }: KeyChangeServices) => {
   const shown = (info: KeyInfo | null, headers: Record<string, string | number>) => {
     if (!info) throw notThere();
     headers.etag = etagOf(info);

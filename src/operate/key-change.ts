@@ -4,7 +4,7 @@ import { type Caller, permissionsOf, type Scope } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { Principal } from './principal.ts';
-import { checkAction, type Reach, roleOf } from './roles.ts';
+import { checkAction, type Reach } from './roles.ts';
 
 /** Tags, as `keyTag` returns them, of which the key must have one; null for any. */
 type Tags = readonly string[] | null;
@@ -59,13 +59,17 @@ const CHANGEABLE: Readonly<Record<Exclude<Reach, 'all'>, ReadonlySet<string>>> =
 /** The scopes that people who are no operators can give. */
 const APPLICATION: ReadonlySet<Scope> = new Set(['chat', 'embed', 'route']);
 
-/** Refuses to give a key more than the caller may give: an owner everything, an administrator all but `admin`. */
+/**
+ * Refuses to give a key more than the caller may give: an owner everything, an administrator all but `admin`, others what
+ * applications have.
+ */
 function checkGain(caller: Caller, reach: Reach, before: KeyInfo, after: KeyInfo): void {
   const had = permissionsOf(before.scopes);
-  const mayGive = (scope: Scope) => (reach === 'all' ? scope !== 'admin' : APPLICATION.has(scope));
-  const gained = after.scopes.find((scope) => !had.has(scope) && !mayGive(scope));
-  if (gained !== undefined && roleOf(caller) !== 'owner') throw refused('scopes', `give a key the scope \`${gained}\``);
+  const gained = after.scopes.filter((scope) => !had.has(scope));
+  if (gained.includes('admin')) checkAction(caller, 'keys.promote');
   if (reach === 'all') return;
+  const beyond = gained.find((scope) => !APPLICATION.has(scope));
+  if (beyond !== undefined) throw refused('scopes', `give a key the scope \`${beyond}\``);
   const differing = Object.keys(Object(differenceOf(before, after)?.after));
   const closed = differing.find((name) => !CHANGEABLE[reach].has(name));
   if (closed !== undefined) throw refused(closed, `change \`${closed}\` of this key`);
