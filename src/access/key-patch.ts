@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type { KeyBudget, KeyLimits, Scope } from '../core/caller.ts';
 import type { KeyInfo } from '../store/keys.ts';
-import type { TrailDetails } from '../store/trail.ts';
 import { changeableBody } from './key-body.ts';
 import { checkTerms, EXPIRY_MAX_MS, inOrder, KeyTermsError, normalizedHolders, statedLimits } from './terms.ts';
 
@@ -57,9 +56,15 @@ export function patched(info: KeyInfo, patch: KeyPatch): KeyInfo {
     ...info,
     ...{ name: name ?? '', scopes: inOrder(scopes), models, budgets: budgets ?? [], expiresAt, team, user },
     labels: labels === null ? {} : labelled(info.labels, labels),
-    limits: limits === null ? null : statedLimits({ ...NO_LIMITS, ...info.limits, ...limits }),
+    limits: limits && limited(info.limits ?? NO_LIMITS, limits),
     holders: holders && normalizedHolders(holders),
   };
+}
+
+function limited(before: KeyLimits, change: Partial<KeyLimits>): KeyLimits | null {
+  const { requestsPerMinute = before.requestsPerMinute, tokensPerMinute = before.tokensPerMinute } = change;
+  const { concurrentStreams = before.concurrentStreams } = change;
+  return statedLimits({ requestsPerMinute, tokensPerMinute, concurrentStreams });
 }
 
 function labelled(before: KeyInfo['labels'], change: Readonly<Record<string, string | null>>): Record<string, string> {
@@ -89,8 +94,11 @@ export function checkChange(before: KeyInfo, after: KeyInfo, now: number): void 
   );
 }
 
+/** Members with their values on both sides of a change. */
+type Difference = Readonly<Record<'before' | 'after', Readonly<Record<string, unknown>>>>;
+
 /** The members that differ, as the trail has them; null where none do. */
-export function differenceOf(before: KeyInfo, after: KeyInfo): TrailDetails | null {
+export function differenceOf(before: KeyInfo, after: KeyInfo): Difference | null {
   const [were, are] = [before, after].map((info) => Object.entries(changeableBody(info)));
   const differs = (one: number) => JSON.stringify(were![one]) !== JSON.stringify(are![one]);
   const [old, fresh] = [were!, are!].map((members) => members.filter((_, at) => differs(at)));

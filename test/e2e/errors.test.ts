@@ -77,20 +77,6 @@ const cases: readonly Case[] = [
     provoke: () => box.get('/v1/models', withKey('sb_live_nobody_0123456789012345678901234567890123456789012')),
   },
   {
-    code: 'key_suspended',
-    when: 'the key is suspended',
-    async provoke() {
-      const key = await three.makeKey();
-      await box.post(`/admin/keys/${idOf(key)}/suspend`, {});
-      return box.get('/v1/models', withKey(key));
-    },
-  },
-  {
-    code: 'conflict',
-    when: 'the last admin key would be revoked',
-    provoke: () => box.post(`/admin/keys/${idOf(box.key)}/revoke`, {}),
-  },
-  {
     code: 'insufficient_permissions',
     when: 'the key lacks the scope',
     provoke: () => box.post('/v1/route', {}, withKey(chatOnly)),
@@ -389,9 +375,9 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** Codes with a test of their own, in error-details.test.ts, hostile.test.ts, policy.test.ts, idempotency.test.ts and test/http. */
+/** Codes with a test of their own, in error-details.test.ts, key-changes.test.ts, hostile.test.ts, policy.test.ts, idempotency.test.ts and test/http. */
 const OWN_TEST: readonly string[] =
-  'in_flight thread_not_found idempotency_key_reused idempotency_answer_unavailable precondition_failed policy_invalid request_timeout upstream_timeout overloaded internal_error payment_required payment_invalid agent_wallet_mismatch unsupported_x402_version payment_unavailable payment_unsettled learning_off nothing_to_score feedback_conflict feedback_window_over'.split(
+  'key_suspended conflict in_flight thread_not_found idempotency_key_reused idempotency_answer_unavailable precondition_failed policy_invalid request_timeout upstream_timeout overloaded internal_error payment_required payment_invalid agent_wallet_mismatch unsupported_x402_version payment_unavailable payment_unsettled learning_off nothing_to_score feedback_conflict feedback_window_over'.split(
     ' ',
   );
 

@@ -252,6 +252,47 @@ describe('a suspended key', () => {
   });
 });
 
+describe('by command, while the server runs,', () => {
+  const run = async (...args: string[]) => {
+    const { code, out, err } = await box.run('keys', ...args);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    return out;
+  };
+
+  test('a change is in force within a second, is shown, and has the user of the command in the trail', async () => {
+    const made = ['--name', 'app', '--label', 'team=a', '--label', 'old=1', '--model', 'best', '--rpm', '90', '--json'];
+    const { id, key } = JSON.parse(
+      await run('create', ...made, '--budget', '50/month', '--budget', '9/day'),
+    ) as KeyAnswer;
+    expect((await chat(key, 'plain')).status).toBe(403);
+    const flags = ['--name', 'billing', '--label', 'team=b', '--no-label', 'old', '--no-models', '--tpm', '100000'];
+    const told = await run('change', id, ...flags, '--budget', '80/month:reject', '--no-budget', 'day', '--no-rpm');
+    expect(told).toStartWith(
+      `Changed ${id}:\n  name: "app" -> "billing"\n  labels: {"team":"a","old":"1"} -> {"team":"b"}\n`,
+    );
+    await waitFor(async () => (await chat(key, 'plain')).status === 200, WITHIN);
+    expect(await shown(id)).toMatchObject({
+      ...{ name: 'billing', labels: { team: 'b' }, models: null },
+      limits: { requests_per_minute: null, tokens_per_minute: 100_000, concurrent_streams: null },
+      budgets: [{ limit_credits: 80, window: 'month', on_exhausted: 'reject' }],
+    });
+    expect((await trailOf(id))[0]).toMatchObject({ action: 'change', actor: { kind: 'cli' } });
+    expect(await run('change', id, '--name', 'billing')).toBe(`Nothing changed: ${id} has these terms.\n`);
+    const json = JSON.parse(await run('change', id, '--expires-in', '1d', '--json')) as KeyAnswer;
+    expect(json.expires_at).toBe((await shown(id)).expires_at);
+    expect(JSON.parse(await run('change', id, '--no-expiry', '--json'))).toMatchObject({ expires_at: null });
+  });
+
+  test('a key is suspended and resumed', async () => {
+    const { id, key } = await create();
+    expect(await run('suspend', id)).toBe(`Suspended ${id}. To let it work again: keys resume ${id}.\n`);
+    await waitFor(async () => (await status(key)) === 403, WITHIN);
+    expect(await run('list')).toMatch(new RegExp(`${id} .* suspended 20`));
+    expect(await run('resume', id)).toBe(`Resumed ${id}.\n`);
+    await waitFor(async () => (await status(key)) === 200, WITHIN);
+  });
+});
+
 describe('the last admin key', () => {
   const ends: readonly (readonly [string, (id: string) => Promise<Response>])[] = [
     ['lose its scope', (id) => patch(id, { scopes: ['chat'] })],
@@ -266,6 +307,11 @@ describe('the last admin key', () => {
     const other = await create({ scopes: ['admin'] });
     expect((await end(other.id)).status).toBe(200);
     await box.post(`/admin/keys/${other.id}/revoke`, {});
+  });
+
+  test('is told of by command, too', async () => {
+    const { code, err } = await box.run('keys', 'revoke', 'test00000001');
+    expect([code, err]).toEqual([1, expect.stringMatching(/^signalbox: No other key with the scope admin works.*\n$/)]);
   });
 
   test('is no longer the last while another works as long', async () => {

@@ -23,19 +23,23 @@ export function parseTerms(args: readonly string[], now: number): { grant: KeyGr
     ...{ 'expires-in': TEXT, rpm: TEXT, tpm: TEXT, streams: TEXT, json: SWITCH },
   });
   const expiresIn = flags['expires-in'];
-  if (flags.model?.includes(''))
-    throw new UsageError('--model takes the ID of a model. To allow all models, remove --model.');
   const grant = {
     name: flags.name ?? '',
     scopes: scopesOf(flags.scope ?? ['chat,route']),
     labels: pairsOf(flags.label, 'A label'),
-    models: flags.model ?? null,
+    models: modelsOf(flags.model) ?? null,
     expiresAt: expiresIn === undefined ? null : now + expiryOf(expiresIn),
     limits: limitsOf({ rpm: flags.rpm, tpm: flags.tpm, streams: flags.streams }),
     budgets: (flags.budget ?? []).map(budgetOf),
     holders: flags.wallet ?? null,
   };
   return { grant, json: flags.json };
+}
+
+/** The IDs of models that a flag states. Throws UsageError. */
+export function modelsOf(ids: readonly string[] | undefined): readonly string[] | undefined {
+  if (ids?.includes('')) throw new UsageError('--model takes the ID of a model. To allow all models, remove --model.');
+  return ids;
 }
 
 export function scopesOf(texts: readonly string[]): Scope[] {
@@ -71,15 +75,15 @@ export function overlapOf(text: string | undefined): number {
   return ms;
 }
 
-/** Reads one of the limits; null for none. */
-export const limitOf = (flag: string, text: string | undefined): number | null =>
-  text === undefined ? null : wholeOf(`--${flag}`, text, 1, LIMIT_MAX);
+/** Reads one of the limits; undefined for none. */
+export const limitOf = (flag: string, text: string | undefined): number | undefined =>
+  text === undefined ? undefined : wholeOf(`--${flag}`, text, 1, LIMIT_MAX);
 
 function limitsOf({ rpm, tpm, streams }: Readonly<Record<'rpm' | 'tpm' | 'streams', string | undefined>>) {
   return statedLimits({
-    requestsPerMinute: limitOf('rpm', rpm),
-    tokensPerMinute: limitOf('tpm', tpm),
-    concurrentStreams: limitOf('streams', streams),
+    requestsPerMinute: limitOf('rpm', rpm) ?? null,
+    tokensPerMinute: limitOf('tpm', tpm) ?? null,
+    concurrentStreams: limitOf('streams', streams) ?? null,
   });
 }
 
