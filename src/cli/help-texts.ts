@@ -108,10 +108,11 @@ A running server accepts the key once the command returns.`,
     summary: "Show a key's state, last use, limits, budgets and balance.",
   },
   'keys change': {
-    usage: `ID [--name NAME] [--scope chat,route] [--label K=V]... [--no-label K]... [--model ID]...
-[--budget CREDITS/WINDOW[@ZONE][:ACTION]]... [--no-budget WINDOW[@ZONE]]... [--rpm N]
-[--tpm N] [--streams N] [--expires-in 30d] [--wallet 0x...]... [--no-name] [--no-models] [--no-rpm]
-[--no-tpm] [--no-streams] [--no-expiry] [--no-wallets] [--json] [--data DIR]`,
+    usage: `ID [--name NAME] [--scope chat,route] [--label K=V]... [--no-label K]...
+[--model ID]... [--budget CREDITS/WINDOW[@ZONE][:ACTION]]... [--no-budget WINDOW[@ZONE]]...
+[--rpm N] [--tpm N] [--streams N] [--expires-in 30d] [--wallet 0x...]... [--no-name]
+[--no-models] [--no-rpm] [--no-tpm] [--no-streams] [--no-expiry] [--no-wallets] [--json]
+[--data DIR]`,
     summary: 'Change the terms of a key; its secret stays.',
     details: `Terms that no flag names stay. --scope, --model and --wallet replace the whole list.
 --budget replaces the budgets of its window and zone, and keeps what was spent.
