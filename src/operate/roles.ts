@@ -48,6 +48,8 @@ const ACTIONS = {
   'keys.promote': { owner: 'all' },
   // Else one could resume what an operator has suspended.
   'keys.suspend': OPERATORS,
+  // Of keys with the scope `delegate`.
+  'keys.delegate': { owner: 'own', caller: 'own' },
   'trail.read': AUDITED,
   // An administrator could take its own name out.
   'trail.erase': { owner: 'all' },
