@@ -66,13 +66,13 @@ function limitsText({ limits }: KeyInfo): string {
 function budgetText({ budget, spent, forecast, renewsAt }: BudgetUse, usdPerCredit: string | null): string {
   const { limit, window, timeZone, onExhausted } = budget;
   const per = window === 'total' ? 'in total' : `a ${window} (${timeZone})`;
-  const renews = Number.isFinite(renewsAt) ? `; ${forecastText(forecast)}; renews ${utc(renewsAt)}` : '';
+  const renews = Number.isFinite(renewsAt) ? `; renews ${utc(renewsAt)}; ${forecastText(forecast)}` : '';
   const left = `${creditsText(spent)} (${usdText(spent, usdPerCredit)}) spent, ${creditsText(limit - spent)} left${renews}`;
   return `${creditsText(limit)} ${per}, then ${onExhausted}: ${left}`;
 }
 
 function forecastText({ expected, knownFrom }: Forecast): string {
-  if (expected !== null) return `${creditsText(expected)} expected by its end`;
+  if (expected !== null) return `${creditsText(expected)} expected by then`;
   return knownFrom === null ? 'no forecast' : `too early for a forecast until ${utc(knownFrom)}`;
 }
 
