@@ -91,10 +91,9 @@ export class KeyCopy {
   /** A key as this instance's copy has it, revoked or not. Cheap. */
   readonly known = (id: string): KeyEntry['info'] | null => this.entryOf(id)?.info ?? null;
 
-  /** The IDs of all keys of a name in this instance's copy, revoked ones too. */
-  named(name: string): readonly string[] {
-    return [...this.#entries.values()].flatMap(({ info }) => (info.name === name ? [info.id] : []));
-  }
+  /** The IDs of all keys in this instance's copy that match, revoked ones too. */
+  readonly idsWhere = (matches: (info: KeyEntry['info']) => boolean): readonly string[] =>
+    [...this.#entries.values()].flatMap(({ info }) => (matches(info) ? [info.id] : []));
 
   /** The budgets of all valid keys that have some. Cheap. */
   budgets(): readonly KeyBudgets[] {

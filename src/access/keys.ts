@@ -189,7 +189,14 @@ class StoredKeys extends KeyCopy {
     const time = this.now();
     const terms = { name, scopes, labels, models, limits, budgets, holders, holder, createdAt: time, expiresAt };
     const past = { revokedAt: null, suspendedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
-    const info: KeyInfo = { id: parts.id, ...terms, ...past, parent: null, team: null, user: null };
+    const info: KeyInfo = {
+      id: parts.id,
+      ...terms,
+      ...past,
+      parent: null,
+      team: grant.team ?? null,
+      user: grant.user ?? null,
+    };
     const event: KeyEvent = { time, actor, action, keyId: info.id, details: termsBody(info) };
     const { keys, trail } = this.store;
     const subject = { kind: 'key', id: info.id };

@@ -174,7 +174,7 @@ const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   revokeOfHolder: (wallet, exceptId) => keys.revokeOfHolder(wallet, exceptId),
   install: (key) => keys.install(key),
   known: (id) => keys.known(id),
-  named: (name) => keys.named(name),
+  idsWhere: (matches) => keys.idsWhere(matches),
   rotate: (id, overlapMs, by) => keys.rotate(id, overlapMs, by),
   revoke: (id, by) => keys.revoke(id, by),
   grant: (id, write, details, by) => keys.grant(id, write, details, by),

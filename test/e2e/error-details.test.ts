@@ -334,7 +334,7 @@ describe('when this program itself fails', () => {
       giveBack: never,
     });
     const changes = { create: never, rotate: never, revoke: never, grant: never };
-    const keys = { ...changes, get: never, list: never, trail: never, known: never, named: never };
+    const keys = { ...changes, get: never, list: never, trail: never, known: never, idsWhere: never };
     const app = createApp({
       surfaces: [openaiChat],
       gateway,
