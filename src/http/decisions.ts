@@ -79,7 +79,7 @@ export const decisionRoutes = ({ gateway, principalOf, sightOf }: RouteServices)
       async ({ params: { id }, request }) =>
         decisionBody(await explainDecision(principalOf(request), gateway, id, sightOf(request)), sightOf(request)),
       routeDocs({
-        access: 'decisions.explain',
+        access: 'decisions.list',
         summary: 'Explain a decision, for people',
         description:
           'As `GET /v1/decisions/{id}`, on a path that a login opens. Members see the decisions of their own keys, leads those of the keys of their team.',

@@ -18,7 +18,7 @@ export function isWithin(reach: Reach, { role, keyId, team, user }: Caller, key:
 const PERSONAL: readonly Scope[] = SCOPES.filter((scope) => scope !== 'admin' && scope !== 'report');
 
 /** The scopes that a caller may give to a key: no more than it has, or its role stands for. */
-export function givableScopes({ role, scopes }: Pick<Caller, 'role' | 'scopes'>): readonly Scope[] {
+function givableScopes({ role, scopes }: Pick<Caller, 'role' | 'scopes'>): readonly Scope[] {
   switch (roleOf({ role, scopes })) {
     case 'owner':
       return SCOPES;
