@@ -48,6 +48,10 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'POST /v1/embeddings': MODELS,
   'POST /v1/route': [403, 403, 403, 403, 403, 403, 403, 200],
   'POST /v1/feedback': [400, 403, 403, 403, 403, 400, 403, 400],
+  // None has the scope `delegate`.
+  'GET /v1/keys': same(403),
+  'POST /v1/keys': same(403),
+  'DELETE /v1/keys/{id}': same(403),
   'POST /v1/wallets/topup': [404, 404, 404, 404, 404, 404, 403, 404],
   'POST /v1/wallets/keys': [404, 404, 404, 404, 404, 404, 403, 404],
   'GET /admin/usage': [200, 200, 200, 200, 200, 200, 200, 403],
