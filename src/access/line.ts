@@ -53,7 +53,7 @@ const isDelegable = (scope: Scope): boolean => scope !== 'admin' && scope !== 'r
 
 /** Those of the key above come first, so that no number of own ones displaces them. */
 function labelsBelow(own: Info['labels'], upper: Info['labels']): Info['labels'] {
-  const added = Object.entries(own).filter(([name]) => !Object.hasOwn(upper, name));
+  const added = Object.entries(own).filter(([name]) => name.startsWith(CHILD_LABEL) && !Object.hasOwn(upper, name));
   return Object.fromEntries([...Object.entries(upper), ...added].slice(0, LABELS_MAX));
 }
 

@@ -161,7 +161,7 @@ function narrowed(own: Terms, upper: Pick<Caller, 'scopes' | 'models' | 'labels'
     models: own.models
       ? own.models.filter((model) => upper.models?.has(model) ?? true)
       : upper.models && [...upper.models],
-    labels: { ...own.labels, ...upper.labels },
+    labels: { ...Object.fromEntries(Object.entries(own.labels).filter(([name]) => name !== 'team')), ...upper.labels },
   };
 }
 
