@@ -116,6 +116,10 @@ export class KeyCopy {
     return [...(this.#below.get(id) ?? [])].flatMap((below) => this.entryOf(below) ?? []);
   }
 
+  /** The IDs of the keys that other keys made, revoked ones too. */
+  readonly children = (): readonly string[] =>
+    [...this.#entries.values()].flatMap(({ info: { id, parent } }) => (parent === null ? [] : [id]));
+
   /** The budgets of all valid keys that have some. Cheap. */
   budgets(): readonly KeyBudgets[] {
     const now = this.now();

@@ -98,7 +98,7 @@ class StoredKeys extends KeyCopy {
     if (!above || !isValid()) return null;
     const { inForce } = above.entry;
     const terms = { ...grant, scopes: grant.scopes ?? scopesFor(inForce) };
-    checkTerms(terms);
+    checkTerms(terms, true);
     checkBelow(terms, inForce);
     const place = { ...LINE_LIMITS, parent: inForce.id, hash: above.hash };
     const key = newKey();
@@ -237,7 +237,7 @@ class StoredKeys extends KeyCopy {
   ): Promise<KeyInfo> {
     const parts = parseKey(key);
     if (!parts) throw new Error('a key was made that cannot be read');
-    checkTerms(grant);
+    checkTerms(grant, place !== null);
     const { name, scopes, labels = {}, models = null, expiresAt = null, limits = null, budgets = [] } = grant;
     const holders = grant.holders ? normalizedHolders(grant.holders) : null;
     const time = this.now();

@@ -1,4 +1,4 @@
-import { type Caller, permissionsOf, SCOPES, type Scope } from '../core/caller.ts';
+import { type Caller, CHILD_LABEL, permissionsOf, SCOPES, type Scope } from '../core/caller.ts';
 import type { StoredKey } from '../store/keys.ts';
 import { type KeyGrant, KeyTermsError, LABELS_MAX, normalizedHolders } from './terms.ts';
 
@@ -6,9 +6,6 @@ type Info = StoredKey['info'];
 
 /** How far below a key of its own a line goes, the valid keys that one key may have made, and those that a whole line makes in 24 hours. */
 export const LINE_LIMITS = { depth: 3, live: 100, aDay: 1_000 };
-
-/** How a label begins that a key may give a key below it: conditions of the policy that name no such label cannot depend on it. */
-export const CHILD_LABEL = 'child.';
 
 /** The life of a key below another, ms: a day unless stated, a month at most. */
 export const CHILD_LIFE = { usualMs: 86_400_000, mostMs: 30 * 86_400_000 };

@@ -82,9 +82,9 @@ describe('a key gives no more than it has', () => {
     [{ expires_in_seconds: null }, 'expires_in_seconds', /./],
     [{ expires_in_seconds: 31 * 86_400 }, 'expires_in_seconds', /./],
   ])('%p', async (body, param, message) => {
-    const labels = { team: 'a', 'child.task': 'plan' };
     const wallets = ['0x2b5ad5c4795c026514f8317c7a215e218dccd6cf'];
-    const parent = await delegating({ models: ['best', 'plain'], labels, wallets });
+    const first = await delegating({ models: ['best', 'plain'], labels: { team: 'a' }, wallets });
+    const parent = await child(first, { scopes: ['chat', 'delegate'], labels: { 'child.task': 'plan' } });
     const { error } = await child(parent, body);
     expect(error).toMatchObject({ param });
     expect(error?.message).toMatch(message);
@@ -108,8 +108,10 @@ describe('a key gives no more than it has', () => {
     expect([await chat(plain, 'plain'), await chat(marked, 'plain'), await chat(marked, 'gold')]).toEqual([
       422, 422, 422,
     ]);
-    const gold = await child(await delegating({ labels: { tier: 'gold', 'child.mark': 'yes' } }));
-    expect([await chat(gold, 'plain'), await chat(gold, 'gold')]).toEqual([200, 200]);
+    const gold = await child(await delegating({ labels: { tier: 'gold' } }));
+    expect([await chat(gold, 'plain'), await chat(gold, 'gold')]).toEqual([422, 200]);
+    const { error } = await delegating({ labels: { 'child.mark': 'yes' } });
+    expect(error).toMatchObject({ code: 'invalid_value', param: 'labels' });
   });
 
   test('and sees and revokes only keys below its own, of any depth', async () => {
@@ -195,7 +197,10 @@ describe('the limits of a key hold for all below it together', () => {
     const below = await child(own);
     const response = await box.post('/v1/chat/completions', { model: 'best', messages: [] }, withKey(below.key));
     expect(await response.json()).toMatchObject({
-      error: { code: 'rate_limit_exceeded', message: expect.stringMatching(/^The rate limit of a parent of this/) },
+      error: {
+        code: 'rate_limit_exceeded',
+        message: expect.stringMatching(/^The rate limit of the key `.*` above this API key/),
+      },
     });
   });
 });

@@ -16,14 +16,10 @@ beforeAll(async () => {
 });
 afterAll(() => purse.stop());
 
-/** A key below another by its place, or one of its own; its budget in thousandths of a Credit. */
-interface KeyDraw {
-  readonly above: number;
-  readonly budget: number | null;
-}
-
+/** In thousandths of a Credit. */
 const budget = fc.option(fc.constantFrom(400, 500, 1_000, 1_500), { nil: null });
 const keys = fc.array(fc.record({ above: fc.integer({ min: 0, max: 3 }), budget }), { minLength: 2, maxLength: 4 });
+type Play = typeof play extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 const play = fc.record({
   keys,
   isEach: fc.boolean(),
@@ -44,7 +40,7 @@ const first = (body: object, kind: string) =>
   post('/admin/keys', { ...body, scopes: ['chat', 'delegate'], labels: { kind } });
 
 /** Makes keys, has them ask, and returns the places of those below and with which more was charged than they may spend. */
-async function overspentIn({ keys: draws, isEach, asked }: fc.infer<typeof play>, make: Make): Promise<number[]> {
+async function overspentIn({ keys: draws, isEach, asked }: Play, make: Make): Promise<number[]> {
   const all: MadeKey[] = [];
   const above = draws.map((draw, at) => (at === 0 ? -1 : draw.above % at));
   for (const [at, draw] of draws.entries()) {
