@@ -103,6 +103,10 @@ export class KeyCopy {
     return [...this.#entries.values()].flatMap(({ info }) => (info.name === name ? [info.id] : []));
   }
 
+  /** The IDs of all keys that descend from a key, revoked ones too. */
+  readonly descendantsOf = (id: string): readonly string[] =>
+    this.entriesBelow(id).flatMap(({ info }) => [info.id, ...this.descendantsOf(info.id)]);
+
   /** The entry of the key that credentials are of, valid or not, with the hash of what was presented; null for none. */
   protected presented(credentials: string | null): { readonly entry: KeyEntry; readonly hash: Uint8Array } | null {
     const key = credentials === null ? null : bearerOf(credentials);
@@ -115,10 +119,6 @@ export class KeyCopy {
   protected entriesBelow(id: string): KeyEntry[] {
     return [...(this.#below.get(id) ?? [])].flatMap((below) => this.entryOf(below) ?? []);
   }
-
-  /** The IDs of the keys that other keys made, revoked ones too. */
-  readonly children = (): readonly string[] =>
-    [...this.#entries.values()].flatMap(({ info: { id, parent } }) => (parent === null ? [] : [id]));
 
   /** The budgets of all valid keys that have some. Cheap. */
   budgets(): readonly KeyBudgets[] {

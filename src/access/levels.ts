@@ -1,12 +1,9 @@
-import type { Caller, CallerLevel, HolderKind, KeyLimits } from '../core/caller.ts';
+import type { Caller, CallerLevel, KeyLimits } from '../core/caller.ts';
 import type { HolderBudgets, KeyLines } from '../core/holder.ts';
 import type { KeyInfo } from '../store/keys.ts';
 
 /** The terms of the organization, a team or a user. */
-export interface LevelTerms {
-  readonly kind: Exclude<HolderKind, 'key'>;
-  readonly id: string;
-  readonly name: string;
+export interface LevelTerms extends Pick<CallerLevel, 'kind' | 'id' | 'name'> {
   /** IDs of the models that it may use; null for all. */
   readonly models: readonly string[] | null;
   readonly limits: KeyLimits | null;
@@ -26,77 +23,51 @@ export interface PeopleTerms {
 export const NO_PEOPLE: PeopleTerms = { version: 0, termsOf: () => [], budgets: () => [] };
 
 /** The keys as this instance knows them. */
-export interface KnownKeys {
-  known(id: string): Pick<KeyInfo, 'id' | 'parent' | 'models' | 'limits'> | null;
-}
-
-interface CompiledCaller {
-  readonly caller: Caller;
-  readonly version: number;
-  /** The keys above, as they were. */
-  readonly above: readonly ReturnType<KnownKeys['known']>[];
+interface KnownKeys extends Pick<KeyLines, 'descendantsOf'> {
+  known(id: string): Pick<KeyInfo, 'parent'> | null;
 }
 
 /** A line has no more keys than this, however the store was damaged. */
 const LINE_MAX = 16;
 
-/** The line of a key by its parents. */
-function lineIn({ known }: KnownKeys, keyId: string): readonly string[] {
-  const line: string[] = [];
-  for (let at = known(keyId)?.parent; at && line.length < LINE_MAX; at = known(at)?.parent) line.push(at);
-  return line;
-}
-
-/** The lines of keys. @param all IDs of all keys that have a parent */
-export const keyLines = (keys: KnownKeys & { children(): readonly string[] }): KeyLines => ({
-  lineOf: (id) => lineIn(keys, id),
-  descendantsOf: (id) => keys.children().filter((child) => lineIn(keys, child).includes(id)),
+/** The lines of keys by their parents. */
+export const keyLines = ({ known, descendantsOf }: KnownKeys): KeyLines => ({
+  lineOf: (id) => {
+    const line: string[] = [];
+    for (let at = known(id)?.parent; at && line.length < LINE_MAX; at = known(at)?.parent) line.push(at);
+    return line;
+  },
+  descendantsOf,
 });
 
-/** Puts the terms of all levels to callers: once for each, and again when one of them has changed. State: levels. */
-export class Levels {
-  readonly #keys: KnownKeys;
-  readonly #people: PeopleTerms;
-  readonly #compiled = new WeakMap<Caller, CompiledCaller>();
+/** A caller with its levels, as they were in a version of the people. */
+interface LeveledCaller {
+  readonly caller: Caller;
+  readonly version: number;
+}
 
-  constructor(keys: KnownKeys, people: PeopleTerms) {
-    this.#keys = keys;
+/** Puts the terms of user, team and organization to callers: once for each, and again when one has changed. State: levels. */
+export class Levels {
+  readonly #people: PeopleTerms;
+  readonly #leveled = new WeakMap<Caller, LeveledCaller>();
+
+  constructor(people: PeopleTerms) {
     this.#people = people;
   }
 
   /** Returns the caller with the levels above it; itself where there are none. */
   of(caller: Caller): Caller {
-    const known = this.#compiled.get(caller);
-    return known && this.#isPresent(known, caller) ? known.caller : this.#compile(caller);
+    const known = this.#leveled.get(caller);
+    return known?.version === this.#people.version ? known.caller : this.#put(caller);
   }
 
-  #isPresent({ version, above }: CompiledCaller, { line = NO_KEYS }: Caller): boolean {
-    if (version !== this.#people.version) return false;
-    for (let at = 0; at < line.length; at++) if (this.#keys.known(line[at]!) !== above[at]) return false;
-    return true;
-  }
-
-  #compile(caller: Caller): Caller {
-    const above = (caller.line ?? NO_KEYS).map((id) => this.#keys.known(id));
-    const levels: CallerLevel[] = [
-      ...above.flatMap((info) => (info ? [keyLevel(info)] : [])),
-      ...this.#groupsOf(caller),
-    ];
-    const compiled = levels.length === 0 ? caller : { ...caller, levels };
-    this.#compiled.set(caller, { caller: compiled, version: this.#people.version, above });
-    return compiled;
-  }
-
-  #groupsOf(caller: Caller): CallerLevel[] {
-    return this.#people
-      .termsOf(caller)
-      .map(({ models, ...terms }) => ({ ...terms, models: models && new Set(models) }));
+  #put(caller: Caller): Caller {
+    const { version } = this.#people;
+    const levels = this.#people.termsOf(caller).map(({ models, ...terms }): CallerLevel => {
+      return { ...terms, models: models && new Set(models) };
+    });
+    const leveled = levels.length === 0 ? caller : { ...caller, levels };
+    this.#leveled.set(caller, { caller: leveled, version });
+    return leveled;
   }
 }
-
-const NO_KEYS: readonly string[] = [];
-
-const keyLevel = ({ id, models, limits }: NonNullable<ReturnType<KnownKeys['known']>>): CallerLevel => ({
-  ...{ kind: 'key', id, name: id, limits },
-  models: models && new Set(models),
-});

@@ -43,11 +43,11 @@ export interface BudgetUse {
 export const HOLDER_KINDS = ['organization', 'team', 'user', 'key'] as const;
 export type HolderKind = (typeof HOLDER_KINDS)[number];
 
-/** A level above a caller, as its requests meet it. */
+/** A level above the keys of a caller, as its requests meet it. */
 export interface CallerLevel {
-  readonly kind: HolderKind;
+  readonly kind: Exclude<HolderKind, 'key'>;
   readonly id: string;
-  /** Shown to the caller; for a key its ID. */
+  /** Shown to the caller; '' for the organization. */
   readonly name: string;
   /** IDs of the models that it may use; null for all. */
   readonly models: ReadonlySet<string> | null;
@@ -85,7 +85,7 @@ export interface Caller {
   readonly line?: readonly string[];
   /** The key that made its key, with its terms in force; absent for a key of its own. */
   readonly parent?: Caller;
-  /** The levels whose terms apply beside its own: the keys of its line, its user, its team, the organization. Absent for none. */
+  /** The levels whose terms apply beside its own: its user, its team, the organization. Absent for none. */
   readonly levels?: readonly CallerLevel[];
 }
 

@@ -9,10 +9,8 @@ export interface HolderBudgets {
 }
 
 /** Names a level for its caller, within a sentence. */
-export function levelName({ kind, name }: Pick<CallerLevel, 'kind' | 'name'>): string {
-  if (kind === 'organization') return 'the organization';
-  return kind === 'key' ? `the key \`${name}\` above this API key` : `the ${kind} \`${name}\``;
-}
+export const levelName = ({ kind, name }: Pick<CallerLevel, 'kind' | 'name'>): string =>
+  kind === 'organization' ? 'the organization' : `the ${kind} \`${name}\``;
 
 /** Which keys descend from which. A key's line never changes. */
 export interface KeyLines {

@@ -147,7 +147,7 @@ function counted(
   const who = caller ? rootOf(caller) : address;
   const bytes = gate.bytesAtOnce(gateway, bodyBytes);
   gate.check(gateway, who, bytes);
-  const isLimited = caller !== null && (rateLimits.length > 0 || caller.limits !== null || caller.levels !== undefined);
+  const isLimited = caller !== null && (rateLimits.length > 0 || hasLimits(caller));
   const quota = isLimited ? limiter.admit(rateLimits, caller, address) : null;
   const place = gate.enter(gateway, who, bytes);
   const acceptPayer = (payer: Caller) => {
@@ -156,6 +156,10 @@ function counted(
   };
   return { caller, place, quota, acceptPayer };
 }
+
+/** Whether a caller, or somebody above it, may have limits beside those of the policy. */
+const hasLimits = ({ limits, parent, levels }: Caller): boolean =>
+  limits !== null || parent !== undefined || levels !== undefined;
 
 /**
  * Authenticates by the key. A good key passes even from an address that is locked out. Where a payment would do instead, the

@@ -70,7 +70,7 @@ function shortageAbove({ kind, why, name, window, needed, subject, renewsAt }: F
     ...(isBalance ? { balance: name } : { budget: name, subject, window, level: 'key' }),
     ...{ needed_credits: toCredits(needed), renews_at: renewsAt === null ? null : iso(renewsAt) },
   };
-  const fund = `${adjectiveOf(window)}${kind} of ${levelName({ kind: 'key', name: isBalance ? name : subject })}`;
+  const fund = `${adjectiveOf(window)}${kind} of the key \`${isBalance ? name : subject}\` above this API key`;
   if (why === 'contended') {
     const message = `Requests in progress have reserved what is left of the ${fund}.`;
     return new SignalboxError('budget_contended', message, { details, retryAfterMs: CONTENDED_RETRY_MS });
@@ -96,8 +96,9 @@ const renewsText = (renewsAt: number | null): string => (renewsAt === null ? '' 
 /** Names a budget, within a sentence. */
 function fundText({ name, subject, window, level }: FundShortage, { levels }: PayingCaller): string {
   if (level === null) return `the budget \`${name}\`${subject === '' ? '' : ` of \`${subject}\``}`;
-  const holder = levels?.find(({ kind, id }) => kind === level && id === subject) ?? { kind: level, name: subject };
-  return `the ${adjectiveOf(window)}budget of ${level === 'key' ? 'this API key' : levelName(holder)}`;
+  const own = levels?.find(({ kind, id }) => kind === level && id === subject);
+  const holder = level === 'key' ? 'this API key' : levelName({ kind: level, name: own?.name ?? subject });
+  return `the ${adjectiveOf(window)}budget of ${holder}`;
 }
 
 const ADJECTIVES = { day: 'daily ', week: 'weekly ', month: 'monthly ', total: '' } as const;

@@ -249,5 +249,5 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const learning: StatusSources['learning'] = (by) => statusOfLearning(by, store, learner, reloader.lease(), now());
   const instance = (by: Principal) => instanceStatus(by, store, host.version);
   const status: StatusSources = { health: tools.health, learning, instance };
-  return { gateway, idempotency, reloader, status, recount, levels: new Levels(keys, people), stop };
+  return { gateway, idempotency, reloader, status, recount, levels: new Levels(people), stop };
 }

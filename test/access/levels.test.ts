@@ -34,33 +34,13 @@ class StandIn implements PeopleTerms {
   }
 }
 
-interface Row {
-  readonly id: string;
-  readonly parent: string | null;
-  readonly models: readonly string[] | null;
-  readonly limits: KeyLimits | null;
-}
-
-/** The levels of a key of Ada, in the team search, made by another key of hers. */
+/** A key of Ada, in the team search, and another that it made. */
 function setUp() {
-  const rows = new Map<string, Row>();
-  const put = (id: string, parent: string | null, terms: Partial<Row> = {}) =>
-    rows.set(id, { id, parent, models: null, limits: null, ...terms });
-  put('root', null);
-  put('key', 'root');
-  put('other', 'root');
   const people = new StandIn();
-  const keys = { known: (id: string) => rows.get(id) ?? null };
   const of = { team: 'team_1', user: 'user_1' };
-  return {
-    put,
-    people,
-    keys,
-    levels: new Levels(keys, people),
-    key: { ...caller('key'), ...of, line: ['root'] },
-    other: { ...caller('other'), ...of, line: ['root'] },
-    root: { ...caller('root'), ...of },
-  };
+  const root: Caller = { ...caller('root'), ...of };
+  const key: Caller = { ...caller('key'), ...of, parent: root, line: ['root'] };
+  return { people, levels: new Levels(people), root, key, other: { ...key, keyId: 'other' } };
 }
 
 const refusalOf = (act: () => unknown): SignalboxError => {
@@ -73,43 +53,37 @@ const refusalOf = (act: () => unknown): SignalboxError => {
 };
 
 describe('the levels of a caller', () => {
-  test('are found once, and again when its line, its team, its user or the organization has changed', () => {
-    const { levels, people, put, key, root } = setUp();
+  test('are found once, and again when its team, its user or the organization has changed', () => {
+    const { levels, people, key } = setUp();
     const kinds = (one: Caller) => (one.levels ?? []).map(({ kind, id }) => [kind, id]);
-    expect(levels.of(root)).toBe(root);
-    expect(kinds(levels.of(key))).toEqual([['key', 'root']]);
+    expect(levels.of(key)).toBe(key);
     people.now(ADA, SEARCH, ORGANIZATION);
     const first = levels.of(key);
     expect(kinds(first)).toEqual([
-      ['key', 'root'],
       ['user', 'user_1'],
       ['team', 'team_1'],
       ['organization', ''],
     ]);
     expect(levels.of(key)).toBe(first);
-    put('root', null, { models: ['m'] });
+    people.now({ ...SEARCH, models: ['m'] });
     expect(levels.of(key).levels?.[0]?.models).toEqual(new Set(['m']));
     people.now();
-    expect(kinds(levels.of(key))).toEqual([['key', 'root']]);
+    expect(levels.of(key)).toBe(key);
   });
 
-  test('know which keys descend from which', () => {
-    const { keys, put } = setUp();
-    put('grandchild', 'key');
-    const lines = keyLines({ ...keys, children: () => ['key', 'other', 'grandchild'] });
-    expect(lines.lineOf('grandchild')).toEqual(['key', 'root']);
-    expect(lines.lineOf('root')).toEqual([]);
-    expect(lines.descendantsOf('root')).toEqual(['key', 'other', 'grandchild']);
-    expect(lines.descendantsOf('grandchild')).toEqual([]);
+  test('begin with the line of its key, which the parents tell', () => {
+    const parents: Readonly<Record<string, string | null>> = { root: null, key: 'root', grandchild: 'key' };
+    const known = (id: string) => (id in parents ? { parent: parents[id] ?? null } : null);
+    const { lineOf } = keyLines({ known, descendantsOf: () => [] });
+    expect(['grandchild', 'root', 'nobody'].map(lineOf)).toEqual([['key', 'root'], [], []]);
   });
 });
 
 describe('models', () => {
   test('may be used that the list of each level names, by themselves or by their wildcard', () => {
-    const { levels, people, put, key } = setUp();
-    people.now({ ...SEARCH, models: ['up/*', 'b'] });
-    put('root', null, { models: ['up/a', 'b', 'c'] });
-    const bound = levels.of(key);
+    const { levels, people, key } = setUp();
+    people.now({ ...SEARCH, models: ['up/*', 'b'] }, { ...ORGANIZATION, models: ['up/*', 'b', 'c'] });
+    const bound = levels.of({ ...key, models: new Set(['up/a', 'b', 'c']) });
     expect(mayUse(bound, { id: 'up/a', pattern: 'up/*' })).toBe(true);
     // A model of its own is no part of a wildcard.
     expect(mayUse(bound, { id: 'up/a' })).toBe(false);
@@ -121,27 +95,21 @@ describe('models', () => {
 });
 
 describe('rate limits', () => {
-  test('of each level apply, and a key counts in those of its line for all that descend from it', () => {
-    const { levels, people, put, key, other, root } = setUp();
+  test('of each level apply, each with one share for all of it', () => {
+    const { levels, people, key, other, root } = setUp();
     const limiter = new Limiter(() => 1_000);
     const admit = (one: Caller) => limiter.admit([], levels.of(one), '');
-    put('root', null, { limits: perMinute(2) });
-    admit(key);
-    admit(other);
-    const refused = refusalOf(() => admit(key));
-    expect(refused.message).toStartWith(
-      'The rate limit of the key `root` above this API key allows 2 requests a minute',
-    );
-    expect(refused.info.details).toEqual({ limit: 'parent-key', kind: 'requests' });
-    // Its own requests count in the same share.
-    expect(refusalOf(() => admit({ ...root, limits: perMinute(2) })).info.details).toMatchObject({ limit: 'api-key' });
-    put('root', null);
     people.now({ ...SEARCH, limits: perMinute(1) }, { ...ADA, limits: perMinute(3) }, ORGANIZATION);
     admit(key);
-    expect(refusalOf(() => admit(other)).message).toStartWith('The rate limit of the team `search` allows 1 requests');
+    const refused = refusalOf(() => admit(other));
+    expect(refused.message).toStartWith('The rate limit of the team `search` allows 1 requests a minute');
+    expect(refused.info.details).toEqual({ limit: 'team', kind: 'requests' });
     people.now(SEARCH, { ...ADA, limits: perMinute(3) }, { ...ORGANIZATION, limits: perMinute(1) });
-    admit(key);
+    admit(root);
     expect(refusalOf(() => admit(other)).message).toStartWith('The rate limit of the organization allows 1 requests');
+    people.now({ ...ADA, limits: perMinute(3) });
+    admit(other);
+    expect(refusalOf(() => admit(key)).message).toStartWith('The rate limit of the user `Ada` allows 3 requests');
   });
 
   test('that refuse a request take nothing at the other levels', () => {

@@ -39,11 +39,7 @@ function callersOf(draws: readonly KeyDraw[]): Caller[] {
       ...{ keyId: `k${at}`, scopes: new Set(['chat']), labels, models: null, budgets: [] },
       limits: figuresOf(perMinute, streams),
     };
-    const levels = upper && [
-      { kind: 'key' as const, id: upper.keyId, name: '', models: null, limits: upper.limits },
-      ...(upper.levels ?? []),
-    ];
-    made.push(upper ? { ...callerBelow(caller, upper), ...(levels && { levels }) } : caller);
+    made.push(upper ? callerBelow(caller, upper) : caller);
   }
   return made;
 }
@@ -107,7 +103,7 @@ test('all keys below one take together no more than it alone may', () => {
 test('a limiter that sees each key alone is found', () => {
   const law = fc.property(keys, policy, requests, (draws, figures, asked) => {
     const alone = new Map<Caller, Caller>();
-    const seenAs = (caller: Caller) => alone.getOrInsertComputed(caller, ({ parent: _, levels: __, ...rest }) => rest);
+    const seenAs = (caller: Caller) => alone.getOrInsertComputed(caller, ({ parent: _, ...rest }) => rest);
     expect(excessOf(callersOf(draws), limitsOf(figures), asked, seenAs)).toEqual([]);
   });
   expect(fc.check(law, { numRuns: 300, seed: 1 }).failed).toBe(true);

@@ -1,10 +1,10 @@
-import type { Caller, CallerLevel, HolderKind, KeyLimits } from '../../core/caller.ts';
+import type { Caller, KeyLimits } from '../../core/caller.ts';
 import { holds, subjectIn } from '../../core/condition.ts';
 import type { LimitScope, RateLimit } from '../../core/rate-limit.ts';
 import { type AccountTable, bucketOf, LimitAccounts } from './accounts.ts';
 import { take, waitMs } from './bucket.ts';
 import { Quota } from './quota.ts';
-import { type LimitShortage, limitError, type RequestLimit } from './refusal.ts';
+import { ABOVE, type LimitShortage, limitError, type RequestLimit } from './refusal.ts';
 
 /** A limit that applies to a caller. */
 interface CallerLimit extends Pick<RequestLimit, 'name' | 'level'> {
@@ -56,7 +56,7 @@ export class Limiter {
     const figures = { requestsPerMinute: perMinute, tokensPerMinute: null, concurrentStreams: null };
     const name = 'gateway.reports_per_minute';
     const reports = { name, level: null, figures, table: this.#accounts.table('reports'), subject: caller.keyId };
-    return this.#charge([reports, ...this.#ownOf(caller)], '');
+    return this.#charge([reports, ...this.#ownOf(caller, null), ...this.#ofLevels(caller)], '');
   }
 
   #charge(applied: readonly CallerLimit[], address: string): Quota {
@@ -100,35 +100,39 @@ export class Limiter {
   }
 
   #chosenFor(limits: readonly RateLimit[], caller: Caller): readonly CallerLimit[] {
-    const applied = this.#rulesFor(limits, caller);
-    // A child counts as its parents do, too, so that more children bring no more requests.
+    const applied = [...this.#limitsOf(limits, caller, null)];
+    // A child counts in all that its parents would, so that more children bring no more requests.
     for (let above = caller.parent; above; above = above.parent) {
-      const shared = this.#rulesFor(limits, above).filter((limit) => !applied.some((one) => isSame(one, limit)));
+      const shared = this.#limitsOf(limits, above, ABOVE).filter((limit) => !applied.some((one) => isSame(one, limit)));
       applied.push(...shared);
     }
-    return [...applied, ...this.#ownOf(caller)];
+    return [...applied, ...this.#ofLevels(caller)];
   }
 
-  /** The limits of the policy that apply to a key. */
-  #rulesFor(limits: readonly RateLimit[], { keyId, labels }: Caller): CallerLimit[] {
+  /** The limits of one key, as if it asked by itself. @param own the name of its own one */
+  #limitsOf(limits: readonly RateLimit[], { keyId, labels, limits: figures }: Caller, own: CallerLimit['name']) {
     const scope: LimitScope = { key: { id: keyId, labels: new Map(Object.entries(labels)) } };
-    return limits
+    const applied = limits
       .filter(({ match }) => holds(match, scope))
-      .map(({ name, figures, each }) => {
+      .map(({ name, figures, each }): CallerLimit => {
         const table = this.#accounts.table(`rule ${name}`);
         return { name, level: null, figures, table, subject: each === 'address' ? null : subjectIn(each, scope) };
       });
+    return [...applied, ...this.#ownOf({ keyId, limits: figures }, own)];
   }
 
-  /** The limits of the caller itself and of the levels above it. A key counts in its own for all keys that descend from it. */
-  #ownOf({ keyId, limits, levels = [] }: Caller): CallerLimit[] {
-    const own: CallerLimit[] = [];
-    const add = (kind: HolderKind, subject: string, figures: KeyLimits | null, level: CallerLevel | null) => {
-      if (figures) own.push({ name: null, level, figures, table: this.#accounts.table(kind), subject });
-    };
-    add('key', keyId, limits, null);
-    for (const level of levels) add(level.kind, level.id, level.limits, level);
-    return own;
+  #ownOf(
+    { keyId: subject, limits: figures }: Pick<Caller, 'keyId' | 'limits'>,
+    name: CallerLimit['name'],
+  ): CallerLimit[] {
+    return figures ? [{ name, level: null, figures, table: this.#accounts.table('key'), subject }] : [];
+  }
+
+  #ofLevels({ levels = [] }: Caller): CallerLimit[] {
+    return levels.flatMap((level) => {
+      const { kind, id: subject, limits: figures } = level;
+      return figures ? [{ name: null, level, figures, table: this.#accounts.table(kind), subject }] : [];
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { CallerLevel, HolderKind, KeyLimits } from '../../core/caller.ts';
+import type { CallerLevel, KeyLimits } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { levelName } from '../../core/holder.ts';
 import type { Reading } from '../../core/reading.ts';
@@ -25,14 +25,9 @@ export interface LimitShortage {
   readonly units: number;
 }
 
-/** The names in `details.limit` of a key's own limits, and of those of its levels. */
+/** The name in `details.limit` of a key's own limits, and of those of a key above it. */
 const OWN = 'api-key';
-const OF_LEVELS: Readonly<Record<HolderKind, string>> = {
-  organization: 'organization',
-  team: 'team',
-  user: 'user',
-  key: 'parent-key',
-};
+export const ABOVE = 'parent-key';
 
 /** The error of a request that a limit stops. */
 export function limitError(shortage: LimitShortage, limits: readonly RequestLimit[]): SignalboxError {
@@ -48,13 +43,14 @@ export function limitError(shortage: LimitShortage, limits: readonly RequestLimi
   }[kind];
   const message = `${ownerOf(limit)} allows ${allows}${then}; try again in ${durationText(waitMs)}.`;
   return new SignalboxError('rate_limit_exceeded', message, {
-    details: { limit: limit.name ?? (limit.level ? OF_LEVELS[limit.level.kind] : OWN), kind },
+    details: { limit: limit.name ?? limit.level?.kind ?? OWN, kind },
     retryAfterMs: waitMs,
     headers: limitHeaders(limits),
   });
 }
 
 function ownerOf({ name, level }: RequestLimit): string {
+  if (name === ABOVE) return 'The rate limit of a parent of this API key';
   if (name !== null) return `The rate limit \`${name}\``;
   return `The rate limit of ${level ? levelName(level) : 'this API key'}`;
 }
