@@ -154,7 +154,8 @@ export class KeyCopy {
   /** As it is stored, with the last use that this process knows of. */
   protected infoOf({ key: { info }, lastUsedAt }: KeyRow): KeyInfo {
     const usedAt = Math.max(this.entryOf(info.id)?.usedAt ?? 0, lastUsedAt ?? 0);
-    return { ...info, lastUsedAt: usedAt === 0 ? null : usedAt };
+    const inForce = info.parent === null ? null : this.entryOf(info.id)?.inForce;
+    return { ...info, lastUsedAt: usedAt === 0 ? null : usedAt, ...(inForce && { inForce }) };
   }
 
   #writeUses(): void {

@@ -93,20 +93,27 @@ export const callerBelow = (caller: Caller, above: Caller): Caller => ({
  * @param upper the terms in force of the key that gives
  * @throws KeyTermsError
  */
-export function checkBelow({ scopes, models = null, holders = null, labels = {} }: KeyGrant, upper: Info): void {
+export function checkBelow(grant: KeyGrant, upper: Info): void {
+  checkChild(grant);
+  const { scopes, models = null, holders = null, labels = {} } = grant;
   const has = permissionsOf(upper.scopes);
   for (const [at, scope] of scopes.entries()) {
-    if (!isDelegable(scope)) refuse(`scopes[${at}]`, `A child key cannot have the scope \`${scope}\`.`);
     if (!has.has(scope)) refuse(`scopes[${at}]`, `This API key lacks the scope \`${scope}\`, so it cannot give it.`);
   }
   checkItems('models', models, upper.models, 'This API key may not use the model');
   checkItems('wallets', holders && normalizedHolders(holders), upper.holders, 'This API key may not name the wallet');
   for (const name of Object.keys(labels)) {
-    if (!name.startsWith(CHILD_LABEL)) {
-      refuse('labels', `A child key has the labels of its parent. Names of further ones begin with ${CHILD_LABEL}`);
-    }
     if (Object.hasOwn(upper.labels, name)) refuse(`labels.${name}`, `This API key has the label ${name} itself.`);
   }
+}
+
+/** Checks terms that no child key has, whoever gives them. Throws KeyTermsError. */
+export function checkChild({ scopes, labels = {} }: Pick<KeyGrant, 'scopes' | 'labels'>): void {
+  for (const [at, scope] of scopes.entries()) {
+    if (!isDelegable(scope)) refuse(`scopes[${at}]`, `A child key cannot have the scope \`${scope}\`.`);
+  }
+  if (Object.keys(labels).every((name) => name.startsWith(CHILD_LABEL))) return;
+  refuse('labels', `A child key has the labels of its parent. Names of further ones begin with ${CHILD_LABEL}`);
 }
 
 function checkItems(field: string, own: readonly string[] | null, upper: readonly string[] | null, refusal: string) {

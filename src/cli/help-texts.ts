@@ -87,7 +87,7 @@ else of a table of public models. An entry that lacks a price or a limit is a co
 Exit code: 0, or 1 when there is no list.`,
   },
   'keys create': {
-    usage: `[--name NAME] [--scope chat,route,admin|report] [--label K=V]... [--model ID]...
+    usage: `[--name NAME] [--scope chat,route,delegate,admin|report] [--label K=V]... [--model ID]...
 [--expires-in 30d] [--rpm N] [--tpm N] [--streams N] [--wallet 0x...]...
 [--budget CREDITS/WINDOW[@ZONE][:ACTION]]... [--json] [--data DIR]`,
     summary: 'Create an API key and print it once.',
@@ -96,12 +96,13 @@ Exit code: 0, or 1 when there is no list.`,
 total, in UTC unless a zone is named. When it runs out, "cap" (the default) shortens answers,
 "downgrade" takes cheaper models first, and "reject" refuses.
 --wallet: the wallets that its requests may name as agent_wallet.
---scope report, which stands alone: reads figures of all keys and changes nothing.
+--scope delegate: makes child keys. --scope report, which stands alone: reads figures of all keys and
+changes nothing.
 A running server accepts the key once the command returns.`,
   },
   'keys list': {
-    usage: '[--json] [--data DIR]',
-    summary: 'List API keys.',
+    usage: '[--parent ID] [--json] [--data DIR]',
+    summary: 'List API keys, or the child keys of one.',
   },
   'keys show': {
     usage: 'ID [--json] [--data DIR]',

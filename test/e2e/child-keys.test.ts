@@ -162,6 +162,57 @@ describe('a key ends or stops with each key above it', () => {
   });
 });
 
+describe('what an operator changes of a key', () => {
+  const change = async ({ id }: Pick<KeyAnswer, 'id'>, body: object) =>
+    bodyOf(await box.get(`/admin/keys/${id}`, { method: 'PATCH', body: JSON.stringify(body) }));
+  const asked = (key: KeyAnswer) => Promise.all([chat(key, 'best'), chat(key, 'plain')]);
+
+  test('holds at once for all keys below it, and is taken back for them', async () => {
+    const parent = await delegating({ labels: { tier: 'gold' } });
+    const [middle, narrow] = [
+      await child(parent, { scopes: ['chat', 'delegate'] }),
+      await child(parent, { models: ['plain'] }),
+    ];
+    const last = await child(middle, { labels: { 'child.mark': 'yes' } });
+    await change(parent, { models: ['best'] });
+    expect([await asked(last), await asked(narrow)]).toEqual([
+      [200, 403],
+      [403, 403],
+    ]);
+    await change(parent, { models: null, labels: { 'child.mark': null, tier: 'none' } });
+    expect([await chat(last, 'gold'), await chat(narrow, 'gold')]).toEqual([422, 403]);
+    await change(parent, { scopes: ['route', 'delegate'] });
+    expect(await chat(last)).toBe(403);
+    await deed(parent.id, 'suspend');
+    expect([await chat(last), (await box.run('keys', 'show', last.id)).out]).toEqual([
+      403,
+      expect.stringMatching(/state +suspended/),
+    ]);
+    await deed(parent.id, 'resume');
+    await change(parent, { scopes: ['chat', 'delegate'], limits: { requests_per_minute: 1 } });
+    expect([await chat(last), await chat(narrow, 'plain')].sort()).toEqual([200, 429]);
+  });
+
+  test('gives a child key nothing that no child key has', async () => {
+    const made = await child(await delegating());
+    expect((await change(made, { scopes: ['admin'] })).error).toMatchObject({ param: 'scopes[0]' });
+    expect((await change(made, { labels: { tier: 'gold' } })).error).toMatchObject({ param: 'labels' });
+    expect((await change(made, { labels: { 'child.task': 'a' }, models: ['plain'] })).error).toBeUndefined();
+  });
+
+  test('is seen by commands, with the line of a key', async () => {
+    const parent = await delegating();
+    const middle = await child(parent, { scopes: ['chat', 'delegate'] });
+    const last = await child(middle);
+    await deed(parent.id, 'revoke');
+    const { out } = await box.run('keys', 'list', '--parent', middle.id);
+    expect(out).toMatch(new RegExp(`^ID .*PARENT\n${last.id} .*revoked [\\d-]+ +${middle.id}\n$`));
+    expect((await box.run('keys', 'show', last.id)).out).toContain(`${middle.id}, below ${parent.id}`);
+    const listed = (await (await box.get('/admin/keys')).json()) as { data: KeyAnswer[] };
+    expect(listed.data.find(({ id }) => id === last.id)).toMatchObject({ state: 'revoked', parent: middle.id });
+  });
+});
+
 test('a line is three keys deep below its first', async () => {
   const scopes = ['chat', 'delegate'];
   let key = await delegating();
