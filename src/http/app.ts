@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia, type HTTPHeaders } from 'elysia';
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Authentication } from '../access/key-entry.ts';
+import type { Levels } from '../access/levels.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
@@ -57,6 +58,8 @@ export interface AppOptions {
   readonly store: GrantStore & StoreHealth & Pick<Repositories, 'trail'>;
   authenticate(header: string | null): Authentication;
   readonly trailHeads?: TrailServices['trailHeads'];
+  /** Puts the terms of their levels to callers; absent where there are none. */
+  readonly levels?: Pick<Levels, 'of'>;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
   readonly observer: Observer;
@@ -128,12 +131,18 @@ const otherRoutes = (
     .use(usageRoutes(services))
     .use(x402Routes({ ...services, gateway, store }));
 
-const admissionRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTable): AdmissionRules => ({
+const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };
+
+const admissionRules = (
+  { gateway, authenticate, levels = NO_LEVELS, gate }: AppOptions,
+  routes: RouteTable,
+): AdmissionRules => ({
   routes,
   authenticate,
   policy: () => gateway.lease().snapshot,
   funding: gateway.funding,
   limiter: new Limiter(gateway.clock),
+  levels,
   gate,
   refusePreflight: preflightRefusal(gateway.log),
 });

@@ -87,7 +87,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   });
   if (apiKey !== null) await keys.install(apiKey).catch(notInstalled);
   const resources = { store, keys, log, host };
-  const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, resources);
+  const { gateway, idempotency, reloader, status, recount, levels, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
   const gate = new Gate(clock, timers);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
@@ -99,6 +99,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     keys,
     idempotency,
     authenticate: authenticationOf(keys, host),
+    levels,
     observer,
     socketBytesMax,
     status,
