@@ -129,6 +129,8 @@ describe('the store', () => {
     );
     // Names and conditions of budgets of the policy.
     named.push('budgets.name', 'budgets.definition');
+    // Rules and webhooks, names of budgets, keys and providers, and figures; why a webhook could not be reached.
+    named.push('alert_marks.id', 'alert_marks.state', 'alert_messages.content', 'alert_messages.deliveries');
     // Names of the policy.
     named.push(...['provider', 'upstream', 'model'].map((name) => `broken_declarations.${name}`));
     // Which service keeps a history: its ID of the answer, names of the policy and of tools, a hash.
@@ -137,6 +139,7 @@ describe('the store', () => {
     expect(columns.sort()).toEqual([...named, ...words].sort());
     // A room whose tables were not asked about here could keep anything.
     expect(filesWith(/export const \w+Migrations: Migrations\b/)).toEqual([
+      'src/store/sqlite/alerts.ts',
       'src/store/sqlite/books/schema.ts',
       'src/store/sqlite/endpoints.ts',
       'src/store/sqlite/idempotency.ts',
