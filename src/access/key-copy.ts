@@ -96,6 +96,12 @@ export class KeyCopy {
     return [...this.#entries.values()].flatMap(({ info }) => (info.name === name ? [info.id] : []));
   }
 
+  /** The keys of this instance's copy that expire behind a time, ms since 1970, and are not revoked. */
+  expiringAfter(time: number): readonly KeyEntry['info'][] {
+    const infos = [...this.#entries.values()].map(({ info }) => info);
+    return infos.filter(({ expiresAt, revokedAt }) => expiresAt !== null && expiresAt > time && revokedAt === null);
+  }
+
   /** The budgets of all valid keys that have some. Cheap. */
   budgets(): readonly KeyBudgets[] {
     const now = this.now();

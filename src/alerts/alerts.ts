@@ -2,7 +2,7 @@ import type { AlertContent, AlertType } from '../core/alert.ts';
 import type { AlertPolicy, AlertWebhook } from '../core/alert-policy.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Timer, Timers } from '../core/timers.ts';
-import type { AlertMark, AlertMarkChange, AlertMessage } from '../store/alerts.ts';
+import type { AlertMark, AlertMarkChange, AlertMessage, AlertTable } from '../store/alerts.ts';
 import type { OpenStore } from '../store/driver.ts';
 import { type InstanceName, isSameInstance, nameOf } from '../store/instance.ts';
 import { StoreError } from '../store/store.ts';
@@ -75,27 +75,27 @@ export class Alerts {
   }
 
   /** Looks once, and sends what is due. Never rejects. */
-  async look(): Promise<void> {
-    this.#looking ??= this.#look()
-      .then(
-        () => {
-          this.#problem = '';
-        },
-        (cause) => this.#report(messageOf(cause)),
-      )
-      .finally(() => {
-        this.#looking = null;
-      });
-    await this.#looking;
-    await this.#outbox.send();
+  look(): Promise<void> {
+    this.#looking ??= this.#lookAndSend().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
   }
 
-  /** Resolves once nothing is under way. What waits is sent by another instance, or after the next start. */
-  async close(): Promise<void> {
-    for (const timer of this.#regular) timer.close();
+  /** Resolves once no look and no try is under way. */
+  async idle(): Promise<void> {
     await this.#looking;
     await this.#outbox.idle();
   }
+
+  /** Ends the regular work. What waits is sent by another instance, or after the next start. */
+  async close(): Promise<void> {
+    for (const timer of this.#regular) timer.close();
+    await this.idle();
+  }
+
+  /** As `AlertTable.list`. */
+  readonly list: AlertTable['list'] = (page) => this.#options.store.alerts.list(page);
 
   /** Sends a message to each of the webhooks, once, and keeps it with the others. Rejects with StoreError. */
   async test(webhooks: readonly AlertWebhook[]): Promise<readonly WebhookTest[]> {
@@ -109,6 +109,16 @@ export class Alerts {
     });
     await store.commit([store.alerts.insert({ ...message, deliveries })]);
     return results;
+  }
+
+  async #lookAndSend(): Promise<void> {
+    try {
+      await this.#look();
+      this.#problem = '';
+    } catch (cause) {
+      this.#report(messageOf(cause));
+    }
+    await this.#outbox.send();
   }
 
   async #look(): Promise<void> {

@@ -41,8 +41,9 @@ export interface CachedTokens {
 
 /** What this instance knows of the house, by which rules are judged. */
 export interface AlertReadings {
-  readonly budgets: readonly BudgetWindowReading[];
-  readonly keys: readonly ExpiringKey[];
+  /** Made where a rule asks for them, as there may be many. */
+  budgets(): readonly BudgetWindowReading[];
+  keys(): readonly ExpiringKey[];
   readonly providers: readonly ProviderReading[];
   readonly refusal: PolicyRefusal | null;
   /** The tokens of the last so many ms. */

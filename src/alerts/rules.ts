@@ -108,7 +108,7 @@ class RuleJudge {
 
   /** @param at the shares; null: by the forecast */
   #budgets(at: readonly number[] | null, names: readonly string[], { budgets }: AlertReadings): void {
-    const named = budgets.filter(({ name, limit }) => limit > 0 && (names.length === 0 || names.includes(name)));
+    const named = budgets().filter(({ name, limit }) => limit > 0 && (names.length === 0 || names.includes(name)));
     for (const one of named.sort((a, b) => b.spent / b.limit - a.spent / a.limit)) {
       const details = budgetDetails(one);
       const until = Math.min(one.ends + DAY_MS, FOREVER);
@@ -130,7 +130,7 @@ class RuleJudge {
 
   #keys(days: readonly number[], { keys }: AlertReadings): void {
     const { now, marks } = this.#memory;
-    for (const { id, name, createdAt, expiresAt } of [...keys].sort((a, b) => a.expiresAt - b.expiresAt)) {
+    for (const { id, name, createdAt, expiresAt } of [...keys()].sort((a, b) => a.expiresAt - b.expiresAt)) {
       if (expiresAt <= now) continue;
       // A key that lives for an hour is not about to expire: it was made so.
       const steps = days.filter((one) => one * DAY_MS < expiresAt - createdAt);

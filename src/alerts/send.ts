@@ -43,15 +43,14 @@ export async function sendOnce(
       ? `it answered with ${status}, and redirects are not followed`
       : `it answered with ${status}`;
   } catch (cause) {
-    return cause instanceof UnsetVariable || cause instanceof OutboundError ? cause.message : messageOf(cause);
+    if (!(cause instanceof OutboundError && cause.isPrivate)) return messageOf(cause);
+    return `${cause.message}: set \`allow_private_network\` of the webhook to allow it`;
   }
 }
 
-class UnsetVariable extends Error {}
-
 function variableOf(env: SenderHost['env'], variable: string): string {
   const value = env(variable)?.trim();
-  if (!value) throw new UnsetVariable(`the variable \`${variable}\` is not set`);
+  if (!value) throw new Error(`the variable \`${variable}\` is not set`);
   return value;
 }
 

@@ -15,6 +15,7 @@ import { wholeAddress } from './address.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
 import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
+import { type AlertDesk, alertRoutes } from './alerts.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
 import { answerOrigin, CORS_HEADERS, preflightRefusal } from './cors.ts';
@@ -49,6 +50,7 @@ export interface AppOptions {
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
   readonly store: GrantStore & StoreHealth;
+  readonly alerts: AlertDesk;
   authenticate(header: string | null): Authentication;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
@@ -102,11 +104,13 @@ const requestRoutes = (services: RouteServices, { surfaces }: AppOptions, upgrad
     .use(recommendRoutes(services));
 
 /** All other routes of the API. */
-const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, metrics, status }: AppOptions) =>
-  new Elysia({ name: 'api' })
+const otherRoutes = (services: RouteServices, options: AppOptions) => {
+  const { gateway, policy, keys, store, metrics, status, alerts } = options;
+  return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
     .use(adminRoutes(services, policy))
+    .use(alertRoutes({ ...services, alerts }))
     .use(ledgerRoutes(services))
     .use(statusRoutes(status))
     .use(keyRoutes({ ...services, keys, store }))
@@ -115,6 +119,7 @@ const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, me
     .use(feedbackRoutes(services))
     .use(usageRoutes(services))
     .use(x402Routes({ ...services, gateway, store }));
+};
 
 const admissionRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTable): AdmissionRules => ({
   routes,

@@ -279,10 +279,7 @@ export class Ledger {
 
   async status(): Promise<LedgerStatus> {
     const charged = await this.#books.charged();
-    const budgets = this.#funds.budgetWindows.flatMap((windows) => {
-      return this.#books.windowsOf(windows.generation, windows.windowAt(this.#time).starts);
-    });
-    const drawnOn = budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
+    const drawnOn = this.drawnWindows();
     const { count, held } = this.#books.open();
     const unused = unusedFunds(
       this.#funds.budgetWindows.map(({ budget }) => budget).filter(isOfPolicy),
@@ -290,6 +287,14 @@ export class Ledger {
       this.#time,
     );
     return { charged, held, open: count, funds: [...drawnOn, ...this.#books.balances(), ...unused] };
+  }
+
+  /** The windows in force that requests have drawn on, from memory. */
+  drawnWindows(): readonly FundStanding[] {
+    const budgets = this.#funds.budgetWindows.flatMap((windows) => {
+      return this.#books.windowsOf(windows.generation, windows.windowAt(this.#time).starts);
+    });
+    return budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
   }
 
   /** The open requests of this process, by the funds that they hold. */

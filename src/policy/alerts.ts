@@ -140,9 +140,14 @@ export function reviewWebhooks({ webhooks }: AlertPolicy, env: Environment, repo
     const [url, secret] = [urlEnv, secretEnv].map((variable) => variable && env.get(variable)?.trim());
     const unset = [...(url ? [] : [urlEnv]), ...(secretEnv && !secret ? [secretEnv] : [])];
     if (unset.length > 0) {
-      report.add('webhook-unset', place, `webhook \`${name}\` cannot send: ${listNames(unset)} ${unset.length > 1 ? 'are' : 'is'} not set`, {
-        hint: `set it, or \`${unset[0]}_FILE\` to a file that has it`,
-      });
+      report.add(
+        'webhook-unset',
+        place,
+        `webhook \`${name}\` cannot send: ${listNames(unset)} ${unset.length > 1 ? 'are' : 'is'} not set`,
+        {
+          hint: `set ${unset.length > 1 ? 'them' : 'it'}, or \`${unset[0]}_FILE\` to a file with the value`,
+        },
+      );
     }
     if (url && !isWebAddress(url)) {
       report.add('bad-environment', place, `\`${urlEnv}\` of webhook \`${name}\` holds no address`, {

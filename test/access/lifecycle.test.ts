@@ -175,6 +175,7 @@ const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   install: (key) => keys.install(key),
   known: (id) => keys.known(id),
   named: (name) => keys.named(name),
+  expiringAfter: (time) => keys.expiringAfter(time),
   rotate: (id, overlapMs, by) => keys.rotate(id, overlapMs, by),
   revoke: (id, by) => keys.revoke(id, by),
   grant: (id, write, details, by) => keys.grant(id, write, details, by),
