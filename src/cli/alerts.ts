@@ -1,5 +1,4 @@
 import { testContent, testWebhook, type WebhookTest } from '../alerts/alerts.ts';
-import { OPERATOR } from '../core/caller.ts';
 import { idAt } from '../core/id.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
@@ -11,13 +10,12 @@ import type { PolicyCommand } from './policy/command.ts';
 import type { CommandOutput, CommandResult } from './result.ts';
 import { table } from './terminal.ts';
 import { jsonText } from './text.ts';
+import { operator } from './user.ts';
 
 type AlertCommand = Pick<PolicyCommand, 'judge' | 'folder' | 'database'>;
 
 /** `signalbox alerts list|test`. Throws UsageError. */
 export const runAlerts = groupOf<AlertCommand, CommandOutput>('alerts', { list, test });
-
-const AS_OPERATOR = { caller: OPERATOR };
 
 /** The terms of a policy, whatever variables are set here. Throws UsageError. */
 async function policyOf(folder: string, judge: JudgeTools) {
@@ -33,7 +31,7 @@ async function list(args: readonly string[], { judge, folder, database }: AlertC
   if (!(await storeExists(database))) throw new UsageError('There is no database yet; start the server once.');
   const store = await openStore(database, { mode: 'beside', rooms: ['alerts'] });
   try {
-    const body = await alertsBody(AS_OPERATOR, { alerts: store.alerts, policy }, { limit, after: null });
+    const body = await alertsBody(operator(), { alerts: store.alerts, policy }, { limit, after: null });
     return json ? jsonText(body) : listText(body);
   } finally {
     await store.close();
@@ -69,7 +67,7 @@ async function test(args: readonly string[], { judge, folder }: AlertCommand): P
   const [name = null, ...more] = positionals;
   if (more.length > 0) throw new UsageError('alerts test takes one webhook, or none for all.');
   const webhooks = await policyOf(folder, judge).then((policy) =>
-    orUsage(() => testedWebhooks(AS_OPERATOR, policy, name)),
+    orUsage(() => testedWebhooks(operator(), policy, name)),
   );
   const now = judge.now();
   // No server gave the message an ID: that of its moment is as good for a test.

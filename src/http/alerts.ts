@@ -11,18 +11,18 @@ import { limitOf, orNothingDone } from './terms.ts';
 /** The alerts, as the edge sees them. */
 export type AlertDesk = Pick<Alerts, 'list' | 'test'>;
 
-interface AlertServices extends Pick<RouteServices, 'gateway' | 'callerOf'> {
+interface AlertServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
   readonly alerts: AlertDesk;
 }
 
 /** `/admin/alerts`: what people were told, and a message to try a webhook. */
-export const alertRoutes = ({ gateway, callerOf, alerts }: AlertServices) =>
+export const alertRoutes = ({ gateway, principalOf, alerts }: AlertServices) =>
   new Elysia({ name: 'alerts' })
     .get(
       '/admin/alerts',
       ({ query: { limit, after = null }, request }) =>
         alertsBody(
-          { caller: callerOf(request) },
+          principalOf(request),
           { alerts, policy: gateway.lease().snapshot.alerts },
           { limit: limitOf(limit ?? ALERTS_LIMIT, ALERTS_LIMIT_MAX), after },
         ),
@@ -37,7 +37,7 @@ export const alertRoutes = ({ gateway, callerOf, alerts }: AlertServices) =>
     .post(
       '/admin/alerts/test',
       async ({ body: { webhook = null }, request }) => {
-        const webhooks = testedWebhooks({ caller: callerOf(request) }, gateway.lease().snapshot.alerts, webhook);
+        const webhooks = testedWebhooks(principalOf(request), gateway.lease().snapshot.alerts, webhook);
         const results = await orNothingDone(() => alerts.test(webhooks));
         const data = results.map(({ webhook, problem }) => ({ webhook, sent: problem === null, problem }));
         return { object: 'list', data };

@@ -30,11 +30,7 @@ export interface AlertPage {
 }
 
 /** The rules, the webhooks and a page of messages, as the admin API shows them. Throws SignalboxError; rejects with StoreError. */
-export async function alertsBody(
-  { caller }: Pick<Principal, 'caller'>,
-  { alerts, policy }: AlertSources,
-  { limit, after }: AlertPage,
-) {
+export async function alertsBody({ caller }: Principal, { alerts, policy }: AlertSources, { limit, after }: AlertPage) {
   checkAction(caller, 'alerts.read');
   const before = after === null ? null : parseId('alert_', after);
   if (after !== null && before === null) {
@@ -90,7 +86,7 @@ function webhookBody({ name, format, urlEnv, secretEnv }: AlertWebhook, recent: 
 
 /** The webhooks that a test is for. @param name null for all. Throws SignalboxError. */
 export function testedWebhooks(
-  { caller }: Pick<Principal, 'caller'>,
+  { caller }: Principal,
   { webhooks }: AlertPolicy,
   name: string | null,
 ): readonly AlertWebhook[] {

@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { Alerts, LOOK_EVERY_MS, SEND_EVERY_MS } from '../../src/alerts/alerts.ts';
 import type { AlertPolicy, AlertWebhook } from '../../src/core/alert-policy.ts';
-import { OPERATOR } from '../../src/core/caller.ts';
 import { alertsBody } from '../../src/operate/alerts.ts';
+import { operatorAs } from '../../src/operate/principal.ts';
 import type { Instance, InstanceName } from '../../src/store/instance.ts';
 import { isSameInstance } from '../../src/store/instance.ts';
 import { StoreError } from '../../src/store/store.ts';
+import { SERVER } from '../../src/store/trail.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { memoryRepositories } from '../store/implementations.ts';
 import { loneInstance } from '../store/memory/instance.ts';
@@ -108,7 +109,7 @@ afterEach(async () => {
 });
 
 const statusOf = () =>
-  alertsBody({ caller: OPERATOR }, { alerts: store.alerts, policy: POLICY }, { limit: 20, after: null });
+  alertsBody(operatorAs(SERVER), { alerts: store.alerts, policy: POLICY }, { limit: 20, after: null });
 
 const texts = () => receiver.received.map(({ text }) => text);
 
