@@ -28,7 +28,7 @@ interface OutboxEntry {
   isUnwritten: boolean;
 }
 
-/** The messages that this instance sends, and their tries. */
+/** The messages that this instance sends, and their tries. State: alerts. */
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #entries = new Map<number, OutboxEntry>();

@@ -34,7 +34,7 @@ export interface PolicyRefusal {
 }
 
 /** Tokens of prompts, and those of them that providers had in their caches. */
-export interface CachedTokens {
+export interface CachedShare {
   readonly input: number;
   readonly cached: number;
 }
@@ -47,7 +47,7 @@ export interface AlertReadings {
   readonly providers: readonly ProviderReading[];
   readonly refusal: PolicyRefusal | null;
   /** The tokens of the last so many ms. */
-  tokensWithin(windowMs: number): CachedTokens;
+  tokensWithin(windowMs: number): CachedShare;
 }
 
 export interface ProviderReading {
@@ -126,7 +126,7 @@ export class CachedTokenCounts {
   }
 
   /** @param now ms since 1970 */
-  within(windowMs: number, now: number): CachedTokens {
+  within(windowMs: number, now: number): CachedShare {
     const sum = { input: 0, cached: 0 };
     for (const [minute, { input, cached }] of this.#minutes) {
       if (minute * MINUTE_MS <= now - windowMs) continue;

@@ -6,7 +6,7 @@ import { registerSecrets } from '../telemetry/secrets.ts';
 import { bodyOf, headersOf } from './message.ts';
 
 /** The whole time of a try, ms. */
-export const TRY_MS = 10_000;
+const TRY_MS = 10_000;
 /** The most that is read of an answer, bytes: nothing of it counts but its status. */
 const ANSWER_MAX = 4_096;
 

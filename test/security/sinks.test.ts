@@ -182,6 +182,8 @@ describe('the log', () => {
 
   test('is written to by these files', () => {
     expect(files).toEqual([
+      'src/alerts/alerts.ts',
+      'src/alerts/outbox.ts',
       'src/http/app.ts',
       'src/http/cors.ts',
       'src/http/replay.ts',
