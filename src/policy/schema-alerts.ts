@@ -90,7 +90,7 @@ export const AlertRuleText = closed('What people are told of, and where.', {
   ),
   window_minutes: integer(
     { minimum: 5, maximum: 1_440, default: 60 },
-    'With `cached_share`: minutes whose input counts.',
+    'With `cached_share`: how many minutes of input count.',
   ),
   days: Type.Array(integer({ minimum: 1, maximum: 365 }, 'Days before the expiry.'), {
     minItems: 1,
