@@ -281,13 +281,7 @@ export class Ledger {
 
   async status(): Promise<LedgerStatus> {
     const charged = await this.#books.charged();
-    const budgets = this.#funds.budgetWindows.flatMap((windows) => {
-      const { limits } = windows.budget;
-      const all = this.#books.windowsOf(windows.generation, windows.windowAt(this.#time).starts);
-      // Those of holders that have the budget no more draw no holds.
-      return limits ? all.filter(({ title }) => limits.has(title.subject)) : all;
-    });
-    const drawnOn = budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
+    const drawnOn = this.drawnWindows();
     const { count, held } = this.#books.open();
     const unused = unusedFunds(
       this.#funds.budgetWindows.map(({ budget }) => budget).filter(isOfPolicy),
@@ -295,6 +289,17 @@ export class Ledger {
       this.#time,
     );
     return { charged, held, open: count, funds: [...drawnOn, ...this.#books.balances(), ...unused] };
+  }
+
+  /** The windows in force that requests have drawn on, from memory. */
+  drawnWindows(): readonly FundStanding[] {
+    const budgets = this.#funds.budgetWindows.flatMap((windows) => {
+      const { limits } = windows.budget;
+      const all = this.#books.windowsOf(windows.generation, windows.windowAt(this.#time).starts);
+      // Those of holders that have the budget no more draw no holds.
+      return limits ? all.filter(({ title }) => limits.has(title.subject)) : all;
+    });
+    return budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
   }
 
   /** The open requests of this process, by the funds that they hold. */

@@ -136,6 +136,8 @@ describe('the store', () => {
     );
     // Names and conditions of budgets of the policy.
     named.push('budgets.name', 'budgets.definition');
+    // Rules and webhooks, names of budgets, keys and providers, and figures; why a webhook could not be reached.
+    named.push('alert_marks.id', 'alert_marks.state', 'alert_messages.content', 'alert_messages.deliveries');
     // Names of the policy.
     named.push(...['provider', 'upstream', 'model'].map((name) => `broken_declarations.${name}`));
     // Which service keeps a history: its ID of the answer, names of the policy and of tools, a hash.
@@ -144,6 +146,7 @@ describe('the store', () => {
     expect(columns.sort()).toEqual([...named, ...words].sort());
     // A room whose tables were not asked about here could keep anything.
     expect(filesWith(/export const \w+Migrations: Migrations\b/)).toEqual([
+      'src/store/sqlite/alerts.ts',
       'src/store/sqlite/books/schema.ts',
       'src/store/sqlite/endpoints.ts',
       'src/store/sqlite/idempotency.ts',
@@ -183,6 +186,8 @@ describe('the log', () => {
 
   test('is written to by these files', () => {
     expect(files).toEqual([
+      'src/alerts/alerts.ts',
+      'src/alerts/outbox.ts',
       'src/http/app.ts',
       'src/http/cors.ts',
       'src/http/replay.ts',
