@@ -14,7 +14,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 86 for state with an owner: a name is claimed with its hold and taken over from an instance that ended; only changed keys are
   // read.
   // 31 for the limit of reports, and names of keys.
-  'src/access': 1546,
+  // 7 for keys that are suspended, and of a team or a user.
+  'src/access': 1553,
   // 9 for the age of readings, and for what a late settlement takes back.
   'src/accounting': 231,
   'src/api': 624,
@@ -30,7 +31,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/contract': 487,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
   // 38 for exact USD.
-  'src/core': 3163,
+  // 7 for the same.
+  'src/core': 3170,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
   // 35 for answers that end without a price once the lease is lost.
   'src/exchange': 1946,
@@ -54,7 +56,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 31 for the place and the age of copies in status and metrics.
   // 197 for the table of roles, the view of a key for reports, USD beside Credits, and backups to the standard output.
   // 154 for the check of the trail and its export.
-  'src/operate': 3771,
+  // 22 for roles of people and how far each reaches.
+  'src/operate': 3793,
   // 223 for payments and nonces that have an owner, and a sweep of those whose owner ended.
   // 4 for tokens of facilitators from files.
   'src/payments': 2540,
@@ -83,7 +86,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
   // 365 for the chain of the trail: hashes made in the commit, words beside it, and the anchor of retention.
-  'src/store': 7263,
+  // 22 for the same.
+  'src/store': 7296,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.

@@ -4,7 +4,7 @@ import type { Reading } from '../core/reading.ts';
 import type { KeyInfo, KeyRow, StoredKey } from '../store/keys.ts';
 
 /** The reason why a key is denied. For logs only: callers learn no more than that the key is not valid. */
-export type DenialReason = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'rotated';
+export type DenialReason = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'rotated' | 'suspended';
 
 /** By this instance's copy of the keys, whose age it has. */
 export type Authentication = Reading &
@@ -33,6 +33,7 @@ export const DENIED = {
   expired: denied('expired'),
   revoked: denied('revoked'),
   rotated: denied('rotated'),
+  suspended: denied('suspended'),
 };
 
 /** Compared where there is no secret, to take the same time. No key has this hash. */
@@ -55,9 +56,8 @@ export function keyEntryOf({ key, lastUsedAt }: KeyRow, before: KeyEntry | undef
 
 /** Whether all that a caller is made from is equal. */
 function hasSameTerms(one: StoredKey['info'], other: StoredKey['info']): boolean {
-  const termsOf = ({ scopes, labels, models, limits, budgets, holders, holder }: StoredKey['info']) => {
-    return JSON.stringify([scopes, labels, models, limits, budgets, holders, holder]);
-  };
+  const termsOf = ({ scopes, labels, models, limits, budgets, holders, holder, team, user }: StoredKey['info']) =>
+    JSON.stringify([scopes, labels, models, limits, budgets, holders, holder, team, user]);
   return termsOf(one) === termsOf(other);
 }
 
@@ -78,6 +78,8 @@ function callerOf(info: StoredKey['info']): Caller {
     limits: info.limits,
     budgets: info.budgets,
     ...(info.holders && { holders: new Set(info.holders) }),
+    ...(info.team && { team: info.team }),
+    ...(info.user && { user: info.user }),
   };
 }
 
@@ -87,11 +89,15 @@ export const infoOf = ({ info, usedAt }: KeyEntry): KeyInfo => ({ ...info, lastU
 /** The holder of the balance that a key spends, as the ledger names it. */
 export const holderOf = ({ id, holder }: Pick<KeyInfo, 'id' | 'holder'>): string => holder ?? id;
 
-export type KeyState = 'valid' | 'expired' | 'revoked';
+export type KeyState = 'valid' | 'expired' | 'revoked' | 'suspended';
 
-export function keyStateOf({ revokedAt, expiresAt }: Pick<KeyInfo, 'revokedAt' | 'expiresAt'>, now: number): KeyState {
+export function keyStateOf(
+  { revokedAt, expiresAt, suspendedAt }: Pick<KeyInfo, 'revokedAt' | 'expiresAt' | 'suspendedAt'>,
+  now: number,
+): KeyState {
   if (revokedAt !== null) return 'revoked';
-  return expiresAt !== null && expiresAt <= now ? 'expired' : 'valid';
+  if (expiresAt !== null && expiresAt <= now) return 'expired';
+  return suspendedAt === null ? 'valid' : 'suspended';
 }
 
 /** Checks a presented secret by its hash, and notes the use. Takes as long without an entry. */
@@ -112,7 +118,7 @@ export function checkInstalled(
   presented: Uint8Array,
   now: number,
 ): void {
-  const { id, revokedAt, expiresAt, scopes } = info;
+  const { id, revokedAt, suspendedAt, expiresAt, scopes } = info;
   const isPrevious = timingSafeEqual(presented, previousHash);
   if (!isPrevious && !timingSafeEqual(presented, hash)) {
     throw new Error(`A key with the ID ${id} exists and has a different secret. Give the new key another ID.`);
@@ -124,6 +130,7 @@ export function checkInstalled(
   if (expiresAt !== null && expiresAt <= now) {
     throw new Error(`The key ${id} has expired. Install another key.`);
   }
+  if (suspendedAt !== null) throw new Error(`The key ${id} is suspended. Resume it, or install another key.`);
   const permissions = permissionsOf(scopes);
   const missing = FULL_SCOPES.filter((scope) => !permissions.has(scope));
   if (missing.length > 0) {

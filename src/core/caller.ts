@@ -1,5 +1,6 @@
 import type { ExhaustedAction, WindowKind } from './budget.ts';
 import type { Microcredits } from './credits.ts';
+import type { Role } from './role.ts';
 
 /** Scopes that one key may have together, as the key of the first start has. */
 export const FULL_SCOPES = ['chat', 'embed', 'route', 'admin'] as const;
@@ -55,6 +56,14 @@ export interface Caller {
   readonly budgets: readonly KeyBudget[];
   /** The holders that requests with this key may name; absent for all. */
   readonly holders?: ReadonlySet<string>;
+  /** Of a person or a workload; absent for a key, whose role follows from its scopes. */
+  readonly role?: Role;
+  /** ID of the team that it belongs to. */
+  readonly team?: string;
+  /** ID of the user that it belongs to. */
+  readonly user?: string;
+  /** IDs of the keys from which its key descends, the nearest first. */
+  readonly line?: readonly string[];
 }
 
 const UNLIMITED = { labels: {}, models: null, limits: null, budgets: [] } as const;

@@ -1,70 +1,91 @@
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
+import type { Role } from '../core/role.ts';
 
-/** Who asks. `admin`: an operator. `report`: one who reads figures of all and changes nothing. `caller`: an application, for itself. */
-export const ROLES = ['admin', 'report', 'caller'] as const;
-export type Role = (typeof ROLES)[number];
+/** How far an action reaches: to everything, to what a team has, or to what is one's own. */
+export type Reach = 'all' | 'team' | 'own';
 
-const ADMIN = ['admin'] as const;
-const REPORTED = ['admin', 'report'] as const;
-const OWN = ['admin', 'caller'] as const;
+type Reaches = Readonly<Partial<Record<Role, Reach>>>;
 
-/** Every action beside requests of models, with the roles that may take it. A route names its action. */
-export const ACTIONS = {
-  'models.read': ROLES,
+const OPERATORS = { owner: 'all', admin: 'all' } as const satisfies Reaches;
+const AUDITED = { ...OPERATORS, auditor: 'all' } as const satisfies Reaches;
+const REPORTED = { ...AUDITED, report: 'all' } as const satisfies Reaches;
+const MONEY = { ...REPORTED, finance: 'all' } as const satisfies Reaches;
+const MEMBERS = { lead: 'team', member: 'own' } as const satisfies Reaches;
+const OWN = {
+  owner: 'own',
+  admin: 'own',
+  finance: 'own',
+  auditor: 'own',
+  lead: 'own',
+  member: 'own',
+  caller: 'own',
+} as const;
+
+/** Every action beside requests of models, with the roles that may take it and how far they reach. A route names its action. */
+const ACTIONS = {
+  'models.read': { ...MONEY, lead: 'all', member: 'all', caller: 'all' },
   'usage.own': OWN,
-  'usage.read': REPORTED,
-  'ledger.read': REPORTED,
-  'decisions.list': REPORTED,
-  // A caller its own.
-  'decisions.explain': ROLES,
-  'content.read': ADMIN,
-  'feedback.give': OWN,
+  'usage.read': { ...MONEY, ...MEMBERS },
+  'ledger.read': MONEY,
+  'decisions.list': { ...REPORTED, ...MEMBERS },
+  'decisions.explain': { ...REPORTED, ...MEMBERS, caller: 'own' },
+  'content.read': OPERATORS,
+  'feedback.give': { owner: 'own', admin: 'own', caller: 'own' },
   'policy.read': REPORTED,
-  'policy.reload': ADMIN,
+  'policy.reload': OPERATORS,
   'endpoints.read': REPORTED,
   'status.read': REPORTED,
-  'learning.read': ADMIN,
-  'keys.read': ADMIN,
-  'keys.change': ADMIN,
-  'trail.read': ADMIN,
+  'learning.read': AUDITED,
+  'keys.read': { ...AUDITED, finance: 'all', ...MEMBERS },
+  'keys.change': { ...OPERATORS, ...MEMBERS },
+  'keys.grant': OPERATORS,
+  'trail.read': AUDITED,
   'wallets.own': OWN,
   'wallets.pay': OWN,
-  'wallets.read': ADMIN,
-  'wallets.change': ADMIN,
-  // A caller its own.
+  'wallets.read': { ...AUDITED, finance: 'all' },
+  'wallets.change': OPERATORS,
   'payments.own': OWN,
-  'payments.read': ADMIN,
-  'payments.change': ADMIN,
-} as const satisfies Record<string, readonly Role[]>;
+  'payments.read': { ...AUDITED, finance: 'all' },
+  'payments.change': OPERATORS,
+} as const satisfies Record<string, Reaches>;
 export type Action = keyof typeof ACTIONS;
+
+const REACHES: Readonly<Record<Action, Reaches>> = ACTIONS;
 
 export const ACTION_NAMES = Object.keys(ACTIONS) as Action[];
 export const isAction = (name: string): name is Action => Object.hasOwn(ACTIONS, name);
 
-export function roleOf({ scopes }: Pick<Caller, 'scopes'>): Role {
-  if (scopes.has('admin')) return 'admin';
+/** The role of a caller: a person's or token's own; that of a key follows from its scopes. */
+export function roleOf({ role, scopes }: Pick<Caller, 'role' | 'scopes'>): Role {
+  if (role) return role;
+  if (scopes.has('admin')) return 'owner';
   return scopes.has('report') ? 'report' : 'caller';
 }
 
-export const mayTake = (role: Role, action: Action): boolean => ACTIONS[action].some((one) => one === role);
+/** How far a role reaches in an action; null for not at all. */
+const reachOf = (role: Role, action: Action): Reach | null => REACHES[action][role] ?? null;
+
+export const mayTake = (role: Role, action: Action): boolean => reachOf(role, action) !== null;
 
 /**
  * Refuses an action that the role of the caller may not take.
+ * @returns how far it reaches; the use case judges whether what it is about lies within
  * @throws SignalboxError `insufficient_permissions`
  */
-export function checkAction(caller: Pick<Caller, 'scopes'>, action: Action): void {
+export function checkAction(caller: Pick<Caller, 'role' | 'scopes'>, action: Action): Reach {
   const role = roleOf(caller);
-  if (mayTake(role, action)) return;
-  const message = mayTake('caller', action)
+  const reach = reachOf(role, action);
+  if (reach !== null) return reach;
+  throw new SignalboxError('insufficient_permissions', refusalOf(caller, role, action));
+}
+
+function refusalOf({ role: person }: Pick<Caller, 'role'>, role: Role, action: Action): string {
+  if (person) return `The role \`${role}\` does not include the action ${action}.`;
+  return mayTake('caller', action)
     ? 'A key with the scope `report` has nothing of its own. It reads the figures of all keys, such as GET /admin/usage.'
     : `This API key lacks the scope ${scopesFor(action)}.`;
-  throw new SignalboxError('insufficient_permissions', message);
 }
 
 /** The scopes that open an action which not every key may take, as texts list them. */
-export const scopesFor = (action: Action): string =>
-  ACTIONS[action]
-    .toReversed()
-    .map((role) => `\`${role}\``)
-    .join(' or ');
+export const scopesFor = (action: Action): string => (mayTake('report', action) ? '`report` or `admin`' : '`admin`');

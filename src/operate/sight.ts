@@ -6,7 +6,7 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import { isOfKeys } from '../ledger/key-budgets.ts';
 import { type ExplanationView, FULL_VIEW } from '../request/explain.ts';
 import type { KeyInfo } from '../store/keys.ts';
-import { roleOf } from './roles.ts';
+import { mayTake, roleOf } from './roles.ts';
 
 type Title = FundTitle;
 
@@ -46,7 +46,7 @@ export interface SightSources {
 /** The view of an explanation for a caller: operators see all, a key its own, and reports the records of all. */
 export function explanationView(caller: Caller): ExplanationView {
   const role = roleOf(caller);
-  if (role === 'admin') return FULL_VIEW;
+  if (mayTake(role, 'content.read')) return FULL_VIEW;
   return { keyId: role === 'report' ? null : caller.keyId, replays: role !== 'report', namesVariables: false };
 }
 

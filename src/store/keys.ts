@@ -18,6 +18,14 @@ export interface KeyInfo {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  /** Null unless it is suspended. */
+  readonly suspendedAt: number | null;
+  /** ID of the key that made it; null for a key of its own. */
+  readonly parent: string | null;
+  /** ID of its team; null for none. */
+  readonly team: string | null;
+  /** ID of its user; null for none. */
+  readonly user: string | null;
   /** Null for never. Uses in another process appear up to a minute late. */
   readonly lastUsedAt: number | null;
   /** Null for never. */

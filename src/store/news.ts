@@ -10,6 +10,8 @@ export const NEWS_SUBJECTS = [
   'endpoints',
   'learning',
   'instances',
+  'people',
+  'logins',
 ] as const;
 export type NewsSubject = (typeof NEWS_SUBJECTS)[number];
 
@@ -25,7 +27,7 @@ export type NewsListener = () => void | Promise<void>;
  *
  * A change raises its subject by itself: writes to the tables of keys (all but last uses), of the blocklist (`wallets`), of
  * broken declarations (`endpoints`) and of resets (`learning`), grants and corrections that are asked for (`funds`), terms that the
- * books accept (`policy`, `budgets`), and a server that takes its place (`instances`).
+ * books accept (`policy`, `budgets`), and a server that takes its place (`instances`). `people` and `logins` are those of sign-in.
  */
 export interface News {
   /** For the commit of a change that does not raise its subject by itself. */

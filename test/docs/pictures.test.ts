@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import chromium from '@sparticuz/chromium';
-import { type Browser, type Page, chromium as playwright } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { deeply } from '../deep/deeply.ts';
+import { startBrowser } from '../support/browser.ts';
 import { ROUTES } from '../support/routes.ts';
 import { useSignalbox } from '../support/use.ts';
 import { drawnIn, faultsOf } from './legible.ts';
@@ -24,11 +24,7 @@ let page: Page;
 const foreign: string[] = [];
 
 beforeAll(async () => {
-  browser = await playwright.launch({
-    executablePath: await chromium.executablePath(),
-    args: chromium.args,
-    headless: true,
-  });
+  browser = await startBrowser();
   page = await browser.newPage({ viewport: { width: 1000, height: 1000 } });
   // The network is cut off: what is not from the gateway is refused, and remembered.
   await page.route('**/*', (route) => {

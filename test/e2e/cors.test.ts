@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import chromium from '@sparticuz/chromium';
 import type OpenAI from 'openai';
-import { type Browser, type Page, chromium as playwright } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { waitFor } from '../support/answers.ts';
+import { startBrowser } from '../support/browser.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
@@ -50,12 +50,12 @@ const policyFor = (...origins: readonly string[]) =>
 
 beforeAll(async () => {
   upstream = startFakeUpstream({ key: UPSTREAM_KEY });
-  const [script, executablePath] = await Promise.all([bundledClient(), chromium.executablePath()]);
+  const script = await bundledClient();
   [listed, foreign] = [servePage(script), servePage(script)];
   [live, browser] = await Promise.all([
     startLivePolicy({ 'p.yaml': policyFor(listed.origin) }),
     // Made for reading any page: as given, it asks nobody.
-    playwright.launch({ executablePath, args: chromium.args.filter((arg) => arg !== '--disable-web-security') }),
+    startBrowser(),
   ]);
   page = await browser.newPage();
 }, 30_000);

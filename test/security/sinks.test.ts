@@ -48,6 +48,9 @@ describe('the store', () => {
         'keys.budgets',
         'keys.wallets',
         'keys.wallet',
+        'keys.parent',
+        'keys.team',
+        'keys.user',
       ],
       ...['keys.previous_hash', 'accounts.key_id', 'accounts.labels', 'balances.key_id', 'adjustments.key_id'],
       // What operators did.

@@ -3,7 +3,7 @@ import type { AnyElysia } from 'elysia';
 import { errorBody } from '../../api/error.ts';
 import { ErrorBody } from '../../api/error-schema.ts';
 import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
-import { ACTIONS, type Action, isAction, mayTake, ROLES, scopesFor } from '../../operate/roles.ts';
+import { type Action, isAction, mayTake, scopesFor } from '../../operate/roles.ts';
 import type { SurfaceDocs } from '../../surface/surface.ts';
 import { ACCESS_DETAIL, type RouteAccess } from '../routes.ts';
 import { exampleOf } from './example.ts';
@@ -88,7 +88,7 @@ export function routeDocs(spec: RouteDocs) {
   const { access, body, counts, pays, operation, errorForm = API_ERRORS, request } = spec;
   const isOpen = access === 'open';
   const scopes = isAction(access) ? scopesNeeded(access) : '';
-  const isNarrowed = isAction(access) && ACTIONS[access].length < ROLES.length;
+  const isNarrowed = isAction(access) && !mayTake('caller', access);
   const refusals: readonly ErrorCode[] = isNarrowed ? [...KEYED, 'insufficient_permissions'] : KEYED;
   const security = isOpen ? [] : [...KEY_SECURITY, ...(pays ? [{}] : [])];
   const responses = () => ({

@@ -6,6 +6,7 @@ import { chainEarlier, TRAIL_CHAIN, TRAIL_OF_WALLETS, TRAIL_TABLE } from './trai
 
 const KEY_UPDATE = `UPDATE OF name, hash, scopes, labels, models, limits, budgets, wallets, wallet, expires_at, revoked_at,
         rotated_at, previous_hash, previous_until`;
+const SUSPENDED_KEY_UPDATE = `${KEY_UPDATE}, suspended_at, parent, team, "user"`;
 const NUMBER_KEY = `
       UPDATE keys SET changed = (SELECT keys FROM news) WHERE id = NEW.id;`;
 
@@ -45,13 +46,22 @@ export const accessMigrations: Migrations = {
     ${raisedBy('keys', 'keys', ['INSERT', KEY_UPDATE], NUMBER_KEY)}`,
     TRAIL_CHAIN,
     'DROP TABLE trail_before;',
+    `-- IDs: of the key that made it, of its team and its user.
+    ALTER TABLE keys ADD COLUMN suspended_at INTEGER;
+    ALTER TABLE keys ADD COLUMN parent TEXT;
+    ALTER TABLE keys ADD COLUMN team TEXT;
+    ALTER TABLE keys ADD COLUMN "user" TEXT;
+    CREATE INDEX keys_parent ON keys (parent) WHERE parent IS NOT NULL;
+    CREATE INDEX keys_user ON keys ("user") WHERE "user" IS NOT NULL;
+    DROP TRIGGER keys_are_news_update;
+    ${raisedBy('keys', 'keys', [SUSPENDED_KEY_UPDATE], NUMBER_KEY)}`,
   ],
   steps: { 5: chainEarlier },
 };
 
 const INSERT =
   sql(`INSERT INTO keys (id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at,
-    expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    expires_at, parent, team, "user") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 const REVOKE = sql('UPDATE keys SET revoked_at = ? WHERE id = ?');
 const REVOKE_OF_WALLET = sql('UPDATE keys SET revoked_at = ? WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ?');
 const ROTATE = sql('UPDATE keys SET previous_hash = hash, previous_until = ?, hash = ?, rotated_at = ? WHERE id = ?');
@@ -60,7 +70,7 @@ const PUT_USES = sql(`UPDATE keys SET last_used = max(coalesce(last_used, 0), us
 
 const COLUMNS = `id, name, hash, scopes, labels, models, limits, budgets, wallets AS holders, wallet AS holder, created_at AS createdAt,
     expires_at AS expiresAt, revoked_at AS revokedAt, last_used AS lastUsedAt, rotated_at AS rotatedAt, previous_hash AS previousHash,
-    previous_until AS overlapEndsAt`;
+    previous_until AS overlapEndsAt, suspended_at AS suspendedAt, parent, team, "user"`;
 const SELECT_ALL = sql(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, id`);
 const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM keys WHERE id = ?`);
 const SELECT_OF_WALLET = sql(`SELECT ${COLUMNS} FROM keys WHERE wallet = ? ORDER BY created_at, id`);
@@ -93,10 +103,25 @@ export function sqliteKeys(db: SqlReader): KeyTable {
 }
 
 function insertKey(key: KeyInfo, hash: Uint8Array): SqlWrite {
-  const { id, name, scopes, labels, models, limits, budgets, holders, holder, createdAt, expiresAt } = key;
+  const {
+    id,
+    name,
+    scopes,
+    labels,
+    models,
+    limits,
+    budgets,
+    holders,
+    holder,
+    createdAt,
+    expiresAt,
+    parent,
+    team,
+    user,
+  } = key;
   const values = [scopes, labels, models, limits && limitsBody(limits), budgets.map(budgetRow), holders];
   const texts = values.map((value) => value && JSON.stringify(value));
-  return write(INSERT, id, name, hash, ...texts, holder, createdAt, expiresAt);
+  return write(INSERT, id, name, hash, ...texts, holder, createdAt, expiresAt, parent, team, user);
 }
 
 /** Parses a row. A scope unknown to this version is dropped: it opens nothing. */

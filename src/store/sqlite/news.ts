@@ -1,7 +1,7 @@
 import { NEWS_SUBJECTS, type News, NewsDesk, type NewsNumbers, type NewsSubject } from '../news.ts';
 import { type Migrations, type SqlReader, sql, write } from './statement.ts';
 
-/** One row of eight numbers: a look reads no more. */
+/** One row of numbers: a look reads no more. */
 export const NEWS_TABLE: Migrations = {
   room: 'news',
   versions: [
@@ -17,6 +17,8 @@ export const NEWS_TABLE: Migrations = {
       instances INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     INSERT INTO news (id) VALUES (1);`,
+    `ALTER TABLE news ADD COLUMN people INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE news ADD COLUMN logins INTEGER NOT NULL DEFAULT 0;`,
   ],
 };
 

@@ -64,7 +64,7 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'tra
     insert: ({ lastUsedAt: _, ...info }, hash) =>
       store.write(() => {
         if (rows.get(info.id)) refuse('this key is there');
-        const fresh = { revokedAt: null, rotatedAt: null, overlapEndsAt: null };
+        const fresh = { revokedAt: null, rotatedAt: null, overlapEndsAt: null, suspendedAt: null };
         const key = { info: { ...info, ...fresh }, hash, previousHash: null };
         rows.put(info.id, { key, lastUsedAt: null, changed: store.raised('keys') });
       }),

@@ -65,6 +65,8 @@ export class MemoryStore implements Store, Deferral {
     policy: 0,
     endpoints: 0,
     learning: 0,
+    people: 0,
+    logins: 0,
     instances: 0,
   };
   #undo: (() => void)[] = [];

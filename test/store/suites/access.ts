@@ -24,6 +24,10 @@ export const keyInfo = (id: string, more: Partial<KeyInfo> = {}): KeyInfo => ({
   lastUsedAt: null,
   rotatedAt: null,
   overlapEndsAt: null,
+  suspendedAt: null,
+  parent: null,
+  team: null,
+  user: null,
   ...more,
 });
 

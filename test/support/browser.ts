@@ -1,0 +1,29 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import chromium from '@sparticuz/chromium';
+import { type Browser, chromium as playwright } from 'playwright-core';
+import { waitFor } from './answers.ts';
+
+/** Starts a real browser, with the web's own rules about origins. Tests of one file share it. */
+export async function startBrowser(): Promise<Browser> {
+  const args = chromium.args.filter((arg) => arg !== '--disable-web-security');
+  return playwright.launch({ executablePath: await unpacked(), args, headless: true });
+}
+
+/**
+ * Unpacks the browser for all processes that share a folder for temporary files: a program that another one still writes cannot be
+ * started.
+ */
+async function unpacked(): Promise<string> {
+  const [place, ready] = ['chromium-place', 'chromium-ready'].map((name) => join(tmpdir(), name)) as [string, string];
+  try {
+    mkdirSync(place);
+  } catch {
+    await waitFor(() => existsSync(ready), 30_000);
+    return chromium.executablePath();
+  }
+  const path = await chromium.executablePath();
+  writeFileSync(ready, '');
+  return path;
+}
