@@ -4,6 +4,7 @@ import type { Authentication } from '../access/key-entry.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
+import type { Tokens } from '../access/tokens/tokens.ts';
 import { errorBody } from '../api/error.ts';
 import type { GrantStore } from '../operate/keys.ts';
 import { sightOf } from '../operate/sight.ts';
@@ -25,6 +26,7 @@ import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
 import { feedbackRoutes } from './feedback.ts';
 import { healthRoutes, type StoreHealth } from './health.ts';
+import { HeldRequests } from './held-requests.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
@@ -50,6 +52,7 @@ export interface AppOptions {
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
   readonly store: GrantStore & StoreHealth;
   authenticate(header: string | null): Authentication;
+  readonly tokens: Tokens;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
   readonly observer: Observer;
@@ -116,9 +119,10 @@ const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, me
     .use(usageRoutes(services))
     .use(x402Routes({ ...services, gateway, store }));
 
-const admissionRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTable): AdmissionRules => ({
+const admissionRules = ({ gateway, authenticate, tokens, gate }: AppOptions, routes: RouteTable): AdmissionRules => ({
   routes,
   authenticate,
+  tokens,
   policy: () => gateway.lease().snapshot,
   funding: gateway.funding,
   limiter: new Limiter(gateway.clock),
@@ -149,12 +153,13 @@ function servicesOf(
   contextOf: RouteServices['contextOf'],
   edge: Pick<RouteServices, 'server' | 'handle'>,
 ): RouteServices {
-  const { gateway, idempotency, keys } = options;
+  const { gateway, idempotency, keys, tokens } = options;
   const sources = { keys, policy: () => gateway.lease().snapshot };
   const reader = new BodyReader(gateway.clock);
   return {
     gateway,
     idempotency,
+    answerSecretOf: (id) => tokens.answerSecretOf(id),
     contextOf,
     addressOf: (request) => wholeAddress(request, edge.server(), gateway.lease().snapshot.gateway.trustedProxies),
     callerOf: (request) => contextOf(request).knownCaller,
@@ -187,11 +192,13 @@ export function createApp(options: AppOptions) {
   const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
   const rules = admissionRules(options, routes);
+  const held = new HeldRequests((request) => app.handle(request));
   return (
     app
       .onRequest(({ request, set }) => {
         const route = routes.find(pathOf(request.url));
-        const context = open(request, route);
+        const isBack = held.isBack(request);
+        const context = isBack ? contextOf(request) : open(request, route);
         set.headers['x-request-id'] = context.requestId;
         set.headers['x-signalbox-version'] = version;
         const { gateway: policy } = gateway.lease().snapshot;
@@ -200,7 +207,13 @@ export function createApp(options: AppOptions) {
           context.handled(answer.status, null);
           return answer;
         }
-        admit(request, rules, services.server(), context);
+        // Nothing is waited for, nor called in a `return`: Elysia would then wait in every request.
+        const admission = isBack ? held.release(request) : admit(request, rules, services.server(), context);
+        if (admission) {
+          set.headers = {};
+          const later = held.hold(request, admission);
+          return later;
+        }
         context.addLimitHeaders(set.headers);
         return undefined;
       })

@@ -34,6 +34,7 @@ import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
 import { openDataStore } from './store.ts';
+import { openTokens } from './tokens.ts';
 import { keepTrailHead } from './trail-head.ts';
 import { keepTrailNote } from './trail-note.ts';
 
@@ -89,6 +90,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const resources = { store, keys, log, host };
   const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
+  const tokens = await openTokens(resources);
   const gate = new Gate(clock, timers);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
   const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer);
@@ -99,6 +101,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     keys,
     idempotency,
     authenticate: keys.authenticate,
+    tokens,
     observer,
     socketBytesMax,
     status,

@@ -19,6 +19,7 @@ export type StoreRoom =
   | 'news'
   | 'payments'
   | 'records'
+  | 'subjects'
   | 'threads';
 
 /** A store with its repositories. */

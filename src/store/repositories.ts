@@ -12,6 +12,7 @@ import type {
   QuoteSecretTable,
 } from './payments.ts';
 import type { RecordTables } from './records.ts';
+import type { SubjectTable } from './subjects.ts';
 import type { ThreadTable } from './threads.ts';
 import type { TrailTable } from './trail.ts';
 
@@ -31,5 +32,6 @@ export interface Repositories {
   readonly records: RecordTables;
   readonly learning: LearningTables;
   readonly brokenDeclarations: BrokenDeclarationTable;
+  readonly subjects: SubjectTable;
   readonly threads: ThreadTable;
 }

@@ -10,6 +10,7 @@ import { preflightRefusal } from '../../src/http/cors.ts';
 import { x402Funding } from '../../src/money/x402/funding.ts';
 import type { X402Parts } from '../../src/money/x402/gateway.ts';
 import { load, SMALL, snapshotOf } from '../policy/support.ts';
+import { noTokens } from '../support/observer.ts';
 import { contextWith } from '../support/request-context.ts';
 import { ROUTE_TABLE, ROUTES } from '../support/routes.ts';
 import { WALLET } from './wallet-support.ts';
@@ -41,6 +42,7 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS, ageMs = 0 
   const gate = new Gate(() => performance.now());
   const rules: AdmissionRules = {
     routes: ROUTE_TABLE,
+    tokens: noTokens({ info() {}, warn() {}, error() {} }),
     authenticate: (header) => {
       if (header === 'Bearer good') return { caller: key, reason: null, ageMs };
       if (header === 'Bearer wallet') return { caller: holderCaller(WALLET), reason: null, ageMs: 0 };

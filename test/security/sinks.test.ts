@@ -134,6 +134,8 @@ describe('the store', () => {
     named.push('budgets.name', 'budgets.definition');
     // Names of the policy.
     named.push(...['provider', 'upstream', 'model'].map((name) => `broken_declarations.${name}`));
+    // Workloads by the words of their issuer's tokens, and a name of the policy.
+    named.push(...['id', 'issuer', 'sub', 'name'].map((name) => `subjects.${name}`));
     // Which service keeps a history: its ID of the answer, names of the policy and of tools, a hash.
     named.push(...['key_id', 'answer', 'model', 'provider', 'origin', 'add_ons'].map((name) => `threads.${name}`));
     const words = ['contents.prompt', 'contents.answer'];
@@ -149,6 +151,7 @@ describe('the store', () => {
       'src/store/sqlite/learning/schema.ts',
       'src/store/sqlite/payments.ts',
       'src/store/sqlite/records/schema.ts',
+      'src/store/sqlite/subjects.ts',
       'src/store/sqlite/threads.ts',
     ]);
   });
