@@ -9,10 +9,10 @@ import { errorBody } from '../api/error.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import { sightOf } from '../operate/sight.ts';
+import type { SubjectSource } from '../operate/subjects.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
 import type { RequestContext } from '../request/request-context.ts';
-import type { Repositories } from '../store/repositories.ts';
 import type { Surface } from '../surface/surface.ts';
 import { wholeAddress } from './address.ts';
 import { adminRoutes } from './admin.ts';
@@ -38,6 +38,7 @@ import type { EdgeServer, RequestCarrier, RouteServices } from './route-services
 import { pathOf, RouteTable, routeRules } from './routes.ts';
 import { Sockets } from './sockets.ts';
 import { type StatusSources, statusRoutes } from './status.ts';
+import { subjectRoutes } from './subjects.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
@@ -53,7 +54,7 @@ export interface AppOptions {
   readonly keys: KeyAdmin;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
-  readonly store: GrantStore & StoreHealth & Pick<Repositories, 'trail'>;
+  readonly store: GrantStore & StoreHealth & SubjectSource['store'];
   authenticate(header: string | null): Authentication;
   readonly tokens: Tokens;
   /** The build that answers, for `x-signalbox-version`. */
@@ -107,6 +108,11 @@ const requestRoutes = (services: RouteServices, { surfaces }: AppOptions, upgrad
     .use(countTokensRoutes(services))
     .use(recommendRoutes(services));
 
+const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['store']): SubjectSource => ({
+  ...{ store, log, now },
+  blocklist: payments.blocklist,
+});
+
 /** All other routes of the API. */
 const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, metrics, status }: AppOptions) =>
   new Elysia({ name: 'api' })
@@ -120,6 +126,7 @@ const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, me
     .use(decisionRoutes(services))
     .use(feedbackRoutes(services))
     .use(usageRoutes(services))
+    .use(subjectRoutes({ ...services, subjects: () => subjectSource(gateway, store) }))
     .use(x402Routes({ ...services, gateway, store }));
 
 const admissionRules = ({ gateway, authenticate, tokens, gate }: AppOptions, routes: RouteTable): AdmissionRules => ({

@@ -31,7 +31,7 @@ import {
 import { draftSelectors } from './selectors.ts';
 import { compileTasks } from './tasks.ts';
 import { checkTimeZone } from './time-zone.ts';
-import { draftIssuers } from './tokens.ts';
+import { draftIssuers } from './token-drafts.ts';
 import { placeAt, toData, valueAt } from './tree.ts';
 import { inVersion, LATEST_VERSION, type LanguageVersion } from './versions.ts';
 import { wildcardNames } from './wildcard-names.ts';

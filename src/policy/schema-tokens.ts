@@ -4,6 +4,9 @@ import { boolean, closed, expression, itemName, oneOf, optional, string, VARIABL
 /** What a token may be made to do. An administrator is one by `admin` alone. */
 const TOKEN_SCOPES = ['chat', 'embed', 'route'] as const;
 
+/** Scope that is not given here → why. */
+const NEVER_GIVEN = { admin: 'the key `admin` says which subjects are administrators' };
+
 const LIMIT_MAX = 1_000_000_000;
 const limit = (example: number, description: string) =>
   optional.integer({ minimum: 1, maximum: LIMIT_MAX, example }, description);
@@ -31,7 +34,7 @@ export const TokenIssuerText = closed('An issuer of tokens, and what their subje
     'Tokens whose subjects are administrators: CEL over `claims`. Default: none.',
     'claims.environment == "operations"',
   ),
-  scopes: Type.Array(oneOf(TOKEN_SCOPES, { description: 'A permission of the subjects.' }), {
+  scopes: Type.Array(oneOf(TOKEN_SCOPES, { description: 'A permission of the subjects.', hints: NEVER_GIVEN }), {
     minItems: 1,
     default: [...TOKEN_SCOPES],
     examples: [['chat']],

@@ -1,7 +1,7 @@
 import type { Write } from './store.ts';
 
 /** A subject of an issuer of tokens. */
-export interface Subject {
+export interface TokenSubject {
   /** `subject_…`, of the issuer and `sub`. */
   readonly id: string;
   readonly issuer: string;
@@ -11,7 +11,7 @@ export interface Subject {
 }
 
 /** A subject with the times of its first and its last token, ms since 1970. */
-export interface SubjectRow extends Subject {
+export interface SubjectRow extends TokenSubject {
   readonly firstSeen: number;
   readonly lastSeen: number;
 }
@@ -19,7 +19,7 @@ export interface SubjectRow extends Subject {
 /** The subjects that have shown a token. State: subjects. */
 export interface SubjectTable {
   /** Notes a checked token of a subject, known or new. */
-  see(subject: Subject, time: number): Write;
+  see(subject: TokenSubject, time: number): Write;
   find(id: string): Promise<SubjectRow | null>;
   /**
    * The subjects by their first token, newest first.

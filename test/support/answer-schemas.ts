@@ -8,6 +8,7 @@ import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from '../../src
 import { AdminUsage, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
 import { EndpointList, Health, InstanceStatus, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
+import { Subject, SubjectList } from '../../src/http/schemas/subjects.ts';
 import {
   Payment,
   PaymentList,
@@ -58,6 +59,8 @@ export const ANSWERS = {
   ResponseEvent,
   ResponsesUsage,
   RouteAdvice,
+  Subject,
+  SubjectList,
   StreamError,
   Usage,
   UsageReport,

@@ -30,7 +30,7 @@ interface KeyReading {
   readonly onFault: (error: unknown) => void;
 }
 
-/** The keys of one issuer, as they were last read. */
+/** The keys of one issuer, as they were last read. State: tokens. */
 export class IssuerKeyStore {
   readonly #reading: KeyReading;
   #keys: SigningKeys | null;

@@ -9,7 +9,7 @@ const KEYS_BYTES_MAX = 262_144;
 const KEYS_MAX = 100;
 
 /** The keys of an issuer could not be read. The message is a part of a sentence for the operator. */
-export class KeysUnreadable extends Error {
+class KeysUnreadable extends Error {
   override readonly name = 'KeysUnreadable';
 }
 

@@ -9,7 +9,7 @@ const LABEL_LENGTH_MAX = 200;
 const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 /** The ID of a subject, which is the same whatever its tokens say beside. */
-export function subjectId(issuer: string, sub: string): string {
+function subjectId(issuer: string, sub: string): string {
   // A JSON text tells where one ends and the other begins.
   return `subject_${hash('sha256', JSON.stringify([issuer, sub]), 'hex').slice(0, 32)}`;
 }

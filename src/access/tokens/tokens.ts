@@ -3,7 +3,7 @@ import { errors, jwtVerify } from 'jose';
 import type { Caller } from '../../core/caller.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { Claims, TokenIssuer } from '../../core/token-issuer.ts';
-import type { Subject } from '../../store/subjects.ts';
+import type { TokenSubject } from '../../store/subjects.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { ALGORITHMS, readToken, type TokenClaim } from './claims.ts';
 import { IssuerKeyStore, type SigningKeys } from './issuer-keys.ts';
@@ -33,7 +33,7 @@ interface TokensOptions {
   readonly now: () => number;
   readonly log: Log;
   /** Called for each token that was checked and admitted. */
-  readonly onSubject: (subject: Subject) => void;
+  readonly onSubject: (subject: TokenSubject) => void;
 }
 
 /** A token that was checked. It counts while its issuer and the keys that it was checked with are the same. */

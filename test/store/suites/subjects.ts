@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import type { Subject } from '../../../src/store/subjects.ts';
+import type { TokenSubject } from '../../../src/store/subjects.ts';
 import type { TestedStore } from '../implementations.ts';
 
-export const subject = (id: string, more: Partial<Subject> = {}): Subject => ({
+export const subject = (id: string, more: Partial<TokenSubject> = {}): TokenSubject => ({
   ...{ id, issuer: 'https://issuer.example', sub: `sub of ${id}`, name: 'issuer' },
   ...more,
 });
