@@ -1,5 +1,5 @@
 import type { KeyLimits } from '../core/caller.ts';
-import { objectsIn, objectOf, parseJson } from '../core/object.ts';
+import { objectOf, objectsIn, parseJson } from '../core/object.ts';
 import type { Claims, KeySet, TokenIssuer } from '../core/token-issuer.ts';
 import { accessesOf } from './cel-ast.ts';
 import type { Program, TextProgram } from './cel-check.ts';

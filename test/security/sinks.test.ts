@@ -184,6 +184,7 @@ describe('the log', () => {
 
   test('is written to by these files', () => {
     expect(files).toEqual([
+      'src/access/tokens/tokens.ts',
       'src/http/app.ts',
       'src/http/cors.ts',
       'src/http/replay.ts',
@@ -191,6 +192,7 @@ describe('the log', () => {
       'src/money/shortage.ts',
       'src/operate/content.ts',
       'src/operate/payments.ts',
+      'src/operate/subjects.ts',
       'src/operate/wallets.ts',
       'src/payments/networks.ts',
       'src/payments/parts.ts',
