@@ -219,19 +219,19 @@ export function createApp(options: AppOptions) {
         set.headers['x-signalbox-version'] = version;
         const { gateway: policy } = gateway.lease().snapshot;
         const answer = policy.corsOrigins.size > 0 ? answerOrigin(request, route, policy, set.headers) : null;
+        let early: Response | Promise<Response> | undefined;
         if (answer) {
           context.handled(answer.status, null);
-          return answer;
+          early = answer;
+        } else {
+          const admission = isBack ? held.release(request) : admit(request, rules, services.server(), context);
+          if (admission) {
+            set.headers = {};
+            early = held.hold(request, admission);
+          } else context.addLimitHeaders(set.headers);
         }
-        // Nothing is waited for, nor called in a `return`: Elysia would then wait in every request.
-        const admission = isBack ? held.release(request) : admit(request, rules, services.server(), context);
-        if (admission) {
-          set.headers = {};
-          const later = held.hold(request, admission);
-          return later;
-        }
-        context.addLimitHeaders(set.headers);
-        return undefined;
+        // No call stands in a `return`: by that Elysia would take the hook for an asynchronous one, and wait in every request.
+        return early;
       })
       // Admission reads the path before the router does. Where they disagree, the route stays shut.
       .onTransform({ as: 'global' }, ({ request, route }) => {
