@@ -5,7 +5,7 @@ import { accessesOf } from './cel-ast.ts';
 import type { Program, TextProgram } from './cel-check.ts';
 import { claimsViewOf } from './cel-types.ts';
 import { type ExpressionChecker, tryRun } from './expressions.ts';
-import type { Environment } from './providers.ts';
+import { type Environment, PLACEHOLDER } from './providers.ts';
 import type { Report } from './report.ts';
 import type { TokenIssuerText } from './schema-tokens.ts';
 import { checkKeySet, type IssuerDraft } from './token-drafts.ts';
@@ -33,7 +33,7 @@ function compileIssuer(draft: IssuerDraft, { check, env, report }: IssuerContext
   const { data, name, outline } = draft;
   const variable = data?.jwks_env;
   const text = variable === undefined ? undefined : env.get(variable)?.trim();
-  const set = text && variable !== undefined ? keySetIn(text, variable, draft, report) : null;
+  const set = text && text !== PLACEHOLDER && variable !== undefined ? keySetIn(text, variable, draft, report) : null;
   if (!data || !draft.keys || !when) return null;
   return {
     name,

@@ -64,10 +64,12 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS, ageMs = 0 
       ...(method === 'POST' && { body: '{}' }),
     });
     const context = contextWith({ method, route: ROUTE_TABLE.find(path)?.path });
-    admit(request, rules, { requestIP: () => ({ address: '192.0.2.7' }) }, context);
+    const admission = admit(request, rules, { requestIP: () => ({ address: '192.0.2.7' }) }, context);
+    if (admission) held.push(admission);
     return context;
   };
-  return { send, gate };
+  const held: Promise<void>[] = [];
+  return { send, gate, held };
 }
 
 function refusal(run: () => unknown): SignalboxError {
@@ -114,6 +116,22 @@ describe('while payments are on, a request without a key', () => {
       context.handled(200, null);
       expect(gate.inside).toBe(0);
     }
+  });
+
+  test('but with a token that fails gets 401 where it could have paid without one', async () => {
+    const issuer = '{ name: one, issuer: "https://issuer.example", audience: a, when: claims.team == "x" }';
+    const { send, held, gate } = door({ more: `${LIMITS}tokens:\n  - ${issuer}\n` });
+    const claims = { iss: 'https://other.example', aud: 'a', sub: 'robot', exp: Date.now() };
+    const part = (fields: object) => Buffer.from(JSON.stringify(fields)).toString('base64url');
+    const token = `${part({ alg: 'ES256' })}.${part(claims)}.${'A'.repeat(86)}`;
+    for (const path of PAID) send(path, { authorization: `Bearer ${token}` });
+    expect(held).toHaveLength(PAID.length);
+    for (const admission of held) {
+      const cause: unknown = await admission.catch((error: unknown) => error);
+      expect(cause).toMatchObject({ code: 'invalid_api_key', status: 401 });
+      expect(String(cause)).toContain('To pay by x402, omit the header Authorization.');
+    }
+    expect(gate.inside).toBe(0);
   });
 
   test('gets 401 everywhere else, and by every other method', () => {

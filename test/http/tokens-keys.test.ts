@@ -1,6 +1,8 @@
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
-import { startSignalbox, withKey } from '../support/signalbox.ts';
+import { startSignalbox, temporaryFolder, withKey } from '../support/signalbox.ts';
 import { AUDIENCE, DISCOVERY_PATH, KEYS_PATH, startIssuer, type TestIssuer } from '../support/token-issuer.ts';
 import { useLivePolicy, useStarted } from '../support/use.ts';
 import { issuerEntry, TOY, tokenPolicy } from './tokens-support.ts';
@@ -10,6 +12,8 @@ const READ_EVERY = 30_000;
 const FRESH = 600_000;
 
 const HOUR = 3_600_000;
+/** How often the files of variables are looked at, ms. */
+const SECRETS_EVERY = 2_000;
 
 /** A gateway whose clock the test moves, with an issuer of its own. */
 async function start(more = '', others = '', issuer?: TestIssuer) {
@@ -200,7 +204,7 @@ describe('failed tokens', () => {
 });
 
 describe('keys that the policy states', () => {
-  test('are used without asking anybody, inline or in a file that changes while the server runs', async () => {
+  test('are used without asking anybody', async () => {
     const issuer = await startIssuer();
     const inline = `jwks: ${JSON.stringify({ keys: issuer.keys })}\n`;
     const { ask, box } = await start(inline, '', issuer);
@@ -209,9 +213,33 @@ describe('keys that the policy states', () => {
     expect(box.lines.join('\n')).not.toContain('cannot be read');
   });
 
-  test('in a variable that is not set admit nobody', async () => {
-    const { issuer, ask } = await start('jwks_env: CLUSTER_JWKS\n');
+  test('in a variable that is not set admit nobody, and the log says so', async () => {
+    const { issuer, ask, box } = await start('jwks_env: CLUSTER_JWKS\n');
     expect((await ask(await issuer.sign())).status).toBe(503);
+    expect(issuer.requests.size).toBe(0);
+    await waitFor(() => box.lines.some((line) => line.includes('their variable is not set')));
+  });
+
+  test('in a file admit by a new key within seconds of its change, and by the old one no longer', async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'jwks.json');
+    const issuer = await startIssuer();
+    writeFileSync(file, JSON.stringify({ keys: issuer.keys }));
+    const policy = tokenPolicy(issuer, 'jwks_env: CLUSTER_JWKS\n');
+    const box = await startSignalbox({ policy, env: { CLUSTER_JWKS_FILE: file } });
+    stops.push(async () => {
+      await box.stop();
+      await issuer.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    const status = async (token: string) => (await box.get('/v1/models', withKey(token))).status;
+    const old = await issuer.sign();
+    expect(await status(old)).toBe(200);
+    issuer.keys.length = 0;
+    await issuer.addKey('two');
+    writeFileSync(file, JSON.stringify({ keys: issuer.keys }));
+    await waitFor(async () => (await status(old)) === 401, 4 * SECRETS_EVERY);
+    expect(await status(await issuer.sign({}, { kid: 'two' }))).toBe(200);
     expect(issuer.requests.size).toBe(0);
   });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
-import { answerOf } from '../support/answers.ts';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { openResponses } from '../support/responses-socket.ts';
 import { withKey } from '../support/signalbox.ts';
 import { AUDIENCE, KEYS_PATH, type SignOptions, startIssuer } from '../support/token-issuer.ts';
 import { useSignalbox, useStarted } from '../support/use.ts';
@@ -123,6 +124,16 @@ describe('a token is refused', () => {
     expect(await refusal(ask('a.b.c'))).toEqual(refused('no JSON Web Token'));
     expect((await refusal(ask(token.replaceAll('.', ''))))[0]).toBe(401);
   });
+});
+
+test('a WebSocket opens with a token, and its frames are requests of the subject', async () => {
+  const client = openResponses(box, await issuer.sign({ sub: 'by socket' }));
+  const events = await client.ask({ model: 'toy', input: 'Hi' });
+  expect(events.at(-1)).toMatchObject({ type: 'response.completed' });
+  client.socket.close();
+  const stranger = openResponses(box, await issuer.sign({ org: 'other' }));
+  await waitFor(() => stranger.closed !== null);
+  expect(stranger.events).toEqual([]);
 });
 
 describe('the answer to a request with a token', () => {

@@ -175,6 +175,7 @@ export class Tokens {
     const { clock, log } = this.#options;
     const onFault = (error: unknown) =>
       log.warn('the keys of an issuer cannot be read', { issuer: name, problem: messageOf(error) });
+    if (keys.from === 'policy' && keys.set === null) onFault(new Error('their variable is not set'));
     const read = keys.from === 'policy' ? null : () => readKeys(keys, issuer);
     const store = new IssuerKeyStore(keys.from === 'policy' ? keys.set : null, { read, clock, onFault });
     if (this.#keys.size >= ISSUERS_MAX) this.#keys.delete(this.#keys.keys().next().value!);
