@@ -114,7 +114,8 @@ function enter(
   if (isKeyless) rules.funding.keyless.checkHeaders(headers);
   const bytesMax = bodyBytesMax(policy, rules.funding, isKeyless);
   context.bodyBytes = Number(headers.get('content-length') ?? 0);
-  if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, context.bodyBytes, bytesMax);
+  if ((method === 'POST' || method === 'PATCH') && rule.body !== 'none')
+    checkBodyHeaders(headers, context.bodyBytes, bytesMax);
   if (isOpen) return;
   context.admit(rule.counts ? counted(request, context, policy, rules, peers) : uncounted(caller, policy, rules));
 }
@@ -204,10 +205,16 @@ function authenticated(
   }
   const advise = (message: string) =>
     isForPay ? `${message} ${rules.funding.keyless.advice(keyHeadersOf(request.headers))}` : message;
+  const address = placeOf(request, rules, peers);
   const token = rules.policy().tokens.length > 0 ? tokenIn(credentials) : null;
-  if (token !== null) return authenticatedByToken(token, placeOf(request, rules, peers), rules, advise);
-  throttle('failed-auth', placeOf(request, rules, peers), rules);
+  if (token !== null) return authenticatedByToken(token, address, rules, advise);
+  const isSuspended = authentication.reason === 'suspended';
+  // A suspended key bears its secret, so it is no guess of its address.
+  if (!isSuspended) throttle('failed-auth', address, rules);
   if (authentication.root !== undefined) throttleLine(authentication.root, rules);
+  if (isSuspended) {
+    throw new SignalboxError('key_suspended', 'This API key is suspended. Ask those who gave it to you to resume it.');
+  }
   throw new SignalboxError('invalid_api_key', advise(keyAdvice(authentication.reason, credentials)));
 }
 
