@@ -3,7 +3,7 @@ import { keyBody } from '../access/key-body.ts';
 import { KeyConflict, type KeyPatch, keyTag } from '../access/key-patch.ts';
 import type { Keys } from '../access/keys.ts';
 import { SignalboxError } from '../core/errors.ts';
-import { changeKey, suspendKey } from '../operate/key-change.ts';
+import { changeKey, notThere, suspendKey } from '../operate/key-change.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/key-docs.ts';
@@ -13,7 +13,7 @@ import { KeyPatchRequest } from './schemas/keys.ts';
 import { inTerms, orNothingDone, refuseValue } from './terms.ts';
 
 export interface KeyChangeServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
-  readonly keys: Pick<Keys, 'change' | 'suspend' | 'resume' | 'get'>;
+  readonly keys: Pick<Keys, 'change' | 'suspend' | 'resume'>;
 }
 
 /** `PATCH /admin/keys/{id}`, and what suspends and resumes a key: `signalbox keys change` for programs. */
@@ -47,9 +47,6 @@ export const keyChangeRoutes = ({ gateway, principalOf, keys }: KeyChangeService
       docs.RESUME,
     );
 };
-
-const notThere = () =>
-  new SignalboxError('not_found', 'No key that can be changed has this ID. It does not exist or was revoked.');
 
 /** A change that terms may refuse, the state of the keys, or a disk. */
 export const changed = <T>(deed: () => T | Promise<T>): Promise<T> =>
