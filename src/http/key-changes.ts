@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import { keyBody } from '../access/key-body.ts';
 import { KeyConflict, type KeyPatch, keyTag } from '../access/key-patch.ts';
 import type { Keys } from '../access/keys.ts';
+import { parseMoment } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { changeKey, notThere, suspendKey } from '../operate/key-change.ts';
 import type { KeyInfo } from '../store/keys.ts';
@@ -94,11 +95,5 @@ function patchOf(body: KeyPatchRequest, now: number): KeyPatch {
   };
 }
 
-/** A day and a time with a zone: without one it would be another moment on another machine. */
-const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
-
-function momentOf(text: string): number {
-  const time = MOMENT.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(time)) return time;
-  return refuseValue('expires_at', '`expires_at` must be a moment such as 2027-02-18T09:30:00Z, with its zone.');
-}
+const momentOf = (text: string): number =>
+  parseMoment(text) ?? refuseValue('expires_at', '`expires_at` takes 2027-02-18 or 2027-02-18T09:30Z.');
