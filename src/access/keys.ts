@@ -43,9 +43,6 @@ type Tags = readonly string[] | null;
 interface NewKeyPlace {
   readonly holder?: string | null;
   readonly place?: PlaceBelow | null;
-  /** IDs; those of a child key are its parent's. */
-  readonly team?: string | null;
-  readonly user?: string | null;
   readonly first?: readonly Write[];
 }
 
@@ -103,14 +100,14 @@ class StoredKeys extends KeyCopy {
     const isValid = () => above && authenticationBy(above.entry, above.hash, this.now()).caller !== null;
     if (!above || !isValid()) return null;
     const { inForce } = above.entry;
-    const terms = { ...grant, scopes: grant.scopes ?? scopesFor(inForce) };
+    const { id: parent, team, user } = inForce;
+    const terms = { ...grant, scopes: grant.scopes ?? scopesFor(inForce), team, user };
     checkTerms(terms, true);
     checkBelow(terms, inForce);
-    const { id: parent, team, user } = inForce;
     const place = { ...LINE_LIMITS, parent, hash: above.hash };
     const key = newKey();
     try {
-      const info = await this.#insert(key, terms, 'create', by, { place, team, user });
+      const info = await this.#insert(key, terms, 'create', by, { place });
       const entry = this.entryOf(info.id);
       return { key, info: entry ? infoOf(entry, entry.inForce) : info };
     } catch (cause) {
@@ -308,7 +305,7 @@ class StoredKeys extends KeyCopy {
     grant: KeyGrant,
     action: 'create' | 'install',
     actor: Actor,
-    { holder = null, place = null, team = null, user = null, first = [] }: NewKeyPlace = {},
+    { holder = null, place = null, first = [] }: NewKeyPlace = {},
   ): Promise<KeyInfo> {
     const parts = parseKey(key);
     if (!parts) throw new Error('a key was made that cannot be read');
@@ -329,7 +326,8 @@ class StoredKeys extends KeyCopy {
       expiresAt,
     };
     const past = { revokedAt: null, suspendedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
-    const info: KeyInfo = { id: parts.id, ...terms, ...past, parent: place?.parent ?? null, team, user };
+    const whose = { parent: place?.parent ?? null, team: grant.team ?? null, user: grant.user ?? null };
+    const info: KeyInfo = { id: parts.id, ...terms, ...past, ...whose };
     const event: KeyEvent = { time, actor, action, keyId: info.id, details: termsBody(info) };
     const { keys, trail } = this.store;
     const subject = { kind: 'key', id: info.id };

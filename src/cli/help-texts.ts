@@ -146,12 +146,12 @@ ${DATA}`,
     summary: 'End a key for good.',
   },
   'keys log': {
-    usage: '[--key ID] [--limit 100] [--json] [--data DIR]',
+    usage: '[--key ID] [--limit 100] [--before ID] [--json] [--data DIR]',
     summary: 'List changes to keys, newest first, with who made them.',
   },
   'trail list': {
-    usage: '[--subject ID] [--limit 100] [--json] [--data DIR]',
-    summary: 'List changes to keys, wallets and the policy, newest first, with who made them from where.',
+    usage: '[--subject ID] [--limit 100] [--before ID] [--json] [--data DIR]',
+    summary: 'List changes to keys, people, wallets and the policy, newest first, with who made them from where.',
   },
   'trail verify': {
     usage: '[--against FILE]... [--json] [--data DIR]',

@@ -42,6 +42,7 @@ import { type StatusSources, statusRoutes } from './status.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
+import { type TrailServices, trailRoutes } from './trail.ts';
 import { usageRoutes } from './usage.ts';
 import { x402Routes } from './x402/routes.ts';
 import type { X402Gateway } from './x402/services.ts';
@@ -56,6 +57,7 @@ export interface AppOptions {
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
   readonly store: GrantStore & StoreHealth & Pick<Repositories, 'trail'>;
   authenticate(header: string | null): Authentication;
+  readonly trailHeads?: TrailServices['trailHeads'];
   /** Puts the terms of their levels to callers; absent where there are none. */
   readonly levels?: Pick<Levels, 'of'>;
   /** The build that answers, for `x-signalbox-version`. */
@@ -110,7 +112,10 @@ const requestRoutes = (services: RouteServices, { surfaces }: AppOptions, upgrad
     .use(recommendRoutes(services));
 
 /** All other routes of the API. */
-const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, metrics, status }: AppOptions) =>
+const otherRoutes = (
+  services: RouteServices,
+  { gateway, policy, keys, store, metrics, status, trailHeads }: AppOptions,
+) =>
   new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
@@ -118,6 +123,7 @@ const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, me
     .use(ledgerRoutes(services))
     .use(statusRoutes(services, status))
     .use(keyRoutes({ ...services, keys, store }))
+    .use(trailRoutes({ ...services, store, ...(trailHeads && { trailHeads }) }))
     .use(childKeyRoutes({ ...services, keys }))
     .use(modelRoutes(services))
     .use(decisionRoutes(services))

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { parseKey } from '../access/key.ts';
-import { openKeys } from '../access/keys.ts';
+import { type Keys, openKeys } from '../access/keys.ts';
 import { Gate } from '../access/limits/gate.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
@@ -34,7 +34,7 @@ import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
 import { openDataStore } from './store.ts';
-import { keepTrailHead } from './trail-head.ts';
+import { keepTrailHead, notedHeads } from './trail-head.ts';
 import { keepTrailNote } from './trail-note.ts';
 
 /** Reads the first policy: that of its folder, or of a copy of the shipped one. */
@@ -98,11 +98,12 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     surfaces,
     keys,
     idempotency,
-    authenticate: keys.authenticate,
+    authenticate: authenticationOf(keys, host),
     levels,
     observer,
     socketBytesMax,
     status,
+    trailHeads: () => notedHeads(options.data),
     metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
   });
   await note.keep(store, timers);
@@ -129,6 +130,15 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   if (gateway.payments.policy && simulated) {
     log.warn('payments are on, but only simulated models serve: no provider has a key');
   }
+}
+
+/** Other callers come first: a header that names one is no key. */
+function authenticationOf({ authenticate }: Keys, { callerOf }: Host): Keys['authenticate'] {
+  if (!callerOf) return authenticate;
+  return (header) => {
+    const caller = callerOf(header);
+    return caller ? { caller, reason: null, ageMs: 0 } : authenticate(header);
+  };
 }
 
 const openSecrets = ({ env, now }: Host, log: Log): SecretFiles =>

@@ -194,7 +194,7 @@ const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   above: (id) => keys.above(id),
   below: (id) => keys.below(id),
   createBelow: (credentials, grant, by) => keys.createBelow(credentials, grant, by),
-  named: (name) => keys.named(name),
+  idsWhere: (matches) => keys.idsWhere(matches),
   rotate: (id, overlapMs, by) => keys.rotate(id, overlapMs, by),
   change: (id, alter, by, tags) => keys.change(id, alter, by, tags),
   suspend: (id, by, tags) => keys.suspend(id, by, tags),
