@@ -118,6 +118,12 @@ const HOLDER_SCOPES = permissionsOf(['chat', 'route']);
 /** A holder that has proved itself. */
 export const holderCaller = (holder: string): Caller => ({ keyId: holder, scopes: HOLDER_SCOPES, ...UNLIMITED });
 
+/**
+ * How the names of labels begin that a key may give the keys that it makes, and an operator no key: conditions of the policy that name
+ * no such label cannot depend on it.
+ */
+export const CHILD_LABEL = 'child.';
+
 /** Limits as they are shown and stored. */
 export function limitsBody({ requestsPerMinute, tokensPerMinute, concurrentStreams }: KeyLimits) {
   return {

@@ -101,8 +101,8 @@ export async function servedUsage(
   { ledger, usdPerCredit, sight }: UsageSource,
   query: UsageQuery,
 ): Promise<UsageReport> {
-  checkAction(by.caller, 'usage.read');
-  return await usageIn(ledger, query, usdPerCredit, sight);
+  const ids = sight.idsWithin(checkAction(by.caller, 'usage.read'));
+  return await usageIn(ledger, query, usdPerCredit, sight, ids);
 }
 
 /** Reports the usage of the asking key, or wallet. @throws UsageTooLargeError, by rejecting. */
@@ -113,7 +113,7 @@ export async function ownUsage(
 ): Promise<UsageReport> {
   checkAction(caller, 'usage.own');
   const own = { ...query, keyId: caller.keyId, team: null, user: null, model: null, labels: {} };
-  return await usageIn(ledger, own, usdPerCredit, FULL_SIGHT);
+  return await usageIn(ledger, own, usdPerCredit, FULL_SIGHT, null);
 }
 
 async function usageIn(
@@ -121,6 +121,7 @@ async function usageIn(
   query: UsageQuery,
   usdPerCredit: string,
   sight: Sight,
+  ids: ReadonlySet<string> | null,
 ): Promise<UsageReport> {
   const { by, timeZone, keyId, team, user, model, labels } = query;
   const sums = new UsageSums(by, timeZone);
@@ -130,6 +131,7 @@ async function usageIn(
     for (const charges of await ledger.usage({ ...owner, ...window })) {
       if (model !== null && charges.model !== model) continue;
       const { key = '', selector = '' } = charges.dimensions;
+      if (ids && !ids.has(key)) continue;
       const found = labelsOf(charges.dimensions);
       const shown = sight.keyOf(key);
       if (keyId !== null && shown !== keyId) continue;

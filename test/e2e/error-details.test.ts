@@ -335,14 +335,21 @@ describe('when this program itself fails', () => {
     });
     const changes = { create: never, rotate: never, change: never, revoke: never, grant: never };
     const below = { suspend: never, resume: never, createBelow: never, below: never, above: never };
-    const keys = { ...changes, ...below, get: never, list: never, trail: never, known: never, named: never };
+    const keys = { ...changes, ...below, get: never, list: never, known: never, idsWhere: never };
     const app = createApp({
       surfaces: [openaiChat],
       gateway,
       policy,
       keys,
       idempotency,
-      store: { ...broken, trail: store.trail, ledger: store.ledger, activity: store.activity },
+      store: {
+        ...broken,
+        trail: store.trail,
+        ledger: store.ledger,
+        activity: store.activity,
+        subjects: store.subjects,
+        blocklist: store.blocklist,
+      },
       authenticate,
       version: 'test',
       ...unobserved(gateway),
