@@ -34,7 +34,7 @@ const ACTIONS = {
   'decisions.list': { ...REPORTED, ...MEMBERS },
   'decisions.explain': { ...REPORTED, ...MEMBERS, caller: 'own' },
   'content.read': OPERATORS,
-  'feedback.give': { owner: 'own', admin: 'own', caller: 'own' },
+  'feedback.give': { owner: 'own', admin: 'own', lead: 'own', member: 'own', caller: 'own' },
   'policy.read': REPORTED,
   'policy.reload': OPERATORS,
   'endpoints.read': REPORTED,
