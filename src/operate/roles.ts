@@ -44,6 +44,8 @@ const ACTIONS = {
   'keys.read': { ...AUDITED, finance: 'all', ...MEMBERS },
   'keys.change': { ...OPERATORS, ...MEMBERS },
   'keys.grant': OPERATORS,
+  // Else one could resume what an operator has suspended.
+  'keys.suspend': OPERATORS,
   // Of keys with the scope `delegate`.
   'keys.delegate': { owner: 'own', caller: 'own' },
   'trail.read': AUDITED,
