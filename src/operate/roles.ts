@@ -67,7 +67,7 @@ export const ACTION_NAMES = Object.keys(ACTIONS) as Action[];
 export const isAction = (name: string): name is Action => Object.hasOwn(ACTIONS, name);
 
 /** How far a role reaches in an action; null for not at all. */
-const reachOf = (role: Role, action: Action): Reach | null => REACHES[action][role] ?? null;
+export const reachOf = (role: Role, action: Action): Reach | null => REACHES[action][role] ?? null;
 
 export const mayTake = (role: Role, action: Action): boolean => reachOf(role, action) !== null;
 
