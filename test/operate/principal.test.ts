@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Glob } from 'bun';
 import { type Caller, OPERATOR } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
+import { alertsBody, testedWebhooks } from '../../src/operate/alerts.ts';
 import { childKeys, makeChildKey, revokeChildKey } from '../../src/operate/child-keys.ts';
 import { readContent } from '../../src/operate/content.ts';
 import { listDecisions } from '../../src/operate/decisions.ts';
@@ -59,6 +60,7 @@ const GRANT = { amount: 1, note: '' };
 
 /** Every use case with the roles that may use it. */
 const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run: (by: Principal) => unknown]>> = {
+  alertsBody: [AUDITED, (by) => alertsBody(by, stub, { limit: 1, after: null })],
   backUp: [['owner'], (by) => backUp(by, stub, { target: import.meta.path, onSpool: stub })],
   blockWallet: [OPERATORS, (by) => blockWallet(by, stub, 'w', '')],
   changeKey: [[...OPERATORS, ...MEMBERS], (by) => changeKey(by, stub, 'k', stub)],
@@ -109,6 +111,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   storedPayer: [[...AUDITED, 'finance', ...MEMBERS], (by) => storedPayer(by, '/nowhere/signalbox.db', 'k', 0)],
   storedUsage: [[...MONEY, ...MEMBERS], (by) => storedUsage(by, stub, stub)],
   suspendKey: [OPERATORS, (by) => suspendKey(by, stub, 'k', true)],
+  testedWebhooks: [OPERATORS, (by) => testedWebhooks(by, stub, null)],
   unblockWallet: [OPERATORS, (by) => unblockWallet(by, stub, 'w')],
   verifyTrail: [AUDITED, (by) => verifyTrail(by, stub, [])],
 };
