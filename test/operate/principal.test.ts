@@ -11,6 +11,7 @@ import { endpointStatus } from '../../src/operate/endpoints.ts';
 import { explainDecision } from '../../src/operate/explain-decision.ts';
 import { instanceStatus } from '../../src/operate/instance.ts';
 import { changeKey, suspendKey } from '../../src/operate/key-change.ts';
+import { pageOfKeys } from '../../src/operate/key-pages.ts';
 import { createKey, findKey, grantToKey, listKeys, revokeKey, rotateKey } from '../../src/operate/keys.ts';
 import { readLearning } from '../../src/operate/learning/reading.ts';
 import { rewriteLearning } from '../../src/operate/learning/replay.ts';
@@ -91,6 +92,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   makeChildKey: [['caller'], (by) => makeChildKey(by, stub, null, { name: '' })],
   overviewOf: [MONEY, (by) => overviewOf(by, stub, '1', FULL_SIGHT)],
   ownUsage: [PEOPLE_AND_KEYS, (by) => ownUsage(by, stub, stub)],
+  pageOfKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => pageOfKeys(by, stub, stub, 0)],
   readBooks: [MONEY, (by) => readBooks(by, { file: '/nowhere', spool: '/nowhere' }, stub)],
   readContent: [OPERATORS, (by) => readContent(by, stub, 'dec_0a4x1wm3zk0')],
   readLearning: [AUDITED, (by) => readLearning(by, '/nowhere', stub)],
