@@ -3,6 +3,7 @@ import type { Budget } from '../core/budget.ts';
 import { type Caller, roleOf } from '../core/caller.ts';
 import { addressOf } from '../core/holder-address.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { isSubject } from '../core/subject.ts';
 import { isOfKeys } from '../ledger/key-budgets.ts';
 import type { KeyInfo } from '../store/keys.ts';
 
@@ -12,7 +13,7 @@ type Title = FundTitle;
 export interface Sight {
   /** Whether names stand for the IDs of keys, and words of callers are left out. */
   readonly isNarrow: boolean;
-  /** The ID of a key as it is shown, or its name; the address of a wallet is shown as it is. */
+  /** The ID of a key as it is shown, or its name; the address of a wallet and the ID of a subject are shown as they are. */
   keyOf(id: string): string;
   /** Whether the sessions and agents that a key names are shown. */
   showsRunsOf(id: string, labels: Caller['labels']): boolean;
@@ -48,7 +49,7 @@ export function sightOf(caller: Caller, sources: SightSources): Sight {
 
 function reportSight({ keys, policy }: SightSources): Sight {
   const { budgets, reportedRuns } = policy();
-  const keyOf = (id: string) => addressOf(id) ?? keys.known(id)?.name ?? '';
+  const keyOf = (id: string) => addressOf(id) ?? (isSubject(id) ? id : (keys.known(id)?.name ?? ''));
   const showsRunsOf: Sight['showsRunsOf'] = (id, labels) => {
     try {
       return reportedRuns?.({ key: { id, labels: new Map(Object.entries(labels)) } }) ?? false;
@@ -68,7 +69,7 @@ function reportSight({ keys, policy }: SightSources): Sight {
     isNarrow: true,
     keyOf,
     showsRunsOf,
-    idsOf: (key) => (addressOf(key) === null ? keys.named(key) : [key.toLowerCase()]),
+    idsOf: (key) => (isSubject(key) ? [key] : addressOf(key) === null ? keys.named(key) : [key.toLowerCase()]),
     titleOf: (title) =>
       title.kind === 'balance'
         ? { ...title, name: keyOf(title.name) }
