@@ -1,4 +1,5 @@
 import type { AbortBilling } from './abort-billing.ts';
+import type { AlertPolicy } from './alert-policy.ts';
 import type { Budget, LedgerPolicy } from './budget.ts';
 import type { ContentPolicy } from './content.ts';
 import type { DroppableName } from './droppable.ts';
@@ -82,6 +83,8 @@ export interface PolicySnapshot {
   /** The issuers of tokens that workloads send in place of keys, each `iss` once. */
   readonly tokens: readonly TokenIssuer[];
   readonly learning: LearningPolicy;
+  /** What people are told of, and where. Decisions do not depend on it. */
+  readonly alerts: AlertPolicy;
   readonly cases: readonly PolicyCase[];
   /** Parts of the policy that this environment cannot serve. */
   readonly leftOut: readonly LeftOut[];

@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia, type HTTPHeaders } from 'elysia';
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Authentication } from '../access/key-entry.ts';
+import type { Levels } from '../access/levels.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
@@ -19,6 +20,7 @@ import { wholeAddress } from './address.ts';
 import { adminRoutes } from './admin.ts';
 import { keyRoutes } from './admin-keys.ts';
 import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
+import { type AlertDesk, alertRoutes } from './alerts.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
 import { childKeyRoutes } from './child-keys.ts';
@@ -44,6 +46,7 @@ import { subjectRoutes } from './subjects.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
+import { type TrailServices, trailRoutes } from './trail.ts';
 import { usageRoutes } from './usage.ts';
 import { x402Routes } from './x402/routes.ts';
 import type { X402Gateway } from './x402/services.ts';
@@ -57,8 +60,12 @@ export interface AppOptions {
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
   readonly store: GrantStore & StoreHealth & SubjectSource['store'];
+  readonly alerts: AlertDesk;
   authenticate(header: string | null): Authentication;
   readonly tokens: Tokens;
+  readonly trailHeads?: TrailServices['trailHeads'];
+  /** Puts the terms of their levels to callers; absent where there are none. */
+  readonly levels?: Pick<Levels, 'of'>;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
   readonly observer: Observer;
@@ -116,14 +123,17 @@ const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['s
 });
 
 /** All other routes of the API. */
-const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, metrics, status }: AppOptions) =>
-  new Elysia({ name: 'api' })
+const otherRoutes = (services: RouteServices, options: AppOptions) => {
+  const { gateway, policy, keys, store, metrics, status, trailHeads, alerts } = options;
+  return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
     .use(adminRoutes(services, policy))
+    .use(alertRoutes({ ...services, alerts }))
     .use(ledgerRoutes(services))
     .use(statusRoutes(services, status))
     .use(keyRoutes({ ...services, keys, store }))
+    .use(trailRoutes({ ...services, store, ...(trailHeads && { trailHeads }) }))
     .use(childKeyRoutes({ ...services, keys }))
     .use(modelRoutes(services))
     .use(decisionRoutes(services))
@@ -131,14 +141,21 @@ const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, me
     .use(usageRoutes(services))
     .use(subjectRoutes({ ...services, subjects: () => subjectSource(gateway, store) }))
     .use(x402Routes({ ...services, gateway, store }));
+};
 
-const admissionRules = ({ gateway, authenticate, tokens, gate }: AppOptions, routes: RouteTable): AdmissionRules => ({
+const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };
+
+const admissionRules = (
+  { gateway, authenticate, tokens, levels = NO_LEVELS, gate }: AppOptions,
+  routes: RouteTable,
+): AdmissionRules => ({
   routes,
   authenticate,
   tokens,
   policy: () => gateway.lease().snapshot,
   funding: gateway.funding,
   limiter: new Limiter(gateway.clock),
+  levels,
   gate,
   refusePreflight: preflightRefusal(gateway.log),
 });

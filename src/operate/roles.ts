@@ -24,6 +24,8 @@ const OWN = {
 
 /** Every action beside requests of models, with the roles that may take it and how far they reach. A route names its action. */
 const ACTIONS = {
+  'alerts.read': AUDITED,
+  'alerts.test': OPERATORS,
   'models.read': { ...MONEY, lead: 'all', member: 'all', caller: 'all' },
   'usage.own': OWN,
   'usage.read': { ...MONEY, ...MEMBERS },
@@ -44,8 +46,6 @@ const ACTIONS = {
   'keys.read': { ...AUDITED, finance: 'all', ...MEMBERS },
   'keys.change': { ...OPERATORS, ...MEMBERS },
   'keys.grant': OPERATORS,
-  // Gives a key the scope `admin`, which makes it an owner.
-  'keys.promote': { owner: 'all' },
   // Else one could resume what an operator has suspended.
   'keys.suspend': OPERATORS,
   // Of keys with the scope `delegate`.

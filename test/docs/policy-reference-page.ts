@@ -22,6 +22,7 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
     payments: '../spend/accepting-payments.md',
   },
   Run: {
+    alerts: '../operate/alerts.md',
     gateway: '../spend/rate-limits.md',
     tokens: '../operate/tokens.md',
     records: '../operate/privacy.md',
