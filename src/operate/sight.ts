@@ -103,10 +103,6 @@ function runsOf({ keys, policy }: SightSources, keyOf: Sight['keyOf']): Pick<Sig
   };
   return {
     showsRunsOf,
-<<<<<<< HEAD
-    idsOf: (key) => (isSubject(key) ? [key] : addressOf(key) === null ? keys.named(key) : [key.toLowerCase()]),
-=======
->>>>>>> main
     titleOf: (title) =>
       title.kind === 'balance'
         ? { ...title, name: keyOf(title.name) }
