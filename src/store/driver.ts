@@ -18,6 +18,7 @@ export type StoreRoom =
   | 'ledger'
   | 'news'
   | 'payments'
+  | 'people'
   | 'records'
   | 'threads';
 

@@ -4,6 +4,7 @@ import { endpointSuite } from './suites/endpoints.ts';
 import { learningSuite } from './suites/learning.ts';
 import { newsSuite } from './suites/news.ts';
 import { paymentSuite } from './suites/payments.ts';
+import { peopleSuite } from './suites/people.ts';
 import { recordSuite } from './suites/records.ts';
 import { threadSuite } from './suites/threads.ts';
 import { trailSuite } from './suites/trail.ts';
@@ -12,6 +13,7 @@ overEach((open) => {
   accessSuite(open);
   trailSuite(open);
   paymentSuite(open);
+  peopleSuite(open);
   recordSuite(open);
   learningSuite(open);
   endpointSuite(open);

@@ -16,6 +16,7 @@ import { instanceMigrations, openSqliteInstance } from './instance.ts';
 import { accessMigrations } from './keys.ts';
 import { learningMigrations } from './learning/schema.ts';
 import { NEWS_TABLE } from './news.ts';
+import { peopleMigrations } from './people.ts';
 import { paymentMigrations, SETTLE } from './payments.ts';
 import { openReader } from './reader.ts';
 import { recordsMigrations } from './records/schema.ts';
@@ -33,6 +34,7 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   ledger: ledgerMigrations,
   news: NEWS_TABLE,
   payments: paymentMigrations,
+  people: peopleMigrations,
   records: recordsMigrations,
   // Behind the tables that its first version reads.
   instances: instanceMigrations,
