@@ -4,7 +4,7 @@ import type { PolicyCommand } from './cli/policy/command.ts';
 import type { CommandOutput, CommandResult } from './cli/result.ts';
 import { UsageError } from './core/usage-error.ts';
 import { visibleLines } from './core/visible.ts';
-import { databaseOf, labelsOnDisk, ledgerOnDisk, spoolOf } from './server/data.ts';
+import { databaseOf, labelsOnDisk, ledgerOnDisk, madeTeamsOnDisk, spoolOf } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
 import { storeExists } from './store/open.ts';
@@ -92,12 +92,16 @@ async function policyCommand({ folder, data }: PolicyArguments, host: CommandHos
     import('./runtime/secret-files.ts'),
   ]);
   const { shipped, now, warn } = host;
-  const [ledger, labels] = await Promise.all([ledgerOnDisk(data), labelsOnDisk(data)]);
+  const [ledger, labels, madeTeams] = await Promise.all([
+    ledgerOnDisk(data),
+    labelsOnDisk(data),
+    madeTeamsOnDisk(data),
+  ]);
   const { get: env } = new SecretFiles({
     ...host,
     onUnusable: (variable, problem) => warn(complaint(`The file of ${variable}_FILE cannot be used: ${problem}.`)),
   });
-  const judge = { ...judgeTools({ shipped: await shipped(), env, now }), ledger, labels };
+  const judge = { ...judgeTools({ shipped: await shipped(), env, now }), ledger, labels, madeTeams };
   return { ...host, judge, folder, shippedFolder: defaultPolicies(data), database: databaseOf(data) };
 }
 

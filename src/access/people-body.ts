@@ -35,7 +35,7 @@ export const userTermsBody = ({ issuer, sub, name, email, team, role, terms }: U
   ...{ name, email, issuer, sub, team, role },
   models: terms.models,
   limits: limitsOrNull(terms.limits),
-  budgets: terms.budgets && terms.budgets.map(budgetBody),
+  budgets: terms.budgets?.map(budgetBody) ?? null,
 });
 
 /** A team as the commands' `--json` and `/admin/teams` show it. */

@@ -8,19 +8,20 @@ export class PeopleError extends Error {
   override readonly name = 'PeopleError';
   /** `conflict`: with what there is; `stale`: another version than was expected; `missing`: there is none; `busy`: others change it. */
   readonly reason: 'conflict' | 'stale' | 'missing' | 'busy';
-  /** The present version, where another one was expected. */
-  readonly version: number | null;
+  /** The tag that the row has now, where another one was expected. */
+  readonly tag: string | null;
 
-  private constructor(reason: PeopleError['reason'], message: string, version: number | null = null) {
+  private constructor(reason: PeopleError['reason'], message: string, tag: string | null = null) {
     super(message);
     this.reason = reason;
-    this.version = version;
+    this.tag = tag;
   }
 
   static missing = () => new PeopleError('missing', 'Nothing has this ID, or it was removed.');
-  static hindered = () => new PeopleError('busy', 'Other changes or keys that are being made hinder this one. Try again.');
-  static stale = (version: number) =>
-    new PeopleError('stale', 'It was changed meanwhile. Read it again, and repeat your change.', version);
+  static hindered = () =>
+    new PeopleError('busy', 'Other changes or keys that are being made hinder this one. Try again.');
+  static stale = (tag: string) =>
+    new PeopleError('stale', 'It has changed meanwhile, so nothing was changed. Read it again.', tag);
   static declared = ({ name }: Team) =>
     new PeopleError(
       'conflict',

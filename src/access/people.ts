@@ -47,11 +47,8 @@ export interface SignedPerson {
   readonly role?: UserRole;
 }
 
-/** A change of a row, on the condition of the version that its asker has seen; null for any. */
-export interface PeopleChange<Draft> {
-  readonly draft: (before: Draft) => Draft;
-  readonly expected?: number | null;
-}
+/** Tags, as `tagOf` returns them, of which a row must have one; null for any. */
+export type Tags = readonly string[] | null;
 
 /** How often a change is planned again because another one came first. */
 const TRIES = 5;
@@ -122,9 +119,14 @@ export class People {
     return inOrder(this.#users.values());
   }
 
-  /** The version of a row, which each change replaces; null for an unknown ID. */
-  versionOf(id: string): number | null {
-    return (this.#teams.get(id) ?? this.#users.get(id))?.version ?? null;
+  /** The teams that were made through the API: name → ID. */
+  madeTeams(): ReadonlyMap<string, string> {
+    return new Map(this.teams().flatMap(({ id, name, isDeclared }) => (isDeclared ? [] : [[name, id]])));
+  }
+
+  /** Names the version of a row, as `ETag` does. Each change makes another. */
+  tagOf(id: string): string {
+    return String((this.#teams.get(id) ?? this.#users.get(id))?.version ?? '');
   }
 
   /** Whether a user may not be served: it is suspended or removed. A key of no user is nobody's. */
@@ -201,10 +203,16 @@ export class People {
    * @param isInPolicy whether the policy in force declares a team of that name
    * @throws KeyTermsError, PeopleError
    */
-  changeTeam(id: string, change: PeopleChange<TeamDraft>, by: Actor, isInPolicy: (name: string) => boolean) {
+  changeTeam(
+    id: string,
+    alter: (before: Team) => TeamDraft,
+    by: Actor,
+    isInPolicy: (name: string) => boolean,
+    tags: Tags = null,
+  ): Promise<Team> {
     return this.#commit(() => {
-      const { row, version } = this.#present(this.#teams, id, change.expected);
-      const { isDeclared = row.isDeclared, ...terms } = change.draft(row);
+      const { row, version } = this.#present(this.#teams, id, tags);
+      const { isDeclared = row.isDeclared, ...terms } = alter(row);
       checkTeam(terms);
       const isSame = differing(teamTermsBody(row), teamTermsBody({ ...row, ...terms })) === null;
       if (row.isDeclared && isInPolicy(row.name) && !(isSame && isDeclared)) throw PeopleError.declared(row);
@@ -216,9 +224,9 @@ export class People {
   }
 
   /** Removes a team. @throws PeopleError for one of the policy in force, or one that users or unrevoked keys are of */
-  removeTeam(id: string, by: Actor, isInPolicy: (name: string) => boolean, expected: number | null = null) {
+  removeTeam(id: string, by: Actor, isInPolicy: (name: string) => boolean, tags: Tags = null): Promise<Team> {
     return this.#commit(() => {
-      const before = this.#present(this.#teams, id, expected);
+      const before = this.#present(this.#teams, id, tags);
       if (before.row.isDeclared && isInPolicy(before.row.name)) throw PeopleError.declared(before.row);
       const members = this.users().filter(({ team }) => team === id).length;
       if (members > 0) throw PeopleError.inUse(before.row.name, members, 'user');
@@ -255,10 +263,10 @@ export class People {
   }
 
   /** Changes a user. @throws KeyTermsError, PeopleError */
-  changeUser(id: string, change: PeopleChange<UserDraft>, by: Actor): Promise<User> {
+  changeUser(id: string, alter: (before: User) => UserDraft, by: Actor, tags: Tags = null): Promise<User> {
     return this.#commit(() => {
-      const before = this.#present(this.#users, id, change.expected);
-      const draft = change.draft(before.row);
+      const before = this.#present(this.#users, id, tags);
+      const draft = alter(before.row);
       checkUser(draft);
       this.#checkPerson(draft, id);
       const user: User = { ...before.row, ...draft };
@@ -269,7 +277,7 @@ export class People {
   /** Suspends a user, whose keys and logins are refused from then on, or resumes it. Repeating it changes nothing. */
   suspendUser(id: string, isSuspended: boolean, by: Actor): Promise<User> {
     return this.#commit(() => {
-      const before = this.#present(this.#users, id, null);
+      const before = this.#present(this.#users, id);
       const suspendedAt = isSuspended ? (before.row.suspendedAt ?? this.#now()) : null;
       const user = { ...before.row, suspendedAt };
       const action = isSuspended ? 'suspend' : 'resume';
@@ -279,9 +287,9 @@ export class People {
   }
 
   /** Removes a user, and its words. @throws PeopleError while unrevoked keys are of it */
-  removeUser(id: string, by: Actor, expected: number | null = null): Promise<User> {
+  removeUser(id: string, by: Actor, tags: Tags = null): Promise<User> {
     return this.#commit(() => {
-      const before = this.#present(this.#users, id, expected);
+      const before = this.#present(this.#users, id, tags);
       const words = { issuer: null, sub: null, name: '', email: null };
       const user: User = { ...before.row, ...words, removedAt: this.#now() };
       return { writes: this.#putUser(before, user, 'remove', by), result: () => user };
@@ -311,13 +319,17 @@ export class People {
     const changes = await this.#store.people.changedAfter(this.#through);
     // A reading that began earlier may end later: it has nothing new.
     if (changes.through <= this.#through) return;
+    const isFirst = this.#through === -1;
     this.#through = changes.through;
-    if (this.#take(changes)) await this.#onChange?.();
+    if (this.#take(changes) && !isFirst) await this.#onChange?.();
   }
 
-  /** @returns whether budgets may have changed */
+  /** @returns whether the budgets of somebody have changed */
   #take({ teams, users }: PeopleChanges): boolean {
     this.#terms.clear();
+    const isChanged =
+      teams.some(({ row }) => moneyOfTeam(row) !== moneyOfTeam(this.team(row.id))) ||
+      users.some(({ row }) => moneyOfUser(row) !== moneyOfUser(this.user(row.id)));
     for (const one of teams) {
       const before = this.team(one.row.id);
       if (before && this.#teamNames.get(before.name) === before.id) this.#teamNames.delete(before.name);
@@ -331,7 +343,7 @@ export class People {
     }
     for (const { row } of users)
       if (row.removedAt === null && row.issuer !== null) this.#persons.set(personOf(row.issuer, row.sub), row.id);
-    return teams.length + users.length > 0;
+    return isChanged;
   }
 
   /** Commits what a plan makes of the present rows. Where another change came first, it plans again. */
@@ -358,11 +370,11 @@ export class People {
   #present<Row extends { readonly removedAt: number | null }>(
     rows: ReadonlyMap<string, Versioned<Row>>,
     id: string,
-    expected: number | null = null,
+    tags: Tags = null,
   ): Versioned<Row> {
     const found = rows.get(id);
     if (!found || found.row.removedAt !== null) throw PeopleError.missing();
-    if (expected !== null && expected !== found.version) throw PeopleError.stale(found.version);
+    if (tags && !tags.includes(this.tagOf(id))) throw PeopleError.stale(this.tagOf(id));
     return found;
   }
 
@@ -403,6 +415,16 @@ export class People {
     return [people.putUser(user, before?.version ?? null), trail.add(event)];
   }
 }
+
+/** The budgets of a team and its members, to be compared; empty where there are none. */
+function moneyOfTeam(team: Team | null): string {
+  const all = team?.removedAt === null ? [team.budgets, team.memberDefaults.budgets] : [[], []];
+  return all.some(({ length }) => length > 0) ? JSON.stringify(all) : '';
+}
+
+/** The same of a user, whose team may have some for it. */
+const moneyOfUser = (user: User | null): string =>
+  user?.removedAt === null ? JSON.stringify([user.terms.budgets, user.team]) : '';
 
 const personOf = (issuer: string | null, sub: string | null): string => JSON.stringify([issuer, sub]);
 

@@ -6,6 +6,7 @@ import type { EmbeddingModel } from './embedding.ts';
 import type { Languages } from './language-support.ts';
 import type { LearningPolicy } from './learning-policy.ts';
 import type { PaymentPolicy } from './payment-policy.ts';
+import type { DeclaredTeam, GroupTerms } from './people.ts';
 import type { PolicyCase } from './policy-case.ts';
 import type { Price } from './price.ts';
 import type { AdmissionPolicy, LimitScope, RateLimit } from './rate-limit.ts';
@@ -78,6 +79,10 @@ export interface PolicySnapshot {
   readonly ledger: LedgerPolicy;
   /** How agents pay for themselves; null where they cannot. */
   readonly payments: PaymentPolicy | null;
+  /** Terms of all callers together. */
+  readonly organization: GroupTerms;
+  /** Teams of the policy, which the store has under their IDs once it is in force. */
+  readonly teams: readonly DeclaredTeam[];
   readonly learning: LearningPolicy;
   readonly cases: readonly PolicyCase[];
   /** Parts of the policy that this environment cannot serve. */

@@ -6,6 +6,7 @@ import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import { errorBody } from '../api/error.ts';
 import type { GrantStore } from '../operate/keys.ts';
+import type { PeopleDesk } from '../operate/people.ts';
 import { sightOf } from '../operate/sight.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
@@ -28,6 +29,7 @@ import { healthRoutes, type StoreHealth } from './health.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
+import { peopleRoutes } from './people.ts';
 import { recommendRoutes } from './recommend.ts';
 import { requestContexts } from './request-contexts.ts';
 import type { EdgeServer, RequestCarrier, RouteServices } from './route-services.ts';
@@ -46,6 +48,7 @@ export interface AppOptions {
   readonly surfaces: readonly Surface[];
   readonly policy: PolicyAdmin;
   readonly keys: KeyAdmin;
+  readonly people: PeopleDesk;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
   readonly store: GrantStore & StoreHealth;
@@ -102,7 +105,7 @@ const requestRoutes = (services: RouteServices, { surfaces }: AppOptions, upgrad
     .use(recommendRoutes(services));
 
 /** All other routes of the API. */
-const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, metrics, status }: AppOptions) =>
+const otherRoutes = (services: RouteServices, { gateway, policy, keys, people, store, metrics, status }: AppOptions) =>
   new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
@@ -110,6 +113,7 @@ const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, me
     .use(ledgerRoutes(services))
     .use(statusRoutes(status))
     .use(keyRoutes({ ...services, keys, store }))
+    .use(peopleRoutes({ ...services, desk: people }))
     .use(modelRoutes(services))
     .use(decisionRoutes(services))
     .use(feedbackRoutes(services))

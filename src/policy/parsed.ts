@@ -14,6 +14,7 @@ import { mergeFiles } from './merge.ts';
 import { draftModels } from './models.ts';
 import { type PolicyFile, parseFile, type YamlReader } from './parse.ts';
 import { draftPayments } from './payments.ts';
+import { draftPeople } from './people.ts';
 import { draftPlugins } from './plugins.ts';
 import { decimalAt } from './prices.ts';
 import { Report } from './report.ts';
@@ -96,6 +97,7 @@ function checkSections(context: CheckContext) {
   const { aliases, standIns } = draftAliases({ models: named, ids, selectors }, context.report);
   const constraints = draftConstraints(context);
   const preferences = draftPreferences(context);
+  const zone = settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default;
   const names: CaseNames = {
     models: ids,
     providers: new Set(providers.map(({ name }) => name)),
@@ -132,7 +134,8 @@ function checkSections(context: CheckContext) {
     standIns,
     constraints,
     preferences,
-    budgets: draftBudgets(context, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default),
+    budgets: draftBudgets(context, zone),
+    people: draftPeople(context, zone, { ids, starts: wildcards.map(({ pattern }) => pattern.slice(0, -1)) }),
     rateLimits: draftRateLimits(context),
     /** The requests whose content is kept; null for all of them, or if no content is kept. */
     contentMatch: contentMatch(context),

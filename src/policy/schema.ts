@@ -20,6 +20,7 @@ import {
   VARIABLE_NAME,
 } from './schema-parts.ts';
 import { PaymentsText } from './schema-payments.ts';
+import { OrganizationText, TeamText } from './schema-people.ts';
 import { RecordsText } from './schema-records.ts';
 import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';
 import { AnyModelText } from './schema-wildcard.ts';
@@ -294,11 +295,13 @@ export const SECTIONS = {
   rate_limits: Type.Array(RateLimitText, { description: 'Limits on the rate of requests.' }),
   ledger: LedgerText,
   learning: LearningText,
+  organization: OrganizationText,
   payments: PaymentsText,
   plugins: Type.Array(PluginText, {
     examples: [['./plugins/thrifty.ts']],
     description: 'Plugins of your own: relative paths or package names.',
   }),
+  teams: Type.Array(TeamText, { description: 'Teams. Others are made through the API.' }),
   cases: Type.Array(CaseText, { description: "The policy's own tests, run before it comes into force." }),
   metrics: MetricsText,
   baseline: string(

@@ -1,5 +1,6 @@
 import { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
+import type { People } from '../access/people.ts';
 import { ByteRoom } from '../core/byte-room.ts';
 import { LinkedSet } from '../core/linked-set.ts';
 import { messageOf } from '../core/thrown.ts';
@@ -177,22 +178,24 @@ const memoryOf = (clock: () => number) => ({
 export interface GatewayResources {
   readonly store: OpenStore;
   readonly keys: Keys;
+  readonly people: People;
   readonly log: Log;
   readonly host: Host;
 }
 
 /** The use cases, with all that they work with: the books opened and put in order, the policy kept in step. */
 export async function openGateway(first: PolicyCandidate, tools: ServerPolicyTools, resources: GatewayResources) {
-  const { store, keys, log, host } = resources;
+  const { store, keys, people, log, host } = resources;
   const { clock, timers, err } = host;
   const { now } = store.instance;
+  await people.declare(first.runtime.snapshot.teams);
   const { ledger, terms } = await openBudgets(first, resources);
   const stopDeclarations = await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
   const records = openRecords({ store, tables: store.records, now });
   const nextId = idsOf(store.instance);
   await saveRevision(records, first);
   const payments = await takePayments(first, ledger, nextId, resources);
-  const kept = { ledger, payments, terms, records, store, now, log, err, timers };
+  const kept = { ledger, payments, people, terms, records, store, now, log, err, timers };
   await noteFirstPolicy(kept, first);
   const { reloader, leaseOf, past, stop: stopReloading } = keepReloading(first, tools, kept);
   const idempotency = new Idempotency({

@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { parseKey } from '../access/key.ts';
 import { openKeys } from '../access/keys.ts';
 import { Gate } from '../access/limits/gate.ts';
+import { openPeople } from '../access/people.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
@@ -19,7 +20,7 @@ import { listensHere } from '../upstream/connection/listening.ts';
 import { UpstreamNetwork } from '../upstream/connection/network.ts';
 import { Health } from '../upstream/health/health.ts';
 import { announce } from './announce.ts';
-import { databaseOf, ledgerOnDisk } from './data.ts';
+import { databaseOf, ledgerOnDisk, madeTeamsOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
@@ -51,7 +52,8 @@ async function startPolicy({ policies, data }: ServeOptions, host: Host, secrets
     health,
     network: new UpstreamNetwork(undefined, timers),
   };
-  const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(data) }, err);
+  const found = { ledger: await ledgerOnDisk(data), madeTeams: await madeTeamsOnDisk(data) };
+  const first = await firstPolicy({ ...tools, ...found }, err);
   return { first, tools, unpacked };
 }
 
@@ -85,10 +87,12 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     timers,
     onChange: () => onBudgets(),
   });
+  const people = await openPeople({ store, now: store.instance.now, onChange: () => onBudgets() });
   if (apiKey !== null) await keys.install(apiKey).catch(notInstalled);
-  const resources = { store, keys, log, host };
+  const resources = { store, keys, people, log, host };
   const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
+  const isInPolicy = (name: string) => gateway.lease().snapshot.teams.some((team) => team.name === name);
   const gate = new Gate(clock, timers);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
   const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer);
@@ -97,6 +101,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     ...watched,
     surfaces,
     keys,
+    people: { people, keys, isInPolicy },
     idempotency,
     authenticate: keys.authenticate,
     observer,

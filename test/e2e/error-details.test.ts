@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { Idempotency } from '../../src/access/idempotency/idempotency.ts';
+import { openPeople } from '../../src/access/people.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { SCOPES } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
@@ -335,11 +336,13 @@ describe('when this program itself fails', () => {
     });
     const changes = { create: never, rotate: never, revoke: never, grant: never };
     const keys = { ...changes, get: never, list: never, trail: never, known: never, named: never };
+    const people = { people: await openPeople({ store, now: Date.now }), keys, isInPolicy: () => false };
     const app = createApp({
       surfaces: [openaiChat],
       gateway,
       policy,
       keys,
+      people,
       idempotency,
       store: { ...broken, trail: store.trail, ledger: store.ledger, activity: store.activity },
       authenticate,

@@ -6,6 +6,7 @@ import { shipped } from '../../plugins/index.ts';
 import { Idempotency } from '../../src/access/idempotency/idempotency.ts';
 import type { Keys } from '../../src/access/keys.ts';
 import { openKeys } from '../../src/access/keys.ts';
+import { openPeople } from '../../src/access/people.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { createIds } from '../../src/core/id.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
@@ -285,11 +286,13 @@ export async function startWalletApp({
   const never = () => {
     throw new Error('not asked for here');
   };
+  const people = { people: await openPeople({ store, now }), keys, isInPolicy: () => false };
   const edge = createApp({
     surfaces: [openaiChat],
     gateway,
     policy: { lease, status: never, reload: never },
     keys,
+    people,
     idempotency,
     store,
     authenticate: (header) => keys.authenticate(header),

@@ -39,6 +39,7 @@ export const CONTRACT = {
   policy_invalid: [422, 'invalid_request_error', 'policy_invalid', false],
   rate_limit_exceeded: [429, 'rate_limit_error', 'rate_limit_exceeded', true],
   in_flight: [409, 'conflict_error', 'in_flight', true],
+  conflict: [409, 'conflict_error', 'conflict', false],
   learning_off: [409, 'conflict_error', 'learning_off', false],
   nothing_to_score: [409, 'conflict_error', 'nothing_to_score', false],
   feedback_conflict: [409, 'conflict_error', 'feedback_conflict', false],

@@ -10,13 +10,16 @@ const WALLET = '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf';
 const limit = (description: string, example: number) =>
   Type.Union([Type.Integer({ minimum: 1, maximum: LIMIT_MAX, examples: [example] }), Type.Null()], { description });
 
-const LimitsRequest = field.partialBody('Rate limits of the key. The policy sets the limits that are absent or null.', {
-  requests_per_minute: limit('Requests a minute.', 60),
-  tokens_per_minute: limit('Tokens a minute.', 100_000),
-  concurrent_streams: limit('Streams at once.', 4),
-});
+export const LimitsRequest = field.partialBody(
+  'Rate limits of the key. The policy sets the limits that are absent or null.',
+  {
+    requests_per_minute: limit('Requests a minute.', 60),
+    tokens_per_minute: limit('Tokens a minute.', 100_000),
+    concurrent_streams: limit('Streams at once.', 4),
+  },
+);
 
-const BudgetRequest = field.body('A spending limit of the key.', {
+export const BudgetRequest = field.body('A spending limit of the key.', {
   limit_credits: Type.Number({
     minimum: 0,
     maximum: BUDGET_CREDITS_MAX,

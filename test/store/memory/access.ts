@@ -5,8 +5,8 @@ import type { Membership } from '../../../src/store/people.ts';
 import type { Repositories } from '../../../src/store/repositories.ts';
 import type { KeyEvent, SubjectEvent, TrailEvent, TrailLink, TrailTable, WordSlot } from '../../../src/store/trail.ts';
 import { anchorOf, entryOf, erasureOf, GENESIS, linkAfter } from '../../../src/store/trail-chain.ts';
-import { type MemoryStore, MemoryTable, refuse, unmet } from './store.ts';
 import { memoryPeople } from './people.ts';
+import { type MemoryStore, MemoryTable, refuse, unmet } from './store.ts';
 import { memoryThreads } from './threads.ts';
 
 const DAY_MS = 86_400_000;
