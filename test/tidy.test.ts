@@ -21,7 +21,7 @@ const APART = [
 const LAYERS: readonly (readonly string[])[] = [
   ['core'],
   ['contract', 'accounting'],
-  ['api', 'telemetry'],
+  ['api', 'outbound', 'telemetry'],
   ['store'],
   ['policy', 'routing', 'tokenizer', 'ledger', 'access', 'upstream', 'records', 'learning', 'plugin-host', 'importers'],
   ['runtime', 'payments'],

@@ -1,5 +1,5 @@
 import type { HolderTerms } from '../core/people.ts';
-import type { Team, User } from '../store/people.ts';
+import type { Team, TeamOrigin, User } from '../store/people.ts';
 import type { TeamDraft, UserDraft } from './people-body.ts';
 import { checkHolderTerms, checkText, KeyTermsError } from './terms.ts';
 
@@ -35,13 +35,10 @@ export class PeopleError extends Error {
   static made = ({ name, id }: Team) =>
     new PeopleError(
       'conflict',
-      `The team "${name}" was made through the API (${id}). Give the team of the policy another name, or hand that one to the policy: \`teams change ${id} --declared\`.`,
+      `The team "${name}" was made through the API (${id}). Give the team of the policy another name, or hand that one to the policy: teams change ${id} --origin policy.`,
     );
-  static nameTaken = ({ name, id, isDeclared }: Team) =>
-    new PeopleError(
-      'conflict',
-      `There is a team "${name}" (${id}), ${isDeclared ? 'declared in the policy' : 'made through the API'}.`,
-    );
+  static nameTaken = ({ name, id, origin }: Team) =>
+    new PeopleError('conflict', `There is a team "${name}" (${id}), ${ORIGINS[origin]}.`);
   static personTaken = ({ id }: User) => new PeopleError('conflict', `The user ${id} has this issuer and sub.`);
   static noTeam = () => new PeopleError('conflict', 'There is no team with this ID or name.');
   static inUse = (name: string, count: number, what: 'user' | 'key') =>
@@ -52,6 +49,12 @@ export class PeopleError extends Error {
 }
 
 const NAME_MAX = 128;
+
+const ORIGINS: Readonly<Record<TeamOrigin, string>> = {
+  api: 'made through the API',
+  policy: 'declared in the policy',
+  former: 'of a policy that no longer has it',
+};
 
 /** Checks what a team states. @throws KeyTermsError */
 export function checkTeam({ name, memberDefaults, ...terms }: TeamDraft): void {

@@ -121,7 +121,7 @@ export class People {
 
   /** The teams that were made through the API: name → ID. */
   madeTeams(): ReadonlyMap<string, string> {
-    return new Map(this.teams().flatMap(({ id, name, isDeclared }) => (isDeclared ? [] : [[name, id]])));
+    return new Map(this.teams().flatMap(({ id, name, origin }) => (origin === 'api' ? [[name, id]] : [])));
   }
 
   /** Names the version of a row, as `ETag` does. Each change makes another. */
@@ -193,41 +193,37 @@ export class People {
     checkTeam(draft);
     return this.#commit(() => {
       this.#checkName(draft.name, null);
-      const team: Team = { ...draft, ...this.#fresh('team_'), isDeclared: false };
+      const team: Team = { ...draft, ...this.#fresh('team_'), origin: 'api' };
       return { writes: this.#putTeam(null, team, 'create', by), result: () => this.team(team.id) ?? team };
     });
   }
 
   /**
-   * Changes a team that was made through the API, or hands it to the policy and back.
-   * @param isInPolicy whether the policy in force declares a team of that name
+   * Changes a team that was made through the API, hands it to the policy, or takes over one that the policy no longer has.
+   * @param alter may be called several times
    * @throws KeyTermsError, PeopleError
    */
-  changeTeam(
-    id: string,
-    alter: (before: Team) => TeamDraft,
-    by: Actor,
-    isInPolicy: (name: string) => boolean,
-    tags: Tags = null,
-  ): Promise<Team> {
+  changeTeam(id: string, alter: (before: Team) => TeamDraft, by: Actor, tags: Tags = null): Promise<Team> {
     return this.#commit(() => {
-      const { row, version } = this.#present(this.#teams, id, tags);
-      const { isDeclared = row.isDeclared, ...terms } = alter(row);
+      const before = this.#present(this.#teams, id, tags);
+      const { row } = before;
+      const { origin = row.origin, ...terms } = alter(row);
       checkTeam(terms);
       const isSame = differing(teamTermsBody(row), teamTermsBody({ ...row, ...terms })) === null;
-      if (row.isDeclared && isInPolicy(row.name) && !(isSame && isDeclared)) throw PeopleError.declared(row);
-      if (row.isDeclared && isDeclared && !isSame) throw PeopleError.left(row);
+      if (row.origin === 'policy' && !(isSame && origin !== 'api')) throw PeopleError.declared(row);
+      if (row.origin === 'former' && origin !== 'api' && !isSame) throw PeopleError.left(row);
       this.#checkName(terms.name, id);
-      const team: Team = { ...row, ...terms, isDeclared };
-      return { writes: this.#putTeam({ row, version }, team, 'change', by), result: () => this.team(id) ?? team };
+      const isHanded = row.origin === 'api' && origin === 'policy';
+      const team: Team = { ...row, ...terms, origin: origin === 'api' ? 'api' : isHanded ? 'former' : row.origin };
+      return { writes: this.#putTeam(before, team, 'change', by), result: () => this.team(id) ?? team };
     });
   }
 
-  /** Removes a team. @throws PeopleError for one of the policy in force, or one that users or unrevoked keys are of */
-  removeTeam(id: string, by: Actor, isInPolicy: (name: string) => boolean, tags: Tags = null): Promise<Team> {
+  /** Removes a team. @throws PeopleError for one of the policy, or one that users or unrevoked keys are of */
+  removeTeam(id: string, by: Actor, tags: Tags = null): Promise<Team> {
     return this.#commit(() => {
       const before = this.#present(this.#teams, id, tags);
-      if (before.row.isDeclared && isInPolicy(before.row.name)) throw PeopleError.declared(before.row);
+      if (before.row.origin === 'policy') throw PeopleError.declared(before.row);
       const members = this.users().filter(({ team }) => team === id).length;
       if (members > 0) throw PeopleError.inUse(before.row.name, members, 'user');
       const team = { ...before.row, removedAt: this.#now() };
@@ -236,19 +232,26 @@ export class People {
   }
 
   /**
-   * Writes the teams of a policy that comes into force, in one commit. A team that the policy no longer has stays as it is.
+   * Writes the teams of a policy that comes into force, in one commit. One that the policy no longer has keeps its terms until it is
+   * declared again, taken over or removed.
    * @throws PeopleError, and changes nothing, for the name of a team that was made through the API
    */
   declare(teams: readonly DeclaredTeam[], by: Actor = SERVER): Promise<void> {
+    const names = new Set(teams.map(({ name }) => name));
     return this.#commit(() => {
-      const writes = teams.flatMap((terms) => {
+      const declared = teams.flatMap((terms) => {
         const present = this.teamNamed(terms.name);
         const before = present === null ? null : (this.#teams.get(present.id) ?? null);
-        if (present && !present.isDeclared) throw PeopleError.made(present);
-        const team: Team = { ...this.#fresh('team_'), ...before?.row, ...terms, isDeclared: true };
+        if (present?.origin === 'api') throw PeopleError.made(present);
+        const team: Team = { ...this.#fresh('team_'), ...before?.row, ...terms, origin: 'policy' };
         return this.#putTeam(before, team, before ? 'change' : 'create', by);
       });
-      return { writes, result: () => undefined };
+      const left = [...this.#teams.values()].flatMap((before) => {
+        const { row } = before;
+        if (row.origin !== 'policy' || row.removedAt !== null || names.has(row.name)) return [];
+        return this.#putTeam(before, { ...row, origin: 'former' }, 'change', by);
+      });
+      return { writes: [...declared, ...left], result: () => undefined };
     });
   }
 

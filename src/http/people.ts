@@ -20,7 +20,7 @@ import {
   showUser,
   suspendUser,
 } from '../operate/people.ts';
-import type { Principal } from '../operate/principal.ts';
+import { TEAM_ORIGINS } from '../store/people.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/people-docs.ts';
 import { budgetOf, limitsPatchOf } from './key-terms.ts';
@@ -33,9 +33,9 @@ import {
   UserRequest,
   type UserRequest as UserTerms,
 } from './schemas/people.ts';
-import { actorOf, inTerms, limitOf, orNothingDone, refuseValue } from './terms.ts';
+import { inTerms, limitOf, orNothingDone, refuseValue } from './terms.ts';
 
-export interface PeopleServices extends Pick<RouteServices, 'contextOf' | 'addressOf'> {
+export interface PeopleServices extends Pick<RouteServices, 'principalOf'> {
   readonly desk: PeopleDesk;
 }
 
@@ -44,37 +44,37 @@ export const peopleRoutes = (services: PeopleServices) =>
   new Elysia({ name: 'people' }).use(teamRoutes(services)).use(userRoutes(services));
 
 const TEAMS_QUERY = t.Object({
-  declared: queryText('`true`: only teams of the policy. `false`: only those made through the API.'),
+  origin: queryText(`One of ${TEAM_ORIGINS.join(', ')}.`),
   after: queryText('The ID of the last team of the page before.'),
   limit: queryLimit(PEOPLE_LIMIT, PEOPLE_LIMIT_MAX),
 });
 
-const teamRoutes = ({ desk, ...services }: PeopleServices) =>
+const teamRoutes = ({ desk, principalOf }: PeopleServices) =>
   new Elysia({ name: 'teams' })
     .get(
       '/admin/teams',
-      ({ query: { declared, after = null, limit }, request }) => {
-        const isDeclared = declared === undefined ? null : flagOf('declared', declared);
-        return pageBody(listTeams(principalOf(request, services), desk, { ...pageOf(after, limit), isDeclared }));
+      ({ query: { origin: text, after = null, limit }, request }) => {
+        const origin = text === undefined ? null : wordOf('origin', text, TEAM_ORIGINS);
+        return pageBody(listTeams(principalOf(request), desk, { ...pageOf(after, limit), origin }));
       },
       { query: TEAMS_QUERY, ...docs.LIST_TEAMS },
     )
     .get(
       '/admin/teams/:id',
-      ({ params: { id }, request, set }) => tagged(set, desk, showTeam(principalOf(request, services), desk, id)),
+      ({ params: { id }, request, set }) => tagged(set, desk, showTeam(principalOf(request), desk, id)),
       docs.SHOW_TEAM,
     )
     .post(
       '/admin/teams',
       async ({ body, request, set }) =>
-        tagged(set, desk, await changed(() => createTeam(principalOf(request, services), desk, teamPatch(body)))),
+        tagged(set, desk, await changed(() => createTeam(principalOf(request), desk, teamPatch(body)))),
       { ...bodyIn(TeamRequest), ...docs.CREATE_TEAM },
     )
     .patch(
       '/admin/teams/:id',
-      async ({ params: { id }, body: { declared, ...body }, request, set }) => {
-        const patch = { ...teamPatch(body), ...(declared !== undefined && { isDeclared: declared }) };
-        const deed = () => changeTeam(principalOf(request, services), desk, id, patch, tagsOf(request));
+      async ({ params: { id }, body: { origin, ...body }, request, set }) => {
+        const patch = { ...teamPatch(body), ...(origin !== undefined && { origin }) };
+        const deed = () => changeTeam(principalOf(request), desk, id, patch, tagsOf(request));
         return tagged(set, desk, await changed(deed));
       },
       { ...bodyIn(TeamPatchRequest), ...docs.CHANGE_TEAM },
@@ -82,7 +82,7 @@ const teamRoutes = ({ desk, ...services }: PeopleServices) =>
     .delete(
       '/admin/teams/:id',
       async ({ params: { id }, request }) => {
-        const team = await changed(() => removeTeam(principalOf(request, services), desk, id, tagsOf(request)));
+        const team = await changed(() => removeTeam(principalOf(request), desk, id, tagsOf(request)));
         return { id: team.id, object: 'removed', revoked_keys: 0 };
       },
       docs.REMOVE_TEAM,
@@ -100,7 +100,7 @@ const USERS_QUERY = t.Object({
 const userRoutes = (services: PeopleServices) =>
   new Elysia({ name: 'users' }).use(userReading(services)).use(userChanges(services));
 
-const userReading = ({ desk, ...services }: PeopleServices) =>
+const userReading = ({ desk, principalOf }: PeopleServices) =>
   new Elysia({ name: 'users-read' })
     .get(
       '/admin/users',
@@ -110,56 +110,51 @@ const userReading = ({ desk, ...services }: PeopleServices) =>
           role: role === undefined ? null : wordOf('role', role, USER_ROLES),
           isSuspended: state === undefined ? null : wordOf('state', state, ['active', 'suspended']) === 'suspended',
         };
-        return pageBody(listUsers(principalOf(request, services), desk, { ...pageOf(after, limit), ...filters }));
+        return pageBody(listUsers(principalOf(request), desk, { ...pageOf(after, limit), ...filters }));
       },
       { query: USERS_QUERY, ...docs.LIST_USERS },
     )
     .get(
       '/admin/users/:id',
-      ({ params: { id }, request, set }) => tagged(set, desk, showUser(principalOf(request, services), desk, id)),
+      ({ params: { id }, request, set }) => tagged(set, desk, showUser(principalOf(request), desk, id)),
       docs.SHOW_USER,
     );
 
-const userChanges = ({ desk, ...services }: PeopleServices) =>
+const userChanges = ({ desk, principalOf }: PeopleServices) =>
   new Elysia({ name: 'users-change' })
     .post(
       '/admin/users',
       async ({ body, request, set }) =>
-        tagged(set, desk, await changed(() => createUser(principalOf(request, services), desk, userPatch(body)))),
+        tagged(set, desk, await changed(() => createUser(principalOf(request), desk, userPatch(body)))),
       { ...bodyIn(UserRequest), ...docs.CREATE_USER },
     )
     .patch(
       '/admin/users/:id',
       async ({ params: { id }, body, request, set }) => {
-        const deed = () => changeUser(principalOf(request, services), desk, id, userPatch(body), tagsOf(request));
+        const deed = () => changeUser(principalOf(request), desk, id, userPatch(body), tagsOf(request));
         return tagged(set, desk, await changed(deed));
       },
       { ...bodyIn(UserRequest), ...docs.CHANGE_USER },
     )
     .post(
       '/admin/users/:id/suspend',
-      ({ params: { id }, request }) => changed(() => suspendUser(principalOf(request, services), desk, id, true)),
+      ({ params: { id }, request }) => changed(() => suspendUser(principalOf(request), desk, id, true)),
       docs.SUSPEND_USER,
     )
     .post(
       '/admin/users/:id/resume',
-      ({ params: { id }, request }) => changed(() => suspendUser(principalOf(request, services), desk, id, false)),
+      ({ params: { id }, request }) => changed(() => suspendUser(principalOf(request), desk, id, false)),
       docs.RESUME_USER,
     )
     .delete(
       '/admin/users/:id',
       async ({ params: { id }, request }) => {
-        const deed = () => removeUser(principalOf(request, services), desk, id, tagsOf(request));
+        const deed = () => removeUser(principalOf(request), desk, id, tagsOf(request));
         const { revoked } = await changed(deed);
         return { id, object: 'removed', revoked_keys: revoked };
       },
       docs.REMOVE_USER,
     );
-
-function principalOf(request: Request, { contextOf, addressOf }: Omit<PeopleServices, 'desk'>): Principal {
-  const context = contextOf(request);
-  return { caller: context.knownCaller, actor: actorOf(context, addressOf(request)) };
-}
 
 const teamPatch = ({ name, member_defaults: defaults, ...terms }: TeamTerms) => ({
   ...termsPatch(terms),
@@ -221,8 +216,6 @@ const pageOf = (after: string | null, limit: unknown) => ({
 });
 
 const pageBody = <Row>({ rows, hasMore }: Page<Row>) => ({ object: 'list', data: rows, has_more: hasMore });
-
-const flagOf = (param: string, text: string): boolean => wordOf(param, text, ['true', 'false']) === 'true';
 
 function wordOf<Word extends string>(param: string, text: string, words: readonly Word[]): Word {
   const word = words.find((one) => one === text);

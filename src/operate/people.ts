@@ -2,20 +2,18 @@ import type { Keys } from '../access/keys.ts';
 import type { People, Tags } from '../access/people.ts';
 import { type TeamDraft, teamBody, type UserDraft, userBody } from '../access/people-body.ts';
 import { PeopleError } from '../access/people-terms.ts';
-import type { KeyBudget, KeyLimits } from '../core/caller.ts';
+import { type KeyBudget, type KeyLimits, roleOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { type HolderTerms, NO_TERMS, type UserRole } from '../core/people.ts';
-import type { Team, User } from '../store/people.ts';
+import type { Team, TeamOrigin, User } from '../store/people.ts';
 import { statedLimits } from './keys.ts';
 import type { Principal } from './principal.ts';
-import { checkAction, type Reach, roleOf } from './roles.ts';
+import { checkAction, type Reach } from './roles.ts';
 
 /** What the use cases of people work with. */
 export interface PeopleDesk {
   readonly people: People;
   readonly keys: Pick<Keys, 'list' | 'revoke'>;
-  /** Whether the policy in force declares a team of this name. */
-  isInPolicy(name: string): boolean;
 }
 
 /** Terms as a request states them: an absent member stays, null removes it. */
@@ -29,8 +27,8 @@ export interface TermsPatch {
 export interface TeamPatch extends TermsPatch {
   readonly name?: string;
   readonly memberDefaults?: TermsPatch | null;
-  /** True hands a team to the policy; false takes over one that the policy no longer has. */
-  readonly isDeclared?: boolean;
+  /** `policy` hands a team to the policy, `api` takes over one that the policy no longer has. */
+  readonly origin?: 'api' | 'policy';
 }
 
 export interface UserPatch extends TermsPatch {
@@ -54,7 +52,7 @@ export interface PageQuery {
 }
 
 export interface TeamQuery extends PageQuery {
-  readonly isDeclared: boolean | null;
+  readonly origin: TeamOrigin | null;
 }
 
 export interface UserQuery extends PageQuery {
@@ -79,8 +77,8 @@ type UserBody = ReturnType<typeof userBody>;
 export function listTeams(principal: Principal, { people }: PeopleDesk, query: TeamQuery): Page<TeamBody> {
   const reach = checkAction(principal.caller, 'people.read');
   const own = principal.caller.team;
-  const isWanted = ({ id, isDeclared }: Team) =>
-    (reach === 'all' || id === own) && (query.isDeclared === null || query.isDeclared === isDeclared);
+  const isWanted = ({ id, origin }: Team) =>
+    (reach === 'all' || id === own) && (query.origin === null || query.origin === origin);
   const users = countUsers(people);
   return paged(people.teams().filter(isWanted), query, (team) => teamBody(team, { users: users(team.id) }));
 }
@@ -94,30 +92,34 @@ export function showTeam(principal: Principal, desk: PeopleDesk, name: string): 
 }
 
 /** Makes a team. @throws SignalboxError, KeyTermsError, PeopleError */
-export async function createTeam({ caller, actor }: Principal, { people }: PeopleDesk, patch: TeamPatch) {
+export async function createTeam(
+  { caller, actor }: Principal,
+  { people }: PeopleDesk,
+  patch: Omit<TeamPatch, 'origin'>,
+) {
   checkAction(caller, 'teams.change');
-  const draft = patchedTeam({ name: '', ...NO_TERMS, memberDefaults: NO_TERMS }, { ...patch, isDeclared: false });
+  const draft = patchedTeam({ name: '', ...NO_TERMS, memberDefaults: NO_TERMS }, patch);
   return teamBody(await people.createTeam(draft, actor), { users: 0 });
 }
 
 /** Changes a team. @throws SignalboxError, KeyTermsError, PeopleError */
 export async function changeTeam(
   { caller, actor }: Principal,
-  { people, isInPolicy }: PeopleDesk,
+  { people }: PeopleDesk,
   name: string,
   patch: TeamPatch,
   tags: Tags = null,
 ): Promise<TeamBody> {
   checkAction(caller, 'teams.change');
   const { id } = teamOf(people, name) ?? refuse(noTeam());
-  const team = await people.changeTeam(id, (before) => patchedTeam(before, patch), actor, isInPolicy, tags);
+  const team = await people.changeTeam(id, (before) => patchedTeam(before, patch), actor, tags);
   return teamBody(team, { users: countUsers(people)(id) });
 }
 
 /** Removes a team that no user and no unrevoked key is of. @throws SignalboxError, PeopleError */
 export async function removeTeam(
   { caller, actor }: Principal,
-  { people, keys, isInPolicy }: PeopleDesk,
+  { people, keys }: PeopleDesk,
   name: string,
   tags: Tags = null,
 ): Promise<Team> {
@@ -126,7 +128,7 @@ export async function removeTeam(
   const count = (await keys.list()).filter(({ team: of, revokedAt }) => of === team.id && revokedAt === null).length;
   const members = people.users().filter(({ team: of }) => of === team.id).length;
   if (count > 0 && members === 0) throw PeopleError.inUse(team.name, count, 'key');
-  return people.removeTeam(team.id, actor, isInPolicy, tags);
+  return people.removeTeam(team.id, actor, tags);
 }
 
 /** Lists the users that the principal may see. @throws SignalboxError */
@@ -230,11 +232,11 @@ function patchedTerms(before: HolderTerms, { models, limits = {}, budgets }: Ter
 const patchedLimits = (before: KeyLimits | null, limits: Partial<KeyLimits> | null): KeyLimits | null =>
   limits === null ? null : statedLimits({ ...NO_LIMITS, ...before, ...limits });
 
-const patchedTeam = (before: TeamDraft, { name, memberDefaults, isDeclared, ...terms }: TeamPatch): TeamDraft => ({
+const patchedTeam = (before: TeamDraft, { name, memberDefaults, origin, ...terms }: TeamPatch): TeamDraft => ({
   name: name ?? before.name,
   ...patchedTerms(before, terms),
   memberDefaults: memberDefaults === null ? NO_TERMS : patchedTerms(before.memberDefaults, memberDefaults ?? {}),
-  ...(isDeclared !== undefined && { isDeclared }),
+  ...(origin !== undefined && { origin }),
 });
 
 function patchedUser(people: People, before: UserDraft, { limits = {}, ...patch }: UserPatch): UserDraft {

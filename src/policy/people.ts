@@ -118,7 +118,7 @@ export function reviewTeams({ teams }: PeopleDraft, made: ReadonlyMap<string, st
     const id = made.get(name);
     if (id === undefined) continue;
     report.add('team-exists', place, `a team \`${name}\` was made through the API (${id})`, {
-      hint: `give this one another name, or hand that one to the policy: \`signalbox teams change ${id} --declared\``,
+      hint: `give this one another name, or hand that one to the policy: \`signalbox teams change ${id} --origin policy\``,
     });
   }
 }

@@ -18,7 +18,7 @@ export async function madeTeamsOnDisk(data: string): Promise<() => ReadonlyMap<s
     using reader = await readStore(databaseOf(data), ['people']);
     // Tables of an earlier version need not be there.
     const { teams } = await reader.people.changedAfter(-1).catch(orNone);
-    for (const { row } of teams) if (!row.isDeclared && row.removedAt === null) made.set(row.name, row.id);
+    for (const { row } of teams) if (row.origin === 'api' && row.removedAt === null) made.set(row.name, row.id);
   }
   return () => made;
 }

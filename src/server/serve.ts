@@ -92,7 +92,6 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const resources = { store, keys, people, log, host };
   const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
-  const isInPolicy = (name: string) => gateway.lease().snapshot.teams.some((team) => team.name === name);
   const gate = new Gate(clock, timers);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
   const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer);
@@ -101,7 +100,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     ...watched,
     surfaces,
     keys,
-    people: { people, keys, isInPolicy },
+    people: { people, keys },
     idempotency,
     authenticate: keys.authenticate,
     observer,

@@ -1,12 +1,18 @@
 import type { DeclaredTeam, MemberTerms, UserRole } from '../core/people.ts';
 import type { Write } from './store.ts';
 
+/**
+ * Where a team comes from, which alone changes it. `api`: requests and commands. `policy`: the policy in force. `former`: a policy
+ * that no longer has it, or does not have it yet; it can be declared or taken over.
+ */
+export const TEAM_ORIGINS = ['api', 'policy', 'former'] as const;
+export type TeamOrigin = (typeof TEAM_ORIGINS)[number];
+
 /** Times are milliseconds since 1970. */
 export interface Team extends DeclaredTeam {
   /** `team_…`; IDs grow with time. */
   readonly id: string;
-  /** Whether it is a team of the policy, which alone then changes it; else it is made and changed through the API. */
-  readonly isDeclared: boolean;
+  readonly origin: TeamOrigin;
   readonly createdAt: number;
   /** Null while it exists. A removed one keeps its row, so that its name is known in figures of before. */
   readonly removedAt: number | null;

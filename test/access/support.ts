@@ -1,5 +1,5 @@
-import type { Keys, KeysOptions } from '../../src/access/keys.ts';
-import { openKeys } from '../../src/access/keys.ts';
+import type { KeysOptions } from '../../src/access/key-copy.ts';
+import { type Keys, openKeys } from '../../src/access/keys.ts';
 import { openSqlite, type SqliteRepositories } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';

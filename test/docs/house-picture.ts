@@ -34,7 +34,14 @@ const FLOORS: readonly (readonly [floor: string, rooms: Readonly<Record<string, 
     },
   ],
   ['what lasts', { store: 'repositories; SQLite behind them' }],
-  ['shared', { api: 'schemas, routing fields, errors', telemetry: 'log, metrics, traces' }],
+  [
+    'shared',
+    {
+      api: 'schemas, routing fields, errors',
+      outbound: 'checked requests to outside',
+      telemetry: 'log, metrics, traces',
+    },
+  ],
   [
     'ground',
     { core: 'credits, facts, decision', contract: 'all that a plugin imports', accounting: 'the rules of money' },

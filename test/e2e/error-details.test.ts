@@ -336,7 +336,7 @@ describe('when this program itself fails', () => {
     });
     const changes = { create: never, rotate: never, revoke: never, grant: never };
     const keys = { ...changes, get: never, list: never, trail: never, known: never, named: never };
-    const people = { people: await openPeople({ store, now: Date.now }), keys, isInPolicy: () => false };
+    const people = { people: await openPeople({ store, now: Date.now }), keys };
     const app = createApp({
       surfaces: [openaiChat],
       gateway,

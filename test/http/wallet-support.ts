@@ -286,7 +286,7 @@ export async function startWalletApp({
   const never = () => {
     throw new Error('not asked for here');
   };
-  const people = { people: await openPeople({ store, now }), keys, isInPolicy: () => false };
+  const people = { people: await openPeople({ store, now }), keys };
   const edge = createApp({
     surfaces: [openaiChat],
     gateway,

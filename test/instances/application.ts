@@ -99,7 +99,7 @@ export async function startApplication(
       giveBack: ledger.giveBack.bind(ledger),
     }),
   );
-  const people = { people: await openPeople({ store, now }), keys, isInPolicy: () => false };
+  const people = { people: await openPeople({ store, now }), keys };
   const app = createApp({
     surfaces: [openaiChat],
     gateway,

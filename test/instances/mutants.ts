@@ -65,7 +65,7 @@ export const MUTANTS: readonly Mutant[] = [
     'keys do not follow their news',
     [COPIES, SEEDS],
     inFile(
-      'src/access/keys.ts',
+      'src/access/key-copy.ts',
       "store.news.on('keys', async () => {",
       "store.news.on('keys', async () => {\n      if (this.#isOpen) return;",
     ),

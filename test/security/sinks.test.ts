@@ -181,11 +181,12 @@ describe('the log', () => {
     expect(files).toEqual([
       'src/http/app.ts',
       'src/http/cors.ts',
-      'src/http/decisions.ts',
       'src/http/replay.ts',
-      'src/http/x402/admin.ts',
       'src/money/funding.ts',
       'src/money/shortage.ts',
+      'src/operate/content.ts',
+      'src/operate/payments.ts',
+      'src/operate/wallets.ts',
       'src/payments/networks.ts',
       'src/payments/parts.ts',
       'src/payments/reconciler.ts',
@@ -243,7 +244,7 @@ describe('the log', () => {
 
 describe('the network', () => {
   // The chain's nodes are asked by a library (viem), whose addresses the policy states.
-  test('is called by two files, which follow no redirect; no image, file or address of a request is fetched', () => {
+  test('is called by three files, which follow no redirect; no image, file or address of a request is fetched', () => {
     const calling = sources.filter(({ text }) =>
       /\bfetch\(|\bconnect\(|WebSocket\(|node:https?'/.test(withoutComments(text)),
     );
@@ -252,6 +253,11 @@ describe('the network', () => {
     expect(global[0]?.text).toContain("redirect: 'manual'");
     const own = calling.filter(({ text }) => /#fetches\.fetch\(/.test(withoutComments(text)));
     expect(own.map(({ path }) => path)).toEqual(['src/upstream/connection/dial.ts']);
+    const session = calling.filter(({ text }) => /\bsession\.fetch\(/.test(withoutComments(text)));
+    expect(session.map(({ path }) => path)).toEqual(['src/outbound/outbound.ts']);
+    expect(
+      session[0]?.text.match(/session\.fetch\([^;]*;/g)?.every((call) => call.includes("redirect: 'manual'")),
+    ).toBe(true);
     const calls = own[0]?.text.match(/#fetches\.fetch\([^;]*;/g) ?? [];
     expect(calls).toHaveLength(2);
     for (const call of calls) expect(call).toContain("redirect: 'manual'");

@@ -64,6 +64,7 @@ export const SETS_TIMERS: readonly string[] = [
   'src/http/stream.ts',
   'src/http/watch.ts',
   'src/operate/served.ts',
+  'src/outbound/outbound.ts',
   'src/payments/facilitator/chain-attempt.ts',
   'src/payments/facilitator/gas-key.ts',
   'src/payments/facilitator/remote.ts',

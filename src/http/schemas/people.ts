@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import * as field from '../../api/parts.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
 import { USER_ROLES } from '../../core/people.ts';
+import { TEAM_ORIGINS } from '../../store/people.ts';
 import { BudgetRequest, LimitsRequest } from './keys.ts';
 
 const TERMS = {
@@ -28,8 +29,9 @@ export type TeamRequest = Static<typeof TeamRequest>;
 /** The body of `PATCH /admin/teams/{id}`. */
 export const TeamPatchRequest = field.partialBody('What to change. Absent members stay, null removes.', {
   ...TEAM,
-  declared: field.flag(
-    'True hands the team to the policy, whose next load sets its terms. False takes over a team that the policy no longer has.',
+  origin: field.word(
+    ['api', 'policy'],
+    '`policy` hands the team to the policy, whose next load sets its terms. `api` takes over a team that the policy no longer has.',
   ),
 });
 export type TeamPatchRequest = Static<typeof TeamPatchRequest>;
@@ -73,9 +75,10 @@ const terms = {
 export const Team = field.named('Team', 'A team, with its terms.', {
   id: field.text('Its ID.', 'team_0mtqg5k3w4x1b7q2z'),
   name: field.text('Its name.', 'search'),
-  declared: field.flag(
-    'Whether it is a team of the policy, which alone changes it. Else it was made through the API.',
-    false,
+  origin: field.word(
+    TEAM_ORIGINS,
+    'The one place that changes it: `api`, or `policy`. `former`: a policy that no longer has it.',
+    'api',
   ),
   ...terms,
   member_defaults: field.shape('Terms of each member that states none of its own.', terms),

@@ -1,0 +1,191 @@
+import type { KeyBudgets } from '../core/caller.ts';
+import type { Timer, Timers } from '../core/timers.ts';
+import type { KeyInfo, KeyRow } from '../store/keys.ts';
+import type { News } from '../store/news.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store } from '../store/store.ts';
+import { processTimers } from '../telemetry/process-timers.ts';
+import { bearerOf, hashOf, parseKey } from './key.ts';
+import {
+  type Authentication,
+  authenticationBy,
+  DENIED,
+  type HolderGrants,
+  type KeyEntry,
+  keyEntryOf,
+} from './key-entry.ts';
+
+export interface KeysOptions {
+  readonly store: Pick<Store, 'commit' | 'append'> & Pick<Repositories, 'keys' | 'trail'> & { readonly news: News };
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** The interval of `refresh`, ms. Absent: it is called from outside. Changes by others come with the news, too. */
+  readonly refreshMs?: number;
+  /** Sets its regular work; the process's own unless stated. */
+  readonly timers?: Timers;
+  /**
+   * Called when the budgets of keys change; `budgets()` returns them. A new key with budgets is admitted only once the
+   * promise resolves, so that it cannot overspend. After a rejection it is called again at the next `refresh`.
+   */
+  readonly onChange?: () => void | Promise<void>;
+}
+
+/** Last uses are collected in memory, so that using a key costs no write. */
+const USES_EVERY_MS = 60_000;
+
+/** This instance’s copy of the keys, their last uses, and those that wait for their budgets. State: keys. */
+export class KeyCopy {
+  protected readonly store: KeysOptions['store'];
+  protected readonly now: () => number;
+  readonly #timer: Timer | null;
+  readonly #deafen: () => void;
+  readonly #onChange: KeysOptions['onChange'];
+  /** This instance's copy of the store's keys. */
+  readonly #entries = new Map<string, KeyEntry>();
+  readonly #holders: HolderGrants = new Map(); // Of every holder that ever had a key.
+  /** New keys whose budgets are not in force yet. */
+  readonly #waiting = new Map<string, KeyEntry>();
+  /** Of unrevoked keys that have some. */
+  readonly #budgets = new Map<string, KeyBudgets & Pick<KeyInfo, 'expiresAt'>>();
+  /** Budgets have changed that `onChange` has not put in force, nor is about to. */
+  #mustCount = false;
+  /** The number of the news that the copy has. */
+  #through = -1;
+  #isOpen = false;
+  #usesWrittenAt: number;
+  /** The last admission of waiting keys, which may be under way. */
+  #admission: Promise<void> | null = null;
+
+  constructor({ store, now, refreshMs, timers = processTimers, onChange }: KeysOptions) {
+    this.store = store;
+    this.now = now;
+    this.#onChange = onChange;
+    this.#usesWrittenAt = now();
+    // A failed read is repeated at the next tick; meanwhile the keys stay as they were.
+    this.#timer = refreshMs ? timers.every(refreshMs, () => void this.refresh().catch(() => {})) : null;
+    this.#timer?.unref();
+    // Budgets are not waited for: a revocation may come meanwhile.
+    this.#deafen = store.news.on('keys', async () => {
+      await this.#read();
+      this.#admit().catch(() => {});
+    });
+  }
+
+  /** Reads the keys, whose budgets the caller has yet to put in force. Rejects with StoreError. */
+  async open(): Promise<void> {
+    await this.#read();
+    this.#isOpen = true;
+  }
+
+  /** Checks an `Authorization` header at once. An unknown ID takes as long as a wrong secret. */
+  readonly authenticate = (header: string | null): Authentication => {
+    if (!header) return DENIED.missing;
+    const key = bearerOf(header);
+    const parts = key === null ? null : parseKey(key);
+    if (key === null || !parts) return DENIED.malformed;
+    const found = authenticationBy(this.#entries.get(parts.id), hashOf(key), this.now());
+    const ageMs = this.store.news.ageOf('keys');
+    return ageMs === 0 ? found : { ...found, ageMs };
+  };
+
+  /** A key as this instance's copy has it, revoked or not. Cheap. */
+  readonly known = (id: string): KeyEntry['info'] | null => this.entryOf(id)?.info ?? null;
+
+  /** The IDs of all keys of a name in this instance's copy, revoked ones too. */
+  named(name: string): readonly string[] {
+    return [...this.#entries.values()].flatMap(({ info }) => (info.name === name ? [info.id] : []));
+  }
+
+  /** The budgets of all valid keys that have some. Cheap. */
+  budgets(): readonly KeyBudgets[] {
+    const now = this.now();
+    return [...this.#budgets.values()].filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+  }
+
+  /** Reads what others have changed, and puts new budgets in force; writes last uses once a minute. */
+  async refresh(): Promise<void> {
+    if (this.now() - this.#usesWrittenAt >= USES_EVERY_MS) this.#writeUses();
+    await this.#read();
+    await this.#admit();
+  }
+
+  /** Resolves once every change committed before the call is in force, new budgets included. */
+  async putInForce(): Promise<void> {
+    await this.refresh();
+    // Another reading may have found the changes, and still wait for their budgets.
+    await this.#admission;
+  }
+
+  /** Stops the regular refresh and writes last uses. Call it before the store is closed. */
+  close(): void {
+    this.#timer?.close();
+    this.#deafen();
+    this.#writeUses();
+  }
+
+  protected entryOf(id: string): KeyEntry | undefined {
+    return this.#entries.get(id) ?? this.#waiting.get(id);
+  }
+
+  /** As it is stored, with the last use that this process knows of. */
+  protected infoOf({ key: { info }, lastUsedAt }: KeyRow): KeyInfo {
+    const usedAt = Math.max(this.entryOf(info.id)?.usedAt ?? 0, lastUsedAt ?? 0);
+    return { ...info, lastUsedAt: usedAt === 0 ? null : usedAt };
+  }
+
+  #writeUses(): void {
+    this.#usesWrittenAt = this.now();
+    const used = [...this.#entries.values()].filter(({ usedAt, writtenAt }) => usedAt > writtenAt);
+    if (used.length === 0) return;
+    const uses = Object.fromEntries(used.map(({ info, usedAt }) => [info.id, usedAt]));
+    this.store.append([this.store.keys.putUses(uses)]);
+    for (const entry of used) entry.writtenAt = entry.usedAt;
+  }
+
+  /** Brings the copy up to the store. Rejects with StoreError, and has then changed nothing. */
+  async #read(): Promise<void> {
+    const { rows, through } = await this.store.keys.changedAfter(this.#through);
+    // A reading that began earlier may end later: it has nothing new.
+    if (through <= this.#through) return;
+    this.#through = through;
+    for (const row of rows) this.#put(row);
+  }
+
+  /** Takes over a key that has changed. A new one with budgets waits for them. */
+  #put(row: KeyRow): void {
+    const { id, budgets, revokedAt, expiresAt } = row.key.info;
+    const entry = keyEntryOf(row, this.entryOf(id), this.#holders);
+    const own = revokedAt === null && budgets.length > 0 ? { keyId: id, budgets, expiresAt } : null;
+    const before = this.#budgets.get(id);
+    if (own) this.#budgets.set(id, own);
+    else this.#budgets.delete(id);
+    if (JSON.stringify(before?.budgets) !== JSON.stringify(own?.budgets)) this.#mustCount = this.#isOpen;
+    const mustWait = own !== null && this.#isOpen && this.#onChange !== undefined && !this.#entries.has(id);
+    if (mustWait) this.#waiting.set(id, entry);
+    else this.#waiting.delete(id);
+    if (!mustWait) this.#entries.set(id, entry);
+  }
+
+  /** Puts changed budgets in force, and then admits the keys that wait for them. */
+  async #admit(): Promise<void> {
+    if (!this.#mustCount) return;
+    this.#mustCount = false;
+    this.#admission = this.#admitWaiting([...this.#waiting.keys()]);
+    await this.#admission;
+  }
+
+  /** Admits keys once their budgets count, as they are by then: a later reading may have changed or revoked them. */
+  async #admitWaiting(ids: readonly string[]): Promise<void> {
+    try {
+      await this.#onChange?.();
+    } catch (cause) {
+      this.#mustCount = true;
+      throw cause;
+    }
+    for (const id of ids) {
+      const entry = this.#waiting.get(id);
+      if (entry) this.#entries.set(id, entry);
+      this.#waiting.delete(id);
+    }
+  }
+}

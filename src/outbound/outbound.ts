@@ -1,0 +1,151 @@
+import { lookup as systemLookup } from 'node:dns/promises';
+import { addressText, parseAddress } from '../core/address.ts';
+import { addressClass, literalAddress } from '../core/address-class.ts';
+import { codeOf } from '../core/thrown.ts';
+
+/** The most addresses of one name that are tried. */
+const ADDRESSES_MAX = 4;
+
+/**
+ * Why no answer was read. `address`: the URL is none that may be asked. `refused`: its host leads to an address that may not be
+ * asked. `lookup`: its host has no address. `unreachable`: no connection, or it broke off. `late`: the time was over.
+ */
+export type OutboundFault = 'address' | 'refused' | 'lookup' | 'unreachable' | 'late';
+
+/** The message is one sentence for the operator: it names a host and a system's code, never a path, which may hold a secret. */
+export class OutboundError extends Error {
+  override readonly name = 'OutboundError';
+  readonly fault: OutboundFault;
+
+  constructor(fault: OutboundFault, message: string) {
+    super(message);
+    this.fault = fault;
+  }
+}
+
+/** A request to a host outside, which an operator has named. */
+export interface OutboundRequest {
+  /** http or https, without user and password. */
+  readonly url: string;
+  readonly method: 'GET' | 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Of a POST. */
+  readonly body?: string;
+  /** Whether the host may be this machine or in a private network. Metadata services and the like are refused in any case. */
+  readonly allowPrivate: boolean;
+  /** The whole time for the lookup, the connection and the answer, ms. */
+  readonly timeoutMs: number;
+  /** The most bytes of the answer that are read; the rest is not. */
+  readonly bytesMax: number;
+}
+
+export interface OutboundReply {
+  /** Also that of a redirect, which is never followed. */
+  readonly status: number;
+  readonly headers: Headers;
+  /** The body as far as it was read; invalid UTF-8 becomes U+FFFD. */
+  readonly text: string;
+  /** Whether the body has more than `bytesMax` bytes. */
+  readonly isCut: boolean;
+}
+
+/** Returns the addresses of a name. Rejects where there are none. */
+export type HostLookup = (host: string) => Promise<readonly string[]>;
+
+/** The operating system's, with `/etc/hosts`. */
+const bySystem: HostLookup = async (host) => (await systemLookup(host, { all: true })).map(({ address }) => address);
+
+/**
+ * Asks a host once. Its name is looked up now, each address is checked, and the connection gets a checked one, so that no other
+ * answer of the DNS can lead elsewhere. Follows no redirect, goes through no proxy, keeps no connection, does not decompress.
+ *
+ * @throws OutboundError
+ */
+export async function outbound(request: OutboundRequest, lookup: HostLookup = bySystem): Promise<OutboundReply> {
+  const url = URL.parse(request.url);
+  if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+    throw new OutboundError('address', 'the address is not one of http or https without user and password');
+  }
+  const signal = AbortSignal.timeout(request.timeoutMs);
+  const late = new OutboundError('late', `\`${url.hostname}\` took longer than ${request.timeoutMs} ms`);
+  try {
+    const addresses = await beforeAbort(addressesOf(url, request.allowPrivate, lookup), signal);
+    return await askFirst(url, addresses, request, signal);
+  } catch (cause) {
+    if (signal.aborted) throw late;
+    throw cause;
+  }
+}
+
+/** A lookup cannot be stopped. */
+function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  return Promise.race([work, promise]);
+}
+
+/** The addresses of a URL's host that may be asked, as texts. */
+async function addressesOf({ hostname }: URL, allowPrivate: boolean, lookup: HostLookup): Promise<readonly string[]> {
+  const literal = literalAddress(hostname);
+  const found = literal ? [addressText(literal)] : await lookup(hostname).catch((cause) => failLookup(hostname, cause));
+  const allowed: string[] = [];
+  let refusal = 'no address';
+  for (const text of found) {
+    const address = parseAddress(text);
+    const kind = address ? addressClass(address) : 'forbidden';
+    if (kind === 'public' || (kind === 'private' && allowPrivate)) allowed.push(addressText(address!));
+    else refusal = kind === 'private' ? 'a private address, which is not allowed' : 'an address that is never asked';
+  }
+  if (allowed.length === 0) throw new OutboundError('refused', `\`${hostname}\` leads to ${refusal}`);
+  return [...new Set(allowed)].slice(0, ADDRESSES_MAX);
+}
+
+function failLookup(hostname: string, cause: unknown): never {
+  const code = codeOf(cause);
+  throw new OutboundError('lookup', `\`${hostname}\` has no address${code && ` (${code})`}`);
+}
+
+/** Errors before a byte was sent: another address may be asked without asking twice. */
+const UNSENT: ReadonlySet<string> = new Set([
+  ...['ConnectionRefused', 'FailedToOpenSocket', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL'],
+]);
+
+async function askFirst(url: URL, addresses: readonly string[], request: OutboundRequest, signal: AbortSignal) {
+  for (const [at, address] of addresses.entries()) {
+    try {
+      return await ask(url, address, request, signal);
+    } catch (cause) {
+      const code = codeOf(cause);
+      if (UNSENT.has(code) && at < addresses.length - 1) continue;
+      throw new OutboundError('unreachable', `\`${url.host}\` cannot be reached${code && ` (${code})`}`);
+    }
+  }
+  throw new OutboundError('lookup', `\`${url.hostname}\` has no address`);
+}
+
+async function ask(url: URL, address: string, request: OutboundRequest, signal: AbortSignal): Promise<OutboundReply> {
+  const target = new URL(url);
+  target.hostname = address.includes(':') ? `[${address}]` : address;
+  const isNamed = literalAddress(url.hostname) === null;
+  // The name on the certificate stays that of the host.
+  const tls = isNamed && url.protocol === 'https:' ? { servername: url.hostname.replace(/\.$/, '') } : null;
+  using session = new Bun.FetchSession({ proxy: false, keepAlive: false, ...(tls && { tls }) });
+  const headers = new Headers({ ...request.headers, 'accept-encoding': 'identity', host: url.host });
+  const init = { method: request.method, headers, signal, ...(request.body !== undefined && { body: request.body }) };
+  const reply = await session.fetch(target, { ...init, redirect: 'manual', decompress: false });
+  return { status: reply.status, headers: reply.headers, ...(await textOf(reply.body, request.bytesMax)) };
+}
+
+async function textOf(body: ReadableStream<Uint8Array> | null, bytesMax: number) {
+  const decoder = new TextDecoder();
+  let left = bytesMax;
+  let text = '';
+  if (body === null) return { text, isCut: false };
+  // Leaving the loop cancels the rest.
+  for await (const piece of body) {
+    text += decoder.decode(piece.subarray(0, left), { stream: true });
+    if (piece.length > left) return { text: text + decoder.decode(), isCut: true };
+    left -= piece.length;
+  }
+  return { text: text + decoder.decode(), isCut: false };
+}
