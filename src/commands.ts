@@ -80,8 +80,10 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
     case 'trail':
       return trail(command, host);
     case 'keys':
+    case 'teams':
+    case 'users':
     case 'wallets':
-      return keysOrWallets(command.name, command, host);
+      return change(command.name, command, host);
   }
 }
 
@@ -133,29 +135,36 @@ async function trail({ args, data }: DataArguments, { now, write }: CommandHost)
   }
 }
 
-async function keysOrWallets(
-  name: 'keys' | 'wallets',
+/** The commands that change what a server has copies of. */
+const CHANGERS = {
+  keys: async () => (await import('./cli/keys/keys.ts')).runKeys,
+  teams: async () => (await import('./cli/people/teams.ts')).runTeams,
+  users: async () => (await import('./cli/people/users.ts')).runUsers,
+  wallets: async () => (await import('./cli/wallets.ts')).runWallets,
+} as const;
+
+async function change(
+  name: keyof typeof CHANGERS,
   { args, data }: DataArguments,
   { now, write, warn }: CommandHost,
 ): Promise<CommandOutput> {
   const file = await existing(data);
-  const [{ isStoreLocked, openStore, readStore }, { openKeys }, note, served, run] = await Promise.all([
+  const [{ isStoreLocked, openStore, readStore }, { openKeys }, { openPeople }, note, served, run] = await Promise.all([
     import('./store/open.ts'),
     import('./access/keys.ts'),
+    import('./access/people.ts'),
     import('./server/trail-note.ts'),
     import('./operate/served.ts'),
-    name === 'keys'
-      ? import('./cli/keys/keys.ts').then(({ runKeys }) => runKeys)
-      : import('./cli/wallets.ts').then(({ runWallets }) => runWallets),
+    CHANGERS[name](),
   ]);
   // They read the ledger, too: a newer version is refused before anything is written.
   (await readStore(file, ['ledger'])).close();
-  const store = await openStore(file, { mode: 'beside', rooms: ['access', 'payments'] });
-  const keys = await openKeys({ store, now });
+  const store = await openStore(file, { mode: 'beside', rooms: ['access', 'payments', 'people'] });
+  const [keys, people] = await Promise.all([openKeys({ store, now }), openPeople({ store, now })]);
   try {
     const before = await note.lastChange(store);
     // Printed before the wait: a key is shown this once, and a wait can be interrupted.
-    await write(await run(args, { keys, store, file, now }));
+    await write(await run(args, { keys, people, store, file, now }));
     const change = await note.lastChange(store);
     const isNoted = () => note.isChangeNoted(data, change);
     if (change > before && !(await served.servedChange(() => isStoreLocked(file), isNoted))) {
@@ -164,6 +173,7 @@ async function keysOrWallets(
     return '';
   } finally {
     keys.close();
+    people.close();
     await store.close();
   }
 }

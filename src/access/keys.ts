@@ -14,6 +14,7 @@ import {
   HOLDER_LIMITS,
   type KeyGrant,
   KeyTermsError,
+  noMember,
   normalizedHolders,
   OVERLAP_MAX_MS,
   tooManyKeys,
@@ -189,12 +190,15 @@ class StoredKeys extends KeyCopy {
     const time = this.now();
     const terms = { name, scopes, labels, models, limits, budgets, holders, holder, createdAt: time, expiresAt };
     const past = { revokedAt: null, suspendedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
-    const info: KeyInfo = { id: parts.id, ...terms, ...past, parent: null, team: null, user: null };
+    const { team = null, user = null } = grant;
+    const info: KeyInfo = { id: parts.id, ...terms, ...past, parent: null, team, user };
     const event: KeyEvent = { time, actor, action, keyId: info.id, details: termsBody(info) };
-    const { keys, trail } = this.store;
+    const { keys, people, trail } = this.store;
+    const member = team === null && user === null ? [] : [people.requireMembership({ team, user })];
     const subject = { kind: 'key', id: info.id };
     const line = holder === null ? trail.add({ ...event, subject }) : trail.addIfRoom(event, holder, HOLDER_LIMITS);
-    if (!(await this.#commit([...first, line, keys.insert(info, hashOf(key))]))) throw tooManyKeys();
+    if (!(await this.#commit([...first, ...member, line, keys.insert(info, hashOf(key))])))
+      throw holder === null ? noMember() : tooManyKeys();
     return info;
   }
 

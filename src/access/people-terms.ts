@@ -41,6 +41,12 @@ export class PeopleError extends Error {
     new PeopleError('conflict', `There is a team "${name}" (${id}), ${ORIGINS[origin]}.`);
   static personTaken = ({ id }: User) => new PeopleError('conflict', `The user ${id} has this issuer and sub.`);
   static noTeam = () => new PeopleError('conflict', 'There is no team with this ID or name.');
+  static noUser = () => new PeopleError('conflict', 'There is no user with this ID.');
+  static otherTeam = () =>
+    new PeopleError(
+      'conflict',
+      'The user is not of this team. A key of a user is of the team of the user: leave the team out.',
+    );
   static inUse = (name: string, count: number, what: 'user' | 'key') =>
     new PeopleError(
       'conflict',

@@ -1,39 +1,10 @@
-import type { Caller, KeyBudget, KeyLimits } from '../core/caller.ts';
-import { isAddress } from '../core/holder-address.ts';
-import {
-  type DeclaredTeam,
-  type GroupTerms,
-  INHERITED,
-  NO_GROUP_TERMS,
-  NO_TERMS,
-  type UserRole,
-} from '../core/people.ts';
-import type { News } from '../store/news.ts';
-import type { PeopleChanges, Team, User, Versioned } from '../store/people.ts';
-import type { Repositories } from '../store/repositories.ts';
-import { type Store, StoreError, type Write } from '../store/store.ts';
+import { type DeclaredTeam, INHERITED, type UserRole } from '../core/people.ts';
+import type { Team, User, VersionedRow } from '../store/people.ts';
+import { StoreError, type Write } from '../store/store.ts';
 import { type Actor, SERVER, type TrailAction, type TrailDetails } from '../store/trail.ts';
 import { differing, type TeamDraft, teamTermsBody, type UserDraft, userTermsBody } from './people-body.ts';
+import { PeopleCopy, type PeopleOptions } from './people-copy.ts';
 import { checkTeam, checkUser, PeopleError } from './people-terms.ts';
-
-export interface PeopleOptions {
-  readonly store: Pick<Store, 'commit'> & Pick<Repositories, 'people' | 'trail'> & { readonly news: News };
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** Called when budgets of teams or users change. */
-  readonly onChange?: () => void | Promise<void>;
-}
-
-/** A level whose terms a request must keep. */
-export interface TermsHolder {
-  readonly kind: 'organization' | 'team' | 'user';
-  /** Empty for the organization. */
-  readonly id: string;
-  /** IDs of the models that it allows; null for all. */
-  readonly models: ReadonlySet<string> | null;
-  readonly limits: KeyLimits | null;
-  readonly budgets: readonly KeyBudget[];
-}
 
 /** A person as a sign-in or a token names it. */
 export interface SignedPerson {
@@ -60,132 +31,8 @@ export async function openPeople(options: PeopleOptions): Promise<People> {
   return people;
 }
 
-/** This instance's copy of the teams and users. Each change is committed together with its entry in the trail. State: people. */
-export class People {
-  readonly #store: PeopleOptions['store'];
-  readonly #now: () => number;
-  readonly #onChange: PeopleOptions['onChange'];
-  readonly #deafen: () => void;
-  readonly #teams = new Map<string, Versioned<Team>>();
-  readonly #users = new Map<string, Versioned<User>>();
-  /** IDs of those that exist. */
-  readonly #teamNames = new Map<string, string>();
-  readonly #persons = new Map<string, string>();
-  /** By user and team; made anew after each change. */
-  readonly #terms = new Map<string, readonly TermsHolder[]>();
-  #organization: GroupTerms = NO_GROUP_TERMS;
-  /** The number of the news that the copy has. */
-  #through = -1;
-
-  constructor({ store, now, onChange }: PeopleOptions) {
-    this.#store = store;
-    this.#now = now;
-    this.#onChange = onChange;
-    this.#deafen = store.news.on('people', () => this.refresh());
-  }
-
-  /** Ends the following of the news. */
-  close(): void {
-    this.#deafen();
-  }
-
-  /** The team of an ID, removed or not. Cheap, as all that reads. */
-  team(id: string): Team | null {
-    return this.#teams.get(id)?.row ?? null;
-  }
-
-  user(id: string): User | null {
-    return this.#users.get(id)?.row ?? null;
-  }
-
-  /** The team that has a name now. */
-  teamNamed(name: string): Team | null {
-    const id = this.#teamNames.get(name);
-    return id === undefined ? null : this.team(id);
-  }
-
-  /** The user that a sign-in knows. */
-  userOf(issuer: string, sub: string): User | null {
-    const id = this.#persons.get(personOf(issuer, sub));
-    return id === undefined ? null : this.user(id);
-  }
-
-  /** Those that exist, in the order in which they were made. */
-  teams(): readonly Team[] {
-    return inOrder(this.#teams.values());
-  }
-
-  users(): readonly User[] {
-    return inOrder(this.#users.values());
-  }
-
-  /** The teams that were made through the API: name → ID. */
-  madeTeams(): ReadonlyMap<string, string> {
-    return new Map(this.teams().flatMap(({ id, name, origin }) => (origin === 'api' ? [[name, id]] : [])));
-  }
-
-  /** Names the version of a row, as `ETag` does. Each change makes another. */
-  tagOf(id: string): string {
-    return String((this.#teams.get(id) ?? this.#users.get(id))?.version ?? '');
-  }
-
-  /** Whether a user may not be served: it is suspended or removed. A key of no user is nobody's. */
-  isOut(id: string | null): boolean {
-    if (id === null) return false;
-    const user = this.user(id);
-    return user === null || user.suspendedAt !== null || user.removedAt !== null;
-  }
-
-  /**
-   * The levels above a key, the broadest first: the organization, then the team and the user that it has. A wallet pays for itself, so
-   * the budgets of the organization are no concern of it. Cheap: made once for each team and user.
-   * @param organization of the policy in force
-   */
-  termsOf(
-    { keyId, team, user }: Pick<Caller, 'keyId' | 'team' | 'user'>,
-    organization: GroupTerms,
-  ): readonly TermsHolder[] {
-    if (organization !== this.#organization) {
-      this.#organization = organization;
-      this.#terms.clear();
-    }
-    const isWallet = isAddress(keyId);
-    const name = isWallet ? 'wallet' : `${team ?? ''}/${user ?? ''}`;
-    const known = this.#terms.get(name);
-    if (known) return known;
-    const terms = isWallet
-      ? [holderOf('organization', '', { ...organization, budgets: [] })]
-      : this.#levelsOf(team, user, organization);
-    this.#terms.set(name, terms);
-    return terms;
-  }
-
-  /** Every level with budgets, beside the organization. */
-  budgetHolders(organization: GroupTerms): readonly TermsHolder[] {
-    const teams = this.teams().map((team) => holderOf('team', team.id, team));
-    const users = this.users().map((user) => this.#holderOfUser(user, organization));
-    return [...teams, ...users].filter(({ budgets }) => budgets.length > 0);
-  }
-
-  #levelsOf(team: string | undefined, user: string | undefined, organization: GroupTerms): readonly TermsHolder[] {
-    const ofTeam = team === undefined ? null : this.team(team);
-    const ofUser = user === undefined ? null : this.user(user);
-    return [
-      holderOf('organization', '', organization),
-      ...(ofTeam ? [holderOf('team', ofTeam.id, ofTeam)] : []),
-      ...(ofUser ? [this.#holderOfUser(ofUser, organization)] : []),
-    ];
-  }
-
-  #holderOfUser({ id, terms, team }: User, { memberDefaults }: GroupTerms): TermsHolder {
-    const ofTeam = (team === null ? null : this.team(team)?.memberDefaults) ?? NO_TERMS;
-    return holderOf('user', id, {
-      models: terms.models ?? ofTeam.models ?? memberDefaults.models,
-      limits: terms.limits ?? ofTeam.limits ?? memberDefaults.limits,
-      budgets: terms.budgets ?? (ofTeam.budgets.length > 0 ? ofTeam.budgets : memberDefaults.budgets),
-    });
-  }
-
+/** The teams and users. Each change is committed together with its entry in the trail. */
+export class People extends PeopleCopy {
   /**
    * Makes a team. @throws KeyTermsError for terms that it cannot have, PeopleError for a name that is taken
    */
@@ -205,7 +52,7 @@ export class People {
    */
   changeTeam(id: string, alter: (before: Team) => TeamDraft, by: Actor, tags: Tags = null): Promise<Team> {
     return this.#commit(() => {
-      const before = this.#present(this.#teams, id, tags);
+      const before = this.#present(this.allTeams, id, tags);
       const { row } = before;
       const { origin = row.origin, ...terms } = alter(row);
       checkTeam(terms);
@@ -222,11 +69,11 @@ export class People {
   /** Removes a team. @throws PeopleError for one of the policy, or one that users or unrevoked keys are of */
   removeTeam(id: string, by: Actor, tags: Tags = null): Promise<Team> {
     return this.#commit(() => {
-      const before = this.#present(this.#teams, id, tags);
+      const before = this.#present(this.allTeams, id, tags);
       if (before.row.origin === 'policy') throw PeopleError.declared(before.row);
       const members = this.users().filter(({ team }) => team === id).length;
       if (members > 0) throw PeopleError.inUse(before.row.name, members, 'user');
-      const team = { ...before.row, removedAt: this.#now() };
+      const team = { ...before.row, removedAt: this.now() };
       return { writes: this.#putTeam(before, team, 'remove', by), result: () => team };
     });
   }
@@ -241,12 +88,12 @@ export class People {
     return this.#commit(() => {
       const declared = teams.flatMap((terms) => {
         const present = this.teamNamed(terms.name);
-        const before = present === null ? null : (this.#teams.get(present.id) ?? null);
+        const before = present === null ? null : (this.allTeams.get(present.id) ?? null);
         if (present?.origin === 'api') throw PeopleError.made(present);
         const team: Team = { ...this.#fresh('team_'), ...before?.row, ...terms, origin: 'policy' };
         return this.#putTeam(before, team, before ? 'change' : 'create', by);
       });
-      const left = [...this.#teams.values()].flatMap((before) => {
+      const left = [...this.allTeams.values()].flatMap((before) => {
         const { row } = before;
         if (row.origin !== 'policy' || row.removedAt !== null || names.has(row.name)) return [];
         return this.#putTeam(before, { ...row, origin: 'former' }, 'change', by);
@@ -268,7 +115,7 @@ export class People {
   /** Changes a user. @throws KeyTermsError, PeopleError */
   changeUser(id: string, alter: (before: User) => UserDraft, by: Actor, tags: Tags = null): Promise<User> {
     return this.#commit(() => {
-      const before = this.#present(this.#users, id, tags);
+      const before = this.#present(this.allUsers, id, tags);
       const draft = alter(before.row);
       checkUser(draft);
       this.#checkPerson(draft, id);
@@ -280,8 +127,8 @@ export class People {
   /** Suspends a user, whose keys and logins are refused from then on, or resumes it. Repeating it changes nothing. */
   suspendUser(id: string, isSuspended: boolean, by: Actor): Promise<User> {
     return this.#commit(() => {
-      const before = this.#present(this.#users, id);
-      const suspendedAt = isSuspended ? (before.row.suspendedAt ?? this.#now()) : null;
+      const before = this.#present(this.allUsers, id);
+      const suspendedAt = isSuspended ? (before.row.suspendedAt ?? this.now()) : null;
       const user = { ...before.row, suspendedAt };
       const action = isSuspended ? 'suspend' : 'resume';
       const writes = before.row.suspendedAt === suspendedAt ? [] : this.#putUser(before, user, action, by);
@@ -292,9 +139,9 @@ export class People {
   /** Removes a user, and its words. @throws PeopleError while unrevoked keys are of it */
   removeUser(id: string, by: Actor, tags: Tags = null): Promise<User> {
     return this.#commit(() => {
-      const before = this.#present(this.#users, id, tags);
+      const before = this.#present(this.allUsers, id, tags);
       const words = { issuer: null, sub: null, name: '', email: null };
-      const user: User = { ...before.row, ...words, removedAt: this.#now() };
+      const user: User = { ...before.row, ...words, removedAt: this.now() };
       return { writes: this.#putUser(before, user, 'remove', by), result: () => user };
     });
   }
@@ -306,7 +153,7 @@ export class People {
   putUser({ issuer, sub, name, email, ...more }: SignedPerson, by: Actor = SERVER): Promise<User> {
     return this.#commit(() => {
       const present = this.userOf(issuer, sub);
-      const before = present && (this.#users.get(present.id) ?? null);
+      const before = present && (this.allUsers.get(present.id) ?? null);
       const { team = present?.team ?? null, role = present?.role ?? 'member' } = more;
       const drafted = { terms: INHERITED, ...present, issuer, sub, name, email, team, role };
       checkUser(drafted);
@@ -315,38 +162,6 @@ export class People {
       const writes = this.#putUser(before, user, before ? 'change' : 'create', by);
       return { writes, result: () => this.user(user.id) ?? user };
     });
-  }
-
-  /** Brings the copy up to the store. Rejects with StoreError, and has then changed nothing. */
-  async refresh(): Promise<void> {
-    const changes = await this.#store.people.changedAfter(this.#through);
-    // A reading that began earlier may end later: it has nothing new.
-    if (changes.through <= this.#through) return;
-    const isFirst = this.#through === -1;
-    this.#through = changes.through;
-    if (this.#take(changes) && !isFirst) await this.#onChange?.();
-  }
-
-  /** @returns whether the budgets of somebody have changed */
-  #take({ teams, users }: PeopleChanges): boolean {
-    this.#terms.clear();
-    const isChanged =
-      teams.some(({ row }) => moneyOfTeam(row) !== moneyOfTeam(this.team(row.id))) ||
-      users.some(({ row }) => moneyOfUser(row) !== moneyOfUser(this.user(row.id)));
-    for (const one of teams) {
-      const before = this.team(one.row.id);
-      if (before && this.#teamNames.get(before.name) === before.id) this.#teamNames.delete(before.name);
-      this.#teams.set(one.row.id, one);
-    }
-    for (const { row } of teams) if (row.removedAt === null) this.#teamNames.set(row.name, row.id);
-    for (const one of users) {
-      const before = this.user(one.row.id);
-      if (before) this.#persons.delete(personOf(before.issuer, before.sub));
-      this.#users.set(one.row.id, one);
-    }
-    for (const { row } of users)
-      if (row.removedAt === null && row.issuer !== null) this.#persons.set(personOf(row.issuer, row.sub), row.id);
-    return isChanged;
   }
 
   /** Commits what a plan makes of the present rows. Where another change came first, it plans again. */
@@ -358,7 +173,7 @@ export class People {
       const { writes, result } = plan();
       if (writes.length === 0) return result();
       try {
-        await this.#store.commit(writes);
+        await this.store.commit(writes);
       } catch (cause) {
         if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
         if (tries < TRIES) continue;
@@ -371,10 +186,10 @@ export class People {
   }
 
   #present<Row extends { readonly removedAt: number | null }>(
-    rows: ReadonlyMap<string, Versioned<Row>>,
+    rows: ReadonlyMap<string, VersionedRow<Row>>,
     id: string,
     tags: Tags = null,
-  ): Versioned<Row> {
+  ): VersionedRow<Row> {
     const found = rows.get(id);
     if (!found || found.row.removedAt !== null) throw PeopleError.missing();
     if (tags && !tags.includes(this.tagOf(id))) throw PeopleError.stale(this.tagOf(id));
@@ -394,55 +209,30 @@ export class People {
 
   /** What a new row has. IDs grow with time, so that lists are in order and can be read on from any. */
   #fresh(prefix: string) {
-    const createdAt = this.#now();
+    const createdAt = this.now();
     const random = crypto.getRandomValues(new Uint8Array(8));
     const tail = [...random].map((byte) => (byte % 36).toString(36)).join('');
     return { id: `${prefix}${createdAt.toString(36).padStart(9, '0')}${tail}`, createdAt, removedAt: null };
   }
 
-  #putTeam(before: Versioned<Team> | null, team: Team, action: TrailAction, by: Actor): readonly Write[] {
+  #putTeam(before: VersionedRow<Team> | null, team: Team, action: TrailAction, by: Actor): readonly Write[] {
     const details = detailsOf(before && teamTermsBody(before.row), teamTermsBody(team), action);
     if (details === null) return [];
-    const { people, trail } = this.#store;
+    const { people, trail } = this.store;
     const subject = { kind: 'team', id: team.id };
-    const event = { time: this.#now(), actor: by, action, subject, details };
+    const event = { time: this.now(), actor: by, action, subject, details };
     return [people.putTeam(team, before?.version ?? null), trail.add(event)];
   }
 
-  #putUser(before: Versioned<User> | null, user: User, action: TrailAction, by: Actor): readonly Write[] {
+  #putUser(before: VersionedRow<User> | null, user: User, action: TrailAction, by: Actor): readonly Write[] {
     const details = detailsOf(before && userTermsBody(before.row), userTermsBody(user), action);
     if (details === null) return [];
-    const { people, trail } = this.#store;
+    const { people, trail } = this.store;
     const subject = { kind: 'user', id: user.id };
-    const event = { time: this.#now(), actor: by, action, subject, details };
+    const event = { time: this.now(), actor: by, action, subject, details };
     return [people.putUser(user, before?.version ?? null), trail.add(event)];
   }
 }
-
-/** The budgets of a team and its members, to be compared; empty where there are none. */
-function moneyOfTeam(team: Team | null): string {
-  const all = team?.removedAt === null ? [team.budgets, team.memberDefaults.budgets] : [[], []];
-  return all.some(({ length }) => length > 0) ? JSON.stringify(all) : '';
-}
-
-/** The same of a user, whose team may have some for it. */
-const moneyOfUser = (user: User | null): string =>
-  user?.removedAt === null ? JSON.stringify([user.terms.budgets, user.team]) : '';
-
-const personOf = (issuer: string | null, sub: string | null): string => JSON.stringify([issuer, sub]);
-
-const inOrder = <Row extends { readonly id: string; readonly removedAt: number | null }>(
-  rows: Iterable<Versioned<Row>>,
-): readonly Row[] =>
-  [...rows]
-    .flatMap(({ row }) => (row.removedAt === null ? [row] : []))
-    .sort(({ id: one }, { id: other }) => (one < other ? -1 : 1));
-
-const holderOf = (
-  kind: TermsHolder['kind'],
-  id: string,
-  { models, limits, budgets }: Pick<GroupTerms, 'models' | 'limits' | 'budgets'>,
-): TermsHolder => ({ kind, id, models: models && new Set(models), limits, budgets });
 
 /** What the trail says of a change; null for one that changes nothing. */
 function detailsOf(before: TrailDetails | null, after: TrailDetails, action: TrailAction): TrailDetails | null {

@@ -1,6 +1,7 @@
 import { Elysia, t } from 'elysia';
 import { keyBody, keyStatusBody, trailBody } from '../access/key-body.ts';
 import type { IssuedKey } from '../access/keys.ts';
+import type { People } from '../access/people.ts';
 import { type KeyGrant, OVERLAP_MS } from '../access/terms.ts';
 import type { KeyBudget } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
@@ -18,6 +19,7 @@ import {
   rotateKey,
   statedLimits,
 } from '../operate/keys.ts';
+import { membershipOf } from '../operate/people.ts';
 import type { Principal } from '../operate/principal.ts';
 import { listTrail } from '../operate/trail.ts';
 import type { KeyInfo } from '../store/keys.ts';
@@ -28,10 +30,11 @@ import * as docs from './docs/key-docs.ts';
 import { queryLimit } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
-import { grantedAmount, inTerms, limitOf, orNothingDone, refuseValue } from './terms.ts';
+import { grantedAmount, inPeople, limitOf, orNothingDone, refuseValue } from './terms.ts';
 
 export interface KeyServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
   readonly keys: KeyAdmin;
+  readonly people: People;
   readonly store: Pick<GrantStore, 'ledger'> & Pick<Repositories, 'trail'>;
 }
 
@@ -87,14 +90,15 @@ const TRAIL_QUERY = t.Object({
   limit: queryLimit(TRAIL_LIMIT, TRAIL_LIMIT_MAX),
 });
 
-const changingRoutes = ({ gateway, principalOf, keys, store }: KeyServices) => {
+const changingRoutes = ({ gateway, principalOf, keys, people, store }: KeyServices) => {
   const made = ({ key, info }: IssuedKey) => ({ key, ...keyBody(info, gateway.now()) });
   return new Elysia({ name: 'keys-change' })
     .post(
       '/admin/keys',
       async ({ body, request, set }) => {
         Object.assign(set.headers, SECRET_HEADERS);
-        return made(await changed(() => createKey(principalOf(request), keys, grantOf(body, gateway.now()))));
+        const grant = () => ({ ...grantOf(body, gateway.now()), ...membershipOf(people, body) });
+        return made(await changed(() => createKey(principalOf(request), keys, grant())));
       },
       { ...bodyIn(KeyRequest), ...docs.CREATE },
     )
@@ -135,7 +139,7 @@ const changingRoutes = ({ gateway, principalOf, keys, store }: KeyServices) => {
 };
 
 /** A change that terms may refuse, or a disk. */
-const changed = <T>(deed: () => T | Promise<T>): Promise<T> => orNothingDone(() => inTerms(deed));
+const changed = <T>(deed: () => T | Promise<T>): Promise<T> => orNothingDone(() => inPeople(deed));
 
 /** The terms of a request for a key, with the defaults. */
 function grantOf(body: KeyRequest, now: number): KeyGrant {

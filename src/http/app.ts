@@ -115,7 +115,7 @@ const otherRoutes = (services: RouteServices, { gateway, policy, keys, people, s
     .use(adminRoutes(services, policy))
     .use(ledgerRoutes(services))
     .use(statusRoutes(services, status))
-    .use(keyRoutes({ ...services, keys, store }))
+    .use(keyRoutes({ ...services, keys, people: people?.people, store }))
     .use(peopleRoutes({ ...services, desk: people }))
     .use(modelRoutes(services))
     .use(decisionRoutes(services))

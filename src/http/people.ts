@@ -1,7 +1,5 @@
 import { Elysia, t } from 'elysia';
 import type { Tags } from '../access/people.ts';
-import { PeopleError } from '../access/people-terms.ts';
-import { type ErrorCode, SignalboxError } from '../core/errors.ts';
 import { USER_ROLES } from '../core/people.ts';
 import {
   changeTeam,
@@ -33,7 +31,7 @@ import {
   UserRequest,
   type UserRequest as UserTerms,
 } from './schemas/people.ts';
-import { inTerms, limitOf, orNothingDone, refuseValue } from './terms.ts';
+import { inPeople, limitOf, orNothingDone, refuseValue } from './terms.ts';
 
 export interface PeopleServices extends Pick<RouteServices, 'principalOf'> {
   readonly desk: PeopleDesk;
@@ -174,24 +172,8 @@ const termsPatch = ({ models, limits, budgets }: Pick<UserTerms, 'models' | 'lim
   ...(budgets !== undefined && { budgets: budgets?.map((one, at) => budgetOf(one, at, path)) ?? null }),
 });
 
-/** Runs a change, and turns its refusals into errors of the caller. */
-const changed = <T>(deed: () => T | Promise<T>): Promise<T> =>
-  orNothingDone(async () => {
-    try {
-      return await inTerms(deed);
-    } catch (cause) {
-      if (!(cause instanceof PeopleError)) throw cause;
-      const headers = cause.tag === null ? undefined : { etag: `"${cause.tag}"` };
-      throw new SignalboxError(CODES[cause.reason], cause.message, { ...(headers && { headers }), cause });
-    }
-  });
-
-const CODES = {
-  conflict: 'conflict',
-  stale: 'precondition_failed',
-  missing: 'not_found',
-  busy: 'overloaded',
-} as const satisfies Record<PeopleError['reason'], ErrorCode>;
+/** A change that terms, what there is, or a disk may refuse. */
+const changed = <T>(deed: () => T | Promise<T>): Promise<T> => orNothingDone(() => inPeople(deed));
 
 /** The tags in `If-Match`; null for any. */
 function tagsOf(request: Request): Tags {

@@ -5,7 +5,7 @@ import { PeopleError } from '../access/people-terms.ts';
 import { type KeyBudget, type KeyLimits, roleOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { type HolderTerms, NO_TERMS, type UserRole } from '../core/people.ts';
-import type { Team, TeamOrigin, User } from '../store/people.ts';
+import type { Membership, Team, TeamOrigin, User } from '../store/people.ts';
 import { statedLimits } from './keys.ts';
 import type { Principal } from './principal.ts';
 import { checkAction, type Reach } from './roles.ts';
@@ -45,17 +45,17 @@ export const PEOPLE_LIMIT = 100;
 export const PEOPLE_LIMIT_MAX = 1_000;
 
 /** A page of a list in the order of IDs. */
-export interface PageQuery {
+export interface PeoplePageQuery {
   /** The last ID of the page before; null for the first page. */
   readonly after: string | null;
   readonly limit: number;
 }
 
-export interface TeamQuery extends PageQuery {
+export interface TeamQuery extends PeoplePageQuery {
   readonly origin: TeamOrigin | null;
 }
 
-export interface UserQuery extends PageQuery {
+export interface UserQuery extends PeoplePageQuery {
   /** ID or name; null for any. */
   readonly team: string | null;
   readonly role: string | null;
@@ -208,8 +208,18 @@ export async function removeUser(
   return { user: await people.removeUser(id, principal.actor), revoked: own.length };
 }
 
+/** The team and the user of a new key, by ID or name of the team. A key of a user is of the team of the user. @throws PeopleError */
+export function membershipOf(people: People, { team = null, user = null }: Partial<Membership>): Membership {
+  const ofTeam = team === null ? null : (teamOf(people, team) ?? refuse(PeopleError.noTeam()));
+  if (user === null) return { team: ofTeam?.id ?? null, user };
+  const ofUser = people.user(user);
+  if (ofUser?.removedAt !== null) throw PeopleError.noUser();
+  if (ofTeam && ofTeam.id !== ofUser.team) throw PeopleError.otherTeam();
+  return { team: ofUser.team, user };
+}
+
 /** The team of an ID or a name, removed ones apart. */
-export function teamOf(people: Pick<People, 'team' | 'teamNamed'>, name: string): Team | null {
+function teamOf(people: Pick<People, 'team' | 'teamNamed'>, name: string): Team | null {
   const team = people.team(name) ?? people.teamNamed(name);
   return team?.removedAt === null ? team : null;
 }
@@ -289,7 +299,7 @@ function countUsers(people: People): (team: string) => number {
 
 function paged<Row extends { readonly id: string }, Body>(
   rows: readonly Row[],
-  { after, limit }: PageQuery,
+  { after, limit }: PeoplePageQuery,
   body: (row: Row) => Body,
 ): Page<Body> {
   const rest = after === null ? rows : rows.filter(({ id }) => id > after);

@@ -80,14 +80,15 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const { openStore = openDataStore } = host;
   const store = await openStore(options.data, log, note, host);
   let onBudgets = async () => {};
+  const people = await openPeople({ store, now: store.instance.now, onChange: () => onBudgets() });
   const keys = await openKeys({
     store,
     now: store.instance.now,
     refreshMs: REFRESH_MS,
     timers,
     onChange: () => onBudgets(),
+    isOut: (user) => people.isOut(user),
   });
-  const people = await openPeople({ store, now: store.instance.now, onChange: () => onBudgets() });
   if (apiKey !== null) await keys.install(apiKey).catch(notInstalled);
   const resources = { store, keys, people, log, host };
   const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, resources);

@@ -38,14 +38,14 @@ export interface User {
 }
 
 /** A row and the number of the news with which it was last changed, which tells its versions apart. */
-export interface Versioned<Row> {
+export interface VersionedRow<Row> {
   readonly row: Row;
   readonly version: number;
 }
 
 export interface PeopleChanges {
-  readonly teams: readonly Versioned<Team>[];
-  readonly users: readonly Versioned<User>[];
+  readonly teams: readonly VersionedRow<Team>[];
+  readonly users: readonly VersionedRow<User>[];
   /** For the next reading. */
   readonly through: number;
 }

@@ -6,6 +6,7 @@ import { RouteAdvice } from '../../src/http/schemas/advice.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from '../../src/http/schemas/keys.ts';
 import { AdminUsage, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
+import { Removal, Team, TeamList, User, UserList } from '../../src/http/schemas/people.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
 import { EndpointList, Health, InstanceStatus, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
 import {
@@ -54,13 +55,18 @@ export const ANSWERS = {
   PolicyReload,
   PolicyStatus,
   Readiness,
+  Removal,
   Response: ResponseBody,
   ResponseEvent,
   ResponsesUsage,
   RouteAdvice,
   StreamError,
+  Team,
+  TeamList,
   Usage,
   UsageReport,
+  User,
+  UserList,
   Wallet,
   WalletKey,
   WalletStatus,

@@ -3,7 +3,9 @@ import { holderOf } from '../../access/key-entry.ts';
 import type { IssuedKey } from '../../access/keys.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { createKey, findKey, grantToKey, listKeys, revokeKey, rotateKey } from '../../operate/keys.ts';
+import { membershipOf } from '../../operate/people.ts';
 import { groupOf, parseArguments, parseFlags, parseGrant, SWITCH, TEXT } from '../arguments.ts';
+import { userIdOf } from '../people/command.ts';
 import { table } from '../terminal.ts';
 import { day, grantText, jsonText, labelTexts, minute } from '../text.ts';
 import { operator } from '../user.ts';
@@ -14,9 +16,10 @@ import { overlapOf, parseTerms } from './terms.ts';
 /** `signalbox keys create|list|show|grant|rotate|revoke|log`. Returns what to print. Throws UsageError. */
 export const runKeys = withTerms(groupOf('keys', { create, list, show, grant, rotate, revoke, log }));
 
-async function create(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
-  const { grant: terms, json } = parseTerms(args, now());
-  const made = await createKey(operator(), keys, terms);
+async function create(args: readonly string[], { keys, people, now }: KeysCommand): Promise<string> {
+  const { grant: terms, team, user, json } = parseTerms(args, now());
+  const member = membershipOf(people, { team, user: user === null ? null : userIdOf(people, user) });
+  const made = await createKey(operator(), keys, { ...terms, ...member });
   return json ? asJson(made, now()) : shownOnce(made, `scopes ${made.info.scopes.join(', ')}`);
 }
 

@@ -54,6 +54,8 @@ export const KeyRequest = field.partialBody('A key to make.', {
   ),
   limits: LimitsRequest,
   budgets: field.arrayOf(BudgetRequest, 'Budgets of the key. They apply in addition to those of the policy.'),
+  team: field.textOrNull('The ID or name of its team; null for none, or that of its user.', 'search'),
+  user: field.textOrNull('The ID of its user; null for none.', 'user_0mtqg5k3w9c8d2f5a'),
   wallets: field.orNull(
     Type.Array(Type.String({ examples: [WALLET] }), { minItems: 1 }),
     'Addresses that requests with it may name as `agent_wallet`, at most 100; null for all.',

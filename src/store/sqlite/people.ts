@@ -1,4 +1,4 @@
-import type { PeopleTable, Team, User, Versioned } from '../people.ts';
+import type { PeopleTable, Team, User, VersionedRow } from '../people.ts';
 import { raisedBy } from './news.ts';
 import { type Migrations, type SqlReader, sql, write } from './statement.ts';
 
@@ -128,14 +128,14 @@ export const sqlitePeople = (db: SqlReader): PeopleTable => ({
   requireMembership: ({ team, user }) => ({ ...write(MEMBERSHIP, { team, user }), follow: () => {} }),
 });
 
-function teamOf({ terms, memberDefaults, changed, ...row }: TeamRow): Versioned<Team> {
+function teamOf({ terms, memberDefaults, changed, ...row }: TeamRow): VersionedRow<Team> {
   return {
     row: { ...row, ...JSON.parse(terms), memberDefaults: JSON.parse(memberDefaults) },
     version: changed,
   };
 }
 
-const userOf = ({ terms, changed, ...row }: UserRow): Versioned<User> => ({
+const userOf = ({ terms, changed, ...row }: UserRow): VersionedRow<User> => ({
   row: { ...row, terms: JSON.parse(terms) },
   version: changed,
 });
