@@ -24,6 +24,9 @@ export function keyBody(info: KeyInfo, now: number) {
     budgets: info.budgets.map(budgetBody),
     wallets: info.holders,
     wallet: info.holder,
+    parent: info.parent,
+    team: info.team,
+    user: info.user,
     created_at: iso(info.createdAt),
     expires_at: isoOrNull(info.expiresAt),
     revoked_at: isoOrNull(info.revokedAt),
@@ -35,17 +38,16 @@ export function keyBody(info: KeyInfo, now: number) {
 }
 
 /** The terms of a new key, for the trail. */
-export function termsBody({ name, scopes, labels, models, limits, budgets, holders, holder, expiresAt }: KeyInfo) {
+export function termsBody(info: KeyInfo) {
+  const { name, scopes, labels, models, limits, budgets, holders, holder, expiresAt, parent, team, user } = info;
   return {
-    name,
-    scopes,
-    labels,
-    models,
+    ...{ name, scopes, labels, models },
     limits: limits && limitsBody(limits),
     budgets: budgets.map(budgetBody),
     wallets: holders,
     wallet: holder,
     expires_at: isoOrNull(expiresAt),
+    ...{ parent, team, user },
   };
 }
 

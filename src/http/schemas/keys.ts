@@ -97,7 +97,7 @@ const budget = {
 const key = {
   id: field.text('The ID of the key. It is not secret.', 'k7mw2pq9x4ta'),
   name: field.text('For people.', 'billing-app'),
-  state: field.word(['valid', 'expired', 'revoked'], 'Whether it works.'),
+  state: field.word(['valid', 'suspended', 'expired', 'revoked'], 'Whether it works.'),
   scopes: field.arrayOf(field.word(SCOPES, 'A scope.'), 'The operations that the key may use.', ['chat', 'route']),
   labels: field.mapOf(Type.String(), 'For rules and budgets.', { team: 'billing' }),
   models: field.textListOrNull('IDs of the models that it may use; null for all.'),
@@ -114,6 +114,9 @@ const key = {
   wallet: field.textOrNull(
     'The wallet that owns the key. The key spends the balance of this wallet, and cannot name another one as `agent_wallet`. Null for a key made by an operator.',
   ),
+  parent: field.textOrNull('The ID of the key that made it; null for a key of its own.'),
+  team: field.textOrNull('The ID of its team; null for none.'),
+  user: field.textOrNull('The ID of its user; null for none.'),
   created_at: field.moment('When it was made.'),
   expires_at: field.momentOrNull('When it expires; null for never.', '2027-02-18T09:30:00.000Z'),
   revoked_at: field.momentOrNull('When it was revoked; null if it was not.'),
