@@ -27,9 +27,9 @@ const TERMS = {
     closed(
       'Rate limits of all of it together, beside those of the other levels.',
       {
-        requests_per_minute: limit('Requests a minute.', 600),
-        tokens_per_minute: limit('Tokens a minute.', 2_000_000),
-        concurrent_streams: limit('Streams at once.', 50),
+        requests_per_minute: limit('Most chat and route requests in a minute.', 600),
+        tokens_per_minute: limit('Most tokens in a minute.', 2_000_000),
+        concurrent_streams: limit('Most chat requests with `stream: true` that run at once.', 50),
       },
       { minProperties: 1, examples: [{ requests_per_minute: 600 }] },
     ),

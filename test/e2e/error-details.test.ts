@@ -28,6 +28,7 @@ import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
+import { peopleMigrations } from '../../src/store/sqlite/people.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
@@ -274,6 +275,7 @@ describe('when this program itself fails', () => {
       learningMigrations,
       ledgerMigrations,
       paymentMigrations,
+      peopleMigrations,
       recordsMigrations,
     ]);
     const broken: SqlStore = {

@@ -42,6 +42,7 @@ import { idempotencyMigrations } from '../../src/store/sqlite/idempotency.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
+import { peopleMigrations } from '../../src/store/sqlite/people.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
@@ -217,6 +218,7 @@ export async function startWalletApp({
     ledgerMigrations,
     recordsMigrations,
     paymentMigrations,
+    peopleMigrations,
   ]);
   const logged: string[] = [];
   const write = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`);

@@ -50,6 +50,18 @@ const MATRIX: Readonly<Record<string, readonly [admin: number, report: number, a
   'POST /admin/keys/{id}/rotate': [200, 403, 403],
   'POST /admin/keys/{id}/revoke': [200, 403, 403],
   'POST /admin/keys/{id}/grant': [400, 403, 403],
+  'GET /admin/teams': [200, 403, 403],
+  'POST /admin/teams': [400, 403, 403],
+  'GET /admin/teams/{id}': [404, 403, 403],
+  'PATCH /admin/teams/{id}': [404, 403, 403],
+  'DELETE /admin/teams/{id}': [404, 403, 403],
+  'GET /admin/users': [200, 403, 403],
+  'POST /admin/users': [200, 403, 403],
+  'GET /admin/users/{id}': [404, 403, 403],
+  'PATCH /admin/users/{id}': [404, 403, 403],
+  'DELETE /admin/users/{id}': [404, 403, 403],
+  'POST /admin/users/{id}/suspend': [404, 403, 403],
+  'POST /admin/users/{id}/resume': [404, 403, 403],
   'GET /admin/trail': [200, 403, 403],
   'GET /admin/payments': [200, 403, 403],
   'POST /admin/payments/{id}/reconcile': [404, 403, 403],
@@ -138,7 +150,7 @@ function statusOf(operation: string, key: string): Promise<number> {
   const [method = '', pattern = ''] = operation.split(' ');
   const id = pattern.startsWith('/admin/keys') ? idOf(victim) : pattern.includes('models') ? 'toy' : decisions[0]!;
   const headers = { ...withKey(key).headers, 'content-type': 'application/json' };
-  const init = { method, headers, ...(method === 'POST' && { body: '{}' }) };
+  const init = { method, headers, ...((method === 'POST' || method === 'PATCH') && { body: '{}' }) };
   return fetch(box.url + pattern.replace('{id}', id), init).then(({ status }) => status);
 }
 
