@@ -5,6 +5,7 @@ import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import { errorBody } from '../api/error.ts';
+import type { ChildKeys } from '../operate/child-keys.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
 import type { PeopleDesk } from '../operate/people.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
@@ -20,6 +21,7 @@ import { keyRoutes } from './admin-keys.ts';
 import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
+import { childKeyRoutes } from './child-keys.ts';
 import { answerOrigin, CORS_HEADERS, preflightRefusal } from './cors.ts';
 import { countTokensRoutes } from './count-tokens.ts';
 import { decisionRoutes } from './decisions.ts';
@@ -50,7 +52,7 @@ export interface AppOptions {
   /** The dialects that callers may speak. */
   readonly surfaces: readonly Surface[];
   readonly policy: PolicyAdmin;
-  readonly keys: KeyAdmin;
+  readonly keys: KeyAdmin & ChildKeys;
   readonly people: PeopleDesk;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
@@ -116,6 +118,7 @@ const otherRoutes = (services: RouteServices, { gateway, policy, keys, people, s
     .use(ledgerRoutes(services))
     .use(statusRoutes(services, status))
     .use(keyRoutes({ ...services, keys, people: people?.people, store }))
+    .use(childKeyRoutes({ ...services, keys }))
     .use(peopleRoutes({ ...services, desk: people }))
     .use(modelRoutes(services))
     .use(decisionRoutes(services))

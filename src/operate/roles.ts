@@ -47,6 +47,8 @@ const ACTIONS = {
   'people.read': { ...AUDITED, finance: 'all', ...MEMBERS },
   'people.change': { ...OPERATORS, lead: 'team' },
   'teams.change': OPERATORS,
+  // Of keys with the scope `delegate`.
+  'keys.delegate': { owner: 'own', caller: 'own' },
   'trail.read': AUDITED,
   // An administrator could take its own name out.
   'trail.erase': { owner: 'all' },
