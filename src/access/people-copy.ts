@@ -1,6 +1,5 @@
 import type { Caller, KeyBudget, KeyLimits } from '../core/caller.ts';
-import { isAddress } from '../core/holder-address.ts';
-import { type GroupTerms, NO_GROUP_TERMS, NO_TERMS } from '../core/people.ts';
+import { type GroupTerms, type HolderTerms, NO_GROUP_TERMS, NO_TERMS } from '../core/people.ts';
 import type { News } from '../store/news.ts';
 import type { PeopleChanges, Team, User, VersionedRow } from '../store/people.ts';
 import type { Repositories } from '../store/repositories.ts';
@@ -14,13 +13,14 @@ export interface PeopleOptions {
   readonly onChange?: () => void | Promise<void>;
 }
 
-/** A level whose terms a request must keep. */
-export interface TermsHolder {
+/** A level above keys, with the terms that its requests must keep. */
+export interface PeopleLevel {
   readonly kind: 'organization' | 'team' | 'user';
-  /** Empty for the organization. */
+  /** Empty for the organization, as its name is. */
   readonly id: string;
+  readonly name: string;
   /** IDs of the models that it allows; null for all. */
-  readonly models: ReadonlySet<string> | null;
+  readonly models: readonly string[] | null;
   readonly limits: KeyLimits | null;
   readonly budgets: readonly KeyBudget[];
 }
@@ -38,9 +38,8 @@ export class PeopleCopy {
   /** IDs of those that exist. */
   readonly #teamNames = new Map<string, string>();
   readonly #persons = new Map<string, string>();
-  /** By user and team; made anew after each change. */
-  readonly #terms = new Map<string, readonly TermsHolder[]>();
   #organization: GroupTerms = NO_GROUP_TERMS;
+  #version = 0;
   /** The number of the news that the copy has. */
   #through = -1;
 
@@ -105,50 +104,39 @@ export class PeopleCopy {
     return user === null || user.suspendedAt !== null || user.removedAt !== null;
   }
 
-  /**
-   * The levels above a key, the broadest first: the organization, then the team and the user that it has. A wallet pays for itself, so
-   * the budgets of the organization are no concern of it. Cheap: made once for each team and user.
-   * @param organization of the policy in force
-   */
-  termsOf(
-    { keyId, team, user }: Pick<Caller, 'keyId' | 'team' | 'user'>,
-    organization: GroupTerms,
-  ): readonly TermsHolder[] {
-    if (organization !== this.#organization) {
-      this.#organization = organization;
-      this.#terms.clear();
-    }
-    const isWallet = isAddress(keyId);
-    const name = isWallet ? 'wallet' : `${team ?? ''}/${user ?? ''}`;
-    const known = this.#terms.get(name);
-    if (known) return known;
-    const terms = isWallet
-      ? [holderOf('organization', '', { ...organization, budgets: [] })]
-      : this.#levelsOf(team, user, organization);
-    this.#terms.set(name, terms);
-    return terms;
+  /** Another one with each change of any terms or names. */
+  get version(): number {
+    return this.#version;
   }
 
-  /** Every level with budgets, beside the organization. */
-  budgetHolders(organization: GroupTerms): readonly TermsHolder[] {
-    const teams = this.teams().map((team) => holderOf('team', team.id, team));
-    const users = this.users().map((user) => this.#holderOfUser(user, organization));
-    return [...teams, ...users].filter(({ budgets }) => budgets.length > 0);
+  /** Puts the organization of the policy in force. */
+  useOrganization(organization: GroupTerms): void {
+    this.#organization = organization;
+    this.#version++;
   }
 
-  #levelsOf(team: string | undefined, user: string | undefined, organization: GroupTerms): readonly TermsHolder[] {
+  /** The levels above a key, by its team and user, the nearest first: the user, the team, the organization. */
+  termsOf({ team, user }: Pick<Caller, 'team' | 'user'>): readonly PeopleLevel[] {
     const ofTeam = team === undefined ? null : this.team(team);
     const ofUser = user === undefined ? null : this.user(user);
     return [
-      holderOf('organization', '', organization),
-      ...(ofTeam ? [holderOf('team', ofTeam.id, ofTeam)] : []),
-      ...(ofUser ? [this.#holderOfUser(ofUser, organization)] : []),
+      ...(ofUser ? [this.#levelOfUser(ofUser, this.#organization)] : []),
+      ...(ofTeam ? [levelOf('team', ofTeam.id, ofTeam.name, ofTeam)] : []),
+      levelOf('organization', '', '', this.#organization),
     ];
   }
 
-  #holderOfUser({ id, terms, team }: User, { memberDefaults }: GroupTerms): TermsHolder {
+  /** Every level that has budgets. @param organization of a policy that comes into force; by default that in force */
+  budgets(organization = this.#organization): readonly PeopleLevel[] {
+    const teams = this.teams().map((team) => levelOf('team', team.id, team.name, team));
+    const users = this.users().map((user) => this.#levelOfUser(user, organization));
+    const all = [levelOf('organization', '', '', organization), ...teams, ...users];
+    return all.filter(({ budgets }) => budgets.length > 0);
+  }
+
+  #levelOfUser({ id, name, terms, team }: User, { memberDefaults }: GroupTerms): PeopleLevel {
     const ofTeam = (team === null ? null : this.team(team)?.memberDefaults) ?? NO_TERMS;
-    return holderOf('user', id, {
+    return levelOf('user', id, name || id, {
       models: terms.models ?? ofTeam.models ?? memberDefaults.models,
       limits: terms.limits ?? ofTeam.limits ?? memberDefaults.limits,
       budgets: terms.budgets ?? (ofTeam.budgets.length > 0 ? ofTeam.budgets : memberDefaults.budgets),
@@ -167,7 +155,7 @@ export class PeopleCopy {
 
   /** @returns whether the budgets of somebody have changed */
   #take({ teams, users }: PeopleChanges): boolean {
-    this.#terms.clear();
+    this.#version++;
     const isChanged =
       teams.some(({ row }) => moneyOfTeam(row) !== moneyOfTeam(this.team(row.id))) ||
       users.some(({ row }) => moneyOfUser(row) !== moneyOfUser(this.user(row.id)));
@@ -207,8 +195,9 @@ const inOrder = <Row extends { readonly id: string; readonly removedAt: number |
     .flatMap(({ row }) => (row.removedAt === null ? [row] : []))
     .sort(({ id: one }, { id: other }) => (one < other ? -1 : 1));
 
-const holderOf = (
-  kind: TermsHolder['kind'],
+const levelOf = (
+  kind: PeopleLevel['kind'],
   id: string,
-  { models, limits, budgets }: Pick<GroupTerms, 'models' | 'limits' | 'budgets'>,
-): TermsHolder => ({ kind, id, models: models && new Set(models), limits, budgets });
+  name: string,
+  { models, limits, budgets }: HolderTerms,
+): PeopleLevel => ({ kind, id, name, models, limits, budgets });

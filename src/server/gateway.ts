@@ -197,6 +197,7 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const { clock, timers, err } = host;
   const { now } = store.instance;
   await people.declare(first.runtime.snapshot.teams);
+  people.useOrganization(first.runtime.snapshot.organization);
   const { ledger, terms } = await openBudgets(first, resources);
   const stopDeclarations = await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
   const records = openRecords({ store, tables: store.records, now });

@@ -86,6 +86,7 @@ async function prepare(candidate: PolicyCandidate, { ledger, payments, people, t
   await people.declare(snapshot.teams);
   const useTerms = await ledger.prepare(terms(snapshot));
   return () => {
+    people.useOrganization(snapshot.organization);
     useTerms();
     takePayments();
   };
