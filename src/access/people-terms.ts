@@ -55,6 +55,8 @@ export class PeopleError extends Error {
 }
 
 const NAME_MAX = 128;
+/** A name that looks like an ID could stand for another team. */
+const TEAM_ID = /^team_[0-9a-z]{17}$/;
 
 const ORIGINS: Readonly<Record<TeamOrigin, string>> = {
   api: 'made through the API',
@@ -64,8 +66,8 @@ const ORIGINS: Readonly<Record<TeamOrigin, string>> = {
 
 /** Checks what a team states. @throws KeyTermsError */
 export function checkTeam({ name, memberDefaults, ...terms }: TeamDraft): void {
-  if (name.trim() !== name || name === '' || name.length > NAME_MAX || name.startsWith('team_')) {
-    const form = `1 to ${NAME_MAX} characters, without spaces around it, and does not begin with team_`;
+  if (name.trim() !== name || name === '' || name.length > NAME_MAX || TEAM_ID.test(name)) {
+    const form = `1 to ${NAME_MAX} characters, without spaces around it, and does not look like the ID of a team`;
     throw new KeyTermsError('name', `The name of a team has ${form}.`);
   }
   checkText('name', name);

@@ -53,8 +53,8 @@ export const OrganizationText = closed('Terms of all keys and users of this inst
 
 export const TeamText = closed('A team, with the terms of all of its keys and users together.', {
   name: Type.String({
-    pattern: '^(?!team_)[^\\s\\x00-\\x1f](?:[^\\x00-\\x1f]{0,126}[^\\s\\x00-\\x1f])?$',
-    expected: '1 to 128 characters in one line, without spaces around them, not beginning with team_',
+    pattern: '^(?!team_[0-9a-z]{17}$)[^\\s\\x00-\\x1f](?:[^\\x00-\\x1f]{0,126}[^\\s\\x00-\\x1f])?$',
+    expected: '1 to 128 characters in one line, without spaces around them, not like the ID of a team',
     examples: ['search'],
     description: 'Its name. Under another name it is another team.',
   }),

@@ -94,7 +94,7 @@ describe('a team of the API', () => {
   test.each([
     [{}, 'invalid_value', 'name'],
     [{ name: ' x' }, 'invalid_value', 'name'],
-    [{ name: 'team_x' }, 'invalid_value', 'name'],
+    [{ name: 'team_0mwu5is5xvpe4n3f3' }, 'invalid_value', 'name'],
     [{ name: 'x', nam: 'y' }, 'unknown_field', 'nam'],
     [{ name: 'x', models: [''] }, 'invalid_value', 'models[0]'],
     [
