@@ -29,6 +29,7 @@ export function keyBody(info: KeyInfo, now: number) {
     user: info.user,
     created_at: iso(info.createdAt),
     expires_at: isoOrNull(info.expiresAt),
+    suspended_at: isoOrNull(info.suspendedAt),
     revoked_at: isoOrNull(info.revokedAt),
     last_used_at: isoOrNull(info.lastUsedAt),
     rotated_at: isoOrNull(info.rotatedAt),
@@ -50,6 +51,12 @@ export function termsBody(info: KeyInfo) {
     ...{ parent, team, user },
   };
 }
+
+/** The same with the state that an operator can change. */
+export const changeableBody = (info: KeyInfo) => ({
+  ...termsBody(info),
+  suspended_at: isoOrNull(info.suspendedAt),
+});
 
 /** The balance shown for a key. A holder without a balance has 0: it is never billed afterwards. */
 export const visibleBalance = ({ holder }: KeyInfo, balance: StoredBalance | null): StoredBalance | null =>

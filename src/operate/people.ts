@@ -2,11 +2,11 @@ import type { Keys } from '../access/keys.ts';
 import type { People, Tags } from '../access/people.ts';
 import { type TeamDraft, teamBody, type UserDraft, userBody } from '../access/people-body.ts';
 import { PeopleError } from '../access/people-terms.ts';
+import { statedLimits } from '../access/terms.ts';
 import { type KeyBudget, type KeyLimits, roleOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { type HolderTerms, NO_TERMS, type UserRole } from '../core/people.ts';
 import type { Membership, Team, TeamOrigin, User } from '../store/people.ts';
-import { statedLimits } from './keys.ts';
 import type { Principal } from './principal.ts';
 import { checkAction, type Reach } from './roles.ts';
 
@@ -127,7 +127,7 @@ export async function removeTeam(
   const team = teamOf(people, name) ?? refuse(noTeam());
   const count = (await keys.list()).filter(({ team: of, revokedAt }) => of === team.id && revokedAt === null).length;
   const members = people.users().filter(({ team: of }) => of === team.id).length;
-  if (count > 0 && members === 0) throw PeopleError.inUse(team.name, count, 'key');
+  if (team.origin !== 'policy' && count > 0 && members === 0) throw PeopleError.inUse(team.name, count, 'key');
   return people.removeTeam(team.id, actor, tags);
 }
 
@@ -216,6 +216,15 @@ export function membershipOf(people: People, { team = null, user = null }: Parti
   if (ofUser?.removedAt !== null) throw PeopleError.noUser();
   if (ofTeam && ofTeam.id !== ofUser.team) throw PeopleError.otherTeam();
   return { team: ofUser.team, user };
+}
+
+/** The same of a change of a key: an absent member stays, null removes. @throws PeopleError */
+export function membershipPatch(people: People, { team, user }: Partial<Membership>): Partial<Membership> {
+  if (typeof user === 'string') return membershipOf(people, { team: team ?? null, user });
+  return {
+    ...(user === null && { user }),
+    ...(team !== undefined && { team: membershipOf(people, { team }).team }),
+  };
 }
 
 /** The team of an ID or a name, removed ones apart. */

@@ -47,6 +47,10 @@ const ACTIONS = {
   'people.read': { ...AUDITED, finance: 'all', ...MEMBERS },
   'people.change': { ...OPERATORS, lead: 'team' },
   'teams.change': OPERATORS,
+  // Gives a key the scope `admin`, which makes it an owner.
+  'keys.promote': { owner: 'all' },
+  // Else one could resume what an operator has suspended.
+  'keys.suspend': OPERATORS,
   // Of keys with the scope `delegate`.
   'keys.delegate': { owner: 'own', caller: 'own' },
   'trail.read': AUDITED,

@@ -138,12 +138,12 @@ describe('a user', () => {
     expect((await send('PATCH', `/admin/users/${user.id}`, { team: 'two' })).body).toMatchObject({ team_name: 'two' });
     expect((await send('GET', `/admin/keys/${id}`)).body.team).toBe(two.id);
     expect((await send('POST', `/admin/users/${user.id}/suspend`)).body.state).toBe('suspended');
-    expect(await status()).toBe(401);
+    expect(await status()).toBe(403);
     expect((await send('POST', `/admin/users/${user.id}/resume`)).body.state).toBe('active');
     expect(await status()).toBe(200);
     // By a command, in another process.
     expect((await live.box.run('users', 'suspend', 'ada@example.com')).code).toBe(0);
-    await waitFor(async () => (await status()) === 401, WITHIN);
+    await waitFor(async () => (await status()) === 403, WITHIN);
     expect((await send('DELETE', `/admin/users/${user.id}`)).body).toMatchObject({ revoked_keys: 1 });
     expect((await send('GET', `/admin/users/${user.id}`)).status).toBe(404);
     expect((await trailOf(user.id)).map(({ action }) => action)).toEqual(
@@ -178,6 +178,23 @@ describe('a user', () => {
     expect((await send('GET', '/admin/users?role=boss')).body.error.param).toBe('role');
     expect((await send('GET', '/admin/users?limit=0')).body.error.param).toBe('limit');
     expect((await send('GET', '/admin/users?team=none')).status).toBe(404);
+  });
+
+  test('takes over a key that was made before it, and gives it back', async () => {
+    await made('/admin/teams', { name: 'takers' });
+    const user = await made('/admin/users', { email: 'taker@example.com', team: 'takers' });
+    const { id } = await made('/admin/keys', {});
+    const taken = await send('PATCH', `/admin/keys/${id}`, { user: user.id });
+    expect(taken.body).toMatchObject({ user: user.id, team: user.team });
+    expect((await send('PATCH', `/admin/keys/${id}`, { team: 'search' })).body.error.param).toBe('team');
+    expect((await live.box.run('keys', 'change', id, '--no-user', '--team', 'search')).code).toBe(0);
+    expect((await send('GET', `/admin/keys/${id}`)).body).toMatchObject({
+      user: null,
+      team: expect.stringContaining('team_'),
+    });
+    expect((await live.box.run('keys', 'change', id, '--user', 'taker@example.com', '--team', 'search')).err).toContain(
+      'not of this team',
+    );
   });
 
   test.each([

@@ -37,6 +37,16 @@ export const BudgetRequest = field.body('A spending limit of the key.', {
   ),
 });
 
+const EXPIRES_IN = Type.Integer({ minimum: 60, maximum: EXPIRY_MAX_MS / 1_000 });
+const models = field.orNull(
+  Type.Array(Type.String(), { minItems: 1 }),
+  'IDs of the models that it may use; null for all.',
+);
+const wallets = field.orNull(
+  Type.Array(Type.String({ examples: [WALLET] }), { minItems: 1 }),
+  'Addresses that requests with it may name as `agent_wallet`, at most 100; null for all.',
+);
+
 /** The body of `POST /admin/keys`. */
 export const KeyRequest = field.partialBody('A key to make.', {
   name: field.text('A name for people, shown in lists.', 'billing-app'),
@@ -47,21 +57,47 @@ export const KeyRequest = field.partialBody('A key to make.', {
     description: 'The operations that the key may use. An admin key can give any scope, including `admin`.',
   }),
   labels: field.mapOf(Type.String(), 'Labels for rules and budgets, which read them as `key.labels`.'),
-  models: field.orNull(Type.Array(Type.String(), { minItems: 1 }), 'IDs of the models that it may use; null for all.'),
-  expires_in_seconds: field.orNull(
-    Type.Integer({ minimum: 60, maximum: EXPIRY_MAX_MS / 1_000 }),
-    'Seconds from now; null for never.',
-  ),
+  models,
+  expires_in_seconds: field.orNull(EXPIRES_IN, 'Seconds from now; null for never.'),
   limits: LimitsRequest,
   budgets: field.arrayOf(BudgetRequest, 'Budgets of the key. They apply in addition to those of the policy.'),
   team: field.textOrNull('The ID or name of its team; null for none, or that of its user.', 'search'),
   user: field.textOrNull('The ID of its user; null for none.', 'user_0mtqg5k3w9c8d2f5a'),
-  wallets: field.orNull(
-    Type.Array(Type.String({ examples: [WALLET] }), { minItems: 1 }),
-    'Addresses that requests with it may name as `agent_wallet`, at most 100; null for all.',
-  ),
+  wallets,
 });
 export type KeyRequest = Static<typeof KeyRequest>;
+
+/** The body of `PATCH /admin/keys/{id}`. */
+export const KeyPatchRequest = field.partialBody(
+  'Terms to change. Absent members stay, null removes. Lists are replaced.',
+  {
+    name: field.textOrNull('A name for people; null for none.', 'billing-app'),
+    scopes: Type.Array(field.word(SCOPES, 'A scope.'), {
+      minItems: 1,
+      maxItems: SCOPES.length,
+      description: 'The operations that the key may use.',
+    }),
+    labels: field.orNull(
+      field.mapOf(field.orNull(Type.String(), 'The value; null removes the label.'), 'Labels to set or to remove.'),
+      'Labels to set or, by null, to remove. Others stay. Null removes all.',
+    ),
+    models,
+    expires_at: field.momentOrNull('When it expires; null for never.', '2027-02-18T09:30:00.000Z'),
+    expires_in_seconds: field.orNull(EXPIRES_IN, 'The same, in seconds from now. State one of the two.'),
+    limits: field.orNull(LimitsRequest, 'Limits to set. Others stay. Null leaves all to the policy.'),
+    budgets: field.orNull(
+      Type.Array(BudgetRequest),
+      'All budgets of the key. One with the window and time zone of before keeps what was spent. Null removes all.',
+    ),
+    team: field.textOrNull(
+      'The ID or name of its team; null for none. That of a user is the team of the user.',
+      'search',
+    ),
+    user: field.textOrNull('The ID of its user; null for none.', 'user_0mtqg5k3w9c8d2f5a'),
+    wallets,
+  },
+);
+export type KeyPatchRequest = Static<typeof KeyPatchRequest>;
 
 /** The body of `POST /admin/keys/{id}/rotate`. */
 export const RotateRequest = field.partialBody('How to rotate.', {
@@ -119,6 +155,7 @@ const key = {
   user: field.textOrNull('The ID of its user; null for none.'),
   created_at: field.moment('When it was made.'),
   expires_at: field.momentOrNull('When it expires; null for never.', '2027-02-18T09:30:00.000Z'),
+  suspended_at: field.momentOrNull('When it was suspended; null if it is not.'),
   revoked_at: field.momentOrNull('When it was revoked; null if it was not.'),
   last_used_at: field.momentOrNull('When it was last used; null for never.', '2026-11-20T12:01:07.000Z'),
   rotated_at: field.momentOrNull('When it was last rotated; null for never.'),
