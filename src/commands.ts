@@ -75,15 +75,19 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
       const file = await existing(command.data);
       return (await import('./cli/decisions/decisions.ts')).runDecisions(command.args, file);
     }
+    case 'alerts':
+      host.mindDefects();
+      return (await import('./cli/alerts.ts')).runAlerts(command.args, await policyCommand(command, host));
     case 'ledger':
       return ledger(command, host);
     case 'trail':
       return trail(command, host);
     case 'keys':
+    case 'subjects':
     case 'teams':
     case 'users':
     case 'wallets':
-      return change(command.name, command, host);
+      return changing(command.name, command, host);
   }
 }
 
@@ -135,36 +139,40 @@ async function trail({ args, data }: DataArguments, { now, write }: CommandHost)
   }
 }
 
-/** The commands that change what a server has copies of. */
-const CHANGERS = {
+/** The commands that a running server follows. */
+const CHANGING = {
   keys: async () => (await import('./cli/keys/keys.ts')).runKeys,
+  subjects: async () => (await import('./cli/subjects.ts')).runSubjects,
   teams: async () => (await import('./cli/people/teams.ts')).runTeams,
   users: async () => (await import('./cli/people/users.ts')).runUsers,
   wallets: async () => (await import('./cli/wallets.ts')).runWallets,
-} as const;
+};
 
-async function change(
-  name: keyof typeof CHANGERS,
+async function changing(
+  name: keyof typeof CHANGING,
   { args, data }: DataArguments,
   { now, write, warn }: CommandHost,
 ): Promise<CommandOutput> {
   const file = await existing(data);
-  const [{ isStoreLocked, openStore, readStore }, { openKeys }, { openPeople }, note, served, run] = await Promise.all([
-    import('./store/open.ts'),
-    import('./access/keys.ts'),
-    import('./access/people.ts'),
-    import('./server/trail-note.ts'),
-    import('./operate/served.ts'),
-    CHANGERS[name](),
-  ]);
+  const [{ isStoreLocked, openStore, readStore }, { openKeys }, { openPeople }, { loadBlocklist }, note, served, run] =
+    await Promise.all([
+      import('./store/open.ts'),
+      import('./access/keys.ts'),
+      import('./access/people.ts'),
+      import('./payments/blocklist.ts'),
+      import('./server/trail-note.ts'),
+      import('./operate/served.ts'),
+      CHANGING[name](),
+    ]);
   // They read the ledger, too: a newer version is refused before anything is written.
   (await readStore(file, ['ledger'])).close();
-  const store = await openStore(file, { mode: 'beside', rooms: ['access', 'payments', 'people'] });
+  const store = await openStore(file, { mode: 'beside', rooms: ['access', 'payments', 'people', 'subjects'] });
   const [keys, people] = await Promise.all([openKeys({ store, now }), openPeople({ store, now })]);
+  const blocklist = await loadBlocklist(store, now);
   try {
     const before = await note.lastChange(store);
     // Printed before the wait: a key is shown this once, and a wait can be interrupted.
-    await write(await run(args, { keys, people, store, file, now }));
+    await write(await run(args, { keys, people, store, blocklist, file, now, log: { warn() {} } }));
     const change = await note.lastChange(store);
     const isNoted = () => note.isChangeNoted(data, change);
     if (change > before && !(await served.servedChange(() => isStoreLocked(file), isNoted))) {
@@ -174,6 +182,7 @@ async function change(
   } finally {
     keys.close();
     people.close();
+    blocklist.close();
     await store.close();
   }
 }

@@ -19,7 +19,7 @@ export interface PolicyArguments extends DataArguments {
 }
 
 /** Commands on a data folder alone. */
-const DATA_COMMANDS = ['decisions', 'keys', 'ledger', 'teams', 'trail', 'users', 'wallets'] as const;
+const DATA_COMMANDS = ['decisions', 'keys', 'ledger', 'subjects', 'teams', 'trail', 'users', 'wallets'] as const;
 type DataCommandName = (typeof DATA_COMMANDS)[number];
 
 export type Command =
@@ -30,7 +30,7 @@ export type Command =
   /** `port`: where `serve` would listen in this environment. */
   | { readonly name: 'health'; readonly port: number; readonly args: readonly string[] }
   | ({ readonly name: DataCommandName } & DataArguments)
-  | ({ readonly name: 'policy' | 'learn' | 'catalog' } & PolicyArguments);
+  | ({ readonly name: 'policy' | 'learn' | 'catalog' | 'alerts' } & PolicyArguments);
 
 /** The default address of `serve`. */
 const PORT = '8787';
@@ -56,7 +56,7 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
   if (name === 'plugin' || name === 'import') return { name, args: rest };
   const onData = DATA_COMMANDS.find((one) => one === name);
   if (onData) return { name: onData, ...dataOf(rest, env) };
-  if (name === 'policy' || name === 'learn' || name === 'catalog') {
+  if (name === 'policy' || name === 'learn' || name === 'catalog' || name === 'alerts') {
     // As `serve` has it; a folder among the arguments wins.
     const { folder, args } = folderOf('--policies', rest);
     const own = dataOf(args, env);

@@ -24,6 +24,8 @@ const OWN = {
 
 /** Every action beside requests of models, with the roles that may take it and how far they reach. A route names its action. */
 const ACTIONS = {
+  'alerts.read': AUDITED,
+  'alerts.test': OPERATORS,
   'models.read': { ...MONEY, lead: 'all', member: 'all', caller: 'all' },
   'usage.own': OWN,
   'usage.read': { ...MONEY, ...MEMBERS },
@@ -47,8 +49,6 @@ const ACTIONS = {
   'people.read': { ...AUDITED, finance: 'all', ...MEMBERS },
   'people.change': { ...OPERATORS, lead: 'team' },
   'teams.change': OPERATORS,
-  // Gives a key the scope `admin`, which makes it an owner.
-  'keys.promote': { owner: 'all' },
   // Else one could resume what an operator has suspended.
   'keys.suspend': OPERATORS,
   // Of keys with the scope `delegate`.
@@ -56,6 +56,8 @@ const ACTIONS = {
   'trail.read': AUDITED,
   // An administrator could take its own name out.
   'trail.erase': { owner: 'all' },
+  'subjects.read': { ...AUDITED, finance: 'all' },
+  'subjects.change': OPERATORS,
   'wallets.own': OWN,
   'wallets.pay': OWN,
   'wallets.read': { ...AUDITED, finance: 'all' },

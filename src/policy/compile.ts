@@ -3,6 +3,7 @@ import type { LedgerState } from '../core/budget.ts';
 import { languageSupport } from '../core/language-support.ts';
 import { slotCount } from '../core/readings.ts';
 import type { GatewayPolicy, PolicySnapshot, Selector } from '../core/snapshot.ts';
+import { reviewWebhooks } from './alerts.ts';
 import { compileAliases } from './aliases.ts';
 import {
   type Availability,
@@ -31,6 +32,7 @@ import { type CheckedRules, type CompiledRules, checkRules, compileRules } from 
 import { compileSelectors } from './selectors.ts';
 import { reviewSmallBudgets } from './small-budgets.ts';
 import { inSteps } from './steps.ts';
+import { compileIssuers } from './tokens.ts';
 import { strategiesIn } from './versions.ts';
 import { compileWildcards } from './wildcard-models.ts';
 import type { PublicFigures } from './wildcard-names.ts';
@@ -128,7 +130,9 @@ function* compile(
   check.metered(parsed.meteredLabel);
   const contentMatch = check.condition(parsed.contentMatch, 'budget');
   const reportedRuns = check.condition(parsed.reportedRuns, 'limit');
+  const tokens = compileIssuers(parsed.tokens, { check, env, report });
   const isAffordable = check.reviewTotals();
+  reviewWebhooks(parsed.alerts, env, report);
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (madeTeams) reviewTeams(parsed.people, madeTeams, report);
   if (started) reviewStart(parsed, started, report);
@@ -168,6 +172,7 @@ function* compile(
     rateLimits: rateLimits.map(compileRateLimit),
     content: compileContent(settings.content, contentMatch),
     reportedRuns: compileReportedRuns(reportedRuns),
+    tokens,
   });
   const figures = wildcards?.patterns.length && facts ? [['facts', facts.source]] : [];
   return { snapshot: deepFreeze(snapshot), environment: [...environmentFacts(states), ...figures] };
@@ -177,13 +182,16 @@ const NO_LABELS: KnownLabels = new Map();
 
 /** The parts of a snapshot that are made of expressions and plugins. */
 interface SnapshotParts
-  extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'learning' | 'wildcards'> {
+  extends Pick<
+    PolicySnapshot,
+    'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'tokens' | 'learning' | 'wildcards'
+  > {
   readonly rules: CompiledRules;
   readonly selectors: readonly Selector[];
 }
 
 function assembleSnapshot(
-  { tasks, cases, payments, people, ...parsed }: ParsedPolicy,
+  { tasks, cases, payments, alerts, people, ...parsed }: ParsedPolicy,
   { baseline, admitUnstated, ...figures }: PolicySettings,
   usdPerCredit: string,
   { providers, models, leftOut }: Availability,
@@ -213,6 +221,7 @@ function assembleSnapshot(
     payments,
     organization: people.organization,
     teams: people.teams.map(({ place: _, ...team }) => team),
+    alerts,
     cases,
     leftOut,
   };

@@ -1,8 +1,10 @@
 import { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
+import { keyLines, Levels } from '../access/levels.ts';
 import type { People } from '../access/people.ts';
 import { ByteRoom } from '../core/byte-room.ts';
 import { LinkedSet } from '../core/linked-set.ts';
+import type { GroupTerms } from '../core/people.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Timers } from '../core/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
@@ -11,8 +13,9 @@ import type { X402Gateway } from '../http/x402/services.ts';
 import type { LearningPolicyInForce } from '../learning/answer.ts';
 import type { Learner } from '../learning/learner.ts';
 import { openLearner } from '../learning/open.ts';
-import { keyBudgets } from '../ledger/key-budgets.ts';
+import { holderBudgets, holdersOf } from '../ledger/holder-budgets.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
+import { seenByFirstKeys } from '../ledger/line-budgets.ts';
 import { x402Funding } from '../money/x402/funding.ts';
 import { instanceStatus } from '../operate/instance.ts';
 import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
@@ -79,12 +82,16 @@ async function takePayments(
   return payments;
 }
 
-/** Opens the ledger by the first policy. Keys have budgets of their own beside the policy's. */
-async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, { store, keys, log, host }: GatewayResources) {
+/** Opens the ledger by the first policy. Each level has budgets of its own beside the policy's. */
+async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources: GatewayResources) {
+  const { store, keys, people, log, host } = resources;
   const { now, idsAbove } = store.instance;
   const { timers } = host;
-  const terms: TermsOf = ({ budgets, ledger, usdPerCredit }) => {
-    return { budgets: [...budgets, ...keyBudgets(keys.budgets())], ledger, usdPerCredit };
+  const lines = keyLines(keys);
+  const ofHolders = (organization: GroupTerms) =>
+    holderBudgets([...people.budgets(organization), ...holdersOf(keys.budgets())], lines);
+  const terms: TermsOf = ({ budgets, ledger, usdPerCredit, organization }) => {
+    return { budgets: [...seenByFirstKeys(budgets, lines), ...ofHolders(organization)], ledger, usdPerCredit };
   };
   const ledger = await openLedger({
     books: await store.openBooks(now),
@@ -246,5 +253,5 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const learning: StatusSources['learning'] = (by) => statusOfLearning(by, store, learner, reloader.lease(), now());
   const instance = (by: Principal) => instanceStatus(by, store, host.version);
   const status: StatusSources = { health: tools.health, learning, instance };
-  return { gateway, idempotency, reloader, status, recount, stop };
+  return { gateway, idempotency, reloader, status, recount, levels: new Levels(people), stop };
 }

@@ -39,7 +39,7 @@ export type ServerPolicyTools = PolicyTools & {
 };
 
 /** Adds the budgets of keys to a policy's terms of the ledger. */
-export type TermsOf = (snapshot: LedgerTerms) => LedgerTerms;
+export type TermsOf = (snapshot: LedgerTerms & Pick<PolicySnapshot, 'organization'>) => LedgerTerms;
 
 /** The policy to start with. Prints diagnostics; throws UsageError when it cannot serve. */
 export async function firstPolicy(tools: PolicyTools, err: Terminal): Promise<PolicyCandidate> {

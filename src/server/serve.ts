@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { parseKey } from '../access/key.ts';
-import { openKeys } from '../access/keys.ts';
+import { type Keys, openKeys } from '../access/keys.ts';
 import { Gate } from '../access/limits/gate.ts';
 import { openPeople } from '../access/people.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -19,6 +19,7 @@ import { openTracer } from '../telemetry/tracing/tracer.ts';
 import { listensHere } from '../upstream/connection/listening.ts';
 import { UpstreamNetwork } from '../upstream/connection/network.ts';
 import { Health } from '../upstream/health/health.ts';
+import { openAlerts } from './alerts.ts';
 import { announce } from './announce.ts';
 import { databaseOf, ledgerOnDisk, madeTeamsOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
@@ -35,7 +36,8 @@ import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
 import { openDataStore } from './store.ts';
-import { keepTrailHead } from './trail-head.ts';
+import { openTokens } from './tokens.ts';
+import { keepTrailHead, notedHeads } from './trail-head.ts';
 import { keepTrailNote } from './trail-note.ts';
 
 /** Reads the first policy: that of its folder, or of a copy of the shipped one. */
@@ -91,11 +93,13 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   });
   if (apiKey !== null) await keys.install(apiKey).catch(notInstalled);
   const resources = { store, keys, people, log, host };
-  const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, resources);
+  const { gateway, idempotency, reloader, status, recount, levels, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
+  const tokens = await openTokens(resources);
   const gate = new Gate(clock, timers);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
-  const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer);
+  const alerts = openAlerts(resources, { gateway, policy: reloader, health: tools.health });
+  const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer, [alerts.count]);
   const watched = { gateway, gate, policy: reloader, store, health: tools.health, version };
   const app = createApp({
     ...watched,
@@ -103,11 +107,17 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     keys,
     people: { people, keys },
     idempotency,
-    authenticate: keys.authenticate,
+    authenticate: authenticationOf(keys, host),
+    levels,
+    tokens,
+    alerts: alerts.sender,
     observer,
     socketBytesMax,
     status,
-    metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
+    trailHeads: () => notedHeads(options.data),
+    metrics: options.metrics
+      ? openMetrics(watched, [...families, ...logged, ...alerts.families, ...defects.families])
+      : null,
   });
   await note.keep(store, timers);
   const stopTrail = await keepTrailNote(options.data, { store, keys, timers });
@@ -119,7 +129,8 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
 
   // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
   const stopListening = () => app.server?.stop();
-  const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer, stopHead };
+  alerts.sender.begin();
+  const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer, stopHead, alerts: alerts.sender };
   const shutdown = openShutdown({ ...parts, stopTrail, stop, stopListening, written: linesWritten });
   defects.onException(shutdown.byException);
   on('SIGTERM', () => shutdown.bySignal('SIGTERM'));
@@ -133,6 +144,15 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   if (gateway.payments.policy && simulated) {
     log.warn('payments are on, but only simulated models serve: no provider has a key');
   }
+}
+
+/** Other callers come first: a header that names one is no key. */
+function authenticationOf({ authenticate }: Keys, { callerOf }: Host): Keys['authenticate'] {
+  if (!callerOf) return authenticate;
+  return (header) => {
+    const caller = callerOf(header);
+    return caller ? { caller, reason: null, ageMs: 0 } : authenticate(header);
+  };
 }
 
 const openSecrets = ({ env, now }: Host, log: Log): SecretFiles =>

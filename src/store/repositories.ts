@@ -1,3 +1,4 @@
+import type { AlertTable } from './alerts.ts';
 import type { BrokenDeclarationTable } from './endpoints.ts';
 import type { IdempotencyTable } from './idempotency.ts';
 import type { JournalReader } from './journal-reader.ts';
@@ -13,6 +14,7 @@ import type {
 } from './payments.ts';
 import type { PeopleTable } from './people.ts';
 import type { RecordTables } from './records.ts';
+import type { SubjectTable } from './subjects.ts';
 import type { ThreadTable } from './threads.ts';
 import type { TrailTable } from './trail.ts';
 
@@ -21,6 +23,7 @@ export interface Repositories {
   /** The ledger, as commands read it; the process that serves opens its `LedgerBooks` beside. */
   readonly ledger: LedgerTable;
   readonly journal: JournalReader;
+  readonly alerts: AlertTable;
   readonly keys: KeyTable;
   readonly trail: TrailTable;
   readonly idempotency: IdempotencyTable;
@@ -33,5 +36,6 @@ export interface Repositories {
   readonly records: RecordTables;
   readonly learning: LearningTables;
   readonly brokenDeclarations: BrokenDeclarationTable;
+  readonly subjects: SubjectTable;
   readonly threads: ThreadTable;
 }

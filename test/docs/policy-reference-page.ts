@@ -23,7 +23,13 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
     organization: '../operate/people.md#declare-teams',
     teams: '../operate/people.md#declare-teams',
   },
-  Run: { gateway: '../spend/rate-limits.md', records: '../operate/privacy.md', cases: 'testing.md' },
+  Run: {
+    alerts: '../operate/alerts.md',
+    gateway: '../spend/rate-limits.md',
+    tokens: '../operate/tokens.md',
+    records: '../operate/privacy.md',
+    cases: 'testing.md',
+  },
 };
 const PAGES: Readonly<Record<string, string>> = Object.assign({}, ...Object.values(GROUPS));
 

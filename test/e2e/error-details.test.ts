@@ -338,7 +338,7 @@ describe('when this program itself fails', () => {
     });
     const changes = { create: never, rotate: never, change: never, revoke: never, grant: never };
     const below = { suspend: never, resume: never, createBelow: never, below: never, above: never };
-    const keys = { ...changes, ...below, get: never, list: never, trail: never, known: never, named: never };
+    const keys = { ...changes, ...below, get: never, list: never, known: never, idsWhere: never };
     const people = { people: await openPeople({ store, now: Date.now }), keys };
     const app = createApp({
       surfaces: [openaiChat],
@@ -347,7 +347,14 @@ describe('when this program itself fails', () => {
       keys,
       people,
       idempotency,
-      store: { ...broken, trail: store.trail, ledger: store.ledger, activity: store.activity },
+      store: {
+        ...broken,
+        trail: store.trail,
+        ledger: store.ledger,
+        activity: store.activity,
+        subjects: store.subjects,
+        blocklist: store.blocklist,
+      },
       authenticate,
       version: 'test',
       ...unobserved(gateway),

@@ -1,17 +1,20 @@
 import { overEach } from './implementations.ts';
 import { accessSuite } from './suites/access.ts';
+import { alertSuite } from './suites/alerts.ts';
 import { endpointSuite } from './suites/endpoints.ts';
 import { learningSuite } from './suites/learning.ts';
 import { newsSuite } from './suites/news.ts';
 import { paymentSuite } from './suites/payments.ts';
 import { peopleSuite } from './suites/people.ts';
 import { recordSuite } from './suites/records.ts';
+import { subjectSuite } from './suites/subjects.ts';
 import { threadSuite } from './suites/threads.ts';
 import { trailSuite } from './suites/trail.ts';
 
 overEach((open) => {
   accessSuite(open);
   trailSuite(open);
+  alertSuite(open);
   paymentSuite(open);
   peopleSuite(open);
   recordSuite(open);
@@ -19,4 +22,5 @@ overEach((open) => {
   endpointSuite(open);
   newsSuite(open);
   threadSuite(open);
+  subjectSuite(open);
 });
