@@ -314,6 +314,19 @@ test('while the store is away nothing is sent twice, and later nothing is lost',
   expect(await statusOf()).toMatchObject({ data: [{ deliveries: [{ state: 'sent', tries: 1 }] }] });
 });
 
+test('an alert whose commit was answered with an error, and was written all the same, is sent once', async () => {
+  const one = begun(() => SPENT);
+  const { commit } = store;
+  store.commit = async (writes) => {
+    await commit.call(store, writes);
+    store.commit = commit;
+    throw new StoreError('the answer was lost', { reason: 'unknown' });
+  };
+  await pass(DAY_MS / 24, one);
+  expect(receiver.received).toHaveLength(1);
+  expect(await statusOf()).toMatchObject({ data: [{ deliveries: [{ state: 'sent' }] }] });
+});
+
 test('a test is one try at each webhook, and is listed', async () => {
   receiver.statuses.set('/slack', [500]);
   const { alerts } = open(() => ({}));
