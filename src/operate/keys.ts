@@ -1,6 +1,5 @@
 import type { IssuedKey, Keys } from '../access/keys.ts';
 import type { KeyGrant } from '../access/terms.ts';
-import type { KeyLimits } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { LedgerTable } from '../store/ledger-table.ts';
@@ -10,7 +9,10 @@ import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 
 /** The keys, as those see them who work with several. */
-export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'known' | 'named'>;
+export type KeyAdmin = Pick<
+  Keys,
+  'create' | 'rotate' | 'change' | 'suspend' | 'resume' | 'revoke' | 'grant' | 'get' | 'list' | 'known' | 'named'
+>;
 
 /** Credits to add to the balance of a key or a wallet. */
 export interface CreditGrant {
@@ -82,7 +84,3 @@ export async function grantToKey(
   const write = (holder: string) => ledger.grant(holder, grant.amount, grant.note, now);
   return await keys.grant(id, write, grantDetails(grant), by.actor);
 }
-
-/** Limits of a key as they are kept: null where none is stated. */
-export const statedLimits = (limits: KeyLimits): KeyLimits | null =>
-  Object.values(limits).every((limit) => limit === null) ? null : limits;

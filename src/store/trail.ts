@@ -25,6 +25,9 @@ export const TRAIL_ACTIONS = [
   'create',
   'install',
   'rotate',
+  'change',
+  'suspend',
+  'resume',
   'revoke',
   'grant',
   'block',
@@ -98,6 +101,14 @@ export interface KeyEvent extends TrailEvent {
 /** Words to erase: the name and place of an actor, in all its entries, or the words in the details of the changes of one subject. */
 export type ErasedWords = { readonly actorName: string } | { readonly subject: string };
 
+/** What a change of a key depends on, beside its being unrevoked. */
+export interface KeyCondition {
+  /** The version of the key that was read. */
+  readonly version: number;
+  /** Another key must be an admin key, and work beyond this time, ms since 1970; null for no such condition. */
+  readonly otherAdminAt: number | null;
+}
+
 /** How many keys a holder may have. */
 export interface HolderKeyLimits {
   readonly unrevoked: number;
@@ -161,6 +172,8 @@ export interface TrailTable {
   add(event: SubjectEvent): Write;
   /** Unmet unless the key is unrevoked, and not expired at `validAt` (ms since 1970). */
   addIfValid(event: KeyEvent, validAt: number): Write;
+  /** Unmet unless the key is unrevoked and as the condition says. */
+  addIfUnchanged(event: KeyEvent, condition: KeyCondition): Write;
   /** Unmet when the holder has as many keys as it may, counted at commit time before the new one. */
   addIfRoom(event: KeyEvent, holder: string, limits: HolderKeyLimits): Write;
   /**

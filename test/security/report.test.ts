@@ -53,6 +53,9 @@ const MATRIX: Readonly<Record<string, readonly [admin: number, report: number, a
   'GET /admin/keys': [200, 403, 403],
   'POST /admin/keys': [200, 403, 403],
   'GET /admin/keys/{id}': [200, 403, 403],
+  'PATCH /admin/keys/{id}': [200, 403, 403],
+  'POST /admin/keys/{id}/suspend': [200, 403, 403],
+  'POST /admin/keys/{id}/resume': [200, 403, 403],
   'POST /admin/keys/{id}/rotate': [200, 403, 403],
   'POST /admin/keys/{id}/revoke': [200, 403, 403],
   'POST /admin/keys/{id}/grant': [400, 403, 403],
@@ -144,7 +147,7 @@ function statusOf(operation: string, key: string): Promise<number> {
   const [method = '', pattern = ''] = operation.split(' ');
   const id = pattern.startsWith('/admin/keys') ? idOf(victim) : pattern.includes('models') ? 'toy' : decisions[0]!;
   const headers = { ...withKey(key).headers, 'content-type': 'application/json' };
-  const init = { method, headers, ...(method === 'POST' && { body: '{}' }) };
+  const init = { method, headers, ...((method === 'POST' || method === 'PATCH') && { body: '{}' }) };
   return fetch(box.url + pattern.replace('{id}', id), init).then(({ status }) => status);
 }
 

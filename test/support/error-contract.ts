@@ -6,6 +6,7 @@ import { UPSTREAM_KEY } from './policies.ts';
 /** The public contract, spelled out once more: status, type, code on the wire, `x-should-retry`. */
 export const CONTRACT = {
   invalid_api_key: [401, 'authentication_error', 'invalid_api_key', false],
+  key_suspended: [403, 'permission_error', 'key_suspended', false],
   insufficient_permissions: [403, 'permission_error', 'insufficient_permissions', false],
   invalid_json: [400, 'invalid_request_error', 'invalid_json', false],
   invalid_type: [400, 'invalid_request_error', 'invalid_type', false],
@@ -39,6 +40,7 @@ export const CONTRACT = {
   policy_invalid: [422, 'invalid_request_error', 'policy_invalid', false],
   rate_limit_exceeded: [429, 'rate_limit_error', 'rate_limit_exceeded', true],
   in_flight: [409, 'conflict_error', 'in_flight', true],
+  conflict: [409, 'conflict_error', 'conflict', false],
   learning_off: [409, 'conflict_error', 'learning_off', false],
   nothing_to_score: [409, 'conflict_error', 'nothing_to_score', false],
   feedback_conflict: [409, 'conflict_error', 'feedback_conflict', false],

@@ -45,6 +45,14 @@ export const KEY_REQUESTS = {
   },
 } as const;
 
+export const KEY_CHANGES = {
+  limited: {
+    summary: 'Another budget, one label less, the limits of the policy',
+    value: { budgets: [{ limit_credits: 800, window: 'month' }], labels: { trial: null }, limits: null },
+  },
+  ending: { summary: 'Another name and an end', value: { name: 'billing', expires_at: '2027-02-18T09:30:00Z' } },
+} as const;
+
 export const CHILD_KEY_REQUESTS = {
   worker: {
     summary: 'For a sub-agent, for an hour',
