@@ -150,8 +150,16 @@ describe('an alert', () => {
     expect(logged('an alert could not be sent')).toHaveLength(1);
     const counted = one.alerts.counts.families.flatMap((family) => [...family.samples()]);
     expect(counted.map(([{ outcome }, tries]) => [outcome, tries])).toEqual([
-      ['retried', 4],
-      ['failed', 1],
+      ...[
+        ['sent', 0],
+        ['retried', 4],
+        ['failed', 1],
+      ],
+      ...[
+        ['sent', 0],
+        ['retried', 0],
+        ['failed', 0],
+      ],
     ]);
   });
 
