@@ -98,10 +98,13 @@ export class KeyCopy {
   /** The IDs of the keys above a key, the nearest first. Cheap. */
   readonly above = (id: string): readonly string[] => this.entryOf(id)?.authentication.caller.line ?? [];
 
-  /** The IDs of all keys of a name in this instance's copy, revoked ones too. */
-  named(name: string): readonly string[] {
-    return [...this.#entries.values()].flatMap(({ info }) => (info.name === name ? [info.id] : []));
-  }
+  /** The IDs of all keys in this instance's copy whose terms in force match, revoked ones too. */
+  readonly idsWhere = (matches: (info: KeyEntry['info']) => boolean): readonly string[] =>
+    [...this.#entries.values()].flatMap(({ inForce }) => (matches(inForce) ? [inForce.id] : []));
+
+  /** The IDs of all keys that descend from a key, revoked ones too. */
+  readonly descendantsOf = (id: string): readonly string[] =>
+    this.entriesBelow(id).flatMap(({ info }) => [info.id, ...this.descendantsOf(info.id)]);
 
   /** The keys of this instance's copy that expire behind a time, ms since 1970, and are not revoked. */
   expiringAfter(time: number): readonly KeyEntry['info'][] {
@@ -156,7 +159,8 @@ export class KeyCopy {
   /** As it is stored, with the last use that this process knows of. */
   protected infoOf({ key: { info }, lastUsedAt }: KeyRow): KeyInfo {
     const usedAt = Math.max(this.entryOf(info.id)?.usedAt ?? 0, lastUsedAt ?? 0);
-    return { ...info, lastUsedAt: usedAt === 0 ? null : usedAt };
+    const inForce = info.parent === null ? null : this.entryOf(info.id)?.inForce;
+    return { ...info, lastUsedAt: usedAt === 0 ? null : usedAt, ...(inForce && { inForce }) };
   }
 
   #writeUses(): void {

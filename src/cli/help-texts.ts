@@ -87,7 +87,7 @@ else of a table of public models. An entry that lacks a price or a limit is a co
 Exit code: 0, or 1 when there is no list.`,
   },
   'keys create': {
-    usage: `[--name NAME] [--scope chat,route,admin|report] [--label K=V]... [--model ID]...
+    usage: `[--name NAME] [--scope chat,route,delegate,admin|report] [--label K=V]... [--model ID]...
 [--expires-in 30d] [--rpm N] [--tpm N] [--streams N] [--wallet 0x...]...
 [--budget CREDITS/WINDOW[@ZONE][:ACTION]]... [--json] [--data DIR]`,
     summary: 'Create an API key and print it once.',
@@ -96,12 +96,13 @@ Exit code: 0, or 1 when there is no list.`,
 total, in UTC unless a zone is named. When it runs out, "cap" (the default) shortens answers,
 "downgrade" takes cheaper models first, and "reject" refuses.
 --wallet: the wallets that its requests may name as agent_wallet.
---scope report, which stands alone: reads figures of all keys and changes nothing.
+--scope delegate: makes child keys. --scope report, which stands alone: reads figures of all keys and
+changes nothing.
 A running server accepts the key once the command returns.`,
   },
   'keys list': {
-    usage: '[--json] [--data DIR]',
-    summary: 'List API keys.',
+    usage: '[--parent ID] [--json] [--data DIR]',
+    summary: 'List API keys, or the child keys of one.',
   },
   'keys show': {
     usage: 'ID [--json] [--data DIR]',
@@ -145,12 +146,12 @@ ${DATA}`,
     summary: 'End a key for good.',
   },
   'keys log': {
-    usage: '[--key ID] [--limit 100] [--json] [--data DIR]',
+    usage: '[--key ID] [--limit 100] [--before ID] [--json] [--data DIR]',
     summary: 'List changes to keys, newest first, with who made them.',
   },
   'trail list': {
-    usage: '[--subject ID] [--limit 100] [--json] [--data DIR]',
-    summary: 'List changes to keys, wallets and the policy, newest first, with who made them from where.',
+    usage: '[--subject ID] [--limit 100] [--before ID] [--json] [--data DIR]',
+    summary: 'List changes to keys, people, wallets and the policy, newest first, with who made them from where.',
   },
   'trail verify': {
     usage: '[--against FILE]... [--json] [--data DIR]',
@@ -189,19 +190,20 @@ those of the server. Exit code: 2 when a webhook could not be reached.`,
 GET /admin/ledger answers the same.`,
   },
   'ledger usage': {
-    usage: `[--month last] [--from DAY] [--to DAY] [--time-zone UTC] [--key ID] [--label K=V]...
-[--model ID] [--by day,model] [--json] [--data DIR]`,
-    summary: 'Sum charges in Credits and USD by day, month, key, label:NAME, model, provider and more.',
-    details: `Spend of each team last month: signalbox ledger usage --by label:team --month last
---by takes day, month, key, label:NAME, model, provider, selector, session and agent.
+    usage: `[--month last] [--from DAY] [--to DAY] [--time-zone UTC]
+[--key ID] [--team ID] [--user ID] [--label K=V]... [--model ID]
+[--by day,model] [--json] [--data DIR]`,
+    summary: 'Sum charges in Credits and USD by day, month, team, user, key, label:NAME and more.',
+    details: `Spend of each team last month: signalbox ledger usage --by team --month last
+--by takes day, month, key, team, user, label:NAME, model, provider, selector, session and agent.
 --month is last, this or 2026-11. Without it, --from and --to, the last 30 days; --to is exclusive.
 GET /admin/usage answers the same.`,
   },
   'ledger export': {
-    usage: `[--month last] [--from T] [--to T] [--time-zone UTC] [--key ID] [--label K=V]...
-[--model ID]
-[--by day,month,key,label:team,model,provider,selector,session,agent] [--format csv|json]
-[--data DIR]`,
+    usage: `[--month last] [--from T] [--to T] [--time-zone UTC] [--key ID]
+[--team ID] [--user ID] [--label K=V]... [--model ID]
+[--by day,month,key,team,user,label:NAME,model,provider,selector,session,agent]
+[--format csv|json] [--data DIR]`,
     summary: 'Write every charge, or sums of them, as CSV or JSON.',
     details: `--month is last, this or 2026-11. T is 2026-11, 2026-11-20 or 2026-11-20T08:00Z. --to is
 exclusive; --from 2026-11 alone is that month.`,

@@ -1,9 +1,8 @@
-import { Elysia, t } from 'elysia';
-import { keyBody, keyStatusBody, trailBody } from '../access/key-body.ts';
+import { Elysia } from 'elysia';
+import { keyBody, keyStatusBody } from '../access/key-body.ts';
 import type { IssuedKey } from '../access/keys.ts';
 import { type KeyGrant, OVERLAP_MS, statedLimits } from '../access/terms.ts';
 import { SignalboxError } from '../core/errors.ts';
-import { ADDRESS_FORM, addressOf, isMistypedAddress } from '../core/holder-address.ts';
 import { servedKeyFunds } from '../operate/key-funds.ts';
 import {
   createKey,
@@ -16,35 +15,31 @@ import {
   rotateKey,
 } from '../operate/keys.ts';
 import type { Principal } from '../operate/principal.ts';
-import { listTrail } from '../operate/trail.ts';
 import type { KeyInfo } from '../store/keys.ts';
-import type { Repositories } from '../store/repositories.ts';
-import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../store/trail.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/key-docs.ts';
 import { changed, etagOf, keyChangeRoutes } from './key-changes.ts';
 import { budgetOf } from './key-terms.ts';
-import { queryLimit } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
-import { grantedAmount, limitOf, refuseValue } from './terms.ts';
+import { grantedAmount } from './terms.ts';
 
 export interface KeyServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
   readonly keys: KeyAdmin;
-  readonly store: Pick<GrantStore, 'ledger'> & Pick<Repositories, 'trail'>;
+  readonly store: Pick<GrantStore, 'ledger'>;
 }
 
 /** No cache may keep a secret. */
 const SECRET_HEADERS = { 'cache-control': 'no-store' };
 
-/** `/admin/keys` and `/admin/trail`: `signalbox keys` for programs. */
+/** `/admin/keys`: `signalbox keys` for programs. */
 export const keyRoutes = (services: KeyServices) =>
   new Elysia({ name: 'keys' })
     .use(readingRoutes(services))
     .use(changingRoutes(services))
     .use(keyChangeRoutes(services));
 
-const readingRoutes = ({ gateway, keys, store, principalOf }: KeyServices) =>
+const readingRoutes = ({ gateway, keys, principalOf }: KeyServices) =>
   new Elysia({ name: 'keys-read' })
     .get(
       '/admin/keys',
@@ -63,35 +58,7 @@ const readingRoutes = ({ gateway, keys, store, principalOf }: KeyServices) =>
         return statusBody(gateway, info);
       },
       docs.SHOW,
-    )
-    .get(
-      '/admin/trail',
-      async ({ query: { key, limit }, request }) => {
-        const text = queryText(key);
-        const keyId = text === undefined ? null : trailSubject(text);
-        const most = limitOf(queryText(limit) ?? TRAIL_LIMIT, TRAIL_LIMIT_MAX);
-        const entries = await listTrail(principalOf(request), store.trail, { keyId, limit: most });
-        return { object: 'list', data: entries.map(trailBody) };
-      },
-      { query: TRAIL_QUERY, ...docs.TRAIL },
     );
-
-/** The ID of a key as it is, or the address of a wallet in lower case. */
-function trailSubject(text: string): string {
-  if (!isMistypedAddress(text)) return addressOf(text) ?? text;
-  return refuseValue('key', `\`key\` must be the ID of a key, or the address of a wallet: ${ADDRESS_FORM}.`);
-}
-
-/** Values are looked at by hand, for an error of ours: the router would refuse them in its own words. */
-const TRAIL_QUERY = t.Object({
-  key: t.Optional(
-    t.Any({
-      type: 'string',
-      description: 'Only changes of the key with this ID, or of the wallet with this address.',
-    }),
-  ),
-  limit: queryLimit(TRAIL_LIMIT, TRAIL_LIMIT_MAX),
-});
 
 const changingRoutes = ({ gateway, principalOf, keys, store }: KeyServices) => {
   const made = ({ key, info }: IssuedKey, headers: Record<string, string | number>) => {
@@ -147,9 +114,9 @@ const changingRoutes = ({ gateway, principalOf, keys, store }: KeyServices) => {
 /** The terms of a request for a key, with the defaults. */
 export function grantOf(body: KeyRequest, now: number): KeyGrant {
   const { name = '', scopes = ['chat', 'route'], labels = {}, models = null, budgets = [], wallets = null } = body;
-  const { expires_in_seconds: expiresIn = null, limits = {} } = body;
+  const { expires_in_seconds: expiresIn = null, limits = {}, team = null, user = null } = body;
   return {
-    ...{ name, labels, models, holders: wallets },
+    ...{ name, labels, models, holders: wallets, team, user },
     scopes: [...new Set(scopes)],
     expiresAt: expiresIn === null ? null : now + expiresIn * 1_000,
     limits: statedLimits({
@@ -174,5 +141,3 @@ const notValid = () =>
 async function statusBody({ ledger, lease, now }: KeyServices['gateway'], info: KeyInfo) {
   return keyStatusBody(info, now(), await servedKeyFunds(ledger, info, lease().snapshot.usdPerCredit));
 }
-
-const queryText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia, type HTTPHeaders } from 'elysia';
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Authentication } from '../access/key-entry.ts';
+import type { Levels } from '../access/levels.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
@@ -42,6 +43,7 @@ import { type StatusSources, statusRoutes } from './status.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
+import { type TrailServices, trailRoutes } from './trail.ts';
 import { usageRoutes } from './usage.ts';
 import { x402Routes } from './x402/routes.ts';
 import type { X402Gateway } from './x402/services.ts';
@@ -57,6 +59,9 @@ export interface AppOptions {
   readonly store: GrantStore & StoreHealth & Pick<Repositories, 'trail'>;
   readonly alerts: AlertDesk;
   authenticate(header: string | null): Authentication;
+  readonly trailHeads?: TrailServices['trailHeads'];
+  /** Puts the terms of their levels to callers; absent where there are none. */
+  readonly levels?: Pick<Levels, 'of'>;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
   readonly observer: Observer;
@@ -110,7 +115,7 @@ const requestRoutes = (services: RouteServices, { surfaces }: AppOptions, upgrad
 
 /** All other routes of the API. */
 const otherRoutes = (services: RouteServices, options: AppOptions) => {
-  const { gateway, policy, keys, store, metrics, status, alerts } = options;
+  const { gateway, policy, keys, store, metrics, status, alerts, trailHeads } = options;
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
@@ -119,6 +124,7 @@ const otherRoutes = (services: RouteServices, options: AppOptions) => {
     .use(ledgerRoutes(services))
     .use(statusRoutes(services, status))
     .use(keyRoutes({ ...services, keys, store }))
+    .use(trailRoutes({ ...services, store, ...(trailHeads && { trailHeads }) }))
     .use(childKeyRoutes({ ...services, keys }))
     .use(modelRoutes(services))
     .use(decisionRoutes(services))
@@ -127,12 +133,18 @@ const otherRoutes = (services: RouteServices, options: AppOptions) => {
     .use(x402Routes({ ...services, gateway, store }));
 };
 
-const admissionRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTable): AdmissionRules => ({
+const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };
+
+const admissionRules = (
+  { gateway, authenticate, levels = NO_LEVELS, gate }: AppOptions,
+  routes: RouteTable,
+): AdmissionRules => ({
   routes,
   authenticate,
   policy: () => gateway.lease().snapshot,
   funding: gateway.funding,
   limiter: new Limiter(gateway.clock),
+  levels,
   gate,
   refusePreflight: preflightRefusal(gateway.log),
 });

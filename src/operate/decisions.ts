@@ -1,3 +1,4 @@
+import { parseMoment } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import { RECORD_STATUSES, type RecordStatus } from '../core/decision-record.ts';
 import { idText, parseId } from '../core/id.ts';
@@ -35,7 +36,7 @@ export function decisionQuery(filters: DecisionFilters, sight = FULL_SIGHT): Rec
   const query: RecordQuery = {
     from: from === undefined ? undefined : timeOf('from', from),
     to: to === undefined ? undefined : timeOf('to', to),
-    keyId: key === undefined ? undefined : keyIn(key, sight),
+    ...(key !== undefined && keysIn(key, sight)),
     model,
     task,
     status: status === undefined ? undefined : wordOf<RecordStatus>('status', status, RECORD_STATUSES),
@@ -51,30 +52,19 @@ export function decisionQuery(filters: DecisionFilters, sight = FULL_SIGHT): Rec
   return query;
 }
 
-/** The ID of a key that a filter means. */
-function keyIn(key: string, sight: Sight): string {
-  const [id = NO_KEY, ...others] = sight.idsOf(key);
-  if (others.length === 0) return id;
-  throw new DecisionFilterError('key', `names ${others.length + 1} keys; filter by a label that only one of them has`);
+/** The IDs of keys that a filter means. */
+function keysIn(key: string, sight: Sight): Pick<RecordQuery, 'keyId' | 'keyIds'> {
+  const ids = sight.idsOf(key);
+  return ids.length === 1 ? { keyId: ids[0] } : { keyIds: ids };
 }
-
-/** No key has this ID. */
-const NO_KEY = '-';
 
 /** A filter would confirm a guess. */
 function refuseSession(): never {
   throw new DecisionFilterError('session', 'is not open to a key with the scope `report`');
 }
 
-/** A day, which begins at midnight UTC, or a time of ISO 8601 with its zone. */
-function timeOf(filter: 'from' | 'to', text: string): number {
-  try {
-    const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : text;
-    return Temporal.Instant.from(time).epochMilliseconds;
-  } catch {
-    return refuse(filter, 'takes 2026-11-20 or 2026-11-20T08:00Z', text);
-  }
-}
+const timeOf = (filter: 'from' | 'to', text: string): number =>
+  parseMoment(text) ?? refuse(filter, 'takes 2026-11-20 or 2026-11-20T08:00Z', text);
 
 const wordOf = <Word extends string>(filter: keyof DecisionFilters, text: string, words: readonly Word[]): Word =>
   words.find((one) => one === text) ?? refuse(filter, `takes ${words.join(', ')}`, text);
@@ -103,16 +93,19 @@ export interface DecisionPage {
 }
 
 /**
- * Lists decisions.
+ * Lists the decisions that a principal may see.
  * @throws StoreError, by rejecting
  */
 export async function listDecisions(
   by: Principal,
   log: Pick<RecordLog, 'list'>,
   query: RecordQuery,
+  sight = FULL_SIGHT,
 ): Promise<DecisionPage> {
-  checkAction(by.caller, 'decisions.list');
-  const entries = await log.list({ ...query, limit: query.limit + 1 });
+  const ids = sight.idsWithin(checkAction(by.caller, 'decisions.list'));
+  const asked = query.keyIds ?? (ids && [...ids]);
+  const keyIds = asked?.filter((id) => ids?.has(id) ?? true);
+  const entries = await log.list({ ...query, ...(keyIds && { keyIds }), limit: query.limit + 1 });
   return { entries: entries.slice(0, query.limit), hasMore: entries.length > query.limit };
 }
 

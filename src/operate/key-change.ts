@@ -1,9 +1,10 @@
 import { differenceOf, type KeyPatch, patched } from '../access/key-patch.ts';
 import type { Keys } from '../access/keys.ts';
-import { type Caller, permissionsOf, type Scope } from '../core/caller.ts';
+import { type Caller, permissionsOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { Principal } from './principal.ts';
+import { checkGivable, isWithin } from './reach.ts';
 import { checkAction, type Reach } from './roles.ts';
 
 /** Tags, as `keyTag` returns them, of which the key must have one; null for any. */
@@ -23,7 +24,10 @@ export async function changeKey(
   tags: Tags = null,
 ): Promise<KeyInfo | null> {
   const reach = checkAction(caller, 'keys.change');
-  if (reach !== 'all' && !lies(await keys.get(id), reach, caller)) return null;
+  if (reach !== 'all') {
+    const info = await keys.get(id);
+    if (!info || !isWithin(reach, caller, info)) return null;
+  }
   const alter = (before: KeyInfo): KeyInfo => {
     const after = patched(before, patchOf(before));
     checkGain(caller, reach, before, after);
@@ -44,10 +48,6 @@ export async function suspendKey(
   return await (isSuspended ? keys.suspend(id, actor, tags) : keys.resume(id, actor, tags));
 }
 
-/** Whether a key lies within a narrowed reach of a caller. */
-const lies = (info: KeyInfo | null, reach: Reach, { team, user }: Caller): boolean =>
-  info !== null && (reach === 'team' ? team !== undefined && info.team === team : info.user === user);
-
 /**
  * The members that each reach may change. Rules and budgets of the policy go by labels, so that whoever sets them could take
  * what the policy gives to others.
@@ -56,20 +56,15 @@ const CHANGEABLE: Readonly<Record<Exclude<Reach, 'all'>, ReadonlySet<string>>> =
   team: new Set(['name', 'scopes', 'models', 'limits', 'budgets', 'expires_at']),
   own: new Set(['name']),
 };
-/** The scopes that people who are no operators can give. */
-const APPLICATION: ReadonlySet<Scope> = new Set(['chat', 'embed', 'route']);
 
-/**
- * Refuses to give a key more than the caller may give: an owner everything, an administrator all but `admin`, others what
- * applications have.
- */
+/** Refuses to give a key more than the caller may give, and others than operators to change what decides by the policy. */
 function checkGain(caller: Caller, reach: Reach, before: KeyInfo, after: KeyInfo): void {
   const had = permissionsOf(before.scopes);
-  const gained = after.scopes.filter((scope) => !had.has(scope));
-  if (gained.includes('admin')) checkAction(caller, 'keys.promote');
+  checkGivable(
+    caller,
+    after.scopes.filter((scope) => !had.has(scope)),
+  );
   if (reach === 'all') return;
-  const beyond = gained.find((scope) => !APPLICATION.has(scope));
-  if (beyond !== undefined) throw refused('scopes', `give a key the scope \`${beyond}\``);
   const differing = Object.keys(Object(differenceOf(before, after)?.after));
   const closed = differing.find((name) => !CHANGEABLE[reach].has(name));
   if (closed !== undefined) throw refused(closed, `change \`${closed}\` of this key`);

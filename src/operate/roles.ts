@@ -46,8 +46,6 @@ const ACTIONS = {
   'keys.read': { ...AUDITED, finance: 'all', ...MEMBERS },
   'keys.change': { ...OPERATORS, ...MEMBERS },
   'keys.grant': OPERATORS,
-  // Gives a key the scope `admin`, which makes it an owner.
-  'keys.promote': { owner: 'all' },
   // Else one could resume what an operator has suspended.
   'keys.suspend': OPERATORS,
   // Of keys with the scope `delegate`.

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { parseKey } from '../access/key.ts';
-import { openKeys } from '../access/keys.ts';
+import { type Keys, openKeys } from '../access/keys.ts';
 import { Gate } from '../access/limits/gate.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
@@ -35,7 +35,7 @@ import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
 import { openDataStore } from './store.ts';
-import { keepTrailHead } from './trail-head.ts';
+import { keepTrailHead, notedHeads } from './trail-head.ts';
 import { keepTrailNote } from './trail-note.ts';
 
 /** Reads the first policy: that of its folder, or of a copy of the shipped one. */
@@ -88,7 +88,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   });
   if (apiKey !== null) await keys.install(apiKey).catch(notInstalled);
   const resources = { store, keys, log, host };
-  const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, resources);
+  const { gateway, idempotency, reloader, status, recount, levels, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
   const gate = new Gate(clock, timers);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
@@ -100,14 +100,14 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     surfaces,
     keys,
     idempotency,
-    authenticate: keys.authenticate,
+    authenticate: authenticationOf(keys, host),
+    levels,
     alerts: alerts.sender,
     observer,
     socketBytesMax,
     status,
-    metrics: options.metrics
-      ? openMetrics(watched, [...families, ...logged, ...alerts.families, ...defects.families])
-      : null,
+    trailHeads: () => notedHeads(options.data),
+    metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...alerts.families, ...defects.families]) : null,
   });
   await note.keep(store, timers);
   const stopTrail = await keepTrailNote(options.data, { store, keys, timers });
@@ -134,6 +134,15 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   if (gateway.payments.policy && simulated) {
     log.warn('payments are on, but only simulated models serve: no provider has a key');
   }
+}
+
+/** Other callers come first: a header that names one is no key. */
+function authenticationOf({ authenticate }: Keys, { callerOf }: Host): Keys['authenticate'] {
+  if (!callerOf) return authenticate;
+  return (header) => {
+    const caller = callerOf(header);
+    return caller ? { caller, reason: null, ageMs: 0 } : authenticate(header);
+  };
 }
 
 const openSecrets = ({ env, now }: Host, log: Log): SecretFiles =>

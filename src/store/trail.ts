@@ -30,21 +30,30 @@ export const TRAIL_ACTIONS = [
   'resume',
   'revoke',
   'grant',
+  'refund',
   'block',
   'unblock',
   'load',
+  'reconcile',
+  'reset',
+  'replay',
   'erase',
   'anchor',
 ] as const;
 export type TrailAction = (typeof TRAIL_ACTIONS)[number];
 
-/** The thing that was changed: a `key` by its ID, a `wallet` by its address, the `policy` by its revision, the `trail` itself. */
+/**
+ * The thing that was changed: a `key`, a `decision`, a `payment` or a `model` by its ID, a `wallet` by its address, the `policy` by its
+ * revision, all that was learned (`learning`), the `trail` itself.
+ */
 export interface TrailSubject {
   readonly kind: string;
   readonly id: string;
 }
 
 export const THE_TRAIL: TrailSubject = Object.freeze({ kind: 'trail', id: '' });
+/** All that was learned. */
+export const LEARNING: TrailSubject = Object.freeze({ kind: 'learning', id: '' });
 
 /** Parameters of a change; never a secret. A change of terms has the members that differ, in `before` and `after`. */
 export type TrailDetails = Readonly<Record<string, unknown>>;

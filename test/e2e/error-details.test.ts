@@ -335,7 +335,7 @@ describe('when this program itself fails', () => {
     });
     const changes = { create: never, rotate: never, change: never, revoke: never, grant: never };
     const below = { suspend: never, resume: never, createBelow: never, below: never, above: never };
-    const keys = { ...changes, ...below, get: never, list: never, trail: never, known: never, named: never };
+    const keys = { ...changes, ...below, get: never, list: never, known: never, idsWhere: never };
     const app = createApp({
       surfaces: [openaiChat],
       gateway,

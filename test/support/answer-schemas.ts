@@ -6,10 +6,11 @@ import { RouteAdvice } from '../../src/http/schemas/advice.ts';
 import { AlertList, AlertTest } from '../../src/http/schemas/alerts.ts';
 import { ChildKeyList } from '../../src/http/schemas/child-keys.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
-import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from '../../src/http/schemas/keys.ts';
+import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/http/schemas/keys.ts';
 import { AdminUsage, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
 import { EndpointList, Health, InstanceStatus, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
+import { KeyTrail, TrailErasure, TrailReport } from '../../src/http/schemas/trail.ts';
 import {
   Payment,
   PaymentList,
@@ -64,6 +65,8 @@ export const ANSWERS = {
   ResponsesUsage,
   RouteAdvice,
   StreamError,
+  TrailErasure,
+  TrailReport,
   Usage,
   UsageReport,
   Wallet,

@@ -2,7 +2,7 @@ import * as schemas from '../schemas/keys.ts';
 import * as examples from './request-examples.ts';
 import { BODY_ERRORS, routeDocs } from './route-docs.ts';
 
-/** The documentation of `/admin/keys` and `/admin/trail`. */
+/** The documentation of `/admin/keys`. */
 
 const REFUSED = [...BODY_ERRORS, 'unknown_field'] as const;
 const ONCE = 'Only this answer has the key: the server stores only its hash.';
@@ -109,14 +109,4 @@ export const GRANT = routeDocs({
   requests: examples.GRANT_REQUESTS,
   errorField: 'credits',
   errors: [...REFUSED, 'not_found'],
-});
-
-export const TRAIL = routeDocs({
-  access: 'trail.read',
-  summary: 'List changes',
-  description:
-    'Lists who changed keys, wallets and the policy, when, from where, and how, by command or by request. `signalbox trail verify` proves that the list is whole.',
-  answer: { schema: schemas.KeyTrail, description: 'Newest first.' },
-  errorField: 'limit',
-  errors: ['out_of_range'],
 });

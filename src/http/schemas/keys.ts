@@ -3,7 +3,6 @@ import { BUDGET_CREDITS_MAX, EXPIRY_MAX_MS, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_M
 import * as field from '../../api/parts.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
 import { SCOPES } from '../../core/caller.ts';
-import { TRAIL_ACTIONS } from '../../store/trail.ts';
 
 const WALLET = '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf';
 
@@ -62,6 +61,11 @@ export const KeyRequest = field.partialBody('A key to make.', {
   limits: LimitsRequest,
   budgets: field.arrayOf(BudgetRequest, 'Budgets of the key. They apply in addition to those of the policy.'),
   wallets,
+  team: field.orNull(
+    Type.String(),
+    'ID of the team that it belongs to. A lead’s key belongs to its team, a member’s to the team of the member.',
+  ),
+  user: field.orNull(Type.String(), 'ID of the user that it belongs to. A member’s key belongs to the member.'),
 });
 export type KeyRequest = Static<typeof KeyRequest>;
 
@@ -188,38 +192,5 @@ export const ApiKeyStatus = field.named('ApiKeyStatus', 'A key with its money.',
       left_credits: field.credits('What is left; running requests may hold some.', 21.8),
       left_usd: field.usd('The same as `left_credits`.', '0.0218'),
     },
-  ),
-});
-
-export const KeyTrail = field.named('KeyTrail', 'Changes of keys, wallets and the policy.', {
-  ...field.listOf(
-    Type.Object({
-      id: field.count('The number of the entry.', 12),
-      time: field.moment('When.'),
-      actor: field.shape('The actor of the change.', {
-        kind: field.word(
-          ['cli', 'key', 'user', 'token', 'wallet', 'server'],
-          'A command, an admin key, a person, a token of a workload, a wallet with a valid signature, or the server.',
-        ),
-        name: field.textOrNull(
-          'The user of the operating system, the ID of the admin key, the user or the subject, or the wallet’s address.',
-          'alice',
-        ),
-      }),
-      from: field.textOrNull('The address of the caller, or the user of the terminal.', 'alice'),
-      action: field.word(TRAIL_ACTIONS, 'The kind of change.', 'grant'),
-      subject: field.shape('The thing that was changed.', {
-        kind: field.text('`key`, `wallet`, `policy` or `trail`.', 'key'),
-        id: field.text('The ID of a key, the address of a wallet, the revision of a policy, or empty.', 'k7mw2pq9x4ta'),
-      }),
-      key_id: field.textOrNull('The same of a key or a wallet; else null.', 'k7mw2pq9x4ta'),
-      details: field.mapOf(Type.Unknown(), 'The details of the change; never a secret.', {
-        credits: 25,
-        note: 'invoice 1042',
-      }),
-      request_id: field.textOrNull('`x-request-id` of the request; null for another actor.'),
-      is_erased: field.flag('Whether personal words of it were erased; they are null.', false),
-    }),
-    'Newest first.',
   ),
 });
