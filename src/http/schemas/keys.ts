@@ -41,6 +41,13 @@ const models = field.orNull(
   Type.Array(Type.String(), { minItems: 1 }),
   'IDs of the models that it may use; null for all.',
 );
+const owners = {
+  team: field.orNull(
+    Type.String(),
+    'ID of the team that it belongs to. A lead’s key belongs to its team, a member’s to the team of the member.',
+  ),
+  user: field.orNull(Type.String(), 'ID of the user that it belongs to. A member’s key belongs to the member.'),
+};
 const wallets = field.orNull(
   Type.Array(Type.String({ examples: [WALLET] }), { minItems: 1 }),
   'Addresses that requests with it may name as `agent_wallet`, at most 100; null for all.',
@@ -61,11 +68,7 @@ export const KeyRequest = field.partialBody('A key to make.', {
   limits: LimitsRequest,
   budgets: field.arrayOf(BudgetRequest, 'Budgets of the key. They apply in addition to those of the policy.'),
   wallets,
-  team: field.orNull(
-    Type.String(),
-    'ID of the team that it belongs to. A lead’s key belongs to its team, a member’s to the team of the member.',
-  ),
-  user: field.orNull(Type.String(), 'ID of the user that it belongs to. A member’s key belongs to the member.'),
+  ...owners,
 });
 export type KeyRequest = Static<typeof KeyRequest>;
 
@@ -92,6 +95,7 @@ export const KeyPatchRequest = field.partialBody(
       'All budgets of the key. One with the window and time zone of before keeps what was spent. Null removes all.',
     ),
     wallets,
+    ...owners,
   },
 );
 export type KeyPatchRequest = Static<typeof KeyPatchRequest>;
@@ -161,11 +165,10 @@ const key = {
 
 export const ApiKey = field.named('ApiKey', 'A key, without its secret.', key);
 
-export const ApiKeyList = field.named(
-  'ApiKeyList',
-  'All keys, the revoked ones too.',
-  field.listOf(ApiKey, 'Oldest first; the list has no pages.'),
-);
+export const ApiKeyList = field.named('ApiKeyList', 'Keys, the revoked ones too.', {
+  ...field.listOf(ApiKey, 'Oldest first. For the next page send the last `id` as `after`.'),
+  has_more: field.flag('Whether `limit` left out newer keys.', false),
+});
 
 export const NewApiKey = field.named('NewApiKey', 'A key with its new secret, shown this once.', {
   key: field.text('Send it as `Authorization: Bearer …`. The server stores only its hash.', 'sb_live_k7mw2pq9x4ta_…'),
@@ -180,6 +183,15 @@ export const ApiKeyStatus = field.named('ApiKeyStatus', 'A key with its money.',
     spent_usd: field.usd('The same as `spent_credits`.', '0.1205'),
     left_credits: field.credits('What is left of it; running requests may hold some.', 379.5),
     left_usd: field.usd('The same as `left_credits`.', '0.3795'),
+    forecast_credits: field.figureOrNull(
+      'Expected to be charged by the end of the window: the rate so far, for all of it. Null before `forecast_from`, and for a total.',
+      480.2,
+    ),
+    forecast_usd: field.textOrNull('The same as `forecast_credits`, in USD.', '0.4802'),
+    forecast_from: field.momentOrNull(
+      'From when on there is a forecast: a tenth of the window; null for never.',
+      '2026-11-03T23:00:00.000Z',
+    ),
     renews_at: field.momentOrNull('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z'),
   }),
   balance: field.shapeOrNull(
