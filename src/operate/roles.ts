@@ -53,6 +53,8 @@ const ACTIONS = {
   'trail.read': AUDITED,
   // An administrator could take its own name out.
   'trail.erase': { owner: 'all' },
+  'subjects.read': { ...AUDITED, finance: 'all' },
+  'subjects.change': OPERATORS,
   'wallets.own': OWN,
   'wallets.pay': OWN,
   'wallets.read': { ...AUDITED, finance: 'all' },
