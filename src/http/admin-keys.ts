@@ -1,24 +1,27 @@
 import { Elysia } from 'elysia';
 import { keyBody, keyStatusBody } from '../access/key-body.ts';
 import type { IssuedKey } from '../access/keys.ts';
+import type { People } from '../access/people.ts';
 import { type KeyGrant, OVERLAP_MS, statedLimits } from '../access/terms.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { servedKeyFunds } from '../operate/key-funds.ts';
+import { pageOfKeys } from '../operate/key-pages.ts';
 import {
   createKey,
   findKey,
   type GrantStore,
   grantToKey,
   type KeyAdmin,
-  listKeys,
   revokeKey,
   rotateKey,
 } from '../operate/keys.ts';
+import { membershipOf } from '../operate/people.ts';
 import type { Principal } from '../operate/principal.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/key-docs.ts';
 import { changed, etagOf, keyChangeRoutes } from './key-changes.ts';
+import { KEYS_QUERY, keyQueryOf } from './key-list.ts';
 import { budgetOf } from './key-terms.ts';
 import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
@@ -26,6 +29,7 @@ import { grantedAmount } from './terms.ts';
 
 export interface KeyServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
   readonly keys: KeyAdmin;
+  readonly people: People;
   readonly store: Pick<GrantStore, 'ledger'>;
 }
 
@@ -44,11 +48,11 @@ const readingRoutes = ({ gateway, keys, principalOf }: KeyServices) =>
     .get(
       '/admin/keys',
       async ({ request }) => {
-        const all = await listKeys(principalOf(request), keys);
         const now = gateway.now();
-        return { object: 'list', data: all.map((info) => keyBody(info, now)) };
+        const page = await pageOfKeys(principalOf(request), keys, keyQueryOf(request.url), now);
+        return { object: 'list', data: page.keys.map((info) => keyBody(info, now)), has_more: page.hasMore };
       },
-      docs.LIST,
+      { query: KEYS_QUERY, ...docs.LIST },
     )
     .get(
       '/admin/keys/:id',
@@ -60,7 +64,7 @@ const readingRoutes = ({ gateway, keys, principalOf }: KeyServices) =>
       docs.SHOW,
     );
 
-const changingRoutes = ({ gateway, principalOf, keys, store }: KeyServices) => {
+const changingRoutes = ({ gateway, principalOf, keys, people, store }: KeyServices) => {
   const made = ({ key, info }: IssuedKey, headers: Record<string, string | number>) => {
     Object.assign(headers, SECRET_HEADERS, { etag: etagOf(info) });
     return { key, ...keyBody(info, gateway.now()) };
@@ -69,8 +73,8 @@ const changingRoutes = ({ gateway, principalOf, keys, store }: KeyServices) => {
     .post(
       '/admin/keys',
       async ({ body, request, set }) => {
-        const grant = grantOf(body, gateway.now());
-        return made(await changed(() => createKey(principalOf(request), keys, grant)), set.headers);
+        const grant = () => ({ ...grantOf(body, gateway.now()), ...membershipOf(people, body) });
+        return made(await changed(() => createKey(principalOf(request), keys, grant())), set.headers);
       },
       { ...bodyIn(KeyRequest), ...docs.CREATE },
     )

@@ -11,6 +11,7 @@ import { endpointStatus } from '../../src/operate/endpoints.ts';
 import { explainDecision } from '../../src/operate/explain-decision.ts';
 import { instanceStatus } from '../../src/operate/instance.ts';
 import { changeKey, suspendKey } from '../../src/operate/key-change.ts';
+import { pageOfKeys } from '../../src/operate/key-pages.ts';
 import { createKey, findKey, grantToKey, listKeys, revokeKey, rotateKey } from '../../src/operate/keys.ts';
 import { readLearning } from '../../src/operate/learning/reading.ts';
 import { rewriteLearning } from '../../src/operate/learning/replay.ts';
@@ -27,6 +28,7 @@ import type { Principal } from '../../src/operate/principal.ts';
 import { ACTION_NAMES, type Action } from '../../src/operate/roles.ts';
 import { FULL_SIGHT } from '../../src/operate/sight.ts';
 import { explainStoredDecision } from '../../src/operate/stored-decision.ts';
+import { blockSubject, findSubject, listSubjects, unblockSubject } from '../../src/operate/subjects.ts';
 import { eraseWords, exportedTrail, listTrail, verifyTrail } from '../../src/operate/trail.ts';
 import { ownUsage, servedUsage, storedUsage } from '../../src/operate/usage.ts';
 import { blockWallet, creditWallet, findWallet, listWallets, unblockWallet } from '../../src/operate/wallets.ts';
@@ -62,6 +64,7 @@ const GRANT = { amount: 1, note: '' };
 const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run: (by: Principal) => unknown]>> = {
   alertsBody: [AUDITED, (by) => alertsBody(by, stub, { limit: 1, after: null })],
   backUp: [['owner'], (by) => backUp(by, stub, { target: import.meta.path, onSpool: stub })],
+  blockSubject: [OPERATORS, (by) => blockSubject(by, stub, 's', '')],
   blockWallet: [OPERATORS, (by) => blockWallet(by, stub, 'w', '')],
   changeKey: [[...OPERATORS, ...MEMBERS], (by) => changeKey(by, stub, 'k', stub)],
   childKeys: [['caller'], (by) => childKeys(by, stub)],
@@ -77,6 +80,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   exportedTrail: [AUDITED, (by) => exportedTrail(by, stub, { from: 0, to: 1 }, 0)],
   findKey: [[...AUDITED, 'finance', ...MEMBERS], (by) => findKey(by, stub, 'k')],
   findPayment: [PEOPLE_AND_KEYS, (by) => findPayment(by, stub, 'pay_0a4x1wm3zk0')],
+  findSubject: [[...AUDITED, 'finance'], (by) => findSubject(by, stub, 's')],
   findWallet: [[...AUDITED, 'finance'], (by) => findWallet(by, { store: stub, keys: stub, file: '', now: stub }, 'w')],
   forgetLearning: [OPERATORS, (by) => forgetLearning(by, '/nowhere/signalbox.db', null, 0)],
   grantToKey: [OPERATORS, (by) => grantToKey(by, stub, stub, 'k', GRANT, 0)],
@@ -85,12 +89,14 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   listDecisions: [[...REPORTED, ...MEMBERS], (by) => listDecisions(by, stub, { limit: 1 })],
   listKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => listKeys(by, stub)],
   listPayments: [[...AUDITED, 'finance'], (by) => listPayments(by, stub, stub)],
+  listSubjects: [[...AUDITED, 'finance'], (by) => listSubjects(by, stub, { limit: 1, before: null })],
   listTrail: [AUDITED, (by) => listTrail(by, stub, { keyId: null, limit: 1 })],
   listWallets: [[...AUDITED, 'finance'], (by) => listWallets(by, { store: stub, keys: stub, file: '', now: stub })],
   // A person has no scope to hand on.
   makeChildKey: [['caller'], (by) => makeChildKey(by, stub, null, { name: '' })],
   overviewOf: [MONEY, (by) => overviewOf(by, stub, '1', FULL_SIGHT)],
   ownUsage: [PEOPLE_AND_KEYS, (by) => ownUsage(by, stub, stub)],
+  pageOfKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => pageOfKeys(by, stub, stub, 0)],
   readBooks: [MONEY, (by) => readBooks(by, { file: '/nowhere', spool: '/nowhere' }, stub)],
   readContent: [OPERATORS, (by) => readContent(by, stub, 'dec_0a4x1wm3zk0')],
   readLearning: [AUDITED, (by) => readLearning(by, '/nowhere', stub)],
@@ -112,6 +118,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   storedUsage: [[...MONEY, ...MEMBERS], (by) => storedUsage(by, stub, stub)],
   suspendKey: [OPERATORS, (by) => suspendKey(by, stub, 'k', true)],
   testedWebhooks: [OPERATORS, (by) => testedWebhooks(by, stub, null)],
+  unblockSubject: [OPERATORS, (by) => unblockSubject(by, stub, 's')],
   unblockWallet: [OPERATORS, (by) => unblockWallet(by, stub, 'w')],
   verifyTrail: [AUDITED, (by) => verifyTrail(by, stub, [])],
 };
