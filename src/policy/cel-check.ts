@@ -79,12 +79,14 @@ export function checkExpression<Value>(
   const parsed = parse(draft.text, kind);
   if ('code' in parsed) return refuse(parsed);
   const { ast } = parsed;
-  const faults = [...wrongPlaces(ast, kind), ...[...nodesOf(ast)].flatMap((node) => refusedAt(node) ?? [])];
+  const faults = [...wrongPlaces(ast, kind), ...[...nodesOf(ast)].flatMap((node) => refusedAt(node, kind) ?? [])];
   if (faults.length > 0) return refuse(...faults);
   const { valid, type, error } = parsed.check();
   if (!valid) return refuse(explainType(error, ast, kind));
   const { read, code, must, expected } = wanted;
-  if (type === wanted.type) return { ast, run: (view) => read(parsed(view)), placeOf, draft };
+  // The type of a claim is known when somebody signs in.
+  const isOpen = kind === 'claims' && type === 'dyn';
+  if (type === wanted.type || isOpen) return { ast, run: (view) => read(parsed(view)), placeOf, draft };
   const message = `\`${draft.path}\` must be ${must}, but is ${nameOfType(type)}`;
   const hint = wanted.type === 'string' ? hintForText(type, draft.text.trim(), kind) : undefined;
   report.add(code, placeOf(ast), message, { expected, hint });
@@ -118,6 +120,7 @@ const ELSEWHERE: Readonly<Record<CelKind, string>> = {
   limit: 'a rate limit counts a request before its body is read, when only its key is known',
   constraint: '`require` is evaluated once for each model when the policy is loaded, before any request',
   model: 'this expression is evaluated once for each model when the policy is loaded, before any request',
+  claims: 'this expression is evaluated when somebody signs in, and sees only the claims of the token',
 };
 
 function wrongPlaces(ast: ASTNode, kind: CelKind): CelFault[] {
@@ -144,6 +147,7 @@ function hintForPlace(kind: CelKind, name: string): string {
       : '`request.model` is the name that the caller asked for; to limit the models that may serve it, use the `require` of a constraint';
   }
   if (kind === 'limit') return 'use a label of the key, such as `key.labels.team`';
+  if (kind === 'claims') return 'name a claim: `claims.groups`';
   return kind === 'model' && name === 'endpoint'
     ? 'only constraints see single endpoints; `model.providers` lists the providers of all endpoints'
     : 'move this part to the `when` of a rule';
@@ -154,13 +158,13 @@ const LABELS: readonly string[] = ['key.labels', 'request.metadata'];
 const ALWAYS_TRUE = 'a missing value reads as the empty text, so this would always be true';
 
 /** The part of an expression that the policy language excludes, with an alternative. */
-function refusedAt(node: ASTNode): CelFault | null {
+function refusedAt(node: ASTNode, kind: CelKind): CelFault | null {
   if (node.op === 'rcall' && node.args[0] === 'matches') {
     const message = '`matches` is not supported: on some texts a pattern runs for minutes';
     const at = { start: node.args[1].end + 1, end: node.end };
     return refusal(at, message, 'use `startsWith`, `endsWith`, `contains` or `in [...]`');
   }
-  if (node.op === 'call' && node.args[0] === 'has') {
+  if (node.op === 'call' && node.args[0] === 'has' && kind !== 'claims') {
     const path = pathOf(node.args[1][0] ?? node)?.join('.') ?? '…';
     return refusal(node, `\`has\` is not supported: ${ALWAYS_TRUE}`, `write \`${path} != ""\``);
   }

@@ -1,5 +1,5 @@
 import { CAPABILITY_NAMES } from '../core/capability.ts';
-import { FIELDS, isTypeName, LANGUAGES_MAX, METADATA_MAX, TEXT_MAX, type TypeName } from './cel-types.ts';
+import { CLAIMS_MAX, FIELDS, isTypeName, LANGUAGES_MAX, METADATA_MAX, TEXT_MAX, type TypeName } from './cel-types.ts';
 import type { ModelDraft } from './models.ts';
 
 /** The largest possible size of a value in an expression. */
@@ -40,6 +40,8 @@ export type Extents = (type: TypeName, field: string) => Extent;
 /** Characters of the longest name that the language accepts. */
 const NAME_MAX = 256;
 const NAME = textExtent(NAME_MAX);
+/** The claims of a token: lists or texts as large as its view allows. */
+export const CLAIMS_EXTENT: Extent = mapOf(CLAIMS_MAX, NAME, listExtent(CLAIMS_MAX, NAME));
 /** Labels of one key. */
 const LABELS_MAX = 64;
 

@@ -3,6 +3,7 @@ import type { BudgetScope } from '../core/budget.ts';
 import { lazy } from '../core/lazy.ts';
 import type { LimitScope } from '../core/rate-limit.ts';
 import type { RuleScope } from '../core/rules.ts';
+import type { Claims } from '../core/sign-in-policy.ts';
 import type { EndpointDraft, ModelDraft } from './models.ts';
 
 /**
@@ -16,13 +17,15 @@ export const METADATA_MAX = 64;
 export const TEXT_MAX = 1024;
 /** Programming languages of a request. */
 export const LANGUAGES_MAX = 256;
+/** Claims of a token, and entries of a list or map among them. */
+export const CLAIMS_MAX = 1_000;
 
 /**
  * The kind of an expression decides its variables: the `when` of a rule has the request, the key and
  * the time; a budget the parts of them that the ledger keeps; a rate limit the key; the `require` of a
- * constraint the model and its endpoint; a filter or preference the model.
+ * constraint the model and its endpoint; a filter or preference the model; a row of sign-in the claims of a token.
  */
-export type CelKind = 'when' | 'budget' | 'limit' | 'constraint' | 'model';
+export type CelKind = 'when' | 'budget' | 'limit' | 'constraint' | 'model' | 'claims';
 
 /**
  * All fields of expressions: type → field → CEL type and meaning. Figures are doubles, as JS numbers
@@ -88,6 +91,8 @@ export const FIELDS = {
     output: ['double', 'USD per 1M output tokens.'],
     per_request: ['double', 'USD for each request.'],
   },
+  // The fields are those of the issuer.
+  Claims: {},
   Latency: {
     ttft_ms: ['double', 'Median ms to the first content.'],
     output_tokens_per_second: ['double', 'Median rate of visible output.'],
@@ -105,6 +110,7 @@ export const VARIABLES: Readonly<Record<CelKind, Readonly<Record<string, TypeNam
   limit: { key: 'Key' },
   constraint: { model: 'Model', endpoint: 'Endpoint' },
   model: { model: 'Model' },
+  claims: { claims: 'Claims' },
 };
 
 type View = Readonly<Record<string, unknown>>;
@@ -199,6 +205,7 @@ const ENVIRONMENTS: Readonly<Record<CelKind, () => Environment>> = {
   limit: lazy(() => environmentFor('limit')),
   constraint: lazy(() => environmentFor('constraint')),
   model: lazy(() => environmentFor('model')),
+  claims: lazy(() => environmentFor('claims')),
 };
 
 /** The CEL environment for a kind of expression. Made once. */
@@ -210,7 +217,9 @@ function environmentFor(kind: CelKind): Environment {
     const fields = Object.entries(FIELDS[name]).map(([field, [type]]) => [field, type]);
     environment.registerType(name, { ctor, fields: Object.fromEntries(fields) });
   }
-  for (const [name, type] of Object.entries(VARIABLES[kind])) environment.registerVariable(name, type);
+  for (const [name, type] of Object.entries(VARIABLES[kind])) {
+    environment.registerVariable(name, type === 'Claims' ? 'map<string, dyn>' : type);
+  }
   return environment;
 }
 
@@ -257,6 +266,21 @@ export const budgetViewOf = cachingLast(({ request, key }: BudgetScope) => ({
 /** The CEL view of a rate limit's scope. */
 export function limitViewOf({ key }: LimitScope): View {
   return { key: instance('Key', key) };
+}
+
+/** The CEL view of a token's claims. Throws an Error where one is larger than the cost of conditions assumes. */
+export function claimsViewOf(claims: Claims): View {
+  checkSizes(claims, 'claims');
+  return { claims };
+}
+
+function checkSizes(value: unknown, name: string): void {
+  if (typeof value === 'string' && value.length > TEXT_MAX)
+    throw new Error(`\`${name}\` has more than ${TEXT_MAX} characters`);
+  if (typeof value !== 'object' || value === null) return;
+  const entries = Object.entries(value);
+  if (entries.length > CLAIMS_MAX) throw new Error(`\`${name}\` has more than ${CLAIMS_MAX} entries`);
+  for (const [key, entry] of entries) checkSizes(entry, `${name}.${key}`);
 }
 
 /** The CEL views of a model, one for each endpoint. */

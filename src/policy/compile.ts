@@ -28,6 +28,7 @@ import { cachedTokensMin, compileProvider, type Environment } from './providers.
 import { Report } from './report.ts';
 import { type CheckedRules, type CompiledRules, checkRules, compileRules } from './rules.ts';
 import { compileSelectors } from './selectors.ts';
+import { compileSignIn } from './sign-in.ts';
 import { reviewSmallBudgets } from './small-budgets.ts';
 import { inSteps } from './steps.ts';
 import { strategiesIn } from './versions.ts';
@@ -125,6 +126,7 @@ function* compile(
   check.metered(parsed.meteredLabel);
   const contentMatch = check.condition(parsed.contentMatch, 'budget');
   const reportedRuns = check.condition(parsed.reportedRuns, 'limit');
+  const signIn = compileSignIn(parsed, check, env, report);
   const isAffordable = check.reviewTotals();
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (started) reviewStart(parsed, started, report);
@@ -164,6 +166,7 @@ function* compile(
     rateLimits: rateLimits.map(compileRateLimit),
     content: compileContent(settings.content, contentMatch),
     reportedRuns: compileReportedRuns(reportedRuns),
+    signIn,
   });
   const figures = wildcards?.patterns.length && facts ? [['facts', facts.source]] : [];
   return { snapshot: deepFreeze(snapshot), environment: [...environmentFacts(states), ...figures] };
@@ -173,13 +176,16 @@ const NO_LABELS: KnownLabels = new Map();
 
 /** The parts of a snapshot that are made of expressions and plugins. */
 interface SnapshotParts
-  extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'learning' | 'wildcards'> {
+  extends Pick<
+    PolicySnapshot,
+    'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'learning' | 'signIn' | 'wildcards'
+  > {
   readonly rules: CompiledRules;
   readonly selectors: readonly Selector[];
 }
 
 function assembleSnapshot(
-  { tasks, cases, payments, ...parsed }: ParsedPolicy,
+  { tasks, cases, payments, publicUrl, ...parsed }: ParsedPolicy,
   { baseline, admitUnstated, ...figures }: PolicySettings,
   usdPerCredit: string,
   { providers, models, leftOut }: Availability,
@@ -207,6 +213,7 @@ function assembleSnapshot(
     countsAddresses: parts.rateLimits.some(({ each }) => each === 'address'),
     namedModelsReadIntent: readIntent || dependsOnIntent({ constraints, taskIndex, ...parts }),
     payments,
+    publicUrl,
     cases,
     leftOut,
   };

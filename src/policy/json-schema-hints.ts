@@ -50,6 +50,7 @@ export const HINTS: Readonly<Record<string, EditorHint>> = {
   'budgets[].time_zone': { names: 'zone' },
   'rate_limits[].each': { sees: 'limit' },
   'rate_limits[].match': { sees: 'limit' },
+  'sign_in.roles[].when': { sees: 'claims' },
   learning: { short: Object.entries(LEARNING_MODE_MEANINGS) },
   'learning.explore': { short: OFF('Nothing is tried.') },
   'learning.estimator': { names: 'estimator' },

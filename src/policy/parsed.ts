@@ -29,6 +29,7 @@ import {
   statedSubject,
 } from './sections.ts';
 import { draftSelectors } from './selectors.ts';
+import { draftSignIn, readPublicUrl } from './sign-in.ts';
 import { compileTasks } from './tasks.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { placeAt, toData, valueAt } from './tree.ts';
@@ -96,6 +97,7 @@ function checkSections(context: CheckContext) {
   const { aliases, standIns } = draftAliases({ models: named, ids, selectors }, context.report);
   const constraints = draftConstraints(context);
   const preferences = draftPreferences(context);
+  const publicUrl = readPublicUrl(context);
   const names: CaseNames = {
     models: ids,
     providers: new Set(providers.map(({ name }) => name)),
@@ -138,7 +140,9 @@ function checkSections(context: CheckContext) {
     contentMatch: contentMatch(context),
     reportedRuns: reportedRunsMatch(context),
     learning: draftLearning(context),
-    payments: draftPayments(context, usdPerCredit),
+    payments: draftPayments(context, usdPerCredit, publicUrl),
+    publicUrl,
+    signIn: draftSignIn(context, publicUrl),
     cases: draftCases(context, names),
     /** The names that cases send as `model`. They are checked where public figures are at hand. */
     sentNames: names.sent,

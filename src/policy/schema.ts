@@ -22,6 +22,7 @@ import {
 import { PaymentsText } from './schema-payments.ts';
 import { RecordsText } from './schema-records.ts';
 import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';
+import { PublicUrlText, SignInText } from './schema-sign-in.ts';
 import { AnyModelText } from './schema-wildcard.ts';
 import { LATEST_VERSION, type LanguageVersion, VERSIONS } from './versions.ts';
 
@@ -301,6 +302,8 @@ export const SECTIONS = {
   }),
   cases: Type.Array(CaseText, { description: "The policy's own tests, run before it comes into force." }),
   metrics: MetricsText,
+  public_url: PublicUrlText,
+  sign_in: SignInText,
   baseline: string(
     { minLength: 1, example: 'gpt-6.1-sol' },
     'Model that savings are measured against. Default: the eligible model with the best quality.',

@@ -21,7 +21,7 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
     rate_limits: '../spend/rate-limits.md',
     payments: '../spend/accepting-payments.md',
   },
-  Run: { gateway: '../spend/rate-limits.md', records: '../operate/privacy.md', cases: 'testing.md' },
+  Run: { gateway: '../spend/rate-limits.md', records: '../operate/privacy.md', sign_in: '../operate/sign-in.md', cases: 'testing.md' },
 };
 const PAGES: Readonly<Record<string, string>> = Object.assign({}, ...Object.values(GROUPS));
 
@@ -32,6 +32,7 @@ const VALUES = [
   'credits',
   'ledger',
   'metrics',
+  'public_url',
   'baseline',
   'default_weights',
   'reference_price',
