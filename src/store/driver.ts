@@ -16,6 +16,7 @@ export type StoreRoom =
   | 'instances'
   | 'learning'
   | 'ledger'
+  | 'logins'
   | 'news'
   | 'payments'
   | 'records'

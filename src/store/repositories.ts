@@ -4,6 +4,7 @@ import type { JournalReader } from './journal-reader.ts';
 import type { KeyTable } from './keys.ts';
 import type { LearningTables } from './learning.ts';
 import type { LedgerTable } from './ledger-table.ts';
+import type { LoginTable } from './logins.ts';
 import type {
   BlocklistTable,
   GasNonceTable,
@@ -32,4 +33,5 @@ export interface Repositories {
   readonly learning: LearningTables;
   readonly brokenDeclarations: BrokenDeclarationTable;
   readonly threads: ThreadTable;
+  readonly logins: LoginTable;
 }

@@ -12,6 +12,7 @@ import { World } from './hostile/world.ts';
 import { memoryIdempotency, memoryKeys } from './memory/access.ts';
 import { memoryBrokenDeclarations } from './memory/endpoints.ts';
 import { memoryLearning } from './memory/learning.ts';
+import { memoryLogins } from './memory/logins.ts';
 import {
   memoryBlocklist,
   memoryGasNonces,
@@ -40,6 +41,7 @@ export const memoryRepositories = (store: MemoryStore): TestedRepositories => ({
   records: memoryRecords(store),
   learning: memoryLearning(store),
   brokenDeclarations: memoryBrokenDeclarations(store),
+  logins: memoryLogins(store),
 });
 
 export async function openInMemory(store = new MemoryStore()): Promise<TestedStore> {

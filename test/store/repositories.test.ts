@@ -2,6 +2,7 @@ import { overEach } from './implementations.ts';
 import { accessSuite } from './suites/access.ts';
 import { endpointSuite } from './suites/endpoints.ts';
 import { learningSuite } from './suites/learning.ts';
+import { loginSuite } from './suites/logins.ts';
 import { newsSuite } from './suites/news.ts';
 import { paymentSuite } from './suites/payments.ts';
 import { recordSuite } from './suites/records.ts';
@@ -17,4 +18,5 @@ overEach((open) => {
   endpointSuite(open);
   newsSuite(open);
   threadSuite(open);
+  loginSuite(open);
 });

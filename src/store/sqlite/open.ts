@@ -15,6 +15,7 @@ import { identityMigrations } from './identity.ts';
 import { instanceMigrations, openSqliteInstance } from './instance.ts';
 import { accessMigrations } from './keys.ts';
 import { learningMigrations } from './learning/schema.ts';
+import { loginMigrations } from './logins.ts';
 import { NEWS_TABLE } from './news.ts';
 import { paymentMigrations, SETTLE } from './payments.ts';
 import { openReader } from './reader.ts';
@@ -31,6 +32,8 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   identity: identityMigrations,
   learning: learningMigrations,
   ledger: ledgerMigrations,
+  // Behind the news, which its triggers raise: by those of other rooms it is there.
+  logins: loginMigrations,
   news: NEWS_TABLE,
   payments: paymentMigrations,
   records: recordsMigrations,

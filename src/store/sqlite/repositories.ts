@@ -5,6 +5,7 @@ import { sqliteBrokenDeclarations } from './endpoints.ts';
 import { sqliteIdempotency } from './idempotency.ts';
 import { sqliteKeys } from './keys.ts';
 import { sqliteLearning } from './learning/tables.ts';
+import { sqliteLogins } from './logins.ts';
 import { sqliteBlocklist, sqliteGasNonces, sqlitePendingSettlements, sqliteQuoteSecret } from './payment-extras.ts';
 import { sqlitePayments } from './payments.ts';
 import { sqliteRecords } from './records/tables.ts';
@@ -28,4 +29,5 @@ export const sqliteRepositories = (db: SqlTables): Repositories => ({
   learning: sqliteLearning(db),
   brokenDeclarations: sqliteBrokenDeclarations(db),
   threads: sqliteThreads(db),
+  logins: sqliteLogins(db),
 });
