@@ -1,6 +1,7 @@
 import { type KeyBudget, type KeyLimits, limitsBody, SCOPES, type Scope } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
 import { ADDRESS_FORM, addressOf } from '../core/holder-address.ts';
+import type { HolderTerms } from '../core/people.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
 
 export interface KeyGrant {
@@ -56,6 +57,12 @@ export function checkTerms(grant: KeyGrant): void {
     );
   }
   checkLabels(labels);
+  checkHolderTerms({ models, limits, budgets });
+  if (holders) checkHolders(holders);
+}
+
+/** Checks the terms that every level may have: a key, a user, a team, the organization. Throws KeyTermsError. */
+export function checkHolderTerms({ models, limits, budgets }: HolderTerms): void {
   if (models) {
     if (models.length === 0) refuse('models', 'A list of models must not be empty. Omit it to allow every model.');
     atMost('models', 'The list of models', models.length, MODELS_MAX, 'items');
@@ -70,7 +77,6 @@ export function checkTerms(grant: KeyGrant): void {
   }
   atMost('budgets', 'The list of budgets', budgets.length, BUDGETS_MAX, 'items');
   for (const [i, budget] of budgets.entries()) checkBudget(budget, i, budgets.slice(0, i));
-  if (holders) checkHolders(holders);
 }
 
 function checkHolders(holders: readonly string[]): void {

@@ -19,6 +19,7 @@ export type StoreRoom =
   | 'logins'
   | 'news'
   | 'payments'
+  | 'people'
   | 'records'
   | 'threads';
 

@@ -20,10 +20,14 @@ export const SERVER: Actor = Object.freeze({ kind: 'server' });
 
 export const TRAIL_ACTIONS = [
   'create',
+  'change',
   'install',
   'rotate',
   'revoke',
   'grant',
+  'suspend',
+  'resume',
+  'remove',
   'block',
   'unblock',
   'load',

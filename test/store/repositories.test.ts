@@ -5,6 +5,7 @@ import { learningSuite } from './suites/learning.ts';
 import { loginSuite } from './suites/logins.ts';
 import { newsSuite } from './suites/news.ts';
 import { paymentSuite } from './suites/payments.ts';
+import { peopleSuite } from './suites/people.ts';
 import { recordSuite } from './suites/records.ts';
 import { threadSuite } from './suites/threads.ts';
 import { trailSuite } from './suites/trail.ts';
@@ -13,6 +14,7 @@ overEach((open) => {
   accessSuite(open);
   trailSuite(open);
   paymentSuite(open);
+  peopleSuite(open);
   recordSuite(open);
   learningSuite(open);
   endpointSuite(open);

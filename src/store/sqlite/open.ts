@@ -17,6 +17,7 @@ import { accessMigrations } from './keys.ts';
 import { learningMigrations } from './learning/schema.ts';
 import { loginMigrations } from './logins.ts';
 import { NEWS_TABLE } from './news.ts';
+import { peopleMigrations } from './people.ts';
 import { paymentMigrations, SETTLE } from './payments.ts';
 import { openReader } from './reader.ts';
 import { recordsMigrations } from './records/schema.ts';
@@ -36,6 +37,7 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   logins: loginMigrations,
   news: NEWS_TABLE,
   payments: paymentMigrations,
+  people: peopleMigrations,
   records: recordsMigrations,
   // Behind the tables that its first version reads.
   instances: instanceMigrations,

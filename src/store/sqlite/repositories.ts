@@ -8,6 +8,7 @@ import { sqliteLearning } from './learning/tables.ts';
 import { sqliteLogins } from './logins.ts';
 import { sqliteBlocklist, sqliteGasNonces, sqlitePendingSettlements, sqliteQuoteSecret } from './payment-extras.ts';
 import { sqlitePayments } from './payments.ts';
+import { sqlitePeople } from './people.ts';
 import { sqliteRecords } from './records/tables.ts';
 import type { SqlTables } from './statement.ts';
 import { sqliteThreads } from './threads.ts';
@@ -25,6 +26,7 @@ export const sqliteRepositories = (db: SqlTables): Repositories => ({
   pendingSettlements: sqlitePendingSettlements(db),
   gasNonces: sqliteGasNonces(db),
   quoteSecret: sqliteQuoteSecret(db),
+  people: sqlitePeople(db),
   records: sqliteRecords(db),
   learning: sqliteLearning(db),
   brokenDeclarations: sqliteBrokenDeclarations(db),
