@@ -1,24 +1,16 @@
-import type { Role } from './role.ts';
+import type { UserRole } from './people.ts';
 
 /** The claims of a token, as its issuer states them. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Roles that people can have. */
-export const PERSON_ROLES = [
-  'owner',
-  'admin',
-  'finance',
-  'auditor',
-  'lead',
-  'member',
-] as const satisfies readonly Role[];
-export type PersonRole = (typeof PERSON_ROLES)[number];
+/** Roles that claims can give. An owner is made by an owner, or by an admin key. */
+export type ClaimedRole = Exclude<UserRole, 'owner'>;
 
 /** A row of `sign_in.roles`: people whose claims fulfil it have its role, and belong to its team. */
 export interface RoleRow {
   /** Null for everybody. False where it cannot be judged, such as without the claim: it must not open anything. */
   readonly when: ((claims: Claims) => boolean) | null;
-  readonly role: PersonRole;
+  readonly role: ClaimedRole;
   /** Name of a team; null for none. */
   readonly team: string | null;
 }

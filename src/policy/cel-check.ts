@@ -45,13 +45,18 @@ export const CONDITION: ResultType<boolean> = {
 
 export const TEXT: ResultType<string> = {
   type: 'string',
-  read: String,
+  read: (result) => {
+    // Of a claim, whose type was not known.
+    if (typeof result === 'object') throw new Error('the value is no text');
+    return String(result);
+  },
   code: 'cel-not-text',
   must: 'a text',
   expected: 'a text, such as `key.id` or `key.labels.team`',
 };
 
 function hintForText(type: string | undefined, written: string, kind: CelKind): string | undefined {
+  if (kind === 'claims') return 'name the claim: `claims.sub`';
   if (type === 'bool') return 'a comparison belongs in `match`, which selects the requests';
   if (written === 'key.labels') return 'name the label: `key.labels.team`';
   if (type === 'int' || type === 'double') return `convert it to a text: \`string(${written})\``;
@@ -84,9 +89,9 @@ export function checkExpression<Value>(
   const { valid, type, error } = parsed.check();
   if (!valid) return refuse(explainType(error, ast, kind));
   const { read, code, must, expected } = wanted;
-  // The type of a claim is known when somebody signs in.
-  const isOpen = kind === 'claims' && type === 'dyn';
-  if (type === wanted.type || isOpen) return { ast, run: (view) => read(parsed(view)), placeOf, draft };
+  // The type of a claim is known only when a token is read.
+  if (type === wanted.type || (kind === 'claims' && type === 'dyn'))
+    return { ast, run: (view) => read(parsed(view)), placeOf, draft };
   const message = `\`${draft.path}\` must be ${must}, but is ${nameOfType(type)}`;
   const hint = wanted.type === 'string' ? hintForText(type, draft.text.trim(), kind) : undefined;
   report.add(code, placeOf(ast), message, { expected, hint });
@@ -120,7 +125,7 @@ const ELSEWHERE: Readonly<Record<CelKind, string>> = {
   limit: 'a rate limit counts a request before its body is read, when only its key is known',
   constraint: '`require` is evaluated once for each model when the policy is loaded, before any request',
   model: 'this expression is evaluated once for each model when the policy is loaded, before any request',
-  claims: 'this expression is evaluated when somebody signs in, and sees only the claims of the token',
+  claims: 'this expression is evaluated once for each token, before any request is read',
 };
 
 function wrongPlaces(ast: ASTNode, kind: CelKind): CelFault[] {
@@ -140,6 +145,9 @@ function wrongPlaces(ast: ASTNode, kind: CelKind): CelFault[] {
 
 /** The key that may use a variable which this one may not. */
 function hintForPlace(kind: CelKind, name: string): string {
+  if (name === 'claims')
+    return 'claims are read where their issuer is stated; make a label of them there, and read `key.labels`';
+  if (kind === 'claims') return 'a claim is `claims.NAME`';
   if (kind === 'when') return 'move this part to `require` (or `prefer`)';
   if (kind === 'budget') {
     return name === 'time'
@@ -147,7 +155,6 @@ function hintForPlace(kind: CelKind, name: string): string {
       : '`request.model` is the name that the caller asked for; to limit the models that may serve it, use the `require` of a constraint';
   }
   if (kind === 'limit') return 'use a label of the key, such as `key.labels.team`';
-  if (kind === 'claims') return 'name a claim: `claims.groups`';
   return kind === 'model' && name === 'endpoint'
     ? 'only constraints see single endpoints; `model.providers` lists the providers of all endpoints'
     : 'move this part to the `when` of a rule';
@@ -164,6 +171,7 @@ function refusedAt(node: ASTNode, kind: CelKind): CelFault | null {
     const at = { start: node.args[1].end + 1, end: node.end };
     return refusal(at, message, 'use `startsWith`, `endsWith`, `contains` or `in [...]`');
   }
+  // A missing claim reads as nothing.
   if (node.op === 'call' && node.args[0] === 'has' && kind !== 'claims') {
     const path = pathOf(node.args[1][0] ?? node)?.join('.') ?? '…';
     return refusal(node, `\`has\` is not supported: ${ALWAYS_TRUE}`, `write \`${path} != ""\``);

@@ -30,6 +30,7 @@ export function createCostLimits(parsed: ParsedPolicy, report: Report) {
       }
       if (kind === 'constraint') perLoad.add(program, steps * endpointCount);
       else if (kind === 'model') perLoad.add(program, steps * models.length);
+      // Those of claims run once for a token.
       else if (kind !== 'claims') perRequest.add(program, steps);
       return true;
     },

@@ -1,6 +1,5 @@
 import type { ASTNode } from './cel-ast.ts';
 import {
-  CLAIMS_EXTENT,
   DOUBLE,
   type Extent,
   type Extents,
@@ -35,12 +34,7 @@ type NameExtents = ReadonlyMap<string, Extent>;
  * size. Walks the expression once.
  */
 export function costOf(ast: ASTNode, kind: CelKind, extents: Extents) {
-  const names = new Map(
-    Object.entries(VARIABLES[kind]).map(([name, type]) => [
-      name,
-      type === 'Claims' ? CLAIMS_EXTENT : objectExtent(type),
-    ]),
-  );
+  const names = new Map(Object.entries(VARIABLES[kind]).map(([name, type]) => [name, objectExtent(type)]));
   const weigher = new Weigher(extents);
   const { steps } = weigher.part(ast, names);
   return { steps, excess: weigher.excess };

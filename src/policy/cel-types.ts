@@ -3,7 +3,6 @@ import type { BudgetScope } from '../core/budget.ts';
 import { lazy } from '../core/lazy.ts';
 import type { LimitScope } from '../core/rate-limit.ts';
 import type { RuleScope } from '../core/rules.ts';
-import type { Claims } from '../core/sign-in-policy.ts';
 import type { EndpointDraft, ModelDraft } from './models.ts';
 
 /**
@@ -17,13 +16,11 @@ export const METADATA_MAX = 64;
 export const TEXT_MAX = 1024;
 /** Programming languages of a request. */
 export const LANGUAGES_MAX = 256;
-/** Claims of a token, and entries of a list or map among them. */
-export const CLAIMS_MAX = 1_000;
 
 /**
  * The kind of an expression decides its variables: the `when` of a rule has the request, the key and
  * the time; a budget the parts of them that the ledger keeps; a rate limit the key; the `require` of a
- * constraint the model and its endpoint; a filter or preference the model; a row of sign-in the claims of a token.
+ * constraint the model and its endpoint; a filter or preference the model; an issuer of tokens their claims.
  */
 export type CelKind = 'when' | 'budget' | 'limit' | 'constraint' | 'model' | 'claims';
 
@@ -91,11 +88,15 @@ export const FIELDS = {
     output: ['double', 'USD per 1M output tokens.'],
     per_request: ['double', 'USD for each request.'],
   },
-  // The fields are those of the issuer.
-  Claims: {},
   Latency: {
     ttft_ms: ['double', 'Median ms to the first content.'],
     output_tokens_per_second: ['double', 'Median rate of visible output.'],
+  },
+  // Those that every issuer states. Others are read in the same way: their types are known only when a token is read.
+  Claims: {
+    iss: ['string', 'The issuer.'],
+    sub: ['string', 'The subject, unique at its issuer.'],
+    aud: ['dyn', 'The audience: a text or a list.'],
   },
 } as const satisfies Record<string, Record<string, readonly [type: string, means: string]>>;
 
@@ -112,6 +113,9 @@ export const VARIABLES: Readonly<Record<CelKind, Readonly<Record<string, TypeNam
   model: { model: 'Model' },
   claims: { claims: 'Claims' },
 };
+
+/** The types of variables whose fields are not known here. */
+const OPEN_TYPES: Partial<Record<TypeName, string>> = { Claims: 'map<string, dyn>' };
 
 type View = Readonly<Record<string, unknown>>;
 
@@ -217,9 +221,8 @@ function environmentFor(kind: CelKind): Environment {
     const fields = Object.entries(FIELDS[name]).map(([field, [type]]) => [field, type]);
     environment.registerType(name, { ctor, fields: Object.fromEntries(fields) });
   }
-  for (const [name, type] of Object.entries(VARIABLES[kind])) {
-    environment.registerVariable(name, type === 'Claims' ? 'map<string, dyn>' : type);
-  }
+  for (const [name, type] of Object.entries(VARIABLES[kind]))
+    environment.registerVariable(name, OPEN_TYPES[type] ?? type);
   return environment;
 }
 
@@ -268,19 +271,23 @@ export function limitViewOf({ key }: LimitScope): View {
   return { key: instance('Key', key) };
 }
 
-/** The CEL view of a token's claims. Throws an Error where one is larger than the cost of conditions assumes. */
-export function claimsViewOf(claims: Claims): View {
-  checkSizes(claims, 'claims');
-  return { claims };
-}
+/** The CEL view of claims, which are JSON. Reading one that is missing fails. */
+export const claimsViewOf = (claims: Readonly<Record<string, unknown>>): View => ({ claims: readable(claims, 0) });
 
-function checkSizes(value: unknown, name: string): void {
-  if (typeof value === 'string' && value.length > TEXT_MAX)
-    throw new Error(`\`${name}\` has more than ${TEXT_MAX} characters`);
-  if (typeof value !== 'object' || value === null) return;
+/** Entries of a list or map of claims, and levels of them. What is larger is left out, and reading it fails. */
+export const CLAIM_ENTRIES_MAX = 256;
+const CLAIM_DEPTH_MAX = 6;
+
+function readable(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return value.length <= TEXT_MAX ? value : undefined;
+  if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value);
-  if (entries.length > CLAIMS_MAX) throw new Error(`\`${name}\` has more than ${CLAIMS_MAX} entries`);
-  for (const [key, entry] of entries) checkSizes(entry, `${name}.${key}`);
+  if (depth === CLAIM_DEPTH_MAX || entries.length > CLAIM_ENTRIES_MAX) return undefined;
+  const kept = entries.flatMap(([name, one]) => {
+    const read = readable(one, depth + 1);
+    return read === undefined ? [] : [[name, read] as const];
+  });
+  return Array.isArray(value) ? kept.map(([, one]) => one) : new Map(kept);
 }
 
 /** The CEL views of a model, one for each endpoint. */

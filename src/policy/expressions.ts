@@ -68,14 +68,14 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: 
       reviewValues(program, values, report);
       return program;
     },
-    /** A condition over the claims of a token. */
-    claims: (draft: ExpressionDraft | null): Program | null =>
-      admitted(draft && checkExpression(CONDITION, draft, 'claims', texts, report), 'claims'),
     each(draft: ExpressionDraft | null, kind: 'budget' | 'limit'): TextProgram | null {
       const program = admitted(draft && checkExpression(TEXT, draft, kind, texts, report), kind);
       if (program) reviewValues(program, values, report);
       return program;
     },
+    /** A condition on the claims of a token. One that fails does not hold, so nothing of it is reviewed. */
+    ofClaims: (draft: ExpressionDraft | null): Program | null =>
+      admitted(draft && checkExpression(CONDITION, draft, 'claims', texts, report), 'claims'),
     reviewTotals: costs.reviewTotals,
   };
 }

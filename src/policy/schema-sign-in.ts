@@ -1,14 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { PersonRole } from '../core/sign-in-policy.ts';
-import { closed, ITEM_NAME, oneOfExplained, optional, string, VARIABLE_NAME } from './schema-parts.ts';
+import type { ClaimedRole } from '../core/sign-in-policy.ts';
+import { closed, oneOfExplained, optional, string, VARIABLE_NAME } from './schema-parts.ts';
 
 export const PublicUrlText = string(
   { minLength: 1, maxLength: 256, example: 'https://llm.example.com' },
   'Address at which people and agents reach this gateway, with the path that a proxy in front removes, if any. Sign-in redirects to it, and quotes name it.',
 );
 
-const ROLE_MEANINGS: Readonly<Record<PersonRole, string>> = {
-  owner: 'May do everything.',
+const ROLE_MEANINGS: Readonly<Record<ClaimedRole, string>> = {
   admin: 'May do everything but make admin keys, owners and admins.',
   finance: 'Sees money and changes nothing.',
   auditor: 'Sees everything and changes nothing.',
@@ -24,10 +23,11 @@ const RoleRowText = closed('People and their role.', {
   role: oneOfExplained({
     means: ROLE_MEANINGS,
     examples: ['member'],
-    description: 'Role: `owner`, `admin`, `finance`, `auditor`, `lead` or `member`.',
+    description:
+      'Role: `admin`, `finance`, `auditor`, `lead` or `member`. An owner is made by an owner or an admin key, and stays one.',
   }),
   team: optional.string(
-    { pattern: ITEM_NAME.pattern, expected: ITEM_NAME.expected, example: 'search' },
+    { minLength: 1, maxLength: 128, example: 'search' },
     'Name of the team that they belong to. A `lead` needs one.',
   ),
 });

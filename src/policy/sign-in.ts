@@ -70,7 +70,7 @@ export function compileSignIn(
 ): SignInPolicy | null {
   if (!signIn) return null;
   const roles = signIn.rows.flatMap(({ when, place, data }): RoleRow[] => {
-    const program = check.claims(when);
+    const program = check.ofClaims(when);
     if (data?.role === 'lead' && data.team === undefined) {
       report.add('missing-key', place, 'a `lead` leads a team, and this row names none', { expected: '`team: NAME`' });
     }

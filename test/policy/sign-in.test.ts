@@ -36,9 +36,8 @@ describe('the roles of sign-in', () => {
   });
 
   test('are given by no claims that are larger than the cost of conditions assumes', () => {
-    const many = Array.from({ length: 1_001 }, (_, at) => `g${at}`);
+    const many = Array.from({ length: 257 }, (_, at) => `g${at}`);
     expect(roleOf({ groups: ['platform', ...many] })).toBeNull();
-    expect(roleOf({ groups: ['platform', 'x'.repeat(1_025)] })).toBeNull();
     expect(roleOf({ groups: ['platform', ...many.slice(2)] })).toBe('admin');
   });
 
