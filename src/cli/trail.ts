@@ -3,17 +3,10 @@ import { trailBody } from '../access/key-body.ts';
 import { isEmpty } from '../core/object.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
-import { exportedTrail } from '../operate/trail.ts';
-import { checkTrail, headsIn, type TrailReport } from '../operate/trail-check.ts';
-import { type Store, StoreError } from '../store/store.ts';
-import {
-  TRAIL_LIMIT,
-  TRAIL_LIMIT_MAX,
-  type TrailEntry,
-  type TrailHead,
-  type TrailQuery,
-  type TrailTable,
-} from '../store/trail.ts';
+import { eraseWords, exportedTrail, listTrail, verifyTrail } from '../operate/trail.ts';
+import { headsIn, type TrailReport } from '../operate/trail-check.ts';
+import type { Store } from '../store/store.ts';
+import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry, type TrailHead, type TrailTable } from '../store/trail.ts';
 import { groupOf, LIST, parseFlags, SWITCH, TEXT, wholeOf } from './arguments.ts';
 import type { Writer } from './csv.ts';
 import { periodOf } from './ledger/period.ts';
@@ -36,19 +29,19 @@ export interface TrailCommand {
 export const runTrail = groupOf<TrailCommand, CommandOutput>('trail', { list, verify, export: exportTrail, erase });
 
 /** `trail list [--subject ID] [--limit 100] [--json]`: changes, newest first. */
-async function list(args: readonly string[], { store: { trail } }: TrailCommand): Promise<string> {
+async function list(args: readonly string[], { store }: TrailCommand): Promise<string> {
   const { subject = null, ...flags } = parseFlags(args, { subject: TEXT, limit: TEXT, json: SWITCH });
-  return listed((query) => trail.list(query), subject, flags);
+  return listed(store, subject, flags);
 }
 
 /** The entries of the trail as a table, or as `GET /admin/trail` returns them. Throws UsageError. */
 export async function listed(
-  read: (query: TrailQuery) => Promise<TrailEntry[]>,
+  { trail }: { readonly trail: Pick<TrailTable, 'list'> },
   keyId: string | null,
   { limit: text, json }: { readonly limit?: string | undefined; readonly json: boolean },
 ): Promise<string> {
   const limit = text === undefined ? TRAIL_LIMIT : wholeOf('--limit', text, 1, TRAIL_LIMIT_MAX);
-  const entries = await read({ keyId, limit });
+  const entries = await listTrail(operator(), trail, { keyId, limit });
   if (json) return jsonText(entries.map(trailBody));
   const rows = entries.map((entry) => [
     `${minute(entry.time)} UTC`,
@@ -81,7 +74,7 @@ function detailsText({ details }: TrailEntry): string {
 async function verify(args: readonly string[], { store: { trail }, noted }: TrailCommand): Promise<CommandResult> {
   const { against = [], json } = parseFlags(args, { against: LIST, json: SWITCH });
   const known = [...noted, ...against.flatMap(headsOf)];
-  const report = await checkTrail(trail, known);
+  const report = await verifyTrail(operator(), trail, known);
   return { text: json ? jsonText(report) : reportText(report, known), code: report.faults.length > 0 ? 2 : 0 };
 }
 
@@ -123,7 +116,8 @@ function reportText(
 /** `trail export [--from T] [--to T] [--time-zone UTC]`: JSON lines, oldest first, and then the head. */
 async function exportTrail(args: readonly string[], { store: { trail }, now, write }: TrailCommand): Promise<string> {
   const { from, to, 'time-zone': timeZone = 'UTC' } = parseFlags(args, { from: TEXT, to: TEXT, 'time-zone': TEXT });
-  for await (const line of exportedTrail(trail, periodOf(from, to, timeZone), now())) await write(line);
+  const period = periodOf(from, to, timeZone);
+  for await (const line of exportedTrail(operator(), trail, period, now())) await write(line);
   return '';
 }
 
@@ -135,12 +129,7 @@ async function erase(args: readonly string[], { store, now }: TrailCommand): Pro
   if ((by === undefined) === (subject === undefined)) throw new UsageError(ERASE_USAGE);
   if (!yes) throw new UsageError(`Erased words cannot be restored. ${ERASE_USAGE}`);
   const words = by === undefined ? { subject: subject ?? '' } : { actorName: by };
-  try {
-    await store.commit([store.trail.erase(words, operator(), now())]);
-  } catch (cause) {
-    if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
-    throw new UsageError('The trail has no such words.');
-  }
+  if (!(await eraseWords(operator(), store, words, now()))) throw new UsageError('The trail has no such words.');
   return by === undefined
     ? 'Erased the names, notes and labels in the changes of the subject. The chain is whole.\n'
     : 'Erased the name of the actor and where it was, in all its changes. The chain is whole.\n';

@@ -1,10 +1,10 @@
 import { fstatSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { isatty } from 'node:tty';
-import type { Actor } from '../store/trail.ts';
+import { operatorAs, type Principal } from '../operate/principal.ts';
 
-/** The actor of a command, for the trail: who runs it, and who owns its terminal, which `sudo` does not change. */
-export const operator = (): Actor => ({ kind: 'cli', name: userName(), from: terminalUser() });
+/** The principal of a command. The trail names who runs it, and who owns its terminal, which `sudo` does not change. */
+export const operator = (): Principal => operatorAs({ kind: 'cli', name: userName(), from: terminalUser() });
 
 /** The owner of the terminal of this process; null without one, as in a script. */
 function terminalUser(): string | null {

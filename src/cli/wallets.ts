@@ -1,11 +1,9 @@
-import { checkText } from '../access/terms.ts';
 import { iso } from '../core/clock.ts';
 import { commandName } from '../core/command-name.ts';
 import { toCredits } from '../core/credits.ts';
 import { ADDRESS_FORM, addressOf } from '../core/holder-address.ts';
 import { idText } from '../core/id.ts';
 import { creditsText } from '../core/text.ts';
-import { grantDetails } from '../operate/keys.ts';
 import { creditWallet, findWallet, listWallets, type WalletBalance, type WalletSource } from '../operate/wallets.ts';
 import type { Payment } from '../store/payments.ts';
 import { groupOf, needed, onlyOne, parseArguments, parseFlags, parseGrant, SWITCH } from './arguments.ts';
@@ -24,7 +22,7 @@ const run = withTerms(groupOf('wallets', { list, show, credit }));
 
 async function list(args: readonly string[], source: WalletSource): Promise<string> {
   const { json } = parseFlags(args, { json: SWITCH });
-  const wallets = await listWallets(source);
+  const wallets = await listWallets(operator(), source);
   if (json) return jsonText(wallets.map(balanceBody));
   const rows = wallets.map(({ wallet, granted, spent, isBlocked }) => [
     wallet,
@@ -48,7 +46,7 @@ async function show(args: readonly string[], source: WalletSource): Promise<stri
   const { values, positionals } = parseArguments(args, { json: SWITCH });
   const usage = `wallets show takes the address of one wallet. Run ${commandName()} wallets list to see them.`;
   const wallet = addressIn(onlyOne(positionals, usage));
-  const found = needed(await findWallet(source, wallet), `There is no wallet ${wallet}.`);
+  const found = needed(await findWallet(operator(), source, wallet), `There is no wallet ${wallet}.`);
   const { granted, spent, isBlocked, keys, payments } = found;
   const ids = keys.map(({ id }) => id);
   if (values.json) return jsonText({ ...balanceBody(found), keys: ids, payments: payments.map(paymentLine) });
@@ -93,17 +91,7 @@ async function credit(args: readonly string[], { store, now }: WalletSource): Pr
   const usage = 'wallets credit takes the address of a wallet and the Credits to add, such as 25 or -2.50.';
   const { holder, amount, note } = parseGrant(args, usage);
   const wallet = addressIn(holder);
-  checkText('note', note);
-  const time = now();
-  const grant = { amount, note };
-  const line = store.trail.add({
-    time,
-    actor: operator(),
-    action: 'grant',
-    subject: { kind: 'wallet', id: wallet },
-    details: grantDetails(grant),
-  });
-  await creditWallet(store, wallet, grant, line, time);
+  await creditWallet(operator(), store, wallet, { amount, note }, now());
   return grantText('Credited', amount, wallet, await store.ledger.granted(wallet));
 }
 

@@ -66,6 +66,19 @@ export interface Caller {
   readonly line?: readonly string[];
 }
 
+/** The role of a caller: a person's or token's own; that of a key follows from its scopes. */
+export function roleOf({ role, scopes }: Pick<Caller, 'role' | 'scopes'>): Role {
+  if (role) return role;
+  if (scopes.has('admin')) return 'owner';
+  return scopes.has('report') ? 'report' : 'caller';
+}
+
+/** Whether it operates the server: it is shown the names of variables, and why a model is left out. */
+export function isOperator(caller: Pick<Caller, 'role' | 'scopes'>): boolean {
+  const role = roleOf(caller);
+  return role === 'owner' || role === 'admin';
+}
+
 const UNLIMITED = { labels: {}, models: null, limits: null, budgets: [] } as const;
 
 /** The operator, who may see and use everything. */

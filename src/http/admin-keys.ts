@@ -1,30 +1,38 @@
 import { Elysia, t } from 'elysia';
 import { keyBody, keyStatusBody, trailBody } from '../access/key-body.ts';
-import type { IssuedKey, Keys } from '../access/keys.ts';
+import type { IssuedKey } from '../access/keys.ts';
 import { type KeyGrant, OVERLAP_MS } from '../access/terms.ts';
 import type { KeyBudget } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { exactMillionths } from '../core/exact-millionths.ts';
 import { ADDRESS_FORM, addressOf, isMistypedAddress } from '../core/holder-address.ts';
-import { type GrantStore, grantToKey, servedKeyFunds, statedLimits } from '../operate/keys.ts';
+import { servedKeyFunds } from '../operate/key-funds.ts';
+import {
+  createKey,
+  findKey,
+  type GrantStore,
+  grantToKey,
+  type KeyAdmin,
+  listKeys,
+  revokeKey,
+  rotateKey,
+  statedLimits,
+} from '../operate/keys.ts';
+import type { Principal } from '../operate/principal.ts';
+import { listTrail } from '../operate/trail.ts';
 import type { KeyInfo } from '../store/keys.ts';
+import type { Repositories } from '../store/repositories.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../store/trail.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/key-docs.ts';
 import { queryLimit } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
-import { actorOf, grantedAmount, inTerms, limitOf, orNothingDone, refuseValue } from './terms.ts';
+import { grantedAmount, inTerms, limitOf, orNothingDone, refuseValue } from './terms.ts';
 
-/** The keys, as the edge sees them. */
-export type KeyAdmin = Pick<
-  Keys,
-  'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'trail' | 'known' | 'named'
->;
-
-export interface KeyServices extends Pick<RouteServices, 'gateway' | 'contextOf' | 'addressOf'> {
+export interface KeyServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
   readonly keys: KeyAdmin;
-  readonly store: Pick<GrantStore, 'ledger'>;
+  readonly store: Pick<GrantStore, 'ledger'> & Pick<Repositories, 'trail'>;
 }
 
 /** No cache may keep a secret. */
@@ -34,24 +42,29 @@ const SECRET_HEADERS = { 'cache-control': 'no-store' };
 export const keyRoutes = (services: KeyServices) =>
   new Elysia({ name: 'keys' }).use(readingRoutes(services)).use(changingRoutes(services));
 
-const readingRoutes = ({ gateway, keys }: Omit<KeyServices, 'store'>) =>
+const readingRoutes = ({ gateway, keys, store, principalOf }: KeyServices) =>
   new Elysia({ name: 'keys-read' })
     .get(
       '/admin/keys',
-      async () => {
-        const all = await keys.list();
+      async ({ request }) => {
+        const all = await listKeys(principalOf(request), keys);
         const now = gateway.now();
         return { object: 'list', data: all.map((info) => keyBody(info, now)) };
       },
       docs.LIST,
     )
-    .get('/admin/keys/:id', async ({ params: { id } }) => statusBody(gateway, await found(keys, id)), docs.SHOW)
+    .get(
+      '/admin/keys/:id',
+      async ({ params: { id }, request }) => statusBody(gateway, await found(principalOf(request), keys, id)),
+      docs.SHOW,
+    )
     .get(
       '/admin/trail',
-      async ({ query: { key, limit } }) => {
+      async ({ query: { key, limit }, request }) => {
         const text = queryText(key);
         const keyId = text === undefined ? null : trailSubject(text);
-        const entries = await keys.trail({ keyId, limit: limitOf(queryText(limit) ?? TRAIL_LIMIT, TRAIL_LIMIT_MAX) });
+        const most = limitOf(queryText(limit) ?? TRAIL_LIMIT, TRAIL_LIMIT_MAX);
+        const entries = await listTrail(principalOf(request), store.trail, { keyId, limit: most });
         return { object: 'list', data: entries.map(trailBody) };
       },
       { query: TRAIL_QUERY, ...docs.TRAIL },
@@ -74,15 +87,14 @@ const TRAIL_QUERY = t.Object({
   limit: queryLimit(TRAIL_LIMIT, TRAIL_LIMIT_MAX),
 });
 
-const changingRoutes = ({ gateway, contextOf, addressOf: placeOf, keys, store }: KeyServices) => {
-  const actor = (request: Request) => actorOf(contextOf(request), placeOf(request));
+const changingRoutes = ({ gateway, principalOf, keys, store }: KeyServices) => {
   const made = ({ key, info }: IssuedKey) => ({ key, ...keyBody(info, gateway.now()) });
   return new Elysia({ name: 'keys-change' })
     .post(
       '/admin/keys',
       async ({ body, request, set }) => {
         Object.assign(set.headers, SECRET_HEADERS);
-        return made(await changed(() => keys.create(grantOf(body, gateway.now()), actor(request))));
+        return made(await changed(() => createKey(principalOf(request), keys, grantOf(body, gateway.now()))));
       },
       { ...bodyIn(KeyRequest), ...docs.CREATE },
     )
@@ -90,7 +102,7 @@ const changingRoutes = ({ gateway, contextOf, addressOf: placeOf, keys, store }:
       '/admin/keys/:id/rotate',
       async ({ params: { id }, body, request, set }) => {
         const overlapMs = body.overlap_seconds === undefined ? OVERLAP_MS : body.overlap_seconds * 1_000;
-        const rotated = await changed(() => keys.rotate(id, overlapMs, actor(request)));
+        const rotated = await changed(() => rotateKey(principalOf(request), keys, id, overlapMs));
         if (!rotated) throw notValid();
         Object.assign(set.headers, SECRET_HEADERS);
         return made(rotated);
@@ -101,8 +113,9 @@ const changingRoutes = ({ gateway, contextOf, addressOf: placeOf, keys, store }:
       '/admin/keys/:id/revoke',
       async ({ params: { id }, request }) => {
         // Idempotent: a client that got no answer may ask again.
-        await changed(() => keys.revoke(id, actor(request)));
-        return keyBody(await found(keys, id), gateway.now());
+        const by = principalOf(request);
+        await changed(() => revokeKey(by, keys, id));
+        return keyBody(await found(by, keys, id), gateway.now());
       },
       docs.REVOKE,
     )
@@ -110,11 +123,12 @@ const changingRoutes = ({ gateway, contextOf, addressOf: placeOf, keys, store }:
       '/admin/keys/:id/grant',
       async ({ params: { id }, body: { credits, note = '' }, request }) => {
         const grant = { amount: grantedAmount(credits), note };
-        const isDone = await changed(() => grantToKey(keys, store, id, grant, actor(request), gateway.now()));
+        const by = principalOf(request);
+        const isDone = await changed(() => grantToKey(by, keys, store, id, grant, gateway.now()));
         if (!isDone) throw notValid();
         // It is done, so that a look which fails now must not make it look undone.
         await gateway.ledger.refresh().catch(() => {});
-        return statusBody(gateway, await found(keys, id));
+        return statusBody(gateway, await found(by, keys, id));
       },
       { ...bodyIn(GrantRequest), ...docs.GRANT },
     );
@@ -146,8 +160,8 @@ function budgetOf(budget: NonNullable<KeyRequest['budgets']>[number], at: number
   return { limit, window, timeZone: time_zone, onExhausted: on_exhausted };
 }
 
-async function found(keys: KeyAdmin, id: string): Promise<KeyInfo> {
-  const info = await keys.get(id);
+async function found(by: Principal, keys: KeyAdmin, id: string): Promise<KeyInfo> {
+  const info = await findKey(by, keys, id);
   // The ID is not repeated: somebody may have put a whole key in its place.
   if (!info) throw new SignalboxError('not_found', 'No key has this ID.');
   return info;

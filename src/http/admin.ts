@@ -1,68 +1,33 @@
 import { Elysia } from 'elysia';
 import { iso } from '../core/clock.ts';
-import { SignalboxError } from '../core/errors.ts';
-import type { Runtime } from '../runtime/runtime.ts';
-import { type PolicyStatus, type ReloadAttempt, StaleRevision } from '../runtime/status.ts';
-import type { Actor } from '../store/trail.ts';
+import { type PolicyAdmin, reloadPolicy, type ServedPolicy, servedPolicy } from '../operate/policy/serving.ts';
+import type { ReloadAttempt } from '../runtime/status.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/policy.ts';
-import { actorOf } from './terms.ts';
-
-/** The policy in force, as the edge sees it. */
-export interface PolicyAdmin {
-  lease(): Runtime;
-  status(): PolicyStatus;
-  /** Rejects with StaleRevision when `expected` is not the revision in force. */
-  reload(cause: 'request', expected: string | null, by: Actor): Promise<ReloadAttempt>;
-}
-
-type ReloadCallers = Pick<RouteServices, 'contextOf' | 'addressOf'>;
 
 /** `/admin/policy`: shows the policy in force, and reloads its files. */
-export const adminRoutes = ({ contextOf, addressOf }: ReloadCallers, policy: PolicyAdmin) =>
+export const adminRoutes = ({ principalOf }: Pick<RouteServices, 'principalOf'>, policy: PolicyAdmin) =>
   new Elysia({ name: 'admin' })
     .get(
       '/admin/policy',
-      ({ set }) => {
-        const status = policy.status();
-        set.headers.etag = `"${status.revision}"`;
-        return statusBody(status, policy.lease().snapshot.models.length);
+      ({ request, set }) => {
+        const served = servedPolicy(principalOf(request), policy);
+        set.headers.etag = `"${served.status.revision}"`;
+        return statusBody(served);
       },
       STATUS,
     )
     .post(
       '/admin/policy/reload',
       async ({ request, set }) => {
-        const by = actorOf(contextOf(request), addressOf(request));
-        const attempt = await reload(policy, expectedRevision(request.headers.get('if-match')), by);
-        if (attempt.result === 'refused') {
-          const { diagnostics } = attempt;
-          throw new SignalboxError('policy_invalid', attempt.message, {
-            details: { policy_revision: attempt.revision, diagnostics },
-          });
-        }
+        const expected = expectedRevision(request.headers.get('if-match'));
+        const attempt = await reloadPolicy(principalOf(request), policy, expected);
         set.headers.etag = `"${attempt.revision}"`;
         return attemptBody(attempt);
       },
       RELOAD,
     );
-
-async function reload(policy: PolicyAdmin, expected: string | null, by: Actor): Promise<ReloadAttempt> {
-  try {
-    return await policy.reload('request', expected, by);
-  } catch (cause) {
-    if (!(cause instanceof StaleRevision)) throw cause;
-    throw new SignalboxError(
-      'precondition_failed',
-      `${cause.message} If-Match names another revision, so nothing was reloaded.`,
-      {
-        details: { policy_revision: cause.revision },
-        headers: { etag: `"${cause.revision}"` },
-      },
-    );
-  }
-}
 
 /** One revision, with or without quotes; null for any. */
 function expectedRevision(header: string | null): string | null {
@@ -72,21 +37,21 @@ function expectedRevision(header: string | null): string | null {
 
 const attemptBody = ({ time, tookMs, ...rest }: ReloadAttempt) => ({ time: iso(time), took_ms: tookMs, ...rest });
 
-const statusBody = (
-  { counts: _, lastSuccess: __, outdatedPlugins, secrets, last, ...status }: PolicyStatus,
-  models: number,
-) => ({
-  ...status,
-  since: iso(status.since),
-  models,
-  outdated_plugins: outdatedPlugins,
-  secrets: secrets.map(({ variable, readAt, problem }) => ({
-    variable,
-    read: readAt === null ? null : iso(readAt),
-    problem,
-  })),
-  last_reload: attemptBody(last),
-});
+function statusBody({ status: whole, models }: ServedPolicy) {
+  const { counts: _, lastSuccess: __, outdatedPlugins, secrets, last, ...status } = whole;
+  return {
+    ...status,
+    since: iso(status.since),
+    models,
+    outdated_plugins: outdatedPlugins,
+    secrets: secrets.map(({ variable, readAt, problem }) => ({
+      variable,
+      read: readAt === null ? null : iso(readAt),
+      problem,
+    })),
+    last_reload: attemptBody(last),
+  };
+}
 
 const STATUS = routeDocs({
   access: 'policy.read',

@@ -5,15 +5,17 @@ import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import { errorBody } from '../api/error.ts';
-import type { GrantStore } from '../operate/keys.ts';
+import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
+import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import { sightOf } from '../operate/sight.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
 import type { RequestContext } from '../request/request-context.ts';
+import type { Repositories } from '../store/repositories.ts';
 import type { Surface } from '../surface/surface.ts';
 import { wholeAddress } from './address.ts';
-import { adminRoutes, type PolicyAdmin } from './admin.ts';
-import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
+import { adminRoutes } from './admin.ts';
+import { keyRoutes } from './admin-keys.ts';
 import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
@@ -36,6 +38,7 @@ import { Sockets } from './sockets.ts';
 import { type StatusSources, statusRoutes } from './status.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
+import { principalOf } from './terms.ts';
 import { usageRoutes } from './usage.ts';
 import { x402Routes } from './x402/routes.ts';
 import type { X402Gateway } from './x402/services.ts';
@@ -48,7 +51,7 @@ export interface AppOptions {
   readonly keys: KeyAdmin;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
-  readonly store: GrantStore & StoreHealth;
+  readonly store: GrantStore & StoreHealth & Pick<Repositories, 'trail'>;
   authenticate(header: string | null): Authentication;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
@@ -108,7 +111,7 @@ const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, me
     .use(metricsRoutes(metrics))
     .use(adminRoutes(services, policy))
     .use(ledgerRoutes(services))
-    .use(statusRoutes(status))
+    .use(statusRoutes(services, status))
     .use(keyRoutes({ ...services, keys, store }))
     .use(modelRoutes(services))
     .use(decisionRoutes(services))
@@ -152,13 +155,16 @@ function servicesOf(
   const { gateway, idempotency, keys } = options;
   const sources = { keys, policy: () => gateway.lease().snapshot };
   const reader = new BodyReader(gateway.clock);
+  const addressOf = (request: Request) =>
+    wholeAddress(request, edge.server(), gateway.lease().snapshot.gateway.trustedProxies);
   return {
     gateway,
     idempotency,
     contextOf,
-    addressOf: (request) => wholeAddress(request, edge.server(), gateway.lease().snapshot.gateway.trustedProxies),
+    addressOf,
     callerOf: (request) => contextOf(request).knownCaller,
     sightOf: (request) => sightOf(contextOf(request).knownCaller, sources),
+    principalOf: (request) => principalOf(contextOf(request), addressOf(request)),
     bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context), context),
     handle: edge.handle,
     sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway),

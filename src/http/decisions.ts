@@ -2,8 +2,8 @@ import { Elysia, type Static, t } from 'elysia';
 import { iso } from '../core/clock.ts';
 import { RECORD_STATUSES } from '../core/decision-record.ts';
 import { SignalboxError } from '../core/errors.ts';
-import { idText, parseId } from '../core/id.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
+import { readContent } from '../operate/content.ts';
 import { decisionBody } from '../operate/decision-body.ts';
 import {
   DecisionFilterError,
@@ -13,8 +13,8 @@ import {
   PAGE_LIMIT,
   PAGE_LIMIT_MAX,
 } from '../operate/decisions.ts';
-import { explanationView, type Sight } from '../operate/sight.ts';
-import { explain } from '../request/explain.ts';
+import { explainDecision } from '../operate/explain-decision.ts';
+import type { Sight } from '../operate/sight.ts';
 import type { RecordQuery } from '../store/records.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { queryText, queryTexts } from './query.ts';
@@ -38,12 +38,12 @@ const QUERY = t.Object({
 });
 
 /** The reasons for a choice and its outcome, the list of decisions, and the text of a request where the policy keeps it. */
-export const decisionRoutes = ({ gateway, callerOf, sightOf }: RouteServices) =>
+export const decisionRoutes = ({ gateway, principalOf, sightOf }: RouteServices) =>
   new Elysia({ name: 'decisions' })
     .get(
       '/v1/decisions/:id',
       async ({ params: { id }, request }) =>
-        decisionBody(await explain(gateway, id, explanationView(callerOf(request))), sightOf(request)),
+        decisionBody(await explainDecision(principalOf(request), gateway, id), sightOf(request)),
       routeDocs({
         access: 'decisions.explain',
         summary: 'Explain a decision',
@@ -58,7 +58,8 @@ export const decisionRoutes = ({ gateway, callerOf, sightOf }: RouteServices) =>
       '/admin/decisions',
       async ({ query, request }) => {
         const sight = sightOf(request);
-        return decisionPageBody(await listDecisions(gateway.records, recordQuery(query, request.url, sight)), sight);
+        const wanted = recordQuery(query, request.url, sight);
+        return decisionPageBody(await listDecisions(principalOf(request), gateway.records, wanted), sight);
       },
       {
         query: QUERY,
@@ -76,15 +77,9 @@ export const decisionRoutes = ({ gateway, callerOf, sightOf }: RouteServices) =>
     .get(
       '/admin/decisions/:id/content',
       async ({ params: { id }, request }) => {
-        const number = parseId('dec_', id);
-        const found = number === null ? null : await gateway.records.findContent(number);
-        if (number === null || !found) {
-          throw new SignalboxError('not_found', 'The text of this decision’s request and answer was not kept.');
-        }
-        // Reading others' texts leaves a trace.
-        gateway.log.info('stored content was read', { decision: idText('dec_', number), key: callerOf(request).keyId });
+        const found = await readContent(principalOf(request), gateway, id);
         return {
-          decision_id: idText('dec_', number),
+          decision_id: found.decision,
           object: 'content',
           prompt: found.prompt,
           answer: found.answer,

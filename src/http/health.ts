@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
+import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';
 import type { Instance } from '../store/instance.ts';
-import type { PolicyAdmin } from './admin.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { unlisted } from './routes.ts';
 import { Health, Readiness } from './schemas/status.ts';

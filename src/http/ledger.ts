@@ -5,13 +5,17 @@ import { queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/ledger.ts';
 
+type LedgerServices = Pick<RouteServices, 'gateway' | 'principalOf' | 'sightOf'>;
+
 /** `GET /admin/ledger`: the sums spent and held, and the use of each fund. */
-export const ledgerRoutes = ({ gateway, sightOf }: Pick<RouteServices, 'gateway' | 'sightOf'>) =>
+export const ledgerRoutes = ({ gateway, principalOf, sightOf }: LedgerServices) =>
   new Elysia({ name: 'ledger' }).get(
     '/admin/ledger',
     async ({ query: { name }, request }) => {
       const { ledger, lease, now } = gateway;
-      return overviewBody(await overviewOf(ledger, lease().snapshot.usdPerCredit, sightOf(request)), name, now());
+      const { usdPerCredit } = lease().snapshot;
+      const overview = await overviewOf(principalOf(request), ledger, usdPerCredit, sightOf(request));
+      return overviewBody(overview, name, now());
     },
     {
       query: t.Object({ name: queryText('Only funds of this name.') }),

@@ -1,5 +1,6 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Caller } from '../core/caller.ts';
+import type { Principal } from '../operate/principal.ts';
 import type { Sight } from '../operate/sight.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { RequestContext } from '../request/request-context.ts';
@@ -32,6 +33,8 @@ export interface RouteServices {
   contextOf(request: Request): RequestContext;
   /** The caller's address, as trusted proxies report it; null when the connection is gone. */
   addressOf(request: Request): string | null;
+  /** Its caller, and as whom the trail names it. */
+  principalOf(request: Request): Principal;
   /** How much its caller is shown of keys and runs. */
   sightOf(request: Request): Sight;
   /**

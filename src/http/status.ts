@@ -2,24 +2,26 @@ import { Elysia } from 'elysia';
 import { endpointStatus, endpointsBody } from '../operate/endpoints.ts';
 import { type InstanceStatus, instanceBody } from '../operate/instance.ts';
 import { type LearningStatus, learningBody } from '../operate/learning/status.ts';
+import type { Principal } from '../operate/principal.ts';
 import type { Health } from '../upstream/health/health.ts';
 import { routeDocs } from './docs/route-docs.ts';
+import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/status.ts';
 
 /** The sources of a server's status that only the running process knows. */
 export interface StatusSources {
   readonly health: Pick<Health, 'samples'>;
-  instance(): InstanceStatus;
+  instance(by: Principal): InstanceStatus;
   /** Rejects with StoreError. */
-  learning(): Promise<LearningStatus>;
+  learning(by: Principal): Promise<LearningStatus>;
 }
 
 /** `GET /admin/status`, `GET /admin/endpoints` and `GET /admin/learning`. */
-export const statusRoutes = (sources: StatusSources) =>
+export const statusRoutes = ({ principalOf }: Pick<RouteServices, 'principalOf'>, sources: StatusSources) =>
   new Elysia({ name: 'status' })
     .get(
       '/admin/status',
-      () => instanceBody(sources.instance()),
+      ({ request }) => instanceBody(sources.instance(principalOf(request))),
       routeDocs({
         access: 'status.read',
         summary: 'This server at its database',
@@ -30,7 +32,7 @@ export const statusRoutes = (sources: StatusSources) =>
     )
     .get(
       '/admin/endpoints',
-      () => endpointsBody(endpointStatus(sources.health)),
+      ({ request }) => endpointsBody(endpointStatus(principalOf(request), sources.health)),
       routeDocs({
         access: 'endpoints.read',
         summary: 'Health of endpoints',
@@ -41,7 +43,7 @@ export const statusRoutes = (sources: StatusSources) =>
     )
     .get(
       '/admin/learning',
-      async () => learningBody(await sources.learning()),
+      async ({ request }) => learningBody(await sources.learning(principalOf(request))),
       routeDocs({
         access: 'learning.read',
         summary: 'Results of learning',

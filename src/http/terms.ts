@@ -1,9 +1,10 @@
 import { KeyTermsError } from '../access/terms.ts';
+import type { Caller } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { type ErrorCode, SignalboxError } from '../core/errors.ts';
 import { exactMillionths } from '../core/exact-millionths.ts';
+import type { Principal } from '../operate/principal.ts';
 import type { RequestContext } from '../request/request-context.ts';
-import type { Actor } from '../store/trail.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 
 /**
@@ -39,13 +40,19 @@ export function grantedAmount(credits: number): Microcredits {
 }
 
 /**
- * The actor of a change by HTTP, for the trail: its key, the ID of its request and the caller's address.
+ * The principal of a request. The trail names its key, user or subject, the ID of the request and the caller's address.
  * @param from as `RouteServices.addressOf` returns it
  */
-export const actorOf = (
-  { knownCaller, requestId }: RequestContext,
-  from: string | null,
-): Extract<Actor, { kind: 'key' }> => ({ kind: 'key', name: knownCaller.keyId, requestId, from });
+export const principalOf = ({ knownCaller: caller, requestId }: RequestContext, from: string | null): Principal => ({
+  caller,
+  actor: { kind: actorKind(caller), name: caller.keyId, requestId, from },
+});
+
+/** Keys have no role of their own; a person is called by the ID of its user. */
+function actorKind({ role, keyId, user }: Caller): 'key' | 'user' | 'token' {
+  if (role === undefined) return 'key';
+  return keyId === user ? 'user' : 'token';
+}
 
 /**
  * Reads the number of rows that a query asks for.

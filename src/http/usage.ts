@@ -1,19 +1,20 @@
 import { Elysia, t } from 'elysia';
-import type { Caller } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { usdWriter } from '../core/usd.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
 import { fundBodies, usesOf } from '../operate/ledger/status.ts';
+import type { Principal } from '../operate/principal.ts';
 import { FULL_SIGHT, type Sight } from '../operate/sight.ts';
 import {
   monthPeriod,
+  ownUsage,
   parseDay,
+  servedUsage,
   type UsagePeriod,
-  type UsageQuery,
+  type UsageReport,
   UsageTooLargeError,
   usageBody,
-  usageOf,
   usagePeriod,
 } from '../operate/usage.ts';
 import { GROUPINGS, type Grouping, parseGrouping } from '../operate/usage-sums.ts';
@@ -35,9 +36,9 @@ const PERIOD_QUERY = {
 };
 
 /** `GET /v1/usage`: the charges of the calling key, and the funds that it draws on. `GET /admin/usage`: those of all keys. */
-export const usageRoutes = ({ gateway, callerOf, sightOf }: RouteServices) =>
+export const usageRoutes = ({ gateway, principalOf, sightOf }: RouteServices) =>
   new Elysia({ name: 'usage' })
-    .get('/v1/usage', ({ request }) => keyUsage(gateway, callerOf(request), request.url), {
+    .get('/v1/usage', ({ request }) => keyUsage(principalOf(request), gateway, request.url), {
       query: t.Object({
         ...PERIOD_QUERY,
         by: queryText('Adds `groups` by these, with commas: `session`, `agent`, or others of `GET /admin/usage`.'),
@@ -53,7 +54,7 @@ export const usageRoutes = ({ gateway, callerOf, sightOf }: RouteServices) =>
         errors: ['invalid_value', 'out_of_range'],
       }),
     })
-    .get('/admin/usage', ({ request }) => adminUsage(gateway, request.url, sightOf(request)), {
+    .get('/admin/usage', ({ request }) => adminUsage(principalOf(request), gateway, request.url, sightOf(request)), {
       query: t.Object({
         ...PERIOD_QUERY,
         by: queryText(
@@ -76,40 +77,48 @@ export const usageRoutes = ({ gateway, callerOf, sightOf }: RouteServices) =>
       }),
     });
 
-async function keyUsage(gateway: Gateway, caller: Caller, url: string): Promise<object> {
+async function keyUsage(principal: Principal, gateway: Gateway, url: string): Promise<object> {
   const { ledger, lease, now } = gateway;
   const query = new URL(url).searchParams;
   const by = query.get('by');
-  const own = { ...periodOf(query, now()), keyId: caller.keyId, model: null, labels: {} };
-  const { by: _, groups, ...body } = await usageIn(gateway, { ...own, by: ['day', 'model'] });
   const { selectors, models, usdPerCredit } = lease().snapshot;
-  const funds = ledger.fundsOf(caller, [...selectors.keys(), ...models.map(({ id }) => id)]);
+  const period = periodOf(query, now());
+  const grouped = (groupings: readonly Grouping[]) =>
+    bodyOf(() => ownUsage(principal, { ledger, usdPerCredit }, { ...period, by: groupings }));
+  const { by: _, groups, ...body } = await grouped(['day', 'model']);
+  const funds = ledger.fundsOf(principal.caller, [...selectors.keys(), ...models.map(({ id }) => id)]);
   const balance = funds.find(({ title }) => title.kind === 'balance');
   return {
     ...body,
     days: groups.map(({ group: { day: date, model }, ...sums }) => ({ date, model: model || null, ...sums })),
-    ...(by !== null && { groups: (await usageIn(gateway, { ...own, by: groupingsOf(by) })).groups }),
+    ...(by !== null && { groups: (await grouped(groupingsOf(by))).groups }),
     funds: fundBodies(usesOf(ledger, funds), now(), usdPerCredit),
     balance_credits: balance ? toCredits(balance.free) : null,
     balance_usd: balance ? usdWriter(usdPerCredit)(balance.free) : null,
   };
 }
 
-async function adminUsage(gateway: Gateway, url: string, sight: Sight): Promise<object> {
+async function adminUsage(
+  principal: Principal,
+  { ledger, lease, now }: Gateway,
+  url: string,
+  sight: Sight,
+): Promise<object> {
   const query = new URL(url).searchParams;
   const wanted = {
-    ...periodOf(query, gateway.now()),
+    ...periodOf(query, now()),
     by: groupingsOf(query.get('by') ?? 'day,model'),
     keyId: query.get('key'),
     model: query.get('model'),
     labels: Object.fromEntries(query.getAll('label').map(labelOf)),
   };
-  return await usageIn(gateway, wanted, sight);
+  const source = { ledger, usdPerCredit: lease().snapshot.usdPerCredit, sight };
+  return await bodyOf(() => servedUsage(principal, source, wanted), sight);
 }
 
-async function usageIn({ ledger, lease }: Gateway, query: UsageQuery, sight = FULL_SIGHT) {
+async function bodyOf(read: () => Promise<UsageReport>, sight = FULL_SIGHT) {
   try {
-    return usageBody(await usageOf(ledger, query, lease().snapshot.usdPerCredit, sight), sight);
+    return usageBody(await read(), sight);
   } catch (cause) {
     if (!(cause instanceof UsageTooLargeError)) throw cause;
     const message = `${cause.message} Choose a shorter period or fewer groupings.`;

@@ -3,6 +3,8 @@ import { RECORD_STATUSES, type RecordStatus } from '../core/decision-record.ts';
 import { idText, parseId } from '../core/id.ts';
 import { OPERATION_NAMES, type Operation } from '../core/operation.ts';
 import type { RecordEntry, RecordLog, RecordQuery } from '../store/records.ts';
+import type { Principal } from './principal.ts';
+import { checkAction } from './roles.ts';
 import { FULL_SIGHT, type Sight } from './sight.ts';
 
 /** Decisions of a page, unless it names another number, and at most. */
@@ -104,7 +106,12 @@ export interface DecisionPage {
  * Lists decisions.
  * @throws StoreError, by rejecting
  */
-export async function listDecisions(log: Pick<RecordLog, 'list'>, query: RecordQuery): Promise<DecisionPage> {
+export async function listDecisions(
+  by: Principal,
+  log: Pick<RecordLog, 'list'>,
+  query: RecordQuery,
+): Promise<DecisionPage> {
+  checkAction(by.caller, 'decisions.list');
   const entries = await log.list({ ...query, limit: query.limit + 1 });
   return { entries: entries.slice(0, query.limit), hasMore: entries.length > query.limit };
 }

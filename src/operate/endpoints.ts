@@ -2,11 +2,14 @@ import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Health } from '../upstream/health/health.ts';
 import type { EndpointSample } from '../upstream/health/types.ts';
+import type { Principal } from './principal.ts';
+import { checkAction } from './roles.ts';
 import { snakeKeys } from './snake-keys.ts';
 import { compareNames } from './usage-sums.ts';
 
 /** Returns the health and speed of every endpoint of the policy in force, by provider, model and upstream model. */
-export function endpointStatus(health: Pick<Health, 'samples'>): EndpointSample[] {
+export function endpointStatus(by: Principal, health: Pick<Health, 'samples'>): EndpointSample[] {
+  checkAction(by.caller, 'endpoints.read');
   return [...health.samples()].sort((a, b) => compareNames(namesOf(a), namesOf(b)));
 }
 

@@ -1,5 +1,7 @@
 import type { OpenStore } from '../store/driver.ts';
 import { NEWS_SUBJECTS, type NewsSubject } from '../store/news.ts';
+import type { Principal } from './principal.ts';
+import { checkAction } from './roles.ts';
 import { snakeKeys } from './snake-keys.ts';
 
 /** The place of this server among those of its store, and how old its copies are. */
@@ -23,9 +25,11 @@ interface CopyAge {
 }
 
 export function instanceStatus(
+  by: Principal,
   { instance, news }: Pick<OpenStore, 'instance' | 'news'>,
   version: string,
 ): InstanceStatus {
+  checkAction(by.caller, 'status.read');
   const { slot, epoch, isCurrent, fenced, clockOffsetMs } = instance;
   const copies = NEWS_SUBJECTS.map((subject) => ({ subject, ageMs: wholeOf(news.ageOf(subject)) }));
   return { version, slot, epoch, isCurrent, problem: fenced, clockOffsetMs, copies };

@@ -1,4 +1,4 @@
-import type { Caller } from '../core/caller.ts';
+import { type Caller, roleOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Role } from '../core/role.ts';
 
@@ -28,6 +28,9 @@ const ACTIONS = {
   'usage.own': OWN,
   'usage.read': { ...MONEY, ...MEMBERS },
   'ledger.read': MONEY,
+  'ledger.refund': OPERATORS,
+  // The copy has all that the store has.
+  'ledger.copy': { owner: 'all' },
   'decisions.list': { ...REPORTED, ...MEMBERS },
   'decisions.explain': { ...REPORTED, ...MEMBERS, caller: 'own' },
   'content.read': OPERATORS,
@@ -37,10 +40,13 @@ const ACTIONS = {
   'endpoints.read': REPORTED,
   'status.read': REPORTED,
   'learning.read': AUDITED,
+  'learning.change': OPERATORS,
   'keys.read': { ...AUDITED, finance: 'all', ...MEMBERS },
   'keys.change': { ...OPERATORS, ...MEMBERS },
   'keys.grant': OPERATORS,
   'trail.read': AUDITED,
+  // An administrator could take its own name out.
+  'trail.erase': { owner: 'all' },
   'wallets.own': OWN,
   'wallets.pay': OWN,
   'wallets.read': { ...AUDITED, finance: 'all' },
@@ -55,13 +61,6 @@ const REACHES: Readonly<Record<Action, Reaches>> = ACTIONS;
 
 export const ACTION_NAMES = Object.keys(ACTIONS) as Action[];
 export const isAction = (name: string): name is Action => Object.hasOwn(ACTIONS, name);
-
-/** The role of a caller: a person's or token's own; that of a key follows from its scopes. */
-export function roleOf({ role, scopes }: Pick<Caller, 'role' | 'scopes'>): Role {
-  if (role) return role;
-  if (scopes.has('admin')) return 'owner';
-  return scopes.has('report') ? 'report' : 'caller';
-}
 
 /** How far a role reaches in an action; null for not at all. */
 const reachOf = (role: Role, action: Action): Reach | null => REACHES[action][role] ?? null;

@@ -1,12 +1,10 @@
 import type { FundTitle } from '../accounting/fund.ts';
 import type { Budget } from '../core/budget.ts';
-import type { Caller } from '../core/caller.ts';
+import { type Caller, roleOf } from '../core/caller.ts';
 import { addressOf } from '../core/holder-address.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { isOfKeys } from '../ledger/key-budgets.ts';
-import { type ExplanationView, FULL_VIEW } from '../request/explain.ts';
 import type { KeyInfo } from '../store/keys.ts';
-import { mayTake, roleOf } from './roles.ts';
 
 type Title = FundTitle;
 
@@ -41,13 +39,6 @@ export interface SightSources {
     named(name: string): readonly string[];
   };
   policy(): Pick<PolicySnapshot, 'budgets' | 'reportedRuns'>;
-}
-
-/** The view of an explanation for a caller: operators see all, a key its own, and reports the records of all. */
-export function explanationView(caller: Caller): ExplanationView {
-  const role = roleOf(caller);
-  if (mayTake(role, 'content.read')) return FULL_VIEW;
-  return { keyId: role === 'report' ? null : caller.keyId, replays: role !== 'report', namesVariables: false };
 }
 
 /** The sight of a caller: that of reports, or the full one. */

@@ -1,10 +1,12 @@
 import { resolve } from 'node:path';
 import { UsageError } from '../core/usage-error.ts';
 import { openRecordReader } from '../records/records.ts';
-import { type Explanation, explain, FULL_VIEW } from '../request/explain.ts';
+import type { Explanation } from '../request/explain.ts';
 import { PastPolicies } from '../runtime/replay.ts';
 import { readStore, storeExists } from '../store/open.ts';
+import { explainDecision } from './explain-decision.ts';
 import type { PolicyWorkspace } from './policy/tools.ts';
+import type { Principal } from './principal.ts';
 
 /**
  * Explains a stored decision, beside a running server or without one.
@@ -12,6 +14,7 @@ import type { PolicyWorkspace } from './policy/tools.ts';
  * @throws UsageError without a database or records; SignalboxError for an unknown decision.
  */
 export async function explainStoredDecision(
+  by: Principal,
   id: string,
   { judge, database, folder }: PolicyWorkspace,
 ): Promise<Explanation> {
@@ -23,5 +26,5 @@ export async function explainStoredDecision(
   if (!(await reader.records.isCurrent())) {
     throw new UsageError(`${database} has no records of this version yet. Start the server once to create them.`);
   }
-  return await explain({ records: openRecordReader(reader.records), past }, id, FULL_VIEW);
+  return await explainDecision(by, { records: openRecordReader(reader.records), past }, id);
 }

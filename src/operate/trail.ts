@@ -1,8 +1,51 @@
 import { trailBody } from '../access/key-body.ts';
 import { iso } from '../core/clock.ts';
-import type { TrailHead, TrailLink, TrailTable } from '../store/trail.ts';
+import { type Store, StoreError } from '../store/store.ts';
+import type { ErasedWords, TrailEntry, TrailHead, TrailLink, TrailQuery, TrailTable } from '../store/trail.ts';
 import { entryOf } from '../store/trail-chain.ts';
-import { linksOf } from './trail-check.ts';
+import type { Principal } from './principal.ts';
+import { checkAction } from './roles.ts';
+import { checkTrail, linksOf, type TrailReport } from './trail-check.ts';
+
+/** Returns the changes that a principal may see, newest first. Rejects with StoreError. */
+export async function listTrail(
+  by: Principal,
+  trail: Pick<TrailTable, 'list'>,
+  query: TrailQuery,
+): Promise<readonly TrailEntry[]> {
+  checkAction(by.caller, 'trail.read');
+  return await trail.list(query);
+}
+
+/** Checks the whole trail against heads that were noted outside the store. Rejects with StoreError. */
+export async function verifyTrail(
+  by: Principal,
+  trail: Pick<TrailTable, 'links'>,
+  known: readonly TrailHead[],
+): Promise<TrailReport> {
+  checkAction(by.caller, 'trail.read');
+  return await checkTrail(trail, known);
+}
+
+/**
+ * Erases personal words, and notes that in the trail.
+ * @returns false where there are none. Rejects with StoreError.
+ */
+export async function eraseWords(
+  by: Principal,
+  store: Pick<Store, 'commit'> & { readonly trail: Pick<TrailTable, 'erase'> },
+  words: ErasedWords,
+  now: number,
+): Promise<boolean> {
+  checkAction(by.caller, 'trail.erase');
+  try {
+    await store.commit([store.trail.erase(words, by.actor, now)]);
+    return true;
+  } catch (cause) {
+    if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
+    return false;
+  }
+}
 
 /** A line of an export: the entry as people read it, with all that its hash is made of. */
 const lineOf = (link: TrailLink) => ({
@@ -12,10 +55,12 @@ const lineOf = (link: TrailLink) => ({
 
 /** Writes the entries of a time as JSON lines, oldest first, and behind them the head of the whole trail. */
 export async function* exportedTrail(
+  by: Principal,
   trail: Pick<TrailTable, 'links'>,
   { from, to }: { readonly from: number; readonly to: number },
   now: number,
 ): AsyncGenerator<string> {
+  checkAction(by.caller, 'trail.read');
   let head: TrailHead | null = null;
   for await (const link of linksOf(trail)) {
     head = { id: link.id, hash: link.hash };

@@ -5,7 +5,9 @@ import { usdWriter } from '../core/usd.ts';
 import { moneyEntries } from '../ledger/export/export.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { JournalReader } from '../store/journal-reader.ts';
-import { FULL_SIGHT } from './sight.ts';
+import type { Principal } from './principal.ts';
+import { checkAction } from './roles.ts';
+import { FULL_SIGHT, type Sight } from './sight.ts';
 import { columnOf, type Grouping, NO_FIGURES, type UsageGroup, UsageSums } from './usage-sums.ts';
 
 /** A period of whole days. */
@@ -71,6 +73,14 @@ export interface UsageReport {
   readonly groups: readonly UsageGroup[];
 }
 
+/** A running server's usage. */
+export interface UsageSource {
+  readonly ledger: Pick<Ledger, 'usage'>;
+  /** Of its policy. */
+  readonly usdPerCredit: string;
+  readonly sight: Sight;
+}
+
 /** Groups of a report at most, so that its size is bounded. */
 const GROUPS_MAX = 10_000;
 
@@ -81,14 +91,32 @@ export class UsageTooLargeError extends Error {
 
 /**
  * Reports the usage that a running server knows, as far as an asker may see it: `keyId` is a name where IDs are hidden.
- * @param usdPerCredit of its policy
  * @throws UsageTooLargeError, by rejecting.
  */
-export async function usageOf(
-  ledger: Pick<Ledger, 'usage'>,
+export async function servedUsage(
+  by: Principal,
+  { ledger, usdPerCredit, sight }: UsageSource,
+  query: UsageQuery,
+): Promise<UsageReport> {
+  checkAction(by.caller, 'usage.read');
+  return await usageIn(ledger, query, usdPerCredit, sight);
+}
+
+/** Reports the usage of the asking key, or wallet. @throws UsageTooLargeError, by rejecting. */
+export async function ownUsage(
+  { caller }: Principal,
+  { ledger, usdPerCredit }: Omit<UsageSource, 'sight'>,
+  query: UsagePeriod & Pick<UsageQuery, 'by'>,
+): Promise<UsageReport> {
+  checkAction(caller, 'usage.own');
+  return await usageIn(ledger, { ...query, keyId: caller.keyId, model: null, labels: {} }, usdPerCredit, FULL_SIGHT);
+}
+
+async function usageIn(
+  ledger: UsageSource['ledger'],
   query: UsageQuery,
   usdPerCredit: string,
-  sight = FULL_SIGHT,
+  sight: Sight,
 ): Promise<UsageReport> {
   const { by, timeZone, keyId, model, labels } = query;
   const sums = new UsageSums(by, timeZone);
@@ -123,9 +151,11 @@ export async function usageOf(
  * @throws UsageTooLargeError, by rejecting, and StoreError.
  */
 export async function storedUsage(
+  asker: Principal,
   journal: Pick<JournalReader, 'money' | 'usdPerCredit'>,
   query: UsageQuery,
 ): Promise<UsageReport> {
+  checkAction(asker.caller, 'usage.read');
   const { by, timeZone, keyId, model, labels } = query;
   const sums = new UsageSums(by, timeZone);
   for await (const page of moneyEntries(journal, { ...spanOf(query), keyId, model, labels })) {

@@ -1,4 +1,4 @@
-import type { Caller } from '../core/caller.ts';
+import { type Caller, isOperator } from '../core/caller.ts';
 import { editDistance } from '../core/edit-distance.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
@@ -65,7 +65,7 @@ function unknownName(name: string, model: string, caller: Caller, snapshot: Poli
   const pattern = wildcards?.leftOut(model);
   const absent = leftOut.find(({ kind, name: one }) => kind === 'model' && (one === model || one === pattern));
   if (absent) {
-    const why = (caller.scopes.has('admin') ? absent.reason : absent.toCallers) ?? 'it is left out';
+    const why = (isOperator(caller) ? absent.reason : absent.toCallers) ?? 'it is left out';
     const message = `The model \`${model}\` is in the policy but cannot be served: ${why}.`;
     return new SignalboxError('model_not_found', message, { param: 'model' });
   }

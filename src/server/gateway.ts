@@ -15,6 +15,7 @@ import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { x402Funding } from '../money/x402/funding.ts';
 import { instanceStatus } from '../operate/instance.ts';
 import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
+import type { Principal } from '../operate/principal.ts';
 import { openPayments, type Payments } from '../payments/service.ts';
 import { Affinity } from '../prompt/affinity.ts';
 import { Sessions } from '../prompt/sessions.ts';
@@ -120,13 +121,20 @@ const openLearning = (nextId: () => number, { store, host, log }: GatewayResourc
 
 /** The status of learning by the server's own memories, which may be ahead of those that are stored. */
 async function statusOfLearning(
+  by: Principal,
   store: Pick<OpenStore, 'learning'>,
   learner: Learner,
   policy: LearningPolicyInForce,
   now: number,
 ): Promise<LearningStatus> {
   const { brier, faults } = learner.activity;
-  const status = await learningStatus(store, { brier, known: (policy) => learner.memories.known(policy) }, policy, now);
+  const status = await learningStatus(
+    by,
+    store,
+    { brier, known: (policy) => learner.memories.known(policy) },
+    policy,
+    now,
+  );
   return { ...status, faults: faults > 0 ? ['An estimator has failed since the start; the log tells where.'] : [] };
 }
 
@@ -231,8 +239,8 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
     stopDeclarations();
   };
   const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();
-  const learning: StatusSources['learning'] = () => statusOfLearning(store, learner, reloader.lease(), now());
-  const instance = () => instanceStatus(store, host.version);
+  const learning: StatusSources['learning'] = (by) => statusOfLearning(by, store, learner, reloader.lease(), now());
+  const instance = (by: Principal) => instanceStatus(by, store, host.version);
   const status: StatusSources = { health: tools.health, learning, instance };
   return { gateway, idempotency, reloader, status, recount, stop };
 }

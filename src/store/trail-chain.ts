@@ -2,6 +2,7 @@ import { hash as digest, randomBytes } from 'node:crypto';
 import { scrubAll } from '../telemetry/secrets.ts';
 import {
   type Actor,
+  requestOf,
   type SaltedWords,
   SERVER,
   type SubjectEvent,
@@ -56,8 +57,6 @@ export function linkAfter(head: TrailHead, event: SubjectEvent): TrailLink {
   const whole = { ...link, facts: JSON.stringify(scrubAll(facts)), hash: '' };
   return { ...whole, hash: hashOf(whole) };
 }
-
-const requestOf = (actor: Actor): string | null => (actor.kind === 'key' ? actor.requestId : null);
 
 /** The event of a retention that has removed all entries up to one. */
 export const anchorOf = ({ id, hash }: TrailHead, time: number): SubjectEvent => ({

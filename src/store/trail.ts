@@ -9,14 +9,17 @@ interface Whereabouts {
 export type Actor =
   /** A command, run by a user of the operating system. */
   | ({ readonly kind: 'cli'; readonly name: string } & Whereabouts)
-  /** A request with an admin key, named by its ID. */
-  | ({ readonly kind: 'key'; readonly name: string; readonly requestId: string } & Whereabouts)
+  /** A request with an admin key, of a person or of a workload's token, named by the ID of the key, the user or the subject. */
+  | ({ readonly kind: 'key' | 'user' | 'token'; readonly name: string; readonly requestId: string } & Whereabouts)
   /** A holder that has proved itself, by its address. */
   | ({ readonly kind: 'wallet'; readonly name: string } & Whereabouts)
   /** The server itself: for the first key, the installed one, files of the policy, and retention. */
   | { readonly kind: 'server' };
 
 export const SERVER: Actor = Object.freeze({ kind: 'server' });
+
+/** The ID of the request of an actor, `req_…`; null for another one. */
+export const requestOf = (actor: Actor): string | null => ('requestId' in actor ? actor.requestId : null);
 
 export const TRAIL_ACTIONS = [
   'create',

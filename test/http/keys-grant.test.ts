@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { openKeys } from '../../src/access/keys.ts';
 import { type KeyServices, keyRoutes } from '../../src/http/admin-keys.ts';
+import { operatorAs } from '../../src/operate/principal.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
@@ -17,11 +18,11 @@ test('a stored grant is reported as done, though the ledger cannot be read just 
     budgetUses: async () => [],
     balanceOf: () => null,
   };
-  const contextOf = () => ({ knownCaller: { keyId: 'ops' }, requestId: 'req_1' });
+  const principalOf = () => operatorAs({ kind: 'key', name: 'ops', requestId: 'req_1' });
   // Of the gateway the route asks for no more than this.
   const lease = () => ({ snapshot: { usdPerCredit: '0.001' } });
   const gateway = { now: () => MORNING, ledger, lease };
-  const context = { gateway, contextOf, addressOf: () => null, keys, store };
+  const context = { gateway, principalOf, keys, store };
   const app = keyRoutes(context as unknown as KeyServices);
   const answer = await app.handle(
     new Request(`http://localhost/admin/keys/${info.id}/grant`, {

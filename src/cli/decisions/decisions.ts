@@ -13,6 +13,7 @@ import type { RecordEntry } from '../../store/records.ts';
 import { groupOf, LIST, parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { table } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
+import { operator } from '../user.ts';
 
 const OPTIONS = {
   ...{ from: TEXT, to: TEXT, key: TEXT, model: TEXT, task: TEXT, status: TEXT, operation: TEXT, label: LIST },
@@ -34,7 +35,7 @@ async function list(args: readonly string[], file: string): Promise<string> {
   if (!(await reader.records.isCurrent())) {
     throw new UsageError(`${file} has no records of this version yet. Start the server once to create them.`);
   }
-  const page = await listDecisions(reader.records.log, query);
+  const page = await listDecisions(operator(), reader.records.log, query);
   return json ? jsonText(decisionPageBody(page)) : pageText(page);
 }
 

@@ -12,11 +12,11 @@ import { day } from '../text.ts';
 /** The inputs of every command on keys. */
 export interface KeysCommand extends Pick<WalletSource, 'file' | 'now'> {
   readonly keys: Keys;
-  readonly store: Pick<Repositories, 'ledger'>;
+  readonly store: Pick<Repositories, 'ledger' | 'trail'>;
 }
 
 /** Throws UsageError where no server of this version has used the database. */
-export async function requireLedger({ ledger }: KeysCommand['store']): Promise<void> {
+export async function requireLedger({ ledger }: Pick<Repositories, 'ledger'>): Promise<void> {
   if (await ledger.exists()) return;
   throw new UsageError('The database has no ledger of this version yet. Start the server once to create it.');
 }

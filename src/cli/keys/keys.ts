@@ -2,7 +2,7 @@ import { keyBody } from '../../access/key-body.ts';
 import { holderOf } from '../../access/key-entry.ts';
 import type { IssuedKey } from '../../access/keys.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { grantToKey } from '../../operate/keys.ts';
+import { createKey, findKey, grantToKey, listKeys, revokeKey, rotateKey } from '../../operate/keys.ts';
 import { groupOf, parseArguments, parseFlags, parseGrant, SWITCH, TEXT } from '../arguments.ts';
 import { table } from '../terminal.ts';
 import { day, grantText, jsonText, labelTexts, minute } from '../text.ts';
@@ -16,7 +16,7 @@ export const runKeys = withTerms(groupOf('keys', { create, list, show, grant, ro
 
 async function create(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
   const { grant: terms, json } = parseTerms(args, now());
-  const made = await keys.create(terms, operator());
+  const made = await createKey(operator(), keys, terms);
   return json ? asJson(made, now()) : shownOnce(made, `scopes ${made.info.scopes.join(', ')}`);
 }
 
@@ -28,7 +28,7 @@ const shownOnce = ({ key, info }: IssuedKey, more: string): string =>
 
 async function list(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
   const { json } = parseFlags(args, { json: SWITCH });
-  const all = await keys.list();
+  const all = await listKeys(operator(), keys);
   const time = now();
   if (json) return jsonText(all.map((info) => keyBody(info, time)));
   const rows = all.map((info) => [
@@ -50,14 +50,14 @@ async function list(args: readonly string[], { keys, now }: KeysCommand): Promis
 async function revoke(args: readonly string[], { keys }: KeysCommand): Promise<string> {
   const { positionals } = parseArguments(args, {});
   const id = idOf(positionals, 'revoke');
-  if (!(await keys.revoke(id, operator()))) throw noSuchKey(id);
+  if (!(await revokeKey(operator(), keys, id))) throw noSuchKey(id);
   return `Revoked ${id}.\n`;
 }
 
 async function rotate(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
   const { values, positionals } = parseArguments(args, { overlap: TEXT, json: SWITCH });
   const id = idOf(positionals, 'rotate');
-  const made = await keys.rotate(id, overlapOf(values.overlap), operator());
+  const made = await rotateKey(operator(), keys, id, overlapOf(values.overlap));
   if (!made) throw noSuchKey(id);
   if (values.json) return asJson(made, now());
   const ends = made.info.overlapEndsAt ?? 0;
@@ -75,8 +75,9 @@ async function grant(args: readonly string[], { keys, store, now }: KeysCommand)
   const { holder, amount, note } = parseGrant(args, usage);
   const id = idOf([holder], 'grant');
   await requireLedger(store);
-  const info = await keys.get(id);
-  if (!info || !(await grantToKey(keys, store, id, { amount, note }, operator(), now()))) throw noSuchKey(id);
+  const by = operator();
+  const info = await findKey(by, keys, id);
+  if (!info || !(await grantToKey(by, keys, store, id, { amount, note }, now()))) throw noSuchKey(id);
   const owner = info.holder === null ? id : `wallet ${info.holder}`;
   const effect = info.holder === null ? FIRST_GRANT : 'All keys of the wallet spend this one balance.';
   return `${grantText('Granted', amount, owner, await store.ledger.granted(holderOf(info)))}${effect}\n`;

@@ -3,19 +3,21 @@ import type { BudgetUse } from '../../core/caller.ts';
 import { addressOf } from '../../core/holder-address.ts';
 import { creditsText } from '../../core/text.ts';
 import { usdText } from '../../core/usd.ts';
-import { storedKeyFunds } from '../../operate/keys.ts';
+import { storedKeyFunds } from '../../operate/key-funds.ts';
+import { findKey } from '../../operate/keys.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import type { StoredBalance } from '../../store/ledger-table.ts';
 import { needed, parseArguments, parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { fieldLines, jsonText, labelTexts, minute } from '../text.ts';
 import { listed } from '../trail.ts';
+import { operator } from '../user.ts';
 import { idOf, type KeysCommand, stateText } from './command.ts';
 
 /** `keys show ID [--json]`. */
 export async function show(args: readonly string[], { keys, file, now }: KeysCommand): Promise<string> {
   const { values, positionals } = parseArguments(args, { json: SWITCH });
   const id = idOf(positionals, 'show');
-  const info = needed(await keys.get(id), `There is no key with the ID ${id}.`);
+  const info = needed(await findKey(operator(), keys, id), `There is no key with the ID ${id}.`);
   const time = now();
   const funds = await storedKeyFunds(file, info, time);
   if (values.json) return jsonText(keyStatusBody(info, time, funds));
@@ -72,8 +74,8 @@ const balanceText = ({ granted, spent }: StoredBalance, usdPerCredit: string | n
   `${creditsText(granted)} granted, ${creditsText(spent)} (${usdText(spent, usdPerCredit)}) spent, ${creditsText(granted - spent)} left`;
 
 /** `keys log [--key ID] [--limit 100] [--json]`: changes of keys, newest first. A wallet is named by its address. */
-export async function log(args: readonly string[], { keys }: KeysCommand): Promise<string> {
+export async function log(args: readonly string[], { store }: KeysCommand): Promise<string> {
   const { key, ...flags } = parseFlags(args, { key: TEXT, limit: TEXT, json: SWITCH });
   const keyId = key === undefined ? null : (addressOf(key) ?? idOf([key], 'log --key'));
-  return listed((query) => keys.trail(query), keyId, flags);
+  return listed(store, keyId, flags);
 }

@@ -1,9 +1,9 @@
 import { commandName } from '../../core/command-name.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { resetLearning } from '../../learning/outcomes.ts';
 import { learningPolicy } from '../../operate/learning/policy.ts';
-import { openStore } from '../../store/open.ts';
+import { forgetLearning } from '../../operate/learning/reset.ts';
 import { groupOf, parseFlags, SWITCH, TEXT } from '../arguments.ts';
+import { operator } from '../user.ts';
 import { type LearnCommand, reading } from './command.ts';
 import { learnExport } from './export.ts';
 import { learnReplay } from './replay.ts';
@@ -24,11 +24,6 @@ async function reset(args: readonly string[], command: LearnCommand): Promise<st
   });
   const what = model === null ? 'everything that was learned' : `everything that was learned about ${model}`;
   if (!yes) throw new UsageError(`This deletes ${what}, and cannot be undone. To confirm, add --yes.`);
-  const store = await openStore(command.database, { mode: 'beside', rooms: ['learning'] });
-  try {
-    await resetLearning(store, model, command.judge.now());
-  } finally {
-    await store.close();
-  }
+  await forgetLearning(operator(), command.database, model, command.judge.now());
   return `Deleted ${what}. A running server follows within a second. Only declared figures and new outcomes count from now on.\n`;
 }

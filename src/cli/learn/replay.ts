@@ -4,6 +4,7 @@ import { type LearningReplay, replayLearning, rewriteLearning } from '../../oper
 import { parseFlags, SWITCH } from '../arguments.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { count, jsonText, minute } from '../text.ts';
+import { operator } from '../user.ts';
 import { type LearnCommand, reading } from './command.ts';
 
 /** `signalbox learn replay`: beside a running server; with --write without one. Throws UsageError. */
@@ -12,7 +13,7 @@ export async function learnReplay(args: readonly string[], command: LearnCommand
   const { folder, judge, database } = command;
   // Reports first why the database cannot be read.
   const read = await reading(command, (reader) => (write ? null : replayLearning(folder, judge, reader)));
-  const result = read ?? (await rewriteLearning(folder, judge, database));
+  const result = read ?? (await rewriteLearning(operator(), folder, judge, database));
   return json ? asJson(result, write) : asText(result, write, command.terminal);
 }
 

@@ -14,6 +14,7 @@ import type { SourceSums } from '../../store/learning.ts';
 import { parseFlags, SWITCH } from '../arguments.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { count, jsonText, minute } from '../text.ts';
+import { operator } from '../user.ts';
 import { type LearnCommand, reading } from './command.ts';
 
 /** Keys that are listed: those with the most weight. */
@@ -26,7 +27,7 @@ export async function learnStatus(args: readonly string[], command: LearnCommand
   const { json } = parseFlags(args, { json: SWITCH });
   const { folder, judge } = command;
   const status = await reading(command, async (reader) =>
-    storedLearningStatus(reader, await learningPolicy(folder, judge, reader), judge.now()),
+    storedLearningStatus(operator(), reader, await learningPolicy(folder, judge, reader), judge.now()),
   );
   return json ? jsonText(learningBody(status)) : asText(status, command.terminal);
 }

@@ -14,6 +14,7 @@ import type { StoredReservation } from '../../store/ledger-table.ts';
 import { groupOf, needed, onlyOne, parseArguments, parseCreditArguments, parseFlags, SWITCH } from '../arguments.ts';
 import type { CommandOutput, CommandResult } from '../result.ts';
 import { parseCredits } from '../text.ts';
+import { operator } from '../user.ts';
 import { auditJson, auditText, findingsOf, holderText, verdict } from './audit.ts';
 import { parseExport, writeExport } from './export.ts';
 import { parseStatus, statusText } from './status.ts';
@@ -38,7 +39,7 @@ async function reading<T>(
   command: LedgerCommand,
   read: (reader: StoreReader, spool: SpoolState) => Promise<T>,
 ): Promise<T> {
-  const result = await readBooks(command, (reader, spool) => {
+  const result = await readBooks(operator(), command, (reader, spool) => {
     warnOf(spool, command);
     return read(reader, spool);
   });
@@ -77,12 +78,12 @@ async function exportEntries(args: readonly string[], command: LedgerCommand): P
 async function status(args: readonly string[], command: LedgerCommand): Promise<string> {
   const flags = parseStatus(args);
   const now = command.now();
-  return statusText(await reading(command, (reader) => storedOverview(reader, now)), flags, now);
+  return statusText(await reading(command, (reader) => storedOverview(operator(), reader, now)), flags, now);
 }
 
 async function usage(args: readonly string[], command: LedgerCommand): Promise<string> {
   const { query, json } = parseUsage(args, command.now());
-  return usageText(await reading(command, (reader) => storedUsage(reader.journal, query)), json);
+  return usageText(await reading(command, (reader) => storedUsage(operator(), reader.journal, query)), json);
 }
 
 async function backup(args: readonly string[], command: LedgerCommand): Promise<CommandResult> {
@@ -90,7 +91,7 @@ async function backup(args: readonly string[], command: LedgerCommand): Promise<
   const target = onlyOne(positionals, 'ledger backup takes the name of one file, or - for the standard output.');
   // In a container without a shell, a copy in the data folder would be hard to take out.
   const isPiped = target === '-';
-  const { bytes, audit: result } = await backUp(command, {
+  const { bytes, audit: result } = await backUp(operator(), command, {
     target: isPiped ? `${command.file}.backup` : target,
     onSpool: (spool) => warnOf(spool, command),
     ...(isPiped && { write: command.write }),
@@ -114,7 +115,7 @@ async function refundDecision(args: readonly string[], command: LedgerCommand): 
   const found = await reading(command, (reader) => reader.ledger.reservation(id));
   const booked = needed(found, `The ledger has no charge of ${decision}.`);
   const amount = refundable(decision, booked, credits === null ? null : amountIn(credits));
-  const isServed = await refund(command.file, booked, { amount, note }, command.now());
+  const isServed = await refund(operator(), command.file, booked, { amount, note }, command.now());
   if (!isServed) command.warn(`signalbox: The refund is saved. ${NOT_SERVED}\n`);
   return `Gave back ${creditsText(amount)} of the ${creditsText(booked.charged)} that ${decision} was charged (${holderText(booked.keyId)}).
 The budgets whose window still holds the request have it back${paidBy(booked)}.

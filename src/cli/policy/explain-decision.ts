@@ -10,6 +10,7 @@ import { parseArguments, SWITCH, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
+import { operator } from '../user.ts';
 import type { PolicyCommand } from './command.ts';
 import { certificateText } from './explain-text.ts';
 
@@ -18,7 +19,7 @@ export async function runExplainDecision(args: readonly string[], command: Polic
   const { values, positionals } = parseArguments(args, { decision: TEXT, json: SWITCH });
   if (positionals.length > 1) throw new UsageError('policy explain --decision takes one folder at most.');
   const folder = positionals[0] ?? command.folder;
-  const explanation = await explainStoredDecision(values.decision ?? '', { ...command, folder });
+  const explanation = await explainStoredDecision(operator(), values.decision ?? '', { ...command, folder });
   const { terminal } = command;
   const text = values.json ? jsonText(decisionBody(explanation)) : decisionText(explanation, terminal);
   return { text, code: explanation.matches ? 0 : 2 };

@@ -14,6 +14,7 @@ import type { Runtime } from '../../runtime/runtime.ts';
 import { readRouteBody } from '../../surface/route-body.ts';
 import { LIST, pairsOf, parseArguments, SWITCH, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
+import { operator } from '../user.ts';
 import type { PolicyCommand } from './command.ts';
 import { runExplainCase } from './explain-case.ts';
 import { BODY_FLAGS, withFlags } from './explain-flags.ts';
@@ -46,7 +47,7 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   const body = withFlags(bodyOf(file === undefined ? {} : await jsonOf(file, command)), flags);
   const runtime = await runtimeOf(folder, command.judge);
   const timeMs = flags.time === undefined ? command.judge.now() : momentOf('--time', flags.time);
-  const payer = flags.key === undefined ? null : await storedPayer(command.database, flags.key, timeMs);
+  const payer = flags.key === undefined ? null : await storedPayer(operator(), command.database, flags.key, timeMs);
   const labels = { ...payer?.info.labels, ...pairsOf(flags.label, 'A label') };
   const stated = flags['key-models'];
   const models = stated === undefined ? (payer?.info.models ?? null) : knownModels(stated, runtime);

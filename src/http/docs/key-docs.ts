@@ -62,7 +62,7 @@ export const REVOKE = routeDocs({
 });
 
 export const GRANT = routeDocs({
-  access: 'keys.change',
+  access: 'keys.grant',
   summary: 'Grant Credits to a key',
   description:
     'Adds to the balance of a key, or takes back from it. The first grant makes a key prepaid: once its balance is used up, requests get 402 `insufficient_quota`. A grant to a key of a wallet goes to the balance of the wallet.',

@@ -160,11 +160,11 @@ export const KeyTrail = field.named('KeyTrail', 'Changes of keys, wallets and th
       time: field.moment('When.'),
       actor: field.shape('The actor of the change.', {
         kind: field.word(
-          ['cli', 'key', 'wallet', 'server'],
-          'A command, an admin key, a wallet with a valid signature, or the server.',
+          ['cli', 'key', 'user', 'token', 'wallet', 'server'],
+          'A command, an admin key, a person, a token of a workload, a wallet with a valid signature, or the server.',
         ),
         name: field.textOrNull(
-          'The user of the operating system, the ID of the admin key, or the wallet’s address.',
+          'The user of the operating system, the ID of the admin key, the user or the subject, or the wallet’s address.',
           'alice',
         ),
       }),
@@ -179,7 +179,7 @@ export const KeyTrail = field.named('KeyTrail', 'Changes of keys, wallets and th
         credits: 25,
         note: 'invoice 1042',
       }),
-      request_id: field.textOrNull('`x-request-id` of an admin key’s request; else null.'),
+      request_id: field.textOrNull('`x-request-id` of the request; null for another actor.'),
       is_erased: field.flag('Whether personal words of it were erased; they are null.', false),
     }),
     'Newest first.',

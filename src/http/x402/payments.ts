@@ -1,33 +1,27 @@
 import { Elysia } from 'elysia';
-import type { Caller } from '../../core/caller.ts';
 import { iso } from '../../core/clock.ts';
 import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { idText, parseId } from '../../core/id.ts';
-import { mayTake, roleOf } from '../../operate/roles.ts';
+import { idText } from '../../core/id.ts';
+import { findPayment } from '../../operate/payments.ts';
 import type { Payment } from '../../store/payments.ts';
 import * as docs from './route-docs.ts';
 import type { X402Services } from './services.ts';
 
 /** `GET /v1/payments/{id}`: the state of a payment. */
-export const paymentRoutes = ({ gateway, callerOf }: X402Services) =>
+export const paymentRoutes = ({ gateway, principalOf }: X402Services) =>
   new Elysia({ name: 'payments' }).get(
     '/v1/payments/:id',
     async ({ params: { id }, request }) => {
-      const number = parseId('pay_', id);
-      const payment = number === null ? null : await gateway.payments.get(number);
+      const payment = await findPayment(principalOf(request), gateway.payments, id);
       // The answer must not reveal that another caller's payment exists.
-      if (!payment || !maySee(callerOf(request), payment)) throw noPayment();
+      if (!payment) throw noPayment();
       return paymentBody(payment);
     },
     docs.PAYMENT,
   );
 
 export const noPayment = () => new SignalboxError('not_found', 'No payment has this ID, or this key may not see it.');
-
-/** A payment is shown to its payer, to the key that came with it, and to operators. */
-const maySee = (caller: Caller, { payer, keyId }: Payment): boolean =>
-  caller.keyId === payer || caller.keyId === keyId || mayTake(roleOf(caller), 'payments.read');
 
 /** A payment, as every answer shows it. */
 export function paymentBody(payment: Payment) {

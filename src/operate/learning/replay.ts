@@ -5,6 +5,8 @@ import { replayOutcomes, saveReplay } from '../../learning/outcomes.ts';
 import { lockStore, openStore } from '../../store/open.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import type { JudgeTools } from '../policy/tools.ts';
+import type { Principal } from '../principal.ts';
+import { checkAction } from '../roles.ts';
 import { Judgements } from './judgements.ts';
 import { learningPolicy } from './policy.ts';
 
@@ -37,7 +39,13 @@ export async function replayLearning(folder: string, judge: JudgeTools, store: P
  * Learns all outcomes anew and replaces the memories, under the store's lock: a running server would overwrite them.
  * Throws UsageError; rejects with StoreError.
  */
-export async function rewriteLearning(folder: string, judge: JudgeTools, database: string): Promise<LearningReplay> {
+export async function rewriteLearning(
+  by: Principal,
+  folder: string,
+  judge: JudgeTools,
+  database: string,
+): Promise<LearningReplay> {
+  checkAction(by.caller, 'learning.change');
   const lock = await lockStore(database).catch(isServed);
   try {
     const store = await openStore(database, { mode: 'repair', rooms: ['learning'] });

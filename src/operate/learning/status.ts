@@ -8,6 +8,8 @@ import type { Memories } from '../../learning/memories.ts';
 import { openLearningReader } from '../../learning/open.ts';
 import { type KeyShare, type LearningOverview, overviewOf } from '../../learning/overview.ts';
 import type { Repositories } from '../../store/repositories.ts';
+import type { Principal } from '../principal.ts';
+import { checkAction } from '../roles.ts';
 
 /** The results of learning so far. */
 export interface LearningStatus extends LearningOverview {
@@ -24,11 +26,13 @@ type LearningMemory = Pick<Memories, 'known'> & Pick<LearningActivity, 'brier'>;
 
 /** Reads the status of learning with the memories at hand. Rejects with StoreError. */
 export async function learningStatus(
+  by: Principal,
   store: Pick<Repositories, 'learning'>,
   memory: LearningMemory | null,
   policy: LearningPolicyInForce,
   now: number,
 ): Promise<Omit<LearningStatus, 'faults'>> {
+  checkAction(by.caller, 'learning.read');
   const { learning } = policy.snapshot;
   const { estimator, influenceMax } = learning;
   return {
@@ -41,6 +45,7 @@ export async function learningStatus(
 
 /** Reads the status of learning that a database tells, beside a server or without one. Rejects with StoreError. */
 export async function storedLearningStatus(
+  by: Principal,
   store: Pick<Repositories, 'learning'>,
   policy: LearningPolicyInForce,
   now: number,
@@ -49,7 +54,7 @@ export async function storedLearningStatus(
   const memory = await openLearningReader(store, (estimator, where, error) =>
     faults.push(`The estimator ${estimator} failed (${where}): ${messageOf(error)}.`),
   );
-  return { ...(await learningStatus(store, memory, policy, now)), faults };
+  return { ...(await learningStatus(by, store, memory, policy, now)), faults };
 }
 
 /** A key with less than this left of its bound is at it. */

@@ -2,6 +2,8 @@ import { createReadStream, existsSync, linkSync, renameSync, rmSync, statSync } 
 import { UsageError } from '../../core/usage-error.ts';
 import { auditLedger } from '../../ledger/audit/run.ts';
 import { copyStore, readStore } from '../../store/open.ts';
+import type { Principal } from '../principal.ts';
+import { checkAction } from '../roles.ts';
 import { type BooksFiles, openSpool, readLedger, type SpoolState } from './reading.ts';
 
 /** The ends of a backup. */
@@ -19,7 +21,8 @@ interface Delivery {
  * @returns the size of the copy, and its audit; null where its ledger is of an older version, or there is none yet.
  * @throws UsageError for a file that exists; rejects with StoreError.
  */
-export async function backUp(files: BooksFiles, { target, onSpool, write }: Delivery) {
+export async function backUp(by: Principal, files: BooksFiles, { target, onSpool, write }: Delivery) {
+  checkAction(by.caller, 'ledger.copy');
   if (existsSync(target)) throw new UsageError(`${target} exists already. A backup never overwrites a file.`);
   const part = `${target}.part`;
   if (existsSync(part)) {

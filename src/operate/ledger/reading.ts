@@ -2,6 +2,8 @@ import type { Microcredits } from '../../core/credits.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { StoreReader } from '../../store/driver.ts';
 import { readSpool, readStore } from '../../store/open.ts';
+import type { Principal } from '../principal.ts';
+import { checkAction } from '../roles.ts';
 
 /** The paths of a data folder's books. */
 export interface BooksFiles {
@@ -24,9 +26,11 @@ export interface SpoolState {
  * @returns null without a ledger, or with one of an older version. Rejects with StoreError.
  */
 export function readBooks<T>(
+  by: Principal,
   files: BooksFiles,
   read: (reader: StoreReader, spool: SpoolState) => Promise<T>,
 ): Promise<{ readonly value: T } | null> {
+  checkAction(by.caller, 'ledger.read');
   const stateOf = openSpool(files);
   return readLedger(files.file, async (reader) => read(reader, await stateOf(reader)));
 }

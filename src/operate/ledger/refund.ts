@@ -4,6 +4,8 @@ import { UsageError } from '../../core/usage-error.ts';
 import type { StoredReservation } from '../../store/ledger-table.ts';
 import { isStoreLocked, openStore } from '../../store/open.ts';
 import { StoreError } from '../../store/store.ts';
+import type { Principal } from '../principal.ts';
+import { checkAction } from '../roles.ts';
 import { servedChange } from '../served.ts';
 
 /**
@@ -29,11 +31,13 @@ export function refundable(decision: string, booked: StoredReservation, wanted: 
  * @throws UsageError; rejects with StoreError
  */
 export async function refund(
+  by: Principal,
   file: string,
   booked: StoredReservation,
   { amount, note }: { readonly amount: Microcredits; readonly note: string },
   now: number,
 ): Promise<boolean> {
+  checkAction(by.caller, 'ledger.refund');
   const store = await openStore(file, { mode: 'beside' });
   try {
     await store.commit([store.ledger.refund(booked, amount, note, now)]);

@@ -10,7 +10,9 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { type FundHolds, holdAge, OpenHolds } from '../../ledger/open-holds.ts';
 import { unusedFunds } from '../../ledger/unused.ts';
 import type { StoreReader } from '../../store/driver.ts';
-import { FULL_SIGHT, type Sight } from '../sight.ts';
+import type { Principal } from '../principal.ts';
+import { checkAction } from '../roles.ts';
+import type { Sight } from '../sight.ts';
 
 /** The most funds that one answer lists. */
 const FUNDS_SHOWN = 1_000;
@@ -28,10 +30,12 @@ export const usesOf = (ledger: Pick<Ledger, 'openHolds'>, funds: readonly Omit<F
 
 /** The overview of a running ledger, as far as an asker may see it. @param usdPerCredit of its policy */
 export async function overviewOf(
+  by: Principal,
   ledger: Pick<Ledger, 'status' | 'openHolds'>,
   usdPerCredit: string,
-  { titleOf }: Sight = FULL_SIGHT,
+  { titleOf }: Sight,
 ): Promise<LedgerOverview> {
+  checkAction(by.caller, 'ledger.read');
   const { funds, ...sums } = await ledger.status();
   const seen = usesOf(ledger, funds).map((use) => ({ ...use, title: titleOf(use.title) }));
   return { ...sums, usdPerCredit, funds: seen };
@@ -117,7 +121,12 @@ function fundBody({ title, limit, spent, held, holds }: FundUse, now: number, us
  * Reads the overview of stored books, beside a server: the figures of its journal, which it reads whole.
  * @param now ms since 1970
  */
-export async function storedOverview({ journal, ledger }: StoreReader, now: number): Promise<LedgerOverview> {
+export async function storedOverview(
+  by: Principal,
+  { journal, ledger }: StoreReader,
+  now: number,
+): Promise<LedgerOverview> {
+  checkAction(by.caller, 'ledger.read');
   const audit = await foldJournal(journal);
   const budgets = await ledger.budgets();
   const isInForce = ({ kind, name, definition }: FundGroup) =>

@@ -10,18 +10,21 @@ import { isOfKeys, keyBudgets } from '../../ledger/key-budgets.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import { readStore, storeExists } from '../../store/open.ts';
 import { type FundUse, storedOverview } from '../ledger/status.ts';
+import type { Principal } from '../principal.ts';
+import { checkAction } from '../roles.ts';
 
 /**
  * Finds a key in a database, with its money at a moment; null without one. Reads the whole journal.
  * @param timeMs ms since 1970
  * @throws StoreError, by rejecting
  */
-export async function storedPayer(database: string, keyId: string, timeMs: number) {
+export async function storedPayer(by: Principal, database: string, keyId: string, timeMs: number) {
+  checkAction(by.caller, 'keys.read');
   if (!(await storeExists(database))) return null;
   using reader = await readStore(database, ['access', 'ledger']);
   const info = (await reader.keys.find(keyId))?.key.info;
   if (!info) return null;
-  const known = (await reader.ledger.exists()) ? (await storedOverview(reader, timeMs)).funds : [];
+  const known = (await reader.ledger.exists()) ? (await storedOverview(by, reader, timeMs)).funds : [];
   return {
     info,
     /**

@@ -1,0 +1,57 @@
+import { roleOf } from '../core/caller.ts';
+import { parseId } from '../core/id.ts';
+import type { Payments } from '../payments/service.ts';
+import type { Payment, PaymentQuery } from '../store/payments.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Principal } from './principal.ts';
+import { checkAction, mayTake } from './roles.ts';
+
+/** Returns payments, newest first. Rejects with StoreError. */
+export async function listPayments(
+  by: Principal,
+  payments: Pick<Payments, 'list'>,
+  query: PaymentQuery,
+): Promise<readonly Payment[]> {
+  checkAction(by.caller, 'payments.read');
+  return await payments.list(query);
+}
+
+/**
+ * Returns a payment to its payer, to the key that came with it, and to those who see all.
+ * @param id `pay_…`
+ * @returns null where there is none that the principal may see. Rejects with StoreError.
+ */
+export async function findPayment(
+  { caller }: Principal,
+  payments: Pick<Payments, 'get'>,
+  id: string,
+): Promise<Payment | null> {
+  checkAction(caller, 'payments.own');
+  const number = parseId('pay_', id);
+  const payment = number === null ? null : await payments.get(number);
+  const isOwn = payment && (caller.keyId === payment.payer || caller.keyId === payment.keyId);
+  return isOwn || mayTake(roleOf(caller), 'payments.read') ? payment : null;
+}
+
+/** What the state of a payment is asked with. */
+export interface ReconcilingSource {
+  readonly payments: Pick<Payments, 'reconcile'>;
+  readonly log: Pick<Log, 'info'>;
+}
+
+/**
+ * Asks the chain how a payment ended.
+ * @param id `pay_…`
+ * @returns null for an unknown payment. Rejects with StoreError, or SignalboxError where the chain does not answer.
+ */
+export async function reconcilePayment(
+  by: Principal,
+  { payments, log }: ReconcilingSource,
+  id: string,
+): Promise<Payment | null> {
+  checkAction(by.caller, 'payments.change');
+  const number = parseId('pay_', id);
+  const payment = number === null ? null : await payments.reconcile(number);
+  if (payment) log.info('a payment was reconciled', { payment: id, state: payment.state, key: by.caller.keyId });
+  return payment;
+}
