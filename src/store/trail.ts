@@ -36,6 +36,8 @@ export const TRAIL_ACTIONS = [
   'load',
   'erase',
   'anchor',
+  'sign_in',
+  'end',
 ] as const;
 export type TrailAction = (typeof TRAIL_ACTIONS)[number];
 
