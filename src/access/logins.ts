@@ -35,7 +35,7 @@ export interface LoginsOptions {
 }
 
 /** Why a login was ended that nobody has asked to end. */
-type EndReason = 'refused by the issuer' | 'needs a new sign-in' | 'signed in again';
+type EndReason = 'refused by the issuer' | 'has no role' | 'needs a new sign-in' | 'signed in again';
 
 /** A login that begins. */
 export interface LoginDraft {

@@ -25,7 +25,7 @@ export type Command =
   | { readonly name: 'plugin' | 'import'; readonly args: readonly string[] }
   /** `port`: where `serve` would listen in this environment. */
   | { readonly name: 'health'; readonly port: number; readonly args: readonly string[] }
-  | ({ readonly name: 'decisions' | 'keys' | 'wallets' | 'ledger' | 'trail' } & DataArguments)
+  | ({ readonly name: 'decisions' | 'keys' | 'wallets' | 'ledger' | 'logins' | 'trail' } & DataArguments)
   | ({ readonly name: 'policy' | 'learn' | 'catalog' } & PolicyArguments);
 
 /** The default address of `serve`. */
@@ -50,7 +50,14 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
   if (name === 'serve') return serveCommand(rest, env, defaultPolicies);
   if (name === 'health') return { name, port: portOf(env.PORT || PORT), args: rest };
   if (name === 'plugin' || name === 'import') return { name, args: rest };
-  if (name === 'decisions' || name === 'keys' || name === 'wallets' || name === 'ledger' || name === 'trail') {
+  if (
+    name === 'decisions' ||
+    name === 'logins' ||
+    name === 'keys' ||
+    name === 'wallets' ||
+    name === 'ledger' ||
+    name === 'trail'
+  ) {
     return { name, ...dataOf(rest, env) };
   }
   if (name === 'policy' || name === 'learn' || name === 'catalog') {

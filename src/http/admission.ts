@@ -10,6 +10,7 @@ import { checkAction, isAction } from '../operate/roles.ts';
 import type { Admission, RequestContext } from '../request/request-context.ts';
 import { callerAddress, type Peers } from './address.ts';
 import { tooLarge } from './body-reading.ts';
+import { type LoginDoor, notSignedIn } from './console/login-door.ts';
 import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf } from './credentials.ts';
 import { pathOf, type RouteEntry, type RouteRule, type RouteTable } from './routes.ts';
 import { nothingAt, printable } from './unknown-path.ts';
@@ -34,6 +35,7 @@ export interface AdmissionRules {
   readonly funding: Pick<FundingSource, 'keyless' | 'checkBlocked'>;
   readonly limiter: Limiter;
   readonly gate: Gate;
+  readonly logins: Pick<LoginDoor, 'admit'>;
   /** Throws SignalboxError for a preflight that the policy does not allow. */
   refusePreflight(request: Request, route: RouteEntry): void;
 }
@@ -71,7 +73,8 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
   const credentials = isOpen ? null : credentialsIn(headers);
   // A bad key is refused, never paid for instead.
   const isKeyless = isForPay && credentials === null;
-  const caller = isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay);
+  const login = route.takesLogins ? loginOf(request, rules, peers, credentials !== null) : null;
+  const caller = login ?? (isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay));
   context.caller = caller;
   if (isKeyless || (isOpen && !PROBES.has(path))) throttle('keyless', request, rules, peers);
   if (!rule) {
@@ -100,8 +103,16 @@ function checkForm({ url, headers }: Request): void {
   }
 }
 
+/** The caller of the login of a request; null where it bears none. @throws SignalboxError */
+function loginOf(request: Request, rules: AdmissionRules, peers: Peers | null, hasKey: boolean): Caller | null {
+  const caller = rules.logins.admit(request, hasKey);
+  if (caller !== 'ended') return caller;
+  throttle('failed-auth', request, rules, peers);
+  throw notSignedIn();
+}
+
 /** @throws SignalboxError `insufficient_permissions` */
-function checkAccess(caller: Caller, access: RouteRule['access']): void {
+export function checkAccess(caller: Caller, access: RouteRule['access']): void {
   if (isAction(access)) checkAction(caller, access);
   else if (access !== 'open' && !caller.scopes.has(access)) {
     throw new SignalboxError('insufficient_permissions', `This API key lacks the scope \`${access}\`.`);

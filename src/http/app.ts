@@ -4,8 +4,10 @@ import type { Authentication } from '../access/key-entry.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
+import type { PresentLogin, SignIn } from '../access/sign-in/sign-in.ts';
 import { errorBody } from '../api/error.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
+import { endLogin, type LoginDesk } from '../operate/logins.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import { sightOf } from '../operate/sight.ts';
 import type { Gateway } from '../request/gateway.ts';
@@ -16,9 +18,11 @@ import type { Surface } from '../surface/surface.ts';
 import { wholeAddress } from './address.ts';
 import { adminRoutes } from './admin.ts';
 import { keyRoutes } from './admin-keys.ts';
-import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
+import { type AdmissionRules, admit, bodyBytesMax, checkAccess } from './admission.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
+import { LoginDoor, notSignedIn } from './console/login-door.ts';
+import { signInRoutes } from './console/sign-in.ts';
 import { answerOrigin, CORS_HEADERS, preflightRefusal } from './cors.ts';
 import { countTokensRoutes } from './count-tokens.ts';
 import { decisionRoutes } from './decisions.ts';
@@ -28,6 +32,7 @@ import { errorResponse, publicError } from './errors.ts';
 import { feedbackRoutes } from './feedback.ts';
 import { healthRoutes, type StoreHealth } from './health.ts';
 import { ledgerRoutes } from './ledger.ts';
+import { loginRoutes } from './logins.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { recommendRoutes } from './recommend.ts';
@@ -53,6 +58,8 @@ export interface AppOptions {
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
   readonly store: GrantStore & StoreHealth & Pick<Repositories, 'trail'>;
   authenticate(header: string | null): Authentication;
+  readonly signIn: SignIn;
+  readonly logins: LoginDesk;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
   readonly observer: Observer;
@@ -105,8 +112,17 @@ const requestRoutes = (services: RouteServices, { surfaces }: AppOptions, upgrad
     .use(recommendRoutes(services));
 
 /** All other routes of the API. */
-const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, metrics, status }: AppOptions) =>
+const otherRoutes = (
+  services: RouteServices,
+  door: LoginDoor,
+  table: () => RouteTable,
+  { gateway, policy, keys, store, metrics, status, signIn, logins }: AppOptions,
+) =>
   new Elysia({ name: 'api' })
+    .onBeforeHandle(async ({ request }) => {
+      const renewal = door.confirm(request);
+      if (renewal) takeOver(await renewal, services.contextOf(request), table());
+    })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
     .use(adminRoutes(services, policy))
@@ -117,15 +133,40 @@ const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, me
     .use(decisionRoutes(services))
     .use(feedbackRoutes(services))
     .use(usageRoutes(services))
+    .use(loginRoutes({ ...services, desk: logins, door }))
+    .use(
+      signInRoutes({
+        ...services,
+        ...{ signIn, door },
+        endLogin: (request, { login, caller }) => {
+          services.contextOf(request).caller = caller;
+          return endLogin(services.principalOf(request), logins, login.id);
+        },
+        teamName: (id) => (id === null ? null : (logins.people.team(id)?.name ?? null)),
+      }),
+    )
     .use(x402Routes({ ...services, gateway, store }));
 
-const admissionRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTable): AdmissionRules => ({
+/** Takes over who a request is of, as the issuer has stated it anew. @throws SignalboxError where it may no longer do what it asks for */
+function takeOver(present: PresentLogin | null, context: RequestContext, table: RouteTable): void {
+  const rule = table.ruleOf(context.route, context.method);
+  if (!present || !rule) throw notSignedIn();
+  context.caller = present.caller;
+  checkAccess(present.caller, rule.access);
+}
+
+const admissionRules = (
+  { gateway, authenticate, gate }: AppOptions,
+  routes: RouteTable,
+  logins: LoginDoor,
+): AdmissionRules => ({
   routes,
   authenticate,
   policy: () => gateway.lease().snapshot,
   funding: gateway.funding,
   limiter: new Limiter(gateway.clock),
   gate,
+  logins,
   refusePreflight: preflightRefusal(gateway.log),
 });
 
@@ -189,10 +230,11 @@ export function createApp(options: AppOptions) {
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
   const services = servicesOf(options, contextOf, edgeOf(app));
   const requests = requestRoutes(services, options, () => app.server);
-  const others = otherRoutes(services, options);
+  const door = new LoginDoor(options.signIn, () => gateway.lease().snapshot);
+  const others = otherRoutes(services, door, () => routes, options);
   const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
-  const rules = admissionRules(options, routes);
+  const rules = admissionRules(options, routes, door);
   return (
     app
       .onRequest(({ request, set }) => {

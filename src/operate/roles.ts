@@ -44,6 +44,9 @@ const ACTIONS = {
   'keys.read': { ...AUDITED, finance: 'all', ...MEMBERS },
   'keys.change': { ...OPERATORS, ...MEMBERS },
   'keys.grant': OPERATORS,
+  'me.read': { ...OWN, report: 'own' },
+  'logins.read': { ...AUDITED, finance: 'own', lead: 'own', member: 'own' },
+  'logins.end': { ...OPERATORS, auditor: 'own', finance: 'own', lead: 'own', member: 'own' },
   'trail.read': AUDITED,
   // An administrator could take its own name out.
   'trail.erase': { owner: 'all' },

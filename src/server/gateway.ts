@@ -1,5 +1,6 @@
 import { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
+import type { Logins } from '../access/logins.ts';
 import { ByteRoom } from '../core/byte-room.ts';
 import { LinkedSet } from '../core/linked-set.ts';
 import { messageOf } from '../core/thrown.ts';
@@ -185,6 +186,7 @@ const memoryOf = (clock: () => number) => ({
 export interface GatewayResources {
   readonly store: OpenStore;
   readonly keys: Keys;
+  readonly logins: Pick<Logins, 'prune'>;
   readonly log: Log;
   readonly host: Host;
 }
@@ -210,7 +212,7 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   });
   const learner = await openLearning(nextId, resources);
   const threads = new Threads(store, now);
-  const pruned = { records, idempotency, learner, threads, store, now };
+  const pruned = { records, idempotency, learner, threads, logins: resources.logins, store, now };
   const stopUpkeep = await keepUp(records, log, timers, () => prune(pruned, reloader.lease().snapshot, log));
   const sweep = openSweep({ ledger, payments, idempotency }, resources);
   await sweep.begin();

@@ -2,6 +2,9 @@ import { closeSync, openSync } from 'node:fs';
 import { parseKey } from '../access/key.ts';
 import { openKeys } from '../access/keys.ts';
 import { Gate } from '../access/limits/gate.ts';
+import { openLogins } from '../access/logins.ts';
+import { openPeople } from '../access/people.ts';
+import { SignIn } from '../access/sign-in/sign-in.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
@@ -85,8 +88,10 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     timers,
     onChange: () => onBudgets(),
   });
+  const people = await openPeople({ store, now: store.instance.now });
+  const logins = await openLogins({ store, now: store.instance.now });
   if (apiKey !== null) await keys.install(apiKey).catch(notInstalled);
-  const resources = { store, keys, log, host };
+  const resources = { store, keys, logins, log, host };
   const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
   const gate = new Gate(clock, timers);
@@ -99,6 +104,15 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     keys,
     idempotency,
     authenticate: keys.authenticate,
+    signIn: new SignIn({
+      policy: () => gateway.lease().snapshot,
+      env: host.env,
+      logins,
+      people,
+      now: store.instance.now,
+      log,
+    }),
+    logins: { logins, people },
     observer,
     socketBytesMax,
     status,

@@ -1,4 +1,5 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
+import type { Logins } from '../access/logins.ts';
 import { iso } from '../core/clock.ts';
 import { timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -17,6 +18,7 @@ interface PrunedParts {
   readonly idempotency: Idempotency;
   readonly learner: Pick<Learner, 'prune'>;
   readonly threads: Pick<Threads, 'prune'>;
+  readonly logins: Pick<Logins, 'prune'>;
   readonly store: Pick<OpenStore, 'commit' | 'trail'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -27,10 +29,11 @@ type Retention = Pick<PolicySnapshot, 'recordDays' | 'trailDays'>;
 
 /** Deletes rows that are older than the policy's retention. State: pruning. */
 export async function prune(parts: PrunedParts, { recordDays: days, trailDays }: Retention, log: Log): Promise<void> {
-  const { records, idempotency, learner, threads, store, now } = parts;
+  const { records, idempotency, learner, threads, logins, store, now } = parts;
   try {
     await idempotency.prune();
     await threads.prune();
+    await logins.prune();
     await records.prune(days * DAY_MS);
     await learner.prune(days * DAY_MS);
     const time = now();

@@ -53,6 +53,7 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS, ageMs = 0 
     } as X402Parts),
     limiter: new Limiter(() => 0),
     gate,
+    logins: { admit: () => null },
     refusePreflight: preflightRefusal({ warn() {} }),
   };
   const send = (path: string, headers: Record<string, string> = {}, method = 'POST') => {

@@ -7,6 +7,8 @@ import { type Actor, SERVER } from '../../store/trail.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Logins } from '../logins.ts';
 import type { People, SignedPerson } from '../people.ts';
+import { PeopleError } from '../people-terms.ts';
+import { KeyTermsError } from '../terms.ts';
 import { faultText, type Identity, Issuer, IssuerAway, type IssuerClient, isRefusal } from './issuer.ts';
 import { newTransaction, transactionOf } from './transaction.ts';
 
@@ -160,8 +162,9 @@ export class SignIn {
       await this.#member(identity);
       await logins.confirm(login, value, identity.refreshToken);
     } catch (cause) {
-      const isLasting = isRefusal(cause) || (cause instanceof SignInError && cause.fault === 'nobody');
-      if (isLasting) await logins.end(login, SERVER, 'refused by the issuer');
+      const isNobody = cause instanceof SignInError && cause.fault === 'nobody';
+      if (isNobody || isRefusal(cause))
+        await logins.end(login, SERVER, isNobody ? 'has no role' : 'refused by the issuer');
       else
         log.warn('a login could not be confirmed at the issuer, and stays', {
           login: login.id,
@@ -206,7 +209,10 @@ export class SignIn {
       ...(role && { role }),
       ...(namesTeams && { team: team?.id ?? null }),
     };
-    return people.putUser(person);
+    return people.putUser(person).catch((cause) => {
+      const isOfTerms = cause instanceof KeyTermsError || cause instanceof PeopleError;
+      throw isOfTerms ? this.#nobody(sub, cause.message, 'Your account cannot be a user here.') : cause;
+    });
   }
 
   #nobody(sub: string, reason: string, message: string): SignInError {
