@@ -9,11 +9,13 @@ import { bearerOf, hashOf, parseKey } from './key.ts';
 import {
   type Authentication,
   authenticationBy,
+  bringInLine,
   DENIED,
   type HolderGrants,
   type KeyEntry,
   keyEntryOf,
 } from './key-entry.ts';
+import { LINE_LIMITS } from './line.ts';
 
 export interface KeysOptions {
   readonly store: Pick<Store, 'commit' | 'append'> & Pick<Repositories, 'keys' | 'trail'> & { readonly news: News };
@@ -43,7 +45,9 @@ export class KeyCopy {
   /** This instance's copy of the store's keys. */
   readonly #entries = new Map<string, KeyEntry>();
   readonly #holders: HolderGrants = new Map(); // Of every holder that ever had a key.
-  /** New keys whose budgets are not in force yet. */
+  /** The IDs of the keys that each key has made. */
+  readonly #below = new Map<string, Set<string>>();
+  /** New keys whose budgets, or those above them, are not in force yet. */
   readonly #waiting = new Map<string, KeyEntry>();
   /** Of unrevoked keys that have some. */
   readonly #budgets = new Map<string, KeyBudgets & Pick<KeyInfo, 'expiresAt'>>();
@@ -89,11 +93,27 @@ export class KeyCopy {
   };
 
   /** A key as this instance's copy has it, revoked or not. Cheap. */
-  readonly known = (id: string): KeyEntry['info'] | null => this.entryOf(id)?.info ?? null;
+  readonly known = (id: string): KeyEntry['info'] | null => this.entryOf(id)?.inForce ?? null;
+
+  /** The IDs of the keys above a key, the nearest first. Cheap. */
+  readonly above = (id: string): readonly string[] => this.entryOf(id)?.authentication.caller.line ?? [];
 
   /** The IDs of all keys of a name in this instance's copy, revoked ones too. */
   named(name: string): readonly string[] {
     return [...this.#entries.values()].flatMap(({ info }) => (info.name === name ? [info.id] : []));
+  }
+
+  /** The entry of the key that credentials are of, valid or not, with the hash of what was presented; null for none. */
+  protected presented(credentials: string | null): { readonly entry: KeyEntry; readonly hash: Uint8Array } | null {
+    const key = credentials === null ? null : bearerOf(credentials);
+    const parts = key === null ? null : parseKey(key);
+    const entry = parts ? this.#entries.get(parts.id) : undefined;
+    return key !== null && entry ? { entry, hash: hashOf(key) } : null;
+  }
+
+  /** The keys that a key has made, in the order in which this instance has read them. */
+  protected entriesBelow(id: string): KeyEntry[] {
+    return [...(this.#below.get(id) ?? [])].flatMap((below) => this.entryOf(below) ?? []);
   }
 
   /** The budgets of all valid keys that have some. Cheap. */
@@ -153,17 +173,30 @@ export class KeyCopy {
 
   /** Takes over a key that has changed. A new one with budgets waits for them. */
   #put(row: KeyRow): void {
-    const { id, budgets, revokedAt, expiresAt } = row.key.info;
+    const { id, parent, budgets, revokedAt, expiresAt } = row.key.info;
     const entry = keyEntryOf(row, this.entryOf(id), this.#holders);
     const own = revokedAt === null && budgets.length > 0 ? { keyId: id, budgets, expiresAt } : null;
     const before = this.#budgets.get(id);
     if (own) this.#budgets.set(id, own);
     else this.#budgets.delete(id);
     if (JSON.stringify(before?.budgets) !== JSON.stringify(own?.budgets)) this.#mustCount = this.#isOpen;
-    const mustWait = own !== null && this.#isOpen && this.#onChange !== undefined && !this.#entries.has(id);
+    const isNew = this.#isOpen && this.#onChange !== undefined && !this.#entries.has(id);
+    const mustWait = isNew && (own !== null || (parent !== null && !this.#entries.has(parent)));
     if (mustWait) this.#waiting.set(id, entry);
     else this.#waiting.delete(id);
     if (!mustWait) this.#entries.set(id, entry);
+    // An admission that is under way does not know of it.
+    if (mustWait) this.#mustCount = true;
+    if (parent !== null) this.#below.getOrInsertComputed(parent, () => new Set()).add(id);
+    this.#bringInLine(entry);
+  }
+
+  /** Brings a key in line with the one above it, and then those below it. */
+  #bringInLine(entry: KeyEntry, depth = 0): void {
+    const { id, parent } = entry.info;
+    if (parent !== null) bringInLine(entry, this.entryOf(parent));
+    if (depth >= LINE_LIMITS.depth) return;
+    for (const below of this.entriesBelow(id)) this.#bringInLine(below, depth + 1);
   }
 
   /** Puts changed budgets in force, and then admits the keys that wait for them. */

@@ -1,22 +1,27 @@
 import { timingSafeEqual } from 'node:crypto';
-import { type Caller, FULL_SCOPES, holderCaller, permissionsOf } from '../core/caller.ts';
+import { type Caller, FULL_SCOPES, holderCaller, permissionsOf, rootOf } from '../core/caller.ts';
 import type { Reading } from '../core/reading.ts';
 import type { KeyInfo, KeyRow, StoredKey } from '../store/keys.ts';
+import { callerBelow, inForceAlone, inForceBelow } from './line.ts';
 
 /** The reason why a key is denied. For logs only: callers learn no more than that the key is not valid. */
 export type DenialReason = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'rotated' | 'suspended';
 
 /** By this instance's copy of the keys, whose age it has. */
-export type Authentication = Reading &
-  ({ readonly caller: Caller; readonly reason: null } | { readonly caller: null; readonly reason: DenialReason });
+export type Authentication = (Reading & { readonly caller: Caller; readonly reason: null }) | Denial;
 
-export interface KeyEntry {
+/** `root`: the ID of the first key of its line, where it is a key below another, by its right secret. */
+type Denial = Reading & { readonly caller: null; readonly reason: DenialReason; readonly root?: string };
+
+export interface KeyEntry extends Pick<StoredKey, 'parentHash'> {
   readonly info: StoredKey['info'];
+  /** The same, narrowed by the keys above it; of a key of its own, `info` itself. */
+  inForce: StoredKey['info'];
   readonly hash: Uint8Array;
   /** Of the secret before the last rotation, which works until `previousUntil` (ms since 1970). */
   readonly previousHash: Uint8Array;
   readonly previousUntil: number;
-  readonly authentication: Authentication & { readonly caller: Caller };
+  authentication: Authentication & { readonly caller: Caller };
   /** The last use, and the last use written to the store; ms since 1970, 0 for never. */
   usedAt: number;
   writtenAt: number;
@@ -25,7 +30,7 @@ export interface KeyEntry {
 /** One authentication for each holder of keys: all its keys are one caller. */
 export type HolderGrants = Map<string, KeyEntry['authentication']>;
 
-const denied = (reason: DenialReason): Authentication => Object.freeze({ caller: null, reason, ageMs: 0 });
+const denied = (reason: DenialReason): Denial => Object.freeze({ caller: null, reason, ageMs: 0 });
 export const DENIED = {
   missing: denied('missing'),
   malformed: denied('malformed'),
@@ -42,16 +47,28 @@ const NO_HASH = new Uint8Array(32);
 /** Makes the entry of a row. A rotated key keeps its caller, so that counts by caller go on. Adds the row's holder to `holders`. */
 export function keyEntryOf({ key, lastUsedAt }: KeyRow, before: KeyEntry | undefined, holders: HolderGrants): KeyEntry {
   const usedAt = lastUsedAt ?? 0;
-  const { info, hash, previousHash } = key;
+  const { info, hash, previousHash, parentHash } = key;
+  // One below another has no terms in force before it is brought in line.
+  const inForce = info.parent === null ? info : (before?.inForce ?? inForceAlone(info));
   return {
-    info,
-    hash,
+    ...{ info, inForce, hash, parentHash },
     previousHash: previousHash ?? NO_HASH,
     previousUntil: info.overlapEndsAt ?? 0,
-    authentication: before && hasSameTerms(info, before.info) ? before.authentication : authenticationOf(info, holders),
+    authentication:
+      before && hasSameTerms(inForce, before.inForce) ? before.authentication : authenticationOf(inForce, holders),
     usedAt: Math.max(before?.usedAt ?? 0, usedAt),
     writtenAt: usedAt,
   };
+}
+
+/** Brings a key in line with the one above it, which has its own terms in force; undefined where there is none of its ID. */
+export function bringInLine(entry: KeyEntry, above: KeyEntry | undefined): void {
+  const before = entry.inForce;
+  entry.inForce = above ? inForceBelow(entry, above) : inForceAlone(entry.info);
+  const upper = above?.authentication.caller;
+  const { caller } = entry.authentication;
+  if (!upper || (caller.parent === upper && hasSameTerms(entry.inForce, before))) return;
+  entry.authentication = { caller: callerBelow(callerOf(entry.inForce), upper), reason: null, ageMs: 0 };
 }
 
 /** Whether all that a caller is made from is equal. */
@@ -84,7 +101,10 @@ function callerOf(info: StoredKey['info']): Caller {
 }
 
 /** Adds the last use that this process knows of. */
-export const infoOf = ({ info, usedAt }: KeyEntry): KeyInfo => ({ ...info, lastUsedAt: usedAt === 0 ? null : usedAt });
+export const infoOf = ({ usedAt }: KeyEntry, info: KeyEntry['info']): KeyInfo => ({
+  ...info,
+  lastUsedAt: usedAt === 0 ? null : usedAt,
+});
 
 /** The holder of the balance that a key spends, as the ledger names it. */
 export const holderOf = ({ id, holder }: Pick<KeyInfo, 'id' | 'holder'>): string => holder ?? id;
@@ -105,8 +125,9 @@ export function authenticationBy(entry: KeyEntry | undefined, presented: Uint8Ar
   const isPresent = timingSafeEqual(presented, entry ? entry.hash : NO_HASH);
   const isPrevious = timingSafeEqual(presented, entry ? entry.previousHash : NO_HASH);
   if (!entry || !(isPresent || isPrevious)) return DENIED.unknown;
-  const state = keyStateOf(entry.info, now);
-  if (state !== 'valid') return DENIED[state];
+  const state = keyStateOf(entry.inForce, now);
+  const { caller } = entry.authentication;
+  if (state !== 'valid') return caller.line ? { ...DENIED[state], root: rootOf(caller) } : DENIED[state];
   if (!isPresent && entry.previousUntil <= now) return DENIED.rotated;
   entry.usedAt = now;
   return entry.authentication;

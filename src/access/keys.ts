@@ -2,11 +2,19 @@ import { FULL_SCOPES } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { StoreError, type Write } from '../store/store.ts';
-import { type Actor, type KeyEvent, SERVER, type TrailEntry, type TrailQuery } from '../store/trail.ts';
+import {
+  type Actor,
+  type KeyEvent,
+  type PlaceBelow,
+  SERVER,
+  type TrailEntry,
+  type TrailQuery,
+} from '../store/trail.ts';
 import { hashOf, isStrong, keyOf, newKey, parseKey, SECRET_BYTES } from './key.ts';
 import { termsBody } from './key-body.ts';
 import { KeyCopy, type KeysOptions } from './key-copy.ts';
-import { checkInstalled, holderOf, infoOf, keyStateOf } from './key-entry.ts';
+import { authenticationBy, checkInstalled, holderOf, infoOf, keyStateOf } from './key-entry.ts';
+import { checkBelow, LINE_LIMITS, scopesFor, tooManyBelow } from './line.ts';
 import {
   checkHolder,
   checkTerms,
@@ -23,6 +31,13 @@ import {
 export interface IssuedKey {
   readonly key: string;
   readonly info: KeyInfo;
+}
+
+/** Where a new key belongs. */
+interface NewKeyPlace {
+  readonly holder?: string | null;
+  readonly place?: PlaceBelow | null;
+  readonly first?: readonly Write[];
 }
 
 /** For changes that an expired key allows, too. */
@@ -62,7 +77,47 @@ class StoredKeys extends KeyCopy {
     const by: Actor = { kind: 'wallet', name: holder, from };
     const first = isAlone ? this.#revokeWrites(by, null) : [];
     const key = newKey();
-    return { key, info: await this.#insert(key, { name, scopes: ['chat', 'route'] }, 'create', by, holder, first) };
+    const grant: KeyGrant = { name, scopes: ['chat', 'route'] };
+    return { key, info: await this.#insert(key, grant, 'create', by, { holder, first }) };
+  }
+
+  /**
+   * Makes a key below another, which has at most its terms, at every moment, and ends with the secret that made it.
+   * @param credentials of the key that makes it
+   * @param grant with all scopes that can be given, but `delegate`, where it states none
+   * @returns its terms as they are in force; null where the credentials are those of no valid key
+   * @throws KeyTermsError and changes nothing: for terms beyond those of the key, or a line that has no room
+   */
+  async createBelow(
+    credentials: string | null,
+    grant: Omit<KeyGrant, 'scopes'> & Partial<Pick<KeyGrant, 'scopes'>>,
+    by: Actor,
+  ): Promise<IssuedKey | null> {
+    const above = this.presented(credentials);
+    const isValid = () => above && authenticationBy(above.entry, above.hash, this.now()).caller !== null;
+    if (!above || !isValid()) return null;
+    const { inForce } = above.entry;
+    const terms = { ...grant, scopes: grant.scopes ?? scopesFor(inForce) };
+    checkTerms(terms);
+    checkBelow(terms, inForce);
+    const place = { ...LINE_LIMITS, parent: inForce.id, hash: above.hash };
+    const key = newKey();
+    try {
+      const info = await this.#insert(key, terms, 'create', by, { place });
+      const entry = this.entryOf(info.id);
+      return { key, info: entry ? infoOf(entry, entry.inForce) : info };
+    } catch (cause) {
+      if (cause instanceof KeyTermsError && !isValid()) return null;
+      throw cause;
+    }
+  }
+
+  /** The keys that a key has made and that may still be used, or resumed, with their terms in force; oldest first. */
+  async below(id: string): Promise<readonly KeyInfo[]> {
+    await this.refresh();
+    const all = this.entriesBelow(id).map((entry) => infoOf(entry, entry.inForce));
+    const open = all.filter((info) => ['valid', 'suspended'].includes(keyStateOf(info, this.now())));
+    return open.sort((one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1));
   }
 
   /** The valid keys of a holder (address in lower case), oldest first. */
@@ -105,7 +160,7 @@ class StoredKeys extends KeyCopy {
     const entry = this.entryOf(id);
     if (!entry) return this.#insert(key, { name: 'installed', scopes: FULL_SCOPES }, 'install', SERVER);
     checkInstalled(entry, hashOf(key), this.now());
-    return infoOf(entry);
+    return infoOf(entry, entry.info);
   }
 
   /**
@@ -172,14 +227,13 @@ class StoredKeys extends KeyCopy {
     return this.store.trail.list(query);
   }
 
-  /** `holder`: of the key; null for none. `first`: writes for the same commit. Throws KeyTermsError. */
+  /** `holder`: of the key; null for none. `place`: below another. `first`: writes for the same commit. Throws KeyTermsError. */
   async #insert(
     key: string,
     grant: KeyGrant,
     action: 'create' | 'install',
     actor: Actor,
-    holder: string | null = null,
-    first: readonly Write[] = [],
+    { holder = null, place = null, first = [] }: NewKeyPlace = {},
   ): Promise<KeyInfo> {
     const parts = parseKey(key);
     if (!parts) throw new Error('a key was made that cannot be read');
@@ -189,12 +243,15 @@ class StoredKeys extends KeyCopy {
     const time = this.now();
     const terms = { name, scopes, labels, models, limits, budgets, holders, holder, createdAt: time, expiresAt };
     const past = { revokedAt: null, suspendedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
-    const info: KeyInfo = { id: parts.id, ...terms, ...past, parent: null, team: null, user: null };
+    const info: KeyInfo = { id: parts.id, ...terms, ...past, parent: place?.parent ?? null, team: null, user: null };
     const event: KeyEvent = { time, actor, action, keyId: info.id, details: termsBody(info) };
     const { keys, trail } = this.store;
     const subject = { kind: 'key', id: info.id };
-    const line = holder === null ? trail.add({ ...event, subject }) : trail.addIfRoom(event, holder, HOLDER_LIMITS);
-    if (!(await this.#commit([...first, line, keys.insert(info, hashOf(key))]))) throw tooManyKeys();
+    const ofHolder = () =>
+      holder === null ? trail.add({ ...event, subject }) : trail.addIfRoom(event, holder, HOLDER_LIMITS);
+    const line = place ? trail.addIfRoomBelow(event, place) : ofHolder();
+    const writes = [...first, line, keys.insert(info, hashOf(key), place?.hash)];
+    if (!(await this.#commit(writes))) throw place ? tooManyBelow() : tooManyKeys();
     return info;
   }
 

@@ -4,8 +4,11 @@ import type { Role } from './role.ts';
 
 /** Scopes that one key may have together, as the key of the first start has. */
 export const FULL_SCOPES = ['chat', 'embed', 'route', 'admin'] as const;
-/** A permission of a key. `report` stands alone: such a key reads figures of all keys, spends nothing and changes nothing. */
-export const SCOPES = [...FULL_SCOPES, 'report'] as const;
+/**
+ * A permission of a key. `delegate`: makes keys below its own, each with no more than it has. `report` stands alone: such a key reads
+ * figures of all keys, spends nothing and changes nothing.
+ */
+export const SCOPES = [...FULL_SCOPES, 'delegate', 'report'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Returns all that a key's scopes permit: who may chat may embed, so that keys from before embeddings can. */
@@ -64,7 +67,12 @@ export interface Caller {
   readonly user?: string;
   /** IDs of the keys from which its key descends, the nearest first. */
   readonly line?: readonly string[];
+  /** The key that made its key, with its terms in force; absent for a key of its own. */
+  readonly parent?: Caller;
 }
+
+/** The ID of the first key of a caller's line, with which all of the line share what one caller may take. */
+export const rootOf = ({ keyId, line }: Pick<Caller, 'keyId' | 'line'>): string => line?.at(-1) ?? keyId;
 
 /** The role of a caller: a person's or token's own; that of a key follows from its scopes. */
 export function roleOf({ role, scopes }: Pick<Caller, 'role' | 'scopes'>): Role {

@@ -1,6 +1,7 @@
 import type { Settlement } from '../accounting/entry.ts';
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ByteHold } from '../core/byte-room.ts';
+import { rootOf } from '../core/caller.ts';
 import type { AttemptRecord, DecisionOutcome } from '../core/decision-record.ts';
 import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
@@ -229,7 +230,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Takes room for the answer. Without room the exchange ends, at no endpoint's fault. */
   makeRoom(bytes: number): boolean {
     if (this.#ended()) return false;
-    this.#bytes ??= this.#parts.answers.hold(this.#runnable.caller.keyId);
+    this.#bytes ??= this.#parts.answers.hold(rootOf(this.#runnable.caller));
     if (this.#bytes.take(bytes, this.policy.answersBytesMax)) return true;
     this.abandon(crowdedError(this.#runnable.request.names.outputTokensMax));
     return false;

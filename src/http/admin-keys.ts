@@ -138,7 +138,7 @@ const changingRoutes = ({ gateway, principalOf, keys, store }: KeyServices) => {
 const changed = <T>(deed: () => T | Promise<T>): Promise<T> => orNothingDone(() => inTerms(deed));
 
 /** The terms of a request for a key, with the defaults. */
-function grantOf(body: KeyRequest, now: number): KeyGrant {
+export function grantOf(body: KeyRequest, now: number): KeyGrant {
   const { name = '', scopes = ['chat', 'route'], labels = {}, models = null, budgets = [], wallets = null } = body;
   const { expires_in_seconds: expiresIn = null, limits = {} } = body;
   return {

@@ -2,7 +2,7 @@ import type { Authentication } from '../access/key-entry.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import type { Limiter, Offence } from '../access/limits/limiter.ts';
 import { durationText } from '../access/limits/refusal.ts';
-import { type Caller, roleOf } from '../core/caller.ts';
+import { type Caller, roleOf, rootOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { FundingSource } from '../money/funding.ts';
@@ -151,10 +151,10 @@ function counted(
   const { limiter, gate } = rules;
   // Looked up now where a payer is counted later: by then the connection can be gone.
   const address = !caller || countsAddresses ? callerAddress(request, peers, gateway.trustedProxies) : '';
-  const who = caller?.keyId ?? address;
+  const who = caller ? rootOf(caller) : address;
   const bytes = gate.bytesAtOnce(gateway, bodyBytes);
   gate.check(gateway, who, bytes);
-  const isLimited = caller !== null && (rateLimits.length > 0 || caller.limits !== null);
+  const isLimited = caller !== null && (rateLimits.length > 0 || caller.limits !== null || caller.parent !== undefined);
   const quota = isLimited ? limiter.admit(rateLimits, caller, address) : null;
   const place = gate.enter(gateway, who, bytes);
   const acceptPayer = (payer: Caller) => {
@@ -175,14 +175,17 @@ function authenticated(
   credentials: string | null,
   isForPay: boolean,
 ): Caller {
-  const { caller, reason, ageMs } = rules.authenticate(credentials);
-  if (ageMs > KEYS_AGE_MAX_MS) throw new SignalboxError('overloaded', 'The API keys cannot be read now; try again.');
-  if (caller) {
-    rules.funding.checkBlocked(caller);
-    return caller;
+  const authentication = rules.authenticate(credentials);
+  if (authentication.ageMs > KEYS_AGE_MAX_MS) {
+    throw new SignalboxError('overloaded', 'The API keys cannot be read now; try again.');
+  }
+  if (authentication.caller) {
+    rules.funding.checkBlocked(authentication.caller);
+    return authentication.caller;
   }
   throttle('failed-auth', request, rules, peers);
-  const message = keyAdvice(reason, credentials);
+  if (authentication.root !== undefined) throttleLine(authentication.root, rules);
+  const message = keyAdvice(authentication.reason, credentials);
   throw new SignalboxError(
     'invalid_api_key',
     isForPay ? `${message} ${rules.funding.keyless.advice(keyHeadersOf(request.headers))}` : message,
@@ -202,17 +205,27 @@ function throttle(offence: Offence, request: Request, rules: AdmissionRules, pee
   const { trustedProxies, failedAuthPerMinute, keylessPerMinute } = rules.policy().gateway;
   const perMinute = offence === 'failed-auth' ? failedAuthPerMinute : keylessPerMinute;
   const retryAfterMs = rules.limiter.count(offence, callerAddress(request, peers, trustedProxies), perMinute);
+  const what = offence === 'failed-auth' ? 'without a valid API key' : 'without an API key';
+  checkWait(offence, `Your address sent more than ${perMinute} requests a minute ${what}`, retryAfterMs);
+}
+
+/** Counts a request with an ended key by the first key of its line, wherever it came from. Throws as `throttle` does. */
+function throttleLine(root: string, rules: AdmissionRules): void {
+  const { failedAuthPerMinute } = rules.policy().gateway;
+  const retryAfterMs = rules.limiter.count('failed-auth', root, failedAuthPerMinute);
+  const sent = `Child keys of one API key that have ended sent more than ${failedAuthPerMinute} requests a minute`;
+  checkWait('failed-auth', sent, retryAfterMs);
+}
+
+/** @throws SignalboxError `rate_limit_exceeded`, unless there is nothing to wait for */
+function checkWait(offence: Offence, sent: string, retryAfterMs: number): void {
   if (retryAfterMs === 0) return;
-  const [what, limit] =
-    offence === 'failed-auth'
-      ? ['without a valid API key', 'gateway.failed_auth_per_minute']
-      : ['without an API key', 'gateway.keyless_per_minute'];
-  throw new SignalboxError(
-    'rate_limit_exceeded',
-    `Your address sent more than ${perMinute} requests a minute ${what}; try again in ${durationText(retryAfterMs)}.`,
+  const limit = offence === 'failed-auth' ? 'gateway.failed_auth_per_minute' : 'gateway.keyless_per_minute';
+  throw new SignalboxError('rate_limit_exceeded', `${sent}; try again in ${durationText(retryAfterMs)}.`, {
+    ...{ details: { limit, kind: 'requests' }, retryAfterMs },
     // A bad key will not become a good one.
-    { details: { limit, kind: 'requests' }, retryAfterMs, ...(offence === 'failed-auth' && { retry: false }) },
-  );
+    ...(offence === 'failed-auth' && { retry: false }),
+  });
 }
 
 function checkBodyHeaders(headers: Headers, announced: number, bytesMax: number): void {

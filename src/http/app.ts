@@ -6,6 +6,7 @@ import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import type { PresentLogin, SignIn } from '../access/sign-in/sign-in.ts';
 import { errorBody } from '../api/error.ts';
+import type { ChildKeys } from '../operate/child-keys.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
 import { endLogin, type LoginDesk } from '../operate/logins.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
@@ -23,6 +24,7 @@ import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
 import { LoginDoor, notSignedIn } from './console/login-door.ts';
 import { signInRoutes } from './console/sign-in.ts';
+import { childKeyRoutes } from './child-keys.ts';
 import { answerOrigin, CORS_HEADERS, preflightRefusal } from './cors.ts';
 import { countTokensRoutes } from './count-tokens.ts';
 import { decisionRoutes } from './decisions.ts';
@@ -53,7 +55,7 @@ export interface AppOptions {
   /** The dialects that callers may speak. */
   readonly surfaces: readonly Surface[];
   readonly policy: PolicyAdmin;
-  readonly keys: KeyAdmin;
+  readonly keys: KeyAdmin & ChildKeys;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
   readonly store: GrantStore & StoreHealth & Pick<Repositories, 'trail'>;
@@ -129,6 +131,7 @@ const otherRoutes = (
     .use(ledgerRoutes(services))
     .use(statusRoutes(services, status))
     .use(keyRoutes({ ...services, keys, store }))
+    .use(childKeyRoutes({ ...services, keys }))
     .use(modelRoutes(services))
     .use(decisionRoutes(services))
     .use(feedbackRoutes(services))

@@ -11,7 +11,7 @@ const ACCESS = ['chat', 'embed', 'route', 'open', ...ACTION_NAMES] as const;
 export const RouteAccess = Type.Object({
   /** The scope or the action that the caller's key must allow; `open`: none. */
   access: Type.Union(ACCESS.map((name) => Type.Literal(name))),
-  /** `none`: a POST whose body is not read. */
+  /** `none`: its body is not read. */
   body: Type.Optional(Type.Literal('none')),
   /** Whether it takes a place in the gate and counts against the rate limits. */
   counts: Type.Optional(Type.Boolean()),

@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import { rootOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { SocketDialogue, Surface } from '../surface/surface.ts';
 import { routeDocs } from './docs/route-docs.ts';
@@ -27,7 +28,7 @@ export function surfaceSocket(services: RouteServices, surface: Surface, upgrade
     ({ request }) => {
       const dialogue = surface.dialogue?.();
       if (!services.gateway.lease().snapshot.gateway.websockets || !dialogue) throw unavailable(surface);
-      const place = services.sockets.enter(services.callerOf(request).keyId);
+      const place = services.sockets.enter(rootOf(services.callerOf(request)));
       const connection = new Connection(services, request, { dialogue, errorBody: surface.errorBody, place });
       if (!upgrader()?.upgrade(request, { data: connection })) {
         place.leave();

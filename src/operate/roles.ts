@@ -47,6 +47,8 @@ const ACTIONS = {
   'me.read': { ...OWN, report: 'own' },
   'logins.read': { ...AUDITED, finance: 'own', lead: 'own', member: 'own' },
   'logins.end': { ...OPERATORS, auditor: 'own', finance: 'own', lead: 'own', member: 'own' },
+  // Of keys with the scope `delegate`.
+  'keys.delegate': { owner: 'own', caller: 'own' },
   'trail.read': AUDITED,
   // An administrator could take its own name out.
   'trail.erase': { owner: 'all' },

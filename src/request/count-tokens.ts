@@ -1,3 +1,4 @@
+import { rootOf } from '../core/caller.ts';
 import type { Facts } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Model } from '../core/snapshot.ts';
@@ -88,7 +89,7 @@ async function endpointCount(
   const { slots } = limitsOf(ruled, snapshot);
   const prompt = {
     request,
-    history: gateway.affinity.history(caller.keyId, request),
+    history: gateway.affinity.history(rootOf(caller), request),
     runtime,
     places: gateway.countPlaces,
   };

@@ -1,4 +1,4 @@
-import type { Caller } from '../core/caller.ts';
+import { type Caller, rootOf } from '../core/caller.ts';
 import type { Thread } from '../core/conversation.ts';
 import type { Decision } from '../core/decision.ts';
 import type { Estimate } from '../core/estimate.ts';
@@ -75,9 +75,9 @@ export function decideRequest(
   const { runtime, caller } = terms;
   context.step('profile');
   const { run } = request.headers;
-  context.run = run === NO_RUN ? run : gateway.sessions.run(caller.keyId, run);
+  context.run = run === NO_RUN ? run : gateway.sessions.run(rootOf(caller), run);
   checkRequest(request, runtime.snapshot.gateway);
-  const history = gateway.affinity.history(caller.keyId, request);
+  const history = gateway.affinity.history(rootOf(caller), request);
   const asksServices = isServed && !terms.windowsOnly;
   const undecided: UndecidedRequest = { request, terms, context, history, factsOf, asksServices, services: null };
   const { thread } = request.conversation;

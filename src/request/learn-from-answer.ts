@@ -1,3 +1,4 @@
+import { rootOf } from '../core/caller.ts';
 import type { RunnableRequest } from '../exchange/runnable-request.ts';
 import type { Example } from '../learning/answer.ts';
 
@@ -11,5 +12,5 @@ export function exampleOf(
 ): Example {
   const { id, ranked, draw, facts } = decision;
   const isChoice = runtime.snapshot.models[ranked[0].model]!.id === model;
-  return { decision: id, keyId: caller.keyId, model, facts, features, draw: isChoice ? draw : null };
+  return { decision: id, keyId: rootOf(caller), model, facts, features, draw: isChoice ? draw : null };
 }

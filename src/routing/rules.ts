@@ -81,8 +81,14 @@ export const hasRules = ({ constraints, preferences }: PolicySnapshot): boolean 
 /** Adds the rules that apply to the facts. */
 export function withRules(facts: Facts, snapshot: PolicySnapshot, inputs: RuleInputs, onFailure: OnRuleFailure): Facts {
   const scope = ruleScope(facts, snapshot, inputs);
-  const active = (rules: readonly (Constraint | Preference)[]) => activeOf(rules, scope, onFailure);
-  return { ...facts, rules: { constraints: active(snapshot.constraints), preferences: active(snapshot.preferences) } };
+  const active = (rules: readonly (Constraint | Preference)[], key = scope.key) =>
+    activeOf(rules, key === scope.key ? scope : { ...scope, key }, onFailure);
+  let constraints = active(snapshot.constraints);
+  // A child is held by the constraints of its parents, too, so that no name or label of its own opens what is closed to them.
+  for (let above = inputs.caller.parent; above; above = above.parent) {
+    constraints = [...new Set([...constraints, ...active(snapshot.constraints, keyOf(above))])].sort((a, b) => a - b);
+  }
+  return { ...facts, rules: { constraints, preferences: active(snapshot.preferences) } };
 }
 
 /** The limits that active rules and the selector put on the catalog. */

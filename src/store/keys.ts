@@ -40,6 +40,8 @@ export interface StoredKey {
   readonly hash: Uint8Array;
   /** Of the key before the last rotation; null if never rotated. */
   readonly previousHash: Uint8Array | null;
+  /** Of the key that made it, by the secret that it had then; null for a key of its own. */
+  readonly parentHash: Uint8Array | null;
 }
 
 export interface KeyRow {
@@ -66,8 +68,11 @@ export interface KeyTable {
    * to which the caller then has all. From -1 on: all keys.
    */
   changedAfter(number: number): Promise<KeyChanges>;
-  /** @param hash SHA-256 of the whole key. */
-  insert(info: KeyInfo, hash: Uint8Array): Write;
+  /**
+   * @param hash SHA-256 of the whole key.
+   * @param parentHash that of the key which makes it, as it is presented; absent or null without a parent
+   */
+  insert(info: KeyInfo, hash: Uint8Array, parentHash?: Uint8Array | null): Write;
   /** Gives a key another secret. The present one works until `overlapEndsAt`, an older one no longer. */
   rotate(id: string, hash: Uint8Array, time: number, overlapEndsAt: number): Write;
   revoke(id: string, time: number): Write;

@@ -111,6 +111,20 @@ export interface HolderKeyLimits {
   readonly aDay: number;
 }
 
+/** The key that makes another, and how much room its line must have. */
+export interface PlaceBelow {
+  /** ID of the key. */
+  readonly parent: string;
+  /** SHA-256 of the whole key, by the secret that was presented. */
+  readonly hash: Uint8Array;
+  /** The keys from the new one's parent up to the first of the line. */
+  readonly depth: number;
+  /** Valid keys that the parent has made. */
+  readonly live: number;
+  /** Keys of the whole line that were made in the 24 hours before the event. */
+  readonly aDay: number;
+}
+
 /** The last entry of a chain, which stands for all before it. */
 export interface TrailHead {
   readonly id: number;
@@ -155,6 +169,11 @@ export interface TrailTable {
   addIfValid(event: KeyEvent, validAt: number): Write;
   /** Unmet when the holder has as many keys as it may, counted at commit time before the new one. */
   addIfRoom(event: KeyEvent, holder: string, limits: HolderKeyLimits): Write;
+  /**
+   * Unmet where the key that makes another is not valid by the secret that it presented, or one above it is not, or its line has no
+   * room for another key: at commit time, before the new one.
+   */
+  addIfRoomBelow(event: KeyEvent, place: PlaceBelow): Write;
   /** Adds an entry for each unrevoked key of a holder, oldest first, except one; null for none. */
   addOfHolder(event: TrailEvent, holder: string, exceptId: string | null): Write;
   /** Erases words and adds an entry which names their places. Unmet where there are none. @param time ms since 1970 */

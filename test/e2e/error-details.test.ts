@@ -334,7 +334,8 @@ describe('when this program itself fails', () => {
       giveBack: never,
     });
     const changes = { create: never, rotate: never, revoke: never, grant: never };
-    const keys = { ...changes, get: never, list: never, trail: never, known: never, named: never };
+    const below = { createBelow: never, below: never, above: never };
+    const keys = { ...changes, ...below, get: never, list: never, trail: never, known: never, named: never };
     const app = createApp({
       surfaces: [openaiChat],
       gateway,

@@ -33,6 +33,10 @@ const MATRIX: Readonly<Record<string, readonly [admin: number, report: number, a
   'POST /v1/embeddings': [403, 403, 400],
   'POST /v1/route': [403, 403, 200],
   'POST /v1/feedback': [400, 403, 400],
+  // None has the scope `delegate`.
+  'GET /v1/keys': [403, 403, 403],
+  'POST /v1/keys': [403, 403, 403],
+  'DELETE /v1/keys/{id}': [403, 403, 403],
   'POST /v1/wallets/topup': [404, 403, 404],
   'POST /v1/wallets/keys': [404, 403, 404],
   'GET /admin/usage': [200, 200, 403],

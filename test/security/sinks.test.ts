@@ -49,6 +49,8 @@ describe('the store', () => {
         'keys.wallets',
         'keys.wallet',
         'keys.parent',
+        'keys.parent_hash',
+        'keys.root',
         'keys.team',
         'keys.user',
       ],

@@ -21,7 +21,7 @@ const id = fc.constantFrom(...IDS);
 const number = fc.integer({ min: 1, max: 3 });
 const time = fc.integer({ min: 1, max: 9 });
 const wallet = fc.constantFrom(null, '0xw');
-const hash = fc.integer({ min: 0, max: 255 }).map((byte) => new Uint8Array(32).fill(byte));
+const hash = fc.integer({ min: 0, max: 3 }).map((byte) => new Uint8Array(32).fill(byte));
 const limits = fc.record({ unrevoked: number, aDay: number });
 
 const writes: fc.Arbitrary<MakeWrite> = fc.oneof(
@@ -70,6 +70,12 @@ const writes: fc.Arbitrary<MakeWrite> = fc.oneof(
   ),
   fc.tuple(id, limits, time).map(([key, most, at]): MakeWrite => {
     return ({ trail }) => trail.addIfRoom(keyEvent(key, 'create', at), '0xw', most);
+  }),
+  fc.tuple(id, id, hash, hash, time).map(([key, parent, own, made, at]): MakeWrite => {
+    return ({ keys, trail }) => [
+      trail.addIfRoomBelow(keyEvent(key, 'create', at), { parent, hash: made, depth: 2, live: 1, aDay: 2 }),
+      keys.insert(keyInfo(key, { parent, createdAt: at, expiresAt: 9 }), own, made),
+    ];
   }),
   fc.option(id).map(
     (except): MakeWrite =>

@@ -3,6 +3,7 @@ import { Platform, PlatformPayment } from '../../src/api/platform.ts';
 import { Feedback } from '../../src/http/feedback.ts';
 import { Model, ModelList } from '../../src/http/model-list.ts';
 import { RouteAdvice } from '../../src/http/schemas/advice.ts';
+import { ChildKeyList } from '../../src/http/schemas/child-keys.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from '../../src/http/schemas/keys.ts';
 import { AdminUsage, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
@@ -33,6 +34,7 @@ export const ANSWERS = {
   ApiKeyStatus,
   ChatCompletion,
   ChatCompletionChunk,
+  ChildKeyList,
   Decision,
   EndpointList,
   ErrorBody,

@@ -4,7 +4,7 @@ import type { LimitScope, RateLimit } from '../../core/rate-limit.ts';
 import { type AccountTable, bucketOf, LimitAccounts } from './accounts.ts';
 import { take, waitMs } from './bucket.ts';
 import { Quota } from './quota.ts';
-import { type LimitShortage, limitError, type RequestLimit } from './refusal.ts';
+import { ABOVE, type LimitShortage, limitError, type RequestLimit } from './refusal.ts';
 
 /** A limit that applies to a caller. */
 interface CallerLimit {
@@ -57,7 +57,7 @@ export class Limiter {
     const figures = { requestsPerMinute: perMinute, tokensPerMinute: null, concurrentStreams: null };
     const name = 'gateway.reports_per_minute';
     const applied: CallerLimit[] = [{ name, figures, table: this.#accounts.table('reports'), subject: keyId }];
-    if (limits) applied.push(ownLimit(limits, this.#accounts.table('key'), keyId));
+    if (limits) applied.push({ name: null, figures: limits, table: this.#accounts.table('key'), subject: keyId });
     return this.#charge(applied, '');
   }
 
@@ -102,23 +102,32 @@ export class Limiter {
   }
 
   #chosenFor(limits: readonly RateLimit[], caller: Caller): readonly CallerLimit[] {
-    const scope: LimitScope = { key: { id: caller.keyId, labels: new Map(Object.entries(caller.labels)) } };
+    const applied = this.#limitsOf(limits, caller, null);
+    // A child counts in all that its parents would, so that more children bring no more requests.
+    for (let above = caller.parent; above; above = above.parent) {
+      const shared = this.#limitsOf(limits, above, ABOVE).filter((limit) => !applied.some((one) => isSame(one, limit)));
+      applied.push(...shared);
+    }
+    return applied;
+  }
+
+  /** The limits of one key, as if it asked by itself. @param own the name of its own one */
+  #limitsOf(limits: readonly RateLimit[], { keyId, labels, limits: figures }: Caller, own: CallerLimit['name']) {
+    const scope: LimitScope = { key: { id: keyId, labels: new Map(Object.entries(labels)) } };
     const applied = limits
       .filter(({ match }) => holds(match, scope))
       .map(({ name, figures, each }): CallerLimit => {
         const table = this.#accounts.table(`rule ${name}`);
         return { name, figures, table, subject: each === 'address' ? null : subjectIn(each, scope) };
       });
-    if (caller.limits) {
-      applied.push(ownLimit(caller.limits, this.#accounts.table('key'), caller.keyId));
-    }
+    if (figures) applied.push({ name: own, figures, table: this.#accounts.table('key'), subject: keyId });
     return applied;
   }
 }
 
-const ownLimit = (figures: KeyLimits, table: AccountTable, subject: string): CallerLimit => ({
-  ...{ name: null, figures, table, subject },
-});
+/** Whether two limits count a request in one account. */
+const isSame = (one: CallerLimit, other: CallerLimit): boolean =>
+  one.table === other.table && one.subject === other.subject;
 
 function shortageOf(charged: readonly RequestLimit[]): LimitShortage | null {
   let worst: LimitShortage | null = null;

@@ -22,14 +22,16 @@ export interface LimitShortage {
   readonly units: number;
 }
 
-/** The name in `details.limit` of a key's own limits. */
+/** The name in `details.limit` of a key's own limits, and of those of a key above it. */
 const OWN = 'api-key';
+export const ABOVE = 'parent-key';
 
 /** The error of a request that a limit stops. */
 export function limitError(shortage: LimitShortage, limits: readonly RequestLimit[]): SignalboxError {
   const { limit, kind, waitMs, units } = shortage;
   const { name, figures } = limit;
-  const owner = name === null ? 'The rate limit of this API key' : `The rate limit \`${name}\``;
+  const own = name === null ? 'this API key' : 'a parent of this API key';
+  const owner = name === null || name === ABOVE ? `The rate limit of ${own}` : `The rate limit \`${name}\``;
   const [allows, then] = {
     requests: [`${figures.requestsPerMinute} requests a minute`, ''],
     tokens: [

@@ -30,6 +30,7 @@ const TAGS = [
   { name: 'Models', description: 'Models and selectors that requests can name' },
   { name: 'Decisions', description: 'Why a model was chosen, and the outcome' },
   { name: 'Usage', description: 'Spend so far, and what is left' },
+  { name: 'Child keys', description: 'Keys that a key with the scope `delegate` makes for sub-agents' },
   PAYMENTS_TAG,
   {
     name: 'Operators',

@@ -45,6 +45,18 @@ export const KEY_REQUESTS = {
   },
 } as const;
 
+export const CHILD_KEY_REQUESTS = {
+  worker: {
+    summary: 'For a sub-agent, for an hour',
+    value: {
+      name: 'crawler',
+      labels: { 'child.task': 'crawl' },
+      expires_in_seconds: 3_600,
+      budgets: [{ limit_credits: 20, window: 'total' }],
+    },
+  },
+} as const;
+
 export const ROTATE_REQUESTS = {
   overlap: { summary: 'The old secret works for an hour more', value: { overlap_seconds: 3_600 } },
   leaked: { summary: 'The old secret ends at once', value: { overlap_seconds: 0 } },

@@ -55,13 +55,18 @@ export const accessMigrations: Migrations = {
     CREATE INDEX keys_user ON keys ("user") WHERE "user" IS NOT NULL;
     DROP TRIGGER keys_are_news_update;
     ${raisedBy('keys', 'keys', [SUSPENDED_KEY_UPDATE], NUMBER_KEY)}`,
+    `-- Of the parent's key as it was when it made this one; and the ID of the first key of the line.
+    ALTER TABLE keys ADD COLUMN parent_hash BLOB CHECK (length(parent_hash) = 32);
+    ALTER TABLE keys ADD COLUMN root TEXT;
+    CREATE INDEX keys_root ON keys (root, created_at) WHERE root IS NOT NULL;`,
   ],
   steps: { 5: chainEarlier },
 };
 
 const INSERT =
   sql(`INSERT INTO keys (id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at,
-    expires_at, parent, team, "user") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    expires_at, parent, team, "user", parent_hash, root) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+      (SELECT coalesce(root, id) FROM keys WHERE id = ?))`);
 const REVOKE = sql('UPDATE keys SET revoked_at = ? WHERE id = ?');
 const REVOKE_OF_WALLET = sql('UPDATE keys SET revoked_at = ? WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ?');
 const ROTATE = sql('UPDATE keys SET previous_hash = hash, previous_until = ?, hash = ?, rotated_at = ? WHERE id = ?');
@@ -70,7 +75,7 @@ const PUT_USES = sql(`UPDATE keys SET last_used = max(coalesce(last_used, 0), us
 
 const COLUMNS = `id, name, hash, scopes, labels, models, limits, budgets, wallets AS holders, wallet AS holder, created_at AS createdAt,
     expires_at AS expiresAt, revoked_at AS revokedAt, last_used AS lastUsedAt, rotated_at AS rotatedAt, previous_hash AS previousHash,
-    previous_until AS overlapEndsAt, suspended_at AS suspendedAt, parent, team, "user"`;
+    previous_until AS overlapEndsAt, suspended_at AS suspendedAt, parent, team, "user", parent_hash AS parentHash`;
 const SELECT_ALL = sql(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, id`);
 const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM keys WHERE id = ?`);
 const SELECT_OF_WALLET = sql(`SELECT ${COLUMNS} FROM keys WHERE wallet = ? ORDER BY created_at, id`);
@@ -78,7 +83,7 @@ const SELECT_CHANGED = sql(`SELECT ${COLUMNS}, changed FROM keys WHERE changed >
 
 /** A row as the database returns it; lists are JSON. */
 type SqlKeyRow = Omit<KeyInfo, 'scopes' | 'labels' | 'models' | 'limits' | 'budgets' | 'holders'> &
-  Pick<StoredKey, 'hash' | 'previousHash'> &
+  Pick<StoredKey, 'hash' | 'previousHash' | 'parentHash'> &
   Readonly<Record<'scopes' | 'labels' | 'budgets', string>> &
   Readonly<Record<'models' | 'limits' | 'holders', string | null>>;
 
@@ -102,7 +107,7 @@ export function sqliteKeys(db: SqlReader): KeyTable {
   };
 }
 
-function insertKey(key: KeyInfo, hash: Uint8Array): SqlWrite {
+function insertKey(key: KeyInfo, hash: Uint8Array, parentHash: Uint8Array | null = null): SqlWrite {
   const {
     id,
     name,
@@ -121,12 +126,24 @@ function insertKey(key: KeyInfo, hash: Uint8Array): SqlWrite {
   } = key;
   const values = [scopes, labels, models, limits && limitsBody(limits), budgets.map(budgetRow), holders];
   const texts = values.map((value) => value && JSON.stringify(value));
-  return write(INSERT, id, name, hash, ...texts, holder, createdAt, expiresAt, parent, team, user);
+  return write(INSERT, id, name, hash, ...texts, holder, createdAt, expiresAt, parent, team, user, parentHash, parent);
 }
 
 /** Parses a row. A scope unknown to this version is dropped: it opens nothing. */
 function keyOf(row: SqlKeyRow): StoredKey {
-  const { hash, previousHash, lastUsedAt: _, scopes, labels, models, limits, budgets, holders, ...rest } = row;
+  const {
+    hash,
+    previousHash,
+    parentHash,
+    lastUsedAt: _,
+    scopes,
+    labels,
+    models,
+    limits,
+    budgets,
+    holders,
+    ...rest
+  } = row;
   const granted: unknown[] = JSON.parse(scopes);
   const info = {
     ...rest,
@@ -137,7 +154,7 @@ function keyOf(row: SqlKeyRow): StoredKey {
     budgets: JSON.parse(budgets).map(budgetOf),
     holders: holders === null ? null : JSON.parse(holders),
   };
-  return { info, hash, previousHash };
+  return { info, hash, previousHash, parentHash };
 }
 
 const limitsOf = (stored: ReturnType<typeof limitsBody>): KeyLimits => ({

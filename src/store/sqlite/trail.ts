@@ -116,6 +116,23 @@ const IF_ROOM = sql(
       AND (SELECT count(*) FROM keys WHERE wallet = ? AND created_at > ?) < ?`,
   { mustChange: true },
 );
+/** Whether a key is valid by the secret with a hash; `?3` is the time. */
+const isValidBy = (key: string, made: string): string => `${key}.revoked_at IS NULL AND ${key}.suspended_at IS NULL
+      AND (${key}.expires_at IS NULL OR ${key}.expires_at > ?3)
+      AND (${key}.hash = ${made} OR ${key}.previous_hash = ${made} AND ${key}.previous_until > ?3)`;
+/** The same for a line: its keys from the parent to the first, while each is valid by the secret that made the one below. */
+const IF_ROOM_BELOW = sql(
+  `WITH RECURSIVE line (id, parent, made, depth) AS (
+      SELECT id, parent, parent_hash, 1 FROM keys WHERE id = ?2 AND ${isValidBy('keys', '?4')}
+      UNION ALL SELECT keys.id, keys.parent, keys.parent_hash, depth + 1 FROM line JOIN keys ON keys.id = line.parent
+        WHERE depth < ?5 AND ${isValidBy('keys', 'line.made')})
+    SELECT ?1 AS id FROM line JOIN keys AS root ON root.id = line.id WHERE line.parent IS NULL AND root.wallet IS NULL
+      AND (SELECT count(*) FROM keys JOIN keys AS above ON above.id = keys.parent WHERE keys.parent = ?2
+        AND keys.revoked_at IS NULL AND (keys.expires_at IS NULL OR keys.expires_at > ?3)
+        AND (above.hash = keys.parent_hash OR above.previous_hash = keys.parent_hash AND above.previous_until > ?3)) < ?6
+      AND (SELECT count(*) FROM keys WHERE keys.root = line.id AND created_at > ?7) < ?8`,
+  { mustChange: true },
+);
 const OF_WALLET = sql(
   'SELECT id FROM keys WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ? ORDER BY created_at, id',
 );
@@ -164,6 +181,8 @@ export const sqliteTrail = (db: SqlReader): TrailTable => ({
   addIfValid: (event, validAt) => chained(IF_VALID, [event.keyId, validAt], event),
   addIfRoom: (event, holder, { unrevoked, aDay }) =>
     chained(IF_ROOM, [event.keyId, holder, unrevoked, holder, event.time - DAY_MS, aDay], event),
+  addIfRoomBelow: (event, { parent, hash, depth, live, aDay }) =>
+    chained(IF_ROOM_BELOW, [event.keyId, parent, event.time, hash, depth, live, event.time - DAY_MS, aDay], event),
   addOfHolder: (event, holder, exceptId) => chained(OF_WALLET, [holder, exceptId], event),
   erase(words, actor, time) {
     const erasable =

@@ -25,6 +25,22 @@ const inOrder = (one: KeyInMemory, other: KeyInMemory): number => {
   return a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
 };
 
+const isSame = (one: Uint8Array | null, other: Uint8Array | null): boolean =>
+  one !== null && other !== null && Buffer.from(one).equals(other);
+
+/** Whether a secret with this hash is one of a key's at a time. */
+const opens = ({ info, hash, previousHash }: StoredKey, made: Uint8Array | null, time: number): boolean =>
+  isSame(hash, made) || (isSame(previousHash, made) && (info.overlapEndsAt ?? 0) > time);
+
+const isEnded = ({ info: { revokedAt, expiresAt } }: StoredKey, time: number): boolean =>
+  revokedAt !== null || (expiresAt !== null && expiresAt <= time);
+
+const isValidBy = (key: StoredKey, made: Uint8Array | null, time: number): boolean =>
+  !isEnded(key, time) && key.info.suspendedAt === null && opens(key, made, time);
+
+const isOpenBelow = (key: StoredKey, above: StoredKey, time: number): boolean =>
+  !isEnded(key, time) && opens(above, key.parentHash, time);
+
 /** The keys, their trail, and their threads and people, which look at the keys. */
 export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'people' | 'threads' | 'trail'> {
   const rows = new MemoryTable<string, KeyInMemory>(store);
@@ -74,16 +90,19 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
       const through = Math.max(number, ...changed.map((row) => row.changed));
       return { rows: changed.sort(inOrder).map(rowOf), through };
     },
-    insert: ({ lastUsedAt: _, ...info }, hash) =>
+    insert: ({ lastUsedAt: _, ...info }, hash, parentHash = null) =>
       store.write(() => {
         if (rows.get(info.id)) refuse('this key is there');
         const fresh = { revokedAt: null, rotatedAt: null, overlapEndsAt: null, suspendedAt: null };
-        const key = { info: { ...info, ...fresh }, hash, previousHash: null };
+        const key = { info: { ...info, ...fresh }, hash, previousHash: null, parentHash };
         rows.put(info.id, { key, lastUsedAt: null, changed: store.raised('keys') });
       }),
     rotate: (id, hash, rotatedAt, overlapEndsAt) =>
       store.write(() =>
-        change(id, (key) => ({ info: { ...key.info, rotatedAt, overlapEndsAt }, hash, previousHash: key.hash })),
+        change(id, (key) => ({
+          ...key,
+          ...{ info: { ...key.info, rotatedAt, overlapEndsAt }, hash, previousHash: key.hash },
+        })),
       ),
     revoke: (id, time) => store.write(() => revoked(id, time)),
     revokeOfHolder: (wallet, exceptId, time) =>
@@ -97,6 +116,13 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
           if (row) rows.put(id, { ...row, lastUsedAt: Math.max(row.lastUsedAt ?? 0, time) });
         }
       }),
+  };
+  /** A key and those above it, the nearest first. */
+  const lineUp = (id: string): KeyInMemory[] => {
+    const row = rows.get(id);
+    if (!row) return [];
+    const { parent } = row.key.info;
+    return [row, ...(parent === null ? [] : lineUp(parent))];
   };
   const byId = () => entries.rows().sort((one, other) => one.id - other.id);
   const put = (event: SubjectEvent) => {
@@ -118,6 +144,24 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
         const made = rows.rows().filter(({ key: { info } }) => info.holder === wallet);
         const today = made.filter(({ key: { info } }) => info.createdAt > event.time - DAY_MS);
         if (unrevoked(wallet).length >= limits.unrevoked || today.length >= limits.aDay) return unmet();
+        putOfKey(event);
+      }),
+    addIfRoomBelow: (event, { parent, hash, depth, live, aDay }) =>
+      store.write(() => {
+        const { time } = event;
+        const above = lineUp(parent);
+        const isValid = above.every(({ key }, at) =>
+          isValidBy(key, at === 0 ? hash : above[at - 1]!.key.parentHash, time),
+        );
+        const first = above.at(-1)?.key.info;
+        if (!first || first.parent !== null || first.holder !== null || !isValid || above.length > depth)
+          return unmet();
+        const open = rows
+          .rows()
+          .filter(({ key }) => key.info.parent === parent && isOpenBelow(key, above[0]!.key, time));
+        const ofLine = rows.rows().filter(({ key: { info } }) => lineUp(info.id).at(-1)?.key.info.id === first.id);
+        const today = ofLine.filter(({ key: { info } }) => info.parent !== null && info.createdAt > time - DAY_MS);
+        if (open.length >= live || today.length >= aDay) return unmet();
         putOfKey(event);
       }),
     addOfHolder: (event: TrailEvent, wallet, exceptId) =>

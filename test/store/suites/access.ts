@@ -6,6 +6,9 @@ import { refusalOf, type TestedStore } from '../implementations.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 const DAY_MS = 86_400_000;
+const HASHES: Readonly<Record<string, Uint8Array>> = Object.fromEntries(
+  [...'abcdefgw', 'none'].map((id, at) => [id, new Uint8Array(32).fill(100 + at)]),
+);
 const hashOf = (byte: number) => new Uint8Array(32).fill(byte);
 
 export const keyInfo = (id: string, more: Partial<KeyInfo> = {}): KeyInfo => ({
@@ -57,7 +60,10 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect(rows[0]?.key.info).toMatchObject(wallet);
     expect(await keys.ofHolder('0xa')).toEqual([rows[0]!]);
     expect(await Promise.all([keys.find('one'), keys.find('none')])).toEqual([rows[1]!, null]);
-    expect(rows[1]).toEqual({ key: { info: one, hash: hashOf(1), previousHash: null }, lastUsedAt: null });
+    expect(rows[1]).toEqual({
+      key: { info: one, hash: hashOf(1), previousHash: null, parentHash: null },
+      lastUsedAt: null,
+    });
   });
 
   test('the latest use of a key is kept, and no use of an unknown one', async () => {
@@ -123,6 +129,67 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect([await make('c', NOON), await make('d', NOON)]).toEqual([null, 'unmet']);
     await store.commit([keys.revokeOfHolder('0xa', null, NOON)]);
     expect([await make('d', NOON), await make('d', NOON + DAY_MS)]).toEqual(['unmet', null]);
+  });
+
+  test('a key is made below another within the room of its line, while all above it are valid', async () => {
+    await using store = await open();
+    const { keys, trail } = store;
+    const room = { depth: 2, live: 2, aDay: 5 };
+    const make = (
+      id: string,
+      parent: string,
+      { at = NOON, by = parent, ...more }: Partial<KeyInfo> & { at?: number; by?: string } = {},
+    ) =>
+      refusalOf(
+        store.commit([
+          trail.addIfRoomBelow(keyEvent(id, 'create', at), { ...room, parent, hash: HASHES[by]! }),
+          keys.insert(keyInfo(id, { parent, createdAt: at, ...more }), HASHES[id]!, HASHES[by]!),
+        ]),
+      );
+    await store.commit([keys.insert(keyInfo('a'), HASHES.a!), keys.insert(keyInfo('w', { holder: '0xa' }), HASHES.w!)]);
+    expect(await make('b', 'a')).toBeNull();
+    expect((await keys.find('b'))?.key).toMatchObject({ parentHash: HASHES.a, info: { parent: 'a' } });
+    // By a wallet's key, by an unknown one, by another secret, and below the second of a line of two.
+    expect([await make('c', 'w'), await make('c', 'none'), await make('c', 'a', { by: 'b' })]).toEqual(
+      Array(3).fill('unmet'),
+    );
+    expect([await make('c', 'b'), await make('d', 'c')]).toEqual([null, 'unmet']);
+    // Two at once for the last place: one gets it.
+    expect([await make('d', 'a'), await make('e', 'a')].sort()).toEqual([null, 'unmet']);
+    await store.commit([keys.revoke('b', NOON)]);
+    // Below a revoked key no more, beside it again; an expired one gives its place back, too.
+    expect(await make('e', 'b')).toBe('unmet');
+    expect([await make('e', 'a', { expiresAt: NOON + 9 }), await make('f', 'a')]).toEqual([null, 'unmet']);
+    expect(await make('f', 'a', { at: NOON + 9 })).toBeNull();
+    // Five of the line were made today.
+    await store.commit([keys.revoke('d', NOON)]);
+    expect([await make('g', 'a', { at: NOON + 9 }), await make('g', 'a', { at: NOON + DAY_MS })]).toEqual([
+      'unmet',
+      null,
+    ]);
+  });
+
+  test('a key below another ends with the secret that made it, and then takes no place', async () => {
+    await using store = await open();
+    const { keys, trail } = store;
+    const make = (id: string, by: string, at: number) =>
+      refusalOf(
+        store.commit([
+          trail.addIfRoomBelow(keyEvent(id, 'create', at), {
+            parent: 'a',
+            hash: HASHES[by]!,
+            depth: 3,
+            live: 1,
+            aDay: 9,
+          }),
+          keys.insert(keyInfo(id, { parent: 'a', createdAt: at }), HASHES[id]!, HASHES[by]!),
+        ]),
+      );
+    await store.commit([keys.insert(keyInfo('a'), HASHES.a!)]);
+    expect(await make('b', 'a', NOON)).toBeNull();
+    await store.commit([keys.rotate('a', HASHES.w!, NOON, NOON + 5)]);
+    expect([await make('c', 'w', NOON + 4), await make('c', 'w', NOON + 5)]).toEqual(['unmet', null]);
+    expect(await make('d', 'a', NOON + 5)).toBe('unmet');
   });
 
   test('the trail of a wallet has an entry for each key that it revokes', async () => {

@@ -1,0 +1,129 @@
+import { type Caller, permissionsOf, SCOPES, type Scope } from '../core/caller.ts';
+import type { StoredKey } from '../store/keys.ts';
+import { type KeyGrant, KeyTermsError, LABELS_MAX, normalizedHolders } from './terms.ts';
+
+type Info = StoredKey['info'];
+
+/** How far below a key of its own a line goes, the valid keys that one key may have made, and those that a whole line makes in 24 hours. */
+export const LINE_LIMITS = { depth: 3, live: 100, aDay: 1_000 };
+
+/** How a label begins that a key may give a key below it: conditions of the policy that name no such label cannot depend on it. */
+export const CHILD_LABEL = 'child.';
+
+/** The life of a key below another, ms: a day unless stated, a month at most. */
+export const CHILD_LIFE = { usualMs: 86_400_000, mostMs: 30 * 86_400_000 };
+
+/** What a key has from the one that made it: its terms in force, and its secrets. */
+export interface Above extends Pick<StoredKey, 'hash' | 'previousHash'> {
+  readonly inForce: Info;
+}
+
+/**
+ * Returns the terms of a key below another as they are in force: its own, each at most that of the key above. Those of a line
+ * are found from its first key on.
+ */
+export function inForceBelow({ info, parentHash }: Pick<StoredKey, 'info' | 'parentHash'>, above: Above): Info {
+  const upper = above.inForce;
+  return {
+    ...info,
+    scopes: sharedScopes(info.scopes, upper.scopes),
+    labels: labelsBelow(info.labels, upper.labels),
+    models: sharedItems(info.models, upper.models),
+    holders: sharedItems(info.holders, upper.holders),
+    team: upper.team,
+    user: upper.user,
+    expiresAt: earliest(info.expiresAt, upper.expiresAt, secretEndsAt(above, parentHash)),
+    revokedAt: earliest(info.revokedAt, upper.revokedAt),
+    suspendedAt: info.suspendedAt ?? upper.suspendedAt,
+  };
+}
+
+/** The terms of a key whose parent is not there: it was never valid. */
+export const inForceAlone = (info: Info): Info => ({ ...info, revokedAt: info.revokedAt ?? info.createdAt });
+
+function sharedScopes(own: readonly Scope[], upper: readonly Scope[]): Scope[] {
+  const [mine, theirs] = [permissionsOf(own), permissionsOf(upper)];
+  const shared = SCOPES.filter((scope) => mine.has(scope) && theirs.has(scope) && isDelegable(scope));
+  // `chat` says it already.
+  return shared.includes('chat') ? shared.filter((scope) => scope !== 'embed') : shared;
+}
+
+/** Whether a key below another may have a scope. */
+const isDelegable = (scope: Scope): boolean => scope !== 'admin' && scope !== 'report';
+
+/** Those of the key above come first, so that no number of own ones displaces them. */
+function labelsBelow(own: Info['labels'], upper: Info['labels']): Info['labels'] {
+  const added = Object.entries(own).filter(([name]) => !Object.hasOwn(upper, name));
+  return Object.fromEntries([...Object.entries(upper), ...added].slice(0, LABELS_MAX));
+}
+
+/** Null stands for all. */
+function sharedItems(own: readonly string[] | null, upper: readonly string[] | null): readonly string[] | null {
+  if (own === null || upper === null) return own ?? upper;
+  const allowed = new Set(upper);
+  return own.filter((item) => allowed.has(item));
+}
+
+/** Null stands for never. */
+function earliest(...times: readonly (number | null)[]): number | null {
+  const stated = times.filter((time) => time !== null);
+  return stated.length === 0 ? null : Math.min(...stated);
+}
+
+/** When the secret ends with which the key above made a key; null while it is the present one. A rotation ends it with its overlap. */
+function secretEndsAt({ hash, previousHash, inForce }: Above, made: Uint8Array | null): number | null {
+  if (made !== null && isEqual(made, hash)) return null;
+  const isLast = made !== null && previousHash !== null && isEqual(made, previousHash);
+  return (isLast ? inForce.overlapEndsAt : inForce.rotatedAt) ?? 0;
+}
+
+/** Of hashes that are both stored here: nobody measures how long it takes. */
+const isEqual = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0;
+
+/** The scopes that a key gives where it states none: all that it can, without the right to give. */
+export const scopesFor = ({ scopes }: Info): Scope[] =>
+  scopes.filter((scope) => isDelegable(scope) && scope !== 'delegate');
+
+/** Adds the line of the key above to a caller. */
+export const callerBelow = (caller: Caller, above: Caller): Caller => ({
+  ...caller,
+  parent: above,
+  line: [above.keyId, ...(above.line ?? [])],
+});
+
+/**
+ * Checks that a key gives no more than it has. Its limits and budgets need no check: those of the whole line apply.
+ * @param upper the terms in force of the key that gives
+ * @throws KeyTermsError
+ */
+export function checkBelow({ scopes, models = null, holders = null, labels = {} }: KeyGrant, upper: Info): void {
+  const has = permissionsOf(upper.scopes);
+  for (const [at, scope] of scopes.entries()) {
+    if (!isDelegable(scope)) refuse(`scopes[${at}]`, `A child key cannot have the scope \`${scope}\`.`);
+    if (!has.has(scope)) refuse(`scopes[${at}]`, `This API key lacks the scope \`${scope}\`, so it cannot give it.`);
+  }
+  checkItems('models', models, upper.models, 'This API key may not use the model');
+  checkItems('wallets', holders && normalizedHolders(holders), upper.holders, 'This API key may not name the wallet');
+  for (const name of Object.keys(labels)) {
+    if (!name.startsWith(CHILD_LABEL)) {
+      refuse('labels', `A child key has the labels of its parent. Names of further ones begin with ${CHILD_LABEL}`);
+    }
+    if (Object.hasOwn(upper.labels, name)) refuse(`labels.${name}`, `This API key has the label ${name} itself.`);
+  }
+}
+
+function checkItems(field: string, own: readonly string[] | null, upper: readonly string[] | null, refusal: string) {
+  if (own === null || upper === null) return;
+  const at = own.findIndex((item) => !upper.includes(item));
+  if (at >= 0) refuse(`${field}[${at}]`, `${refusal} ${own[at]}, so it cannot give it.`);
+}
+
+export const tooManyBelow = () =>
+  new KeyTermsError(
+    'parent',
+    `A key has at most ${LINE_LIMITS.live} valid child keys, its line is at most ${LINE_LIMITS.depth} deep, and a line makes at most ${LINE_LIMITS.aDay} keys within 24 hours. Revoke a child key, or wait.`,
+  );
+
+function refuse(param: string, message: string): never {
+  throw new KeyTermsError(param, message);
+}

@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'bun:test';
+import OpenAI from 'openai';
+import { waitFor } from '../support/answers.ts';
+import { testPolicy } from '../support/policies.ts';
+import { withKey } from '../support/signalbox.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
+
+/** What stops a key stops those below it within a second; taken four times, ms. */
+const WITHIN = 4_000;
+
+const upstream = useUpstream();
+const box = useSignalbox(() => ({
+  policy: testPolicy(
+    { first: upstream.url },
+    { best: { endpoints: ['first'] }, plain: { endpoints: ['first'] }, gold: { endpoints: ['first'] } },
+    `constraints:
+  - { name: gold, when: 'key.labels.tier != "gold"', require: 'model.id != "gold"' }
+  - { name: marked, when: 'key.labels["child.mark"] == ""', require: 'model.id != "plain"' }
+rate_limits:
+  - { name: each, each: key, match: 'key.labels.team == "slow"', requests_per_minute: 3 }
+gateway: { failed_auth_per_minute: 1000000, retries_max: 0 }
+`,
+  ),
+}));
+
+interface KeyAnswer {
+  readonly id: string;
+  readonly key: string;
+  readonly state: string;
+  readonly scopes: readonly string[];
+  readonly models: readonly string[] | null;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly expires_at: string;
+  readonly error?: { readonly code: string; readonly message: string; readonly param: string | null };
+}
+const bodyOf = async (response: Response): Promise<KeyAnswer> => (await response.json()) as KeyAnswer;
+
+const delegating = async (body: object = {}) =>
+  bodyOf(await box.post('/admin/keys', { scopes: ['chat', 'delegate'], ...body }));
+const child = async ({ key }: Pick<KeyAnswer, 'key'>, body: object = {}) =>
+  bodyOf(await box.post('/v1/keys', body, withKey(key)));
+const chat = async ({ key }: Pick<KeyAnswer, 'key'>, model = 'best') =>
+  (await box.post('/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Hi.' }] }, withKey(key)))
+    .status;
+const deed = async (id: string, what: string, body: object = {}) =>
+  bodyOf(await box.post(`/admin/keys/${id}/${what}`, body));
+const statuses = (keys: readonly Pick<KeyAnswer, 'key'>[]) => Promise.all(keys.map((key) => chat(key)));
+
+test('an agent hands out a key that works until it ends it, with the client of OpenAI', async () => {
+  const parent = await delegating({ labels: { team: 'a' }, expires_in_seconds: 7_200 });
+  const clientOf = (apiKey: string) => new OpenAI({ apiKey, baseURL: `${box.url}/v1`, maxRetries: 0 });
+  const agent = clientOf(parent.key);
+  const labels = { 'child.task': 'crawl' };
+  const made = await agent.post<KeyAnswer>('/keys', { body: { name: 'crawler', models: ['best'], labels } });
+  expect(made).toMatchObject({ scopes: ['chat'], models: ['best'], labels: { team: 'a', ...labels }, state: 'valid' });
+  expect(Date.parse(made.expires_at) - Date.now()).toBeLessThanOrEqual(7_200_000);
+  const worker = clientOf(made.key);
+  const ask = async (model: string) =>
+    await worker.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hi.' }] });
+  expect((await ask('best')).choices[0]?.message.content).toBeTruthy();
+  await expect(ask('plain')).rejects.toMatchObject({ status: 403 });
+  const listed = await agent.get<{ data: KeyAnswer[] }>('/keys');
+  expect(listed.data).toMatchObject([{ id: made.id, name: 'crawler', state: 'valid' }]);
+  expect(JSON.stringify(listed)).not.toContain(made.key);
+  expect(await agent.delete<KeyAnswer>(`/keys/${made.id}`)).toMatchObject({ id: made.id, state: 'revoked' });
+  await expect(ask('best')).rejects.toMatchObject({ status: 401 });
+  expect(await agent.delete<KeyAnswer>(`/keys/${made.id}`)).toMatchObject({ state: 'revoked' });
+  expect((await agent.get<{ data: KeyAnswer[] }>('/keys')).data).toEqual([]);
+});
+
+describe('a key gives no more than it has', () => {
+  test.each([
+    [{ scopes: ['admin'] }, 'scopes[0]', /cannot have the scope `admin`/],
+    [{ scopes: ['chat', 'report'] }, 'scopes', /no other scope/],
+    [{ scopes: ['report'] }, 'scopes[0]', /cannot have/],
+    [{ scopes: ['chat', 'route'] }, 'scopes[1]', /lacks the scope `route`/],
+    [{ models: ['best', 'gold'] }, 'models[1]', /may not use the model gold/],
+    [{ labels: { tier: 'gold' } }, 'labels', /begin with child/],
+    [{ labels: { team: 'b' } }, 'labels', /begin with child/],
+    [{ labels: { 'child.task': 'other' } }, 'labels.child.task', /has the label child.task itself/],
+    [{ wallets: ['0x7e5f4552091a69125d5dfcb7b8c2659029395bdf'] }, 'wallets[0]', /may not name the wallet/],
+    [{ expires_in_seconds: null }, 'expires_in_seconds', /./],
+    [{ expires_in_seconds: 31 * 86_400 }, 'expires_in_seconds', /./],
+  ])('%p', async (body, param, message) => {
+    const labels = { team: 'a', 'child.task': 'plan' };
+    const wallets = ['0x2b5ad5c4795c026514f8317c7a215e218dccd6cf'];
+    const parent = await delegating({ models: ['best', 'plain'], labels, wallets });
+    const { error } = await child(parent, body);
+    expect(error).toMatchObject({ param });
+    expect(error?.message).toMatch(message);
+  });
+
+  test('not even an admin key that may delegate, and no key without that scope', async () => {
+    const admin = await delegating({ scopes: ['chat', 'admin', 'delegate'] });
+    expect((await child(admin, { scopes: ['chat', 'admin'] })).error?.param).toBe('scopes[1]');
+    const made = await child(admin);
+    expect(made.scopes).toEqual(['chat']);
+    expect((await box.get('/admin/keys', withKey(made.key))).status).toBe(403);
+    expect((await child(made)).error?.code).toBe('insufficient_permissions');
+    expect((await box.get('/v1/keys', withKey(made.key))).status).toBe(403);
+    expect((await box.post('/v1/keys', {})).status).toBe(403);
+    expect((await box.post('/v1/keys', {}, withKey(''))).status).toBe(401);
+  });
+
+  test('and no label of its own leads out of a constraint of the policy', async () => {
+    const plain = await delegating();
+    const marked = await child(plain, { labels: { 'child.mark': 'yes', 'child.tier': 'gold' } });
+    expect([await chat(plain, 'plain'), await chat(marked, 'plain'), await chat(marked, 'gold')]).toEqual([
+      422, 422, 422,
+    ]);
+    const gold = await child(await delegating({ labels: { tier: 'gold', 'child.mark': 'yes' } }));
+    expect([await chat(gold, 'plain'), await chat(gold, 'gold')]).toEqual([200, 200]);
+  });
+
+  test('and sees and revokes only keys below its own, of any depth', async () => {
+    const [parent, stranger] = [await delegating(), await delegating()];
+    const middle = await child(parent, { scopes: ['chat', 'delegate'] });
+    const last = await child(middle);
+    const revoke = async (by: KeyAnswer, id: string) =>
+      (await box.get(`/v1/keys/${id}`, { method: 'DELETE', ...withKey(by.key) })).status;
+    expect([
+      await revoke(stranger, middle.id),
+      await revoke(middle, parent.id),
+      await revoke(middle, middle.id),
+    ]).toEqual([404, 404, 404]);
+    expect([await chat(middle), await revoke(parent, last.id), await chat(last), await chat(middle)]).toEqual([
+      200, 200, 401, 200,
+    ]);
+  });
+});
+
+describe('a key ends or stops with each key above it', () => {
+  const line = async () => {
+    const first = await delegating();
+    const second = await child(first, { scopes: ['chat', 'delegate'] });
+    return [first, second, await child(second)] as const;
+  };
+
+  test('that is revoked', async () => {
+    const keys = await line();
+    expect(await statuses(keys)).toEqual([200, 200, 200]);
+    await deed(keys[1].id, 'revoke');
+    expect(await statuses(keys)).toEqual([200, 401, 401]);
+    const others = await line();
+    await box.run('keys', 'revoke', others[0].id);
+    await waitFor(async () => (await chat(others[2])) === 401, WITHIN);
+  });
+
+  test('that gets another secret, once the old one ends', async () => {
+    const [first, second, third] = await line();
+    const next = await deed(first.id, 'rotate', { overlap_seconds: 3_600 });
+    expect(await statuses([first, second, third, next])).toEqual([200, 200, 200, 200]);
+    const fresh = await child(next);
+    // Made by the old secret, which works for now.
+    const late = await child(first);
+    await deed(first.id, 'rotate', { overlap_seconds: 3_600 });
+    expect(await statuses([second, third, late, fresh])).toEqual([401, 401, 401, 200]);
+    await deed(first.id, 'rotate', { overlap_seconds: 1 });
+    await waitFor(async () => (await chat(fresh)) === 401, WITHIN);
+  });
+});
+
+test('a line is three keys deep below its first', async () => {
+  const scopes = ['chat', 'delegate'];
+  let key = await delegating();
+  for (let depth = 1; depth <= 3; depth++) key = await child(key, { scopes });
+  expect(await chat(key)).toBe(200);
+  expect((await child(key, { scopes })).error?.message).toMatch(/its line is at most 3 deep/);
+});
+
+test('a key has at most a hundred keys below it at a time, whoever asks at once', async () => {
+  const parent = await delegating();
+  const made = await Promise.all(Array.from({ length: 104 }, () => child(parent)));
+  expect(made.filter(({ error }) => error?.code === 'invalid_value')).toHaveLength(4);
+  await deed(made.find(({ id }) => id)!.id, 'revoke');
+  expect((await child(parent)).id).toBeTruthy();
+});
+
+describe('the limits of a key hold for all below it together', () => {
+  const passed = async (keys: readonly KeyAnswer[]) => (await statuses(keys)).filter((status) => status === 200).length;
+
+  test('its own, and those of the policy for each key', async () => {
+    const own = await delegating({ limits: { requests_per_minute: 5 } });
+    const [one, two] = [await child(own, { scopes: ['chat', 'delegate'] }), await child(own)];
+    const last = await child(one);
+    // Three requests have made keys, by the first and the second.
+    expect(await passed([one, two, last, last, own])).toBe(2);
+    const slow = await delegating({ labels: { team: 'slow' } });
+    const below = await child(slow, { labels: { 'child.team': 'fast' } });
+    expect(await passed([slow, below, below, slow])).toBe(2);
+  });
+
+  test('a refusal by those of a key above says so', async () => {
+    const own = await delegating({ limits: { requests_per_minute: 1 } });
+    const below = await child(own);
+    const response = await box.post('/v1/chat/completions', { model: 'best', messages: [] }, withKey(below.key));
+    expect(await response.json()).toMatchObject({
+      error: { code: 'rate_limit_exceeded', message: expect.stringMatching(/^The rate limit of a parent of this/) },
+    });
+  });
+});
