@@ -98,10 +98,9 @@ export class KeyCopy {
   /** The IDs of the keys above a key, the nearest first. Cheap. */
   readonly above = (id: string): readonly string[] => this.entryOf(id)?.authentication.caller.line ?? [];
 
-  /** The IDs of all keys of a name in this instance's copy, revoked ones too. */
-  named(name: string): readonly string[] {
-    return [...this.#entries.values()].flatMap(({ info }) => (info.name === name ? [info.id] : []));
-  }
+  /** The IDs of all keys in this instance's copy whose terms in force match, revoked ones too. */
+  readonly idsWhere = (matches: (info: KeyEntry['info']) => boolean): readonly string[] =>
+    [...this.#entries.values()].flatMap(({ inForce }) => (matches(inForce) ? [inForce.id] : []));
 
   /** The entry of the key that credentials are of, valid or not, with the hash of what was presented; null for none. */
   protected presented(credentials: string | null): { readonly entry: KeyEntry; readonly hash: Uint8Array } | null {

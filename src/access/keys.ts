@@ -97,7 +97,8 @@ class StoredKeys extends KeyCopy {
     const isValid = () => above && authenticationBy(above.entry, above.hash, this.now()).caller !== null;
     if (!above || !isValid()) return null;
     const { inForce } = above.entry;
-    const terms = { ...grant, scopes: grant.scopes ?? scopesFor(inForce) };
+    const { team, user } = inForce;
+    const terms = { ...grant, scopes: grant.scopes ?? scopesFor(inForce), team, user };
     checkTerms(terms);
     checkBelow(terms, inForce);
     const place = { ...LINE_LIMITS, parent: inForce.id, hash: above.hash };
@@ -243,7 +244,8 @@ class StoredKeys extends KeyCopy {
     const time = this.now();
     const terms = { name, scopes, labels, models, limits, budgets, holders, holder, createdAt: time, expiresAt };
     const past = { revokedAt: null, suspendedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
-    const info: KeyInfo = { id: parts.id, ...terms, ...past, parent: place?.parent ?? null, team: null, user: null };
+    const whose = { parent: place?.parent ?? null, team: grant.team ?? null, user: grant.user ?? null };
+    const info: KeyInfo = { id: parts.id, ...terms, ...past, ...whose };
     const event: KeyEvent = { time, actor, action, keyId: info.id, details: termsBody(info) };
     const { keys, trail } = this.store;
     const subject = { kind: 'key', id: info.id };

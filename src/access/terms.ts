@@ -18,6 +18,10 @@ export interface KeyGrant {
   readonly budgets?: readonly KeyBudget[];
   /** Holders that requests with it may name, by their addresses; null or absent for all. */
   readonly holders?: readonly string[] | null;
+  /** ID of the team that it belongs to; null or absent for none. */
+  readonly team?: string | null;
+  /** ID of the user that it belongs to; null or absent for none. */
+  readonly user?: string | null;
 }
 
 /** Terms that a key cannot have. The message is one sentence; `param` is the path of the field in `/admin/keys`. */

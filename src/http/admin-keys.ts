@@ -140,9 +140,9 @@ const changed = <T>(deed: () => T | Promise<T>): Promise<T> => orNothingDone(() 
 /** The terms of a request for a key, with the defaults. */
 export function grantOf(body: KeyRequest, now: number): KeyGrant {
   const { name = '', scopes = ['chat', 'route'], labels = {}, models = null, budgets = [], wallets = null } = body;
-  const { expires_in_seconds: expiresIn = null, limits = {} } = body;
+  const { expires_in_seconds: expiresIn = null, limits = {}, team = null, user = null } = body;
   return {
-    ...{ name, labels, models, holders: wallets },
+    ...{ name, labels, models, holders: wallets, team, user },
     scopes: [...new Set(scopes)],
     expiresAt: expiresIn === null ? null : now + expiresIn * 1_000,
     limits: statedLimits({

@@ -43,7 +43,7 @@ export const decisionRoutes = ({ gateway, principalOf, sightOf }: RouteServices)
     .get(
       '/v1/decisions/:id',
       async ({ params: { id }, request }) =>
-        decisionBody(await explainDecision(principalOf(request), gateway, id), sightOf(request)),
+        decisionBody(await explainDecision(principalOf(request), gateway, id, sightOf(request)), sightOf(request)),
       routeDocs({
         access: 'decisions.explain',
         summary: 'Explain a decision',
@@ -59,7 +59,7 @@ export const decisionRoutes = ({ gateway, principalOf, sightOf }: RouteServices)
       async ({ query, request }) => {
         const sight = sightOf(request);
         const wanted = recordQuery(query, request.url, sight);
-        return decisionPageBody(await listDecisions(principalOf(request), gateway.records, wanted), sight);
+        return decisionPageBody(await listDecisions(principalOf(request), gateway.records, wanted, sight), sight);
       },
       {
         query: QUERY,
@@ -73,6 +73,19 @@ export const decisionRoutes = ({ gateway, principalOf, sightOf }: RouteServices)
           errors: ['invalid_value'],
         }),
       },
+    )
+    .get(
+      '/admin/decisions/:id',
+      async ({ params: { id }, request }) =>
+        decisionBody(await explainDecision(principalOf(request), gateway, id, sightOf(request)), sightOf(request)),
+      routeDocs({
+        access: 'decisions.list',
+        summary: 'Explain a decision, for people',
+        description:
+          'As `GET /v1/decisions/{id}`, on a path that a login opens. Members see the decisions of their own keys, leads those of the keys of their team.',
+        answer: { schema: Decision, description: 'The record of the decision.' },
+        errors: ['not_found'],
+      }),
     )
     .get(
       '/admin/decisions/:id/content',

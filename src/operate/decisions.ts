@@ -35,7 +35,7 @@ export function decisionQuery(filters: DecisionFilters, sight = FULL_SIGHT): Rec
   const query: RecordQuery = {
     from: from === undefined ? undefined : timeOf('from', from),
     to: to === undefined ? undefined : timeOf('to', to),
-    keyId: key === undefined ? undefined : keyIn(key, sight),
+    ...(key !== undefined && keysIn(key, sight)),
     model,
     task,
     status: status === undefined ? undefined : wordOf<RecordStatus>('status', status, RECORD_STATUSES),
@@ -51,15 +51,11 @@ export function decisionQuery(filters: DecisionFilters, sight = FULL_SIGHT): Rec
   return query;
 }
 
-/** The ID of a key that a filter means. */
-function keyIn(key: string, sight: Sight): string {
-  const [id = NO_KEY, ...others] = sight.idsOf(key);
-  if (others.length === 0) return id;
-  throw new DecisionFilterError('key', `names ${others.length + 1} keys; filter by a label that only one of them has`);
+/** The IDs of keys that a filter means. */
+function keysIn(key: string, sight: Sight): Pick<RecordQuery, 'keyId' | 'keyIds'> {
+  const ids = sight.idsOf(key);
+  return ids.length === 1 ? { keyId: ids[0] } : { keyIds: ids };
 }
-
-/** No key has this ID. */
-const NO_KEY = '-';
 
 /** A filter would confirm a guess. */
 function refuseSession(): never {
@@ -103,16 +99,19 @@ export interface DecisionPage {
 }
 
 /**
- * Lists decisions.
+ * Lists the decisions that a principal may see.
  * @throws StoreError, by rejecting
  */
 export async function listDecisions(
   by: Principal,
   log: Pick<RecordLog, 'list'>,
   query: RecordQuery,
+  sight = FULL_SIGHT,
 ): Promise<DecisionPage> {
-  checkAction(by.caller, 'decisions.list');
-  const entries = await log.list({ ...query, limit: query.limit + 1 });
+  const ids = sight.idsWithin(checkAction(by.caller, 'decisions.list'));
+  const asked = query.keyIds ?? (ids && [...ids]);
+  const keyIds = asked?.filter((id) => ids?.has(id) ?? true);
+  const entries = await log.list({ ...query, ...(keyIds && { keyIds }), limit: query.limit + 1 });
   return { entries: entries.slice(0, query.limit), hasMore: entries.length > query.limit };
 }
 

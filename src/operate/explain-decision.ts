@@ -1,7 +1,8 @@
 import { isOperator, roleOf } from '../core/caller.ts';
-import { type Explanation, type ExplanationView, explain, FULL_VIEW } from '../request/explain.ts';
+import { type Explanation, explain } from '../request/explain.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
+import { FULL_SIGHT } from './sight.ts';
 
 /**
  * Explains a decision, as far as a principal may see it.
@@ -9,17 +10,14 @@ import { checkAction } from './roles.ts';
  * @throws SignalboxError `not_found`, also for a decision of others; `internal_error` for an edited row
  */
 export async function explainDecision(
-  by: Principal,
+  { caller }: Principal,
   records: Parameters<typeof explain>[0],
   id: string,
+  sight = FULL_SIGHT,
 ): Promise<Explanation> {
-  return await explain(records, id, viewOf(by));
-}
-
-/** Operators see all, a key its own, and reports the records of all. */
-function viewOf({ caller }: Principal): ExplanationView {
-  const reach = checkAction(caller, 'decisions.explain');
-  if (isOperator(caller)) return FULL_VIEW;
-  const isReport = roleOf(caller) === 'report';
-  return { keyId: reach === 'all' ? null : caller.keyId, replays: !isReport, namesVariables: false };
+  const keyIds = sight.idsWithin(checkAction(caller, 'decisions.explain'));
+  return await explain(records, id, {
+    ...{ keyIds, namesVariables: isOperator(caller) },
+    replays: roleOf(caller) !== 'report',
+  });
 }

@@ -1,16 +1,18 @@
 import type { IssuedKey, Keys } from '../access/keys.ts';
 import type { KeyGrant } from '../access/terms.ts';
-import type { KeyLimits } from '../core/caller.ts';
+import type { Caller, KeyLimits } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
+import { SignalboxError } from '../core/errors.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { LedgerTable } from '../store/ledger-table.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import type { Principal } from './principal.ts';
-import { checkAction } from './roles.ts';
+import { checkGivable, isWithin } from './reach.ts';
+import { checkAction, type Reach } from './roles.ts';
 
 /** The keys, as those see them who work with several. */
-export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'known' | 'named'>;
+export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'known' | 'idsWhere'>;
 
 /** Credits to add to the balance of a key or a wallet. */
 export interface CreditGrant {
@@ -28,41 +30,56 @@ export interface GrantStore extends Pick<Store, 'commit'>, Pick<Repositories, 't
 export const grantDetails = ({ amount, note }: CreditGrant) => ({ credits: toCredits(amount), note });
 
 /** Returns the keys that a principal may see, revoked ones too, oldest first. Rejects with StoreError. */
-export async function listKeys(by: Principal, keys: Pick<KeyAdmin, 'list'>): Promise<readonly KeyInfo[]> {
-  checkAction(by.caller, 'keys.read');
-  return await keys.list();
+export async function listKeys({ caller }: Principal, keys: Pick<KeyAdmin, 'list'>): Promise<readonly KeyInfo[]> {
+  const reach = checkAction(caller, 'keys.read');
+  return (await keys.list()).filter((info) => isWithin(reach, caller, info));
 }
 
 /** Returns a key; null where there is none that the principal may see. Rejects with StoreError. */
-export async function findKey(by: Principal, keys: Pick<KeyAdmin, 'get'>, id: string): Promise<KeyInfo | null> {
-  checkAction(by.caller, 'keys.read');
-  return await keys.get(id);
-}
+export const findKey = ({ caller }: Principal, keys: Pick<KeyAdmin, 'get'>, id: string): Promise<KeyInfo | null> =>
+  keyWithin(caller, checkAction(caller, 'keys.read'), keys, id);
 
-/** Makes a key. Rejects with KeyTermsError. */
-export async function createKey(by: Principal, keys: Pick<KeyAdmin, 'create'>, grant: KeyGrant): Promise<IssuedKey> {
-  checkAction(by.caller, 'keys.change');
-  return await keys.create(grant, by.actor);
+async function keyWithin(caller: Caller, reach: Reach, keys: Pick<KeyAdmin, 'get'>, id: string) {
+  const info = await keys.get(id);
+  return info && isWithin(reach, caller, info) ? info : null;
 }
 
 /**
- * Gives a valid key another secret. The present one works for `overlapMs` more.
- * @returns null for no valid key. Rejects with KeyTermsError.
+ * Makes a key. One of a lead belongs to its team, one of a member to itself, and neither has more scopes, models or labels than its
+ * maker: labels decide by the policy, so nobody chooses them for oneself.
+ * @throws SignalboxError `insufficient_permissions` for terms beyond the principal's. Rejects with KeyTermsError.
  */
+export async function createKey(
+  { caller, actor }: Principal,
+  keys: Pick<KeyAdmin, 'create'>,
+  grant: KeyGrant,
+): Promise<IssuedKey> {
+  const reach = checkAction(caller, 'keys.change');
+  checkGivable(caller, grant.scopes);
+  return await keys.create(reach === 'all' ? grant : ownedGrant(caller, reach, grant), actor);
+}
+
+/** A valid key's new secret is told to the principal, so it must lie within what the principal may give. */
 export async function rotateKey(
-  by: Principal,
-  keys: Pick<KeyAdmin, 'rotate'>,
+  { caller, actor }: Principal,
+  keys: Pick<KeyAdmin, 'get' | 'rotate'>,
   id: string,
   overlapMs: number,
 ): Promise<IssuedKey | null> {
-  checkAction(by.caller, 'keys.change');
-  return await keys.rotate(id, overlapMs, by.actor);
+  const info = await keyWithin(caller, checkAction(caller, 'keys.change'), keys, id);
+  if (!info) return null;
+  checkGivable(caller, info.scopes);
+  return await keys.rotate(id, overlapMs, actor);
 }
 
-/** Revokes a key. Returns false where there was none to revoke. */
-export async function revokeKey(by: Principal, keys: Pick<KeyAdmin, 'revoke'>, id: string): Promise<boolean> {
-  checkAction(by.caller, 'keys.change');
-  return await keys.revoke(id, by.actor);
+/** Revokes a key. Returns false where there was none that the principal may revoke. */
+export async function revokeKey(
+  { caller, actor }: Principal,
+  keys: Pick<KeyAdmin, 'get' | 'revoke'>,
+  id: string,
+): Promise<boolean> {
+  const info = await keyWithin(caller, checkAction(caller, 'keys.change'), keys, id);
+  return info !== null && (await keys.revoke(id, actor));
 }
 
 /**
@@ -71,17 +88,39 @@ export async function revokeKey(by: Principal, keys: Pick<KeyAdmin, 'revoke'>, i
  * @throws KeyTermsError for a note that cannot be kept.
  */
 export async function grantToKey(
-  by: Principal,
+  { caller, actor }: Principal,
   keys: Pick<KeyAdmin, 'grant'>,
   { ledger }: Pick<GrantStore, 'ledger'>,
   id: string,
   grant: CreditGrant,
   now: number,
 ): Promise<boolean> {
-  checkAction(by.caller, 'keys.grant');
+  checkAction(caller, 'keys.grant');
   const write = (holder: string) => ledger.grant(holder, grant.amount, grant.note, now);
-  return await keys.grant(id, write, grantDetails(grant), by.actor);
+  return await keys.grant(id, write, grantDetails(grant), actor);
 }
+
+/** The terms of a key that a lead or a member makes. */
+function ownedGrant(caller: Caller, reach: Reach, grant: KeyGrant): KeyGrant {
+  const { team, user } = caller;
+  if (Object.entries(grant.labels ?? {}).some(([name, value]) => caller.labels[name] !== value)) {
+    throw beyond('labels', 'Labels decide what a key may do, so only an operator can choose them.');
+  }
+  if (grant.team != null && grant.team !== team) throw beyond('team', 'You can make keys of your own team only.');
+  if (reach === 'own' && grant.user != null && grant.user !== user) {
+    throw beyond('user', 'You can make keys of your own only.');
+  }
+  const isBeyond = (model: string) => caller.models !== null && !caller.models.has(model);
+  if (grant.models?.some(isBeyond)) throw beyond('models', 'You can give models only that you may use yourself.');
+  return {
+    ...grant,
+    ...{ labels: caller.labels, team: team ?? null },
+    user: (reach === 'own' ? user : grant.user) ?? null,
+    models: grant.models ?? (caller.models && [...caller.models]),
+  };
+}
+
+const beyond = (param: string, message: string) => new SignalboxError('insufficient_permissions', message, { param });
 
 /** Limits of a key as they are kept: null where none is stated. */
 export const statedLimits = (limits: KeyLimits): KeyLimits | null =>

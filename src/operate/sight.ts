@@ -5,6 +5,8 @@ import { addressOf } from '../core/holder-address.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { isOfKeys } from '../ledger/key-budgets.ts';
 import type { KeyInfo } from '../store/keys.ts';
+import { isWithin, type OwnedKey } from './reach.ts';
+import type { Reach } from './roles.ts';
 
 type Title = FundTitle;
 
@@ -19,7 +21,11 @@ export interface Sight {
   /** The IDs that a filter by key means. */
   idsOf(key: string): readonly string[];
   titleOf(title: Title): Title;
+  /** The IDs of the keys whose figures and decisions lie within a reach, as they belong to somebody now; null for all. */
+  idsWithin(reach: Reach): ReadonlySet<string> | null;
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** The sight of operators, and of a key on its own data. */
 export const FULL_SIGHT: Sight = {
@@ -28,6 +34,7 @@ export const FULL_SIGHT: Sight = {
   showsRunsOf: () => true,
   idsOf: (key) => [key],
   titleOf: (title) => title,
+  idsWithin: (reach) => (reach === 'all' ? null : NONE),
 };
 
 /** What names are looked up in. */
@@ -35,20 +42,45 @@ export interface SightSources {
   readonly keys: {
     /** The key of this ID as this instance knows it, revoked or not. */
     known(id: string): Pick<KeyInfo, 'name' | 'labels'> | null;
-    /** The IDs of the keys of a name. */
-    named(name: string): readonly string[];
+    /** The IDs of the keys that match. */
+    idsWhere(matches: (info: OwnedKey & Pick<KeyInfo, 'name'>) => boolean): readonly string[];
   };
   policy(): Pick<PolicySnapshot, 'budgets' | 'reportedRuns'>;
 }
 
-/** The sight of a caller: that of reports, or the full one. */
+/** The sight of a caller. Reports see names for IDs; they and finance see no more runs of agents than the policy shows. */
 export function sightOf(caller: Caller, sources: SightSources): Sight {
-  return roleOf(caller) === 'report' ? reportSight(sources) : FULL_SIGHT;
+  const { idsWhere } = sources.keys;
+  const idsWithin: Sight['idsWithin'] = (reach) => {
+    if (reach === 'all') return null;
+    // A key alone is looked up in no list.
+    const others = caller.role === undefined ? [] : idsWhere((info) => isWithin(reach, caller, info));
+    return new Set([caller.keyId, ...others]);
+  };
+  switch (roleOf(caller)) {
+    case 'report':
+      return { ...reportSight(sources), idsWithin };
+    case 'finance':
+      return { ...FULL_SIGHT, ...runsOf(sources, FULL_SIGHT.keyOf), idsWithin };
+    default:
+      return { ...FULL_SIGHT, idsWithin };
+  }
 }
 
-function reportSight({ keys, policy }: SightSources): Sight {
-  const { budgets, reportedRuns } = policy();
+function reportSight(sources: SightSources): Omit<Sight, 'idsWithin'> {
+  const { keys } = sources;
   const keyOf = (id: string) => addressOf(id) ?? keys.known(id)?.name ?? '';
+  return {
+    isNarrow: true,
+    keyOf,
+    idsOf: (key) => (addressOf(key) === null ? keys.idsWhere(({ name }) => name === key) : [key.toLowerCase()]),
+    ...runsOf(sources, keyOf),
+  };
+}
+
+/** Shows the runs of agents that the policy shows, and keys as they are called. */
+function runsOf({ keys, policy }: SightSources, keyOf: Sight['keyOf']): Pick<Sight, 'showsRunsOf' | 'titleOf'> {
+  const { budgets, reportedRuns } = policy();
   const showsRunsOf: Sight['showsRunsOf'] = (id, labels) => {
     try {
       return reportedRuns?.({ key: { id, labels: new Map(Object.entries(labels)) } }) ?? false;
@@ -65,10 +97,7 @@ function reportSight({ keys, policy }: SightSources): Sight {
     return showsRunsOf(id, keys.known(id)?.labels ?? {}) ? `${keyOf(id)}/${session}` : keyOf(id);
   };
   return {
-    isNarrow: true,
-    keyOf,
     showsRunsOf,
-    idsOf: (key) => (addressOf(key) === null ? keys.named(key) : [key.toLowerCase()]),
     titleOf: (title) =>
       title.kind === 'balance'
         ? { ...title, name: keyOf(title.name) }

@@ -98,8 +98,8 @@ export async function servedUsage(
   { ledger, usdPerCredit, sight }: UsageSource,
   query: UsageQuery,
 ): Promise<UsageReport> {
-  checkAction(by.caller, 'usage.read');
-  return await usageIn(ledger, query, usdPerCredit, sight);
+  const ids = sight.idsWithin(checkAction(by.caller, 'usage.read'));
+  return await usageIn(ledger, query, usdPerCredit, sight, ids);
 }
 
 /** Reports the usage of the asking key, or wallet. @throws UsageTooLargeError, by rejecting. */
@@ -109,7 +109,13 @@ export async function ownUsage(
   query: UsagePeriod & Pick<UsageQuery, 'by'>,
 ): Promise<UsageReport> {
   checkAction(caller, 'usage.own');
-  return await usageIn(ledger, { ...query, keyId: caller.keyId, model: null, labels: {} }, usdPerCredit, FULL_SIGHT);
+  return await usageIn(
+    ledger,
+    { ...query, keyId: caller.keyId, model: null, labels: {} },
+    usdPerCredit,
+    FULL_SIGHT,
+    null,
+  );
 }
 
 async function usageIn(
@@ -117,6 +123,7 @@ async function usageIn(
   query: UsageQuery,
   usdPerCredit: string,
   sight: Sight,
+  ids: ReadonlySet<string> | null,
 ): Promise<UsageReport> {
   const { by, timeZone, keyId, model, labels } = query;
   const sums = new UsageSums(by, timeZone);
@@ -125,6 +132,7 @@ async function usageIn(
     for (const charges of await ledger.usage({ keyId: sight.isNarrow ? null : keyId, ...window })) {
       if (model !== null && charges.model !== model) continue;
       const { key = '', selector = '' } = charges.dimensions;
+      if (ids && !ids.has(key)) continue;
       const found = labelsOf(charges.dimensions);
       const shown = sight.keyOf(key);
       if (keyId !== null && shown !== keyId) continue;

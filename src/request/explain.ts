@@ -12,17 +12,14 @@ export interface Explanation extends RecordedCertificate {
 }
 
 /** What the asker of an explanation may see. */
-export interface ExplanationView {
-  /** The key whose decisions it may see; null for those of all keys. */
-  readonly keyId: string | null;
+interface ExplanationView {
+  /** The keys whose decisions it may see, by their IDs; null for those of all keys. */
+  readonly keyIds: ReadonlySet<string> | null;
   /** Whether the decision is decided again from its record. */
   readonly replays: boolean;
   /** Whether the names of variables are shown. */
   readonly namesVariables: boolean;
 }
-
-/** The view of operators. */
-export const FULL_VIEW: ExplanationView = { keyId: null, replays: true, namesVariables: true };
 
 /**
  * Explains a decision to the key that asked, or to one who may see those of others.
@@ -32,12 +29,12 @@ export const FULL_VIEW: ExplanationView = { keyId: null, replays: true, namesVar
 export async function explain(
   { records, past }: { readonly records: RecordReader } & Pick<Gateway, 'past'>,
   id: string,
-  { keyId, replays, namesVariables }: ExplanationView,
+  { keyIds, replays, namesVariables }: ExplanationView,
 ): Promise<Explanation> {
   const number = parseId('dec_', id);
   const record = number === null ? null : await records.find(number).catch(refuseUnreadable);
   // Another key must not learn that the decision exists.
-  if (!record || (keyId !== null && record.keyId !== keyId)) {
+  if (!record || keyIds?.has(record.keyId) === false) {
     throw new SignalboxError(
       'not_found',
       'There is no decision with this ID, or this key cannot see it. A decision is written when its request ends. If a crash ended the request, only the ledger has its charge.',

@@ -18,6 +18,8 @@ export interface RecordQuery {
   readonly from?: number;
   readonly to?: number;
   readonly keyId?: string;
+  /** IDs of keys; a record must be of one of them. */
+  readonly keyIds?: readonly string[];
   /** ID of the model that was tried last, or of the choice where none was tried. */
   readonly model?: string;
   readonly task?: string;

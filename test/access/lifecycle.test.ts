@@ -177,7 +177,7 @@ const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   above: (id) => keys.above(id),
   below: (id) => keys.below(id),
   createBelow: (credentials, grant, by) => keys.createBelow(credentials, grant, by),
-  named: (name) => keys.named(name),
+  idsWhere: (matches) => keys.idsWhere(matches),
   rotate: (id, overlapMs, by) => keys.rotate(id, overlapMs, by),
   revoke: (id, by) => keys.revoke(id, by),
   grant: (id, write, details, by) => keys.grant(id, write, details, by),

@@ -335,7 +335,7 @@ describe('when this program itself fails', () => {
     });
     const changes = { create: never, rotate: never, revoke: never, grant: never };
     const below = { createBelow: never, below: never, above: never };
-    const keys = { ...changes, ...below, get: never, list: never, trail: never, known: never, named: never };
+    const keys = { ...changes, ...below, get: never, list: never, trail: never, known: never, idsWhere: never };
     const app = createApp({
       surfaces: [openaiChat],
       gateway,

@@ -239,8 +239,9 @@ describe('a path that is written otherwise', () => {
         for (const key of [null, plain]) {
           const { status, body } = await raw(target, key);
           const opened = (status >= 200 && status < 300) || SIGNS.some((sign) => body.includes(`"${sign}"`));
-          // `/v1/models/../usage` is the key's own usage.
-          const isOwn = key !== null && ['"object":"model"', '"days":'].some((sign) => body.includes(sign));
+          // `/v1/models/../usage` is the key's own usage, and `/v1/models/../decisions/…` its own decision.
+          const own = ['"object":"model"', '"days":', '"object":"decision"'];
+          const isOwn = key !== null && own.some((sign) => body.includes(sign));
           expect([target, key === null, opened && !isOwn]).toEqual([target, key === null, false]);
         }
       }

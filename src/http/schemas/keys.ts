@@ -55,6 +55,11 @@ export const KeyRequest = field.partialBody('A key to make.', {
     Type.Array(Type.String({ examples: [WALLET] }), { minItems: 1 }),
     'Addresses that requests with it may name as `agent_wallet`, at most 100; null for all.',
   ),
+  team: field.orNull(
+    Type.String(),
+    'ID of the team that it belongs to. A lead’s key belongs to its team, a member’s to the team of the member.',
+  ),
+  user: field.orNull(Type.String(), 'ID of the user that it belongs to. A member’s key belongs to the member.'),
 });
 export type KeyRequest = Static<typeof KeyRequest>;
 

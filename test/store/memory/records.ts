@@ -30,6 +30,7 @@ function isMatch(entry: RecordEntry, own: DecisionRecord['labels'], query: Recor
   if (from !== undefined && entry.id < idAt(from)) return false;
   if (to !== undefined && entry.id >= idAt(to)) return false;
   if (after !== undefined && entry.id >= after) return false;
+  if (query.keyIds !== undefined && !query.keyIds.includes(entry.keyId)) return false;
   if (query.session !== undefined && query.session !== entry.record?.session) return false;
   const filters = ['keyId', 'model', 'task', 'status', 'operation'] as const;
   if (filters.some((name) => query[name] !== undefined && query[name] !== entry[name])) return false;

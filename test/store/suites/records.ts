@@ -87,6 +87,7 @@ const queries: fc.Arbitrary<RecordQuery> = fc.record({
   from: maybe([timeOfId(idAt(NOW) + 8_192 * 5), NOW + 40]),
   to: maybe([NOW + 60, NOW + 2_000]),
   keyId: maybe(['k1', 'k2', "k'3", 'unknown']),
+  keyIds: maybe([[], ['k1'], ['k1', 'unknown', "k'3"]]),
   model: maybe(['m1', 'm2', 'unknown']),
   task: maybe(['coding', 'math']),
   session: maybe(['s1', "s'2", 'unknown']),

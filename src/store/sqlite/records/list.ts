@@ -61,11 +61,21 @@ class Conditions {
   }
 
   /** @param id the column by which the rows are ordered */
-  selection(source: string, id: string, { from = 0, to, after, limit }: RecordQuery): Selection {
+  selection(source: string, id: string, query: RecordQuery): Selection {
+    return [{ sql: this.#newest(COLUMNS, source, id, query) }, [...this.params, query.limit]];
+  }
+
+  /** The newest of each key, and of those the newest: what a key has not asked for long costs no look at the others' records. */
+  selectionByKey(keyIds: readonly string[], query: RecordQuery): Selection {
+    const own = this.#newest('r.id', 'record_index AS r', 'r.id', query);
+    const sql = `SELECT ${COLUMNS} FROM json_each(?) AS k CROSS JOIN record_index AS r ON r.id IN (${own}) ORDER BY r.id DESC LIMIT ?`;
+    return [{ sql }, [JSON.stringify(keyIds), ...this.params, query.limit, query.limit]];
+  }
+
+  #newest(columns: string, source: string, id: string, { from = 0, to, after }: RecordQuery): string {
     const below = Math.min(to === undefined ? Number.MAX_SAFE_INTEGER : idAt(to), after ?? Number.MAX_SAFE_INTEGER);
     this.add(`${id} >= ? AND ${id} < ?`, idAt(from), below);
-    const sql = `SELECT ${COLUMNS} FROM ${source} WHERE ${this.texts.join(' AND ')} ORDER BY ${id} DESC LIMIT ?`;
-    return [{ sql }, [...this.params, limit]];
+    return `SELECT ${columns} FROM ${source} WHERE ${this.texts.join(' AND ')} ORDER BY ${id} DESC LIMIT ?`;
   }
 }
 
@@ -80,21 +90,24 @@ function freshSelection(query: RecordQuery): Selection {
     const value = query[name];
     if (value !== undefined) where.add(`r.${column} = ?`, value);
   }
+  if (query.keyIds) where.add('r.key_id IN (SELECT value FROM json_each(?))', JSON.stringify(query.keyIds));
   return where.selection('records AS r', 'r.id', query);
 }
 
 function indexedSelection(query: RecordQuery): Selection {
   const where = new Conditions();
-  const [label, ...others] = Object.entries(query.labels ?? {});
+  const labels = Object.entries(query.labels ?? {});
+  const label = query.keyIds ? undefined : labels.shift();
+  if (query.keyIds) where.add('r.key_id = k.value');
   if (label) where.add('l.name = ? AND l.value = ?', ...label);
-  for (const [name, value] of others) {
+  for (const [name, value] of labels) {
     where.add(
       'EXISTS (SELECT 1 FROM record_labels AS o WHERE o.name = ? AND o.value = ? AND o.id = r.id)',
       name,
       value,
     );
   }
-  let leads = label !== undefined;
+  let leads = label !== undefined || query.keyIds !== undefined;
   for (const { name, column, usual } of inOrder(query)) {
     const value = query[name];
     if (value === undefined) continue;
@@ -104,6 +117,7 @@ function indexedSelection(query: RecordQuery): Selection {
     if (usual !== null && !isUsual) where.add(`r.${column} <> '${usual}'`);
     leads ||= !isUsual;
   }
+  if (query.keyIds) return where.selectionByKey(query.keyIds, query);
   if (label) return where.selection('record_labels AS l CROSS JOIN record_index AS r ON r.id = l.id', 'l.id', query);
   return where.selection('record_index AS r', 'r.id', query);
 }

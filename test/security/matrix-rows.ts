@@ -1,0 +1,103 @@
+/** The columns of the matrix. The first five see all of it, and the last three are keys. */
+export const ROLES = ['admin', 'auditor', 'finance', 'lead', 'member', 'owner', 'report', 'caller'] as const;
+export type Column = (typeof ROLES)[number];
+
+/** The targets of a path with an ID: the member's own, another one of its team, and one of another team. */
+export const TARGETS = ['own', 'team', 'other'] as const;
+export type Target = (typeof TARGETS)[number];
+
+export type Cells = readonly [
+  admin: number,
+  auditor: number,
+  finance: number,
+  lead: number,
+  member: number,
+  ...keys: Keys,
+];
+type Keys = readonly [owner: number, report: number, caller: number];
+export type Row = Cells | Readonly<Record<Target, Cells>>;
+
+const same = (status: number): Cells => [status, status, status, status, status, status, status, status];
+const MODELS: Cells = [403, 403, 403, 403, 403, 403, 403, 400];
+
+/**
+ * Who may use what, for every operation of the OpenAPI document: the status for each role. A body is `{}`, and an ID that of a key, or
+ * of a decision of it.
+ */
+export const MATRIX: Readonly<Record<string, Row>> = {
+  'GET /.well-known/x402': same(404),
+  'GET /healthz': same(200),
+  'GET /metrics': same(200),
+  'GET /readyz': same(200),
+  'GET /v1/models': same(200),
+  'GET /v1/models/{id}': same(200),
+  'GET /v1/usage': [200, 200, 200, 200, 200, 200, 403, 200],
+  'GET /v1/decisions/{id}': {
+    own: [200, 200, 403, 200, 200, 200, 200, 200],
+    team: [200, 200, 403, 200, 404, 200, 200, 404],
+    other: [200, 200, 403, 404, 404, 200, 200, 404],
+  },
+  'GET /v1/payments/{id}': [404, 404, 404, 404, 404, 404, 403, 404],
+  // None of them is a wallet.
+  'GET /v1/wallets/me': same(403),
+  'GET /v1/responses': [403, 403, 403, 403, 403, 403, 403, 426],
+  'POST /v1/chat/completions': MODELS,
+  'POST /v1/messages': MODELS,
+  'POST /v1/messages/count_tokens': MODELS,
+  'POST /v1/responses': MODELS,
+  'POST /v1/embeddings': MODELS,
+  'POST /v1/route': [403, 403, 403, 403, 403, 403, 403, 200],
+  'POST /v1/feedback': [400, 403, 403, 403, 403, 400, 403, 400],
+  // None has the scope `delegate`.
+  'GET /v1/keys': same(403),
+  'POST /v1/keys': same(403),
+  'DELETE /v1/keys/{id}': same(403),
+  'POST /v1/wallets/topup': [404, 404, 404, 404, 404, 404, 403, 404],
+  'POST /v1/wallets/keys': [404, 404, 404, 404, 404, 404, 403, 404],
+  'GET /admin/usage': [200, 200, 200, 200, 200, 200, 200, 403],
+  'GET /admin/ledger': [200, 200, 200, 403, 403, 200, 200, 403],
+  'GET /admin/decisions': [200, 200, 403, 200, 200, 200, 200, 403],
+  'GET /admin/decisions/{id}': {
+    own: [200, 200, 403, 200, 200, 200, 200, 403],
+    team: [200, 200, 403, 200, 404, 200, 200, 403],
+    other: [200, 200, 403, 404, 404, 200, 200, 403],
+  },
+  'GET /admin/decisions/{id}/content': [200, 403, 403, 403, 403, 200, 403, 403],
+  'GET /admin/policy': [200, 200, 403, 403, 403, 200, 200, 403],
+  'POST /admin/policy/reload': [200, 403, 403, 403, 403, 200, 403, 403],
+  'GET /admin/status': [200, 200, 403, 403, 403, 200, 200, 403],
+  'GET /admin/endpoints': [200, 200, 403, 403, 403, 200, 200, 403],
+  'GET /admin/learning': [200, 200, 403, 403, 403, 200, 403, 403],
+  'GET /admin/keys': [200, 200, 200, 200, 200, 200, 403, 403],
+  'POST /admin/keys': [200, 403, 403, 200, 200, 200, 403, 403],
+  'GET /admin/keys/{id}': {
+    own: [200, 200, 200, 200, 200, 200, 403, 403],
+    team: [200, 200, 200, 200, 404, 200, 403, 403],
+    other: [200, 200, 200, 404, 404, 200, 403, 403],
+  },
+  'POST /admin/keys/{id}/rotate': {
+    own: [200, 403, 403, 200, 200, 200, 403, 403],
+    team: [200, 403, 403, 200, 404, 200, 403, 403],
+    other: [200, 403, 403, 404, 404, 200, 403, 403],
+  },
+  'POST /admin/keys/{id}/revoke': {
+    own: [200, 403, 403, 200, 200, 200, 403, 403],
+    team: [200, 403, 403, 200, 404, 200, 403, 403],
+    other: [200, 403, 403, 404, 404, 200, 403, 403],
+  },
+  'POST /admin/keys/{id}/grant': [400, 403, 403, 403, 403, 400, 403, 403],
+  'GET /admin/trail': [200, 200, 403, 403, 403, 200, 403, 403],
+  'GET /admin/payments': [200, 200, 200, 403, 403, 200, 403, 403],
+  'POST /admin/payments/{id}/reconcile': [404, 403, 403, 403, 403, 404, 403, 403],
+  'GET /admin/wallets/{id}': [404, 404, 404, 403, 403, 404, 403, 403],
+  'POST /admin/wallets/{id}/block': [404, 403, 403, 403, 403, 404, 403, 403],
+  'POST /admin/wallets/{id}/unblock': [404, 403, 403, 403, 403, 404, 403, 403],
+  'POST /admin/wallets/{id}/credit': [400, 403, 403, 403, 403, 400, 403, 403],
+};
+
+const isByTarget = (row: Row): row is Readonly<Record<Target, Cells>> => !Array.isArray(row);
+
+/** The targets that a row tells apart. */
+export const targetsOf = (row: Row): readonly Target[] => (isByTarget(row) ? TARGETS : ['other']);
+
+export const cellsOf = (row: Row, target: Target): Cells => (isByTarget(row) ? row[target] : row);

@@ -1,0 +1,91 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { answerOf } from '../support/answers.ts';
+import { withKey } from '../support/signalbox.ts';
+import { useSignalbox } from '../support/use.ts';
+import { type Column, cellsOf, MATRIX, ROLES, TARGETS, type Target, targetsOf } from './matrix-rows.ts';
+import { PEOPLE, PEOPLE_POLICY } from './people.ts';
+
+const box = useSignalbox({ policy: PEOPLE_POLICY, callerOf: (header) => PEOPLE[header ?? ''] ?? null });
+
+const OWNERS: Readonly<Record<Target, { team: string; user: string }>> = {
+  own: { team: 'team_red', user: 'user_member' },
+  team: { team: 'team_red', user: 'user_lead' },
+  other: { team: 'team_blue', user: 'user_stranger' },
+};
+
+const idOf = (key: string): string => key.split('_')[2] ?? '';
+const as = (who: string) => ({ headers: { authorization: `Bearer ${who}` } });
+
+/** Makes a key that belongs to a user. */
+async function makeKey(target: Target, more: object = {}): Promise<string> {
+  const made = await box.post('/admin/keys', { name: `of-${target}`, ...OWNERS[target], ...more });
+  expect(made.status).toBe(200);
+  return String(((await made.json()) as { key: string }).key);
+}
+
+const keys: Partial<Record<Target | 'owner' | 'report' | 'caller', string>> = {};
+const decisions: Partial<Record<Target, string>> = {};
+
+beforeAll(async () => {
+  for (const target of TARGETS) {
+    const key = await makeKey(target);
+    const asked = await box.post(
+      '/v1/chat/completions',
+      { model: 'toy', messages: [{ role: 'user', content: target }] },
+      withKey(key),
+    );
+    keys[target] = key;
+    decisions[target] = (await answerOf(asked)).platform.decision_id;
+  }
+  keys.owner = await box.makeKey('--scope', 'admin');
+  keys.report = await box.makeKey('--scope', 'report');
+  // The application has made the decisions of the member, so that these are its own.
+  keys.caller = keys.own;
+});
+
+const tokenOf = (role: Column): string =>
+  role === 'owner' || role === 'report' || role === 'caller' ? (keys[role] ?? '') : `login-${role}`;
+
+async function documented(): Promise<string[]> {
+  const { paths } = (await (await fetch(`${box.url}/docs/json`)).json()) as { paths: Record<string, object> };
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+}
+
+/** The ID that a path takes. A key is made for each cell, as it may be revoked. */
+async function idFor(operation: string, target: Target): Promise<string> {
+  if (operation.includes('/decisions/')) return decisions[target] ?? '';
+  if (operation.includes('/models/')) return 'toy';
+  if (operation.includes('/admin/keys/')) return idOf(await makeKey(target));
+  return 'none';
+}
+
+async function statusOf(operation: string, who: string, target: Target): Promise<number> {
+  const [method = '', pattern = ''] = operation.split(' ');
+  const path = pattern.includes('{id}') ? pattern.replace('{id}', await idFor(operation, target)) : pattern;
+  const init = { method, headers: { ...as(who).headers, 'content-type': 'application/json' } };
+  return (await fetch(box.url + path, { ...init, ...(method !== 'GET' && { body: '{}' }) })).status;
+}
+
+test('every operation of the OpenAPI document has a row in the matrix', async () => {
+  expect((await documented()).toSorted()).toEqual(Object.keys(MATRIX).toSorted());
+});
+
+describe('each role gets from each operation what its row says', () => {
+  for (const [operation, row] of Object.entries(MATRIX)) {
+    test(operation, async () => {
+      for (const target of targetsOf(row)) {
+        const statuses = await Promise.all(ROLES.map((role) => statusOf(operation, tokenOf(role), target)));
+        expect([target, ...statuses]).toEqual([target, ...cellsOf(row, target)]);
+      }
+    });
+  }
+
+  test('an owner who signed in gets what an admin key gets', async () => {
+    for (const [operation, row] of Object.entries(MATRIX)) {
+      const status = cellsOf(row, 'other')[ROLES.indexOf('owner')] ?? 0;
+      expect([operation, await statusOf(operation, 'login-owner', 'other')]).toEqual([operation, status]);
+    }
+  });
+});
