@@ -62,6 +62,7 @@ export const loginRoutes = ({ principalOf, desk, door }: LoginServices) =>
       },
       routeDocs({
         access: 'logins.end',
+        body: 'none',
         summary: 'End a login',
         description:
           'Ends a login: the cookie is refused within a second. Owners and admins end any, others their own. To keep a person out, suspend the user.',

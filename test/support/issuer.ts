@@ -65,7 +65,15 @@ function provider(url: string, people: ReadonlyMap<string, Person>, redirectUri:
     claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'], groups: ['groups'] },
     scopes: SCOPES,
     features: { devInteractions: { enabled: true }, userinfo: { enabled: true } },
-    ttl: { Session: 3_600, Interaction: 600, Grant: 3_600, AccessToken: 600, IdToken: 600, RefreshToken: 86_400, AuthorizationCode: 60 },
+    ttl: {
+      Session: 3_600,
+      Interaction: 600,
+      Grant: 3_600,
+      AccessToken: 600,
+      IdToken: 600,
+      RefreshToken: 86_400,
+      AuthorizationCode: 60,
+    },
     findAccount: async (_, id) => {
       const person = people.get(id);
       return person && { accountId: id, claims: async () => ({ sub: id, ...people.get(id) }) };

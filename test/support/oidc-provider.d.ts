@@ -20,10 +20,7 @@ declare module 'oidc-provider' {
     readonly scopes: readonly string[];
     readonly features: object;
     readonly ttl: Readonly<Record<string, number>>;
-    findAccount(
-      context: Context,
-      id: string,
-    ): Promise<{ accountId: string; claims(): Promise<object> } | undefined>;
+    findAccount(context: Context, id: string): Promise<{ accountId: string; claims(): Promise<object> } | undefined>;
     loadExistingGrant(context: Context): Promise<Grant>;
     issueRefreshToken(): Promise<boolean>;
     rotateRefreshToken(): boolean;

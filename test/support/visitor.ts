@@ -21,7 +21,10 @@ export class Visitor {
   }
 
   /** Follows redirects until `isEnd` holds, or a page comes. @returns the last address and its answer; of an address that `isEnd` holds for, none */
-  async follow(url: string, isEnd: (url: string) => boolean = () => false): Promise<{ url: string; response: Response | null }> {
+  async follow(
+    url: string,
+    isEnd: (url: string) => boolean = () => false,
+  ): Promise<{ url: string; response: Response | null }> {
     for (let at = url, hops = 0; ; hops++) {
       if (isEnd(at)) return { url: at, response: null };
       if (hops > 12) throw new Error(`too many redirects: ${at}`);
