@@ -24,8 +24,12 @@ export function keyBody(info: KeyInfo, now: number) {
     budgets: info.budgets.map(budgetBody),
     wallets: info.holders,
     wallet: info.holder,
+    parent: info.parent,
+    team: info.team,
+    user: info.user,
     created_at: iso(info.createdAt),
     expires_at: isoOrNull(info.expiresAt),
+    suspended_at: isoOrNull(info.suspendedAt),
     revoked_at: isoOrNull(info.revokedAt),
     last_used_at: isoOrNull(info.lastUsedAt),
     rotated_at: isoOrNull(info.rotatedAt),
@@ -35,19 +39,24 @@ export function keyBody(info: KeyInfo, now: number) {
 }
 
 /** The terms of a new key, for the trail. */
-export function termsBody({ name, scopes, labels, models, limits, budgets, holders, holder, expiresAt }: KeyInfo) {
+export function termsBody(info: KeyInfo) {
+  const { name, scopes, labels, models, limits, budgets, holders, holder, expiresAt, parent, team, user } = info;
   return {
-    name,
-    scopes,
-    labels,
-    models,
+    ...{ name, scopes, labels, models },
     limits: limits && limitsBody(limits),
     budgets: budgets.map(budgetBody),
     wallets: holders,
     wallet: holder,
     expires_at: isoOrNull(expiresAt),
+    ...{ parent, team, user },
   };
 }
+
+/** The same with the state that an operator can change. */
+export const changeableBody = (info: KeyInfo) => ({
+  ...termsBody(info),
+  suspended_at: isoOrNull(info.suspendedAt),
+});
 
 /** The balance shown for a key. A holder without a balance has 0: it is never billed afterwards. */
 export const visibleBalance = ({ holder }: KeyInfo, balance: StoredBalance | null): StoredBalance | null =>

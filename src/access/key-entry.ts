@@ -4,7 +4,10 @@ import type { Reading } from '../core/reading.ts';
 import type { KeyInfo, KeyRow, StoredKey } from '../store/keys.ts';
 import { callerBelow, inForceAlone, inForceBelow } from './line.ts';
 
-/** The reason why a key is denied. For logs only: callers learn no more than that the key is not valid. */
+/**
+ * The reason why a key is denied. For logs only: callers learn no more than that the key is not valid, or that it is suspended, which
+ * needs its secret.
+ */
 export type DenialReason = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'rotated' | 'suspended';
 
 /** By this instance's copy of the keys, whose age it has. */
@@ -127,8 +130,9 @@ export function authenticationBy(entry: KeyEntry | undefined, presented: Uint8Ar
   if (!entry || !(isPresent || isPrevious)) return DENIED.unknown;
   const state = keyStateOf(entry.inForce, now);
   const { caller } = entry.authentication;
+  const isEnded = state === 'revoked' || state === 'expired';
+  if (!isEnded && !isPresent && entry.previousUntil <= now) return DENIED.rotated;
   if (state !== 'valid') return caller.line ? { ...DENIED[state], root: rootOf(caller) } : DENIED[state];
-  if (!isPresent && entry.previousUntil <= now) return DENIED.rotated;
   entry.usedAt = now;
   return entry.authentication;
 }

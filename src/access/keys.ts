@@ -14,12 +14,14 @@ import { hashOf, isStrong, keyOf, newKey, parseKey, SECRET_BYTES } from './key.t
 import { termsBody } from './key-body.ts';
 import { KeyCopy, type KeysOptions } from './key-copy.ts';
 import { authenticationBy, checkInstalled, holderOf, infoOf, keyStateOf } from './key-entry.ts';
+import { adminLossAt, checkChange, differenceOf, KeyConflict, keyTag } from './key-patch.ts';
 import { checkBelow, LINE_LIMITS, scopesFor, tooManyBelow } from './line.ts';
 import {
   checkHolder,
   checkTerms,
   checkText,
   HOLDER_LIMITS,
+  inOrder,
   type KeyGrant,
   KeyTermsError,
   normalizedHolders,
@@ -33,15 +35,16 @@ export interface IssuedKey {
   readonly info: KeyInfo;
 }
 
+/** Returns a key as it is from `now` on, ms since 1970. */
+type Alteration = (before: KeyInfo, now: number) => KeyInfo;
+type Tags = readonly string[] | null;
+
 /** Where a new key belongs. */
 interface NewKeyPlace {
   readonly holder?: string | null;
   readonly place?: PlaceBelow | null;
   readonly first?: readonly Write[];
 }
-
-/** For changes that an expired key allows, too. */
-const EVER = -1;
 
 export async function openKeys(options: KeysOptions): Promise<Keys> {
   const keys = new StoredKeys(options);
@@ -165,8 +168,8 @@ class StoredKeys extends KeyCopy {
   }
 
   /**
-   * Gives a valid key another secret. The present one works for `overlapMs` more, an older one no longer.
-   * @returns null for no valid key.
+   * Gives a valid or suspended key another secret. The present one works for `overlapMs` more, an older one no longer.
+   * @returns null for no such key.
    * @throws KeyTermsError.
    */
   async rotate(id: string, overlapMs: number, by: Actor = SERVER): Promise<IssuedKey | null> {
@@ -175,7 +178,8 @@ class StoredKeys extends KeyCopy {
     }
     const before = await this.get(id);
     const now = this.now();
-    if (!before || keyStateOf(before, now) !== 'valid') return null;
+    // A secret that leaked is replaced before its suspended key is resumed.
+    if (!before || !['valid', 'suspended'].includes(keyStateOf(before, now))) return null;
     const ends = now + overlapMs;
     const key = keyOf(id, crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
     const details = { overlap_ends_at: iso(ends) };
@@ -186,11 +190,78 @@ class StoredKeys extends KeyCopy {
     return isWritten ? { key, info: { ...before, rotatedAt: now, overlapEndsAt: ends } } : null;
   }
 
-  /** Revokes a key: here at once, in other processes within `refreshMs`. Returns false if there was none. */
+  /**
+   * Revokes a key: here at once, in other processes within `refreshMs`. Returns false if there was none.
+   * @throws KeyConflict for the last admin key.
+   */
   async revoke(id: string, by: Actor = SERVER): Promise<boolean> {
-    const time = this.now();
-    const event = { time, actor: by, action: 'revoke', keyId: id, details: {} } as const;
-    return this.#commit([this.store.trail.addIfValid(event, EVER), this.store.keys.revoke(id, time)]);
+    const alter: Alteration = (before, time) => ({ ...before, revokedAt: time });
+    return (await this.#alter(id, 'revoke', alter, by, null)) !== null;
+  }
+
+  /**
+   * Changes the terms of a key that is not revoked, here at once. The change is committed with its entry in the trail, which has the
+   * terms before and after; one that changes nothing has none. Where two come at once, the later one is applied to the result of the
+   * earlier.
+   * @param alter returns the key with its new terms. It may be called several times.
+   * @param tags the key must have one of these, as `keyTag` returns them; null for any
+   * @returns the key; null without such a key
+   * @throws KeyTermsError for terms that a key cannot have, and KeyConflict for another tag or the last admin key
+   */
+  change(
+    id: string,
+    alter: (before: KeyInfo) => KeyInfo,
+    by: Actor = SERVER,
+    tags: Tags = null,
+  ): Promise<KeyInfo | null> {
+    const checked: Alteration = (before, now) => {
+      const after = alter(before);
+      checkChange(before, after, now);
+      return after;
+    };
+    return this.#alter(id, 'change', checked, by, tags);
+  }
+
+  /** Suspends a key until it is resumed. Suspending it again changes nothing. As `change`. */
+  suspend(id: string, by: Actor = SERVER, tags: Tags = null): Promise<KeyInfo | null> {
+    const alter: Alteration = (before, time) => ({ ...before, suspendedAt: before.suspendedAt ?? time });
+    return this.#alter(id, 'suspend', alter, by, tags);
+  }
+
+  /** Ends the suspension of a key. As `change`. */
+  resume(id: string, by: Actor = SERVER, tags: Tags = null): Promise<KeyInfo | null> {
+    return this.#alter(id, 'resume', (before) => ({ ...before, suspendedAt: null }), by, tags);
+  }
+
+  /** Changes a key that is not revoked, on the condition that it is as it was read; else reads it again. */
+  async #alter(
+    id: string,
+    action: 'change' | 'suspend' | 'resume' | 'revoke',
+    alter: Alteration,
+    actor: Actor,
+    tags: Tags,
+  ): Promise<KeyInfo | null> {
+    const { keys, trail } = this.store;
+    // A change that was made elsewhere is in force here, too, once this one is answered.
+    await this.refresh();
+    let refused = -1;
+    for (;;) {
+      const row = await keys.find(id);
+      if (!row || row.key.info.revokedAt !== null) return null;
+      // Of all conditions, only the one on the other admin keys can fail without a change of this one.
+      if (row.version === refused) throw new KeyConflict('last_admin_key');
+      refused = row.version;
+      const before = this.infoOf(row);
+      if (tags && !tags.includes(keyTag(before))) throw new KeyConflict('stale', keyTag(before));
+      const time = this.now();
+      const after = alter(before, time);
+      const isRevoked = after.revokedAt !== null;
+      const details = isRevoked ? {} : differenceOf(before, after);
+      if (details === null) return before;
+      const condition = { version: row.version, otherAdminAt: adminLossAt(before, after, time) };
+      const entry = trail.addIfUnchanged({ time, actor, action, keyId: id, details }, condition);
+      if (await this.#commit([entry, isRevoked ? keys.revoke(id, time) : keys.change(after)])) return after;
+    }
   }
 
   /**
@@ -242,7 +313,18 @@ class StoredKeys extends KeyCopy {
     const { name, scopes, labels = {}, models = null, expiresAt = null, limits = null, budgets = [] } = grant;
     const holders = grant.holders ? normalizedHolders(grant.holders) : null;
     const time = this.now();
-    const terms = { name, scopes, labels, models, limits, budgets, holders, holder, createdAt: time, expiresAt };
+    const terms = {
+      name,
+      scopes: inOrder(scopes),
+      labels,
+      models,
+      limits,
+      budgets,
+      holders,
+      holder,
+      createdAt: time,
+      expiresAt,
+    };
     const past = { revokedAt: null, suspendedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
     const whose = { parent: place?.parent ?? null, team: grant.team ?? null, user: grant.user ?? null };
     const info: KeyInfo = { id: parts.id, ...terms, ...past, ...whose };

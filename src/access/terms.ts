@@ -154,6 +154,13 @@ function atMost(param: string, what: string, size: number, most: number, unit: s
   if (size > most) refuse(param, `${what} may have at most ${most} ${unit}.`);
 }
 
+/** Scopes as they are kept: each once. */
+export const inOrder = (scopes: readonly Scope[]): Scope[] => SCOPES.filter((scope) => scopes.includes(scope));
+
+/** Limits of a key as they are kept: null where none is stated. */
+export const statedLimits = (limits: KeyLimits): KeyLimits | null =>
+  Object.values(limits).every((limit) => limit === null) ? null : limits;
+
 function refuse(param: string, message: string): never {
   throw new KeyTermsError(param, message);
 }

@@ -107,6 +107,18 @@ A running server accepts the key once the command returns.`,
     usage: 'ID [--json] [--data DIR]',
     summary: "Show a key's state, last use, limits, budgets and balance.",
   },
+  'keys change': {
+    usage: `ID [--name NAME] [--scope chat,route] [--label K=V]... [--no-label K]...
+[--model ID]... [--budget CREDITS/WINDOW[@ZONE][:ACTION]]... [--no-budget WINDOW[@ZONE]]...
+[--rpm N] [--tpm N] [--streams N] [--expires-in 30d] [--wallet 0x...]... [--no-name]
+[--no-models] [--no-rpm] [--no-tpm] [--no-streams] [--no-expiry] [--no-wallets] [--json]
+[--data DIR]`,
+    summary: 'Change the terms of a key; its secret stays.',
+    details: `Terms that no flag names stay. --scope, --model and --wallet replace the whole list.
+--budget replaces the budgets of its window and zone, and keeps what was spent.
+The trail has the terms that differ, before and after: keys log --key ID.
+${DATA}`,
+  },
   'keys grant': {
     usage: 'ID CREDITS [--note TEXT] [--data DIR]',
     summary: "Add to a key's balance; a negative amount takes back.",
@@ -120,17 +132,25 @@ ${DATA}`,
 at once.
 ${DATA}`,
   },
+  'keys suspend': {
+    usage: 'ID [--json] [--data DIR]',
+    summary: 'Stop a key until it is resumed.',
+  },
+  'keys resume': {
+    usage: 'ID [--json] [--data DIR]',
+    summary: 'Let a suspended key work again.',
+  },
   'keys revoke': {
     usage: 'ID [--data DIR]',
-    summary: 'End a key.',
+    summary: 'End a key for good.',
   },
   'keys log': {
-    usage: '[--key ID] [--limit 100] [--json] [--data DIR]',
+    usage: '[--key ID] [--limit 100] [--before ID] [--json] [--data DIR]',
     summary: 'List changes to keys, newest first, with who made them.',
   },
   'trail list': {
-    usage: '[--subject ID] [--limit 100] [--json] [--data DIR]',
-    summary: 'List changes to keys, wallets and the policy, newest first, with who made them from where.',
+    usage: '[--subject ID] [--limit 100] [--before ID] [--json] [--data DIR]',
+    summary: 'List changes to keys, people, wallets and the policy, newest first, with who made them from where.',
   },
   'logins list': {
     usage: '[--user ID] [--json] [--data DIR]',

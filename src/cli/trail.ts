@@ -28,20 +28,28 @@ export interface TrailCommand {
 /** `signalbox trail list|verify|export|erase`. Throws UsageError. */
 export const runTrail = groupOf<TrailCommand, CommandOutput>('trail', { list, verify, export: exportTrail, erase });
 
-/** `trail list [--subject ID] [--limit 100] [--json]`: changes, newest first. */
+/** `trail list [--subject ID] [--limit 100] [--before ID] [--json]`: changes, newest first. */
 async function list(args: readonly string[], { store }: TrailCommand): Promise<string> {
-  const { subject = null, ...flags } = parseFlags(args, { subject: TEXT, limit: TEXT, json: SWITCH });
+  const { subject = null, ...flags } = parseFlags(args, { subject: TEXT, limit: TEXT, before: TEXT, json: SWITCH });
   return listed(store, subject, flags);
+}
+
+interface ListFlags {
+  readonly limit?: string | undefined;
+  /** The ID of the last entry of the page before. */
+  readonly before?: string | undefined;
+  readonly json: boolean;
 }
 
 /** The entries of the trail as a table, or as `GET /admin/trail` returns them. Throws UsageError. */
 export async function listed(
   { trail }: { readonly trail: Pick<TrailTable, 'list'> },
   keyId: string | null,
-  { limit: text, json }: { readonly limit?: string | undefined; readonly json: boolean },
+  { limit: text, before, json }: ListFlags,
 ): Promise<string> {
   const limit = text === undefined ? TRAIL_LIMIT : wholeOf('--limit', text, 1, TRAIL_LIMIT_MAX);
-  const entries = await listTrail(operator(), trail, { keyId, limit });
+  const place = before === undefined ? {} : { before: wholeOf('--before', before, 0, Number.MAX_SAFE_INTEGER) };
+  const { entries, hasMore } = await listTrail(operator(), trail, { keyId, limit, ...place });
   if (json) return jsonText(entries.map(trailBody));
   const rows = entries.map((entry) => [
     `${minute(entry.time)} UTC`,
@@ -51,7 +59,8 @@ export async function listed(
     subjectText(entry),
     detailsText(entry),
   ]);
-  return table([['TIME', 'BY', 'FROM', 'ACTION', 'SUBJECT', 'DETAILS'], ...rows]);
+  const more = hasMore ? `\nOlder entries exist. For the next page, add: --before ${entries.at(-1)?.id}\n` : '';
+  return `${table([['TIME', 'BY', 'FROM', 'ACTION', 'SUBJECT', 'DETAILS'], ...rows])}${more}`;
 }
 
 /** `cli alice`, `key k7mw2pq9x4ta (req_0a4x1wm3zk0)`, `wallet 0x…`, `server`. */

@@ -9,3 +9,12 @@ export function steady(now: () => number): () => number {
 
 /** A moment, in ms since 1970, as ISO 8601 in UTC. */
 export const iso = (time: number): string => new Date(time).toISOString();
+
+/** Reads a day, which begins at midnight UTC, or a time of ISO 8601 with its zone. @returns ms since 1970; null for any other text */
+export function parseMoment(text: string): number | null {
+  try {
+    return Temporal.Instant.from(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : text).epochMilliseconds;
+  } catch {
+    return null;
+  }
+}

@@ -36,6 +36,7 @@ export const ERRORS = {
     421,
     'The console, and requests with the cookie of a login, are served at the host of `public_url` and at names of this machine alone.',
   ),
+  key_suspended: forbidden(403, 'The API key is suspended. It works again once its operator resumes it.'),
   insufficient_permissions: forbidden(403, 'The key lacks the scope, or may not use this model.'),
   invalid_json: invalid(400, 'The body is not JSON, or is nested too deeply.'),
   invalid_type: invalid(400, 'A field has a value of the wrong type.'),
@@ -100,12 +101,13 @@ export const ERRORS = {
   unsupported_media_type: invalid(415, 'The body must be sent as `application/json`.'),
   precondition_failed: invalid(
     412,
-    '`If-Match` is not the policy revision in force, which is `details.policy_revision`.',
+    '`If-Match` names another version than the present one, which the header `etag` has. Nothing was changed.',
   ),
   in_flight: spec('conflict_error', true)(
     409,
     'A request with this `Idempotency-Key` or payment is still running. Repeat it after `retry-after`.',
   ),
+  conflict: conflict(409, 'The change contradicts what there is. The message says what to do first.'),
   learning_off: conflict(409, 'Learning is off, or was off when the decision was made.'),
   nothing_to_score: conflict(
     409,

@@ -1,11 +1,8 @@
-import { Elysia, t } from 'elysia';
-import { keyBody, keyStatusBody, trailBody } from '../access/key-body.ts';
+import { Elysia } from 'elysia';
+import { keyBody, keyStatusBody } from '../access/key-body.ts';
 import type { IssuedKey } from '../access/keys.ts';
-import { type KeyGrant, OVERLAP_MS } from '../access/terms.ts';
-import type { KeyBudget } from '../core/caller.ts';
+import { type KeyGrant, OVERLAP_MS, statedLimits } from '../access/terms.ts';
 import { SignalboxError } from '../core/errors.ts';
-import { exactMillionths } from '../core/exact-millionths.ts';
-import { ADDRESS_FORM, addressOf, isMistypedAddress } from '../core/holder-address.ts';
 import { servedKeyFunds } from '../operate/key-funds.ts';
 import {
   createKey,
@@ -16,33 +13,33 @@ import {
   listKeys,
   revokeKey,
   rotateKey,
-  statedLimits,
 } from '../operate/keys.ts';
 import type { Principal } from '../operate/principal.ts';
-import { listTrail } from '../operate/trail.ts';
 import type { KeyInfo } from '../store/keys.ts';
-import type { Repositories } from '../store/repositories.ts';
-import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../store/trail.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/key-docs.ts';
-import { queryLimit } from './query.ts';
+import { changed, etagOf, keyChangeRoutes } from './key-changes.ts';
+import { budgetOf } from './key-terms.ts';
 import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
-import { grantedAmount, inTerms, limitOf, orNothingDone, refuseValue } from './terms.ts';
+import { grantedAmount } from './terms.ts';
 
 export interface KeyServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
   readonly keys: KeyAdmin;
-  readonly store: Pick<GrantStore, 'ledger'> & Pick<Repositories, 'trail'>;
+  readonly store: Pick<GrantStore, 'ledger'>;
 }
 
 /** No cache may keep a secret. */
 const SECRET_HEADERS = { 'cache-control': 'no-store' };
 
-/** `/admin/keys` and `/admin/trail`: `signalbox keys` for programs. */
+/** `/admin/keys`: `signalbox keys` for programs. */
 export const keyRoutes = (services: KeyServices) =>
-  new Elysia({ name: 'keys' }).use(readingRoutes(services)).use(changingRoutes(services));
+  new Elysia({ name: 'keys' })
+    .use(readingRoutes(services))
+    .use(changingRoutes(services))
+    .use(keyChangeRoutes(services));
 
-const readingRoutes = ({ gateway, keys, store, principalOf }: KeyServices) =>
+const readingRoutes = ({ gateway, keys, principalOf }: KeyServices) =>
   new Elysia({ name: 'keys-read' })
     .get(
       '/admin/keys',
@@ -55,46 +52,25 @@ const readingRoutes = ({ gateway, keys, store, principalOf }: KeyServices) =>
     )
     .get(
       '/admin/keys/:id',
-      async ({ params: { id }, request }) => statusBody(gateway, await found(principalOf(request), keys, id)),
-      docs.SHOW,
-    )
-    .get(
-      '/admin/trail',
-      async ({ query: { key, limit }, request }) => {
-        const text = queryText(key);
-        const keyId = text === undefined ? null : trailSubject(text);
-        const most = limitOf(queryText(limit) ?? TRAIL_LIMIT, TRAIL_LIMIT_MAX);
-        const entries = await listTrail(principalOf(request), store.trail, { keyId, limit: most });
-        return { object: 'list', data: entries.map(trailBody) };
+      async ({ params: { id }, request, set }) => {
+        const info = await found(principalOf(request), keys, id);
+        set.headers.etag = etagOf(info);
+        return statusBody(gateway, info);
       },
-      { query: TRAIL_QUERY, ...docs.TRAIL },
+      docs.SHOW,
     );
 
-/** The ID of a key as it is, or the address of a wallet in lower case. */
-function trailSubject(text: string): string {
-  if (!isMistypedAddress(text)) return addressOf(text) ?? text;
-  return refuseValue('key', `\`key\` must be the ID of a key, or the address of a wallet: ${ADDRESS_FORM}.`);
-}
-
-/** Values are looked at by hand, for an error of ours: the router would refuse them in its own words. */
-const TRAIL_QUERY = t.Object({
-  key: t.Optional(
-    t.Any({
-      type: 'string',
-      description: 'Only changes of the key with this ID, or of the wallet with this address.',
-    }),
-  ),
-  limit: queryLimit(TRAIL_LIMIT, TRAIL_LIMIT_MAX),
-});
-
 const changingRoutes = ({ gateway, principalOf, keys, store }: KeyServices) => {
-  const made = ({ key, info }: IssuedKey) => ({ key, ...keyBody(info, gateway.now()) });
+  const made = ({ key, info }: IssuedKey, headers: Record<string, string | number>) => {
+    Object.assign(headers, SECRET_HEADERS, { etag: etagOf(info) });
+    return { key, ...keyBody(info, gateway.now()) };
+  };
   return new Elysia({ name: 'keys-change' })
     .post(
       '/admin/keys',
       async ({ body, request, set }) => {
-        Object.assign(set.headers, SECRET_HEADERS);
-        return made(await changed(() => createKey(principalOf(request), keys, grantOf(body, gateway.now()))));
+        const grant = grantOf(body, gateway.now());
+        return made(await changed(() => createKey(principalOf(request), keys, grant)), set.headers);
       },
       { ...bodyIn(KeyRequest), ...docs.CREATE },
     )
@@ -104,18 +80,19 @@ const changingRoutes = ({ gateway, principalOf, keys, store }: KeyServices) => {
         const overlapMs = body.overlap_seconds === undefined ? OVERLAP_MS : body.overlap_seconds * 1_000;
         const rotated = await changed(() => rotateKey(principalOf(request), keys, id, overlapMs));
         if (!rotated) throw notValid();
-        Object.assign(set.headers, SECRET_HEADERS);
-        return made(rotated);
+        return made(rotated, set.headers);
       },
       { ...bodyIn(RotateRequest), ...docs.ROTATE },
     )
     .post(
       '/admin/keys/:id/revoke',
-      async ({ params: { id }, request }) => {
+      async ({ params: { id }, request, set }) => {
         // Idempotent: a client that got no answer may ask again.
         const by = principalOf(request);
         await changed(() => revokeKey(by, keys, id));
-        return keyBody(await found(by, keys, id), gateway.now());
+        const info = await found(by, keys, id);
+        set.headers.etag = etagOf(info);
+        return keyBody(info, gateway.now());
       },
       docs.REVOKE,
     )
@@ -134,9 +111,6 @@ const changingRoutes = ({ gateway, principalOf, keys, store }: KeyServices) => {
     );
 };
 
-/** A change that terms may refuse, or a disk. */
-const changed = <T>(deed: () => T | Promise<T>): Promise<T> => orNothingDone(() => inTerms(deed));
-
 /** The terms of a request for a key, with the defaults. */
 export function grantOf(body: KeyRequest, now: number): KeyGrant {
   const { name = '', scopes = ['chat', 'route'], labels = {}, models = null, budgets = [], wallets = null } = body;
@@ -150,14 +124,8 @@ export function grantOf(body: KeyRequest, now: number): KeyGrant {
       tokensPerMinute: limits.tokens_per_minute ?? null,
       concurrentStreams: limits.concurrent_streams ?? null,
     }),
-    budgets: budgets.map(budgetOf),
+    budgets: budgets.map((budget, at) => budgetOf(budget, at)),
   };
-}
-
-function budgetOf(budget: NonNullable<KeyRequest['budgets']>[number], at: number): KeyBudget {
-  const { limit_credits, window, time_zone = 'UTC', on_exhausted = 'cap' } = budget;
-  const limit = exactMillionths(limit_credits, `budgets[${at}].limit_credits`);
-  return { limit, window, timeZone: time_zone, onExhausted: on_exhausted };
 }
 
 async function found(by: Principal, keys: KeyAdmin, id: string): Promise<KeyInfo> {
@@ -173,5 +141,3 @@ const notValid = () =>
 async function statusBody({ ledger, lease, now }: KeyServices['gateway'], info: KeyInfo) {
   return keyStatusBody(info, now(), await servedKeyFunds(ledger, info, lease().snapshot.usdPerCredit));
 }
-
-const queryText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -88,7 +88,8 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
   if (isKeyless) rules.funding.keyless.checkHeaders(headers);
   const bytesMax = bodyBytesMax(policy, rules.funding, isKeyless);
   context.bodyBytes = Number(headers.get('content-length') ?? 0);
-  if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, context.bodyBytes, bytesMax);
+  if ((method === 'POST' || method === 'PATCH') && rule.body !== 'none')
+    checkBodyHeaders(headers, context.bodyBytes, bytesMax);
   if (isOpen) return;
   context.admit(rule.counts ? counted(request, context, policy, rules, peers) : uncounted(caller, policy, rules));
 }
@@ -183,8 +184,13 @@ function authenticated(
     rules.funding.checkBlocked(authentication.caller);
     return authentication.caller;
   }
-  throttle('failed-auth', request, rules, peers);
+  const isSuspended = authentication.reason === 'suspended';
+  // A suspended key bears its secret, so it is no guess of its address.
+  if (!isSuspended) throttle('failed-auth', request, rules, peers);
   if (authentication.root !== undefined) throttleLine(authentication.root, rules);
+  if (isSuspended) {
+    throw new SignalboxError('key_suspended', 'This API key is suspended. Ask those who gave it to you to resume it.');
+  }
   const message = keyAdvice(authentication.reason, credentials);
   throw new SignalboxError(
     'invalid_api_key',

@@ -46,6 +46,7 @@ import { type StatusSources, statusRoutes } from './status.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
+import { type TrailServices, trailRoutes } from './trail.ts';
 import { usageRoutes } from './usage.ts';
 import { x402Routes } from './x402/routes.ts';
 import type { X402Gateway } from './x402/services.ts';
@@ -62,6 +63,7 @@ export interface AppOptions {
   authenticate(header: string | null): Authentication;
   readonly signIn: SignIn;
   readonly logins: LoginDesk;
+  readonly trailHeads?: TrailServices['trailHeads'];
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
   readonly observer: Observer;
@@ -118,7 +120,7 @@ const otherRoutes = (
   services: RouteServices,
   door: LoginDoor,
   table: () => RouteTable,
-  { gateway, policy, keys, store, metrics, status, signIn, logins }: AppOptions,
+  { gateway, policy, keys, store, metrics, status, signIn, logins, trailHeads }: AppOptions,
 ) =>
   new Elysia({ name: 'api' })
     .onBeforeHandle(async ({ request }) => {
@@ -131,6 +133,7 @@ const otherRoutes = (
     .use(ledgerRoutes(services))
     .use(statusRoutes(services, status))
     .use(keyRoutes({ ...services, keys, store }))
+    .use(trailRoutes({ ...services, store, ...(trailHeads && { trailHeads }) }))
     .use(childKeyRoutes({ ...services, keys }))
     .use(modelRoutes(services))
     .use(decisionRoutes(services))

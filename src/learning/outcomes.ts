@@ -1,7 +1,7 @@
 import { idAt } from '../core/id.ts';
 import type { OutcomeWithFeatures, StoredPosition } from '../store/learning.ts';
 import type { Repositories } from '../store/repositories.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Write } from '../store/store.ts';
 import type { LearningPolicyInForce } from './answer.ts';
 import { partWrites } from './memories.ts';
 import { HostedMemory, type OnEstimatorFault } from './memory.ts';
@@ -12,13 +12,15 @@ import { isScore, orderSteps } from './steps.ts';
 /**
  * Records a reset of a model by ID, or of everything for null. A running server applies it at its next refresh, others
  * at their start. The log of outcomes stays.
+ * @param also writes of the same commit
  * @throws StoreError
  */
 export const resetLearning = (
   store: Pick<Store, 'commit'> & Pick<Repositories, 'learning'>,
   model: string | null,
   now: number,
-): Promise<void> => store.commit([store.learning.resets.add(model, now)]);
+  also: readonly Write[] = [],
+): Promise<void> => store.commit([store.learning.resets.add(model, now), ...also]);
 
 interface ReplayOptions {
   readonly onFault?: OnEstimatorFault;
@@ -79,6 +81,7 @@ async function resetsOf(store: Pick<Repositories, 'learning'>) {
 export async function saveReplay(
   store: Pick<Store, 'commit'> & Pick<Repositories, 'learning'>,
   { memory, through }: ReplayResult,
+  also: readonly Write[] = [],
 ): Promise<void> {
   const { name } = memory;
   const { memories } = store.learning;
@@ -87,5 +90,6 @@ export async function saveReplay(
   await store.commit([
     ...partWrites(memories, name, { ...saved, everything: true }),
     memories.putPosition(name, through),
+    ...also,
   ]);
 }

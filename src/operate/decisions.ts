@@ -1,3 +1,4 @@
+import { parseMoment } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import { RECORD_STATUSES, type RecordStatus } from '../core/decision-record.ts';
 import { idText, parseId } from '../core/id.ts';
@@ -62,15 +63,8 @@ function refuseSession(): never {
   throw new DecisionFilterError('session', 'is not open to a key with the scope `report`');
 }
 
-/** A day, which begins at midnight UTC, or a time of ISO 8601 with its zone. */
-function timeOf(filter: 'from' | 'to', text: string): number {
-  try {
-    const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : text;
-    return Temporal.Instant.from(time).epochMilliseconds;
-  } catch {
-    return refuse(filter, 'takes 2026-11-20 or 2026-11-20T08:00Z', text);
-  }
-}
+const timeOf = (filter: 'from' | 'to', text: string): number =>
+  parseMoment(text) ?? refuse(filter, 'takes 2026-11-20 or 2026-11-20T08:00Z', text);
 
 const wordOf = <Word extends string>(filter: keyof DecisionFilters, text: string, words: readonly Word[]): Word =>
   words.find((one) => one === text) ?? refuse(filter, `takes ${words.join(', ')}`, text);

@@ -1,6 +1,6 @@
 import type { IssuedKey, Keys } from '../access/keys.ts';
 import type { KeyGrant } from '../access/terms.ts';
-import type { Caller, KeyLimits } from '../core/caller.ts';
+import type { Caller } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { KeyInfo } from '../store/keys.ts';
@@ -12,7 +12,10 @@ import { checkGivable, isWithin } from './reach.ts';
 import { checkAction, type Reach } from './roles.ts';
 
 /** The keys, as those see them who work with several. */
-export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'known' | 'idsWhere'>;
+export type KeyAdmin = Pick<
+  Keys,
+  'create' | 'rotate' | 'change' | 'suspend' | 'resume' | 'revoke' | 'grant' | 'get' | 'list' | 'known' | 'idsWhere'
+>;
 
 /** Credits to add to the balance of a key or a wallet. */
 export interface CreditGrant {
@@ -121,7 +124,3 @@ function ownedGrant(caller: Caller, reach: Reach, grant: KeyGrant): KeyGrant {
 }
 
 const beyond = (param: string, message: string) => new SignalboxError('insufficient_permissions', message, { param });
-
-/** Limits of a key as they are kept: null where none is stated. */
-export const statedLimits = (limits: KeyLimits): KeyLimits | null =>
-  Object.values(limits).every((limit) => limit === null) ? null : limits;

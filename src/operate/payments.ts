@@ -2,6 +2,8 @@ import { roleOf } from '../core/caller.ts';
 import { parseId } from '../core/id.ts';
 import type { Payments } from '../payments/service.ts';
 import type { Payment, PaymentQuery } from '../store/payments.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Principal } from './principal.ts';
 import { checkAction, mayTake } from './roles.ts';
@@ -35,23 +37,31 @@ export async function findPayment(
 
 /** What the state of a payment is asked with. */
 export interface ReconcilingSource {
-  readonly payments: Pick<Payments, 'reconcile'>;
+  readonly payments: Pick<Payments, 'get' | 'reconcile'>;
+  readonly store: Pick<Store, 'commit'> & Pick<Repositories, 'trail'>;
   readonly log: Pick<Log, 'info'>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
 }
 
 /**
- * Asks the chain how a payment ended.
+ * Asks the chain how a payment ended, and notes in the trail that somebody asked. The chain decides, so the note comes after its answer.
  * @param id `pay_…`
  * @returns null for an unknown payment. Rejects with StoreError, or SignalboxError where the chain does not answer.
  */
 export async function reconcilePayment(
   by: Principal,
-  { payments, log }: ReconcilingSource,
+  { payments, store, log, now }: ReconcilingSource,
   id: string,
 ): Promise<Payment | null> {
   checkAction(by.caller, 'payments.change');
   const number = parseId('pay_', id);
+  const before = number === null ? null : await payments.get(number);
   const payment = number === null ? null : await payments.reconcile(number);
-  if (payment) log.info('a payment was reconciled', { payment: id, state: payment.state, key: by.caller.keyId });
+  if (!before || !payment) return null;
+  const details = { before: { state: before.state }, after: { state: payment.state } };
+  const event = { time: now(), actor: by.actor, action: 'reconcile', subject: { kind: 'payment', id } } as const;
+  await store.commit([store.trail.add({ ...event, details })]);
+  log.info('a payment was reconciled', { payment: id, state: payment.state, key: by.caller.keyId });
   return payment;
 }

@@ -47,6 +47,8 @@ const ACTIONS = {
   'me.read': { ...OWN, report: 'own' },
   'logins.read': { ...AUDITED, finance: 'own', lead: 'own', member: 'own' },
   'logins.end': { ...OPERATORS, auditor: 'own', finance: 'own', lead: 'own', member: 'own' },
+  // Else one could resume what an operator has suspended.
+  'keys.suspend': OPERATORS,
   // Of keys with the scope `delegate`.
   'keys.delegate': { owner: 'own', caller: 'own' },
   'trail.read': AUDITED,

@@ -7,14 +7,18 @@ import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 import { checkTrail, linksOf, type TrailReport } from './trail-check.ts';
 
-/** Returns the changes that a principal may see, newest first. Rejects with StoreError. */
-export async function listTrail(
-  by: Principal,
-  trail: Pick<TrailTable, 'list'>,
-  query: TrailQuery,
-): Promise<readonly TrailEntry[]> {
+/** The newest changes first. */
+export interface TrailPage {
+  readonly entries: readonly TrailEntry[];
+  /** Whether older ones match, too. */
+  readonly hasMore: boolean;
+}
+
+/** Returns a page of the changes. Rejects with StoreError. */
+export async function listTrail(by: Principal, trail: Pick<TrailTable, 'list'>, query: TrailQuery): Promise<TrailPage> {
   checkAction(by.caller, 'trail.read');
-  return await trail.list(query);
+  const entries = await trail.list({ ...query, limit: query.limit + 1 });
+  return { entries: entries.slice(0, query.limit), hasMore: entries.length > query.limit };
 }
 
 /** Checks the whole trail against heads that were noted outside the store. Rejects with StoreError. */
@@ -53,14 +57,28 @@ const lineOf = (link: TrailLink) => ({
   ...{ previous: link.previous, hash: link.hash, facts: link.facts, seals: link.seals, words: link.words },
 });
 
-/** Writes the entries of a time as JSON lines, oldest first, and behind them the head of the whole trail. */
-export async function* exportedTrail(
+/** A stretch of time, ms since 1970; `to` is exclusive. */
+interface TrailPeriod {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Returns the entries of a time as JSON lines, oldest first, and behind them the head of the whole trail. */
+export function exportedTrail(
   by: Principal,
   trail: Pick<TrailTable, 'links'>,
-  { from, to }: { readonly from: number; readonly to: number },
+  period: TrailPeriod,
   now: number,
 ): AsyncGenerator<string> {
   checkAction(by.caller, 'trail.read');
+  return linesIn(trail, period, now);
+}
+
+async function* linesIn(
+  trail: Pick<TrailTable, 'links'>,
+  { from, to }: TrailPeriod,
+  now: number,
+): AsyncGenerator<string> {
   let head: TrailHead | null = null;
   for await (const link of linksOf(trail)) {
     head = { id: link.id, hash: link.hash };

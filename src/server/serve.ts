@@ -37,7 +37,7 @@ import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
 import { openDataStore } from './store.ts';
-import { keepTrailHead } from './trail-head.ts';
+import { keepTrailHead, notedHeads } from './trail-head.ts';
 import { keepTrailNote } from './trail-note.ts';
 
 /** Reads the first policy: that of its folder, or of a copy of the shipped one. */
@@ -116,6 +116,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     observer,
     socketBytesMax,
     status,
+    trailHeads: () => notedHeads(options.data),
     metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
   });
   await note.keep(store, timers);

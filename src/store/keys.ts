@@ -47,6 +47,8 @@ export interface StoredKey {
 export interface KeyRow {
   readonly key: StoredKey;
   readonly lastUsedAt: number | null;
+  /** Another after each change of more than the last use. */
+  readonly version: number;
 }
 
 export interface KeyChanges {
@@ -75,6 +77,8 @@ export interface KeyTable {
   insert(info: KeyInfo, hash: Uint8Array, parentHash?: Uint8Array | null): Write;
   /** Gives a key another secret. The present one works until `overlapEndsAt`, an older one no longer. */
   rotate(id: string, hash: Uint8Array, time: number, overlapEndsAt: number): Write;
+  /** Writes the terms of a key, whether it is suspended, its team and its user; everything else stays. */
+  change(info: KeyInfo): Write;
   revoke(id: string, time: number): Write;
   /** Revokes all unrevoked keys of a holder at commit time, except one; null for none. */
   revokeOfHolder(holder: string, exceptId: string | null, time: number): Write;

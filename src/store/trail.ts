@@ -26,14 +26,21 @@ export const TRAIL_ACTIONS = [
   'change',
   'install',
   'rotate',
+  'change',
+  'suspend',
+  'resume',
   'revoke',
   'grant',
   'suspend',
   'resume',
   'remove',
+  'refund',
   'block',
   'unblock',
   'load',
+  'reconcile',
+  'reset',
+  'replay',
   'erase',
   'anchor',
   'sign_in',
@@ -41,13 +48,18 @@ export const TRAIL_ACTIONS = [
 ] as const;
 export type TrailAction = (typeof TRAIL_ACTIONS)[number];
 
-/** The thing that was changed: a `key` by its ID, a `wallet` by its address, the `policy` by its revision, the `trail` itself. */
+/**
+ * The thing that was changed: a `key`, a `decision`, a `payment` or a `model` by its ID, a `wallet` by its address, the `policy` by its
+ * revision, all that was learned (`learning`), the `trail` itself.
+ */
 export interface TrailSubject {
   readonly kind: string;
   readonly id: string;
 }
 
 export const THE_TRAIL: TrailSubject = Object.freeze({ kind: 'trail', id: '' });
+/** All that was learned. */
+export const LEARNING: TrailSubject = Object.freeze({ kind: 'learning', id: '' });
 
 /** Parameters of a change; never a secret. A change of terms has the members that differ, in `before` and `after`. */
 export type TrailDetails = Readonly<Record<string, unknown>>;
@@ -103,6 +115,14 @@ export interface KeyEvent extends TrailEvent {
 
 /** Words to erase: the name and place of an actor, in all its entries, or the words in the details of the changes of one subject. */
 export type ErasedWords = { readonly actorName: string } | { readonly subject: string };
+
+/** What a change of a key depends on, beside its being unrevoked. */
+export interface KeyCondition {
+  /** The version of the key that was read. */
+  readonly version: number;
+  /** Another key must be an admin key, and work beyond this time, ms since 1970; null for no such condition. */
+  readonly otherAdminAt: number | null;
+}
 
 /** How many keys a holder may have. */
 export interface HolderKeyLimits {
@@ -167,6 +187,8 @@ export interface TrailTable {
   add(event: SubjectEvent): Write;
   /** Unmet unless the key is unrevoked, and not expired at `validAt` (ms since 1970). */
   addIfValid(event: KeyEvent, validAt: number): Write;
+  /** Unmet unless the key is unrevoked and as the condition says. */
+  addIfUnchanged(event: KeyEvent, condition: KeyCondition): Write;
   /** Unmet when the holder has as many keys as it may, counted at commit time before the new one. */
   addIfRoom(event: KeyEvent, holder: string, limits: HolderKeyLimits): Write;
   /**

@@ -199,6 +199,7 @@ describe('install', () => {
       'needs at least 22 base64url characters, 128 random bits.',
     );
     await expect(keys.install(`${KEY}x`)).rejects.toThrow('A key with the ID abc123 exists and has a different secret');
+    await keys.create({ name: 'another', scopes: ['admin'] });
     await keys.revoke('abc123');
     await expect(keys.install(KEY)).rejects.toThrow('The key abc123 was revoked');
     await close();

@@ -19,11 +19,13 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
+type Stop = 'suspend' | 'resume' | 'end';
+
 interface Step {
-  readonly what: 'create' | 'for wallet' | 'rotate' | 'revoke' | 'revoke others' | 'tick' | 'refresh';
+  readonly what: 'create' | 'for wallet' | 'rotate' | 'revoke' | 'revoke others' | Stop | 'tick' | 'refresh';
   readonly by: 0 | 1;
   readonly at: number;
-  /** The lifetime of a new key, the length of an overlap or the advance of the clock, ms. */
+  /** The lifetime of a new key or of one with a new end, the length of an overlap or the advance of the clock, ms. */
   readonly ms: number;
 }
 
@@ -32,6 +34,7 @@ const steps = fc.array(
   fc.record({
     what: fc.constantFrom(
       ...(['create', 'for wallet', 'rotate', 'rotate', 'rotate', 'revoke', 'revoke others'] as const),
+      ...(['suspend', 'resume', 'resume', 'end'] as const),
       ...(['tick', 'tick', 'tick', 'refresh'] as const),
     ),
     by: fc.constantFrom(0, 1),
@@ -48,6 +51,7 @@ interface ModelKey {
   readonly previousUntil: number;
   readonly expiresAt: number;
   readonly isRevoked: boolean;
+  readonly isSuspended: boolean;
   readonly isOfWallet: boolean;
 }
 
@@ -55,10 +59,12 @@ function expected(known: ModelKey | undefined, key: string, now: number): Denial
   if (!known || (key !== known.present && key !== known.previous)) return 'unknown';
   if (known.isRevoked) return 'revoked';
   if (now >= known.expiresAt) return 'expired';
-  return key === known.previous && now >= known.previousUntil ? 'rotated' : null;
+  if (key === known.previous && now >= known.previousUntil) return 'rotated';
+  return known.isSuspended ? 'suspended' : null;
 }
 
-const isValid = (known: ModelKey) => !known.isRevoked && clock.now < known.expiresAt;
+const mayRotate = (known: ModelKey) => !known.isRevoked && clock.now < known.expiresAt;
+const isValid = (known: ModelKey) => mayRotate(known) && !known.isSuspended;
 
 /** The model: the keys on the disk, the keys that each process has seen, and every secret with the ID of its key. */
 class World {
@@ -84,7 +90,7 @@ class World {
   create({ key, info }: IssuedKey): void {
     const { id, holder, expiresAt } = info;
     const ends = expiresAt ?? Number.POSITIVE_INFINITY;
-    const rest = { expiresAt: ends, isRevoked: false, isOfWallet: holder !== null };
+    const rest = { expiresAt: ends, isRevoked: false, isSuspended: false, isOfWallet: holder !== null };
     this.put({ id, present: key, previous: null, previousUntil: 0, ...rest });
     this.ids.push(id);
     this.made({ key, info });
@@ -112,14 +118,24 @@ async function take(step: Step, world: World, all: readonly [Keys, Keys]): Promi
   else if (what === 'revoke others') {
     const others = world.ofHolder().filter(({ id }) => id !== known.id);
     expect(await keys.revokeOfHolder(world.wallet, known.id)).toBe(others.length);
-    for (const other of others) world.put({ ...other, isRevoked: true });
+    const unrevoked = [...world.disk.values()].filter((other) => other.isOfWallet && other.id !== known.id);
+    for (const other of unrevoked) world.put({ ...other, isRevoked: true });
   } else if (what === 'rotate') {
     const made = await keys.rotate(known.id, ms);
-    expect(made !== null).toBe(isValid(known));
+    expect(made !== null).toBe(mayRotate(known));
     if (made) {
       world.put({ ...known, present: made.key, previous: known.present, previousUntil: clock.now + ms });
       world.made(made);
     }
+  } else if (what === 'suspend' || what === 'resume') {
+    expect((await keys[what](known.id)) !== null).toBe(!known.isRevoked);
+    world.put({ ...known, isSuspended: what === 'suspend' });
+  } else if (what === 'end') {
+    // Keys of wallets have no terms, and none can end in the past.
+    if (known.isOfWallet || ms === 0) return;
+    const expiresAt = clock.now + ms;
+    expect((await keys.change(known.id, (info) => ({ ...info, expiresAt }))) !== null).toBe(!known.isRevoked);
+    world.put({ ...known, expiresAt });
   } else {
     expect(await keys.revoke(known.id)).toBe(!known.isRevoked);
     world.put({ ...known, isRevoked: true });
@@ -147,7 +163,7 @@ const lifecycle = (mutant: Mutant = (keys) => keys) =>
     }
   });
 
-test('a process admits a secret from when it has seen it made until its rotation, expiry or revocation, and at no other time', async () => {
+test('a process admits a secret from when it has seen it made until its rotation, expiry, suspension or revocation, and at no other time', async () => {
   await fc.assert(lifecycle(), { numRuns: 60 });
 });
 
@@ -179,6 +195,9 @@ const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   createBelow: (credentials, grant, by) => keys.createBelow(credentials, grant, by),
   idsWhere: (matches) => keys.idsWhere(matches),
   rotate: (id, overlapMs, by) => keys.rotate(id, overlapMs, by),
+  change: (id, alter, by, tags) => keys.change(id, alter, by, tags),
+  suspend: (id, by, tags) => keys.suspend(id, by, tags),
+  resume: (id, by, tags) => keys.resume(id, by, tags),
   revoke: (id, by) => keys.revoke(id, by),
   grant: (id, write, details, by) => keys.grant(id, write, details, by),
   get: (id) => keys.get(id),
@@ -227,6 +246,9 @@ const mutants: Readonly<Record<string, Mutant>> = {
       },
     }),
   'a revocation that does nothing': (keys) => wrap(keys, { revoke: async () => true }),
+  'a suspension that is ignored': lenient((reason) => reason === 'suspended'),
+  'a resumption that does nothing': (keys) => wrap(keys, { resume: (id) => keys.get(id) }),
+  'an end that is not changed': (keys) => wrap(keys, { change: (id) => keys.get(id) }),
 };
 
 test('the law finds nothing wrong with keys that are only wrapped', async () => {

@@ -218,7 +218,7 @@ describe('what is wrong is refused with its place, and nothing is done:', () => 
 
   test('DELETE gets an error that names the method to use', async () => {
     const response = await box.get('/admin/keys/test00000001', { method: 'DELETE' });
-    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET']);
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, PATCH']);
   });
 });
 

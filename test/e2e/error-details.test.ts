@@ -333,9 +333,9 @@ describe('when this program itself fails', () => {
       isOpen: never,
       giveBack: never,
     });
-    const changes = { create: never, rotate: never, revoke: never, grant: never };
-    const below = { createBelow: never, below: never, above: never };
-    const keys = { ...changes, ...below, get: never, list: never, trail: never, known: never, idsWhere: never };
+    const changes = { create: never, rotate: never, change: never, revoke: never, grant: never };
+    const below = { suspend: never, resume: never, createBelow: never, below: never, above: never };
+    const keys = { ...changes, ...below, get: never, list: never, known: never, idsWhere: never };
     const app = createApp({
       surfaces: [openaiChat],
       gateway,

@@ -33,6 +33,18 @@ describe('when a command returns, the running server has its change in force', (
     }
   }, 120_000);
 
+  test('a suspended key does not work, a resumed key does, and a changed key has its new terms', async () => {
+    const { key, id } = await run('create', '--budget', '5/day');
+    await run('suspend', id);
+    expect(await status(key)).toBe(403);
+    await run('resume', id);
+    expect(await status(key)).toBe(200);
+    await run('change', id, '--budget', '0/day', '--name', 'spent');
+    const chat = { model: 'auto', messages: [{ role: 'user', content: 'Hi.' }] };
+    const asked = await box.post('/v1/chat/completions', chat, { headers: { authorization: `Bearer ${key}` } });
+    expect(asked.status).toBe(402);
+  });
+
   test('a rotated key has its new secret alone', async () => {
     const before = await run('create');
     const { key } = await run('rotate', before.id, '--overlap', '0');

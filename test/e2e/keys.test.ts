@@ -154,8 +154,8 @@ test('neither a list nor the data folder nor the log ever holds a secret', async
 
 describe('wrong usage gives one clear sentence and ends with 1:', () => {
   const cases: readonly [readonly string[], RegExp][] = [
-    [[], /keys takes create, list, show, grant, rotate, revoke or log/],
-    [['crate'], /keys takes create, list, show, grant, rotate, revoke or log/],
+    [[], /keys takes create, list, show, change, grant, rotate, suspend, resume, revoke or log/],
+    [['crate'], /keys takes create, list, show, change, grant, rotate, suspend, resume, revoke or log/],
     [['create', 'extra'], /Unexpected argument 'extra'/],
     [['create', '--nme', 'x'], /Unknown option '--nme'/],
     [['create', '--scope', 'chat,amin'], /no scope "amin"/],
@@ -168,6 +168,14 @@ describe('wrong usage gives one clear sentence and ends with 1:', () => {
     [['list', 'extra'], /Unexpected argument 'extra'/],
     [['revoke'], /takes the ID of one key/],
     [['revoke', 'a', 'b'], /takes the ID of one key/],
+    [['change', 'nobody', '--name', 'x'], /no valid key with the ID nobody/],
+    [['change', 'test00000001'], /Say what to change, such as --name/],
+    [['change', 'test00000001', '--rpm', '5', '--no-rpm'], /--no-rpm contradicts/],
+    [['change', 'test00000001', '--rpm', 'many'], /--rpm takes a whole number/],
+    [['change', 'test00000001', '--model', ''], /--model takes the ID/],
+    [['change', 'test00000001', '--no-budget', 'month'], /no budget of the window month in UTC/],
+    [['change', 'test00000001', '--no-budget', 'year'], /--no-budget takes a window such as month/],
+    [['resume', 'nobody'], /no valid key with the ID nobody/],
     [['revoke', 'nobody'], /no valid key with the ID nobody/],
   ];
   for (const [args, message] of cases) {

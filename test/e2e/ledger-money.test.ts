@@ -40,6 +40,12 @@ describe('ledger refund', () => {
       const rest = await box.run('ledger', 'refund', first.decision_id);
       expect(rest).toMatchObject({ code: 0, out: expect.stringContaining('Gave back 0.072 Credits') });
       expect((await chat(box)).status).toBe(200);
+      const changes = JSON.parse((await box.run('trail', 'list', '--json', '--limit', '2')).out);
+      const subject = { kind: 'decision', id: first.decision_id };
+      expect(changes).toMatchObject([
+        { action: 'refund', subject, details: { credits: 0.072 } },
+        { actor: { kind: 'cli' }, action: 'refund', subject, details: { credits: 0.1, note: 'a bad answer' } },
+      ]);
 
       const too = await box.run('ledger', 'refund', first.decision_id, '0.000001');
       expect(too).toMatchObject({ code: 1, err: expect.stringContaining('nothing is left') });

@@ -1,8 +1,9 @@
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
 import { HandTimers } from '../support/hand-timers.ts';
 import { testPolicy } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
@@ -144,6 +145,71 @@ test('an export finds what was cut after it, where the folder has no note', asyn
   const nothing = await box.run('trail', 'verify', '--against', join(folder, 'policy.yaml'));
   expect(nothing).toMatchObject({ code: 1 });
   expect(nothing.err).toContain('has no line with the id and hash of an entry');
+});
+
+describe('by request', () => {
+  const json = async (path: string) => (await (await box.get(path)).json()) as Record<string, unknown>;
+
+  test('the trail is verified against the note of the server, and heads that the caller has', async () => {
+    const report = await json('/admin/trail/verify');
+    expect(report).toMatchObject({ is_whole: true, faults: [], confirmed: 1 });
+    const { id, hash } = report.head as { id: number; hash: string };
+    expect(await json(`/admin/trail/verify?against=${id}:${hash}`)).toMatchObject({ is_whole: true, confirmed: 1 });
+    const cut = await json(`/admin/trail/verify?against=${id}:${hash}&against=${id + 5}:${hash}`);
+    expect(cut).toMatchObject({
+      is_whole: false,
+      faults: [{ id, problem: expect.stringContaining('its end was cut') }],
+    });
+    await expectError(await box.get('/admin/trail/verify?against=12'), 'invalid_value', 'against');
+  });
+
+  test('the export has the lines of the command, of a time, with the head behind them', async () => {
+    const exported = await box.get('/admin/trail/export');
+    expect(exported.headers.get('content-type')).toBe('application/x-ndjson');
+    const lines = linesOf(await exported.text());
+    const byCommand = linesOf((await box.run('trail', 'export')).out);
+    expect(lines.slice(0, -1)).toEqual(byCommand.slice(0, -1));
+    expect(lines.at(-1)).toMatchObject({ head: true, hash: byCommand.at(-1)?.hash });
+    const none = linesOf(await (await box.get('/admin/trail/export?from=2001-01-01&to=2001-01-02')).text());
+    expect(none).toMatchObject([{ head: true }]);
+    await expectError(await box.get('/admin/trail/export?from=soon'), 'invalid_value', 'from');
+  });
+
+  test('pages follow each other by `before`, and the command prints the same', async () => {
+    const all = await trail();
+    const [first, second] = [
+      await json('/admin/trail?limit=2'),
+      await json(`/admin/trail?limit=2&before=${all[1]?.id}`),
+    ];
+    expect([first.data, first.has_more]).toEqual([all.slice(0, 2), true]);
+    expect(second.data).toEqual(all.slice(2, 4));
+    expect((await box.run('trail', 'list', '--limit', '2')).out).toContain(`add: --before ${all[1]?.id}`);
+    const paged = await box.run('trail', 'list', '--limit', '2', '--before', String(all[1]?.id), '--json');
+    expect(JSON.parse(paged.out)).toEqual(all.slice(2, 4));
+    expect(await json(`/admin/trail?before=${all.at(-1)?.id}`)).toMatchObject({ data: [], has_more: false });
+    const kinds = (await trail('?kind=policy')).map(({ subject }) => subject.kind);
+    expect(kinds).toEqual(kinds.map(() => 'policy'));
+    await expectError(await box.get('/admin/trail?before=x'), 'invalid_value', 'before');
+  });
+
+  test('words are erased, and the name of who erased them is kept', async () => {
+    const made = (await (await box.post('/admin/keys', { name: 'forget-me' })).json()) as { id: string };
+    const erased = await box.post('/admin/trail/erase', { subject: made.id });
+    expect(await erased.json()).toMatchObject({ object: 'trail.erasure', subject: made.id });
+    expect((await trail(`?subject=${made.id}`))[0]).toMatchObject({ details: { name: null }, is_erased: true });
+    expect((await trail())[0]).toMatchObject({ action: 'erase', actor: { kind: 'key' } });
+    expect(await json('/admin/trail/verify')).toMatchObject({ is_whole: true });
+    await expectError(await box.post('/admin/trail/erase', { subject: made.id }), 'not_found');
+    await expectError(await box.post('/admin/trail/erase', {}), 'missing_field', 'actor_name');
+  });
+});
+
+test('a reset of what was learned is in the trail', async () => {
+  expect((await box.run('learn', 'reset', '--yes')).code).toBe(0);
+  expect((await trail())[0]).toMatchObject({
+    ...{ actor: { kind: 'cli' }, action: 'reset' },
+    subject: { kind: 'learning', id: '' },
+  });
 });
 
 test('the words of a key are erased from its changes, and the trail is whole', async () => {

@@ -186,6 +186,9 @@ describe('POST /v1/wallets/topup', () => {
     try {
       const told = await app.send(`/admin/payments/${id}/reconcile`, {}, as(app.admin));
       expect([told.status, told.body.state]).toEqual([200, 'settled']);
+      const details = { before: { state: 'unknown' }, after: { state: 'settled' } };
+      const [entry] = await app.keys.trail({ keyId: String(id), limit: 1 });
+      expect(entry).toMatchObject({ action: 'reconcile', subject: { kind: 'payment' }, details });
     } finally {
       app.chain.fate = { state: 'unused', expired: false };
     }

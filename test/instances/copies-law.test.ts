@@ -101,15 +101,19 @@ class Instance {
     } else if (what === 'lift') {
       const { brokenDeclarations: table } = this.#store;
       await this.#store.commit([table.delete(broken({ provider: `p${name}` }))]);
-    } else if (key && what === 'revoke') await this.keys.revoke(key.info.id);
-    else if (key) world.push((await this.keys.rotate(key.info.id, 0)) ?? key);
+    } else if (!key) return;
+    else if (what === 'revoke' || what === 'suspend' || what === 'resume') await this.keys[what](key.info.id);
+    else if (what === 'narrow')
+      await this.keys.change(key.info.id, (info) => ({ ...info, models: NAMES.slice(name).map(String) }));
+    else world.push((await this.keys.rotate(key.info.id, 0)) ?? key);
   }
 
   /** Its copies, as far as its callers see them. */
   copies(world: Made): unknown {
-    const reasons = world.map(({ key }) => this.keys.authenticate(`Bearer ${key}`).reason);
+    const seen = world.map(({ key }) => this.keys.authenticate(`Bearer ${key}`));
+    const admitted = seen.map(({ reason, caller }) => [reason, caller?.models && [...caller.models]]);
     const found = NAMES.flatMap((name) => this.#declarations.of(broken({ provider: `p${name}` })) ?? []);
-    return { reasons, blocked: [...this.blocklist.blocked].sort(), found };
+    return { admitted, blocked: [...this.blocklist.blocked].sort(), found };
   }
 
   async close(): Promise<void> {
@@ -120,8 +124,13 @@ class Instance {
 type Made = Awaited<ReturnType<Keys['create']>>[];
 const NAMES = [0, 1, 2];
 
+const CHANGES = [
+  ...(['create', 'revoke', 'rotate', 'suspend', 'resume', 'narrow'] as const),
+  ...(['block', 'unblock', 'break', 'lift'] as const),
+] as const;
+
 interface Change {
-  readonly what: 'create' | 'revoke' | 'rotate' | 'block' | 'unblock' | 'break' | 'lift';
+  readonly what: (typeof CHANGES)[number];
   readonly name: number;
 }
 interface Step {
@@ -130,7 +139,7 @@ interface Step {
 }
 
 const change = fc.record({
-  what: fc.constantFrom(...(['create', 'revoke', 'rotate', 'block', 'unblock', 'break', 'lift'] as const)),
+  what: fc.constantFrom(...CHANGES),
   name: fc.constantFrom(...NAMES),
 });
 const steps = fc.array(
@@ -212,6 +221,14 @@ const MUTANTS: Readonly<Record<string, Flaws>> = {
   'no lifted declaration is raised': { sql: 'DROP TRIGGER broken_declarations_are_news_delete' },
   'a reading of keys misses the last one': { keys: changesOf(({ rows }) => ({ rows: rows.slice(0, -1) })) },
   'a reading of keys takes the next change for read': { keys: changesOf(({ through }) => ({ through: through + 1 })) },
+  'a narrowing is not read': {
+    keys: changesOf(({ rows }) => ({
+      rows: rows.map((row) => ({ ...row, key: { ...row.key, info: { ...row.key.info, models: null } } })),
+    })),
+  },
+  'no suspension is raised': {
+    sql: 'CREATE TRIGGER quiet AFTER UPDATE OF suspended_at ON keys BEGIN UPDATE news SET keys = keys - 1; UPDATE keys SET changed = 0 WHERE id = NEW.id; END',
+  },
   'a listener is no longer called': { desk: () => new Forgetful() },
 };
 

@@ -41,6 +41,29 @@ test('a key that one instance makes is admitted by the other, and a revoked key 
   expect(await b.keys.get(info.id)).toMatchObject({ revokedAt: expect.any(Number) });
 });
 
+test('a key that one instance suspends, resumes or narrows is so at the other', async () => {
+  const { key, info } = await a.keys.create({ name: 'app', scopes: ['chat'] });
+  await answered(b, key, 200);
+  expect(await a.keys.suspend(info.id)).toMatchObject({ suspendedAt: expect.any(Number) });
+  expect(await statusAt(a, key)).toBe(403);
+  await answered(b, key, 403);
+  await b.keys.resume(info.id);
+  await answered(a, key, 200);
+  await b.keys.change(info.id, (terms) => ({ ...terms, models: ['another'] }));
+  expect(await statusAt(b, key)).toBe(403);
+  await answered(a, key, 403);
+});
+
+test('two instances cannot take the last two admin keys away at once', async () => {
+  const [one, other] = [
+    await a.keys.create({ name: 'one', scopes: ['admin'] }),
+    await b.keys.create({ name: 'other', scopes: ['admin'] }),
+  ];
+  const ends = await Promise.allSettled([a.keys.suspend(one.info.id), b.keys.revoke(other.info.id)]);
+  const refused = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
+  expect(refused).toEqual([expect.objectContaining({ name: 'KeyConflict', reason: 'last_admin_key' })]);
+});
+
 test('an old secret ends at both instances once one of them has rotated its key', async () => {
   const { key, info } = await a.keys.create({ name: 'app', scopes: ['chat'] });
   await answered(b, key, 200);

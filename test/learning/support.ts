@@ -18,6 +18,7 @@ import { openLearner } from '../../src/learning/open.ts';
 import { LEARNING_OFF } from '../../src/policy/learning.ts';
 import type { OutcomeRow } from '../../src/store/learning.ts';
 import { openSqlite, type SqliteRepositories } from '../../src/store/sqlite/database.ts';
+import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
 import { facts, GENERAL, model, snapshot } from '../routing/build.ts';
 import { tempFolder } from '../store/support.ts';
@@ -132,7 +133,7 @@ export async function lab(more: Partial<LearnerOptions> = {}) {
   const now = () => time;
   const nextId = createIds(now, 0);
   const open = async (): Promise<{ store: SqliteRepositories; learner: Learner }> => {
-    const store = await openSqlite(file, [learningMigrations]);
+    const store = await openSqlite(file, [accessMigrations, learningMigrations]);
     const onFault = (estimator: string, where: string) => void faults.push(`${estimator} ${where}`);
     return { store, learner: await openLearner({ store, now, nextId, onFault, ...more }) };
   };

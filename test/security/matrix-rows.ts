@@ -75,6 +75,13 @@ export const MATRIX: Readonly<Record<string, Row>> = {
     team: [200, 200, 200, 200, 404, 200, 403, 403],
     other: [200, 200, 200, 404, 404, 200, 403, 403],
   },
+  'PATCH /admin/keys/{id}': {
+    own: [200, 403, 403, 200, 200, 200, 403, 403],
+    team: [200, 403, 403, 200, 404, 200, 403, 403],
+    other: [200, 403, 403, 404, 404, 200, 403, 403],
+  },
+  'POST /admin/keys/{id}/suspend': [200, 403, 403, 403, 403, 200, 403, 403],
+  'POST /admin/keys/{id}/resume': [200, 403, 403, 403, 403, 200, 403, 403],
   'POST /admin/keys/{id}/rotate': {
     own: [200, 403, 403, 200, 200, 200, 403, 403],
     team: [200, 403, 403, 200, 404, 200, 403, 403],
@@ -87,6 +94,9 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   },
   'POST /admin/keys/{id}/grant': [400, 403, 403, 403, 403, 400, 403, 403],
   'GET /admin/trail': [200, 200, 403, 403, 403, 200, 403, 403],
+  'GET /admin/trail/verify': [200, 200, 403, 403, 403, 200, 403, 403],
+  'GET /admin/trail/export': [200, 200, 403, 403, 403, 200, 403, 403],
+  'POST /admin/trail/erase': [403, 403, 403, 403, 403, 400, 403, 403],
   'GET /admin/payments': [200, 200, 200, 403, 403, 200, 403, 403],
   'POST /admin/payments/{id}/reconcile': [404, 403, 403, 403, 403, 404, 403, 403],
   'GET /admin/wallets/{id}': [404, 404, 404, 403, 403, 404, 403, 403],

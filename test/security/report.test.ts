@@ -82,7 +82,7 @@ function statusOf(operation: string, key: string): Promise<number> {
   const [method = '', pattern = ''] = operation.split(' ');
   const id = pattern.startsWith('/admin/keys') ? idOf(victim) : pattern.includes('models') ? 'toy' : decisions[0]!;
   const headers = { ...withKey(key).headers, 'content-type': 'application/json' };
-  const init = { method, headers, ...(method === 'POST' && { body: '{}' }) };
+  const init = { method, headers, ...((method === 'POST' || method === 'PATCH') && { body: '{}' }) };
   return fetch(box.url + pattern.replace('{id}', id), init).then(({ status }) => status);
 }
 

@@ -5,10 +5,11 @@ import { Model, ModelList } from '../../src/http/model-list.ts';
 import { RouteAdvice } from '../../src/http/schemas/advice.ts';
 import { ChildKeyList } from '../../src/http/schemas/child-keys.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
-import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from '../../src/http/schemas/keys.ts';
+import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/http/schemas/keys.ts';
 import { AdminUsage, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
 import { EndpointList, Health, InstanceStatus, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
+import { KeyTrail, TrailErasure, TrailReport } from '../../src/http/schemas/trail.ts';
 import {
   Payment,
   PaymentList,
@@ -61,6 +62,8 @@ export const ANSWERS = {
   ResponsesUsage,
   RouteAdvice,
   StreamError,
+  TrailErasure,
+  TrailReport,
   Usage,
   UsageReport,
   Wallet,

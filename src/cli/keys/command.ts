@@ -1,4 +1,5 @@
 import { keyStateOf } from '../../access/key-entry.ts';
+import { KeyConflict } from '../../access/key-patch.ts';
 import type { Keys } from '../../access/keys.ts';
 import { KeyTermsError } from '../../access/terms.ts';
 import { commandName } from '../../core/command-name.ts';
@@ -26,7 +27,7 @@ export const withTerms =
   <Args extends readonly unknown[]>(run: (...args: Args) => Promise<string>) =>
   (...args: Args): Promise<string> =>
     run(...args).catch((cause: unknown) => {
-      throw cause instanceof KeyTermsError ? new UsageError(cause.message) : cause;
+      throw cause instanceof KeyTermsError || cause instanceof KeyConflict ? new UsageError(cause.message) : cause;
     });
 
 /** The one ID that a command takes. A whole key in its place is not repeated: errors end in logs and terminals. */
@@ -39,9 +40,12 @@ export function idOf(positionals: readonly string[], command: string): string {
   return id;
 }
 
+export const noSuchKey = (id: string) => new UsageError(`There is no valid key with the ID ${id}.`);
+
 export function stateText(info: KeyInfo, now: number): string {
-  const { revokedAt, expiresAt } = info;
+  const { revokedAt, expiresAt, suspendedAt } = info;
   if (revokedAt !== null) return `revoked ${day(revokedAt)}`;
+  if (suspendedAt !== null && keyStateOf(info, now) === 'suspended') return `suspended ${day(suspendedAt)}`;
   if (expiresAt === null) return 'valid';
   return `${keyStateOf(info, now) === 'expired' ? 'expired' : 'valid until'} ${day(expiresAt)}`;
 }

@@ -1,18 +1,20 @@
 import { keyBody } from '../../access/key-body.ts';
 import { holderOf } from '../../access/key-entry.ts';
 import type { IssuedKey } from '../../access/keys.ts';
-import { UsageError } from '../../core/usage-error.ts';
 import { createKey, findKey, grantToKey, listKeys, revokeKey, rotateKey } from '../../operate/keys.ts';
 import { groupOf, parseArguments, parseFlags, parseGrant, SWITCH, TEXT } from '../arguments.ts';
 import { table } from '../terminal.ts';
 import { day, grantText, jsonText, labelTexts, minute } from '../text.ts';
 import { operator } from '../user.ts';
-import { idOf, type KeysCommand, requireLedger, stateText, withTerms } from './command.ts';
+import { change, resume, suspend } from './change.ts';
+import { idOf, type KeysCommand, noSuchKey, requireLedger, stateText, withTerms } from './command.ts';
 import { log, show } from './show.ts';
 import { overlapOf, parseTerms } from './terms.ts';
 
-/** `signalbox keys create|list|show|grant|rotate|revoke|log`. Returns what to print. Throws UsageError. */
-export const runKeys = withTerms(groupOf('keys', { create, list, show, grant, rotate, revoke, log }));
+/** `signalbox keys create|list|show|change|grant|rotate|suspend|resume|revoke|log`. Returns what to print. Throws UsageError. */
+export const runKeys = withTerms(
+  groupOf('keys', { create, list, show, change, grant, rotate, suspend, resume, revoke, log }),
+);
 
 async function create(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
   const { grant: terms, json } = parseTerms(args, now());
@@ -64,8 +66,6 @@ async function rotate(args: readonly string[], { keys, now }: KeysCommand): Prom
   const old = ends > now() ? `the old secret works until ${minute(ends)} UTC` : 'the old secret no longer works';
   return shownOnce(made, `as before; ${old}`);
 }
-
-const noSuchKey = (id: string) => new UsageError(`There is no valid key with the ID ${id}.`);
 
 const FIRST_GRANT =
   'From its first grant on, the key is prepaid. When the balance is used up, requests get 402 insufficient_quota until you grant more.';

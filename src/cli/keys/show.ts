@@ -73,9 +73,9 @@ function budgetText({ budget, spent, renewsAt }: BudgetUse, usdPerCredit: string
 const balanceText = ({ granted, spent }: StoredBalance, usdPerCredit: string | null): string =>
   `${creditsText(granted)} granted, ${creditsText(spent)} (${usdText(spent, usdPerCredit)}) spent, ${creditsText(granted - spent)} left`;
 
-/** `keys log [--key ID] [--limit 100] [--json]`: changes of keys, newest first. A wallet is named by its address. */
+/** `keys log [--key ID] [--limit 100] [--before ID] [--json]`: changes of keys, newest first. A wallet is named by its address. */
 export async function log(args: readonly string[], { store }: KeysCommand): Promise<string> {
-  const { key, ...flags } = parseFlags(args, { key: TEXT, limit: TEXT, json: SWITCH });
+  const { key, ...flags } = parseFlags(args, { key: TEXT, limit: TEXT, before: TEXT, json: SWITCH });
   const keyId = key === undefined ? null : (addressOf(key) ?? idOf([key], 'log --key'));
   return listed(store, keyId, flags);
 }

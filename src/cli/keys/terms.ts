@@ -1,8 +1,14 @@
-import { EXPIRY_MAX_MS, type KeyGrant, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../../access/terms.ts';
+import {
+  EXPIRY_MAX_MS,
+  type KeyGrant,
+  LIMIT_MAX,
+  OVERLAP_MAX_MS,
+  OVERLAP_MS,
+  statedLimits,
+} from '../../access/terms.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
-import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../../core/caller.ts';
+import { type KeyBudget, SCOPES, type Scope } from '../../core/caller.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { statedLimits } from '../../operate/keys.ts';
 import { LIST, needed, pairsOf, parseFlags, SWITCH, TEXT, wholeOf } from '../arguments.ts';
 import { checkZone } from '../ledger/period.ts';
 import { parseCredits } from '../text.ts';
@@ -17,13 +23,11 @@ export function parseTerms(args: readonly string[], now: number): { grant: KeyGr
     ...{ 'expires-in': TEXT, rpm: TEXT, tpm: TEXT, streams: TEXT, json: SWITCH },
   });
   const expiresIn = flags['expires-in'];
-  if (flags.model?.includes(''))
-    throw new UsageError('--model takes the ID of a model. To allow all models, remove --model.');
   const grant = {
     name: flags.name ?? '',
     scopes: scopesOf(flags.scope ?? ['chat,route']),
     labels: pairsOf(flags.label, 'A label'),
-    models: flags.model ?? null,
+    models: modelsOf(flags.model) ?? null,
     expiresAt: expiresIn === undefined ? null : now + expiryOf(expiresIn),
     limits: limitsOf({ rpm: flags.rpm, tpm: flags.tpm, streams: flags.streams }),
     budgets: (flags.budget ?? []).map(budgetOf),
@@ -32,7 +36,13 @@ export function parseTerms(args: readonly string[], now: number): { grant: KeyGr
   return { grant, json: flags.json };
 }
 
-function scopesOf(texts: readonly string[]): Scope[] {
+/** The IDs of models that a flag states. Throws UsageError. */
+export function modelsOf(ids: readonly string[] | undefined): readonly string[] | undefined {
+  if (ids?.includes('')) throw new UsageError('--model takes the ID of a model. To allow all models, remove --model.');
+  return ids;
+}
+
+export function scopesOf(texts: readonly string[]): Scope[] {
   const scopes = texts
     .join(',')
     .split(',')
@@ -50,7 +60,7 @@ function durationOf(text: string): number {
   return Number(amount) * UNITS_MS[unit]!;
 }
 
-function expiryOf(text: string): number {
+export function expiryOf(text: string): number {
   const ms = durationOf(text);
   if (ms === 0 || ms > EXPIRY_MAX_MS) throw new UsageError(`A key can expire in 1m to 36500d, not in "${text}".`);
   return ms;
@@ -65,22 +75,22 @@ export function overlapOf(text: string | undefined): number {
   return ms;
 }
 
-function limitsOf(texts: Readonly<Record<'rpm' | 'tpm' | 'streams', string | undefined>>): KeyLimits | null {
-  const limitOf = (flag: keyof typeof texts) => {
-    const text = texts[flag];
-    return text === undefined ? null : wholeOf(`--${flag}`, text, 1, LIMIT_MAX);
-  };
+/** Reads one of the limits; undefined for none. */
+export const limitOf = (flag: string, text: string | undefined): number | undefined =>
+  text === undefined ? undefined : wholeOf(`--${flag}`, text, 1, LIMIT_MAX);
+
+function limitsOf({ rpm, tpm, streams }: Readonly<Record<'rpm' | 'tpm' | 'streams', string | undefined>>) {
   return statedLimits({
-    requestsPerMinute: limitOf('rpm'),
-    tokensPerMinute: limitOf('tpm'),
-    concurrentStreams: limitOf('streams'),
+    requestsPerMinute: limitOf('rpm', rpm) ?? null,
+    tokensPerMinute: limitOf('tpm', tpm) ?? null,
+    concurrentStreams: limitOf('streams', streams) ?? null,
   });
 }
 
 const BUDGET = new RegExp(`^([\\d.]+)/(${WINDOWS.join('|')})(?:@(.+?))?(?::(${EXHAUSTED_ACTIONS.join('|')}))?$`);
 
 /** `500/month`, `500/month@Europe/Berlin`, `500/month:downgrade`, or all of it. */
-function budgetOf(text: string): KeyBudget {
+export function budgetOf(text: string): KeyBudget {
   const [, credits = '', name, timeZone = 'UTC', action] = BUDGET.exec(text) ?? [];
   const window = WINDOWS.find((known) => known === name);
   const limit = parseCredits(credits);

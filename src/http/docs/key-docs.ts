@@ -2,7 +2,7 @@ import * as schemas from '../schemas/keys.ts';
 import * as examples from './request-examples.ts';
 import { BODY_ERRORS, routeDocs } from './route-docs.ts';
 
-/** The documentation of `/admin/keys` and `/admin/trail`. */
+/** The documentation of `/admin/keys`. */
 
 const REFUSED = [...BODY_ERRORS, 'unknown_field'] as const;
 const ONCE = 'Only this answer has the key: the server stores only its hash.';
@@ -47,18 +47,57 @@ export const ROTATE = routeDocs({
   errors: [...REFUSED, 'not_found'],
 });
 
+const TAGGED = { headers: { etag: 'The version of the key, for `If-Match`.' } };
+
+export const CHANGE = routeDocs({
+  access: 'keys.change',
+  summary: 'Change a key',
+  description:
+    'Changes terms of a key that is not revoked, in force within a second. Its secret, its spend and its balance stay. An absent member stays, null removes it. A budget with the window and time zone of before keeps what was spent; a limit below that refuses further requests and ends none that runs. The trail has the members that differ, before and after. With `If-Match`, the key is changed only while its `etag` is that; without it the last of two changes wins. The last admin key that works cannot lose its scope.',
+  answer: { schema: schemas.ApiKey, description: 'The key with its new terms.' },
+  ...TAGGED,
+  requests: examples.KEY_CHANGES,
+  errorField: 'expires_at',
+  errors: [...REFUSED, 'not_found', 'precondition_failed', 'conflict'],
+});
+
+export const SUSPEND = routeDocs({
+  access: 'keys.suspend',
+  body: 'none',
+  summary: 'Suspend a key',
+  description:
+    'Stops a key until it is resumed, within a second. Its requests get 403 `key_suspended`; answers in progress still finish. Suspending it again changes nothing. The body is ignored.',
+  answer: {
+    schema: schemas.ApiKey,
+    description: 'The key.',
+    differs: { state: 'suspended', suspended_at: '2026-11-20T15:00:00.000Z' },
+  },
+  ...TAGGED,
+  errors: ['not_found', 'precondition_failed', 'conflict'],
+});
+
+export const RESUME = routeDocs({
+  access: 'keys.suspend',
+  body: 'none',
+  summary: 'Resume a key',
+  description: 'Lets a suspended key work again, within a second, on the terms that it has. The body is ignored.',
+  answer: { schema: schemas.ApiKey, description: 'The key.' },
+  ...TAGGED,
+  errors: ['not_found', 'precondition_failed'],
+});
+
 export const REVOKE = routeDocs({
   access: 'keys.change',
   body: 'none',
   summary: 'Revoke a key',
   description:
-    'Revokes a key and all its secrets at once and forever. Revoking it again changes nothing. The body is ignored.',
+    'Revokes a key and all its secrets at once and forever. Revoking it again changes nothing. The last admin key that works cannot be revoked. The body is ignored.',
   answer: {
     schema: schemas.ApiKey,
     description: 'The key.',
     differs: { state: 'revoked', revoked_at: '2026-11-20T15:00:00.000Z' },
   },
-  errors: ['not_found'],
+  errors: ['not_found', 'conflict'],
 });
 
 export const GRANT = routeDocs({
@@ -70,14 +109,4 @@ export const GRANT = routeDocs({
   requests: examples.GRANT_REQUESTS,
   errorField: 'credits',
   errors: [...REFUSED, 'not_found'],
-});
-
-export const TRAIL = routeDocs({
-  access: 'trail.read',
-  summary: 'List changes',
-  description:
-    'Lists who changed keys, wallets and the policy, when, from where, and how, by command or by request. `signalbox trail verify` proves that the list is whole.',
-  answer: { schema: schemas.KeyTrail, description: 'Newest first.' },
-  errorField: 'limit',
-  errors: ['out_of_range'],
 });

@@ -45,6 +45,14 @@ export const KEY_REQUESTS = {
   },
 } as const;
 
+export const KEY_CHANGES = {
+  limited: {
+    summary: 'Another budget, one label less, the limits of the policy',
+    value: { budgets: [{ limit_credits: 800, window: 'month' }], labels: { trial: null }, limits: null },
+  },
+  ending: { summary: 'Another name and an end', value: { name: 'billing', expires_at: '2027-02-18T09:30:00Z' } },
+} as const;
+
 export const CHILD_KEY_REQUESTS = {
   worker: {
     summary: 'For a sub-agent, for an hour',
@@ -73,4 +81,9 @@ export const FEEDBACK_REQUESTS = {
     summary: 'Half of the tests passed',
     value: { decision_id: 'dec_0a4x1wm3zk0', score: 0.5, label: 'unit-tests' },
   },
+} as const;
+
+export const ERASE_REQUESTS = {
+  actor: { summary: 'An actor', value: { actor_name: 'alice' } },
+  subject: { summary: 'The words in the changes of a key', value: { subject: 'k7mw2pq9x4ta' } },
 } as const;

@@ -3,20 +3,22 @@ import { BUDGET_CREDITS_MAX, EXPIRY_MAX_MS, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_M
 import * as field from '../../api/parts.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
 import { SCOPES } from '../../core/caller.ts';
-import { TRAIL_ACTIONS } from '../../store/trail.ts';
 
 const WALLET = '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf';
 
 const limit = (description: string, example: number) =>
   Type.Union([Type.Integer({ minimum: 1, maximum: LIMIT_MAX, examples: [example] }), Type.Null()], { description });
 
-const LimitsRequest = field.partialBody('Rate limits of the key. The policy sets the limits that are absent or null.', {
-  requests_per_minute: limit('Requests a minute.', 60),
-  tokens_per_minute: limit('Tokens a minute.', 100_000),
-  concurrent_streams: limit('Streams at once.', 4),
-});
+export const LimitsRequest = field.partialBody(
+  'Rate limits of the key. The policy sets the limits that are absent or null.',
+  {
+    requests_per_minute: limit('Requests a minute.', 60),
+    tokens_per_minute: limit('Tokens a minute.', 100_000),
+    concurrent_streams: limit('Streams at once.', 4),
+  },
+);
 
-const BudgetRequest = field.body('A spending limit of the key.', {
+export const BudgetRequest = field.body('A spending limit of the key.', {
   limit_credits: Type.Number({
     minimum: 0,
     maximum: BUDGET_CREDITS_MAX,
@@ -34,6 +36,16 @@ const BudgetRequest = field.body('A spending limit of the key.', {
   ),
 });
 
+const EXPIRES_IN = Type.Integer({ minimum: 60, maximum: EXPIRY_MAX_MS / 1_000 });
+const models = field.orNull(
+  Type.Array(Type.String(), { minItems: 1 }),
+  'IDs of the models that it may use; null for all.',
+);
+const wallets = field.orNull(
+  Type.Array(Type.String({ examples: [WALLET] }), { minItems: 1 }),
+  'Addresses that requests with it may name as `agent_wallet`, at most 100; null for all.',
+);
+
 /** The body of `POST /admin/keys`. */
 export const KeyRequest = field.partialBody('A key to make.', {
   name: field.text('A name for people, shown in lists.', 'billing-app'),
@@ -44,17 +56,11 @@ export const KeyRequest = field.partialBody('A key to make.', {
     description: 'The operations that the key may use. An admin key can give any scope, including `admin`.',
   }),
   labels: field.mapOf(Type.String(), 'Labels for rules and budgets, which read them as `key.labels`.'),
-  models: field.orNull(Type.Array(Type.String(), { minItems: 1 }), 'IDs of the models that it may use; null for all.'),
-  expires_in_seconds: field.orNull(
-    Type.Integer({ minimum: 60, maximum: EXPIRY_MAX_MS / 1_000 }),
-    'Seconds from now; null for never.',
-  ),
+  models,
+  expires_in_seconds: field.orNull(EXPIRES_IN, 'Seconds from now; null for never.'),
   limits: LimitsRequest,
   budgets: field.arrayOf(BudgetRequest, 'Budgets of the key. They apply in addition to those of the policy.'),
-  wallets: field.orNull(
-    Type.Array(Type.String({ examples: [WALLET] }), { minItems: 1 }),
-    'Addresses that requests with it may name as `agent_wallet`, at most 100; null for all.',
-  ),
+  wallets,
   team: field.orNull(
     Type.String(),
     'ID of the team that it belongs to. A lead’s key belongs to its team, a member’s to the team of the member.',
@@ -62,6 +68,33 @@ export const KeyRequest = field.partialBody('A key to make.', {
   user: field.orNull(Type.String(), 'ID of the user that it belongs to. A member’s key belongs to the member.'),
 });
 export type KeyRequest = Static<typeof KeyRequest>;
+
+/** The body of `PATCH /admin/keys/{id}`. */
+export const KeyPatchRequest = field.partialBody(
+  'Terms to change. Absent members stay, null removes. Lists are replaced.',
+  {
+    name: field.textOrNull('A name for people; null for none.', 'billing-app'),
+    scopes: Type.Array(field.word(SCOPES, 'A scope.'), {
+      minItems: 1,
+      maxItems: SCOPES.length,
+      description: 'The operations that the key may use.',
+    }),
+    labels: field.orNull(
+      field.mapOf(field.orNull(Type.String(), 'The value; null removes the label.'), 'Labels to set or to remove.'),
+      'Labels to set or, by null, to remove. Others stay. Null removes all.',
+    ),
+    models,
+    expires_at: field.momentOrNull('When it expires; null for never.', '2027-02-18T09:30:00.000Z'),
+    expires_in_seconds: field.orNull(EXPIRES_IN, 'The same, in seconds from now. State one of the two.'),
+    limits: field.orNull(LimitsRequest, 'Limits to set. Others stay. Null leaves all to the policy.'),
+    budgets: field.orNull(
+      Type.Array(BudgetRequest),
+      'All budgets of the key. One with the window and time zone of before keeps what was spent. Null removes all.',
+    ),
+    wallets,
+  },
+);
+export type KeyPatchRequest = Static<typeof KeyPatchRequest>;
 
 /** The body of `POST /admin/keys/{id}/rotate`. */
 export const RotateRequest = field.partialBody('How to rotate.', {
@@ -97,7 +130,7 @@ const budget = {
 const key = {
   id: field.text('The ID of the key. It is not secret.', 'k7mw2pq9x4ta'),
   name: field.text('For people.', 'billing-app'),
-  state: field.word(['valid', 'expired', 'revoked'], 'Whether it works.'),
+  state: field.word(['valid', 'suspended', 'expired', 'revoked'], 'Whether it works.'),
   scopes: field.arrayOf(field.word(SCOPES, 'A scope.'), 'The operations that the key may use.', ['chat', 'route']),
   labels: field.mapOf(Type.String(), 'For rules and budgets.', { team: 'billing' }),
   models: field.textListOrNull('IDs of the models that it may use; null for all.'),
@@ -114,8 +147,12 @@ const key = {
   wallet: field.textOrNull(
     'The wallet that owns the key. The key spends the balance of this wallet, and cannot name another one as `agent_wallet`. Null for a key made by an operator.',
   ),
+  parent: field.textOrNull('The ID of the key that made it; null for a key of its own.'),
+  team: field.textOrNull('The ID of its team; null for none.'),
+  user: field.textOrNull('The ID of its user; null for none.'),
   created_at: field.moment('When it was made.'),
   expires_at: field.momentOrNull('When it expires; null for never.', '2027-02-18T09:30:00.000Z'),
+  suspended_at: field.momentOrNull('When it was suspended; null if it is not.'),
   revoked_at: field.momentOrNull('When it was revoked; null if it was not.'),
   last_used_at: field.momentOrNull('When it was last used; null for never.', '2026-11-20T12:01:07.000Z'),
   rotated_at: field.momentOrNull('When it was last rotated; null for never.'),
@@ -155,38 +192,5 @@ export const ApiKeyStatus = field.named('ApiKeyStatus', 'A key with its money.',
       left_credits: field.credits('What is left; running requests may hold some.', 21.8),
       left_usd: field.usd('The same as `left_credits`.', '0.0218'),
     },
-  ),
-});
-
-export const KeyTrail = field.named('KeyTrail', 'Changes of keys, wallets and the policy.', {
-  ...field.listOf(
-    Type.Object({
-      id: field.count('The number of the entry.', 12),
-      time: field.moment('When.'),
-      actor: field.shape('The actor of the change.', {
-        kind: field.word(
-          ['cli', 'key', 'user', 'token', 'wallet', 'server'],
-          'A command, an admin key, a person, a token of a workload, a wallet with a valid signature, or the server.',
-        ),
-        name: field.textOrNull(
-          'The user of the operating system, the ID of the admin key, the user or the subject, or the wallet’s address.',
-          'alice',
-        ),
-      }),
-      from: field.textOrNull('The address of the caller, or the user of the terminal.', 'alice'),
-      action: field.word(TRAIL_ACTIONS, 'The kind of change.', 'grant'),
-      subject: field.shape('The thing that was changed.', {
-        kind: field.text('`key`, `wallet`, `policy` or `trail`.', 'key'),
-        id: field.text('The ID of a key, the address of a wallet, the revision of a policy, or empty.', 'k7mw2pq9x4ta'),
-      }),
-      key_id: field.textOrNull('The same of a key or a wallet; else null.', 'k7mw2pq9x4ta'),
-      details: field.mapOf(Type.Unknown(), 'The details of the change; never a secret.', {
-        credits: 25,
-        note: 'invoice 1042',
-      }),
-      request_id: field.textOrNull('`x-request-id` of the request; null for another actor.'),
-      is_erased: field.flag('Whether personal words of it were erased; they are null.', false),
-    }),
-    'Newest first.',
   ),
 });

@@ -23,7 +23,7 @@ const LIMIT_MAX = 1_000;
 export const paymentAdminRoutes = (services: X402Services) =>
   new Elysia({ name: 'payments-admin' }).use(paymentsAdmin(services)).use(walletsAdmin(services));
 
-const paymentsAdmin = ({ gateway, principalOf }: X402Services) =>
+const paymentsAdmin = ({ gateway, store, principalOf }: X402Services) =>
   new Elysia({ name: 'payments-admin-payments' })
     .get(
       '/admin/payments',
@@ -38,7 +38,7 @@ const paymentsAdmin = ({ gateway, principalOf }: X402Services) =>
       async ({ params: { id }, request, server }) => {
         // A chain takes its time.
         server?.timeout(request, 0);
-        const payment = await reconcilePayment(principalOf(request), gateway, id);
+        const payment = await orNothingDone(() => reconcilePayment(principalOf(request), { ...gateway, store }, id));
         if (!payment) throw noPayment();
         return paymentBody(payment);
       },

@@ -4,6 +4,7 @@ import { UsageError } from '../../core/usage-error.ts';
 import { replayOutcomes, saveReplay } from '../../learning/outcomes.ts';
 import { lockStore, openStore } from '../../store/open.ts';
 import type { Repositories } from '../../store/repositories.ts';
+import { LEARNING } from '../../store/trail.ts';
 import type { JudgeTools } from '../policy/tools.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
@@ -48,10 +49,12 @@ export async function rewriteLearning(
   checkAction(by.caller, 'learning.change');
   const lock = await lockStore(database).catch(isServed);
   try {
-    const store = await openStore(database, { mode: 'repair', rooms: ['learning'] });
+    const store = await openStore(database, { mode: 'repair', rooms: ['access', 'learning'] });
     try {
       const result = await replayLearning(folder, judge, store);
-      await saveReplay(store, result.replay);
+      const event = { time: judge.now(), actor: by.actor, action: 'replay', subject: LEARNING } as const;
+      const entry = store.trail.add({ ...event, details: { outcomes: result.replay.outcomes } });
+      await saveReplay(store, result.replay, [entry]);
       return result;
     } finally {
       await store.close();

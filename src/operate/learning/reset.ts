@@ -1,5 +1,6 @@
 import { resetLearning } from '../../learning/outcomes.ts';
 import { openStore } from '../../store/open.ts';
+import { LEARNING } from '../../store/trail.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 
@@ -14,9 +15,11 @@ export async function forgetLearning(
   now: number,
 ): Promise<void> {
   checkAction(by.caller, 'learning.change');
-  const store = await openStore(database, { mode: 'beside', rooms: ['learning'] });
+  const store = await openStore(database, { mode: 'beside', rooms: ['access', 'learning'] });
   try {
-    await resetLearning(store, model, now);
+    const subject = model === null ? LEARNING : { kind: 'model', id: model };
+    const entry = store.trail.add({ time: now, actor: by.actor, action: 'reset', subject, details: {} });
+    await resetLearning(store, model, now, [entry]);
   } finally {
     await store.close();
   }

@@ -1,9 +1,11 @@
 import type { Microcredits } from '../../core/credits.ts';
+import { idText } from '../../core/id.ts';
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { StoredReservation } from '../../store/ledger-table.ts';
 import { isStoreLocked, openStore } from '../../store/open.ts';
 import { StoreError } from '../../store/store.ts';
+import { grantDetails } from '../keys.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import { servedChange } from '../served.ts';
@@ -40,7 +42,10 @@ export async function refund(
   checkAction(by.caller, 'ledger.refund');
   const store = await openStore(file, { mode: 'beside' });
   try {
-    await store.commit([store.ledger.refund(booked, amount, note, now)]);
+    const subject = { kind: 'decision', id: idText('dec_', booked.reservation) };
+    const details = grantDetails({ amount, note });
+    const entry = store.trail.add({ time: now, actor: by.actor, action: 'refund', subject, details });
+    await store.commit([entry, store.ledger.refund(booked, amount, note, now)]);
     return await servedChange(
       () => isStoreLocked(file),
       () => store.ledger.isAdopted(booked.reservation),

@@ -110,6 +110,13 @@ const IF_VALID = sql(
   'SELECT id FROM keys WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)',
   { mustChange: true },
 );
+/** The same for a key that was changed meanwhile, or is the last admin key. */
+const IF_UNCHANGED = sql(
+  `SELECT id FROM keys WHERE id = ?1 AND revoked_at IS NULL AND changed = ?2 AND (?3 IS NULL OR EXISTS (
+      SELECT 1 FROM keys WHERE id <> ?1 AND instr(scopes, '"admin"') > 0 AND revoked_at IS NULL AND suspended_at IS NULL
+        AND (expires_at IS NULL OR expires_at > ?3)))`,
+  { mustChange: true },
+);
 /** The same for a wallet with too many unrevoked keys, or too many made since a time. */
 const IF_ROOM = sql(
   `SELECT ? AS id WHERE (SELECT count(*) FROM keys WHERE wallet = ? AND revoked_at IS NULL) < ?
@@ -179,6 +186,8 @@ interface TrailRow extends Omit<TrailLink, 'subject' | 'seals' | 'words'> {
 export const sqliteTrail = (db: SqlReader): TrailTable => ({
   add: (event) => chained(THE_SUBJECT, [event.subject.id], event, event.subject.kind),
   addIfValid: (event, validAt) => chained(IF_VALID, [event.keyId, validAt], event),
+  addIfUnchanged: (event, { version, otherAdminAt }) =>
+    chained(IF_UNCHANGED, [event.keyId, version, otherAdminAt], event),
   addIfRoom: (event, holder, { unrevoked, aDay }) =>
     chained(IF_ROOM, [event.keyId, holder, unrevoked, holder, event.time - DAY_MS, aDay], event),
   addIfRoomBelow: (event, { parent, hash, depth, live, aDay }) =>

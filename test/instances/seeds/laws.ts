@@ -6,7 +6,7 @@ import type { InstanceName } from '../../../src/store/instance.ts';
 import type { ThreadRow } from '../../../src/store/threads.ts';
 import type { Deed, World } from '../../store/hostile/world.ts';
 
-/** A revoked key is refused after so long, ms. */
+/** A revoked or suspended key is refused after so long, ms. */
 const REVOKED_WITHIN_MS = 1_000;
 const CHARGES: ReadonlySet<string> = new Set(['settle', 'expire', 'post', 'correct']);
 const GIVEN_BACK = 'its answer was lost, and the request repeated';
@@ -18,7 +18,7 @@ const LAWS = {
   told: 'told is booked',
   name: 'one run a name',
   id: 'no ID twice',
-  revoked: 'a revoked key is refused after one second',
+  revoked: 'a revoked or suspended key is refused after one second',
   thread: 'a thread is kept with its settlement, and erased with its key',
   payment: 'no payment waits for an instance that has ended',
   counted: 'each fund has the charges of its window, whoever drew on it',

@@ -241,7 +241,7 @@ export class Play {
     if (await gateway.ledger.written()) this.laws.told(decision, charged);
   }
 
-  /** Another settles, grants, revokes or takes a lease: a command, or a server that is in the wrong. */
+  /** Another settles, grants, revokes, suspends or takes a lease: a command, or a server that is in the wrong. */
   async #rival({ member }: Seat): Promise<void> {
     const { store, books, leases, clock } = this.world;
     const roll = this.#upTo(4);
@@ -281,7 +281,9 @@ export class Play {
     const living = this.#keys.filter((key) => !key.isRevoked);
     if (living.length < 3) return;
     const key = this.#oneOf(living)!;
-    if (await keys.revoke(key.id)) {
+    // A suspension, which nobody ends, must be in force as soon.
+    const isSuspended = this.#keys.indexOf(key) % 2 === 1;
+    if (isSuspended ? await keys.suspend(key.id) : await keys.revoke(key.id)) {
       key.isRevoked = true;
       this.laws.revoked(key.id);
     }

@@ -1,29 +1,27 @@
 import type { AnswerRow, AnswerVersion, IdempotencyTable } from '../../../src/store/idempotency.ts';
 import { type InstanceName, isSameInstance } from '../../../src/store/instance.ts';
-import type { KeyTable, StoredKey } from '../../../src/store/keys.ts';
+import type { KeyRow, KeyTable, StoredKey } from '../../../src/store/keys.ts';
 import type { Membership } from '../../../src/store/people.ts';
 import type { Repositories } from '../../../src/store/repositories.ts';
 import type { KeyEvent, SubjectEvent, TrailEvent, TrailLink, TrailTable, WordSlot } from '../../../src/store/trail.ts';
 import { anchorOf, entryOf, erasureOf, GENESIS, linkAfter } from '../../../src/store/trail-chain.ts';
-import { type MemoryStore, MemoryTable, refuse, unmet } from './store.ts';
 import { memoryPeople } from './people.ts';
+import { type MemoryStore, MemoryTable, refuse, unmet } from './store.ts';
 import { memoryThreads } from './threads.ts';
 
 const DAY_MS = 86_400_000;
 
-interface KeyInMemory {
-  readonly key: StoredKey;
-  readonly lastUsedAt: number | null;
-  /** The number of the news with which it was last changed. */
-  readonly changed: number;
-}
-
-const rowOf = ({ key, lastUsedAt }: KeyInMemory) => ({ key, lastUsedAt });
-
-const inOrder = (one: KeyInMemory, other: KeyInMemory): number => {
+const inOrder = (one: KeyRow, other: KeyRow): number => {
   const [{ info: a }, { info: b }] = [one.key, other.key];
   return a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
 };
+
+/** Whether a key is an admin key beyond a time. */
+const isAdmin = ({ key: { info } }: KeyRow, time: number): boolean =>
+  info.scopes.includes('admin') &&
+  info.revokedAt === null &&
+  info.suspendedAt === null &&
+  (info.expiresAt === null || info.expiresAt > time);
 
 const isSame = (one: Uint8Array | null, other: Uint8Array | null): boolean =>
   one !== null && other !== null && Buffer.from(one).equals(other);
@@ -43,7 +41,7 @@ const isOpenBelow = (key: StoredKey, above: StoredKey, time: number): boolean =>
 
 /** The keys, their trail, and their threads and people, which look at the keys. */
 export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'people' | 'threads' | 'trail'> {
-  const rows = new MemoryTable<string, KeyInMemory>(store);
+  const rows = new MemoryTable<string, KeyRow>(store);
   const entries = new MemoryTable<number, TrailLink>(store);
   const unrevoked = (wallet: string) =>
     rows
@@ -52,7 +50,7 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
       .sort(inOrder);
   const change = (id: string, changed: (key: StoredKey) => StoredKey) => {
     const row = rows.get(id);
-    if (row) rows.put(id, { ...row, key: changed(row.key), changed: store.raised('keys') });
+    if (row) rows.put(id, { ...row, key: changed(row.key), version: store.raised('keys') });
   };
   const isRevoked = (id: string) => rows.get(id)?.key.info.revokedAt != null;
   const { threads, erase } = memoryThreads(store, isRevoked);
@@ -61,7 +59,7 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
     change(id, (key) => ({ ...key, info: { ...key.info, revokedAt } }));
     erase(id);
   };
-  const ofLiving = (of: Partial<Membership>) => (row: KeyInMemory) => {
+  const ofLiving = (of: Partial<Membership>) => (row: KeyRow) => {
     const { team, user, revokedAt } = row.key.info;
     return revokedAt === null && (of.team === undefined ? of.user === user : of.team === team);
   };
@@ -73,29 +71,24 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
     },
   });
   const keys: KeyTable = {
-    all: async () => rows.rows().sort(inOrder).map(rowOf),
-    find: async (id) =>
-      rows
-        .rows()
-        .map(rowOf)
-        .find(({ key }) => key.info.id === id) ?? null,
+    all: async () => rows.rows().sort(inOrder),
+    find: async (id) => rows.rows().find(({ key }) => key.info.id === id) ?? null,
     ofHolder: async (holder) =>
       rows
         .rows()
         .sort(inOrder)
-        .map(rowOf)
         .filter(({ key }) => key.info.holder === holder),
     async changedAfter(number) {
-      const changed = rows.rows().filter((row) => row.changed > number);
-      const through = Math.max(number, ...changed.map((row) => row.changed));
-      return { rows: changed.sort(inOrder).map(rowOf), through };
+      const changed = rows.rows().filter(({ version }) => version > number);
+      const through = Math.max(number, ...changed.map(({ version }) => version));
+      return { rows: changed.sort(inOrder), through };
     },
     insert: ({ lastUsedAt: _, ...info }, hash, parentHash = null) =>
       store.write(() => {
         if (rows.get(info.id)) refuse('this key is there');
         const fresh = { revokedAt: null, rotatedAt: null, overlapEndsAt: null, suspendedAt: null };
         const key = { info: { ...info, ...fresh }, hash, previousHash: null, parentHash };
-        rows.put(info.id, { key, lastUsedAt: null, changed: store.raised('keys') });
+        rows.put(info.id, { key, lastUsedAt: null, version: store.raised('keys') });
       }),
     rotate: (id, hash, rotatedAt, overlapEndsAt) =>
       store.write(() =>
@@ -104,6 +97,10 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
           ...{ info: { ...key.info, rotatedAt, overlapEndsAt }, hash, previousHash: key.hash },
         })),
       ),
+    change: ({ id, name, scopes, labels, models, limits, budgets, holders, expiresAt, suspendedAt, team, user }) => {
+      const terms = { name, scopes, labels, models, limits, budgets, holders, expiresAt, suspendedAt, team, user };
+      return store.write(() => change(id, (key) => ({ ...key, info: { ...key.info, ...terms } })));
+    },
     revoke: (id, time) => store.write(() => revoked(id, time)),
     revokeOfHolder: (wallet, exceptId, time) =>
       store.write(() => {
@@ -118,7 +115,7 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
       }),
   };
   /** A key and those above it, the nearest first. */
-  const lineUp = (id: string): KeyInMemory[] => {
+  const lineUp = (id: string): KeyRow[] => {
     const row = rows.get(id);
     if (!row) return [];
     const { parent } = row.key.info;
@@ -137,6 +134,13 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
         const info = rows.get(event.keyId)?.key.info;
         if (!info || info.revokedAt !== null) return unmet();
         if (info.expiresAt !== null && info.expiresAt <= validAt) return unmet();
+        putOfKey(event);
+      }),
+    addIfUnchanged: (event, { version, otherAdminAt }) =>
+      store.write(() => {
+        const row = rows.get(event.keyId);
+        if (row?.version !== version || row.key.info.revokedAt !== null) return unmet();
+        if (otherAdminAt !== null && !rows.rows().some((one) => one !== row && isAdmin(one, otherAdminAt))) unmet();
         putOfKey(event);
       }),
     addIfRoom: (event, wallet, limits) =>

@@ -63,6 +63,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect(rows[1]).toEqual({
       key: { info: one, hash: hashOf(1), previousHash: null, parentHash: null },
       lastUsedAt: null,
+      version: expect.any(Number),
     });
   });
 

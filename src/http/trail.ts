@@ -1,0 +1,155 @@
+import { Elysia, t } from 'elysia';
+import { trailBody } from '../access/key-body.ts';
+import { parseMoment } from '../core/clock.ts';
+import { SignalboxError } from '../core/errors.ts';
+import { ADDRESS_FORM, addressOf, isMistypedAddress } from '../core/holder-address.ts';
+import { eraseWords, exportedTrail, listTrail, type TrailPage, verifyTrail } from '../operate/trail.ts';
+import type { Store } from '../store/store.ts';
+import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailHead, type TrailQuery, type TrailTable } from '../store/trail.ts';
+import { bodyIn } from './body.ts';
+import * as docs from './docs/trail-docs.ts';
+import { queryLimit, queryText, queryTexts } from './query.ts';
+import type { RouteServices } from './route-services.ts';
+import { EraseRequest } from './schemas/trail.ts';
+import { limitOf, orNothingDone, refuseValue } from './terms.ts';
+
+export interface TrailServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
+  readonly store: Pick<Store, 'commit'> & { readonly trail: TrailTable };
+  /** The heads that were noted outside the store; absent: none. Throws the system's error. */
+  trailHeads?(): readonly TrailHead[];
+}
+
+/** Values are looked at by hand, for an error of ours: the router would refuse them in its own words. */
+const QUERY = t.Object({
+  subject: t.Optional(
+    t.Any({
+      type: 'string',
+      description:
+        'Only changes of the subject with this ID: of a key, a user, a team, a decision, a payment or a model; or the address of a wallet.',
+    }),
+  ),
+  key: t.Optional(t.Any({ type: 'string', description: 'The same as `subject`.' })),
+  kind: queryText('Only changes of this kind of subject, such as `key`.'),
+  before: t.Optional(t.Any({ type: 'integer', description: 'Only entries before the one with this ID.' })),
+  limit: queryLimit(TRAIL_LIMIT, TRAIL_LIMIT_MAX),
+});
+
+/** `/admin/trail`: `signalbox trail` for programs. */
+export const trailRoutes = ({ gateway, store, trailHeads = () => [], principalOf }: TrailServices) =>
+  new Elysia({ name: 'trail' })
+    .get(
+      '/admin/trail',
+      async ({ query, request }) => pageBody(await listTrail(principalOf(request), store.trail, queryOf(query))),
+      { query: QUERY, ...docs.LIST },
+    )
+    .get(
+      '/admin/trail/verify',
+      async ({ request }) => {
+        // The router would split what is repeated at its commas.
+        const against = new URL(request.url).searchParams.getAll('against').map(headOf);
+        const report = await verifyTrail(principalOf(request), store.trail, [...trailHeads(), ...against]);
+        return { object: 'trail.report', is_whole: report.faults.length === 0, ...report };
+      },
+      { query: t.Object({ against: queryTexts(AGAINST) }), ...docs.VERIFY },
+    )
+    .get(
+      '/admin/trail/export',
+      ({ query: { from, to }, request, server }) => {
+        const period = { from: momentOf('from', from, 0), to: momentOf('to', to, Number.MAX_SAFE_INTEGER) };
+        // A slow reader takes its time.
+        server?.timeout(request, 0);
+        const lines = exportedTrail(principalOf(request), store.trail, period, gateway.now());
+        return new Response(streamOf(lines), { headers: LINES });
+      },
+      { query: t.Object({ from: queryText(FROM), to: queryText('The moment after the last one.') }), ...docs.EXPORT },
+    )
+    .post(
+      '/admin/trail/erase',
+      async ({ body, request }) => {
+        const { actor_name: actorName, subject } = body;
+        if ((actorName === undefined) === (subject === undefined)) {
+          throw new SignalboxError('missing_field', 'State either `actor_name` or `subject`.', { param: 'actor_name' });
+        }
+        const words = actorName === undefined ? { subject: subject ?? '' } : { actorName };
+        const isDone = await orNothingDone(() => eraseWords(principalOf(request), store, words, gateway.now()));
+        if (!isDone) throw new SignalboxError('not_found', 'The trail has no such words.');
+        return { object: 'trail.erasure', actor_name: actorName ?? null, subject: subject ?? null };
+      },
+      { ...bodyIn(EraseRequest), ...docs.ERASE },
+    );
+
+/** Characters that are gathered before they are sent. */
+const GATHERED_MAX = 65_536;
+
+/** Sends lines as they are read. A reader who leaves ends the reading. */
+function streamOf(lines: AsyncGenerator<string>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    async pull(controller) {
+      let text = '';
+      while (text.length < GATHERED_MAX) {
+        const { done, value } = await lines.next();
+        if (!done) text += value;
+        else {
+          if (text !== '') controller.enqueue(encoder.encode(text));
+          return controller.close();
+        }
+      }
+      controller.enqueue(encoder.encode(text));
+    },
+    async cancel() {
+      await lines.return(undefined);
+    },
+  });
+}
+
+const LINES = { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' };
+
+const FROM = 'The first moment, such as `2026-11-20` or `2026-11-20T08:00Z`. A day begins at midnight UTC.';
+
+const AGAINST =
+  'A head that was noted elsewhere, as `id:hash`. It may be repeated. The note of the server itself is always among them.';
+
+const pageBody = ({ entries, hasMore }: TrailPage) => ({
+  object: 'list',
+  data: entries.map(trailBody),
+  has_more: hasMore,
+});
+
+type TrailFilters = Readonly<Record<'subject' | 'key' | 'kind' | 'before' | 'limit', unknown>>;
+
+function queryOf({ subject, key, kind, before, limit = TRAIL_LIMIT }: Partial<TrailFilters>): TrailQuery {
+  const text = typeof subject === 'string' ? subject : key;
+  return {
+    keyId: typeof text === 'string' ? subjectOf(text, text === subject ? 'subject' : 'key') : null,
+    ...(typeof kind === 'string' && { kind }),
+    ...(before !== undefined && { before: placeOf(before) }),
+    limit: limitOf(limit, TRAIL_LIMIT_MAX),
+  };
+}
+
+/** The ID of a subject as it is, or the address of a wallet in lower case. */
+function subjectOf(text: string, param: string): string {
+  if (!isMistypedAddress(text)) return addressOf(text) ?? text;
+  return refuseValue(param, `\`${param}\` must be an ID, or the address of a wallet: ${ADDRESS_FORM}.`);
+}
+
+function placeOf(text: unknown): number {
+  const id = Number(text);
+  return Number.isSafeInteger(id) ? id : refuseValue('before', '`before` must be the ID of an entry, a whole number.');
+}
+
+function headOf(text: string): TrailHead {
+  const [, id = '', hash = ''] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
+  return hash === ''
+    ? refuseValue('against', '`against` must have the form id:hash, as a head is noted.')
+    : { id: Number(id), hash };
+}
+
+function momentOf(param: 'from' | 'to', text: string | undefined, none: number): number {
+  if (text === undefined) return none;
+  return (
+    parseMoment(text) ??
+    refuseValue(param, `\`${param}\` takes 2026-11-20 or 2026-11-20T08:00Z, not \`${text.slice(0, 64)}\`.`)
+  );
+}
