@@ -23,7 +23,7 @@ import { type AdmissionRules, admit, bodyBytesMax, checkAccess } from './admissi
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
 import { childKeyRoutes } from './child-keys.ts';
-import { LoginDoor, notSignedIn } from './console/login-door.ts';
+import { type LoginDoor, loginDoor, notSignedIn } from './console/login-door.ts';
 import { signInRoutes } from './console/sign-in.ts';
 import { answerOrigin, CORS_HEADERS, preflightRefusal } from './cors.ts';
 import { countTokensRoutes } from './count-tokens.ts';
@@ -236,7 +236,7 @@ export function createApp(options: AppOptions) {
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
   const services = servicesOf(options, contextOf, edgeOf(app));
   const requests = requestRoutes(services, options, () => app.server);
-  const door = new LoginDoor(options.signIn, () => gateway.lease().snapshot);
+  const door = loginDoor(options.signIn, () => gateway.lease().snapshot);
   const others = otherRoutes(services, door, () => routes, options);
   const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));

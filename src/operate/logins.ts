@@ -65,7 +65,7 @@ const personBody = ({ id, issuer, sub, name, email, team }: User, people: Pick<P
   team: team === null ? null : (people.team(team)?.name ?? null),
 });
 
-export const loginBody = (login: Login, user: Pick<User, 'name'> | null) => ({
+const loginBody = (login: Login, user: Pick<User, 'name'> | null) => ({
   id: login.id,
   object: 'login' as const,
   user_id: login.user,

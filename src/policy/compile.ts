@@ -126,7 +126,7 @@ function* compile(
   check.metered(parsed.meteredLabel);
   const contentMatch = check.condition(parsed.contentMatch, 'budget');
   const reportedRuns = check.condition(parsed.reportedRuns, 'limit');
-  const signIn = compileSignIn(parsed, check, env, report);
+  const signIn = compileSignIn(parsed.signIn, check, env, report);
   const isAffordable = check.reviewTotals();
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (started) reviewStart(parsed, started, report);

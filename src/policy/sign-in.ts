@@ -4,7 +4,6 @@ import { normalUrl, reportNoAddress } from './addresses.ts';
 import type { Program } from './cel-check.ts';
 import { claimsViewOf } from './cel-types.ts';
 import type { ExpressionChecker } from './expressions.ts';
-import type { ParsedPolicy } from './parsed.ts';
 import type { Environment } from './providers.ts';
 import type { Report } from './report.ts';
 import { expressionAt } from './rule-drafts.ts';
@@ -63,7 +62,7 @@ function checkIssuer({ value, place }: ScalarTree, report: Report): void {
 
 /** Checks the conditions of the rows, and compiles the section. Null where it is left out or wrong. */
 export function compileSignIn(
-  { signIn }: Pick<ParsedPolicy, 'signIn'>,
+  signIn: ReturnType<typeof draftSignIn>,
   check: ExpressionChecker,
   env: Environment,
   report: Report,

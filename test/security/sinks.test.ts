@@ -136,6 +136,8 @@ describe('the store', () => {
     named.push('budgets.name', 'budgets.definition');
     // Names of the policy.
     named.push(...['provider', 'upstream', 'model'].map((name) => `broken_declarations.${name}`));
+    // Who is signed in, by IDs and a hash, from where and by which browser; a refresh token that only the cookie opens.
+    named.push(...['id', 'user', 'hash', 'token', 'browser', 'address'].map((name) => `logins.${name}`));
     // Which service keeps a history: its ID of the answer, names of the policy and of tools, a hash.
     named.push(...['key_id', 'answer', 'model', 'provider', 'origin', 'add_ons'].map((name) => `threads.${name}`));
     const words = ['contents.prompt', 'contents.answer'];
@@ -149,6 +151,7 @@ describe('the store', () => {
       'src/store/sqlite/instance.ts',
       'src/store/sqlite/keys.ts',
       'src/store/sqlite/learning/schema.ts',
+      'src/store/sqlite/logins.ts',
       'src/store/sqlite/payments.ts',
       'src/store/sqlite/records/schema.ts',
       'src/store/sqlite/threads.ts',
@@ -181,6 +184,7 @@ describe('the log', () => {
 
   test('is written to by these files', () => {
     expect(files).toEqual([
+      'src/access/sign-in/sign-in.ts',
       'src/http/app.ts',
       'src/http/cors.ts',
       'src/http/replay.ts',

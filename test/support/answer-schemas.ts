@@ -7,6 +7,7 @@ import { ChildKeyList } from '../../src/http/schemas/child-keys.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/http/schemas/keys.ts';
 import { AdminUsage, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
+import { Login, LoginList, Me } from '../../src/http/schemas/logins.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
 import { EndpointList, Health, InstanceStatus, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
 import { KeyTrail, TrailErasure, TrailReport } from '../../src/http/schemas/trail.ts';
@@ -46,6 +47,9 @@ export const ANSWERS = {
   KeyTrail,
   LearningStatus,
   LedgerStatus,
+  Login,
+  LoginList,
+  Me,
   Model,
   ModelList,
   NewApiKey,

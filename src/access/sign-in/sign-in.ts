@@ -60,7 +60,7 @@ export interface PresentLogin {
   readonly caller: Caller;
 }
 
-/** People sign in at the issuer of the policy, and their logins last while it states a role for them. State: sign-in. */
+/** People sign in at the issuer of the policy, and their logins last while it states a role for them. State: renewals. */
 export class SignIn {
   readonly #options: SignInOptions;
   readonly #issuer: Issuer;

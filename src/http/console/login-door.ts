@@ -12,73 +12,66 @@ interface BorneLogin {
 }
 
 /** Judges the cookies of logins, where a route takes them. */
-export class LoginDoor {
-  readonly #signIn: SignIn;
-  readonly #policy: () => Pick<PolicySnapshot, 'publicUrl' | 'signIn'>;
-  readonly #borne = new WeakMap<Request, BorneLogin>();
-
-  constructor(signIn: SignIn, policy: () => Pick<PolicySnapshot, 'publicUrl' | 'signIn'>) {
-    this.#signIn = signIn;
-    this.#policy = policy;
-  }
-
+export interface LoginDoor {
   /** The site of a request to the console. @throws SignalboxError `not_found` where nobody signs in, `wrong_host` */
-  siteOf(request: Request): Site {
-    const { signIn, publicUrl } = this.#policy();
-    if (!signIn) throw new SignalboxError('not_found', 'Nobody signs in here: the policy has no section `sign_in`.');
-    return siteOf(request, publicUrl);
-  }
-
+  siteOf(request: Request): Site;
   /**
    * The caller of the login that a request bears.
    * @param hasKey whether it has an API key, too
    * @returns null without the cookie of a login, `ended` for that of no login
    * @throws SignalboxError for another host or origin, and for a key beside it
    */
-  admit(request: Request, hasKey: boolean): Caller | 'ended' | null {
-    const { signIn, publicUrl } = this.#policy();
-    const value = signIn && cookieIn(request.headers, LOGIN_COOKIE);
-    if (value === null) return null;
-    const site = siteOf(request, publicUrl);
-    if (hasKey) {
-      const message = 'The request has both an API key and the cookie of a login. Send one of them.';
-      throw new SignalboxError('invalid_value', message, { param: 'Cookie' });
-    }
-    checkOrigin(request, site);
-    const present = this.#signIn.of(value);
-    if (!present) return 'ended';
-    this.#borne.set(request, { value, present });
-    return present.caller;
-  }
-
+  admit(request: Request, hasKey: boolean): Caller | 'ended' | null;
   /** The login of a request to the console, which needs none; null for none. */
-  presentIn(request: Request): PresentLogin | null {
-    const value = cookieIn(request.headers, LOGIN_COOKIE);
-    const present = value === null ? null : this.#signIn.of(value);
-    if (value !== null && present) this.#borne.set(request, { value, present });
-    return present;
-  }
-
-  /** The login of a request that was admitted by one. */
-  loginOf(request: Request): PresentLogin | null {
-    return this.#borne.get(request)?.present ?? null;
-  }
-
+  presentIn(request: Request): PresentLogin | null;
+  /** The login by which a request was admitted; null for none. */
+  loginOf(request: Request): PresentLogin | null;
   /**
    * Has the claims of the request's login stated again where they are old.
    * @returns null where nothing is to be done; else the login, or null where it has ended
    */
-  confirm(request: Request): Promise<PresentLogin | null> | null {
-    const borne = this.#borne.get(request);
-    const renewal = borne && this.#signIn.renewal(borne.value, borne.present);
-    if (!renewal) return null;
-    return renewal.then(() => {
-      const present = this.#signIn.of(borne.value);
-      if (present) this.#borne.set(request, { ...borne, present });
-      else this.#borne.delete(request);
-      return present;
-    });
-  }
+  confirm(request: Request): Promise<PresentLogin | null> | null;
+}
+
+type DoorPolicy = Pick<PolicySnapshot, 'publicUrl' | 'signIn'>;
+
+export function loginDoor(signIn: SignIn, policy: () => DoorPolicy): LoginDoor {
+  const borne = new WeakMap<Request, BorneLogin>();
+  const take = (request: Request, value: string): PresentLogin | null => {
+    const present = signIn.of(value);
+    if (present) borne.set(request, { value, present });
+    else borne.delete(request);
+    return present;
+  };
+  return {
+    siteOf(request) {
+      const { signIn: stated, publicUrl } = policy();
+      if (!stated) throw new SignalboxError('not_found', 'Nobody signs in here: the policy has no section `sign_in`.');
+      return siteOf(request, publicUrl);
+    },
+    admit(request, hasKey) {
+      const { signIn: stated, publicUrl } = policy();
+      const value = stated && cookieIn(request.headers, LOGIN_COOKIE);
+      if (value === null) return null;
+      const site = siteOf(request, publicUrl);
+      if (hasKey) {
+        const message = 'The request has both an API key and the cookie of a login. Send one of them.';
+        throw new SignalboxError('invalid_value', message, { param: 'Cookie' });
+      }
+      checkOrigin(request, site);
+      return take(request, value)?.caller ?? 'ended';
+    },
+    presentIn(request) {
+      const value = cookieIn(request.headers, LOGIN_COOKIE);
+      return value === null ? null : take(request, value);
+    },
+    loginOf: (request) => borne.get(request)?.present ?? null,
+    confirm(request) {
+      const login = borne.get(request);
+      const renewal = login && signIn.renewal(login.value, login.present);
+      return renewal ? renewal.then(() => take(request, login.value)) : null;
+    },
+  };
 }
 
 /** The error of a request whose login has ended. */
