@@ -7,7 +7,6 @@ import { visibleLines } from './core/visible.ts';
 import { databaseOf, labelsOnDisk, ledgerOnDisk, spoolOf } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
-import type { OpenStore } from './store/driver.ts';
 import { storeExists } from './store/open.ts';
 import { scrub } from './telemetry/secrets.ts';
 
@@ -76,15 +75,18 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
       const file = await existing(command.data);
       return (await import('./cli/decisions/decisions.ts')).runDecisions(command.args, file);
     }
+    case 'alerts':
+      host.mindDefects();
+      return (await import('./cli/alerts.ts')).runAlerts(command.args, await policyCommand(command, host));
     case 'ledger':
       return ledger(command, host);
     case 'trail':
       return trail(command, host);
-    case 'logins':
-      return logins(command, host);
     case 'keys':
+    case 'logins':
+    case 'subjects':
     case 'wallets':
-      return keysOrWallets(command.name, command, host);
+      return changing(command.name, command, host);
   }
 }
 
@@ -132,71 +134,50 @@ async function trail({ args, data }: DataArguments, { now, write }: CommandHost)
   }
 }
 
-async function logins({ args, data }: DataArguments, host: CommandHost): Promise<CommandOutput> {
-  const file = await existing(data);
-  const [{ openStore }, { openPeople }, { openLogins }, { runLogins }] = await Promise.all([
-    import('./store/open.ts'),
-    import('./access/people.ts'),
-    import('./access/logins.ts'),
-    import('./cli/logins.ts'),
-  ]);
-  const store = await openStore(file, { mode: 'beside', rooms: ['access', 'people', 'logins'] });
-  const people = await openPeople({ store, now: host.now });
-  const logins = await openLogins({ store, now: host.now });
-  try {
-    return await servedWith(store, { file, data }, host, () => runLogins(args, { logins, people }));
-  } finally {
-    logins.close();
-    people.close();
-    await store.close();
-  }
-}
+/** The commands that a running server follows. */
+const CHANGING = {
+  keys: async () => (await import('./cli/keys/keys.ts')).runKeys,
+  logins: async () => (await import('./cli/logins.ts')).runLogins,
+  subjects: async () => (await import('./cli/subjects.ts')).runSubjects,
+  wallets: async () => (await import('./cli/wallets.ts')).runWallets,
+};
 
-/** Prints the result of a command that may change the store, and waits until a server has the change in force. */
-async function servedWith(
-  store: Pick<OpenStore, 'trail'>,
-  { file, data }: { readonly file: string; readonly data: string },
-  { write, warn }: CommandHost,
-  run: () => Promise<string>,
-): Promise<''> {
-  const [{ isStoreLocked }, note, served] = await Promise.all([
-    import('./store/open.ts'),
-    import('./server/trail-note.ts'),
-    import('./operate/served.ts'),
-  ]);
-  const before = await note.lastChange(store);
-  // Printed before the wait: a key is shown this once, and a wait can be interrupted.
-  await write(await run());
-  const change = await note.lastChange(store);
-  const isNoted = () => note.isChangeNoted(data, change);
-  if (change > before && !(await served.servedChange(() => isStoreLocked(file), isNoted))) {
-    warn(complaint(`The change is saved. ${served.NOT_SERVED}`));
-  }
-  return '';
-}
-
-async function keysOrWallets(
-  name: 'keys' | 'wallets',
+async function changing(
+  name: keyof typeof CHANGING,
   { args, data }: DataArguments,
-  host: CommandHost,
+  { now, write, warn }: CommandHost,
 ): Promise<CommandOutput> {
-  const { now } = host;
   const file = await existing(data);
-  const [{ openStore, readStore }, { openKeys }, run] = await Promise.all([
-    import('./store/open.ts'),
-    import('./access/keys.ts'),
-    name === 'keys'
-      ? import('./cli/keys/keys.ts').then(({ runKeys }) => runKeys)
-      : import('./cli/wallets.ts').then(({ runWallets }) => runWallets),
-  ]);
+  const [{ isStoreLocked, openStore, readStore }, { openKeys }, { loadBlocklist }, note, served, run] =
+    await Promise.all([
+      import('./store/open.ts'),
+      import('./access/keys.ts'),
+      import('./payments/blocklist.ts'),
+      import('./server/trail-note.ts'),
+      import('./operate/served.ts'),
+      CHANGING[name](),
+    ]);
   // They read the ledger, too: a newer version is refused before anything is written.
   (await readStore(file, ['ledger'])).close();
-  const store = await openStore(file, { mode: 'beside', rooms: ['access', 'payments'] });
+  const store = await openStore(file, {
+    mode: 'beside',
+    rooms: ['access', 'logins', 'payments', 'people', 'subjects'],
+  });
   const keys = await openKeys({ store, now });
+  const blocklist = await loadBlocklist(store, now);
   try {
-    return await servedWith(store, { file, data }, host, () => run(args, { keys, store, file, now }));
+    const before = await note.lastChange(store);
+    // Printed before the wait: a key is shown this once, and a wait can be interrupted.
+    await write(await run(args, { keys, store, blocklist, file, now, log: { warn() {} } }));
+    const change = await note.lastChange(store);
+    const isNoted = () => note.isChangeNoted(data, change);
+    if (change > before && !(await served.servedChange(() => isStoreLocked(file), isNoted))) {
+      warn(complaint(`The change is saved. ${served.NOT_SERVED}`));
+    }
+    return '';
   } finally {
     keys.close();
+    blocklist.close();
     await store.close();
   }
 }

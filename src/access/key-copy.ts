@@ -34,6 +34,8 @@ export interface KeysOptions {
 
 /** Last uses are collected in memory, so that using a key costs no write. */
 const USES_EVERY_MS = 60_000;
+/** By more than any clock is set back. */
+const LONG_OVER_MS = 86_400_000;
 
 /** This instance’s copy of the keys, their last uses, and those that wait for their budgets. State: keys. */
 export class KeyCopy {
@@ -102,6 +104,16 @@ export class KeyCopy {
   readonly idsWhere = (matches: (info: KeyEntry['info']) => boolean): readonly string[] =>
     [...this.#entries.values()].flatMap(({ inForce }) => (matches(inForce) ? [inForce.id] : []));
 
+  /** The IDs of all keys that descend from a key, revoked ones too. */
+  readonly descendantsOf = (id: string): readonly string[] =>
+    this.entriesBelow(id).flatMap(({ info }) => [info.id, ...this.descendantsOf(info.id)]);
+
+  /** The keys of this instance's copy that expire behind a time, ms since 1970, and are not revoked. */
+  expiringAfter(time: number): readonly KeyEntry['info'][] {
+    const infos = [...this.#entries.values()].map(({ info }) => info);
+    return infos.filter(({ expiresAt, revokedAt }) => expiresAt !== null && expiresAt > time && revokedAt === null);
+  }
+
   /** The entry of the key that credentials are of, valid or not, with the hash of what was presented; null for none. */
   protected presented(credentials: string | null): { readonly entry: KeyEntry; readonly hash: Uint8Array } | null {
     const key = credentials === null ? null : bearerOf(credentials);
@@ -149,7 +161,8 @@ export class KeyCopy {
   /** As it is stored, with the last use that this process knows of. */
   protected infoOf({ key: { info }, lastUsedAt }: KeyRow): KeyInfo {
     const usedAt = Math.max(this.entryOf(info.id)?.usedAt ?? 0, lastUsedAt ?? 0);
-    return { ...info, lastUsedAt: usedAt === 0 ? null : usedAt };
+    const inForce = info.parent === null ? null : this.entryOf(info.id)?.inForce;
+    return { ...info, lastUsedAt: usedAt === 0 ? null : usedAt, ...(inForce && { inForce }) };
   }
 
   #writeUses(): void {
@@ -190,12 +203,17 @@ export class KeyCopy {
     this.#bringInLine(entry);
   }
 
+  /** Whether a key can only come back by a change of its own: agents leave thousands of them behind. */
+  #isLongOver({ info: { revokedAt, expiresAt } }: KeyEntry): boolean {
+    return revokedAt !== null || (expiresAt !== null && expiresAt < this.now() - LONG_OVER_MS);
+  }
+
   /** Brings a key in line with the one above it, and then those below it. */
   #bringInLine(entry: KeyEntry, depth = 0): void {
     const { id, parent } = entry.info;
     if (parent !== null) bringInLine(entry, this.entryOf(parent));
     if (depth >= LINE_LIMITS.depth) return;
-    for (const below of this.entriesBelow(id)) this.#bringInLine(below, depth + 1);
+    for (const below of this.entriesBelow(id)) if (!this.#isLongOver(below)) this.#bringInLine(below, depth + 1);
   }
 
   /** Puts changed budgets in force, and then admits the keys that wait for them. */

@@ -19,8 +19,6 @@ const CONFIRM_EVERY_MS = HOUR_MS;
 const USE_EVERY_MS = 10 * MINUTE_MS;
 /** How long an instance may take to renew a login before another tries. */
 const RENEWAL_MS = 30_000;
-/** Logins that have ended are listed for so long. */
-const KEPT_MS = 7 * 24 * HOUR_MS;
 
 /** 256 random bits: 43 base64url characters. */
 const VALUE_BYTES = 32;
@@ -139,11 +137,6 @@ class StoredLogins {
   async confirm({ id }: Login, value: string, refreshToken: string | null): Promise<void> {
     const token = refreshToken === null ? null : sealed(refreshToken, id, value);
     await this.#commit([this.#store.logins.confirm(id, this.#now(), token)]);
-  }
-
-  /** Deletes what ended long ago. Rejects with StoreError. */
-  prune(): Promise<number> {
-    return this.#store.logins.prune(this.#now() - KEPT_MS);
   }
 
   /** Brings the copy up to the store. Rejects with StoreError, and has then changed nothing. */

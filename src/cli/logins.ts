@@ -1,3 +1,5 @@
+import { type LoginsOptions, openLogins } from '../access/logins.ts';
+import { openPeople, type PeopleOptions } from '../access/people.ts';
 import { commandName } from '../core/command-name.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { endLogin, LOGINS_LIMIT_MAX, type LoginDesk, listLogins } from '../operate/logins.ts';
@@ -7,7 +9,17 @@ import { jsonText } from './text.ts';
 import { operator } from './user.ts';
 
 /** `signalbox logins list|end`. Returns what to print. Throws UsageError. */
-export const runLogins = groupOf<LoginDesk, string>('logins', { list, end });
+export async function runLogins(args: readonly string[], source: LoginsOptions & PeopleOptions): Promise<string> {
+  const [logins, people] = await Promise.all([openLogins(source), openPeople(source)]);
+  try {
+    return await run(args, { logins, people });
+  } finally {
+    logins.close();
+    people.close();
+  }
+}
+
+const run = groupOf<LoginDesk, string>('logins', { list, end });
 
 async function list(args: readonly string[], desk: LoginDesk): Promise<string> {
   const { user = null, json } = parseFlags(args, { user: TEXT, json: SWITCH });

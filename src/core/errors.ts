@@ -23,7 +23,10 @@ const unavailable = spec('server_error', true);
 
 /** Every error that a caller can see. Codes are never renamed or reused. `docs/operate/errors.md` is made from it. */
 export const ERRORS = {
-  invalid_api_key: spec('authentication_error', false)(401, 'The API key is missing, unknown, expired or revoked.'),
+  invalid_api_key: spec('authentication_error', false)(
+    401,
+    'The API key is missing, unknown, expired or revoked; or a token in its place is not accepted.',
+  ),
   not_signed_in: spec('authentication_error', false)(
     401,
     'The login of the cookie has ended: it was ended, not used for 12 hours, is 7 days old, or its issuer no longer confirms it. Sign in again.',

@@ -1,4 +1,5 @@
 import type { AbortBilling } from './abort-billing.ts';
+import type { AlertPolicy } from './alert-policy.ts';
 import type { Budget, LedgerPolicy } from './budget.ts';
 import type { ContentPolicy } from './content.ts';
 import type { DroppableName } from './droppable.ts';
@@ -11,6 +12,7 @@ import type { Price } from './price.ts';
 import type { AdmissionPolicy, LimitScope, RateLimit } from './rate-limit.ts';
 import type { Constraint, Preference } from './rules.ts';
 import type { SignInPolicy } from './sign-in-policy.ts';
+import type { TokenIssuer } from './token-issuer.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /**
@@ -83,7 +85,11 @@ export interface PolicySnapshot {
   readonly publicUrl: string | null;
   /** Null where nobody signs in. */
   readonly signIn: SignInPolicy | null;
+  /** The issuers of tokens that workloads send in place of keys, each `iss` once. */
+  readonly tokens: readonly TokenIssuer[];
   readonly learning: LearningPolicy;
+  /** What people are told of, and where. Decisions do not depend on it. */
+  readonly alerts: AlertPolicy;
   readonly cases: readonly PolicyCase[];
   /** Parts of the policy that this environment cannot serve. */
   readonly leftOut: readonly LeftOut[];

@@ -1,29 +1,32 @@
 import { type AnyElysia, Elysia, type HTTPHeaders } from 'elysia';
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Authentication } from '../access/key-entry.ts';
+import type { Levels } from '../access/levels.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
-import type { PresentLogin, SignIn } from '../access/sign-in/sign-in.ts';
+import type { SignIn } from '../access/sign-in/sign-in.ts';
+import type { Tokens } from '../access/tokens/tokens.ts';
 import { errorBody } from '../api/error.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
 import { endLogin, type LoginDesk } from '../operate/logins.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import { sightOf } from '../operate/sight.ts';
+import type { SubjectSource } from '../operate/subjects.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
 import type { RequestContext } from '../request/request-context.ts';
-import type { Repositories } from '../store/repositories.ts';
 import type { Surface } from '../surface/surface.ts';
 import { wholeAddress } from './address.ts';
 import { adminRoutes } from './admin.ts';
 import { keyRoutes } from './admin-keys.ts';
-import { type AdmissionRules, admit, bodyBytesMax, checkAccess } from './admission.ts';
+import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
+import { type AlertDesk, alertRoutes } from './alerts.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
 import { childKeyRoutes } from './child-keys.ts';
-import { type LoginDoor, loginDoor, notSignedIn } from './console/login-door.ts';
+import { type LoginDoor, loginDoor } from './console/login-door.ts';
 import { signInRoutes } from './console/sign-in.ts';
 import { answerOrigin, CORS_HEADERS, preflightRefusal } from './cors.ts';
 import { countTokensRoutes } from './count-tokens.ts';
@@ -33,6 +36,7 @@ import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
 import { feedbackRoutes } from './feedback.ts';
 import { healthRoutes, type StoreHealth } from './health.ts';
+import { HeldRequests } from './held-requests.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { loginRoutes } from './logins.ts';
 import { metricsRoutes } from './metrics.ts';
@@ -43,6 +47,7 @@ import type { EdgeServer, RequestCarrier, RouteServices } from './route-services
 import { pathOf, RouteTable, routeRules } from './routes.ts';
 import { Sockets } from './sockets.ts';
 import { type StatusSources, statusRoutes } from './status.ts';
+import { subjectRoutes } from './subjects.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
@@ -59,11 +64,15 @@ export interface AppOptions {
   readonly keys: KeyAdmin & ChildKeys;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
-  readonly store: GrantStore & StoreHealth & Pick<Repositories, 'trail'>;
+  readonly store: GrantStore & StoreHealth & SubjectSource['store'];
+  readonly alerts: AlertDesk;
   authenticate(header: string | null): Authentication;
   readonly signIn: SignIn;
   readonly logins: LoginDesk;
+  readonly tokens: Tokens;
   readonly trailHeads?: TrailServices['trailHeads'];
+  /** Puts the terms of their levels to callers; absent where there are none. */
+  readonly levels?: Pick<Levels, 'of'>;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
   readonly observer: Observer;
@@ -115,21 +124,19 @@ const requestRoutes = (services: RouteServices, { surfaces }: AppOptions, upgrad
     .use(countTokensRoutes(services))
     .use(recommendRoutes(services));
 
+const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['store']): SubjectSource => ({
+  ...{ store, log, now },
+  blocklist: payments.blocklist,
+});
+
 /** All other routes of the API. */
-const otherRoutes = (
-  services: RouteServices,
-  door: LoginDoor,
-  table: () => RouteTable,
-  { gateway, policy, keys, store, metrics, status, signIn, logins, trailHeads }: AppOptions,
-) =>
-  new Elysia({ name: 'api' })
-    .onBeforeHandle(async ({ request }) => {
-      const renewal = door.confirm(request);
-      if (renewal) takeOver(await renewal, services.contextOf(request), table());
-    })
+const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptions) => {
+  const { gateway, policy, keys, store, metrics, status, trailHeads, alerts, signIn, logins } = options;
+  return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
     .use(adminRoutes(services, policy))
+    .use(alertRoutes({ ...services, alerts }))
     .use(ledgerRoutes(services))
     .use(statusRoutes(services, status))
     .use(keyRoutes({ ...services, keys, store }))
@@ -151,26 +158,24 @@ const otherRoutes = (
         teamName: (id) => (id === null ? null : (logins.people.team(id)?.name ?? null)),
       }),
     )
+    .use(subjectRoutes({ ...services, subjects: () => subjectSource(gateway, store) }))
     .use(x402Routes({ ...services, gateway, store }));
+};
 
-/** Takes over who a request is of, as the issuer has stated it anew. @throws SignalboxError where it may no longer do what it asks for */
-function takeOver(present: PresentLogin | null, context: RequestContext, table: RouteTable): void {
-  const rule = table.ruleOf(context.route, context.method);
-  if (!present || !rule) throw notSignedIn();
-  context.caller = present.caller;
-  checkAccess(present.caller, rule.access);
-}
+const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };
 
 const admissionRules = (
-  { gateway, authenticate, gate }: AppOptions,
+  { gateway, authenticate, tokens, levels = NO_LEVELS, gate }: AppOptions,
   routes: RouteTable,
   logins: LoginDoor,
 ): AdmissionRules => ({
   routes,
   authenticate,
+  tokens,
   policy: () => gateway.lease().snapshot,
   funding: gateway.funding,
   limiter: new Limiter(gateway.clock),
+  levels,
   gate,
   logins,
   refusePreflight: preflightRefusal(gateway.log),
@@ -199,7 +204,7 @@ function servicesOf(
   contextOf: RouteServices['contextOf'],
   edge: Pick<RouteServices, 'server' | 'handle'>,
 ): RouteServices {
-  const { gateway, idempotency, keys } = options;
+  const { gateway, idempotency, keys, tokens } = options;
   const sources = { keys, policy: () => gateway.lease().snapshot };
   const reader = new BodyReader(gateway.clock);
   const addressOf = (request: Request) =>
@@ -207,6 +212,7 @@ function servicesOf(
   return {
     gateway,
     idempotency,
+    answerSecretOf: (id) => tokens.answerSecretOf(id),
     contextOf,
     addressOf,
     callerOf: (request) => contextOf(request).knownCaller,
@@ -237,26 +243,34 @@ export function createApp(options: AppOptions) {
   const services = servicesOf(options, contextOf, edgeOf(app));
   const requests = requestRoutes(services, options, () => app.server);
   const door = loginDoor(options.signIn, () => gateway.lease().snapshot);
-  const others = otherRoutes(services, door, () => routes, options);
+  const others = otherRoutes(services, door, options);
   const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
   const rules = admissionRules(options, routes, door);
+  const held = new HeldRequests((request) => app.handle(request));
   return (
     app
       .onRequest(({ request, set }) => {
         const route = routes.find(pathOf(request.url));
-        const context = open(request, route);
+        const isBack = held.isBack(request);
+        const context = isBack ? contextOf(request) : open(request, route);
         set.headers['x-request-id'] = context.requestId;
         set.headers['x-signalbox-version'] = version;
         const { gateway: policy } = gateway.lease().snapshot;
         const answer = policy.corsOrigins.size > 0 ? answerOrigin(request, route, policy, set.headers) : null;
+        let early: Response | Promise<Response> | undefined;
         if (answer) {
           context.handled(answer.status, null);
-          return answer;
+          early = answer;
+        } else {
+          const admission = isBack ? held.release(request) : admit(request, rules, services.server(), context);
+          if (admission) {
+            set.headers = {};
+            early = held.hold(request, admission);
+          } else context.addLimitHeaders(set.headers);
         }
-        admit(request, rules, services.server(), context);
-        context.addLimitHeaders(set.headers);
-        return undefined;
+        // No call stands in a `return`: by that Elysia would take the hook for an asynchronous one, and wait in every request.
+        return early;
       })
       // Admission reads the path before the router does. Where they disagree, the route stays shut.
       .onTransform({ as: 'global' }, ({ request, route }) => {

@@ -103,11 +103,6 @@ export class RouteTable {
     return [...this.#exact.values()].flatMap(({ methods }) => [...methods.values()]);
   }
 
-  /** The rule of a method at a pattern. HEAD is that of GET. */
-  ruleOf(pattern: string, method: string): RouteRule | undefined {
-    return this.at(pattern)?.methods.get(method === 'HEAD' ? 'GET' : method);
-  }
-
   /** The entry with this very pattern. */
   at(pattern: string): RouteEntry | undefined {
     return this.#exact.get(pattern);

@@ -56,7 +56,7 @@ export const TEXT: ResultType<string> = {
 };
 
 function hintForText(type: string | undefined, written: string, kind: CelKind): string | undefined {
-  if (kind === 'claims') return 'name the claim: `claims.sub`';
+  if (kind === 'claims') return 'name a claim that is a text, such as `claims.sub`';
   if (type === 'bool') return 'a comparison belongs in `match`, which selects the requests';
   if (written === 'key.labels') return 'name the label: `key.labels.team`';
   if (type === 'int' || type === 'double') return `convert it to a text: \`string(${written})\``;
@@ -94,7 +94,8 @@ export function checkExpression<Value>(
     return { ast, run: (view) => read(parsed(view)), placeOf, draft };
   const message = `\`${draft.path}\` must be ${must}, but is ${nameOfType(type)}`;
   const hint = wanted.type === 'string' ? hintForText(type, draft.text.trim(), kind) : undefined;
-  report.add(code, placeOf(ast), message, { expected, hint });
+  const form = kind === 'claims' && hint !== undefined ? undefined : expected;
+  report.add(code, placeOf(ast), message, { expected: form, hint });
   return null;
 }
 

@@ -3,6 +3,7 @@ import type { LedgerState } from '../core/budget.ts';
 import { languageSupport } from '../core/language-support.ts';
 import { slotCount } from '../core/readings.ts';
 import type { GatewayPolicy, PolicySnapshot, Selector } from '../core/snapshot.ts';
+import { reviewWebhooks } from './alerts.ts';
 import { compileAliases } from './aliases.ts';
 import {
   type Availability,
@@ -31,6 +32,7 @@ import { compileSelectors } from './selectors.ts';
 import { compileSignIn } from './sign-in.ts';
 import { reviewSmallBudgets } from './small-budgets.ts';
 import { inSteps } from './steps.ts';
+import { compileIssuers } from './tokens.ts';
 import { strategiesIn } from './versions.ts';
 import { compileWildcards } from './wildcard-models.ts';
 import type { PublicFigures } from './wildcard-names.ts';
@@ -127,7 +129,9 @@ function* compile(
   const contentMatch = check.condition(parsed.contentMatch, 'budget');
   const reportedRuns = check.condition(parsed.reportedRuns, 'limit');
   const signIn = compileSignIn(parsed.signIn, check, env, report);
+  const tokens = compileIssuers(parsed.tokens, { check, env, report });
   const isAffordable = check.reviewTotals();
+  reviewWebhooks(parsed.alerts, env, report);
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (started) reviewStart(parsed, started, report);
   if (today !== undefined) {
@@ -167,6 +171,7 @@ function* compile(
     content: compileContent(settings.content, contentMatch),
     reportedRuns: compileReportedRuns(reportedRuns),
     signIn,
+    tokens,
   });
   const figures = wildcards?.patterns.length && facts ? [['facts', facts.source]] : [];
   return { snapshot: deepFreeze(snapshot), environment: [...environmentFacts(states), ...figures] };
@@ -178,14 +183,14 @@ const NO_LABELS: KnownLabels = new Map();
 interface SnapshotParts
   extends Pick<
     PolicySnapshot,
-    'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'learning' | 'signIn' | 'wildcards'
+    'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'tokens' | 'learning' | 'signIn' | 'wildcards'
   > {
   readonly rules: CompiledRules;
   readonly selectors: readonly Selector[];
 }
 
 function assembleSnapshot(
-  { tasks, cases, payments, publicUrl, ...parsed }: ParsedPolicy,
+  { tasks, cases, payments, alerts, publicUrl, ...parsed }: ParsedPolicy,
   { baseline, admitUnstated, ...figures }: PolicySettings,
   usdPerCredit: string,
   { providers, models, leftOut }: Availability,
@@ -214,6 +219,7 @@ function assembleSnapshot(
     namedModelsReadIntent: readIntent || dependsOnIntent({ constraints, taskIndex, ...parts }),
     payments,
     publicUrl,
+    alerts,
     cases,
     leftOut,
   };

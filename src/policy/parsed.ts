@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { type Decimal, plainText, toNumber } from '../core/decimal.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
+import { draftAlerts } from './alerts.ts';
 import { draftAliases } from './aliases.ts';
 import { camelKeys } from './camel-keys.ts';
 import { type CaseNames, draftCases } from './cases.ts';
@@ -32,6 +33,7 @@ import { draftSelectors } from './selectors.ts';
 import { draftSignIn, readPublicUrl } from './sign-in.ts';
 import { compileTasks } from './tasks.ts';
 import { checkTimeZone } from './time-zone.ts';
+import { draftIssuers } from './token-drafts.ts';
 import { placeAt, toData, valueAt } from './tree.ts';
 import { inVersion, LATEST_VERSION, type LanguageVersion } from './versions.ts';
 import { wildcardNames } from './wildcard-names.ts';
@@ -96,6 +98,7 @@ function checkSections(context: CheckContext) {
   const selectors = draftSelectors(context, ids);
   const { aliases, standIns } = draftAliases({ models: named, ids, selectors }, context.report);
   const constraints = draftConstraints(context);
+  const budgets = draftBudgets(context, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default);
   const preferences = draftPreferences(context);
   const publicUrl = readPublicUrl(context);
   const names: CaseNames = {
@@ -134,7 +137,11 @@ function checkSections(context: CheckContext) {
     standIns,
     constraints,
     preferences,
-    budgets: draftBudgets(context, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default),
+    alerts: draftAlerts(
+      context,
+      budgets.map(({ name }) => name),
+    ),
+    budgets,
     rateLimits: draftRateLimits(context),
     /** The requests whose content is kept; null for all of them, or if no content is kept. */
     contentMatch: contentMatch(context),
@@ -143,6 +150,7 @@ function checkSections(context: CheckContext) {
     payments: draftPayments(context, usdPerCredit, publicUrl),
     publicUrl,
     signIn: draftSignIn(context, publicUrl),
+    tokens: draftIssuers(context),
     cases: draftCases(context, names),
     /** The names that cases send as `model`. They are checked where public figures are at hand. */
     sentNames: names.sent,

@@ -2,9 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { parseKey } from '../access/key.ts';
 import { type Keys, openKeys } from '../access/keys.ts';
 import { Gate } from '../access/limits/gate.ts';
-import { openLogins } from '../access/logins.ts';
 import { openPeople } from '../access/people.ts';
-import { SignIn } from '../access/sign-in/sign-in.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
@@ -21,6 +19,7 @@ import { openTracer } from '../telemetry/tracing/tracer.ts';
 import { listensHere } from '../upstream/connection/listening.ts';
 import { UpstreamNetwork } from '../upstream/connection/network.ts';
 import { Health } from '../upstream/health/health.ts';
+import { openAlerts } from './alerts.ts';
 import { announce } from './announce.ts';
 import { databaseOf, ledgerOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
@@ -36,7 +35,9 @@ import { openObserver } from './observer.ts';
 import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
+import { openSignIn } from './sign-in.ts';
 import { openDataStore } from './store.ts';
+import { openTokens } from './tokens.ts';
 import { keepTrailHead, notedHeads } from './trail-head.ts';
 import { keepTrailNote } from './trail-note.ts';
 
@@ -89,14 +90,15 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     onChange: () => onBudgets(),
   });
   const people = await openPeople({ store, now: store.instance.now });
-  const logins = await openLogins({ store, now: store.instance.now });
   if (apiKey !== null) await keys.install(apiKey).catch(notInstalled);
-  const resources = { store, keys, logins, log, host };
-  const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, resources);
+  const resources = { store, keys, log, host };
+  const { gateway, idempotency, reloader, status, recount, levels, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
+  const tokens = await openTokens(resources);
   const gate = new Gate(clock, timers);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
-  const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer);
+  const alerts = openAlerts(resources, { gateway, policy: reloader, health: tools.health });
+  const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer, [alerts.count]);
   const watched = { gateway, gate, policy: reloader, store, health: tools.health, version };
   const app = createApp({
     ...watched,
@@ -104,20 +106,17 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     keys,
     idempotency,
     authenticate: authenticationOf(keys, host),
-    signIn: new SignIn({
-      policy: () => gateway.lease().snapshot,
-      env: host.env,
-      logins,
-      people,
-      now: store.instance.now,
-      log,
-    }),
-    logins: { logins, people },
+    ...(await openSignIn({ ...resources, people }, gateway.lease)),
+    levels,
+    tokens,
+    alerts: alerts.sender,
     observer,
     socketBytesMax,
     status,
     trailHeads: () => notedHeads(options.data),
-    metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
+    metrics: options.metrics
+      ? openMetrics(watched, [...families, ...logged, ...alerts.families, ...defects.families])
+      : null,
   });
   await note.keep(store, timers);
   const stopTrail = await keepTrailNote(options.data, { store, keys, timers });
@@ -129,7 +128,8 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
 
   // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
   const stopListening = () => app.server?.stop();
-  const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer, stopHead };
+  alerts.sender.begin();
+  const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer, stopHead, alerts: alerts.sender };
   const shutdown = openShutdown({ ...parts, stopTrail, stop, stopListening, written: linesWritten });
   defects.onException(shutdown.byException);
   on('SIGTERM', () => shutdown.bySignal('SIGTERM'));

@@ -1,5 +1,4 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
-import type { Logins } from '../access/logins.ts';
 import { iso } from '../core/clock.ts';
 import { timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -11,6 +10,8 @@ import type { Log } from '../telemetry/log.ts';
 import type { Host } from './host.ts';
 
 const DAY_MS = 86_400_000;
+/** Days that ended logins are kept. */
+const LOGIN_DAYS = 7;
 
 /** The parts of a server whose old rows are deleted. */
 interface PrunedParts {
@@ -18,8 +19,7 @@ interface PrunedParts {
   readonly idempotency: Idempotency;
   readonly learner: Pick<Learner, 'prune'>;
   readonly threads: Pick<Threads, 'prune'>;
-  readonly logins: Pick<Logins, 'prune'>;
-  readonly store: Pick<OpenStore, 'commit' | 'trail'>;
+  readonly store: Pick<OpenStore, 'commit' | 'logins' | 'trail'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -29,11 +29,11 @@ type Retention = Pick<PolicySnapshot, 'recordDays' | 'trailDays'>;
 
 /** Deletes rows that are older than the policy's retention. State: pruning. */
 export async function prune(parts: PrunedParts, { recordDays: days, trailDays }: Retention, log: Log): Promise<void> {
-  const { records, idempotency, learner, threads, logins, store, now } = parts;
+  const { records, idempotency, learner, threads, store, now } = parts;
   try {
     await idempotency.prune();
     await threads.prune();
-    await logins.prune();
+    await store.logins.prune(now() - LOGIN_DAYS * DAY_MS);
     await records.prune(days * DAY_MS);
     await learner.prune(days * DAY_MS);
     const time = now();

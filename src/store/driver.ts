@@ -10,6 +10,7 @@ import type { Deferral, Store, StoreError } from './store.ts';
 /** A room whose tables a store has. */
 export type StoreRoom =
   | 'access'
+  | 'alerts'
   | 'endpoints'
   | 'idempotency'
   | 'identity'
@@ -21,6 +22,7 @@ export type StoreRoom =
   | 'payments'
   | 'people'
   | 'records'
+  | 'subjects'
   | 'threads';
 
 /** A store with its repositories. */

@@ -1,5 +1,6 @@
 import { overEach } from './implementations.ts';
 import { accessSuite } from './suites/access.ts';
+import { alertSuite } from './suites/alerts.ts';
 import { endpointSuite } from './suites/endpoints.ts';
 import { learningSuite } from './suites/learning.ts';
 import { loginSuite } from './suites/logins.ts';
@@ -7,12 +8,14 @@ import { newsSuite } from './suites/news.ts';
 import { paymentSuite } from './suites/payments.ts';
 import { peopleSuite } from './suites/people.ts';
 import { recordSuite } from './suites/records.ts';
+import { subjectSuite } from './suites/subjects.ts';
 import { threadSuite } from './suites/threads.ts';
 import { trailSuite } from './suites/trail.ts';
 
 overEach((open) => {
   accessSuite(open);
   trailSuite(open);
+  alertSuite(open);
   paymentSuite(open);
   peopleSuite(open);
   recordSuite(open);
@@ -21,4 +24,5 @@ overEach((open) => {
   newsSuite(open);
   threadSuite(open);
   loginSuite(open);
+  subjectSuite(open);
 });

@@ -1,7 +1,17 @@
 import { Gate } from '../../src/access/limits/gate.ts';
 import { SignIn } from '../../src/access/sign-in/sign-in.ts';
+import { Tokens } from '../../src/access/tokens/tokens.ts';
 import type { Gateway } from '../../src/request/gateway.ts';
 import { Observer } from '../../src/request/observe/observer.ts';
+import type { Log } from '../../src/telemetry/log.ts';
+
+/** Tokens of no issuer: for tests that send keys alone. */
+export const noTokens = (log: Log) =>
+  new Tokens({
+    ...{ log, clock: () => performance.now(), now: Date.now, secret: new Uint8Array(32) },
+    blocksAge: () => 0,
+    onSubject() {},
+  });
 
 /** A part that no test here asks. */
 const unasked = (): never => Object.create(null) as never;
@@ -10,6 +20,7 @@ const noLogins = { logins: { list: () => [], end: async () => false }, people: {
 
 /** What an app is made with where nobody looks at its requests, and nobody signs in. */
 export const unobserved = ({ log, clock, nextId }: Gateway) => ({
+  tokens: noTokens(log),
   observer: new Observer({ trace: null, reporters: [], log, clock, nextId, written: async () => {} }),
   gate: new Gate(() => performance.now()),
   signIn: new SignIn({
@@ -23,6 +34,7 @@ export const unobserved = ({ log, clock, nextId }: Gateway) => ({
   logins: noLogins,
   socketBytesMax: 1_048_576,
   metrics: null,
+  alerts: { list: async () => [], test: async () => [] },
   status: {
     health: { samples: () => [] },
     learning: () => Promise.reject(new Error('no learning here')),

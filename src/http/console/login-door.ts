@@ -5,12 +5,6 @@ import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { cookieIn, LOGIN_COOKIE } from './cookies.ts';
 import { checkOrigin, type Site, siteOf } from './site.ts';
 
-/** A login of a request, and the value of its cookie. */
-interface BorneLogin {
-  readonly value: string;
-  readonly present: PresentLogin;
-}
-
 /** Judges the cookies of logins, where a route takes them. */
 export interface LoginDoor {
   /** The site of a request to the console. @throws SignalboxError `not_found` where nobody signs in, `wrong_host` */
@@ -18,29 +12,23 @@ export interface LoginDoor {
   /**
    * The caller of the login that a request bears.
    * @param hasKey whether it has an API key, too
-   * @returns null without the cookie of a login, `ended` for that of no login
+   * @returns null without the cookie of a login, `ended` for that of no login; a promise where the issuer is asked first
    * @throws SignalboxError for another host or origin, and for a key beside it
    */
-  admit(request: Request, hasKey: boolean): Caller | 'ended' | null;
+  admit(request: Request, hasKey: boolean): Caller | 'ended' | null | Promise<Caller | 'ended'>;
   /** The login of a request to the console, which needs none; null for none. */
-  presentIn(request: Request): PresentLogin | null;
+  presentIn(request: Request): Promise<PresentLogin | null>;
   /** The login by which a request was admitted; null for none. */
   loginOf(request: Request): PresentLogin | null;
-  /**
-   * Has the claims of the request's login stated again where they are old.
-   * @returns null where nothing is to be done; else the login, or null where it has ended
-   */
-  confirm(request: Request): Promise<PresentLogin | null> | null;
 }
 
 type DoorPolicy = Pick<PolicySnapshot, 'publicUrl' | 'signIn'>;
 
 export function loginDoor(signIn: SignIn, policy: () => DoorPolicy): LoginDoor {
-  const borne = new WeakMap<Request, BorneLogin>();
+  const borne = new WeakMap<Request, PresentLogin>();
   const take = (request: Request, value: string): PresentLogin | null => {
     const present = signIn.of(value);
-    if (present) borne.set(request, { value, present });
-    else borne.delete(request);
+    if (present) borne.set(request, present);
     return present;
   };
   return {
@@ -59,18 +47,19 @@ export function loginDoor(signIn: SignIn, policy: () => DoorPolicy): LoginDoor {
         throw new SignalboxError('invalid_value', message, { param: 'Cookie' });
       }
       checkOrigin(request, site);
-      return take(request, value)?.caller ?? 'ended';
+      const present = take(request, value);
+      if (!present) return 'ended';
+      const renewal = signIn.renewal(value, present);
+      return renewal ? renewal.then(() => take(request, value)?.caller ?? 'ended') : present.caller;
     },
-    presentIn(request) {
-      const value = cookieIn(request.headers, LOGIN_COOKIE);
-      return value === null ? null : take(request, value);
+    async presentIn({ headers }) {
+      const value = cookieIn(headers, LOGIN_COOKIE);
+      const present = value === null ? null : signIn.of(value);
+      if (value === null || !present) return null;
+      await signIn.renewal(value, present);
+      return signIn.of(value);
     },
-    loginOf: (request) => borne.get(request)?.present ?? null,
-    confirm(request) {
-      const login = borne.get(request);
-      const renewal = login && signIn.renewal(login.value, login.present);
-      return renewal ? renewal.then(() => take(request, login.value)) : null;
-    },
+    loginOf: (request) => borne.get(request) ?? null,
   };
 }
 

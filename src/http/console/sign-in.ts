@@ -36,7 +36,7 @@ export const signInRoutes = (services: SignInServices) => {
       async ({ request }) => {
         const site = door.siteOf(request);
         checkOrigin(request, site);
-        const present = door.presentIn(request);
+        const present = await door.presentIn(request);
         if (present) await written(() => services.endLogin(request, present));
         return sentTo(`${site.base}/console`, [cookieText(LOGIN_COOKIE, '', 0)]);
       },
@@ -83,7 +83,7 @@ function ownPath(asked: string | null, { base }: Site): string {
 async function consolePage(services: SignInServices, request: Request): Promise<Response> {
   const { signIn, door, teamName } = services;
   const { base } = door.siteOf(request);
-  const present = door.presentIn(request) && ((await door.confirm(request)) ?? door.loginOf(request));
+  const present = await door.presentIn(request);
   if (!present) return welcome(base, signIn.issuer ?? '');
   const { user, login } = present;
   const rows: readonly (readonly [string, string | null])[] = [
@@ -130,7 +130,7 @@ async function orFaultPage(
   } catch (cause) {
     if (!(cause instanceof SignInError)) throw cause;
     const { base } = door.siteOf(request);
-    if (cause.fault === 'stale' && door.presentIn(request)) return sentTo(`${base}/console`);
+    if (cause.fault === 'stale' && (await door.presentIn(request))) return sentTo(`${base}/console`);
     const { status, title } = FAULTS[cause.fault];
     const again = html`<a class="button" href="${base}/console/sign-in">Try again</a>`;
     return page(title, html`<p>${cause.message}</p>${cause.fault === 'off' ? null : again}`, status);

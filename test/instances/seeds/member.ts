@@ -86,12 +86,11 @@ export async function openMember(
     timers,
     onChange: () => recount(),
   });
-  const logins = { prune: async () => 0 };
   const health = new Health({ clock, now, random: world.random, onChange: () => {} });
   const network = new UpstreamNetwork(undefined, timers);
   const secrets = new SecretFiles({ env, now, onUnusable: () => {} });
   const tools = { ...judgeTools(host), network, folder: policy.folder, dataFolder: policy.folder, health, secrets };
-  const opened = await openGateway(withBudgets(policy, budgets), tools, { store, keys, logins, log, host });
+  const opened = await openGateway(withBudgets(policy, budgets), tools, { store, keys, log, host });
   recount = opened.recount;
   const stopLooking = await keepDoing(() => store.news.look(), LOOK_EVERY_MS, timers);
   return { ...opened, store, keys, stopLooking, connection: store.connection };

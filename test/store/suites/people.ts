@@ -30,7 +30,13 @@ export function peopleSuite(open: () => Promise<TestedStore>): void {
   test('teams and users come back as they were put, by their IDs, and only those that have changed', async () => {
     await using store = await open();
     const { people } = store;
-    const declared = aTeam('b', { isDeclared: true, models: null, limits: null, budgets: [], memberDefaults: NO_TERMS });
+    const declared = aTeam('b', {
+      isDeclared: true,
+      models: null,
+      limits: null,
+      budgets: [],
+      memberDefaults: NO_TERMS,
+    });
     await store.commit([people.putTeam(declared, null), people.putTeam(aTeam('a'), null)]);
     const user = aUser('one', { team: 'team_a', role: 'lead', terms: { ...NO_TERMS, budgets: [BUDGET] } });
     await store.commit([people.putUser(user, null), people.putUser(aUser('two', { issuer: null, sub: null }), null)]);
@@ -120,7 +126,11 @@ export function peopleSuite(open: () => Promise<TestedStore>): void {
     await store.commit([people.putTeam(aTeam('a'), null), people.putUser(aUser('one', { team: 'team_a' }), null)]);
     const met = (team: string | null, user: string | null) =>
       refusalOf(store.commit([people.requireMembership({ team, user })]));
-    expect([await met(null, null), await met('team_a', null), await met('team_a', 'user_one')]).toEqual([null, null, null]);
+    expect([await met(null, null), await met('team_a', null), await met('team_a', 'user_one')]).toEqual([
+      null,
+      null,
+      null,
+    ]);
     expect([await met('team_b', null), await met(null, 'user_one'), await met('team_a', 'user_two')]).toEqual([
       'unmet',
       'unmet',
