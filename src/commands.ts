@@ -4,7 +4,7 @@ import type { PolicyCommand } from './cli/policy/command.ts';
 import type { CommandOutput, CommandResult } from './cli/result.ts';
 import { UsageError } from './core/usage-error.ts';
 import { visibleLines } from './core/visible.ts';
-import { databaseOf, labelsOnDisk, ledgerOnDisk, spoolOf } from './server/data.ts';
+import { databaseOf, labelsOnDisk, ledgerOnDisk, madeTeamsOnDisk, spoolOf } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
 import { storeExists } from './store/open.ts';
@@ -85,6 +85,8 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
     case 'keys':
     case 'logins':
     case 'subjects':
+    case 'teams':
+    case 'users':
     case 'wallets':
       return changing(command.name, command, host);
   }
@@ -97,12 +99,16 @@ async function policyCommand({ folder, data }: PolicyArguments, host: CommandHos
     import('./runtime/secret-files.ts'),
   ]);
   const { shipped, now, warn } = host;
-  const [ledger, labels] = await Promise.all([ledgerOnDisk(data), labelsOnDisk(data)]);
+  const [ledger, labels, madeTeams] = await Promise.all([
+    ledgerOnDisk(data),
+    labelsOnDisk(data),
+    madeTeamsOnDisk(data),
+  ]);
   const { get: env } = new SecretFiles({
     ...host,
     onUnusable: (variable, problem) => warn(complaint(`The file of ${variable}_FILE cannot be used: ${problem}.`)),
   });
-  const judge = { ...judgeTools({ shipped: await shipped(), env, now }), ledger, labels };
+  const judge = { ...judgeTools({ shipped: await shipped(), env, now }), ledger, labels, madeTeams };
   return { ...host, judge, folder, shippedFolder: defaultPolicies(data), database: databaseOf(data) };
 }
 
@@ -139,6 +145,8 @@ const CHANGING = {
   keys: async () => (await import('./cli/keys/keys.ts')).runKeys,
   logins: async () => (await import('./cli/logins.ts')).runLogins,
   subjects: async () => (await import('./cli/subjects.ts')).runSubjects,
+  teams: async () => (await import('./cli/people/teams.ts')).runTeams,
+  users: async () => (await import('./cli/people/users.ts')).runUsers,
   wallets: async () => (await import('./cli/wallets.ts')).runWallets,
 };
 
@@ -148,10 +156,11 @@ async function changing(
   { now, write, warn }: CommandHost,
 ): Promise<CommandOutput> {
   const file = await existing(data);
-  const [{ isStoreLocked, openStore, readStore }, { openKeys }, { loadBlocklist }, note, served, run] =
+  const [{ isStoreLocked, openStore, readStore }, { openKeys }, { openPeople }, { loadBlocklist }, note, served, run] =
     await Promise.all([
       import('./store/open.ts'),
       import('./access/keys.ts'),
+      import('./access/people.ts'),
       import('./payments/blocklist.ts'),
       import('./server/trail-note.ts'),
       import('./operate/served.ts'),
@@ -163,12 +172,12 @@ async function changing(
     mode: 'beside',
     rooms: ['access', 'logins', 'payments', 'people', 'subjects'],
   });
-  const keys = await openKeys({ store, now });
+  const [keys, people] = await Promise.all([openKeys({ store, now }), openPeople({ store, now })]);
   const blocklist = await loadBlocklist(store, now);
   try {
     const before = await note.lastChange(store);
     // Printed before the wait: a key is shown this once, and a wait can be interrupted.
-    await write(await run(args, { keys, store, blocklist, file, now, log: { warn() {} } }));
+    await write(await run(args, { keys, people, store, blocklist, file, now, log: { warn() {} } }));
     const change = await note.lastChange(store);
     const isNoted = () => note.isChangeNoted(data, change);
     if (change > before && !(await served.servedChange(() => isStoreLocked(file), isNoted))) {
@@ -177,6 +186,7 @@ async function changing(
     return '';
   } finally {
     keys.close();
+    people.close();
     blocklist.close();
     await store.close();
   }

@@ -1,14 +1,14 @@
 import { type KeyLimits, limitsBody } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import type { HolderTerms } from '../core/people.ts';
-import type { Team, User } from '../store/people.ts';
+import type { Team, TeamOrigin, User } from '../store/people.ts';
 import type { TrailDetails } from '../store/trail.ts';
 import { budgetBody } from './terms.ts';
 
 /** The members of a team that a request may state. */
-export type TeamDraft = Omit<Team, 'id' | 'isDeclared' | 'createdAt' | 'removedAt'> & {
-  /** Absent: as it is; a new team is not. */
-  readonly isDeclared?: boolean;
+export type TeamDraft = Omit<Team, 'id' | 'origin' | 'createdAt' | 'removedAt'> & {
+  /** `policy` hands a team to the policy, `api` takes over one that the policy no longer has; absent: as it is. */
+  readonly origin?: TeamOrigin;
 };
 /** The same of a user. */
 export type UserDraft = Omit<User, 'id' | 'createdAt' | 'suspendedAt' | 'removedAt'>;
@@ -23,9 +23,9 @@ const termsBody = ({ models, limits, budgets }: HolderTerms) => ({
 });
 
 /** The terms of a team, for the trail. */
-export const teamTermsBody = ({ name, isDeclared = false, memberDefaults, ...terms }: TeamDraft) => ({
+export const teamTermsBody = ({ name, origin = 'api', memberDefaults, ...terms }: TeamDraft) => ({
   name,
-  declared: isDeclared,
+  origin,
   ...termsBody(terms),
   member_defaults: termsBody(memberDefaults),
 });
@@ -35,7 +35,7 @@ export const userTermsBody = ({ issuer, sub, name, email, team, role, terms }: U
   ...{ name, email, issuer, sub, team, role },
   models: terms.models,
   limits: limitsOrNull(terms.limits),
-  budgets: terms.budgets && terms.budgets.map(budgetBody),
+  budgets: terms.budgets?.map(budgetBody) ?? null,
 });
 
 /** A team as the commands' `--json` and `/admin/teams` show it. */

@@ -18,9 +18,9 @@ export interface KeyGrant {
   readonly budgets?: readonly KeyBudget[];
   /** Holders that requests with it may name, by their addresses; null or absent for all. */
   readonly holders?: readonly string[] | null;
-  /** ID of the team that it belongs to; null or absent for none. */
+  /** ID of its team; null or absent for none. The key of a user is of the user's team. */
   readonly team?: string | null;
-  /** ID of the user that it belongs to; null or absent for none. */
+  /** ID of its user; null or absent for none. */
   readonly user?: string | null;
 }
 
@@ -102,6 +102,9 @@ export const checkHolder = (wallet: string): string => addressOf(wallet) ?? refu
 
 /** The most valid keys of one wallet, and new ones in 24 hours: keys stay in memory, and the trail forever. */
 export const HOLDER_LIMITS = { unrevoked: 20, aDay: 50 };
+
+export const noMember = () =>
+  new KeyTermsError('team', 'The team or the user of the key does not exist, or the user is not of that team.');
 
 export const tooManyKeys = () =>
   new KeyTermsError(

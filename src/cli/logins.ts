@@ -1,5 +1,5 @@
 import { type LoginsOptions, openLogins } from '../access/logins.ts';
-import { openPeople, type PeopleOptions } from '../access/people.ts';
+import { openPeople } from '../access/people.ts';
 import { commandName } from '../core/command-name.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { endLogin, LOGINS_LIMIT_MAX, type LoginDesk, listLogins } from '../operate/logins.ts';
@@ -9,7 +9,10 @@ import { jsonText } from './text.ts';
 import { operator } from './user.ts';
 
 /** `signalbox logins list|end`. Returns what to print. Throws UsageError. */
-export async function runLogins(args: readonly string[], source: LoginsOptions & PeopleOptions): Promise<string> {
+export async function runLogins(
+  args: readonly string[],
+  source: LoginsOptions & Parameters<typeof openPeople>[0],
+): Promise<string> {
   const [logins, people] = await Promise.all([openLogins(source), openPeople(source)]);
   try {
     return await run(args, { logins, people });

@@ -11,6 +11,7 @@ import { errorBody } from '../api/error.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
 import { endLogin, type LoginDesk } from '../operate/logins.ts';
+import type { PeopleDesk } from '../operate/people.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import { sightOf } from '../operate/sight.ts';
 import type { SubjectSource } from '../operate/subjects.ts';
@@ -41,6 +42,7 @@ import { ledgerRoutes } from './ledger.ts';
 import { loginRoutes } from './logins.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
+import { peopleRoutes } from './people.ts';
 import { recommendRoutes } from './recommend.ts';
 import { requestContexts } from './request-contexts.ts';
 import type { EdgeServer, RequestCarrier, RouteServices } from './route-services.ts';
@@ -62,6 +64,7 @@ export interface AppOptions {
   readonly surfaces: readonly Surface[];
   readonly policy: PolicyAdmin;
   readonly keys: KeyAdmin & ChildKeys;
+  readonly people: PeopleDesk;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
   readonly store: GrantStore & StoreHealth & SubjectSource['store'];
@@ -131,7 +134,7 @@ const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['s
 
 /** All other routes of the API. */
 const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptions) => {
-  const { gateway, policy, keys, store, metrics, status, trailHeads, alerts, signIn, logins } = options;
+  const { gateway, policy, keys, people, store, metrics, status, trailHeads, alerts, signIn, logins } = options;
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
@@ -139,9 +142,10 @@ const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptio
     .use(alertRoutes({ ...services, alerts }))
     .use(ledgerRoutes(services))
     .use(statusRoutes(services, status))
-    .use(keyRoutes({ ...services, keys, store }))
+    .use(keyRoutes({ ...services, keys, people: people?.people, store }))
     .use(trailRoutes({ ...services, store, ...(trailHeads && { trailHeads }) }))
     .use(childKeyRoutes({ ...services, keys }))
+    .use(peopleRoutes({ ...services, desk: people }))
     .use(modelRoutes(services))
     .use(decisionRoutes(services))
     .use(feedbackRoutes(services))

@@ -49,6 +49,9 @@ const ACTIONS = {
   'me.read': { ...OWN, report: 'own' },
   'logins.read': { ...AUDITED, finance: 'own', lead: 'own', member: 'own' },
   'logins.end': { ...OPERATORS, auditor: 'own', finance: 'own', lead: 'own', member: 'own' },
+  'people.read': { ...AUDITED, finance: 'all', ...MEMBERS },
+  'people.change': { ...OPERATORS, lead: 'team' },
+  'teams.change': OPERATORS,
   // Else one could resume what an operator has suspended.
   'keys.suspend': OPERATORS,
   // Of keys with the scope `delegate`.

@@ -15,6 +15,7 @@ import { mergeFiles } from './merge.ts';
 import { draftModels } from './models.ts';
 import { type PolicyFile, parseFile, type YamlReader } from './parse.ts';
 import { draftPayments } from './payments.ts';
+import { draftPeople } from './people.ts';
 import { draftPlugins } from './plugins.ts';
 import { decimalAt } from './prices.ts';
 import { Report } from './report.ts';
@@ -98,7 +99,8 @@ function checkSections(context: CheckContext) {
   const selectors = draftSelectors(context, ids);
   const { aliases, standIns } = draftAliases({ models: named, ids, selectors }, context.report);
   const constraints = draftConstraints(context);
-  const budgets = draftBudgets(context, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default);
+  const zone = settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default;
+  const budgets = draftBudgets(context, zone);
   const preferences = draftPreferences(context);
   const publicUrl = readPublicUrl(context);
   const names: CaseNames = {
@@ -137,6 +139,7 @@ function checkSections(context: CheckContext) {
     standIns,
     constraints,
     preferences,
+    people: draftPeople(context, zone, { ids, starts: wildcards.map(({ pattern }) => pattern.slice(0, -1)) }),
     alerts: draftAlerts(
       context,
       budgets.map(({ name }) => name),
@@ -148,8 +151,7 @@ function checkSections(context: CheckContext) {
     reportedRuns: reportedRunsMatch(context),
     learning: draftLearning(context),
     payments: draftPayments(context, usdPerCredit, publicUrl),
-    publicUrl,
-    signIn: draftSignIn(context, publicUrl),
+    ...draftSignIn(context, publicUrl),
     tokens: draftIssuers(context),
     cases: draftCases(context, names),
     /** The names that cases send as `model`. They are checked where public figures are at hand. */

@@ -20,8 +20,13 @@ export function readPublicUrl({ sections, report }: CheckContext): string | null
   return url;
 }
 
-/** Checks the section `sign_in`, without its conditions and the environment. Null where it is left out. */
-export function draftSignIn(context: CheckContext, publicUrl: string | null) {
+/** Checks the section `sign_in`, without its conditions and the environment; null where it is left out. */
+export const draftSignIn = (context: CheckContext, publicUrl: string | null) => ({
+  publicUrl,
+  signIn: draftSection(context, publicUrl),
+});
+
+function draftSection(context: CheckContext, publicUrl: string | null) {
   const stated = statedSubject('sign_in', context.sections);
   if (!stated) return null;
   const { report } = context;
@@ -62,7 +67,7 @@ function checkIssuer({ value, place }: ScalarTree, report: Report): void {
 
 /** Checks the conditions of the rows, and compiles the section. Null where it is left out or wrong. */
 export function compileSignIn(
-  signIn: ReturnType<typeof draftSignIn>,
+  signIn: ReturnType<typeof draftSection>,
   check: ExpressionChecker,
   env: Environment,
   report: Report,

@@ -21,7 +21,7 @@ import { UpstreamNetwork } from '../upstream/connection/network.ts';
 import { Health } from '../upstream/health/health.ts';
 import { openAlerts } from './alerts.ts';
 import { announce } from './announce.ts';
-import { databaseOf, ledgerOnDisk } from './data.ts';
+import { databaseOf, ledgerOnDisk, madeTeamsOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
@@ -55,7 +55,8 @@ async function startPolicy({ policies, data }: ServeOptions, host: Host, secrets
     health,
     network: new UpstreamNetwork(undefined, timers),
   };
-  const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(data) }, err);
+  const found = { ledger: await ledgerOnDisk(data), madeTeams: await madeTeamsOnDisk(data) };
+  const first = await firstPolicy({ ...tools, ...found }, err);
   return { first, tools, unpacked };
 }
 
@@ -82,16 +83,17 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const { openStore = openDataStore } = host;
   const store = await openStore(options.data, log, note, host);
   let onBudgets = async () => {};
+  const people = await openPeople({ store, now: store.instance.now, onChange: () => onBudgets() });
   const keys = await openKeys({
     store,
     now: store.instance.now,
     refreshMs: REFRESH_MS,
     timers,
     onChange: () => onBudgets(),
+    isOut: (user) => people.isOut(user),
   });
-  const people = await openPeople({ store, now: store.instance.now });
   if (apiKey !== null) await keys.install(apiKey).catch(notInstalled);
-  const resources = { store, keys, log, host };
+  const resources = { store, keys, people, log, host };
   const { gateway, idempotency, reloader, status, recount, levels, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
   const tokens = await openTokens(resources);
@@ -102,11 +104,11 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const watched = { gateway, gate, policy: reloader, store, health: tools.health, version };
   const app = createApp({
     ...watched,
-    surfaces,
-    keys,
+    ...{ surfaces, keys },
+    people: { people, keys },
     idempotency,
     authenticate: authenticationOf(keys, host),
-    ...(await openSignIn({ ...resources, people }, gateway.lease)),
+    ...(await openSignIn(resources, gateway.lease)),
     levels,
     tokens,
     alerts: alerts.sender,

@@ -1,12 +1,18 @@
 import type { DeclaredTeam, MemberTerms, UserRole } from '../core/people.ts';
 import type { Write } from './store.ts';
 
+/**
+ * Where a team comes from, which alone changes it. `api`: requests and commands. `policy`: the policy in force. `former`: a policy
+ * that no longer has it, or does not have it yet; it can be declared or taken over.
+ */
+export const TEAM_ORIGINS = ['api', 'policy', 'former'] as const;
+export type TeamOrigin = (typeof TEAM_ORIGINS)[number];
+
 /** Times are milliseconds since 1970. */
 export interface Team extends DeclaredTeam {
   /** `team_…`; IDs grow with time. */
   readonly id: string;
-  /** Whether it is a team of the policy, which alone then changes it; else it is made and changed through the API. */
-  readonly isDeclared: boolean;
+  readonly origin: TeamOrigin;
   readonly createdAt: number;
   /** Null while it exists. A removed one keeps its row, so that its name is known in figures of before. */
   readonly removedAt: number | null;
@@ -32,14 +38,14 @@ export interface User {
 }
 
 /** A row and the number of the news with which it was last changed, which tells its versions apart. */
-export interface Versioned<Row> {
+export interface VersionedRow<Row> {
   readonly row: Row;
   readonly version: number;
 }
 
 export interface PeopleChanges {
-  readonly teams: readonly Versioned<Team>[];
-  readonly users: readonly Versioned<User>[];
+  readonly teams: readonly VersionedRow<Team>[];
+  readonly users: readonly VersionedRow<User>[];
   /** For the next reading. */
   readonly through: number;
 }

@@ -9,6 +9,7 @@ import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/http/schemas/keys.ts';
 import { AdminUsage, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
 import { Login, LoginList, Me } from '../../src/http/schemas/logins.ts';
+import { Removal, Team, TeamList, User, UserList } from '../../src/http/schemas/people.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
 import { EndpointList, Health, InstanceStatus, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
 import { Subject, SubjectList } from '../../src/http/schemas/subjects.ts';
@@ -65,6 +66,7 @@ export const ANSWERS = {
   PolicyReload,
   PolicyStatus,
   Readiness,
+  Removal,
   Response: ResponseBody,
   ResponseEvent,
   ResponsesUsage,
@@ -72,10 +74,14 @@ export const ANSWERS = {
   Subject,
   SubjectList,
   StreamError,
+  Team,
+  TeamList,
   TrailErasure,
   TrailReport,
   Usage,
   UsageReport,
+  User,
+  UserList,
   Wallet,
   WalletKey,
   WalletStatus,

@@ -1,8 +1,8 @@
-import type { PeopleTable, Team, User, Versioned } from '../people.ts';
+import type { PeopleTable, Team, User, VersionedRow } from '../people.ts';
 import { raisedBy } from './news.ts';
 import { type Migrations, type SqlReader, sql, write } from './statement.ts';
 
-const TEAM_COLUMNS = 'name, declared, terms, member_defaults, removed_at';
+const TEAM_COLUMNS = 'name, origin, terms, member_defaults, removed_at';
 const USER_COLUMNS = 'issuer, sub, name, email, team, role, terms, suspended_at, removed_at';
 const numbered = (table: string) => `
       UPDATE ${table} SET changed = (SELECT people FROM news) WHERE id = NEW.id;`;
@@ -17,7 +17,7 @@ export const peopleMigrations: Migrations = {
     `CREATE TABLE teams (
       id TEXT PRIMARY KEY,
       name TEXT NOT NULL,
-      declared INTEGER NOT NULL CHECK (declared IN (0, 1)),
+      origin TEXT NOT NULL CHECK (origin IN ('api', 'policy', 'former')),
       terms TEXT NOT NULL,
       member_defaults TEXT NOT NULL,
       created_at INTEGER NOT NULL,
@@ -54,7 +54,7 @@ export const peopleMigrations: Migrations = {
 
 const SELECT_NUMBER = sql('SELECT people FROM news');
 const SELECT_TEAMS =
-  sql(`SELECT id, name, declared, terms, member_defaults AS memberDefaults, created_at AS createdAt, removed_at AS removedAt,
+  sql(`SELECT id, name, origin, terms, member_defaults AS memberDefaults, created_at AS createdAt, removed_at AS removedAt,
     changed FROM teams WHERE changed > ? ORDER BY id`);
 const SELECT_USERS =
   sql(`SELECT id, issuer, sub, name, email, team, role, terms, created_at AS createdAt, suspended_at AS suspendedAt,
@@ -70,12 +70,12 @@ const PERSON_IS_FREE = `NOT EXISTS (SELECT 1 FROM users WHERE issuer = $issuer A
 const USER_IS_EMPTY = `($removedAt IS NULL OR NOT EXISTS (SELECT 1 FROM keys WHERE "user" = $id AND revoked_at IS NULL))`;
 
 const INSERT_TEAM = sql(
-  `INSERT INTO teams (id, name, declared, terms, member_defaults, created_at, removed_at)
-    SELECT $id, $name, $declared, $terms, $memberDefaults, $createdAt, $removedAt WHERE ${NAME_IS_FREE}`,
+  `INSERT INTO teams (id, name, origin, terms, member_defaults, created_at, removed_at)
+    SELECT $id, $name, $origin, $terms, $memberDefaults, $createdAt, $removedAt WHERE ${NAME_IS_FREE}`,
   CONDITIONAL,
 );
 const UPDATE_TEAM = sql(
-  `UPDATE teams SET name = $name, declared = $declared, terms = $terms, member_defaults = $memberDefaults, removed_at = $removedAt
+  `UPDATE teams SET name = $name, origin = $origin, terms = $terms, member_defaults = $memberDefaults, removed_at = $removedAt
     WHERE id = $id AND changed = $version AND ${NAME_IS_FREE} AND ${TEAM_IS_EMPTY}`,
   CONDITIONAL,
 );
@@ -97,8 +97,7 @@ const MEMBERSHIP = sql(
 );
 
 /** Rows as the database returns them. */
-type TeamRow = Pick<Team, 'id' | 'name' | 'createdAt' | 'removedAt'> & {
-  readonly declared: 0 | 1;
+type TeamRow = Pick<Team, 'id' | 'name' | 'origin' | 'createdAt' | 'removedAt'> & {
   readonly terms: string;
   readonly memberDefaults: string;
   readonly changed: number;
@@ -113,10 +112,9 @@ export const sqlitePeople = (db: SqlReader): PeopleTable => ({
     const users = await db.query<UserRow>(SELECT_USERS, [number]);
     return { teams: teams.map(teamOf), users: users.map(userOf), through: Math.max(number, news?.people ?? 0) };
   },
-  putTeam: ({ isDeclared, memberDefaults, models, limits, budgets, ...team }, version) => {
+  putTeam: ({ memberDefaults, models, limits, budgets, ...team }, version) => {
     const values = {
       ...team,
-      declared: isDeclared ? 1 : 0,
       terms: JSON.stringify({ models, limits, budgets }),
       memberDefaults: JSON.stringify(memberDefaults),
     };
@@ -130,14 +128,14 @@ export const sqlitePeople = (db: SqlReader): PeopleTable => ({
   requireMembership: ({ team, user }) => ({ ...write(MEMBERSHIP, { team, user }), follow: () => {} }),
 });
 
-function teamOf({ declared, terms, memberDefaults, changed, ...row }: TeamRow): Versioned<Team> {
+function teamOf({ terms, memberDefaults, changed, ...row }: TeamRow): VersionedRow<Team> {
   return {
-    row: { ...row, ...JSON.parse(terms), isDeclared: declared === 1, memberDefaults: JSON.parse(memberDefaults) },
+    row: { ...row, ...JSON.parse(terms), memberDefaults: JSON.parse(memberDefaults) },
     version: changed,
   };
 }
 
-const userOf = ({ terms, changed, ...row }: UserRow): Versioned<User> => ({
+const userOf = ({ terms, changed, ...row }: UserRow): VersionedRow<User> => ({
   row: { ...row, terms: JSON.parse(terms) },
   version: changed,
 });

@@ -1,4 +1,4 @@
-import type { Membership, PeopleTable, Team, User, Versioned } from '../../../src/store/people.ts';
+import type { Membership, PeopleTable, Team, User, VersionedRow } from '../../../src/store/people.ts';
 import { type MemoryStore, MemoryTable, refuse, unmet } from './store.ts';
 
 /** What people need of the table of keys. */
@@ -9,18 +9,18 @@ interface KeysOfPeople {
   move(user: string, team: string | null): void;
 }
 
-const inOrder = (one: Versioned<{ readonly id: string }>, other: Versioned<{ readonly id: string }>): number =>
+const inOrder = (one: VersionedRow<{ readonly id: string }>, other: VersionedRow<{ readonly id: string }>): number =>
   one.row.id < other.row.id ? -1 : 1;
 
 export function memoryPeople(store: MemoryStore, keys: KeysOfPeople): PeopleTable {
-  const teams = new MemoryTable<string, Versioned<Team>>(store);
-  const users = new MemoryTable<string, Versioned<User>>(store);
-  const after = <Row extends { readonly id: string }>(rows: Versioned<Row>[], number: number) =>
+  const teams = new MemoryTable<string, VersionedRow<Team>>(store);
+  const users = new MemoryTable<string, VersionedRow<User>>(store);
+  const after = <Row extends { readonly id: string }>(rows: VersionedRow<Row>[], number: number) =>
     rows.filter(({ version }) => version > number).sort(inOrder);
-  const living = <Row extends { readonly removedAt: number | null }>(table: MemoryTable<string, Versioned<Row>>) =>
+  const living = <Row extends { readonly removedAt: number | null }>(table: MemoryTable<string, VersionedRow<Row>>) =>
     table.rows().flatMap(({ row }) => (row.removedAt === null ? [row] : []));
   const isTeam = (id: string | null) => id === null || living(teams).some((team) => team.id === id);
-  const checkVersion = (present: Versioned<unknown> | undefined, version: number | null) => {
+  const checkVersion = (present: VersionedRow<unknown> | undefined, version: number | null) => {
     if (version !== null && present?.version !== version) unmet();
     if (version === null && present) refuse('this ID is there');
   };

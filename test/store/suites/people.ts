@@ -8,7 +8,7 @@ const HASH = new Uint8Array(32).fill(7);
 const BUDGET = { limit: 5_000_000, window: 'month', timeZone: 'Europe/Berlin', onExhausted: 'cap' } as const;
 
 export const aTeam = (id: string, more: Partial<Team> = {}): Team => ({
-  ...{ id: `team_${id}`, name: `the team ${id}`, isDeclared: false, createdAt: 7, removedAt: null },
+  ...{ id: `team_${id}`, name: `the team ${id}`, origin: 'api', createdAt: 7, removedAt: null },
   ...{ models: ['best'], limits: { requestsPerMinute: 9, tokensPerMinute: null, concurrentStreams: 2 } },
   ...{ budgets: [BUDGET], memberDefaults: { ...NO_TERMS, budgets: [{ ...BUDGET, window: 'day' }] } },
   ...more,
@@ -31,7 +31,7 @@ export function peopleSuite(open: () => Promise<TestedStore>): void {
     await using store = await open();
     const { people } = store;
     const declared = aTeam('b', {
-      isDeclared: true,
+      origin: 'policy',
       models: null,
       limits: null,
       budgets: [],
