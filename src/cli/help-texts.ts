@@ -226,6 +226,14 @@ ${DATA}`,
     usage: '[--subject ID] [--limit 100] [--before ID] [--json] [--data DIR]',
     summary: 'List changes to keys, people, wallets and the policy, newest first, with who made them from where.',
   },
+  'logins list': {
+    usage: '[--user ID] [--json] [--data DIR]',
+    summary: 'List the logins of people that have not ended, newest first.',
+  },
+  'logins end': {
+    usage: 'ID [--data DIR]',
+    summary: 'End a login: its cookie is refused within a second.',
+  },
   'trail verify': {
     usage: '[--against FILE]... [--json] [--data DIR]',
     summary: 'Prove that no entry of the trail was changed, removed, added or cut off since it was noted.',
