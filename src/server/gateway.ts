@@ -101,6 +101,7 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
     instance: store.instance,
     news: store.news,
     timers,
+    lineOf: lines.lineOf,
     onAlarm: (message, details) => log.error(message, details),
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
   });
