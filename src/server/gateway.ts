@@ -13,7 +13,6 @@ import type { Learner } from '../learning/learner.ts';
 import { openLearner } from '../learning/open.ts';
 import { holderBudgets, holdersOf } from '../ledger/holder-budgets.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
-import { seenByFirstKeys } from '../ledger/line-budgets.ts';
 import { x402Funding } from '../money/x402/funding.ts';
 import { instanceStatus } from '../operate/instance.ts';
 import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
@@ -88,7 +87,7 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
   const lines = keyLines(keys);
   const ofHolders = () => holderBudgets([...people.budgets(), ...holdersOf(keys.budgets())], lines);
   const terms: TermsOf = ({ budgets, ledger, usdPerCredit }) => {
-    return { budgets: [...seenByFirstKeys(budgets, lines), ...ofHolders()], ledger, usdPerCredit };
+    return { budgets: [...budgets, ...ofHolders()], ledger, usdPerCredit };
   };
   const ledger = await openLedger({
     books: await store.openBooks(now),
@@ -98,6 +97,7 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
     instance: store.instance,
     news: store.news,
     timers,
+    lineOf: lines.lineOf,
     onAlarm: (message, details) => log.error(message, details),
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
   });

@@ -160,6 +160,8 @@ describe('a refusal for money', () => {
       for (const fund of [
         { name: 'key-day', subject: 'root', level: 'key', window: 'day' },
         { kind: 'balance', name: 'root', subject: '', level: null, window: undefined },
+        { name: 'each', subject: 'root', level: null },
+        { name: 'each-run', subject: 'root/session', level: null },
       ] as const) {
         const { message, info } = shortageErrorOf(short({ why, ...fund, needed: 5_000 }), key);
         expect(message).toContain('of the key `root` above this API key');
