@@ -108,6 +108,12 @@ export class KeyCopy {
   readonly descendantsOf = (id: string): readonly string[] =>
     this.entriesBelow(id).flatMap(({ info }) => [info.id, ...this.descendantsOf(info.id)]);
 
+  /** The keys of this instance's copy that expire behind a time, ms since 1970, and are not revoked. */
+  expiringAfter(time: number): readonly KeyEntry['info'][] {
+    const infos = [...this.#entries.values()].map(({ info }) => info);
+    return infos.filter(({ expiresAt, revokedAt }) => expiresAt !== null && expiresAt > time && revokedAt === null);
+  }
+
   /** The entry of the key that credentials are of, valid or not, with the hash of what was presented; null for none. */
   protected presented(credentials: string | null): { readonly entry: KeyEntry; readonly hash: Uint8Array } | null {
     const key = credentials === null ? null : bearerOf(credentials);

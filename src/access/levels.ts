@@ -3,7 +3,7 @@ import type { HolderBudgets, KeyLines } from '../core/holder.ts';
 import type { KeyInfo } from '../store/keys.ts';
 
 /** The terms of the organization, a team or a user. */
-export interface LevelTerms extends Pick<CallerLevel, 'kind' | 'id' | 'name'> {
+export interface LevelTerms extends Pick<CallerLevel, 'kind' | 'id' | 'name' | 'role'> {
   /** IDs of the models that it may use; null for all. */
   readonly models: readonly string[] | null;
   readonly limits: KeyLimits | null;

@@ -171,6 +171,18 @@ Exit code: 2 when something is wrong.`,
     details: `--by: the name of an actor and where it was. --subject: names, notes and labels in the changes of a
 key or wallet. An entry says which words were erased. Exports, logs and backups keep theirs.`,
   },
+  'alerts list': {
+    usage: '[--limit 20] [--json] [--policies DIR] [--data DIR]',
+    summary: 'List the alerts that people were sent, newest first, and the webhooks that fail.',
+    details: `GET /admin/alerts answers the same.
+${DATA}`,
+  },
+  'alerts test': {
+    usage: '[WEBHOOK] [--json] [--policies DIR]',
+    summary: 'Send a test message to one webhook of the policy, or to all.',
+    details: `Takes addresses and secrets from the variables of this shell; POST /admin/alerts/test takes
+those of the server. Exit code: 2 when a webhook could not be reached.`,
+  },
   'ledger status': {
     usage: '[--name FUND] [--json] [--data DIR]',
     summary: 'Show what is spent and held of each budget and balance, and by how many requests.',
@@ -243,6 +255,24 @@ GET /admin/decisions answers the same.`,
     usage: '[--model ID] --yes [--data DIR] [--policies DIR]',
     summary: 'Forget what was learned, of all models or of one.',
     details: 'A running server follows within a second.',
+  },
+  'subjects list': {
+    usage: '[--limit 100] [--before ID] [--json] [--data DIR]',
+    summary: 'List the workloads that have sent a token in place of a key, newest first.',
+  },
+  'subjects show': {
+    usage: 'ID [--json] [--data DIR]',
+    summary: "Show a subject's issuer, first and last token.",
+  },
+  'subjects block': {
+    usage: 'ID [--note TEXT] [--data DIR]',
+    summary: 'Refuse all tokens of a subject.',
+    details: `A running server refuses them once the command returns.
+${DATA}`,
+  },
+  'subjects unblock': {
+    usage: 'ID [--data DIR]',
+    summary: 'Admit the tokens of a subject again.',
   },
   'wallets list': {
     usage: '[--json] [--data DIR]',

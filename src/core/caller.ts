@@ -54,6 +54,8 @@ export interface CallerLevel {
   readonly models: ReadonlySet<string> | null;
   /** Null for those of the other levels alone. */
   readonly limits: KeyLimits | null;
+  /** Of a user. */
+  readonly role?: Role;
 }
 
 /** A key with the budgets that it has of its own. */

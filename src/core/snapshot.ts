@@ -1,4 +1,5 @@
 import type { AbortBilling } from './abort-billing.ts';
+import type { AlertPolicy } from './alert-policy.ts';
 import type { Budget, LedgerPolicy } from './budget.ts';
 import type { ContentPolicy } from './content.ts';
 import type { DroppableName } from './droppable.ts';
@@ -10,6 +11,7 @@ import type { PolicyCase } from './policy-case.ts';
 import type { Price } from './price.ts';
 import type { AdmissionPolicy, LimitScope, RateLimit } from './rate-limit.ts';
 import type { Constraint, Preference } from './rules.ts';
+import type { TokenIssuer } from './token-issuer.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /**
@@ -78,7 +80,11 @@ export interface PolicySnapshot {
   readonly ledger: LedgerPolicy;
   /** How agents pay for themselves; null where they cannot. */
   readonly payments: PaymentPolicy | null;
+  /** The issuers of tokens that workloads send in place of keys, each `iss` once. */
+  readonly tokens: readonly TokenIssuer[];
   readonly learning: LearningPolicy;
+  /** What people are told of, and where. Decisions do not depend on it. */
+  readonly alerts: AlertPolicy;
   readonly cases: readonly PolicyCase[];
   /** Parts of the policy that this environment cannot serve. */
   readonly leftOut: readonly LeftOut[];

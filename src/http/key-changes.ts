@@ -2,8 +2,9 @@ import { Elysia } from 'elysia';
 import { keyBody } from '../access/key-body.ts';
 import { KeyConflict, type KeyPatch, keyTag } from '../access/key-patch.ts';
 import type { Keys } from '../access/keys.ts';
+import { parseMoment } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
-import { changeKey, suspendKey } from '../operate/key-change.ts';
+import { changeKey, notThere, suspendKey } from '../operate/key-change.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/key-docs.ts';
@@ -13,7 +14,7 @@ import { KeyPatchRequest } from './schemas/keys.ts';
 import { inTerms, orNothingDone, refuseValue } from './terms.ts';
 
 export interface KeyChangeServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
-  readonly keys: Pick<Keys, 'change' | 'suspend' | 'resume' | 'get'>;
+  readonly keys: Pick<Keys, 'change' | 'suspend' | 'resume'>;
 }
 
 /** `PATCH /admin/keys/{id}`, and what suspends and resumes a key: `signalbox keys change` for programs. */
@@ -47,9 +48,6 @@ export const keyChangeRoutes = ({ gateway, principalOf, keys }: KeyChangeService
       docs.RESUME,
     );
 };
-
-const notThere = () =>
-  new SignalboxError('not_found', 'No key that can be changed has this ID. It does not exist or was revoked.');
 
 /** A change that terms may refuse, the state of the keys, or a disk. */
 export const changed = <T>(deed: () => T | Promise<T>): Promise<T> =>
@@ -97,11 +95,5 @@ function patchOf(body: KeyPatchRequest, now: number): KeyPatch {
   };
 }
 
-/** A day and a time with a zone: without one it would be another moment on another machine. */
-const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
-
-function momentOf(text: string): number {
-  const time = MOMENT.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(time)) return time;
-  return refuseValue('expires_at', '`expires_at` must be a moment such as 2027-02-18T09:30:00Z, with its zone.');
-}
+const momentOf = (text: string): number =>
+  parseMoment(text) ?? refuseValue('expires_at', '`expires_at` takes 2027-02-18 or 2027-02-18T09:30Z.');

@@ -29,7 +29,7 @@ import { closeOrphans, NO_ORPHANS, type OrphansClosed } from './orphans.ts';
 import { isOfPolicy, PolicyTerms } from './policy-terms.ts';
 import { Refusals } from './refusals.ts';
 import { type LedgerSample, sampleLedger } from './sample.ts';
-import { type LedgerStatus, statusOf } from './status.ts';
+import { drawnWindows, type LedgerStatus, statusOf } from './status.ts';
 
 /** The interval of checkpoints, and of the search for holds that should have ended, ms. */
 const CHECKPOINT_MS = 10_000;
@@ -284,6 +284,11 @@ export class Ledger {
 
   status(): Promise<LedgerStatus> {
     return statusOf(this.#books, this.#funds.budgetWindows, this.#time);
+  }
+
+  /** The windows in force that requests have drawn on, from memory. */
+  drawnWindows(): readonly FundStanding[] {
+    return drawnWindows(this.#books, this.#funds.budgetWindows, this.#time);
   }
 
   /** The open requests of this process, by the funds that they hold. */

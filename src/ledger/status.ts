@@ -16,6 +16,21 @@ export interface LedgerStatus {
   readonly funds: readonly FundStanding[];
 }
 
+/** The windows in force at a time, ms since 1970, that requests have drawn on. */
+export function drawnWindows(
+  books: Pick<LedgerBooks, 'windowsOf'>,
+  budgetWindows: readonly BudgetWindows[],
+  timeMs: number,
+): readonly FundStanding[] {
+  const budgets = budgetWindows.flatMap((windows) => {
+    const { limits } = windows.budget;
+    const all = books.windowsOf(windows.generation, windows.windowAt(timeMs).starts);
+    // Those of holders that have the budget no more draw no holds.
+    return limits ? all.filter(({ title }) => limits.has(title.subject)) : all;
+  });
+  return budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
+}
+
 /** @param timeMs whose windows are shown, ms since 1970 */
 export async function statusOf(
   books: LedgerBooks,
@@ -23,13 +38,7 @@ export async function statusOf(
   timeMs: number,
 ): Promise<LedgerStatus> {
   const charged = await books.charged();
-  const budgets = budgetWindows.flatMap((windows) => {
-    const { limits } = windows.budget;
-    const all = books.windowsOf(windows.generation, windows.windowAt(timeMs).starts);
-    // Those of holders that have the budget no more draw no holds.
-    return limits ? all.filter(({ title }) => limits.has(title.subject)) : all;
-  });
-  const drawnOn = budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
+  const drawnOn = drawnWindows(books, budgetWindows, timeMs);
   const { count, held } = books.open();
   const ofPolicy = budgetWindows.map(({ budget }) => budget).filter(isOfPolicy);
   return {

@@ -13,22 +13,19 @@ type Tags = readonly string[] | null;
 /**
  * Changes the terms of a key.
  * @param patchOf returns the change of the key as it is; it may be called several times
- * @returns the key; null for one that does not exist, is revoked, or lies beyond the principal's reach
- * @throws SignalboxError `insufficient_permissions`, KeyTermsError and KeyConflict
+ * @returns the key; null for one that does not exist or is revoked
+ * @throws SignalboxError `not_found` beyond the principal's reach, and `insufficient_permissions`; KeyTermsError and KeyConflict
  */
 export async function changeKey(
   { caller, actor }: Principal,
-  keys: Pick<Keys, 'change' | 'get'>,
+  keys: Pick<Keys, 'change'>,
   id: string,
   patchOf: (info: KeyInfo) => KeyPatch,
   tags: Tags = null,
 ): Promise<KeyInfo | null> {
   const reach = checkAction(caller, 'keys.change');
-  if (reach !== 'all') {
-    const info = await keys.get(id);
-    if (!info || !isWithin(reach, caller, info)) return null;
-  }
   const alter = (before: KeyInfo): KeyInfo => {
+    if (!isWithin(reach, caller, before)) throw notThere();
     const after = patched(before, patchOf(before));
     checkGain(caller, reach, before, after);
     return after;
@@ -57,7 +54,10 @@ const CHANGEABLE: Readonly<Record<Exclude<Reach, 'all'>, ReadonlySet<string>>> =
   own: new Set(['name']),
 };
 
-/** Refuses to give a key more than the caller may give, and others than operators to change what decides by the policy. */
+/**
+ * Refuses to give a key more than the caller may give, and to change what is not the caller's to decide.
+ * @throws SignalboxError `insufficient_permissions`
+ */
 function checkGain(caller: Caller, reach: Reach, before: KeyInfo, after: KeyInfo): void {
   const had = permissionsOf(before.scopes);
   checkGivable(
@@ -65,12 +65,20 @@ function checkGain(caller: Caller, reach: Reach, before: KeyInfo, after: KeyInfo
     after.scopes.filter((scope) => !had.has(scope)),
   );
   if (reach === 'all') return;
-  const differing = Object.keys(Object(differenceOf(before, after)?.after));
+  const differing = Object.keys(differenceOf(before, after)?.after ?? {});
   const closed = differing.find((name) => !CHANGEABLE[reach].has(name));
-  if (closed !== undefined) throw refused(closed, `change \`${closed}\` of this key`);
+  if (closed !== undefined) throw refused(closed, `Your role does not let you change \`${closed}\` of this key.`);
+  const { models } = caller;
+  const gained = after.models?.filter((model) => before.models?.includes(model) === false);
+  const isAll = after.models === null && before.models !== null;
+  if (models && (isAll || gained?.some((model) => !models.has(model)))) {
+    throw refused('models', 'You can give models only that you may use yourself.');
+  }
 }
 
-const refused = (param: string, deed: string) =>
-  new SignalboxError('insufficient_permissions', `Your role does not let you ${deed}. Ask an administrator.`, {
-    param,
-  });
+const refused = (param: string, message: string) =>
+  new SignalboxError('insufficient_permissions', `${message} Ask an operator.`, { param });
+
+/** The ID is not repeated: somebody may have put a whole key in its place. */
+export const notThere = () =>
+  new SignalboxError('not_found', 'No key that can be changed has this ID. It does not exist or was revoked.');

@@ -24,6 +24,8 @@ const OWN = {
 
 /** Every action beside requests of models, with the roles that may take it and how far they reach. A route names its action. */
 const ACTIONS = {
+  'alerts.read': AUDITED,
+  'alerts.test': OPERATORS,
   'models.read': { ...MONEY, lead: 'all', member: 'all', caller: 'all' },
   'usage.own': OWN,
   'usage.read': { ...MONEY, ...MEMBERS },
@@ -51,6 +53,8 @@ const ACTIONS = {
   'trail.read': AUDITED,
   // An administrator could take its own name out.
   'trail.erase': { owner: 'all' },
+  'subjects.read': { ...AUDITED, finance: 'all' },
+  'subjects.change': OPERATORS,
   'wallets.own': OWN,
   'wallets.pay': OWN,
   'wallets.read': { ...AUDITED, finance: 'all' },

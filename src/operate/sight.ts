@@ -1,6 +1,7 @@
 import type { FundTitle } from '../accounting/fund.ts';
 import type { Budget } from '../core/budget.ts';
 import { type Caller, type HolderKind, roleOf } from '../core/caller.ts';
+import { NO_GROUPS } from '../core/holder.ts';
 import { addressOf } from '../core/holder-address.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { levelOf } from '../ledger/holder-budgets.ts';
@@ -83,7 +84,7 @@ function runsOf({ keys, policy }: SightSources, keyOf: Sight['keyOf']): Pick<Sig
   const { budgets, reportedRuns } = policy();
   const showsRunsOf: Sight['showsRunsOf'] = (id, labels) => {
     try {
-      return reportedRuns?.({ key: { id, labels: new Map(Object.entries(labels)) } }) ?? false;
+      return reportedRuns?.({ key: { id, labels: new Map(Object.entries(labels)) }, ...NO_GROUPS }) ?? false;
     } catch {
       // Unlike a limit, a condition that fails shows nothing.
       return false;

@@ -3,6 +3,7 @@ import type { LedgerState } from '../core/budget.ts';
 import { languageSupport } from '../core/language-support.ts';
 import { slotCount } from '../core/readings.ts';
 import type { GatewayPolicy, PolicySnapshot, Selector } from '../core/snapshot.ts';
+import { reviewWebhooks } from './alerts.ts';
 import { compileAliases } from './aliases.ts';
 import {
   type Availability,
@@ -30,6 +31,7 @@ import { type CheckedRules, type CompiledRules, checkRules, compileRules } from 
 import { compileSelectors } from './selectors.ts';
 import { reviewSmallBudgets } from './small-budgets.ts';
 import { inSteps } from './steps.ts';
+import { compileIssuers } from './tokens.ts';
 import { strategiesIn } from './versions.ts';
 import { compileWildcards } from './wildcard-models.ts';
 import type { PublicFigures } from './wildcard-names.ts';
@@ -125,7 +127,9 @@ function* compile(
   check.metered(parsed.meteredLabel);
   const contentMatch = check.condition(parsed.contentMatch, 'budget');
   const reportedRuns = check.condition(parsed.reportedRuns, 'limit');
+  const tokens = compileIssuers(parsed.tokens, { check, env, report });
   const isAffordable = check.reviewTotals();
+  reviewWebhooks(parsed.alerts, env, report);
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (started) reviewStart(parsed, started, report);
   if (today !== undefined) {
@@ -164,6 +168,7 @@ function* compile(
     rateLimits: rateLimits.map(compileRateLimit),
     content: compileContent(settings.content, contentMatch),
     reportedRuns: compileReportedRuns(reportedRuns),
+    tokens,
   });
   const figures = wildcards?.patterns.length && facts ? [['facts', facts.source]] : [];
   return { snapshot: deepFreeze(snapshot), environment: [...environmentFacts(states), ...figures] };
@@ -173,13 +178,16 @@ const NO_LABELS: KnownLabels = new Map();
 
 /** The parts of a snapshot that are made of expressions and plugins. */
 interface SnapshotParts
-  extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'learning' | 'wildcards'> {
+  extends Pick<
+    PolicySnapshot,
+    'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'tokens' | 'learning' | 'wildcards'
+  > {
   readonly rules: CompiledRules;
   readonly selectors: readonly Selector[];
 }
 
 function assembleSnapshot(
-  { tasks, cases, payments, ...parsed }: ParsedPolicy,
+  { tasks, cases, payments, alerts, ...parsed }: ParsedPolicy,
   { baseline, admitUnstated, ...figures }: PolicySettings,
   usdPerCredit: string,
   { providers, models, leftOut }: Availability,
@@ -207,6 +215,7 @@ function assembleSnapshot(
     countsAddresses: parts.rateLimits.some(({ each }) => each === 'address'),
     namedModelsReadIntent: readIntent || dependsOnIntent({ constraints, taskIndex, ...parts }),
     payments,
+    alerts,
     cases,
     leftOut,
   };

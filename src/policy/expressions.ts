@@ -1,4 +1,6 @@
 import type { BudgetScope } from '../core/budget.ts';
+import { NO_GROUPS } from '../core/holder.ts';
+import type { LimitScope } from '../core/rate-limit.ts';
 import type { RuleScope } from '../core/rules.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { SentName } from './cases.ts';
@@ -48,6 +50,11 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: 
       if (sendable.has(name) || names.wildcard(name) !== null) return;
       report.addUnknown('selector or model', name, sendable, place);
     },
+    /** The ID of a model that an issuer of tokens admits. */
+    model({ name, place }: SentName): void {
+      if (names.models.includes(name) || names.wildcard(name) === name) return;
+      report.addUnknown('model', name, names.models, place);
+    },
     /** The label of keys that metrics bear. */
     metered(label: NamedLabel | null): void {
       if (label) reviewLabel(label, values.labels, report);
@@ -73,6 +80,12 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: 
       if (program) reviewValues(program, values, report);
       return program;
     },
+    /** A condition on the claims of a token. One that fails does not hold, so nothing of it is reviewed. */
+    ofClaims: (draft: ExpressionDraft | null): Program | null =>
+      admitted(draft && checkExpression(CONDITION, draft, 'claims', texts, report), 'claims'),
+    /** A text made of the claims of a token. */
+    textOfClaims: (draft: ExpressionDraft | null): TextProgram | null =>
+      admitted(draft && checkExpression(TEXT, draft, 'claims', texts, report), 'claims'),
     reviewTotals: costs.reviewTotals,
   };
 }
@@ -98,15 +111,15 @@ const EMPTY_REQUEST: RuleScope = {
     metadata: new Map(),
   },
   key: { id: '', labels: new Map() },
+  ...NO_GROUPS,
   time: { year: 2026, month: 10, day: 7, weekday: 3, hour: 12, minute: 0 },
 };
 
-/** A key without labels, for budgets and rate limits. */
-export const EMPTY_KEY: BudgetScope = {
+/** A key without labels, team and user, for budgets and rate limits. */
+export const EMPTY_KEY: BudgetScope & LimitScope = {
   request: { model: 'auto' },
   key: { id: 'k', labels: new Map() },
-  team: { id: '' },
-  user: { id: '' },
+  ...NO_GROUPS,
 };
 
 const OF_KEYS = 'key.labels.level != "" && double(key.labels.level) > 3.0';

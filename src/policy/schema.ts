@@ -1,6 +1,7 @@
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { DROPPABLE_NAMES } from '../core/droppable.ts';
 import { AbortText } from './schema-abort.ts';
+import { AlertsText } from './schema-alerts.ts';
 import { BudgetText, LedgerText } from './schema-budgets.ts';
 import { CaseText } from './schema-case.ts';
 import { LearningText } from './schema-learning.ts';
@@ -22,6 +23,7 @@ import {
 import { PaymentsText } from './schema-payments.ts';
 import { RecordsText } from './schema-records.ts';
 import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';
+import { TokenIssuerText } from './schema-tokens.ts';
 import { AnyModelText } from './schema-wildcard.ts';
 import { LATEST_VERSION, type LanguageVersion, VERSIONS } from './versions.ts';
 
@@ -292,9 +294,13 @@ export const SECTIONS = {
   preferences: Type.Array(PreferenceText, { description: 'Soft rules: they raise or lower the quality of models.' }),
   budgets: Type.Array(BudgetText, { description: 'Limits on spend in windows of time.' }),
   rate_limits: Type.Array(RateLimitText, { description: 'Limits on the rate of requests.' }),
+  alerts: AlertsText,
   ledger: LedgerText,
   learning: LearningText,
   payments: PaymentsText,
+  tokens: Type.Array(TokenIssuerText, {
+    description: 'Issuers of JWTs that workloads send in place of API keys.',
+  }),
   plugins: Type.Array(PluginText, {
     examples: [['./plugins/thrifty.ts']],
     description: 'Plugins of your own: relative paths or package names.',

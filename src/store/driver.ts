@@ -10,6 +10,7 @@ import type { Deferral, Store, StoreError } from './store.ts';
 /** A room whose tables a store has. */
 export type StoreRoom =
   | 'access'
+  | 'alerts'
   | 'endpoints'
   | 'idempotency'
   | 'identity'
@@ -19,6 +20,7 @@ export type StoreRoom =
   | 'news'
   | 'payments'
   | 'records'
+  | 'subjects'
   | 'threads';
 
 /** A store with its repositories. */

@@ -1,3 +1,4 @@
+import type { AlertTable } from './alerts.ts';
 import type { BrokenDeclarationTable } from './endpoints.ts';
 import type { IdempotencyTable } from './idempotency.ts';
 import type { JournalReader } from './journal-reader.ts';
@@ -12,6 +13,7 @@ import type {
   QuoteSecretTable,
 } from './payments.ts';
 import type { RecordTables } from './records.ts';
+import type { SubjectTable } from './subjects.ts';
 import type { ThreadTable } from './threads.ts';
 import type { TrailTable } from './trail.ts';
 
@@ -20,6 +22,7 @@ export interface Repositories {
   /** The ledger, as commands read it; the process that serves opens its `LedgerBooks` beside. */
   readonly ledger: LedgerTable;
   readonly journal: JournalReader;
+  readonly alerts: AlertTable;
   readonly keys: KeyTable;
   readonly trail: TrailTable;
   readonly idempotency: IdempotencyTable;
@@ -31,5 +34,6 @@ export interface Repositories {
   readonly records: RecordTables;
   readonly learning: LearningTables;
   readonly brokenDeclarations: BrokenDeclarationTable;
+  readonly subjects: SubjectTable;
   readonly threads: ThreadTable;
 }

@@ -7,6 +7,7 @@ import type { FundShortage } from '../../src/ledger/available-funds.ts';
 import { shortageErrorOf } from '../../src/money/shortage.ts';
 import { listedFor, mayUse } from '../../src/routing/model-name.ts';
 import { caller } from '../ledger/support.ts';
+import { loadText, SMALL, snapshotOf } from '../policy/support.ts';
 
 const perMinute = (requestsPerMinute: number): KeyLimits => ({
   requestsPerMinute,
@@ -170,5 +171,23 @@ describe('a refusal for money', () => {
         expect(figures).toEqual(['needed_credits']);
       }
     }
+  });
+});
+
+describe('conditions of a policy', () => {
+  test('of rate limits see the team and the user of a key, with their names and the role', () => {
+    const { levels, people, key, root } = setUp();
+    const { rateLimits: limits } = snapshotOf(
+      loadText(`${SMALL}rate_limits:
+  - { name: leads, match: 'user.role == "lead" && team.name == "search"', each: user, requests_per_minute: 1 }
+`),
+    );
+    const limiter = new Limiter(() => 1_000);
+    people.now({ ...ADA, role: 'lead' }, SEARCH);
+    limiter.admit(limits, levels.of(key), '');
+    expect(refusalOf(() => limiter.admit(limits, levels.of(root), '')).message).toContain('The rate limit `leads`');
+    people.now({ ...ADA, role: 'member' }, SEARCH);
+    expect(limiter.admit(limits, levels.of(key), '')).toBeNull();
+    expect(limiter.admit(limits, caller('nobody'), '')).toBeNull();
   });
 });

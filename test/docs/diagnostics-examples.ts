@@ -126,6 +126,10 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'Remove the key.',
       correction: [', margin_tokens: 3', ''],
     },
+    'webhook-unset': {
+      golden: 'webhook-unset',
+      mend: 'Set the variable, or point its name with `_FILE` at a file that has the value.',
+    },
     'private-host': {
       golden: 'private-host',
       mend: 'Add `allow_private_network: true` to the provider.',
@@ -380,6 +384,13 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
         'url: "https://x402.example" }',
         'url: "https://x402.example", bearer_env: X402_FACILITATOR_TOKEN }',
       ],
+    },
+  },
+  Tokens: {
+    'open-issuer': {
+      golden: 'tokens-open',
+      mend: 'Compare a claim that only [your own workloads](../operate/tokens.md) have.',
+      correction: ['"true"', 'claims.repository_owner == "acme"'],
     },
   },
   Cases: {

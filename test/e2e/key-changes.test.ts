@@ -192,7 +192,7 @@ describe('PATCH /admin/keys/{id}', () => {
     [{ budgets: [{ window: 'day' }] }, 'missing_field', 'budgets[0].limit_credits'],
     [{ budgets: [{ limit_credits: 1e-7, window: 'day' }] }, 'invalid_value', 'budgets[0].limit_credits'],
     [{ expires_at: 'tomorrow' }, 'invalid_value', 'expires_at'],
-    [{ expires_at: '2027-02-18' }, 'invalid_value', 'expires_at'],
+    [{ expires_at: '2027-02-18T09:30:00' }, 'invalid_value', 'expires_at'],
     [{ expires_at: '2020-02-18T09:30:00Z' }, 'invalid_value', 'expires_at'],
     [{ expires_in_seconds: 5 }, 'out_of_range', 'expires_in_seconds'],
     [{ expires_at: null, expires_in_seconds: 60 }, 'invalid_value', 'expires_in_seconds'],

@@ -174,6 +174,7 @@ describe('wrong usage gives one clear sentence and ends with 1:', () => {
     [['change', 'test00000001', '--rpm', 'many'], /--rpm takes a whole number/],
     [['change', 'test00000001', '--model', ''], /--model takes the ID/],
     [['change', 'test00000001', '--no-budget', 'month'], /no budget of the window month in UTC/],
+    [['change', 'test00000001', '--no-label', 'team'], /The key has no label "team"/],
     [['change', 'test00000001', '--no-budget', 'year'], /--no-budget takes a window such as month/],
     [['resume', 'nobody'], /no valid key with the ID nobody/],
     [['revoke', 'nobody'], /no valid key with the ID nobody/],

@@ -10,6 +10,7 @@ import { SLOW } from './hostile/faults.ts';
 import { either } from './hostile/through.ts';
 import { World } from './hostile/world.ts';
 import { memoryIdempotency, memoryKeys } from './memory/access.ts';
+import { memoryAlerts } from './memory/alerts.ts';
 import { memoryBrokenDeclarations } from './memory/endpoints.ts';
 import { memoryLearning } from './memory/learning.ts';
 import {
@@ -21,6 +22,7 @@ import {
 } from './memory/payments.ts';
 import { memoryRecords } from './memory/records.ts';
 import { MemoryStore } from './memory/store.ts';
+import { memorySubjects } from './memory/subjects.ts';
 import { tempFolder } from './support.ts';
 
 /** The ledger has its own suites. */
@@ -31,6 +33,7 @@ export type TestedStore = Pick<Store, 'commit' | 'append' | 'written' | 'close'>
 
 export const memoryRepositories = (store: MemoryStore): TestedRepositories => ({
   ...memoryKeys(store),
+  alerts: memoryAlerts(store),
   idempotency: memoryIdempotency(store),
   payments: memoryPayments(store),
   blocklist: memoryBlocklist(store),
@@ -40,6 +43,7 @@ export const memoryRepositories = (store: MemoryStore): TestedRepositories => ({
   records: memoryRecords(store),
   learning: memoryLearning(store),
   brokenDeclarations: memoryBrokenDeclarations(store),
+  subjects: memorySubjects(store),
 });
 
 export async function openInMemory(store = new MemoryStore()): Promise<TestedStore> {

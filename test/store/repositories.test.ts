@@ -1,20 +1,24 @@
 import { overEach } from './implementations.ts';
 import { accessSuite } from './suites/access.ts';
+import { alertSuite } from './suites/alerts.ts';
 import { endpointSuite } from './suites/endpoints.ts';
 import { learningSuite } from './suites/learning.ts';
 import { newsSuite } from './suites/news.ts';
 import { paymentSuite } from './suites/payments.ts';
 import { recordSuite } from './suites/records.ts';
+import { subjectSuite } from './suites/subjects.ts';
 import { threadSuite } from './suites/threads.ts';
 import { trailSuite } from './suites/trail.ts';
 
 overEach((open) => {
   accessSuite(open);
   trailSuite(open);
+  alertSuite(open);
   paymentSuite(open);
   recordSuite(open);
   learningSuite(open);
   endpointSuite(open);
   newsSuite(open);
   threadSuite(open);
+  subjectSuite(open);
 });

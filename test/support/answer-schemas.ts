@@ -3,12 +3,14 @@ import { Platform, PlatformPayment } from '../../src/api/platform.ts';
 import { Feedback } from '../../src/http/feedback.ts';
 import { Model, ModelList } from '../../src/http/model-list.ts';
 import { RouteAdvice } from '../../src/http/schemas/advice.ts';
+import { AlertList, AlertTest } from '../../src/http/schemas/alerts.ts';
 import { ChildKeyList } from '../../src/http/schemas/child-keys.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/http/schemas/keys.ts';
 import { AdminUsage, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
 import { EndpointList, Health, InstanceStatus, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
+import { Subject, SubjectList } from '../../src/http/schemas/subjects.ts';
 import { KeyTrail, TrailErasure, TrailReport } from '../../src/http/schemas/trail.ts';
 import {
   Payment,
@@ -30,6 +32,8 @@ import { ResponseBody, ResponseEvent, ResponsesUsage } from '../../src/surface/o
 /** The schema of every answer, by the name that it has in the API's documentation. */
 export const ANSWERS = {
   AdminUsage,
+  AlertList,
+  AlertTest,
   ApiKey,
   ApiKeyList,
   ApiKeyStatus,
@@ -61,6 +65,8 @@ export const ANSWERS = {
   ResponseEvent,
   ResponsesUsage,
   RouteAdvice,
+  Subject,
+  SubjectList,
   StreamError,
   TrailErasure,
   TrailReport,

@@ -85,7 +85,11 @@ function changeIn({ json: _, ...flags }: Flags, now: number): (info: KeyInfo) =>
     expiresAt: either('expiry', expiresIn === undefined ? undefined : now + expiryOf(expiresIn), flags['no-expiry']),
   };
   const [added, removed] = [(flags.budget ?? []).map(budgetOf), (flags['no-budget'] ?? []).map(windowIn)];
-  return ({ budgets }) => ({ ...fixed, budgets: budgetsWith(budgets, added, removed) });
+  return ({ budgets, labels }) => {
+    const missing = lost.find((name) => !Object.hasOwn(labels, name));
+    if (missing !== undefined) throw new UsageError(`The key has no label "${missing}".`);
+    return { ...fixed, budgets: budgetsWith(budgets, added, removed) };
+  };
 }
 
 /** A value that a flag states, or null where `--no-…` takes it away; undefined where neither was given. Throws UsageError for both. */

@@ -41,6 +41,13 @@ const models = field.orNull(
   Type.Array(Type.String(), { minItems: 1 }),
   'IDs of the models that it may use; null for all.',
 );
+const owners = {
+  team: field.orNull(
+    Type.String(),
+    'ID of the team that it belongs to. A lead’s key belongs to its team, a member’s to the team of the member.',
+  ),
+  user: field.orNull(Type.String(), 'ID of the user that it belongs to. A member’s key belongs to the member.'),
+};
 const wallets = field.orNull(
   Type.Array(Type.String({ examples: [WALLET] }), { minItems: 1 }),
   'Addresses that requests with it may name as `agent_wallet`, at most 100; null for all.',
@@ -61,11 +68,7 @@ export const KeyRequest = field.partialBody('A key to make.', {
   limits: LimitsRequest,
   budgets: field.arrayOf(BudgetRequest, 'Budgets of the key. They apply in addition to those of the policy.'),
   wallets,
-  team: field.orNull(
-    Type.String(),
-    'ID of the team that it belongs to. A lead’s key belongs to its team, a member’s to the team of the member.',
-  ),
-  user: field.orNull(Type.String(), 'ID of the user that it belongs to. A member’s key belongs to the member.'),
+  ...owners,
 });
 export type KeyRequest = Static<typeof KeyRequest>;
 
@@ -92,6 +95,7 @@ export const KeyPatchRequest = field.partialBody(
       'All budgets of the key. One with the window and time zone of before keeps what was spent. Null removes all.',
     ),
     wallets,
+    ...owners,
   },
 );
 export type KeyPatchRequest = Static<typeof KeyPatchRequest>;

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { OpenOptions, OpenStore, SpoolNotes, SpoolReport, StoreDriver, StoreRoom } from '../driver.ts';
 import { NO_INSTANCE } from '../instance.ts';
+import { alertMigrations } from './alerts.ts';
 import { openSqliteBooks } from './books/books.ts';
 import { ledgerMigrations } from './books/schema.ts';
 import { closedBy, unbooked } from './books/spooled.ts';
@@ -21,11 +22,13 @@ import { openReader } from './reader.ts';
 import { recordsMigrations } from './records/schema.ts';
 import { readSpool, Spool } from './spool.ts';
 import type { Migrations } from './statement.ts';
+import { subjectMigrations } from './subjects.ts';
 import { threadMigrations } from './threads.ts';
 
 /** The tables of a store, by the room that they serve. */
 const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   access: accessMigrations,
+  alerts: alertMigrations,
   endpoints: endpointMigrations,
   idempotency: idempotencyMigrations,
   identity: identityMigrations,
@@ -37,6 +40,7 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   // Behind the tables that its first version reads.
   instances: instanceMigrations,
   threads: threadMigrations,
+  subjects: subjectMigrations,
 };
 
 /** The tables of every room, in the order in which a new store gets them. */

@@ -1,4 +1,5 @@
 import type { Repositories } from '../repositories.ts';
+import { sqliteAlerts } from './alerts.ts';
 import { sqliteJournal } from './books/journal-reader.ts';
 import { sqliteLedger } from './books/ledger-table.ts';
 import { sqliteBrokenDeclarations } from './endpoints.ts';
@@ -9,6 +10,7 @@ import { sqliteBlocklist, sqliteGasNonces, sqlitePendingSettlements, sqliteQuote
 import { sqlitePayments } from './payments.ts';
 import { sqliteRecords } from './records/tables.ts';
 import type { SqlTables } from './statement.ts';
+import { sqliteSubjects } from './subjects.ts';
 import { sqliteThreads } from './threads.ts';
 import { sqliteTrail } from './trail.ts';
 
@@ -16,6 +18,7 @@ import { sqliteTrail } from './trail.ts';
 export const sqliteRepositories = (db: SqlTables): Repositories => ({
   ledger: sqliteLedger(db),
   journal: sqliteJournal(db),
+  alerts: sqliteAlerts(db),
   keys: sqliteKeys(db),
   trail: sqliteTrail(db),
   idempotency: sqliteIdempotency(db),
@@ -27,5 +30,6 @@ export const sqliteRepositories = (db: SqlTables): Repositories => ({
   records: sqliteRecords(db),
   learning: sqliteLearning(db),
   brokenDeclarations: sqliteBrokenDeclarations(db),
+  subjects: sqliteSubjects(db),
   threads: sqliteThreads(db),
 });

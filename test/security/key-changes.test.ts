@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'bun:test';
+import { expectError } from '../support/error-contract.ts';
+import { useSignalbox } from '../support/use.ts';
+import { PEOPLE, PEOPLE_POLICY } from './people.ts';
+
+/** What people may change of a key: never so that somebody has more than the one who changes it. */
+const box = useSignalbox({ policy: PEOPLE_POLICY, callerOf: (header) => PEOPLE[header ?? ''] ?? null });
+
+async function make(owner: object = { team: 'team_red', user: 'user_member' }): Promise<string> {
+  const made = await box.post('/admin/keys', { name: 'app', labels: { tier: 'one' }, models: ['toy'], ...owner });
+  return ((await made.json()) as { id: string }).id;
+}
+const patch = (role: string, id: string, body: object) =>
+  fetch(`${box.url}/admin/keys/${id}`, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer login-${role}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+const STRANGERS = { team: 'team_blue', user: 'user_stranger' };
+
+const TERMS = {
+  name: { name: 'another' },
+  scopes: { scopes: ['chat'] },
+  models: { models: null },
+  limits: { limits: { requests_per_minute: 5 } },
+  budgets: { budgets: [{ limit_credits: 5, window: 'day' }] },
+  expires_at: { expires_in_seconds: 600 },
+  labels: { labels: { tier: 'gold' } },
+  wallets: { wallets: [`0x${'ab'.repeat(20)}`] },
+  team: { team: 'team_blue' },
+  user: { user: 'user_stranger' },
+} as const;
+type Term = keyof typeof TERMS;
+const ALL = Object.keys(TERMS) as Term[];
+
+const MAY: Readonly<Record<string, readonly Term[]>> = {
+  owner: ALL,
+  admin: ALL,
+  lead: ['name', 'scopes', 'models', 'limits', 'budgets', 'expires_at'],
+  member: ['name'],
+};
+
+describe('of the terms of a key', () => {
+  for (const [role, terms] of Object.entries(MAY)) {
+    test(`a person with the role ${role} changes ${terms.join(', ')}, and nothing else`, async () => {
+      for (const term of ALL) {
+        const answer = await patch(role, await make(), TERMS[term]);
+        if (terms.includes(term)) expect([term, answer.status]).toEqual([term, 200]);
+        else await expectError(answer, 'insufficient_permissions', term);
+      }
+    });
+  }
+
+  test('nobody widens scopes beyond their own: only an owner gives admin, and a lead no report', async () => {
+    for (const [role, scopes, status] of [
+      ['owner', ['admin'], 200],
+      ['admin', ['chat', 'admin'], 403],
+      ['admin', ['report'], 200],
+      ['lead', ['report'], 403],
+      ['lead', ['chat', 'admin'], 403],
+    ] as const) {
+      const answer = await patch(role, await make(), { scopes });
+      expect([role, scopes, answer.status]).toEqual([role, scopes, status]);
+    }
+  });
+
+  test('a key of others is not there, and its name is not changed', async () => {
+    for (const role of ['lead', 'member'])
+      await expectError(await patch(role, await make(STRANGERS), TERMS.name), 'not_found');
+    await expectError(await patch('member', await make({ team: 'team_red' }), TERMS.name), 'not_found');
+  });
+});
