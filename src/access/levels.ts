@@ -63,8 +63,11 @@ export class Levels {
 
   #put(caller: Caller): Caller {
     const { version } = this.#people;
-    const levels = this.#people.termsOf(caller).map(({ models, ...terms }): CallerLevel => {
-      return { ...terms, models: models && new Set(models) };
+    const levels = this.#people.termsOf(caller).flatMap((terms): readonly CallerLevel[] => {
+      const { kind, id, name, models, limits, role } = terms;
+      // It needs no name, so without terms it changes nothing for most callers.
+      if (kind === 'organization' && models === null && limits === null) return [];
+      return [{ kind, id, name, models: models && new Set(models), limits, ...(role && { role }) }];
     });
     const leveled = levels.length === 0 ? caller : { ...caller, levels };
     this.#leveled.set(caller, { caller: leveled, version });

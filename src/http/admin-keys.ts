@@ -4,13 +4,13 @@ import type { IssuedKey } from '../access/keys.ts';
 import { type KeyGrant, OVERLAP_MS, statedLimits } from '../access/terms.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { servedKeyFunds } from '../operate/key-funds.ts';
+import { pageOfKeys } from '../operate/key-pages.ts';
 import {
   createKey,
   findKey,
   type GrantStore,
   grantToKey,
   type KeyAdmin,
-  listKeys,
   revokeKey,
   rotateKey,
 } from '../operate/keys.ts';
@@ -19,6 +19,7 @@ import type { KeyInfo } from '../store/keys.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/key-docs.ts';
 import { changed, etagOf, keyChangeRoutes } from './key-changes.ts';
+import { KEYS_QUERY, keyQueryOf } from './key-list.ts';
 import { budgetOf } from './key-terms.ts';
 import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
@@ -44,11 +45,11 @@ const readingRoutes = ({ gateway, keys, principalOf }: KeyServices) =>
     .get(
       '/admin/keys',
       async ({ request }) => {
-        const all = await listKeys(principalOf(request), keys);
         const now = gateway.now();
-        return { object: 'list', data: all.map((info) => keyBody(info, now)) };
+        const page = await pageOfKeys(principalOf(request), keys, keyQueryOf(request.url), now);
+        return { object: 'list', data: page.keys.map((info) => keyBody(info, now)), has_more: page.hasMore };
       },
-      docs.LIST,
+      { query: KEYS_QUERY, ...docs.LIST },
     )
     .get(
       '/admin/keys/:id',

@@ -58,7 +58,7 @@ describe('the levels of a caller', () => {
     const { levels, people, key } = setUp();
     const kinds = (one: Caller) => (one.levels ?? []).map(({ kind, id }) => [kind, id]);
     expect(levels.of(key)).toBe(key);
-    people.now(ADA, SEARCH, ORGANIZATION);
+    people.now(ADA, SEARCH, { ...ORGANIZATION, models: ['m'] });
     const first = levels.of(key);
     expect(kinds(first)).toEqual([
       ['user', 'user_1'],
@@ -68,7 +68,7 @@ describe('the levels of a caller', () => {
     expect(levels.of(key)).toBe(first);
     people.now({ ...SEARCH, models: ['m'] });
     expect(levels.of(key).levels?.[0]?.models).toEqual(new Set(['m']));
-    people.now();
+    people.now(ORGANIZATION);
     expect(levels.of(key)).toBe(key);
   });
 

@@ -1,13 +1,5 @@
 import type { DiagnosticCode } from '../../src/policy/diagnostics.ts';
-
-/** A policy of `test/policy/golden/` in which a code is reported, and how to mend it. */
-export interface Example {
-  readonly golden: string;
-  /** The mend in a sentence or two, in Markdown. */
-  readonly mend: string;
-  /** A text of the policy and its correction; undefined where the mend is outside the policy. */
-  readonly correction?: readonly [from: string, to: string];
-}
+import type { Example } from './diagnostics-example.ts';
 
 const LOOP = (name: string) => `[1, 2, 3, 4, 5, 6].all(${name}, `;
 const extra = '    max_output: 2048\n';

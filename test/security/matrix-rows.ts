@@ -47,7 +47,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'POST /v1/responses': MODELS,
   'POST /v1/embeddings': MODELS,
   'POST /v1/route': [403, 403, 403, 403, 403, 403, 403, 200],
-  'POST /v1/feedback': [400, 403, 403, 403, 403, 400, 403, 400],
+  'POST /v1/feedback': [400, 403, 403, 400, 400, 400, 403, 400],
   // None has the scope `delegate`.
   'GET /v1/keys': same(403),
   'POST /v1/keys': same(403),

@@ -165,11 +165,10 @@ const key = {
 
 export const ApiKey = field.named('ApiKey', 'A key, without its secret.', key);
 
-export const ApiKeyList = field.named(
-  'ApiKeyList',
-  'All keys, the revoked ones too.',
-  field.listOf(ApiKey, 'Oldest first; the list has no pages.'),
-);
+export const ApiKeyList = field.named('ApiKeyList', 'Keys, the revoked ones too.', {
+  ...field.listOf(ApiKey, 'Oldest first. For the next page send the last `id` as `after`.'),
+  has_more: field.flag('Whether `limit` left out newer keys.', false),
+});
 
 export const NewApiKey = field.named('NewApiKey', 'A key with its new secret, shown this once.', {
   key: field.text('Send it as `Authorization: Bearer …`. The server stores only its hash.', 'sb_live_k7mw2pq9x4ta_…'),
