@@ -339,6 +339,11 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'Restore `usd_per_credit`, or begin a new data folder.',
       correction: ['0.01', '0.001'],
     },
+    'team-exists': {
+      golden: 'team-exists',
+      mend: 'Give it another name, or hand the other one to the policy: `teams change NAME --origin policy`.',
+      correction: ['name: search', 'name: search-policy'],
+    },
     'needs-restart': {
       golden: 'gateway-socket-restart',
       mend: 'Restart.',

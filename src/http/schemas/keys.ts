@@ -44,7 +44,7 @@ const models = field.orNull(
 const owners = {
   team: field.orNull(
     Type.String(),
-    'ID of the team that it belongs to. A lead’s key belongs to its team, a member’s to the team of the member.',
+    'ID or name of the team that it belongs to. A lead’s key belongs to its team, that of a user to the team of the user.',
   ),
   user: field.orNull(Type.String(), 'ID of the user that it belongs to. A member’s key belongs to the member.'),
 };
