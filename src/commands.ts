@@ -75,6 +75,9 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
       const file = await existing(command.data);
       return (await import('./cli/decisions/decisions.ts')).runDecisions(command.args, file);
     }
+    case 'alerts':
+      host.mindDefects();
+      return (await import('./cli/alerts.ts')).runAlerts(command.args, await policyCommand(command, host));
     case 'ledger':
       return ledger(command, host);
     case 'trail':

@@ -23,7 +23,10 @@ const LAYERS: readonly (readonly string[])[] = [
   ['contract', 'accounting'],
   ['api', 'outbound', 'telemetry'],
   ['store'],
-  ['policy', 'routing', 'tokenizer', 'ledger', 'access', 'upstream', 'records', 'learning', 'plugin-host', 'importers'],
+  [
+    ...['alerts', 'policy', 'routing', 'tokenizer', 'ledger', 'access'],
+    ...['upstream', 'records', 'learning', 'plugin-host', 'importers'],
+  ],
   ['runtime', 'payments'],
   ['prompt'],
   ['money'],

@@ -16,7 +16,7 @@ export function keyBody(info: KeyInfo, now: number) {
   return {
     id: info.id,
     name: info.name,
-    state: keyStateOf(info, now),
+    state: keyStateOf(info.inForce ?? info, now),
     scopes: info.scopes,
     labels: info.labels,
     models: info.models,

@@ -102,6 +102,16 @@ export class KeyCopy {
   readonly idsWhere = (matches: (info: KeyEntry['info']) => boolean): readonly string[] =>
     [...this.#entries.values()].flatMap(({ inForce }) => (matches(inForce) ? [inForce.id] : []));
 
+  /** The IDs of all keys that descend from a key, revoked ones too. */
+  readonly descendantsOf = (id: string): readonly string[] =>
+    this.entriesBelow(id).flatMap(({ info }) => [info.id, ...this.descendantsOf(info.id)]);
+
+  /** The keys of this instance's copy that expire behind a time, ms since 1970, and are not revoked. */
+  expiringAfter(time: number): readonly KeyEntry['info'][] {
+    const infos = [...this.#entries.values()].map(({ info }) => info);
+    return infos.filter(({ expiresAt, revokedAt }) => expiresAt !== null && expiresAt > time && revokedAt === null);
+  }
+
   /** The entry of the key that credentials are of, valid or not, with the hash of what was presented; null for none. */
   protected presented(credentials: string | null): { readonly entry: KeyEntry; readonly hash: Uint8Array } | null {
     const key = credentials === null ? null : bearerOf(credentials);
@@ -149,7 +159,8 @@ export class KeyCopy {
   /** As it is stored, with the last use that this process knows of. */
   protected infoOf({ key: { info }, lastUsedAt }: KeyRow): KeyInfo {
     const usedAt = Math.max(this.entryOf(info.id)?.usedAt ?? 0, lastUsedAt ?? 0);
-    return { ...info, lastUsedAt: usedAt === 0 ? null : usedAt };
+    const inForce = info.parent === null ? null : this.entryOf(info.id)?.inForce;
+    return { ...info, lastUsedAt: usedAt === 0 ? null : usedAt, ...(inForce && { inForce }) };
   }
 
   #writeUses(): void {

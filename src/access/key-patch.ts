@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { KeyBudget, KeyLimits, Scope } from '../core/caller.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { changeableBody } from './key-body.ts';
+import { checkChild } from './line.ts';
 import { checkTerms, EXPIRY_MAX_MS, inOrder, KeyTermsError, normalizedHolders, statedLimits } from './terms.ts';
 
 /** A change of a key's terms: an absent member stays, null removes it. Lists are replaced whole. */
@@ -84,7 +85,12 @@ export function checkChange(before: KeyInfo, after: KeyInfo, now: number): void 
       'A wallet made this key, and it has no terms of its own: it can be renamed, suspended and revoked.',
     );
   }
-  checkTerms(after);
+  const isChild = after.parent !== null;
+  checkTerms(after, isChild);
+  if (isChild) checkChild(after);
+  if (isChild && (after.team !== before.team || after.user !== before.user)) {
+    throw new KeyTermsError('parent', 'A child key has the team and the user of its parent.');
+  }
   const { expiresAt } = after;
   if (expiresAt === before.expiresAt || expiresAt === null) return;
   if (expiresAt > now && expiresAt <= now + EXPIRY_MAX_MS) return;

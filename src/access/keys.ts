@@ -100,11 +100,11 @@ class StoredKeys extends KeyCopy {
     const isValid = () => above && authenticationBy(above.entry, above.hash, this.now()).caller !== null;
     if (!above || !isValid()) return null;
     const { inForce } = above.entry;
-    const { team, user } = inForce;
+    const { id: parent, team, user } = inForce;
     const terms = { ...grant, scopes: grant.scopes ?? scopesFor(inForce), team, user };
-    checkTerms(terms);
+    checkTerms(terms, true);
     checkBelow(terms, inForce);
-    const place = { ...LINE_LIMITS, parent: inForce.id, hash: above.hash };
+    const place = { ...LINE_LIMITS, parent, hash: above.hash };
     const key = newKey();
     try {
       const info = await this.#insert(key, terms, 'create', by, { place });
@@ -309,7 +309,7 @@ class StoredKeys extends KeyCopy {
   ): Promise<KeyInfo> {
     const parts = parseKey(key);
     if (!parts) throw new Error('a key was made that cannot be read');
-    checkTerms(grant);
+    checkTerms(grant, place !== null);
     const { name, scopes, labels = {}, models = null, expiresAt = null, limits = null, budgets = [] } = grant;
     const holders = grant.holders ? normalizedHolders(grant.holders) : null;
     const time = this.now();

@@ -1,4 +1,4 @@
-import { type Caller, permissionsOf, SCOPES, type Scope } from '../core/caller.ts';
+import { type Caller, CHILD_LABEL, permissionsOf, SCOPES, type Scope } from '../core/caller.ts';
 import type { StoredKey } from '../store/keys.ts';
 import { type KeyGrant, KeyTermsError, LABELS_MAX, normalizedHolders } from './terms.ts';
 
@@ -6,9 +6,6 @@ type Info = StoredKey['info'];
 
 /** How far below a key of its own a line goes, the valid keys that one key may have made, and those that a whole line makes in 24 hours. */
 export const LINE_LIMITS = { depth: 3, live: 100, aDay: 1_000 };
-
-/** How a label begins that a key may give a key below it: conditions of the policy that name no such label cannot depend on it. */
-export const CHILD_LABEL = 'child.';
 
 /** The life of a key below another, ms: a day unless stated, a month at most. */
 export const CHILD_LIFE = { usualMs: 86_400_000, mostMs: 30 * 86_400_000 };
@@ -53,7 +50,7 @@ const isDelegable = (scope: Scope): boolean => scope !== 'admin' && scope !== 'r
 
 /** Those of the key above come first, so that no number of own ones displaces them. */
 function labelsBelow(own: Info['labels'], upper: Info['labels']): Info['labels'] {
-  const added = Object.entries(own).filter(([name]) => !Object.hasOwn(upper, name));
+  const added = Object.entries(own).filter(([name]) => name.startsWith(CHILD_LABEL) && !Object.hasOwn(upper, name));
   return Object.fromEntries([...Object.entries(upper), ...added].slice(0, LABELS_MAX));
 }
 
@@ -96,20 +93,27 @@ export const callerBelow = (caller: Caller, above: Caller): Caller => ({
  * @param upper the terms in force of the key that gives
  * @throws KeyTermsError
  */
-export function checkBelow({ scopes, models = null, holders = null, labels = {} }: KeyGrant, upper: Info): void {
+export function checkBelow(grant: KeyGrant, upper: Info): void {
+  checkChild(grant);
+  const { scopes, models = null, holders = null, labels = {} } = grant;
   const has = permissionsOf(upper.scopes);
   for (const [at, scope] of scopes.entries()) {
-    if (!isDelegable(scope)) refuse(`scopes[${at}]`, `A child key cannot have the scope \`${scope}\`.`);
     if (!has.has(scope)) refuse(`scopes[${at}]`, `This API key lacks the scope \`${scope}\`, so it cannot give it.`);
   }
   checkItems('models', models, upper.models, 'This API key may not use the model');
   checkItems('wallets', holders && normalizedHolders(holders), upper.holders, 'This API key may not name the wallet');
   for (const name of Object.keys(labels)) {
-    if (!name.startsWith(CHILD_LABEL)) {
-      refuse('labels', `A child key has the labels of its parent. Names of further ones begin with ${CHILD_LABEL}`);
-    }
     if (Object.hasOwn(upper.labels, name)) refuse(`labels.${name}`, `This API key has the label ${name} itself.`);
   }
+}
+
+/** Checks terms that no child key has, whoever gives them. Throws KeyTermsError. */
+export function checkChild({ scopes, labels = {} }: Pick<KeyGrant, 'scopes' | 'labels'>): void {
+  for (const [at, scope] of scopes.entries()) {
+    if (!isDelegable(scope)) refuse(`scopes[${at}]`, `A child key cannot have the scope \`${scope}\`.`);
+  }
+  if (Object.keys(labels).every((name) => name.startsWith(CHILD_LABEL))) return;
+  refuse('labels', `A child key has the labels of its parent. Names of further ones begin with ${CHILD_LABEL}`);
 }
 
 function checkItems(field: string, own: readonly string[] | null, upper: readonly string[] | null, refusal: string) {

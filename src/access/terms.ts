@@ -1,4 +1,4 @@
-import { type KeyBudget, type KeyLimits, limitsBody, SCOPES, type Scope } from '../core/caller.ts';
+import { CHILD_LABEL, type KeyBudget, type KeyLimits, limitsBody, SCOPES, type Scope } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
 import { ADDRESS_FORM, addressOf } from '../core/holder-address.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
@@ -49,7 +49,7 @@ const HOLDERS_MAX = 100;
 export const BUDGET_CREDITS_MAX = 1_000_000_000;
 
 /** Checks a key's terms beyond their types, for commands and HTTP alike. Throws KeyTermsError. */
-export function checkTerms(grant: KeyGrant): void {
+export function checkTerms(grant: KeyGrant, isChild = false): void {
   const { name, scopes, labels = {}, models = null, limits = null, budgets = [], holders = null } = grant;
   checkText('name', name);
   if (scopes.length === 0) refuse('scopes', `A key needs at least one scope: ${SCOPES.join(', ')}.`);
@@ -59,7 +59,7 @@ export function checkTerms(grant: KeyGrant): void {
       'A key with the scope report has no other scope, as it changes nothing. Make another key for the others.',
     );
   }
-  checkLabels(labels);
+  checkLabels(labels, isChild);
   if (models) {
     if (models.length === 0) refuse('models', 'A list of models must not be empty. Omit it to allow every model.');
     atMost('models', 'The list of models', models.length, MODELS_MAX, 'items');
@@ -115,10 +115,16 @@ export function checkText(param: string, text: string): void {
   }
 }
 
-function checkLabels(labels: Readonly<Record<string, string>>): void {
+function checkLabels(labels: Readonly<Record<string, string>>, isChild: boolean): void {
   atMost('labels', 'The labels', Object.keys(labels).length, LABELS_MAX, 'names');
   for (const [name, value] of Object.entries(labels)) {
     if (name === '') refuse('labels', 'A label needs a name.');
+    if (!isChild && name.startsWith(CHILD_LABEL)) {
+      refuse(
+        'labels',
+        `Labels whose names begin with ${CHILD_LABEL} are those of child keys: choose another name than ${name}.`,
+      );
+    }
     checkText('labels', name);
     checkText(`labels.${name}`, value);
   }

@@ -46,7 +46,7 @@ export function checkDeposit({ paid, fee }: Pick<Deposit, 'paid' | 'fee'>): void
   if (!isPossible) throw new RangeError(`cannot book a deposit of ${paid} with a fee of ${fee}`);
 }
 
-/** The subject of an entry, by names such as `key`, `selector`, `session`, `agent`, `holder` and `label:team`. Made once: books may remember it by identity. */
+/** The subject of an entry, by names such as `key`, `team`, `user`, `selector`, `session`, `agent`, `holder` and `label:project`. Made once: books may remember it by identity. */
 export type Dimensions = Readonly<Record<string, string>>;
 
 /** The prefix of the dimensions that are labels of a key. */

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { WINDOWS } from '../core/budget.ts';
+import { HOLDER_KINDS } from '../core/caller.ts';
 import { ERRORS } from '../core/errors.ts';
 import { PolicyDiagnostic } from './diagnostic.ts';
 import { arrayOf, credits, named, orNull, partialShape, shape, text, textOrNull, tokens, word } from './parts.ts';
@@ -15,10 +16,16 @@ const WITH_SHORTAGE = 'With `insufficient_quota`, `request_exceeds_budget` and `
 /** The fund that is in the way, as it stood. */
 const shortage = {
   budget: text(`The budget that cannot cover the request. ${WITH_SHORTAGE}`),
-  subject: text(`The caller whose share of the budget is used up. ${WITH_SHORTAGE}`),
+  subject: text(
+    `Whose share of the budget is used up: a group of the policy, or the ID of a team, a user or a key. ${WITH_SHORTAGE}`,
+  ),
+  level: word(HOLDER_KINDS, `The level whose budget it is; absent for a budget of the policy. ${WITH_SHORTAGE}`),
   balance: text(`ID of the key whose balance cannot cover the request. ${WITH_SHORTAGE}`),
   window: word(WINDOWS, `The window of the budget. ${WITH_SHORTAGE}`),
-  limit_credits: credits(`The limit of the budget, or all Credits granted. ${WITH_SHORTAGE}`, 50_000),
+  limit_credits: credits(
+    `The limit of the budget, or all Credits granted; like all figures of the fund, absent for a key above the caller’s. ${WITH_SHORTAGE}`,
+    50_000,
+  ),
   spent_credits: credits(`Spent of it. ${WITH_SHORTAGE}`, 49_998.5),
   reserved_credits: credits(`Held by requests that are running. ${WITH_SHORTAGE}`, 0.5),
   needed_credits: credits(

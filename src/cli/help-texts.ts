@@ -87,7 +87,7 @@ else of a table of public models. An entry that lacks a price or a limit is a co
 Exit code: 0, or 1 when there is no list.`,
   },
   'keys create': {
-    usage: `[--name NAME] [--scope chat,route,admin|report] [--label K=V]... [--model ID]...
+    usage: `[--name NAME] [--scope chat,route,delegate,admin|report] [--label K=V]... [--model ID]...
 [--expires-in 30d] [--rpm N] [--tpm N] [--streams N] [--wallet 0x...]...
 [--budget CREDITS/WINDOW[@ZONE][:ACTION]]... [--json] [--data DIR]`,
     summary: 'Create an API key and print it once.',
@@ -96,12 +96,13 @@ Exit code: 0, or 1 when there is no list.`,
 total, in UTC unless a zone is named. When it runs out, "cap" (the default) shortens answers,
 "downgrade" takes cheaper models first, and "reject" refuses.
 --wallet: the wallets that its requests may name as agent_wallet.
---scope report, which stands alone: reads figures of all keys and changes nothing.
+--scope delegate: makes child keys. --scope report, which stands alone: reads figures of all keys and
+changes nothing.
 A running server accepts the key once the command returns.`,
   },
   'keys list': {
-    usage: '[--json] [--data DIR]',
-    summary: 'List API keys.',
+    usage: '[--parent ID] [--json] [--data DIR]',
+    summary: 'List API keys, or the child keys of one.',
   },
   'keys show': {
     usage: 'ID [--json] [--data DIR]',
@@ -170,6 +171,18 @@ Exit code: 2 when something is wrong.`,
     details: `--by: the name of an actor and where it was. --subject: names, notes and labels in the changes of a
 key or wallet. An entry says which words were erased. Exports, logs and backups keep theirs.`,
   },
+  'alerts list': {
+    usage: '[--limit 20] [--json] [--policies DIR] [--data DIR]',
+    summary: 'List the alerts that people were sent, newest first, and the webhooks that fail.',
+    details: `GET /admin/alerts answers the same.
+${DATA}`,
+  },
+  'alerts test': {
+    usage: '[WEBHOOK] [--json] [--policies DIR]',
+    summary: 'Send a test message to one webhook of the policy, or to all.',
+    details: `Takes addresses and secrets from the variables of this shell; POST /admin/alerts/test takes
+those of the server. Exit code: 2 when a webhook could not be reached.`,
+  },
   'ledger status': {
     usage: '[--name FUND] [--json] [--data DIR]',
     summary: 'Show what is spent and held of each budget and balance, and by how many requests.',
@@ -177,19 +190,20 @@ key or wallet. An entry says which words were erased. Exports, logs and backups 
 GET /admin/ledger answers the same.`,
   },
   'ledger usage': {
-    usage: `[--month last] [--from DAY] [--to DAY] [--time-zone UTC] [--key ID] [--label K=V]...
-[--model ID] [--by day,model] [--json] [--data DIR]`,
-    summary: 'Sum charges in Credits and USD by day, month, key, label:NAME, model, provider and more.',
-    details: `Spend of each team last month: signalbox ledger usage --by label:team --month last
---by takes day, month, key, label:NAME, model, provider, selector, session and agent.
+    usage: `[--month last] [--from DAY] [--to DAY] [--time-zone UTC]
+[--key ID] [--team ID] [--user ID] [--label K=V]... [--model ID]
+[--by day,model] [--json] [--data DIR]`,
+    summary: 'Sum charges in Credits and USD by day, month, team, user, key, label:NAME and more.',
+    details: `Spend of each team last month: signalbox ledger usage --by team --month last
+--by takes day, month, key, team, user, label:NAME, model, provider, selector, session and agent.
 --month is last, this or 2026-11. Without it, --from and --to, the last 30 days; --to is exclusive.
 GET /admin/usage answers the same.`,
   },
   'ledger export': {
-    usage: `[--month last] [--from T] [--to T] [--time-zone UTC] [--key ID] [--label K=V]...
-[--model ID]
-[--by day,month,key,label:team,model,provider,selector,session,agent] [--format csv|json]
-[--data DIR]`,
+    usage: `[--month last] [--from T] [--to T] [--time-zone UTC] [--key ID]
+[--team ID] [--user ID] [--label K=V]... [--model ID]
+[--by day,month,key,team,user,label:NAME,model,provider,selector,session,agent]
+[--format csv|json] [--data DIR]`,
     summary: 'Write every charge, or sums of them, as CSV or JSON.',
     details: `--month is last, this or 2026-11. T is 2026-11, 2026-11-20 or 2026-11-20T08:00Z. --to is
 exclusive; --from 2026-11 alone is that month.`,

@@ -26,7 +26,7 @@ export type Command =
   /** `port`: where `serve` would listen in this environment. */
   | { readonly name: 'health'; readonly port: number; readonly args: readonly string[] }
   | ({ readonly name: 'decisions' | 'keys' | 'wallets' | 'ledger' | 'trail' } & DataArguments)
-  | ({ readonly name: 'policy' | 'learn' | 'catalog' } & PolicyArguments);
+  | ({ readonly name: 'policy' | 'learn' | 'catalog' | 'alerts' } & PolicyArguments);
 
 /** The default address of `serve`. */
 const PORT = '8787';
@@ -53,7 +53,7 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
   if (name === 'decisions' || name === 'keys' || name === 'wallets' || name === 'ledger' || name === 'trail') {
     return { name, ...dataOf(rest, env) };
   }
-  if (name === 'policy' || name === 'learn' || name === 'catalog') {
+  if (name === 'policy' || name === 'learn' || name === 'catalog' || name === 'alerts') {
     // As `serve` has it; a folder among the arguments wins.
     const { folder, args } = folderOf('--policies', rest);
     const own = dataOf(args, env);

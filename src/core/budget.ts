@@ -24,6 +24,16 @@ export interface BudgetScope {
     readonly session?: string;
   };
   readonly key: { readonly id: string; readonly labels: ReadonlyMap<string, string> };
+  /** The team and the user that the key belonged to; '' for none. */
+  readonly team: { readonly id: string };
+  readonly user: { readonly id: string };
+}
+
+/** Whose entries to read, by ID; without a member, those of all. */
+export interface EntryOwner {
+  readonly keyId?: string;
+  readonly team?: string;
+  readonly user?: string;
 }
 
 /** A limit of the policy on what may be spent in a window. */
@@ -48,6 +58,8 @@ export interface Budget {
   readonly limit: Microcredits;
   /** Of the windows of these subjects, in place of `limit`; absent where all have the same. */
   readonly limits?: ReadonlyMap<string, Microcredits>;
+  /** Of a budget with limits for subjects: where the entries of one are among all. Absent: anywhere. */
+  readonly entriesOf?: (subject: string) => readonly EntryOwner[];
   readonly onExhausted: ExhaustedAction;
   /** Fractions of the limit, ascending, at which operators are alerted. */
   readonly alertAt: readonly number[];

@@ -39,6 +39,22 @@ export interface BudgetUse {
   readonly renewsAt: number;
 }
 
+/** The levels at which terms hold, the widest first. A key's are its own, and those of the keys that it descends from. */
+export const HOLDER_KINDS = ['organization', 'team', 'user', 'key'] as const;
+export type HolderKind = (typeof HOLDER_KINDS)[number];
+
+/** A level above the keys of a caller, as its requests meet it. */
+export interface CallerLevel {
+  readonly kind: Exclude<HolderKind, 'key'>;
+  readonly id: string;
+  /** Shown to the caller; '' for the organization. */
+  readonly name: string;
+  /** IDs of the models that it may use; null for all. */
+  readonly models: ReadonlySet<string> | null;
+  /** Null for those of the other levels alone. */
+  readonly limits: KeyLimits | null;
+}
+
 /** A key with the budgets that it has of its own. */
 export interface KeyBudgets {
   readonly keyId: string;
@@ -69,6 +85,8 @@ export interface Caller {
   readonly line?: readonly string[];
   /** The key that made its key, with its terms in force; absent for a key of its own. */
   readonly parent?: Caller;
+  /** The levels whose terms apply beside its own: its user, its team, the organization. Absent for none. */
+  readonly levels?: readonly CallerLevel[];
 }
 
 /** The ID of the first key of a caller's line, with which all of the line share what one caller may take. */
@@ -96,6 +114,12 @@ const HOLDER_SCOPES = permissionsOf(['chat', 'route']);
 
 /** A holder that has proved itself. */
 export const holderCaller = (holder: string): Caller => ({ keyId: holder, scopes: HOLDER_SCOPES, ...UNLIMITED });
+
+/**
+ * How the names of labels begin that a key may give the keys that it makes, and an operator no key: conditions of the policy that name
+ * no such label cannot depend on it.
+ */
+export const CHILD_LABEL = 'child.';
 
 /** Limits as they are shown and stored. */
 export function limitsBody({ requestsPerMinute, tokensPerMinute, concurrentStreams }: KeyLimits) {

@@ -77,7 +77,7 @@ export interface Facts {
   readonly funds: FundFacts | null;
   /** The policy's rules that apply to the request. */
   readonly rules: ActiveRules;
-  /** The key's model list. */
+  /** The models that are in the key's list and in that of each level above it. */
   readonly allowedModels: readonly string[] | null;
   /** The history that a service keeps of the conversation: its next turn goes there. Absent for none. */
   readonly thread?: ThreadFacts;

@@ -1,4 +1,5 @@
 import type { AbortBilling } from './abort-billing.ts';
+import type { AlertPolicy } from './alert-policy.ts';
 import type { Budget, LedgerPolicy } from './budget.ts';
 import type { ContentPolicy } from './content.ts';
 import type { DroppableName } from './droppable.ts';
@@ -79,6 +80,8 @@ export interface PolicySnapshot {
   /** How agents pay for themselves; null where they cannot. */
   readonly payments: PaymentPolicy | null;
   readonly learning: LearningPolicy;
+  /** What people are told of, and where. Decisions do not depend on it. */
+  readonly alerts: AlertPolicy;
   readonly cases: readonly PolicyCase[];
   /** Parts of the policy that this environment cannot serve. */
   readonly leftOut: readonly LeftOut[];

@@ -1,4 +1,5 @@
 import type { Authentication } from '../access/key-entry.ts';
+import type { Levels } from '../access/levels.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import type { Limiter, Offence } from '../access/limits/limiter.ts';
 import { durationText } from '../access/limits/refusal.ts';
@@ -33,6 +34,8 @@ export interface AdmissionRules {
   policy(): AdmissionPolicies;
   readonly funding: Pick<FundingSource, 'keyless' | 'checkBlocked'>;
   readonly limiter: Limiter;
+  /** Puts the terms of their levels to callers. */
+  readonly levels: Pick<Levels, 'of'>;
   readonly gate: Gate;
   /** Throws SignalboxError for a preflight that the policy does not allow. */
   refusePreflight(request: Request, route: RouteEntry): void;
@@ -144,15 +147,19 @@ function counted(
   const who = caller ? rootOf(caller) : address;
   const bytes = gate.bytesAtOnce(gateway, bodyBytes);
   gate.check(gateway, who, bytes);
-  const isLimited = caller !== null && (rateLimits.length > 0 || caller.limits !== null || caller.parent !== undefined);
+  const isLimited = caller !== null && (rateLimits.length > 0 || hasLimits(caller));
   const quota = isLimited ? limiter.admit(rateLimits, caller, address) : null;
   const place = gate.enter(gateway, who, bytes);
   const acceptPayer = (payer: Caller) => {
     rules.funding.checkBlocked(payer);
-    return caller ? null : limiter.admit(rules.policy().rateLimits, payer, address);
+    return caller ? null : limiter.admit(rules.policy().rateLimits, rules.levels.of(payer), address);
   };
   return { caller, place, quota, acceptPayer };
 }
+
+/** Whether a caller, or somebody above it, may have limits beside those of the policy. */
+const hasLimits = ({ limits, parent, levels }: Caller): boolean =>
+  limits !== null || parent !== undefined || levels !== undefined;
 
 /**
  * Authenticates by the key. A good key passes even from an address that is locked out. Where a payment would do instead, the
@@ -171,7 +178,7 @@ function authenticated(
   }
   if (authentication.caller) {
     rules.funding.checkBlocked(authentication.caller);
-    return authentication.caller;
+    return rules.levels.of(authentication.caller);
   }
   const isSuspended = authentication.reason === 'suspended';
   // A suspended key bears its secret, so it is no guess of its address.

@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia, type HTTPHeaders } from 'elysia';
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Authentication } from '../access/key-entry.ts';
+import type { Levels } from '../access/levels.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
@@ -18,6 +19,7 @@ import { wholeAddress } from './address.ts';
 import { adminRoutes } from './admin.ts';
 import { keyRoutes } from './admin-keys.ts';
 import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
+import { type AlertDesk, alertRoutes } from './alerts.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
 import { childKeyRoutes } from './child-keys.ts';
@@ -55,8 +57,11 @@ export interface AppOptions {
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
   readonly store: GrantStore & StoreHealth & Pick<Repositories, 'trail'>;
+  readonly alerts: AlertDesk;
   authenticate(header: string | null): Authentication;
   readonly trailHeads?: TrailServices['trailHeads'];
+  /** Puts the terms of their levels to callers; absent where there are none. */
+  readonly levels?: Pick<Levels, 'of'>;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
   readonly observer: Observer;
@@ -109,14 +114,13 @@ const requestRoutes = (services: RouteServices, { surfaces }: AppOptions, upgrad
     .use(recommendRoutes(services));
 
 /** All other routes of the API. */
-const otherRoutes = (
-  services: RouteServices,
-  { gateway, policy, keys, store, metrics, status, trailHeads }: AppOptions,
-) =>
-  new Elysia({ name: 'api' })
+const otherRoutes = (services: RouteServices, options: AppOptions) => {
+  const { gateway, policy, keys, store, metrics, status, trailHeads, alerts } = options;
+  return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
     .use(adminRoutes(services, policy))
+    .use(alertRoutes({ ...services, alerts }))
     .use(ledgerRoutes(services))
     .use(statusRoutes(services, status))
     .use(keyRoutes({ ...services, keys, store }))
@@ -127,13 +131,20 @@ const otherRoutes = (
     .use(feedbackRoutes(services))
     .use(usageRoutes(services))
     .use(x402Routes({ ...services, gateway, store }));
+};
 
-const admissionRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTable): AdmissionRules => ({
+const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };
+
+const admissionRules = (
+  { gateway, authenticate, levels = NO_LEVELS, gate }: AppOptions,
+  routes: RouteTable,
+): AdmissionRules => ({
   routes,
   authenticate,
   policy: () => gateway.lease().snapshot,
   funding: gateway.funding,
   limiter: new Limiter(gateway.clock),
+  levels,
   gate,
   refusePreflight: preflightRefusal(gateway.log),
 });

@@ -1,13 +1,12 @@
 import type { Static } from '@sinclair/typebox';
 import { Type } from '@sinclair/typebox';
 import * as field from '../api/parts.ts';
-import type { Caller } from '../core/caller.ts';
 import { capabilityNames, MODEL_CAPABILITIES } from '../core/capability.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/operation.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model as CatalogModel, PolicySnapshot, Selector } from '../core/snapshot.ts';
-import { mayUse } from '../routing/model-name.ts';
+import { type ModelLists, mayUse } from '../routing/model-name.ts';
 
 export const Model = field.named('Model', 'A model, a selector or an alias, for the readers of every dialect.', {
   id: field.modelId('The value to send as `model`.'),
@@ -101,20 +100,21 @@ const listBody = (data: readonly Model[], hasMore: boolean): Static<typeof Model
   models: [],
 });
 
-/** The directories under a policy: one for all keys without a list of models, and one for each caller with such a list. */
+/** The directories under a policy: one for all keys without a list of models, and one for each list or caller of levels. */
 const directories = new WeakMap<PolicySnapshot, WeakMap<object, ModelDirectory>>();
 
 /** Returns the models that a caller may use. They are listed once for a policy and a caller. */
-export function directoryOf(snapshot: PolicySnapshot, caller: Pick<Caller, 'models'>): ModelDirectory {
+export function directoryOf(snapshot: PolicySnapshot, caller: ModelLists): ModelDirectory {
   const known = directories.get(snapshot) ?? new WeakMap<object, ModelDirectory>();
   directories.set(snapshot, known);
-  const usable = caller.models ?? snapshot;
+  const isBound = caller.levels?.some(({ models }) => models !== null);
+  const usable = (isBound ? caller.levels : caller.models) ?? snapshot;
   const directory = known.get(usable) ?? new ModelDirectory(listModels(snapshot, caller));
   known.set(usable, directory);
   return directory;
 }
 
-function listModels(snapshot: PolicySnapshot, caller: Pick<Caller, 'models'>): Model[] {
+function listModels(snapshot: PolicySnapshot, caller: ModelLists): Model[] {
   const { models, selectors, wildcards } = snapshot;
   const isUsable = (model: CatalogModel) => mayUse(caller, model);
   const named = [

@@ -63,6 +63,10 @@ export const usageRoutes = ({ gateway, principalOf, sightOf }: RouteServices) =>
         key: queryText(
           'Only charges of the key with this ID, or of this wallet; for a key with the scope `report`, of the keys of this name.',
         ),
+        team: queryText('Only charges of keys that belonged to the team with this ID.'),
+        user: queryText(
+          'Only charges of keys that belonged to the user with this ID. A key with the scope `report` is shown no users.',
+        ),
         model: queryText('Only charges of the model with this ID.'),
         label: queryTexts('Only charges of keys with this label, as `name=value`. It may be repeated.'),
       }),
@@ -109,6 +113,8 @@ async function adminUsage(
     ...periodOf(query, now()),
     by: groupingsOf(query.get('by') ?? 'day,model'),
     keyId: query.get('key'),
+    team: query.get('team'),
+    user: query.get('user'),
     model: query.get('model'),
     labels: Object.fromEntries(query.getAll('label').map(labelOf)),
   };

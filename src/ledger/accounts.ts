@@ -9,7 +9,7 @@ export interface Account {
   /** As entries name it. */
   readonly dimensions: Dimensions;
   readonly keyId: string;
-  /** The holder of the balance that pays: the caller itself, or who pays in its place. */
+  /** The holder of the balance that pays: the caller itself, who pays in its place, or a key that it descends from. */
   readonly holder: string;
   /** The facts that conditions of budgets read. */
   readonly scope: BudgetScope;
@@ -25,7 +25,13 @@ const SESSIONS_MAX = 1_000;
 
 /** The accounts of callers, each made once; those of sessions as long as there is room. State: accounts. */
 export class Accounts {
+  readonly #hasBalance: (holder: string) => boolean;
   readonly #byCaller = new WeakMap<Caller, CallerAccounts>();
+
+  /** @param hasBalance whether something was ever granted to a holder or paid in by it */
+  constructor(hasBalance: (holder: string) => boolean) {
+    this.#hasBalance = hasBalance;
+  }
 
   /**
    * @param holder the holder whose balance pays in place of the caller's own, which budgets do not see; null for none
@@ -35,25 +41,48 @@ export class Accounts {
    */
   of(caller: Caller, selector: string, holder: string | null, session = '', agent = ''): Account {
     if (holder !== null && holder !== caller.keyId)
-      return newAccount(caller, selector, checkedHolder(holder), { session, agent });
-    const accounts = this.#byCaller.getOrInsertComputed(caller, noAccounts);
-    if (session === '' && agent === '') return accountBy(selector, accounts, caller);
-    return accountIn({ session, agent }, selector, accounts, caller);
+      return newAccount({ caller, holder: checkedHolder(holder) }, selector, { session, agent });
+    const own = this.#byCaller.getOrInsertComputed(caller, () => accountsOf({ caller, holder: null }));
+    const above = caller.line ? this.#payerAbove(caller.keyId, caller.line) : null;
+    const accounts =
+      above === null ? own : own.byPayer.getOrInsertComputed(above, () => accountsOf({ caller, holder: above }));
+    return session === '' && agent === ''
+      ? accountBy(selector, accounts)
+      : accountIn({ session, agent }, selector, accounts);
+  }
+
+  /** The nearest key of a line that has a balance, where the key itself has none: one balance pays for a request. */
+  #payerAbove(keyId: string, line: readonly string[]): string | null {
+    return this.#hasBalance(keyId) ? null : (line.find(this.#hasBalance) ?? null);
   }
 }
 
+/** Who spends, and whose balance pays: null for the caller's own. */
+interface Payer {
+  readonly caller: Caller;
+  readonly holder: string | null;
+}
+
 interface CallerAccounts {
+  readonly payer: Payer;
   readonly bySelector: Map<string, Account>;
   /** By session, agent and selector, the oldest first. */
   readonly bySession: Map<string, Account>;
+  /** By the key above the caller whose balance pays. */
+  readonly byPayer: Map<string, CallerAccounts>;
 }
 
-const noAccounts = (): CallerAccounts => ({ bySelector: new Map(), bySession: new Map() });
+const accountsOf = (payer: Payer): CallerAccounts => ({
+  payer,
+  bySelector: new Map(),
+  bySession: new Map(),
+  byPayer: new Map(),
+});
 
-function accountBy(selector: string, { bySelector }: CallerAccounts, caller: Caller): Account {
+function accountBy(selector: string, { payer, bySelector }: CallerAccounts): Account {
   let account = bySelector.get(selector);
   if (!account) {
-    account = newAccount(caller, selector, null, { session: '', agent: '' });
+    account = newAccount(payer, selector, { session: '', agent: '' });
     bySelector.set(selector, account);
   }
   return account;
@@ -62,18 +91,20 @@ function accountBy(selector: string, { bySelector }: CallerAccounts, caller: Cal
 /** The session and the agent of a request; '' for none. */
 type Run = Readonly<Record<'session' | 'agent', string>>;
 
-function accountIn(run: Run, selector: string, { bySession }: CallerAccounts, caller: Caller): Account {
+function accountIn(run: Run, selector: string, { payer, bySession }: CallerAccounts): Account {
   const name = `${run.session} ${run.agent} ${selector}`;
   const known = bySession.get(name);
-  const account = known ?? newAccount(caller, selector, null, run);
+  const account = known ?? newAccount(payer, selector, run);
   if (known) bySession.delete(name);
   else if (bySession.size >= SESSIONS_MAX) bySession.delete(bySession.keys().next().value!);
   bySession.set(name, account);
   return account;
 }
 
-function newAccount(caller: Caller, selector: string, holder: string | null, { session, agent }: Run): Account {
+function newAccount({ caller, holder }: Payer, selector: string, { session, agent }: Run): Account {
   const dimensions: Record<string, string> = { key: caller.keyId, selector };
+  if (caller.team) dimensions.team = caller.team;
+  if (caller.user) dimensions.user = caller.user;
   if (session !== '') dimensions.session = session;
   if (agent !== '') dimensions.agent = agent;
   if (holder !== null) dimensions.holder = holder;
@@ -88,13 +119,25 @@ export function accountOf(dimensions: Dimensions): Account {
   return { dimensions, keyId: key, holder: holder ?? key, scope, funds: [], epoch: -1, from: 0, until: 0 };
 }
 
+/** Whose requests a budget judges. */
+export interface BudgetedKey extends Pick<Caller, 'keyId' | 'labels'> {
+  /** IDs. */
+  readonly team?: string | null | undefined;
+  readonly user?: string | null | undefined;
+}
+
 /** Returns the facts of a key that requests a model by this name, for conditions of budgets. */
-export function scopeOf(keyId: string, labels: Caller['labels'], selector: string, session = ''): BudgetScope {
-  return { request: { model: selector, session }, key: { id: keyId, labels: new Map(Object.entries(labels)) } };
+export function scopeOf({ keyId, labels, team, user }: BudgetedKey, selector: string, session = ''): BudgetScope {
+  return {
+    request: { model: selector, session },
+    key: { id: keyId, labels: new Map(Object.entries(labels)) },
+    team: { id: team ?? '' },
+    user: { id: user ?? '' },
+  };
 }
 
 /** Returns the facts of entries, for conditions of budgets. */
 export function scopeOfEntries(dimensions: Dimensions): BudgetScope {
-  const { key = '', selector = '', session } = dimensions;
-  return scopeOf(key, labelsOf(dimensions), selector, session);
+  const { key: keyId = '', selector = '', session, team, user } = dimensions;
+  return scopeOf({ keyId, labels: labelsOf(dimensions), team, user }, selector, session);
 }

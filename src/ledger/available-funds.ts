@@ -1,15 +1,19 @@
 import { cappingName, type FundBlock, type FundStanding, type FundTitle } from '../accounting/fund.ts';
 import type { ExhaustedAction } from '../core/budget.ts';
+import type { HolderKind } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { FundCap, FundFacts } from '../core/facts.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import { type FirstHold, firstHoldOf, type HoldTerms, leastIn } from './first-hold.ts';
+import { levelOf } from './holder-budgets.ts';
 
 /** The reason why a request cannot be paid: the fund that lacks money, and its figures. Amounts are microcredits. */
 export interface FundShortage
   extends Pick<FundBlock, 'why'>,
     Pick<FundTitle, 'kind' | 'name' | 'subject' | 'window'>,
     Pick<FundStanding, 'limit' | 'spent' | 'held'> {
+  /** The level whose budget it is; null for a balance, and for a budget of the policy. */
+  readonly level: HolderKind | null;
   /** The greatest cost of the request. */
   readonly needed: Microcredits;
   /** When the fund's next window begins, ms since 1970; null for never. */
@@ -94,7 +98,7 @@ function capOf(
 }
 
 export function shortage({ fund, why }: FundBlock, needed: Microcredits): FundShortage {
-  const { kind, name, subject, window, ends } = fund.title;
+  const { kind, name, subject, window, ends, definition } = fund.title;
   const { limit, spent, held } = fund;
   return {
     why,
@@ -102,6 +106,7 @@ export function shortage({ fund, why }: FundBlock, needed: Microcredits): FundSh
     name,
     subject,
     window,
+    level: levelOf(definition),
     limit,
     spent,
     held,

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { QUARTER_MS, windowAt } from '../accounting/window.ts';
+import type { EntryOwner } from '../core/budget.ts';
 import type { CountOp, LedgerBooks, UncountedCharges } from '../store/books.ts';
 import { scopeOfEntries } from './accounts.ts';
 import { BudgetFund, type CountedBudget } from './drawn-fund.ts';
@@ -91,19 +92,35 @@ function forgetReached(windows: BudgetWindows, books: CountingBooks): void {
 
 const isCounted = ({ from, charges }: UncountedCharges): boolean => from !== null && charges.length === 0;
 
-/** Counts the entries of keys that come to have a budget which others have already. New keys have none. */
-async function join({ budget, window }: BudgetWindows, counted: CountedBudget, books: CountingBooks): Promise<void> {
-  const joining = [...(counted.budget.limits?.keys() ?? [])].filter((key) => !budget.limits?.has(key));
+/** Owners whose entries are asked for by themselves; of more, all entries of the window are read once. */
+const ASKED_ALONE = 8;
+
+/** Counts what holders have spent that come to have a budget which others have already. New ones have spent nothing. */
+async function join(windows: BudgetWindows, counted: CountedBudget, books: CountingBooks): Promise<void> {
+  const { budget, window } = windows;
+  const { limits, entriesOf } = counted.budget;
+  const joining = [...(limits?.keys() ?? [])].filter((subject) => !budget.limits?.has(subject));
   if (joining.length === 0) return;
-  const [first = null] = joining;
-  const to = Math.min(window.ends, Number.MAX_SAFE_INTEGER);
-  const charges = await books.usage({ keyId: joining.length === 1 ? first : null, from: window.starts, to });
-  const spent = new Map(joining.map((key) => [key, 0]));
-  for (const { dimensions, microcredits } of charges) {
-    const before = spent.get(dimensions.key ?? '');
-    if (before !== undefined) spent.set(dimensions.key ?? '', before + microcredits);
+  // Under the limits of before, so that charges which no hold drew for are not counted again behind the sums below.
+  await countIn(windows, books);
+  const owners: readonly EntryOwner[] =
+    joining.length > ASKED_ALONE ? [{}] : joining.flatMap((one) => entriesOf?.(one) ?? [{}]);
+  const spent = new Map(joining.map((subject) => [subject, 0]));
+  const period = { from: window.starts, to: Math.min(window.ends, Number.MAX_SAFE_INTEGER) };
+  // Owners of one budget share no entry, except where all are asked for.
+  for (const { keyId = null, ...owner } of owners.length > ASKED_ALONE ? [{}] : owners) {
+    for (const { dimensions, microcredits } of await books.usage({ keyId, ...owner, ...period })) {
+      const subject = subjectOf(counted.budget, scopeOfEntries(dimensions)) ?? '';
+      const before = spent.get(subject);
+      if (before !== undefined) spent.set(subject, before + microcredits);
+    }
   }
-  const sums = [...spent].map(([key, amount]) => ({ fund: new BudgetFund(counted, window, key), amount }));
+  const funds = [...spent.keys()].map((subject) => new BudgetFund(counted, window, subject));
+  // One that had the budget before may have spent some of it then. Read with the sums, as charges that come later count in both.
+  const sums = books.standing(funds).flatMap(({ title, spent: known }, at) => {
+    const amount = spent.get(title.subject)! - known;
+    return amount > 0 ? [{ fund: funds[at]!, amount }] : [];
+  });
   await books.apply([{ kind: 'join', sums }]);
 }
 

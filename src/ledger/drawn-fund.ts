@@ -25,7 +25,7 @@ export interface CountedBudget {
   readonly rank: number;
 }
 
-/** The window of a budget for one subject. State: alerts. */
+/** The window of a budget for one subject. State: budget alerts. */
 export class BudgetFund implements DrawnFund {
   readonly key: string;
   readonly title: FundTitle;

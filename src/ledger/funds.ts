@@ -5,6 +5,7 @@ import { isAddress } from '../core/holder-address.ts';
 import type { EnforcedBudget } from '../store/books.ts';
 import type { Account } from './accounts.ts';
 import { BudgetFund, balanceFund, type CountedBudget, type DrawnFund } from './drawn-fund.ts';
+import { levelOf } from './holder-budgets.ts';
 
 /** The funds of subjects in one window. */
 interface Counts {
@@ -177,7 +178,10 @@ export class Funds {
     });
   }
 
-  /** Returns every fund that requests of a key can draw on in the windows of `timeMs`, for any of these model names. */
+  /**
+   * Returns every fund that requests of a key can draw on in the windows of `timeMs`, for any of these model names, but for those of
+   * keys above it, whose spending is their own.
+   */
   ofNames(scopes: readonly BudgetScope[], keyId: string, timeMs: number): DrawnFund[] {
     const found = new Set<DrawnFund>();
     for (const windows of this.#budgetWindows) {
@@ -186,7 +190,8 @@ export class Funds {
       const asked = windows.budget.definition.includes('request') ? scopes : scopes.slice(0, 1);
       for (const scope of asked) {
         const subject = subjectOf(windows.budget, scope);
-        const fund = subject === null ? null : windows.fundAt(subject, timeMs);
+        const isAbove = subject !== keyId && levelOf(windows.budget.definition) === 'key';
+        const fund = subject === null || isAbove ? null : windows.fundAt(subject, timeMs);
         if (fund) found.add(fund);
       }
     }

@@ -12,7 +12,7 @@ import type { EndpointCharges, LedgerBooks, LedgerOp, UsageFilter } from '../sto
 import type { News } from '../store/news.ts';
 import type { Write } from '../store/store.ts';
 import { processTimers } from '../telemetry/process-timers.ts';
-import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
+import { type Account, Accounts, accountOf, type BudgetedKey, scopeOf } from './accounts.ts';
 import { AvailableFunds, type FundShortage } from './available-funds.ts';
 import { Contention } from './contention.ts';
 import { countIn, prepareWindows } from './count.ts';
@@ -21,7 +21,7 @@ import { giveBack } from './give-back.ts';
 import type { Earmark, Hold, OpenSettlement } from './hold.ts';
 import { type GrantingInstance, HoldDesk } from './hold-desk.ts';
 import type { HoldRequest } from './hold-request.ts';
-import { keyBudgetUses } from './key-budgets.ts';
+import { keyBudgetUses } from './holder-budgets.ts';
 import { LedgerNotifier, type LedgerNotifierOptions } from './notifier.ts';
 import type { OpenHolds } from './open-holds.ts';
 import { closeOrphans, NO_ORPHANS, type OrphansClosed } from './orphans.ts';
@@ -85,7 +85,7 @@ export class Ledger {
   recovered: OrphansClosed = NO_ORPHANS;
   readonly #books: LedgerBooks;
   readonly #options: LedgerOptions;
-  readonly #accounts = new Accounts();
+  readonly #accounts: Accounts;
   readonly #funds: Funds;
   readonly #contention: Contention;
   readonly #desk: HoldDesk;
@@ -112,7 +112,9 @@ export class Ledger {
     this.#onCrash = terms.ledger.onCrash;
     this.#options = options;
     this.#latest = timeOfId(idsAbove);
-    this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
+    const hasBalance = (holder: string) => books.balanceOf(holder) !== null;
+    this.#accounts = new Accounts(hasBalance);
+    this.#funds = new Funds(hasBalance);
     this.#notifier = new LedgerNotifier(options);
     const own = { funds: this.#funds, contention: this.#contention, notifier: this.#notifier };
     this.#desk = new HoldDesk({ books, timers, now, instance, ...own }, this.#openSettlement);
@@ -279,10 +281,7 @@ export class Ledger {
 
   async status(): Promise<LedgerStatus> {
     const charged = await this.#books.charged();
-    const budgets = this.#funds.budgetWindows.flatMap((windows) => {
-      return this.#books.windowsOf(windows.generation, windows.windowAt(this.#time).starts);
-    });
-    const drawnOn = budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
+    const drawnOn = this.drawnWindows();
     const { count, held } = this.#books.open();
     const unused = unusedFunds(
       this.#funds.budgetWindows.map(({ budget }) => budget).filter(isOfPolicy),
@@ -290,6 +289,17 @@ export class Ledger {
       this.#time,
     );
     return { charged, held, open: count, funds: [...drawnOn, ...this.#books.balances(), ...unused] };
+  }
+
+  /** The windows in force that requests have drawn on, from memory. */
+  drawnWindows(): readonly FundStanding[] {
+    const budgets = this.#funds.budgetWindows.flatMap((windows) => {
+      const { limits } = windows.budget;
+      const all = this.#books.windowsOf(windows.generation, windows.windowAt(this.#time).starts);
+      // Those of holders that have the budget no more draw no holds.
+      return limits ? all.filter(({ title }) => limits.has(title.subject)) : all;
+    });
+    return budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
   }
 
   /** The open requests of this process, by the funds that they hold. */
@@ -309,11 +319,12 @@ export class Ledger {
   }
 
   /**
-   * Returns every fund that requests of a caller draw on now, for any of these model names; of the windows of its sessions, those
-   * that have spent most.
+   * Returns every fund that requests of a caller draw on now, for any of these model names, but for those of keys above its own; of
+   * the windows of its sessions, those that have spent most.
    */
-  fundsOf({ keyId, labels }: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly FundStanding[] {
-    const scopes = names.map((name) => scopeOf(keyId, labels, name));
+  fundsOf(caller: BudgetedKey, names: readonly string[]): readonly FundStanding[] {
+    const { keyId } = caller;
+    const scopes = names.map((name) => scopeOf(caller, name));
     const ofSessions = this.#books.standing(this.#funds.ofSessions(keyId, this.#time));
     const drawnOn = ofSessions.filter(({ spent, held }) => spent + held !== 0).sort((a, b) => b.spent - a.spent);
     return [

@@ -2,6 +2,7 @@ import type { Caller } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { type ErrorCode, SignalboxError } from '../core/errors.ts';
+import { levelName } from '../core/holder.ts';
 import type { FundShortage } from '../ledger/available-funds.ts';
 import type { FundingParts } from './funding.ts';
 
@@ -25,14 +26,15 @@ export function shortageError(
     reserved_credits: toCredits(shortage.held),
     limit_credits: toCredits(shortage.limit),
   });
-  return shortageErrorOf(shortage);
+  return shortageErrorOf(shortage, caller);
 }
 
 /** Makes the error alone. */
-export function shortageErrorOf(shortage: FundShortage): SignalboxError {
-  const { kind, why, name, subject, window, needed, limit, spent, held } = shortage;
+export function shortageErrorOf(shortage: FundShortage, caller: PayingCaller): SignalboxError {
+  const { kind, why, name, subject, window, level, needed, limit, spent, held } = shortage;
+  if (isAbove(shortage, caller)) return shortageAbove(shortage);
   const details = {
-    ...(kind === 'budget' ? { budget: name, subject, window } : { balance: name }),
+    ...(kind === 'budget' ? { budget: name, subject, window, ...(level && { level }) } : { balance: name }),
     limit_credits: toCredits(limit),
     spent_credits: toCredits(spent),
     reserved_credits: toCredits(held),
@@ -42,12 +44,13 @@ export function shortageErrorOf(shortage: FundShortage): SignalboxError {
   const cost = `This request needs ${credits(needed)}; a lower limit on its output lowers that.`;
   // A balance has no whole limit: it grows with every grant.
   if (kind === 'budget' && needed > limit) {
-    const never = `The budget \`${name}\` is ${credits(limit)} in all, so this request never fits.`;
+    const never = `${capital(fundText({ ...shortage, subject: level ? subject : '' }, caller))} is ${credits(limit)} in all, so this request never fits.`;
     return new SignalboxError('request_exceeds_budget', `${never} ${cost}`, { details });
   }
-  if (why === 'exhausted') return new SignalboxError('insufficient_quota', `${stateOf(shortage)} ${cost}`, { details });
+  if (why === 'exhausted')
+    return new SignalboxError('insufficient_quota', `${stateOf(shortage, caller)} ${cost}`, { details });
   const busy = `Requests in progress have reserved ${credits(held)}, which leaves ${credits(limit - spent - held)}.`;
-  return new SignalboxError('budget_contended', `${stateOf(shortage)} ${busy} ${cost}`, {
+  return new SignalboxError('budget_contended', `${stateOf(shortage, caller)} ${busy} ${cost}`, {
     details,
     retryAfterMs: CONTENDED_RETRY_MS,
   });
@@ -57,13 +60,51 @@ export function shortageErrorOf(shortage: FundShortage): SignalboxError {
 export const isShortageCode = (code: ErrorCode): boolean =>
   code === 'insufficient_quota' || code === 'request_exceeds_budget';
 
-/** Describes the fund that is short. */
-function stateOf({ kind, name, subject, limit, spent, renewsAt }: FundShortage): string {
-  if (kind === 'balance') return `This key has spent ${toCredits(spent)} of the ${credits(limit)} granted to it.`;
-  const whose = subject === '' ? '' : ` of \`${subject}\``;
-  const renews = renewsAt === null ? '' : ` It renews at ${iso(renewsAt)}.`;
-  return `The budget \`${name}\`${whose} has spent ${toCredits(spent)} of its ${credits(limit)}.${renews}`;
+/** Who asks for money, with the names of its levels. */
+type PayingCaller = Pick<Caller, 'keyId' | 'line' | 'levels'>;
+
+/** The error of a key below one with too little: the figures of that are not its own. */
+function shortageAbove({ kind, why, name, window, needed, subject, renewsAt }: FundShortage): SignalboxError {
+  const isBalance = kind === 'balance';
+  const details = {
+    ...(isBalance ? { balance: name } : { budget: name, subject, window, level: 'key' }),
+    ...{ needed_credits: toCredits(needed), renews_at: renewsAt === null ? null : iso(renewsAt) },
+  };
+  const fund = `${adjectiveOf(window)}${kind} of the key \`${isBalance ? name : subject}\` above this API key`;
+  if (why === 'contended') {
+    const message = `Requests in progress have reserved what is left of the ${fund}.`;
+    return new SignalboxError('budget_contended', message, { details, retryAfterMs: CONTENDED_RETRY_MS });
+  }
+  const message = `The ${fund} has too little left for this request, which needs ${credits(needed)}.`;
+  return new SignalboxError('insufficient_quota', `${message}${renewsText(renewsAt)}`, { details });
 }
+
+/** Whether a fund is that of a key above the caller's. */
+const isAbove = ({ kind, level, name, subject }: FundShortage, { keyId, line }: PayingCaller): boolean =>
+  kind === 'balance' ? (line?.includes(name) ?? false) : level === 'key' && subject !== keyId;
+
+/** Describes the fund that is short. */
+function stateOf(shortage: FundShortage, caller: PayingCaller): string {
+  const { kind, limit, spent, renewsAt } = shortage;
+  const figures = `${toCredits(spent)} of its ${credits(limit)}`;
+  if (kind !== 'balance') return `${capital(fundText(shortage, caller))} has spent ${figures}.${renewsText(renewsAt)}`;
+  return `This key has spent ${toCredits(spent)} of the ${credits(limit)} granted to it.`;
+}
+
+const renewsText = (renewsAt: number | null): string => (renewsAt === null ? '' : ` It renews at ${iso(renewsAt)}.`);
+
+/** Names a budget, within a sentence. */
+function fundText({ name, subject, window, level }: FundShortage, { levels }: PayingCaller): string {
+  if (level === null) return `the budget \`${name}\`${subject === '' ? '' : ` of \`${subject}\``}`;
+  const own = levels?.find(({ kind, id }) => kind === level && id === subject);
+  const holder = level === 'key' ? 'this API key' : levelName({ kind: level, name: own?.name ?? subject });
+  return `the ${adjectiveOf(window)}budget of ${holder}`;
+}
+
+const ADJECTIVES = { day: 'daily ', week: 'weekly ', month: 'monthly ', total: '' } as const;
+const adjectiveOf = (window: FundShortage['window']): string => (window ? ADJECTIVES[window] : '');
+
+const capital = (text: string): string => text[0]!.toUpperCase() + text.slice(1);
 
 const credits = (amount: Microcredits): string =>
   `${toCredits(amount)} ${toCredits(amount) === 1 ? 'Credit' : 'Credits'}`;

@@ -46,7 +46,8 @@ export async function revokeChildKey({ caller, actor }: Principal, keys: ChildKe
     throw new SignalboxError('not_found', 'This API key has made no key with this ID.');
   }
   await keys.revoke(id, actor);
-  return { ...info, ...keys.known(id) };
+  const { inForce: _, ...stored } = info;
+  return { ...stored, ...keys.known(id) };
 }
 
 function checkDelegates(caller: Caller): void {

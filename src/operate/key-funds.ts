@@ -1,6 +1,6 @@
 import { type KeyFunds, visibleBalance } from '../access/key-body.ts';
 import { holderOf } from '../access/key-entry.ts';
-import { keyBudgetUses } from '../ledger/key-budgets.ts';
+import { keyBudgetUses } from '../ledger/holder-budgets.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { readStore } from '../store/open.ts';

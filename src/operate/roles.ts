@@ -24,6 +24,8 @@ const OWN = {
 
 /** Every action beside requests of models, with the roles that may take it and how far they reach. A route names its action. */
 const ACTIONS = {
+  'alerts.read': AUDITED,
+  'alerts.test': OPERATORS,
   'models.read': { ...MONEY, lead: 'all', member: 'all', caller: 'all' },
   'usage.own': OWN,
   'usage.read': { ...MONEY, ...MEMBERS },

@@ -1,9 +1,9 @@
 import type { FundTitle } from '../accounting/fund.ts';
 import type { Budget } from '../core/budget.ts';
-import { type Caller, roleOf } from '../core/caller.ts';
+import { type Caller, type HolderKind, roleOf } from '../core/caller.ts';
 import { addressOf } from '../core/holder-address.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { isOfKeys } from '../ledger/key-budgets.ts';
+import { levelOf } from '../ledger/holder-budgets.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { isWithin, type OwnedKey } from './reach.ts';
 import type { Reach } from './roles.ts';
@@ -90,7 +90,8 @@ function runsOf({ keys, policy }: SightSources, keyOf: Sight['keyOf']): Pick<Sig
     }
   };
   const subjectOf = ({ name, definition, subject }: Title): string => {
-    if (isOfKeys(definition)) return keyOf(subject);
+    const level = levelOf(definition);
+    if (level !== null) return shownHolder(level, subject, keyOf);
     const budget = budgets.find((one) => one.name === name && one.definition === definition);
     if (!budget?.isOfSessions) return plainSubject(subject, budget, keyOf);
     const [id = '', session = ''] = splitAt(subject, '/');
@@ -103,6 +104,12 @@ function runsOf({ keys, policy }: SightSources, keyOf: Sight['keyOf']): Pick<Sig
         ? { ...title, name: keyOf(title.name) }
         : { ...title, subject: title.subject && subjectOf(title) },
   };
+}
+
+/** The holder of a budget: users are persons, and not named. */
+function shownHolder(level: HolderKind, subject: string, keyOf: Sight['keyOf']): string {
+  if (level === 'key') return keyOf(subject);
+  return level === 'user' ? '' : subject;
 }
 
 /** The subject of a budget whose `each` may read the ID of a key: its name, or nothing where more than the ID was read. */

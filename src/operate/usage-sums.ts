@@ -3,7 +3,8 @@ import { isBalanceOnly, momentOf } from '../ledger/export/export.ts';
 import type { MoneyEntry } from '../store/journal-reader.ts';
 
 /** The dimensions of the books that usage can be grouped by; `label:NAME`, too. */
-export const GROUPINGS = ['day', 'month', 'key', 'model', 'provider', 'selector', 'session', 'agent'] as const;
+const BOOKED = ['key', 'team', 'user', 'model', 'provider', 'selector', 'session', 'agent'] as const;
+export const GROUPINGS = ['day', 'month', ...BOOKED] as const;
 export type Grouping = (typeof GROUPINGS)[number] | `label:${string}`;
 
 /** Reads the name of a grouping; null for any other text. */
@@ -13,7 +14,10 @@ export function parseGrouping(name: string): Grouping | null {
 }
 
 /** The name of a grouping's column. */
-export const columnOf = (grouping: Grouping): string => (grouping === 'key' ? 'key_id' : grouping);
+export const columnOf = (grouping: Grouping): string => (BY_ID.includes(grouping) ? `${grouping}_id` : grouping);
+
+/** Groups that are named by IDs. */
+const BY_ID: readonly Grouping[] = ['key', 'team', 'user'];
 
 /**
  * Tokens and money of charges, microcredits. `charged` is less what was given back; `overrun` was billed by providers beyond
@@ -25,7 +29,7 @@ export type UsageFigures = Readonly<typeof NO_FIGURES>;
 /** UsageFigures with the dimensions that they can be grouped by; a dimension that they lack is empty. */
 export interface Spending
   extends UsageFigures,
-    Pick<MoneyEntry, 'keyId' | 'labels' | 'selector' | 'session' | 'agent' | 'model' | 'provider'> {
+    Pick<MoneyEntry, 'keyId' | 'team' | 'user' | 'labels' | 'selector' | 'session' | 'agent' | 'model' | 'provider'> {
   /** Ms since 1970: of the hold. */
   readonly moment: number;
 }
@@ -100,6 +104,8 @@ function namer(grouping: Grouping, timeZone: string): (spending: Spending) => st
       return calendar('month', timeZone, 7);
     case 'key':
       return ({ keyId }) => keyId;
+    case 'team':
+    case 'user':
     case 'model':
     case 'provider':
     case 'selector':

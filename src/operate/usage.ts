@@ -24,6 +24,9 @@ export interface UsageQuery extends UsagePeriod {
   readonly by: readonly Grouping[];
   /** Null for all keys. */
   readonly keyId: string | null;
+  /** IDs of the team and the user that the key belonged to; null for all. */
+  readonly team: string | null;
+  readonly user: string | null;
   /** ID of the model; null for all. */
   readonly model: string | null;
   /** Labels that the keys must have. */
@@ -109,13 +112,8 @@ export async function ownUsage(
   query: UsagePeriod & Pick<UsageQuery, 'by'>,
 ): Promise<UsageReport> {
   checkAction(caller, 'usage.own');
-  return await usageIn(
-    ledger,
-    { ...query, keyId: caller.keyId, model: null, labels: {} },
-    usdPerCredit,
-    FULL_SIGHT,
-    null,
-  );
+  const own = { ...query, keyId: caller.keyId, team: null, user: null, model: null, labels: {} };
+  return await usageIn(ledger, own, usdPerCredit, FULL_SIGHT, null);
 }
 
 async function usageIn(
@@ -125,11 +123,12 @@ async function usageIn(
   sight: Sight,
   ids: ReadonlySet<string> | null,
 ): Promise<UsageReport> {
-  const { by, timeZone, keyId, model, labels } = query;
+  const { by, timeZone, keyId, team, user, model, labels } = query;
   const sums = new UsageSums(by, timeZone);
+  const owner = sight.isNarrow ? { keyId: null, team } : { keyId, team, user };
   const wanted = Object.entries(labels);
   for (const window of windowsOf(query)) {
-    for (const charges of await ledger.usage({ keyId: sight.isNarrow ? null : keyId, ...window })) {
+    for (const charges of await ledger.usage({ ...owner, ...window })) {
       if (model !== null && charges.model !== model) continue;
       const { key = '', selector = '' } = charges.dimensions;
       if (ids && !ids.has(key)) continue;
@@ -138,11 +137,14 @@ async function usageIn(
       if (keyId !== null && shown !== keyId) continue;
       const { session = '', agent = '' } = sight.showsRunsOf(key, found) ? charges.dimensions : {};
       if (wanted.some(([name, value]) => (found[name] ?? '') !== value)) continue;
+      // A person is not named to those who are shown no IDs.
+      const ofUser = sight.isNarrow ? '' : (charges.dimensions.user ?? '');
+      if (user !== null && ofUser !== user) continue;
       sums.add({
         // The sums of a running server do not tell all figures apart.
         ...NO_FIGURES,
         ...charges,
-        ...{ keyId: shown, labels: found, selector, session, agent },
+        ...{ keyId: shown, team: charges.dimensions.team ?? '', user: ofUser, labels: found, selector, session, agent },
         moment: window.from,
         model: charges.model ?? '',
         provider: charges.provider ?? '',
@@ -164,9 +166,9 @@ export async function storedUsage(
   query: UsageQuery,
 ): Promise<UsageReport> {
   checkAction(asker.caller, 'usage.read');
-  const { by, timeZone, keyId, model, labels } = query;
+  const { by, timeZone, keyId, team, user, model, labels } = query;
   const sums = new UsageSums(by, timeZone);
-  for await (const page of moneyEntries(journal, { ...spanOf(query), keyId, model, labels })) {
+  for await (const page of moneyEntries(journal, { ...spanOf(query), keyId, team, user, model, labels })) {
     for (const entry of page) sums.addEntry(entry);
     checkSize(sums);
   }

@@ -16,10 +16,13 @@ export type OutboundFault = 'address' | 'refused' | 'lookup' | 'unreachable' | '
 export class OutboundError extends Error {
   override readonly name = 'OutboundError';
   readonly fault: OutboundFault;
+  /** Whether it was refused for private addresses alone, which the operator may allow. */
+  readonly isPrivate: boolean;
 
-  constructor(fault: OutboundFault, message: string) {
+  constructor(fault: OutboundFault, message: string, isPrivate = false) {
     super(message);
     this.fault = fault;
+    this.isPrivate = isPrivate;
   }
 }
 
@@ -89,14 +92,18 @@ async function addressesOf({ hostname }: URL, allowPrivate: boolean, lookup: Hos
   const literal = literalAddress(hostname);
   const found = literal ? [addressText(literal)] : await lookup(hostname).catch((cause) => failLookup(hostname, cause));
   const allowed: string[] = [];
-  let refusal = 'no address';
+  let isPrivate = found.length > 0;
   for (const text of found) {
     const address = parseAddress(text);
     const kind = address ? addressClass(address) : 'forbidden';
     if (kind === 'public' || (kind === 'private' && allowPrivate)) allowed.push(addressText(address!));
-    else refusal = kind === 'private' ? 'a private address, which is not allowed' : 'an address that is never asked';
+    else isPrivate &&= kind === 'private';
   }
-  if (allowed.length === 0) throw new OutboundError('refused', `\`${hostname}\` leads to ${refusal}`);
+  if (found.length === 0) throw new OutboundError('lookup', `\`${hostname}\` has no address`);
+  if (allowed.length === 0) {
+    const what = isPrivate ? 'a private address, which is not allowed' : 'an address that is never asked';
+    throw new OutboundError('refused', `\`${hostname}\` leads to ${what}`, isPrivate);
+  }
   return [...new Set(allowed)].slice(0, ADDRESSES_MAX);
 }
 

@@ -3,6 +3,7 @@ import type { LedgerState } from '../core/budget.ts';
 import { languageSupport } from '../core/language-support.ts';
 import { slotCount } from '../core/readings.ts';
 import type { GatewayPolicy, PolicySnapshot, Selector } from '../core/snapshot.ts';
+import { reviewWebhooks } from './alerts.ts';
 import { compileAliases } from './aliases.ts';
 import {
   type Availability,
@@ -126,6 +127,7 @@ function* compile(
   const contentMatch = check.condition(parsed.contentMatch, 'budget');
   const reportedRuns = check.condition(parsed.reportedRuns, 'limit');
   const isAffordable = check.reviewTotals();
+  reviewWebhooks(parsed.alerts, env, report);
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (started) reviewStart(parsed, started, report);
   if (today !== undefined) {
@@ -179,7 +181,7 @@ interface SnapshotParts
 }
 
 function assembleSnapshot(
-  { tasks, cases, payments, ...parsed }: ParsedPolicy,
+  { tasks, cases, payments, alerts, ...parsed }: ParsedPolicy,
   { baseline, admitUnstated, ...figures }: PolicySettings,
   usdPerCredit: string,
   { providers, models, leftOut }: Availability,
@@ -207,6 +209,7 @@ function assembleSnapshot(
     countsAddresses: parts.rateLimits.some(({ each }) => each === 'address'),
     namedModelsReadIntent: readIntent || dependsOnIntent({ constraints, taskIndex, ...parts }),
     payments,
+    alerts,
     cases,
     leftOut,
   };

@@ -80,6 +80,7 @@ const WARNINGS = {
   'learning-idle': '`explore` is set while `mode` is `off`, or `feedback_weight` is 0.',
   'facilitator-without-token': 'A facilitator for real money has no `bearer_env`.',
   'after-abort-idle': 'A key of `after_abort` has no effect, because it does not say `bills: stops`.',
+  'webhook-unset': 'A variable of a webhook for alerts is not set, so nothing can be sent to it.',
   'private-host': 'The host of a provider probably leads to a private network, where requests are refused.',
   'short-key':
     'The key of a provider has fewer than 8 characters, so it is not removed from messages of the provider: it could be part of any word.',

@@ -102,7 +102,12 @@ const EMPTY_REQUEST: RuleScope = {
 };
 
 /** A key without labels, for budgets and rate limits. */
-export const EMPTY_KEY: BudgetScope = { request: { model: 'auto' }, key: { id: 'k', labels: new Map() } };
+export const EMPTY_KEY: BudgetScope = {
+  request: { model: 'auto' },
+  key: { id: 'k', labels: new Map() },
+  team: { id: '' },
+  user: { id: '' },
+};
 
 const OF_KEYS = 'key.labels.level != "" && double(key.labels.level) > 3.0';
 const CONDITIONS = {

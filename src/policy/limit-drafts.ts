@@ -128,8 +128,10 @@ function refuseEndless({ path, tree }: NamedItem<BudgetText>, report: Report): v
 /** Names that answers and reports give to a balance, and to budgets of keys. */
 const NAMES_OF_OTHERS = /^(balance|key-(day|week|month|total)([@:].*)?)$/;
 
+export const isOfOthers = (name: string): boolean => NAMES_OF_OTHERS.test(name);
+
 function reviewName(name: string, place: SourceSpan, report: Report): void {
-  if (!NAMES_OF_OTHERS.test(name)) return;
+  if (!isOfOthers(name)) return;
   const other = name === 'balance' ? 'a balance' : 'budgets of keys';
   report.add('ambiguous-name', place, `budget \`${name}\` has the name that answers and reports give to ${other}`, {
     hint: 'give it another name; it is then counted anew from its entries',

@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { type Decimal, plainText, toNumber } from '../core/decimal.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
+import { draftAlerts } from './alerts.ts';
 import { draftAliases } from './aliases.ts';
 import { camelKeys } from './camel-keys.ts';
 import { type CaseNames, draftCases } from './cases.ts';
@@ -95,6 +96,7 @@ function checkSections(context: CheckContext) {
   const selectors = draftSelectors(context, ids);
   const { aliases, standIns } = draftAliases({ models: named, ids, selectors }, context.report);
   const constraints = draftConstraints(context);
+  const budgets = draftBudgets(context, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default);
   const preferences = draftPreferences(context);
   const names: CaseNames = {
     models: ids,
@@ -132,7 +134,11 @@ function checkSections(context: CheckContext) {
     standIns,
     constraints,
     preferences,
-    budgets: draftBudgets(context, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default),
+    alerts: draftAlerts(
+      context,
+      budgets.map(({ name }) => name),
+    ),
+    budgets,
     rateLimits: draftRateLimits(context),
     /** The requests whose content is kept; null for all of them, or if no content is kept. */
     contentMatch: contentMatch(context),

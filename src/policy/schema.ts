@@ -1,6 +1,7 @@
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { DROPPABLE_NAMES } from '../core/droppable.ts';
 import { AbortText } from './schema-abort.ts';
+import { AlertsText } from './schema-alerts.ts';
 import { BudgetText, LedgerText } from './schema-budgets.ts';
 import { CaseText } from './schema-case.ts';
 import { LearningText } from './schema-learning.ts';
@@ -292,6 +293,7 @@ export const SECTIONS = {
   preferences: Type.Array(PreferenceText, { description: 'Soft rules: they raise or lower the quality of models.' }),
   budgets: Type.Array(BudgetText, { description: 'Limits on spend in windows of time.' }),
   rate_limits: Type.Array(RateLimitText, { description: 'Limits on the rate of requests.' }),
+  alerts: AlertsText,
   ledger: LedgerText,
   learning: LearningText,
   payments: PaymentsText,

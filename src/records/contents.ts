@@ -26,21 +26,24 @@ export function recordContent(
   policy: ContentPolicy,
   request: ModelRequest,
   model: string,
-  caller: Pick<Caller, 'keyId' | 'labels'>,
+  caller: ContentCaller,
 ): RedactedRecorder | null {
   if (!isMatch(policy, model, caller)) return null;
   return new RedactedRecorder(contents, policy, request);
 }
 
+type ContentCaller = Pick<Caller, 'keyId' | 'labels' | 'team' | 'user'>;
+
 /** A condition that fails to evaluate does not match. */
 function isMatch(
   { match }: ContentPolicy,
   model: string,
-  { keyId, labels }: Pick<Caller, 'keyId' | 'labels'>,
+  { keyId, labels, team = '', user = '' }: ContentCaller,
 ): boolean {
   if (match === null) return true;
   try {
-    return match({ request: { model }, key: { id: keyId, labels: new Map(Object.entries(labels)) } });
+    const key = { id: keyId, labels: new Map(Object.entries(labels)) };
+    return match({ request: { model }, key, team: { id: team }, user: { id: user } });
   } catch {
     return false;
   }

@@ -12,7 +12,7 @@ import { pathText } from '../core/original.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { withoutDroppedTools } from './dropped-tools.ts';
-import { type NamedTarget, targetOf } from './model-name.ts';
+import { listedFor, type NamedTarget, targetOf } from './model-name.ts';
 import type { OutputHint } from './profile/expected-output.ts';
 import { type Intent, readIntent } from './profile/intent.ts';
 import { hasMedia, type Profile, profile, profileOf } from './profile/profile.ts';
@@ -254,9 +254,11 @@ function taskNamed(name: string, { taskIndex }: PolicySnapshot): string {
   return taskIndex.has(lower) ? lower : 'general';
 }
 
-/** The models of the key's list; the named one is among them, by itself or by the wildcard that it is of. */
-const allowedModels = ({ models }: Caller, { model, pinned }: NamedTarget): Facts['allowedModels'] =>
-  models && [...(pinned ? new Set([...models, model]) : models)];
+/** The models of the caller's lists; the named one is among them, by itself or by the wildcard that it is of. */
+function allowedModels(caller: Caller, { model, pinned }: NamedTarget): Facts['allowedModels'] {
+  const listed = listedFor(caller);
+  return listed && pinned && !listed.includes(model) ? [...listed, model] : listed;
+}
 
 type Weights = NonNullable<RoutingTerms['weights']>;
 

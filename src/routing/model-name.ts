@@ -2,6 +2,7 @@ import { type Caller, isOperator } from '../core/caller.ts';
 import { editDistance } from '../core/edit-distance.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
+import { levelName } from '../core/holder.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 
 /** The meaning of a request's `model`. */
@@ -21,8 +22,13 @@ export function targetOf(name: string, caller: Caller, snapshot: PolicySnapshot)
   const { model, alias } = meaningOf(name, snapshot);
   if (snapshot.selectors.has(model)) return { model, pinned: false, alias };
   if (!snapshot.modelIndex.has(model)) throw unknownName(name, model, caller, snapshot);
-  if (!mayUse(caller, snapshot.models[snapshot.modelIndex.get(model)!]!)) {
-    throw new SignalboxError('insufficient_permissions', `This API key may not use the model \`${model}\`.`, {
+  const named = snapshot.models[snapshot.modelIndex.get(model)!]!;
+  if (!mayUse(caller, named)) {
+    const level = isListed(caller.models, named)
+      ? caller.levels?.find(({ models }) => !isListed(models, named))
+      : undefined;
+    const who = level ? `T${levelName(level).slice(1)}` : 'This API key';
+    throw new SignalboxError('insufficient_permissions', `${who} may not use the model \`${model}\`.`, {
       param: 'model',
     });
   }
@@ -55,9 +61,21 @@ function coveredBy(name: string, snapshot: PolicySnapshot): string | null {
   return pattern?.[1] ?? wildcards?.meaning(name) ?? null;
 }
 
-/** Whether a key may use a model: its list names it, or the wildcard that it is of. */
-export const mayUse = ({ models }: Pick<Caller, 'models'>, { id, pattern }: Pick<Model, 'id' | 'pattern'>): boolean =>
+/** Whether a caller may use a model: its list, and that of each level above it, names it, or the wildcard that it is of. */
+export const mayUse = ({ models, levels }: ModelLists, model: Pick<Model, 'id' | 'pattern'>): boolean =>
+  isListed(models, model) && (levels === undefined || levels.every((level) => isListed(level.models, model)));
+
+/** The lists of models that bind a caller. */
+export type ModelLists = Pick<Caller, 'models' | 'levels'>;
+
+const isListed = (models: Caller['models'], { id, pattern }: Pick<Model, 'id' | 'pattern'>): boolean =>
   models === null || models.has(id) || (pattern !== undefined && models.has(pattern));
+
+/** IDs that the lists of a caller and of all levels above it name; null where none has a list. */
+export function listedFor({ models, levels = [] }: ModelLists): readonly string[] | null {
+  const [first, ...others] = [models, ...levels.map((level) => level.models)].filter((list) => list !== null);
+  return first ? [...first].filter((id) => others.every((list) => list.has(id))) : null;
+}
 
 /** @param model what `name` stands for */
 function unknownName(name: string, model: string, caller: Caller, snapshot: PolicySnapshot): SignalboxError {

@@ -37,7 +37,7 @@ export function logReload(log: Log, attempt: ReloadAttempt, snapshot: PolicySnap
 }
 
 /** The first error in one line: log collectors do not keep the excerpts that follow it. */
-function firstError(diagnostics: readonly Diagnostic[]): string | undefined {
+export function firstError(diagnostics: readonly Diagnostic[]): string | undefined {
   const first = diagnostics.find(({ severity }) => severity === 'error');
   return first && `${first.file}:${first.line}:${first.column} ${first.code}: ${first.message}`;
 }

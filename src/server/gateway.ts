@@ -1,5 +1,6 @@
 import { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
+import { keyLines, Levels, NO_PEOPLE, type PeopleTerms } from '../access/levels.ts';
 import { ByteRoom } from '../core/byte-room.ts';
 import { LinkedSet } from '../core/linked-set.ts';
 import { messageOf } from '../core/thrown.ts';
@@ -10,8 +11,9 @@ import type { X402Gateway } from '../http/x402/services.ts';
 import type { LearningPolicyInForce } from '../learning/answer.ts';
 import type { Learner } from '../learning/learner.ts';
 import { openLearner } from '../learning/open.ts';
-import { keyBudgets } from '../ledger/key-budgets.ts';
+import { holderBudgets, holdersOf } from '../ledger/holder-budgets.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
+import { seenByFirstKeys } from '../ledger/line-budgets.ts';
 import { x402Funding } from '../money/x402/funding.ts';
 import { instanceStatus } from '../operate/instance.ts';
 import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
@@ -78,12 +80,15 @@ async function takePayments(
   return payments;
 }
 
-/** Opens the ledger by the first policy. Keys have budgets of their own beside the policy's. */
-async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, { store, keys, log, host }: GatewayResources) {
+/** Opens the ledger by the first policy. Each level has budgets of its own beside the policy's. */
+async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources: GatewayResources) {
+  const { store, keys, people = NO_PEOPLE, log, host } = resources;
   const { now, idsAbove } = store.instance;
   const { timers } = host;
+  const lines = keyLines(keys);
+  const ofHolders = () => holderBudgets([...people.budgets(), ...holdersOf(keys.budgets())], lines);
   const terms: TermsOf = ({ budgets, ledger, usdPerCredit }) => {
-    return { budgets: [...budgets, ...keyBudgets(keys.budgets())], ledger, usdPerCredit };
+    return { budgets: [...seenByFirstKeys(budgets, lines), ...ofHolders()], ledger, usdPerCredit };
   };
   const ledger = await openLedger({
     books: await store.openBooks(now),
@@ -185,13 +190,15 @@ const memoryOf = (clock: () => number) => ({
 export interface GatewayResources {
   readonly store: OpenStore;
   readonly keys: Keys;
+  /** The organization, teams and users; absent for none. */
+  readonly people?: PeopleTerms;
   readonly log: Log;
   readonly host: Host;
 }
 
 /** The use cases, with all that they work with: the books opened and put in order, the policy kept in step. */
 export async function openGateway(first: PolicyCandidate, tools: ServerPolicyTools, resources: GatewayResources) {
-  const { store, keys, log, host } = resources;
+  const { store, keys, people = NO_PEOPLE, log, host } = resources;
   const { clock, timers, err } = host;
   const { now } = store.instance;
   const { ledger, terms } = await openBudgets(first, resources);
@@ -242,5 +249,5 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const learning: StatusSources['learning'] = (by) => statusOfLearning(by, store, learner, reloader.lease(), now());
   const instance = (by: Principal) => instanceStatus(by, store, host.version);
   const status: StatusSources = { health: tools.health, learning, instance };
-  return { gateway, idempotency, reloader, status, recount, stop };
+  return { gateway, idempotency, reloader, status, recount, levels: new Levels(people), stop };
 }

@@ -35,11 +35,12 @@ export function openObserver(
   { metrics, log: form }: Pick<ServeOptions, 'metrics' | 'log'>,
   surfaces: readonly Surface[],
   tracer: Tracer | null,
+  more: readonly RequestReporter[],
 ): { observer: Observer; families: readonly Family[] } {
   const chat = createChatMetrics(() => lease().snapshot.keyLabel);
   const edge = createEdgeMetrics();
   const foreign = new Map(surfaces.map(({ path, foreignFields = new Map() }) => [path, foreignFields]));
-  const reporters: RequestReporter[] = [logForeignFields(log, foreign)];
+  const reporters: RequestReporter[] = [logForeignFields(log, foreign), ...more];
   if (form !== 'off') reporters.push(logRequests(log));
   if (metrics) reporters.push(chat.count, edge.count);
   const trace = tracer && ((headers: Headers) => tracer.begin(headers));

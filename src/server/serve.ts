@@ -18,6 +18,7 @@ import { openTracer } from '../telemetry/tracing/tracer.ts';
 import { listensHere } from '../upstream/connection/listening.ts';
 import { UpstreamNetwork } from '../upstream/connection/network.ts';
 import { Health } from '../upstream/health/health.ts';
+import { openAlerts } from './alerts.ts';
 import { announce } from './announce.ts';
 import { databaseOf, ledgerOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
@@ -87,11 +88,12 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   });
   if (apiKey !== null) await keys.install(apiKey).catch(notInstalled);
   const resources = { store, keys, log, host };
-  const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, resources);
+  const { gateway, idempotency, reloader, status, recount, levels, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
   const gate = new Gate(clock, timers);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
-  const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer);
+  const alerts = openAlerts(resources, { gateway, policy: reloader, health: tools.health });
+  const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer, [alerts.count]);
   const watched = { gateway, gate, policy: reloader, store, health: tools.health, version };
   const app = createApp({
     ...watched,
@@ -99,11 +101,15 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     keys,
     idempotency,
     authenticate: authenticationOf(keys, host),
+    levels,
+    alerts: alerts.sender,
     observer,
     socketBytesMax,
     status,
     trailHeads: () => notedHeads(options.data),
-    metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
+    metrics: options.metrics
+      ? openMetrics(watched, [...families, ...logged, ...alerts.families, ...defects.families])
+      : null,
   });
   await note.keep(store, timers);
   const stopTrail = await keepTrailNote(options.data, { store, keys, timers });
@@ -115,7 +121,8 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
 
   // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
   const stopListening = () => app.server?.stop();
-  const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer, stopHead };
+  alerts.sender.begin();
+  const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer, stopHead, alerts: alerts.sender };
   const shutdown = openShutdown({ ...parts, stopTrail, stop, stopListening, written: linesWritten });
   defects.onException(shutdown.byException);
   on('SIGTERM', () => shutdown.bySignal('SIGTERM'));

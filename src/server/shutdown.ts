@@ -1,4 +1,5 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
+import type { Alerts } from '../alerts/alerts.ts';
 import { pause } from '../core/timers.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
@@ -19,6 +20,7 @@ export interface ServerParts extends Pick<ServeOptions, 'data' | 'drainMs'>, Omi
   readonly note: LedgerNote;
   readonly lock: StoreLock;
   readonly tracer: Tracer | null;
+  readonly alerts: Pick<Alerts, 'close'>;
   /** Stops following the changes of commands. */
   stopTrail(): Promise<void>;
   /** Notes the head of the trail a last time. */
@@ -80,6 +82,7 @@ async function closeAll(parts: ServerParts): Promise<0 | 1> {
   // The next start closes requests that are not settled by now.
   gateway.payments.close();
   await Promise.race([Promise.all([stopped, idempotency.idle()]), pause(host.timers, FAREWELL_MS)]);
+  await parts.alerts.close();
   await parts.stopTrail();
   await parts.stopHead();
   keys.close();

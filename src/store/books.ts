@@ -128,7 +128,7 @@ export interface CountOp {
   readonly sums: readonly { readonly fund: FundRef; readonly amount: Microcredits }[];
 }
 
-/** Counts what subjects have spent that a budget did not apply to before. Leaves alone the windows that the books have already. */
+/** Adds what subjects have spent in the windows of a budget while it did not apply to them. */
 export interface JoinOp {
   readonly kind: 'join';
   readonly sums: CountOp['sums'];
@@ -288,8 +288,8 @@ export interface EndpointCharges extends Charges {
 }
 
 /** The charges to read. */
-export interface UsageFilter {
-  /** Null for all keys. */
+export interface UsageFilter extends Partial<Record<'team' | 'user', string | null>> {
+  /** Null for all keys; so are a team and a user that are absent. */
   readonly keyId: string | null;
   /** Ms since 1970, in steps of a quarter of an hour. */
   readonly from: number;

@@ -10,6 +10,7 @@ import type { Deferral, Store, StoreError } from './store.ts';
 /** A room whose tables a store has. */
 export type StoreRoom =
   | 'access'
+  | 'alerts'
   | 'endpoints'
   | 'idempotency'
   | 'identity'

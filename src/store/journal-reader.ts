@@ -130,6 +130,9 @@ export interface MoneyEntry {
   readonly session: string;
   /** '' for none. */
   readonly agent: string;
+  /** IDs of the team and the user that the key belonged to; '' for none. */
+  readonly team: string;
+  readonly user: string;
   /** Empty, like provider and upstream, where no attempt is known. */
   readonly model: string;
   readonly provider: string;

@@ -32,6 +32,8 @@ export interface KeyInfo {
   readonly rotatedAt: number | null;
   /** The end of the old secret's validity after the last rotation; null if never rotated. */
   readonly overlapEndsAt: number | null;
+  /** Of a child key, where the keys above it are known: its state, as theirs narrow it. Not stored. */
+  readonly inForce?: Pick<KeyInfo, 'revokedAt' | 'expiresAt' | 'suspendedAt'>;
 }
 
 /** A key as it is stored. Hashes are SHA-256 of whole keys; the keys themselves are not stored. */

@@ -1,3 +1,4 @@
+import type { AlertTable } from './alerts.ts';
 import type { BrokenDeclarationTable } from './endpoints.ts';
 import type { IdempotencyTable } from './idempotency.ts';
 import type { JournalReader } from './journal-reader.ts';
@@ -20,6 +21,7 @@ export interface Repositories {
   /** The ledger, as commands read it; the process that serves opens its `LedgerBooks` beside. */
   readonly ledger: LedgerTable;
   readonly journal: JournalReader;
+  readonly alerts: AlertTable;
   readonly keys: KeyTable;
   readonly trail: TrailTable;
   readonly idempotency: IdempotencyTable;

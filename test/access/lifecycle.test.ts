@@ -185,6 +185,7 @@ const lenient =
 const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   authenticate: (header) => keys.authenticate(header),
   create: (grant, by) => keys.create(grant, by),
+  descendantsOf: (id) => keys.descendantsOf(id),
   createForHolder: (wallet, name, isAlone) => keys.createForHolder(wallet, name, isAlone),
   ofHolder: (wallet) => keys.ofHolder(wallet),
   revokeOfHolder: (wallet, exceptId) => keys.revokeOfHolder(wallet, exceptId),
@@ -194,6 +195,7 @@ const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   below: (id) => keys.below(id),
   createBelow: (credentials, grant, by) => keys.createBelow(credentials, grant, by),
   idsWhere: (matches) => keys.idsWhere(matches),
+  expiringAfter: (time) => keys.expiringAfter(time),
   rotate: (id, overlapMs, by) => keys.rotate(id, overlapMs, by),
   change: (id, alter, by, tags) => keys.change(id, alter, by, tags),
   suspend: (id, by, tags) => keys.suspend(id, by, tags),

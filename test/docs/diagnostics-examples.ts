@@ -126,6 +126,10 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'Remove the key.',
       correction: [', margin_tokens: 3', ''],
     },
+    'webhook-unset': {
+      golden: 'webhook-unset',
+      mend: 'Set the variable, or point its name with `_FILE` at a file that has the value.',
+    },
     'private-host': {
       golden: 'private-host',
       mend: 'Add `allow_private_network: true` to the provider.',

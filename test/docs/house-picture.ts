@@ -21,6 +21,7 @@ const FLOORS: readonly (readonly [floor: string, rooms: Readonly<Record<string, 
   [
     'rooms',
     {
+      alerts: 'messages to people',
       policy: 'YAML → snapshot',
       routing: 'profile, rank, decide',
       ledger: 'funds, holds, audit',

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AlertCounts } from '../../src/alerts/counts.ts';
 import { createEdgeMetrics, gateFamilies } from '../../src/http/edge-metrics.ts';
 import { learningFamilies } from '../../src/learning/metrics.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
@@ -44,6 +45,7 @@ const PARTS: Readonly<Record<string, readonly Family[]>> = {
   learning: learningFamilies({ activity: NOTHING_LEARNT }),
   ledger: ledgerFamilies({ sample: never }),
   payments: paymentFamilies({ activity: { counts: new PaymentCounts(), unsettled: never, networks: never } }),
+  alerts: new AlertCounts().families,
   store: [...storeFamilies(nothing), ...instanceFamilies({ instance: NO_INSTANCE, news: NO_NEWS })],
   process: [
     ...watched.families,

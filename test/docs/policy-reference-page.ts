@@ -21,7 +21,12 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
     rate_limits: '../spend/rate-limits.md',
     payments: '../spend/accepting-payments.md',
   },
-  Run: { gateway: '../spend/rate-limits.md', records: '../operate/privacy.md', cases: 'testing.md' },
+  Run: {
+    alerts: '../operate/alerts.md',
+    gateway: '../spend/rate-limits.md',
+    records: '../operate/privacy.md',
+    cases: 'testing.md',
+  },
 };
 const PAGES: Readonly<Record<string, string>> = Object.assign({}, ...Object.values(GROUPS));
 

@@ -39,7 +39,7 @@ const namedIn = (text: string): string[] =>
 const SHORT_LIVED = [
   ...['cli/', 'conformance/', 'core/', 'accounting/', 'exchange/', 'importers/', 'money/', 'operate/', 'policy/'],
   ...['routing/', 'surface/', 'ledger/audit/', 'upstream/http1/'],
-  ...['access/idempotency/run.ts', 'access/limits/quota.ts'],
+  ...['alerts/rules.ts', 'access/idempotency/run.ts', 'access/limits/quota.ts'],
   ...['http/body-reading.ts', 'http/stream.ts', 'http/surface-socket.ts'],
   ...[
     'ledger/count.ts',

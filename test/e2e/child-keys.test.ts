@@ -82,9 +82,9 @@ describe('a key gives no more than it has', () => {
     [{ expires_in_seconds: null }, 'expires_in_seconds', /./],
     [{ expires_in_seconds: 31 * 86_400 }, 'expires_in_seconds', /./],
   ])('%p', async (body, param, message) => {
-    const labels = { team: 'a', 'child.task': 'plan' };
     const wallets = ['0x2b5ad5c4795c026514f8317c7a215e218dccd6cf'];
-    const parent = await delegating({ models: ['best', 'plain'], labels, wallets });
+    const first = await delegating({ models: ['best', 'plain'], labels: { team: 'a' }, wallets });
+    const parent = await child(first, { scopes: ['chat', 'delegate'], labels: { 'child.task': 'plan' } });
     const { error } = await child(parent, body);
     expect(error).toMatchObject({ param });
     expect(error?.message).toMatch(message);
@@ -108,8 +108,10 @@ describe('a key gives no more than it has', () => {
     expect([await chat(plain, 'plain'), await chat(marked, 'plain'), await chat(marked, 'gold')]).toEqual([
       422, 422, 422,
     ]);
-    const gold = await child(await delegating({ labels: { tier: 'gold', 'child.mark': 'yes' } }));
-    expect([await chat(gold, 'plain'), await chat(gold, 'gold')]).toEqual([200, 200]);
+    const gold = await child(await delegating({ labels: { tier: 'gold' } }));
+    expect([await chat(gold, 'plain'), await chat(gold, 'gold')]).toEqual([422, 200]);
+    const { error } = await delegating({ labels: { 'child.mark': 'yes' } });
+    expect(error).toMatchObject({ code: 'invalid_value', param: 'labels' });
   });
 
   test('and sees and revokes only keys below its own, of any depth', async () => {
@@ -160,6 +162,57 @@ describe('a key ends or stops with each key above it', () => {
   });
 });
 
+describe('what an operator changes of a key', () => {
+  const change = async ({ id }: Pick<KeyAnswer, 'id'>, body: object) =>
+    bodyOf(await box.get(`/admin/keys/${id}`, { method: 'PATCH', body: JSON.stringify(body) }));
+  const asked = (key: KeyAnswer) => Promise.all([chat(key, 'best'), chat(key, 'plain')]);
+
+  test('holds at once for all keys below it, and is taken back for them', async () => {
+    const parent = await delegating({ labels: { tier: 'gold' } });
+    const [middle, narrow] = [
+      await child(parent, { scopes: ['chat', 'delegate'] }),
+      await child(parent, { models: ['plain'] }),
+    ];
+    const last = await child(middle, { labels: { 'child.mark': 'yes' } });
+    await change(parent, { models: ['best'] });
+    expect([await asked(last), await asked(narrow)]).toEqual([
+      [200, 403],
+      [403, 403],
+    ]);
+    await change(parent, { models: null, labels: { 'child.mark': null, tier: 'none' } });
+    expect([await chat(last, 'gold'), await chat(narrow, 'gold')]).toEqual([422, 403]);
+    await change(parent, { scopes: ['route', 'delegate'] });
+    expect(await chat(last)).toBe(403);
+    await deed(parent.id, 'suspend');
+    expect([await chat(last), (await box.run('keys', 'show', last.id)).out]).toEqual([
+      403,
+      expect.stringMatching(/state +suspended/),
+    ]);
+    await deed(parent.id, 'resume');
+    await change(parent, { scopes: ['chat', 'delegate'], limits: { requests_per_minute: 1 } });
+    expect([await chat(last), await chat(narrow, 'plain')].sort()).toEqual([200, 429]);
+  });
+
+  test('gives a child key nothing that no child key has', async () => {
+    const made = await child(await delegating());
+    expect((await change(made, { scopes: ['admin'] })).error).toMatchObject({ param: 'scopes[0]' });
+    expect((await change(made, { labels: { tier: 'gold' } })).error).toMatchObject({ param: 'labels' });
+    expect((await change(made, { labels: { 'child.task': 'a' }, models: ['plain'] })).error).toBeUndefined();
+  });
+
+  test('is seen by commands, with the line of a key', async () => {
+    const parent = await delegating();
+    const middle = await child(parent, { scopes: ['chat', 'delegate'] });
+    const last = await child(middle);
+    await deed(parent.id, 'revoke');
+    const { out } = await box.run('keys', 'list', '--parent', middle.id);
+    expect(out).toMatch(new RegExp(`^ID .*PARENT\n${last.id} .*revoked [\\d-]+ +${middle.id}\n$`));
+    expect((await box.run('keys', 'show', last.id)).out).toContain(`${middle.id}, below ${parent.id}`);
+    const listed = (await (await box.get('/admin/keys')).json()) as { data: KeyAnswer[] };
+    expect(listed.data.find(({ id }) => id === last.id)).toMatchObject({ state: 'revoked', parent: middle.id });
+  });
+});
+
 test('a line is three keys deep below its first', async () => {
   const scopes = ['chat', 'delegate'];
   let key = await delegating();
@@ -195,7 +248,10 @@ describe('the limits of a key hold for all below it together', () => {
     const below = await child(own);
     const response = await box.post('/v1/chat/completions', { model: 'best', messages: [] }, withKey(below.key));
     expect(await response.json()).toMatchObject({
-      error: { code: 'rate_limit_exceeded', message: expect.stringMatching(/^The rate limit of a parent of this/) },
+      error: {
+        code: 'rate_limit_exceeded',
+        message: expect.stringMatching(/^The rate limit of a parent of this/),
+      },
     });
   });
 });

@@ -52,6 +52,7 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS, ageMs = 0 
       payments: { blocklist: { blocked: new Set(blocked) as ReadonlySet<string> } },
     } as X402Parts),
     limiter: new Limiter(() => 0),
+    levels: { of: (caller) => caller },
     gate,
     refusePreflight: preflightRefusal({ warn() {} }),
   };

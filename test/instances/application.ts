@@ -6,7 +6,7 @@ import { LinkedSet } from '../../src/core/linked-set.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { X402Gateway } from '../../src/http/x402/services.ts';
 import { openLearner } from '../../src/learning/open.ts';
-import { keyBudgets } from '../../src/ledger/key-budgets.ts';
+import { keyBudgets } from '../../src/ledger/holder-budgets.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { x402Funding } from '../../src/money/x402/funding.ts';
 import { openPayments } from '../../src/payments/service.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { idAt } from '../../src/core/id.ts';
-import { keyBudgets } from '../../src/ledger/key-budgets.ts';
+import { keyBudgets } from '../../src/ledger/holder-budgets.ts';
 import { budget, caller, line, NOON, terms } from '../ledger/support.ts';
 import { figuresOf, findingsIn, holdOn, ledgerOn, sharedBooks, spend, swap } from './ledgers.ts';
 

@@ -115,11 +115,10 @@ async function take({ what, at, ms, terms: given }: Step, world: World, keys: Ke
   const secret = [...world.secrets.keys()][at % world.secrets.size];
   if (what === 'tick') clock.now += ms;
   else if (!key || !secret || what === 'begin') {
-    world.put(
-      await keys.create({ name: 'first', ...given, ...(ms === 20 && { expiresAt: clock.now + 40 }) }),
-      given,
-      null,
-    );
+    const end = ms === 20 ? { expiresAt: clock.now + 40 } : {};
+    const made = await keys.create({ name: 'first', scopes: given.scopes, ...end });
+    world.put(made, given, null);
+    await alter(world.keys.get(made.info.id)!, keys);
   } else if (what === 'below') await makeBelow(secret, given, ms, world, keys);
   else if (what === 'revoke') {
     await keys.revoke(key.id);
@@ -161,7 +160,7 @@ function narrowed(own: Terms, upper: Pick<Caller, 'scopes' | 'models' | 'labels'
     models: own.models
       ? own.models.filter((model) => upper.models?.has(model) ?? true)
       : upper.models && [...upper.models],
-    labels: { ...own.labels, ...upper.labels },
+    labels: { ...Object.fromEntries(Object.entries(own.labels).filter(([name]) => name !== 'team')), ...upper.labels },
   };
 }
 

@@ -57,6 +57,7 @@ describe('what funds allow', () => {
       name: 'all',
       subject: '',
       window: 'day',
+      level: null,
       limit: 100,
       spent: 50,
       held: 30,

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import type { KeyBudget } from '../../src/core/caller.ts';
 import { idAt } from '../../src/core/id.ts';
-import { keyBudgetUses } from '../../src/ledger/key-budgets.ts';
+import { keyBudgetUses } from '../../src/ledger/holder-budgets.ts';
 import { grantWrite, spentIn, sqliteLedger } from '../../src/store/sqlite/books/ledger-table.ts';
 import { ledgerTest } from './books-test.ts';
 import { caller, held, line, NOON, order } from './support.ts';

@@ -4,7 +4,7 @@ import type { Budget } from '../../src/core/budget.ts';
 import { MICROCREDITS } from '../../src/core/credits.ts';
 import { idAt } from '../../src/core/id.ts';
 import { BudgetWindows } from '../../src/ledger/funds.ts';
-import { keyBudgets } from '../../src/ledger/key-budgets.ts';
+import { keyBudgets } from '../../src/ledger/holder-budgets.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
 import { OpenHolds } from '../../src/ledger/open-holds.ts';
 import { Refusals } from '../../src/ledger/refusals.ts';

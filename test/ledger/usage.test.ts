@@ -24,7 +24,7 @@ const checkpoint = async ({ ledger }: Opened) =>
 
 const KEYS = ['one', 'two', 'three'];
 const MODELS = ['a', 'b'];
-const ALL = { from: 0, to: Number.POSITIVE_INFINITY, keyId: null, model: null, labels: {} };
+const ALL = { from: 0, to: Number.POSITIVE_INFINITY, keyId: null, team: null, user: null, model: null, labels: {} };
 
 type Step =
   | { readonly do: 'charge'; readonly key: number; readonly model: number; readonly cost: number; readonly at: number }

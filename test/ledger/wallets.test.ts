@@ -199,7 +199,7 @@ describe('a wallet is never post-paid', () => {
     const states = new FundStates();
     const funds = new Funds((holder) => states.balanceOf(holder) !== null);
     funds.use([new BudgetWindows({ budget: EACH, generation: 1, rank: 1 }, month)]);
-    const account = (agent = AGENT) => new Accounts().of(agent, 'auto', null);
+    const account = (agent = AGENT) => new Accounts(() => false).of(agent, 'auto', null);
     expect(funds.windowsOf(account(), NOON).map(({ title }) => title.subject)).toEqual([WALLET]);
     expect([...funds.budgetWindows[0]!.funds]).toEqual([]);
     expect(states.balanceOf(WALLET)).toBeNull();

@@ -13,9 +13,18 @@ function budget(line: string): Budget {
   return found;
 }
 
-const scope = (labels: Record<string, string> = {}, more: { id?: string; model?: string } = {}): BudgetScope => ({
+interface More {
+  readonly id?: string;
+  readonly model?: string;
+  readonly team?: string;
+  readonly user?: string;
+}
+
+const scope = (labels: Record<string, string> = {}, more: More = {}): BudgetScope => ({
   request: { model: more.model ?? 'auto' },
   key: { id: more.id ?? 'k-1', labels: new Map(Object.entries(labels)) },
+  team: { id: more.team ?? '' },
+  user: { id: more.user ?? '' },
 });
 
 describe('a budget', () => {

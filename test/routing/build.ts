@@ -124,6 +124,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     usefulOutputMax: Math.max(...(more.tasks ?? [GENERAL]).map(({ minUsefulOutput }) => minUsefulOutput)),
     taskIndex: new Map([['general', 0]]),
     providers: new Map(),
+    alerts: { webhooks: [], rules: [] },
     cachedTokensMin: cachedTokensMin(more.providers?.values() ?? []),
     models: sorted,
     modelIndex: new Map(sorted.map(({ id }, at) => [id, at])),

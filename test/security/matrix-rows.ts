@@ -65,6 +65,8 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'GET /admin/decisions/{id}/content': [200, 403, 403, 403, 403, 200, 403, 403],
   'GET /admin/policy': [200, 200, 403, 403, 403, 200, 200, 403],
   'POST /admin/policy/reload': [200, 403, 403, 403, 403, 200, 403, 403],
+  'GET /admin/alerts': [200, 200, 403, 403, 403, 200, 403, 403],
+  'POST /admin/alerts/test': [400, 403, 403, 403, 403, 400, 403, 403],
   'GET /admin/status': [200, 200, 403, 403, 403, 200, 200, 403],
   'GET /admin/endpoints': [200, 200, 403, 403, 403, 200, 200, 403],
   'GET /admin/learning': [200, 200, 403, 403, 403, 200, 403, 403],

@@ -123,6 +123,8 @@ describe('the store', () => {
     ].map((name) => `payments.${name}`);
     // The caller's names of a session and its agent: plain and short, hashes where they have an address or a secret in them.
     named.push('accounts.session', 'accounts.agent', 'records.session', 'record_index.session');
+    // IDs of ours.
+    named.push('accounts.team_id', 'accounts.user_id');
     // A random name.
     named.push('identity.ledger');
     named.push(...payments, 'accounts.payer', 'payment_secret.secret');
@@ -134,6 +136,8 @@ describe('the store', () => {
     );
     // Names and conditions of budgets of the policy.
     named.push('budgets.name', 'budgets.definition');
+    // Rules and webhooks, names of budgets, keys and providers, and figures; why a webhook could not be reached.
+    named.push('alert_marks.id', 'alert_marks.state', 'alert_messages.content', 'alert_messages.deliveries');
     // Names of the policy.
     named.push(...['provider', 'upstream', 'model'].map((name) => `broken_declarations.${name}`));
     // Which service keeps a history: its ID of the answer, names of the policy and of tools, a hash.
@@ -142,6 +146,7 @@ describe('the store', () => {
     expect(columns.sort()).toEqual([...named, ...words].sort());
     // A room whose tables were not asked about here could keep anything.
     expect(filesWith(/export const \w+Migrations: Migrations\b/)).toEqual([
+      'src/store/sqlite/alerts.ts',
       'src/store/sqlite/books/schema.ts',
       'src/store/sqlite/endpoints.ts',
       'src/store/sqlite/idempotency.ts',
@@ -181,6 +186,8 @@ describe('the log', () => {
 
   test('is written to by these files', () => {
     expect(files).toEqual([
+      'src/alerts/alerts.ts',
+      'src/alerts/outbox.ts',
       'src/http/app.ts',
       'src/http/cors.ts',
       'src/http/replay.ts',

@@ -10,6 +10,7 @@ import { SLOW } from './hostile/faults.ts';
 import { either } from './hostile/through.ts';
 import { World } from './hostile/world.ts';
 import { memoryIdempotency, memoryKeys } from './memory/access.ts';
+import { memoryAlerts } from './memory/alerts.ts';
 import { memoryBrokenDeclarations } from './memory/endpoints.ts';
 import { memoryLearning } from './memory/learning.ts';
 import {
@@ -31,6 +32,7 @@ export type TestedStore = Pick<Store, 'commit' | 'append' | 'written' | 'close'>
 
 export const memoryRepositories = (store: MemoryStore): TestedRepositories => ({
   ...memoryKeys(store),
+  alerts: memoryAlerts(store),
   idempotency: memoryIdempotency(store),
   payments: memoryPayments(store),
   blocklist: memoryBlocklist(store),

@@ -7,6 +7,7 @@ import { openInMemory, openInSqlite, refusalOf, type TestedStore } from './imple
 import { MemoryStore } from './memory/store.ts';
 import { memoryThreads } from './memory/threads.ts';
 import { keyEvent, keyInfo, subjectEvent } from './suites/access.ts';
+import { mark } from './suites/alerts.ts';
 import { broken } from './suites/endpoints.ts';
 import { payment } from './suites/payments.ts';
 import { thread } from './suites/threads.ts';
@@ -89,6 +90,15 @@ const writes: fc.Arbitrary<MakeWrite> = fc.oneof(
       ({ brokenDeclarations }) =>
         brokenDeclarations.put(broken({ provider, model, excess })),
   ),
+  fc.tuple(id, fc.option(number), number).map(([one, seen, since]): MakeWrite => {
+    const change = { seen: seen === null ? null : mark(one, { since: seen }), mark: mark(one, { since }) };
+    return ({ alerts }) => alerts.mark(change);
+  }),
+  time.map(
+    (until): MakeWrite =>
+      ({ alerts }) =>
+        alerts.prune(until, 2),
+  ),
   fc.tuple(id, id).map(
     ([provider, model]): MakeWrite =>
       ({ brokenDeclarations }) =>
@@ -106,9 +116,10 @@ const STATES: readonly (PaymentState | null)[] = [null, 'settling', 'captured', 
 const PLACES = IDS.flatMap((key) => IDS.map((answer) => [key, answer] as const));
 
 /** Everything that can be read. */
-const contentOf = async ({ keys, trail, payments, brokenDeclarations, threads }: TestedStore) => ({
+const contentOf = async ({ keys, trail, payments, alerts, brokenDeclarations, threads }: TestedStore) => ({
   keys: await keys.all(),
   trail: (await trail.list({ keyId: null, limit: 99 })).map(({ id: _, ...entry }) => entry),
+  marks: await alerts.marks(),
   broken: await brokenDeclarations.all(),
   threads: await Promise.all(PLACES.map(([key, answer]) => threads.find(key, answer))),
   unresolved: await payments.unresolved(),

@@ -1,5 +1,6 @@
 import { overEach } from './implementations.ts';
 import { accessSuite } from './suites/access.ts';
+import { alertSuite } from './suites/alerts.ts';
 import { endpointSuite } from './suites/endpoints.ts';
 import { learningSuite } from './suites/learning.ts';
 import { newsSuite } from './suites/news.ts';
@@ -11,6 +12,7 @@ import { trailSuite } from './suites/trail.ts';
 overEach((open) => {
   accessSuite(open);
   trailSuite(open);
+  alertSuite(open);
   paymentSuite(open);
   recordSuite(open);
   learningSuite(open);

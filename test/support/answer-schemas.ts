@@ -3,6 +3,7 @@ import { Platform, PlatformPayment } from '../../src/api/platform.ts';
 import { Feedback } from '../../src/http/feedback.ts';
 import { Model, ModelList } from '../../src/http/model-list.ts';
 import { RouteAdvice } from '../../src/http/schemas/advice.ts';
+import { AlertList, AlertTest } from '../../src/http/schemas/alerts.ts';
 import { ChildKeyList } from '../../src/http/schemas/child-keys.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/http/schemas/keys.ts';
@@ -30,6 +31,8 @@ import { ResponseBody, ResponseEvent, ResponsesUsage } from '../../src/surface/o
 /** The schema of every answer, by the name that it has in the API's documentation. */
 export const ANSWERS = {
   AdminUsage,
+  AlertList,
+  AlertTest,
   ApiKey,
   ApiKeyList,
   ApiKeyStatus,

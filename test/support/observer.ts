@@ -8,6 +8,7 @@ export const unobserved = ({ log, clock, nextId }: Gateway) => ({
   gate: new Gate(() => performance.now()),
   socketBytesMax: 1_048_576,
   metrics: null,
+  alerts: { list: async () => [], test: async () => [] },
   status: {
     health: { samples: () => [] },
     learning: () => Promise.reject(new Error('no learning here')),

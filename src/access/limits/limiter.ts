@@ -7,9 +7,7 @@ import { Quota } from './quota.ts';
 import { ABOVE, type LimitShortage, limitError, type RequestLimit } from './refusal.ts';
 
 /** A limit that applies to a caller. */
-interface CallerLimit {
-  /** Null for the key's own. */
-  readonly name: string | null;
+interface CallerLimit extends Pick<RequestLimit, 'name' | 'level'> {
   readonly figures: KeyLimits;
   readonly table: AccountTable;
   /** Null: the caller's address. */
@@ -49,28 +47,28 @@ export class Limiter {
   }
 
   /**
-   * Counts a request of a key for reports, in its own limits alone: those of the policy are for requests that spend.
+   * Counts a request of a key for reports, in its own limits and those of its levels alone: those of the policy are for requests
+   * that spend.
    * @param perMinute requests, as the policy's `gateway.reports_per_minute`
    * @throws SignalboxError `rate_limit_exceeded`.
    */
-  admitReport({ keyId, limits }: Caller, perMinute: number): Quota {
+  admitReport(caller: Caller, perMinute: number): Quota {
     const figures = { requestsPerMinute: perMinute, tokensPerMinute: null, concurrentStreams: null };
     const name = 'gateway.reports_per_minute';
-    const applied: CallerLimit[] = [{ name, figures, table: this.#accounts.table('reports'), subject: keyId }];
-    if (limits) applied.push({ name: null, figures: limits, table: this.#accounts.table('key'), subject: keyId });
-    return this.#charge(applied, '');
+    const reports = { name, level: null, figures, table: this.#accounts.table('reports'), subject: caller.keyId };
+    return this.#charge([reports, ...this.#ownOf(caller, null), ...this.#ofLevels(caller)], '');
   }
 
   #charge(applied: readonly CallerLimit[], address: string): Quota {
     const now = this.#now();
     const charged: RequestLimit[] = [];
-    for (const { name, figures, table, subject } of applied) {
+    for (const { name, level, figures, table, subject } of applied) {
       const account = this.#accounts.of(table, subject ?? address, now);
       if (figures.requestsPerMinute !== null) bucketOf(account, 'requests', figures.requestsPerMinute, now);
       if (figures.tokensPerMinute !== null) bucketOf(account, 'tokens', figures.tokensPerMinute, now);
       // Keeps the account from here on: the next one may cause a sweep.
       account.open++;
-      charged.push({ name, figures, account, ageMs: 0 });
+      charged.push({ name, level, figures, account, ageMs: 0 });
     }
     const short = shortageOf(charged);
     if (short) {
@@ -102,13 +100,13 @@ export class Limiter {
   }
 
   #chosenFor(limits: readonly RateLimit[], caller: Caller): readonly CallerLimit[] {
-    const applied = this.#limitsOf(limits, caller, null);
+    const applied = [...this.#limitsOf(limits, caller, null)];
     // A child counts in all that its parents would, so that more children bring no more requests.
     for (let above = caller.parent; above; above = above.parent) {
       const shared = this.#limitsOf(limits, above, ABOVE).filter((limit) => !applied.some((one) => isSame(one, limit)));
       applied.push(...shared);
     }
-    return applied;
+    return [...applied, ...this.#ofLevels(caller)];
   }
 
   /** The limits of one key, as if it asked by itself. @param own the name of its own one */
@@ -118,10 +116,23 @@ export class Limiter {
       .filter(({ match }) => holds(match, scope))
       .map(({ name, figures, each }): CallerLimit => {
         const table = this.#accounts.table(`rule ${name}`);
-        return { name, figures, table, subject: each === 'address' ? null : subjectIn(each, scope) };
+        return { name, level: null, figures, table, subject: each === 'address' ? null : subjectIn(each, scope) };
       });
-    if (figures) applied.push({ name: own, figures, table: this.#accounts.table('key'), subject: keyId });
-    return applied;
+    return [...applied, ...this.#ownOf({ keyId, limits: figures }, own)];
+  }
+
+  #ownOf(
+    { keyId: subject, limits: figures }: Pick<Caller, 'keyId' | 'limits'>,
+    name: CallerLimit['name'],
+  ): CallerLimit[] {
+    return figures ? [{ name, level: null, figures, table: this.#accounts.table('key'), subject }] : [];
+  }
+
+  #ofLevels({ levels = [] }: Caller): CallerLimit[] {
+    return levels.flatMap((level) => {
+      const { kind, id: subject, limits: figures } = level;
+      return figures ? [{ name: null, level, figures, table: this.#accounts.table(kind), subject }] : [];
+    });
   }
 }
 

@@ -1,13 +1,16 @@
-import type { KeyLimits } from '../../core/caller.ts';
+import type { CallerLevel, KeyLimits } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { levelName } from '../../core/holder.ts';
 import type { Reading } from '../../core/reading.ts';
 import type { LimitAccount } from './accounts.ts';
 import { type Bucket, fullAfterMs, unitsLeft } from './bucket.ts';
 
 /** One limit that applies to a request, and its account, which is this instance's own: others count by theirs. */
 export interface RequestLimit extends Reading {
-  /** Of the limit; null for the key's own. */
+  /** Of the limit; null for the key's own, and for that of a level. */
   readonly name: string | null;
+  /** The level above the key whose limit it is; null for the key's own, and for one of the policy. */
+  readonly level: CallerLevel | null;
   readonly figures: KeyLimits;
   readonly account: LimitAccount;
 }
@@ -29,9 +32,7 @@ export const ABOVE = 'parent-key';
 /** The error of a request that a limit stops. */
 export function limitError(shortage: LimitShortage, limits: readonly RequestLimit[]): SignalboxError {
   const { limit, kind, waitMs, units } = shortage;
-  const { name, figures } = limit;
-  const own = name === null ? 'this API key' : 'a parent of this API key';
-  const owner = name === null || name === ABOVE ? `The rate limit of ${own}` : `The rate limit \`${name}\``;
+  const { figures } = limit;
   const [allows, then] = {
     requests: [`${figures.requestsPerMinute} requests a minute`, ''],
     tokens: [
@@ -40,12 +41,18 @@ export function limitError(shortage: LimitShortage, limits: readonly RequestLimi
     ],
     streams: [`${figures.concurrentStreams} streams at once`, ', and all of them are open'],
   }[kind];
-  const message = `${owner} allows ${allows}${then}; try again in ${durationText(waitMs)}.`;
+  const message = `${ownerOf(limit)} allows ${allows}${then}; try again in ${durationText(waitMs)}.`;
   return new SignalboxError('rate_limit_exceeded', message, {
-    details: { limit: name ?? OWN, kind },
+    details: { limit: limit.name ?? limit.level?.kind ?? OWN, kind },
     retryAfterMs: waitMs,
     headers: limitHeaders(limits),
   });
+}
+
+function ownerOf({ name, level }: RequestLimit): string {
+  if (name === ABOVE) return 'The rate limit of a parent of this API key';
+  if (name !== null) return `The rate limit \`${name}\``;
+  return `The rate limit of ${level ? levelName(level) : 'this API key'}`;
 }
 
 /** The `x-ratelimit-…` headers as OpenAI has them: for each kind the limit with the least left. Refill first. */

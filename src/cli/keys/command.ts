@@ -43,9 +43,10 @@ export function idOf(positionals: readonly string[], command: string): string {
 export const noSuchKey = (id: string) => new UsageError(`There is no valid key with the ID ${id}.`);
 
 export function stateText(info: KeyInfo, now: number): string {
-  const { revokedAt, expiresAt, suspendedAt } = info;
+  const { inForce = info } = info;
+  const { revokedAt, expiresAt, suspendedAt } = inForce;
   if (revokedAt !== null) return `revoked ${day(revokedAt)}`;
-  if (suspendedAt !== null && keyStateOf(info, now) === 'suspended') return `suspended ${day(suspendedAt)}`;
+  if (suspendedAt !== null && keyStateOf(inForce, now) === 'suspended') return `suspended ${day(suspendedAt)}`;
   if (expiresAt === null) return 'valid';
-  return `${keyStateOf(info, now) === 'expired' ? 'expired' : 'valid until'} ${day(expiresAt)}`;
+  return `${keyStateOf(inForce, now) === 'expired' ? 'expired' : 'valid until'} ${day(expiresAt)}`;
 }

@@ -29,8 +29,9 @@ const shownOnce = ({ key, info }: IssuedKey, more: string): string =>
   `${key}\n\nCopy the key now: Signalbox stores only its hash and cannot show it again. ID ${info.id}, ${more}.\n`;
 
 async function list(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
-  const { json } = parseFlags(args, { json: SWITCH });
-  const all = await listKeys(operator(), keys);
+  const { json, parent } = parseFlags(args, { parent: TEXT, json: SWITCH });
+  const above = parent === undefined ? null : idOf([parent], 'list --parent');
+  const all = (await listKeys(operator(), keys)).filter((info) => above === null || info.parent === above);
   const time = now();
   if (json) return jsonText(all.map((info) => keyBody(info, time)));
   const rows = all.map((info) => [
@@ -41,12 +42,16 @@ async function list(args: readonly string[], { keys, now }: KeysCommand): Promis
     day(info.createdAt),
     info.lastUsedAt === null ? '-' : minute(info.lastUsedAt),
     stateText(info, time),
+    info.parent ?? '-',
     info.holder ?? '-',
   ]);
-  const names = ['ID', 'NAME', 'SCOPES', 'LABELS', 'CREATED', 'LAST USED', 'STATE', 'WALLET'];
-  // A gateway that no agent pays has no use for the last column, which is a wide one.
-  const width = all.some(({ holder }) => holder !== null) ? names.length : names.length - 1;
-  return table([names, ...rows].map((row) => row.slice(0, width)));
+  const names = ['ID', 'NAME', 'SCOPES', 'LABELS', 'CREATED', 'LAST USED', 'STATE', 'PARENT', 'WALLET'];
+  // A gateway without child keys, or that no agent pays, has no use for a column of them.
+  const unused = [
+    ...(all.some((info) => info.parent !== null) ? [] : ['PARENT']),
+    ...(all.some(({ holder }) => holder !== null) ? [] : ['WALLET']),
+  ];
+  return table([names, ...rows].map((row) => row.filter((_, at) => !unused.includes(names[at]!))));
 }
 
 async function revoke(args: readonly string[], { keys }: KeysCommand): Promise<string> {

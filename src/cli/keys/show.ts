@@ -21,10 +21,17 @@ export async function show(args: readonly string[], { keys, file, now }: KeysCom
   const time = now();
   const funds = await storedKeyFunds(file, info, time);
   if (values.json) return jsonText(keyStatusBody(info, time, funds));
-  return showText(info, time, funds);
+  return showText(info, keys.above(id), time, funds);
 }
 
-function showText(info: KeyInfo, now: number, { uses, balance, usdPerCredit }: KeyFunds): string {
+/** @param above the IDs of the keys above it, the nearest first */
+function showText(
+  info: KeyInfo,
+  above: readonly string[],
+  now: number,
+  { uses, balance, usdPerCredit }: KeyFunds,
+): string {
+  const parents: [string, string][] = above.length === 0 ? [] : [['child of', above.join(', below ')]];
   const lines: [string, string][] = [
     ['ID', info.id],
     ['name', info.name || '-'],
@@ -34,6 +41,7 @@ function showText(info: KeyInfo, now: number, { uses, balance, usdPerCredit }: K
     ['models', info.models?.join(', ') ?? 'all'],
     // One that shows a wallet speaks for no other.
     info.holder === null ? ['wallets', info.holders?.join(', ') ?? 'all'] : ['wallet', info.holder],
+    ...parents,
     ['created', utc(info.createdAt)],
     ['last used', info.lastUsedAt === null ? 'never' : utc(info.lastUsedAt)],
     ['rotated', rotatedText(info, now)],

@@ -18,7 +18,7 @@ import { monthOf, periodOf } from './period.ts';
 /** The flags that choose entries of the books, and group them. */
 export const ENTRY_FLAGS = {
   ...{ from: TEXT, to: TEXT, month: TEXT, 'time-zone': TEXT },
-  ...{ key: TEXT, label: LIST, model: TEXT, by: TEXT },
+  ...{ key: TEXT, team: TEXT, user: TEXT, label: LIST, model: TEXT, by: TEXT },
 };
 
 /** Reads the arguments, before a database is opened. @param now ms since 1970. Throws UsageError. */
@@ -29,10 +29,21 @@ export function parseExport(args: readonly string[], now: number) {
   const month = monthOf(flags, timeZone, now);
   const { from, to } = month ? spanOf(month) : periodOf(flags.from, flags.to, timeZone);
   const labels = pairsOf(flags.label, 'A label');
-  const filter = { from, to, keyId: flags.key ?? null, model: flags.model ?? null, labels };
+  const filter = { from, to, ...ownersOf(flags), model: flags.model ?? null, labels };
   // Without groupings there is a line for each entry.
   return { filter, by: by === undefined ? null : groupingsOf(by), timeZone, format };
 }
+
+/** Whose entries: of a key, a team, a user. */
+export const ownersOf = ({
+  key,
+  team,
+  user,
+}: Readonly<Partial<Record<'key' | 'team' | 'user', string | undefined>>>) => ({
+  keyId: key ?? null,
+  team: team ?? null,
+  user: user ?? null,
+});
 
 /** Reads `--by`. Throws UsageError. */
 export function groupingsOf(text: string): Grouping[] {

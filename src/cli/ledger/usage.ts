@@ -6,13 +6,13 @@ import { columnOf } from '../../operate/usage-sums.ts';
 import { needed, pairsOf, parseFlags, SWITCH } from '../arguments.ts';
 import { grid } from '../terminal.ts';
 import { jsonText } from '../text.ts';
-import { ENTRY_FLAGS, groupingsOf } from './export.ts';
+import { ENTRY_FLAGS, groupingsOf, ownersOf } from './export.ts';
 import { checkZone, monthOf } from './period.ts';
 
 /** Reads the arguments of `ledger usage`. Throws UsageError. */
 export function parseUsage(args: readonly string[], now: number): { query: UsageQuery; json: boolean } {
   const flags = parseFlags(args, { ...ENTRY_FLAGS, json: SWITCH });
-  const { from, to, key, label, model, by = 'day,model', json, 'time-zone': timeZone = 'UTC' } = flags;
+  const { from, to, label, model, by = 'day,model', json, 'time-zone': timeZone = 'UTC' } = flags;
   checkZone(timeZone);
   const dates = { from: from === undefined ? null : dateOf(from), to: to === undefined ? null : dateOf(to) };
   const period = monthOf(flags, timeZone, now) ?? usagePeriod(dates, timeZone, now);
@@ -20,7 +20,7 @@ export function parseUsage(args: readonly string[], now: number): { query: Usage
     throw new UsageError(`--to ${period.to} must be later than --from ${period.from}.`);
   }
   const labels = pairsOf(label, 'A label');
-  return { query: { ...period, by: groupingsOf(by), keyId: key ?? null, model: model ?? null, labels }, json };
+  return { query: { ...period, by: groupingsOf(by), ...ownersOf(flags), model: model ?? null, labels }, json };
 }
 
 const dateOf = (text: string): Temporal.PlainDate =>

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { CHILD_LABEL, CHILD_LIFE } from '../../access/line.ts';
+import { CHILD_LIFE } from '../../access/line.ts';
 import * as field from '../../api/parts.ts';
-import { SCOPES } from '../../core/caller.ts';
+import { CHILD_LABEL, SCOPES } from '../../core/caller.ts';
 import { ApiKey, KeyRequest } from './keys.ts';
 
 const { name, models, limits, budgets, wallets } = KeyRequest.properties;

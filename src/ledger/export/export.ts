@@ -9,6 +9,9 @@ import { readAddOns, readPrice, type UsdLine, usdLine, usdOfAddOns } from './pri
 
 /** The entries to export. */
 export interface ExportFilter extends MoneyFilter {
+  /** IDs; null for all. */
+  readonly team: string | null;
+  readonly user: string | null;
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -18,9 +21,11 @@ export async function* moneyEntries(
   filter: ExportFilter,
 ): AsyncGenerator<readonly MoneyEntry[]> {
   const wanted = Object.entries(filter.labels);
-  for await (const page of journal.money(filter)) {
-    yield page.filter(({ labels }) => wanted.every(([name, value]) => (labels[name] ?? '') === value));
-  }
+  const isWanted = ({ team, user, labels }: MoneyEntry) =>
+    (filter.team === null || team === filter.team) &&
+    (filter.user === null || user === filter.user) &&
+    wanted.every(([name, value]) => (labels[name] ?? '') === value);
+  for await (const page of journal.money(filter)) yield page.filter(isWanted);
 }
 
 const BALANCE_KINDS: ReadonlySet<string> = new Set<BalanceKind>(['grant', 'deposit', 'fee']);
@@ -115,6 +120,8 @@ const CELLS: Readonly<Record<string, CellOf>> = {
   note: ({ note }) => note,
   session: ({ session }) => session,
   agent: ({ agent }) => agent,
+  team_id: ({ team }) => team,
+  user_id: ({ user }) => user,
 };
 export const COLUMNS: readonly string[] = Object.keys(CELLS);
 

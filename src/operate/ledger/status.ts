@@ -5,7 +5,7 @@ import { usdWriter } from '../../core/usd.ts';
 import type { FundGroup } from '../../ledger/audit/funds.ts';
 import { foldJournal } from '../../ledger/audit/run.ts';
 import { balanceFund } from '../../ledger/drawn-fund.ts';
-import { isOfKeys } from '../../ledger/key-budgets.ts';
+import { levelOf } from '../../ledger/holder-budgets.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { type FundHolds, holdAge, OpenHolds } from '../../ledger/open-holds.ts';
 import { unusedFunds } from '../../ledger/unused.ts';
@@ -131,7 +131,7 @@ export async function storedOverview(
   const budgets = await ledger.budgets();
   const isInForce = ({ kind, name, definition }: FundGroup) =>
     kind === 'budget' &&
-    (isOfKeys(definition) || budgets.some((one) => one.name === name && one.definition === definition));
+    (levelOf(definition) !== null || budgets.some((one) => one.name === name && one.definition === definition));
   const groups = audit.fundsAt(now);
   const open = [...audit.open.values()];
   // A group has all of a fund's title.

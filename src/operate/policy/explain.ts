@@ -74,11 +74,15 @@ async function learntOf(facts: Facts, question: string | null, runtime: Runtime,
   };
 }
 
+type ExplainedRequest = Partial<Pick<HypotheticalRequest, 'funds' | 'key'>> & {
+  readonly request?: ModelRequest | null;
+};
+
 function explained(
   asked: Facts,
   estimate: Estimate | null,
   runtime: Runtime,
-  { request = null, funds = null }: { readonly request?: ModelRequest | null } & Pick<HypotheticalRequest, 'funds'>,
+  { request = null, funds = null, key }: ExplainedRequest,
   words: (models: readonly string[]) => StrongWords,
 ) {
   const { snapshot } = runtime;
@@ -98,7 +102,7 @@ function explained(
     // Whether the money of its key is considered.
     isFunded: funds !== null,
     // The error with which it is refused because its key has too little money; null for none.
-    shortage: shortage && shortageErrorOf(shortage),
+    shortage: shortage && shortageErrorOf(shortage, { keyId: key?.id ?? '' }),
     // Returns the words of the question that count most for these models, by their IDs.
     words,
   };

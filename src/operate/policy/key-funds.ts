@@ -2,12 +2,13 @@ import { holderOf } from '../../access/key-entry.ts';
 import { type FundStanding, fundName } from '../../accounting/fund.ts';
 import { windowAt } from '../../accounting/window.ts';
 import type { Budget } from '../../core/budget.ts';
+import { NO_LINES } from '../../core/holder.ts';
 import { scopeOf } from '../../ledger/accounts.ts';
 import { AvailableFunds } from '../../ledger/available-funds.ts';
 import { BudgetFund, balanceFund, type DrawnFund } from '../../ledger/drawn-fund.ts';
 import { subjectOf } from '../../ledger/funds.ts';
-import { isOfKeys, keyBudgets } from '../../ledger/key-budgets.ts';
-import type { KeyInfo } from '../../store/keys.ts';
+import { keyBudgets } from '../../ledger/holder-budgets.ts';
+import type { KeyInfo, KeyTable } from '../../store/keys.ts';
 import { readStore, storeExists } from '../../store/open.ts';
 import { type FundUse, storedOverview } from '../ledger/status.ts';
 import type { Principal } from '../principal.ts';
@@ -24,6 +25,11 @@ export async function storedPayer(by: Principal, database: string, keyId: string
   using reader = await readStore(database, ['access', 'ledger']);
   const info = (await reader.keys.find(keyId))?.key.info;
   if (!info) return null;
+  const line = await lineOf(reader.keys, info);
+  const lines = {
+    ...NO_LINES,
+    lineOf: (id: string) => line.slice(1 + line.findIndex((one) => one.id === id)).map((one) => one.id),
+  };
   const known = (await reader.ledger.exists()) ? (await storedOverview(by, reader, timeMs)).funds : [];
   return {
     info,
@@ -33,8 +39,11 @@ export async function storedPayer(by: Principal, database: string, keyId: string
      * @param model the name that the request states
      */
     fundsUnder: (budgets: readonly Budget[], labels: KeyInfo['labels'], model: string) => {
-      const scope = scopeOf(keyId, labels, model);
-      const own = keyBudgets([{ keyId, budgets: info.budgets }]);
+      const scope = scopeOf({ keyId, labels, team: info.team, user: info.user }, model);
+      const own = keyBudgets(
+        line.map(({ id, budgets }) => ({ keyId: id, budgets })),
+        lines,
+      );
       const drawn: DrawnFund[] = [...budgets, ...own].flatMap((budget) => {
         const subject = subjectOf(budget, scope);
         if (subject === null) return [];
@@ -49,15 +58,24 @@ export async function storedPayer(by: Principal, database: string, keyId: string
   };
 }
 
+/** A key, and those that it descends from, the nearest first. */
+async function lineOf(keys: Pick<KeyTable, 'find'>, info: Terms): Promise<readonly Terms[]> {
+  const line = [info];
+  for (let at: Terms | undefined = info; at?.parent; ) {
+    at = (await keys.find(at.parent))?.key.info;
+    if (at) line.push(at);
+  }
+  return line;
+}
+
+type Terms = Pick<KeyInfo, 'id' | 'parent' | 'budgets'>;
+
 /** Returns the figures of a fund by the books. */
 const standingBy =
   (known: readonly FundUse[]) =>
   ({ title, limit: ofBudget }: DrawnFund): FundStanding => {
-    // The books name a budget of keys by all keys that have it.
-    const isSame = ({ title: one }: FundUse) =>
-      fundName({ ...one, definition: '' }) === fundName({ ...title, definition: '' }) &&
-      (one.definition === title.definition || (isOfKeys(one.definition) && isOfKeys(title.definition)));
-    const use = known.find(isSame);
+    const name = fundName(title);
+    const use = known.find(({ title: one }) => fundName(one) === name);
     const limit = title.kind === 'balance' ? (use?.limit ?? 0) : ofBudget;
     const { spent, held } = use ?? { spent: 0, held: 0 };
     return { title, limit, spent, held, free: limit - spent - held, unspent: limit - spent, ageMs: 0 };

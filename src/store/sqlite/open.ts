@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { OpenOptions, OpenStore, SpoolNotes, SpoolReport, StoreDriver, StoreRoom } from '../driver.ts';
 import { NO_INSTANCE } from '../instance.ts';
+import { alertMigrations } from './alerts.ts';
 import { openSqliteBooks } from './books/books.ts';
 import { ledgerMigrations } from './books/schema.ts';
 import { closedBy, unbooked } from './books/spooled.ts';
@@ -26,6 +27,7 @@ import { threadMigrations } from './threads.ts';
 /** The tables of a store, by the room that they serve. */
 const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   access: accessMigrations,
+  alerts: alertMigrations,
   endpoints: endpointMigrations,
   idempotency: idempotencyMigrations,
   identity: identityMigrations,

@@ -1,4 +1,5 @@
 import type { Repositories } from '../repositories.ts';
+import { sqliteAlerts } from './alerts.ts';
 import { sqliteJournal } from './books/journal-reader.ts';
 import { sqliteLedger } from './books/ledger-table.ts';
 import { sqliteBrokenDeclarations } from './endpoints.ts';
@@ -16,6 +17,7 @@ import { sqliteTrail } from './trail.ts';
 export const sqliteRepositories = (db: SqlTables): Repositories => ({
   ledger: sqliteLedger(db),
   journal: sqliteJournal(db),
+  alerts: sqliteAlerts(db),
   keys: sqliteKeys(db),
   trail: sqliteTrail(db),
   idempotency: sqliteIdempotency(db),

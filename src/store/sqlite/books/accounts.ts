@@ -51,7 +51,7 @@ export class AccountNumbers {
 
   /** The number that grants to a key, and deposits of a holder, are booked under. */
   numberOfHolder(keyId: string): number {
-    const number = this.#numberOf({ keyId, labels: '{}', selector: '', payer: null, session: null, agent: null });
+    const number = this.#numberOf({ ...OF_HOLDER, keyId, labels: '{}', selector: '' });
     if (this.#holders.size >= KNOWN_MAX) this.#holders.clear();
     this.#holders.set(number, keyId);
     return number;
@@ -63,22 +63,25 @@ export class AccountNumbers {
   }
 
   #numberOf(row: Omit<AccountRow, 'id'>): number {
-    const { keyId, labels, selector, payer, session, agent } = row;
-    return this.#numbers.of(JSON.stringify([keyId, labels, selector, payer, session, agent]), (id) =>
+    const { keyId, labels, selector, payer, session, agent, team, user } = row;
+    return this.#numbers.of(JSON.stringify([keyId, labels, selector, payer, session, agent, team, user]), (id) =>
       this.#onNew({ id, ...row }),
     );
   }
 }
 
+const OF_HOLDER = { payer: null, session: null, agent: null, team: null, user: null };
+
 /** Throws RangeError for a dimension that the tables have no column for. */
 function rowOf(dimensions: Dimensions): Omit<AccountRow, 'id'> {
-  const { key = '', selector = '', holder: payer = null, session = null, agent = null, ...others } = dimensions;
+  const { key = '', selector = '', holder: payer = null, session = null, agent = null, ...rest } = dimensions;
+  const { team = null, user = null, ...others } = rest;
   const labels: Record<string, string> = {};
   for (const [name, value] of Object.entries(others)) {
     if (!name.startsWith(LABEL)) throw new RangeError(`entries have no dimension ${name}`);
     labels[name.slice(LABEL.length)] = value;
   }
-  return { keyId: key, labels: JSON.stringify(labels), selector, payer, session, agent };
+  return { keyId: key, labels: JSON.stringify(labels), selector, payer, session, agent, team, user };
 }
 
 /** The dimensions of a row; its labels were written by `AccountNumbers` alone. */
@@ -88,11 +91,15 @@ export function dimensionsOf({
   selector,
   session,
   agent,
+  team,
+  user,
   payer = null,
 }: Omit<AccountRow, 'id' | 'payer'> & { payer?: string | null }): Dimensions {
   const dimensions: Record<string, string> = { key: keyId, selector };
   if (session !== null) dimensions.session = session;
   if (agent !== null) dimensions.agent = agent;
+  if (team !== null) dimensions.team = team;
+  if (user !== null) dimensions.user = user;
   if (payer !== null) dimensions.holder = payer;
   for (const [name, value] of Object.entries(JSON.parse(labels) as Record<string, string>)) {
     dimensions[LABEL + name] = value;

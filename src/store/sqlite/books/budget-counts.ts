@@ -12,8 +12,8 @@ import type { AccountRow } from './tables.ts';
 
 /** The sums spent from a quarter of an hour on, by account: those before another quarter, and the others. */
 const SELECT_SPEND_BY_ACCOUNT =
-  sql(`SELECT a.key_id AS keyId, a.labels, a.selector, a.session, a.agent, max(s.quarter) AS quarter,
-      sum(s.microcredits) AS microcredits
+  sql(`SELECT a.key_id AS keyId, a.labels, a.selector, a.session, a.agent, a.team_id AS team, a.user_id AS "user",
+      max(s.quarter) AS quarter, sum(s.microcredits) AS microcredits
     FROM spend AS s JOIN accounts AS a ON a.id = s.account WHERE s.quarter >= ?1 GROUP BY s.account, s.quarter < ?2`);
 
 type SpendByAccount = Omit<AccountRow, 'id' | 'payer'> &

@@ -86,7 +86,7 @@ export class FundStates {
   }
 
   join({ sums }: JoinOp): void {
-    for (const { fund, amount } of sums) if (!this.#find(fund)) this.#named(fund).spent += amount;
+    for (const { fund, amount } of sums) this.#named(fund).spent += amount;
   }
 
   /** The balances that were ever granted something or paid something in. */

@@ -41,7 +41,7 @@ const SELECT_PAYMENTS = sql('SELECT id, state, payer, paid, fee FROM payments WH
 /** A settlement that charges nothing and names no tariff is no movement of money, nor is a reservation that expires so. */
 const SELECT_MONEY = sql(`SELECT j.seq, j.kind, j.reservation, j.amount, coalesce(o.amount, 0) AS overrun, j.time,
       coalesce(a.key_id, '') AS keyId, coalesce(a.labels, '{}') AS labels, coalesce(a.selector, '') AS selector, coalesce(a.session, '') AS session,
-      coalesce(a.agent, '') AS agent,
+      coalesce(a.agent, '') AS agent, coalesce(a.team_id, '') AS team, coalesce(a.user_id, '') AS "user",
       coalesce(t.model, '') AS model, coalesce(t.provider, '') AS provider, coalesce(t.upstream, '') AS upstream,
       coalesce(j.input_tokens, 0) AS input, coalesce(j.cached_input_tokens, 0) AS cached,
       coalesce(j.cache_write_tokens, 0) AS written, coalesce(j.output_tokens, 0) AS output,

@@ -44,8 +44,8 @@ const INSERT_PAID = sql(
   'INSERT INTO journal (seq, kind, reservation, account, amount, time, note) VALUES (?, ?, ?, ?, ?, ?, ?)',
   { spooledAs: 'paid' },
 );
-const INSERT_ACCOUNT = sql(`INSERT INTO accounts (id, key_id, labels, selector, payer, session, agent)
-    VALUES ($id, $keyId, $labels, $selector, $payer, $session, $agent)`);
+const INSERT_ACCOUNT = sql(`INSERT INTO accounts (id, key_id, labels, selector, payer, session, agent, team_id, user_id)
+    VALUES ($id, $keyId, $labels, $selector, $payer, $session, $agent, $team, $user)`);
 const INSERT_TARIFF = sql('INSERT INTO tariffs (id, model, provider, upstream, price) VALUES (?, ?, ?, ?, ?)', {
   spooledAs: 'tariff',
 });

@@ -16,7 +16,7 @@ const INSERT_TARIFF = sql('INSERT INTO tariffs (id, model, provider, upstream, p
 const INSERT_HOLDER = sql(`INSERT INTO accounts (id, key_id, labels, selector) VALUES (?, ?, '{}', '')`);
 const SELECT_TARIFF = sql('SELECT id FROM tariffs WHERE model = ? AND provider = ? AND upstream = ? AND price = ?');
 const SELECT_HOLDER = sql(`SELECT id FROM accounts WHERE key_id = ? AND labels = '{}' AND selector = ''
-    AND payer IS NULL AND session IS NULL AND agent IS NULL`);
+    AND payer IS NULL AND session IS NULL AND agent IS NULL AND team_id IS NULL AND user_id IS NULL`);
 const SELECT_FEE = sql(`SELECT seq FROM journal WHERE note = ? AND kind = 'fee' AND amount > 0`);
 
 const NO_USAGE = [null, null, null, null, null, null];

@@ -200,5 +200,11 @@ export const ledgerMigrations: Migrations = {
     CREATE UNIQUE INDEX budgets_counted ON budgets (name, definition) WHERE retired = 0;`,
     `${raisedBy('policy', 'checkpoint', ['UPDATE OF rank'])}
     ${raisedBy('budgets', 'budgets', ['INSERT', 'UPDATE'])}`,
+    `-- The team and the user that a key belonged to: the last dimensions with columns of their own. Labels take any others.
+    ALTER TABLE accounts ADD COLUMN team_id TEXT;
+    ALTER TABLE accounts ADD COLUMN user_id TEXT;
+    CREATE INDEX accounts_team ON accounts (team_id) WHERE team_id IS NOT NULL;
+    CREATE INDEX accounts_user ON accounts (user_id) WHERE user_id IS NOT NULL;
+    ${entriesView('a.key_id, a.payer, a.labels, a.selector, a.session, a.agent, a.team_id, a.user_id')}`,
   ],
 };

@@ -12,14 +12,16 @@ export interface AccountRow {
   readonly session: string | null;
   /** Null for requests of no agent within one. */
   readonly agent: string | null;
+  /** IDs of the team and the user that the key belonged to; null for none. */
+  readonly team: string | null;
+  readonly user: string | null;
   /** The wallet that pays in its place; null where its own balance does. */
   readonly payer: string | null;
 }
 
 /** The holder of the account of a number. */
-export const SELECT_ACCOUNT = sql(
-  'SELECT id, key_id AS keyId, labels, selector, payer, session, agent FROM accounts WHERE id = ?',
-);
+export const SELECT_ACCOUNT = sql(`SELECT id, key_id AS keyId, labels, selector, payer, session, agent, team_id AS team,
+    user_id AS "user" FROM accounts WHERE id = ?`);
 
 /** The figures that a start needs: the last numbers given, and the end of the sums. */
 export const SELECT_STATE = sql(`SELECT through, open, usd_per_credit AS usdPerCredit,

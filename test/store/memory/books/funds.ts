@@ -69,7 +69,7 @@ export class MemoryFunds {
   }
 
   join({ sums }: JoinOp): void {
-    for (const { fund, amount } of sums) if (!this.find(fund)) this.named(fund).spent += amount;
+    for (const { fund, amount } of sums) this.named(fund).spent += amount;
   }
 
   /** The newest policy states the limits. */

@@ -245,6 +245,8 @@ function moneyOf({ entries }: MemoryJournal, { from, to, keyId, model }: MoneyFi
           selector: dimensions.selector ?? '',
           session: dimensions.session ?? '',
           agent: dimensions.agent ?? '',
+          team: dimensions.team ?? '',
+          user: dimensions.user ?? '',
           model,
           provider,
           upstream,

@@ -1,0 +1,53 @@
+import { iso } from '../core/clock.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
+import type { BudgetWindowReading, PolicyRefusal } from './readings.ts';
+
+/** The sentences of alerts, in plain text. */
+
+const percent = (share: number): string => `${Math.floor(share * 100 + 1e-9)} %`;
+const credits = (amount: Microcredits): string =>
+  `${toCredits(amount).toLocaleString('en', { maximumFractionDigits: 2 })} Credits`;
+const day = (timeMs: number): string => `${iso(timeMs).slice(0, 16).replace('T', ' ')} UTC`;
+const until = (ends: number): string => (Number.isFinite(ends) ? `; it renews at ${day(ends)}` : '');
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** `40 s`, `12 min`, `5 h`, `3 days`. */
+function lengthOf(ms: number): string {
+  if (ms < 2 * MINUTE_MS) return `${Math.round(ms / 1_000)} s`;
+  if (ms < 2 * HOUR_MS) return `${Math.round(ms / MINUTE_MS)} min`;
+  return ms < 2 * DAY_MS ? `${Math.round(ms / HOUR_MS)} h` : `${Math.round(ms / DAY_MS)} days`;
+}
+
+const titleOf = ({ name, subject }: BudgetWindowReading): string =>
+  `Budget ${name}${subject === '' ? '' : ` of ${subject}`}`;
+
+export const budgetShare = (one: BudgetWindowReading): string =>
+  `${titleOf(one)} has spent ${percent(one.spent / one.limit)} of its ${credits(one.limit)}${until(one.ends)}.`;
+
+export const budgetForecast = (one: BudgetWindowReading, forecast: Microcredits): string =>
+  `${titleOf(one)} is on its way to ${credits(forecast)}, ${percent(forecast / one.limit)} of its limit; it has spent ${credits(one.spent)}${until(one.ends)}.`;
+
+export const keyExpiry = (name: string, id: string, expiresAt: number, now: number): string =>
+  `Key ${name} (${id}) expires in ${lengthOf(expiresAt - now)}, at ${day(expiresAt)}.`;
+
+export const policyRefused = (refusal: PolicyRefusal | null): string => {
+  const first = refusal?.first ?? refusal?.message ?? '';
+  return `An edit of the policy was refused, and the one before stays in force. ${first}`.trim();
+};
+
+export const policyAgain = (ms: number): string => `The policy's files are in force again, after ${lengthOf(ms)}.`;
+
+export const providerDown = (name: string, ms: number, shut: number, endpoints: number): string =>
+  `Provider ${name} has answered nothing for ${lengthOf(ms)}; ${shut} of ${endpoints} endpoints are shut.`;
+
+export const providerAgain = (name: string, ms: number): string =>
+  `Provider ${name} answers again; the alert was ${lengthOf(ms)} ago.`;
+
+export const cachedShare = (share: number, below: number, windowMs: number): string =>
+  `Providers had ${percent(share)} of the input of the last ${lengthOf(windowMs)} in their caches, less than ${percent(below)}: prompts may have changed at their beginning.`;
+
+export const cachedAgain = (share: number): string =>
+  `Providers have ${percent(share)} of the input in their caches again.`;

@@ -1,0 +1,35 @@
+import type { Window } from '../accounting/window.ts';
+import type { Microcredits } from '../core/credits.ts';
+
+/** A forecast is made from this share of the window on: of a month three days, of a day 2.4 hours. */
+const KNOWN_FROM_SHARE = 0.1;
+
+/** The sum that a window will have charged at its end, as far as one can say. */
+export interface Forecast {
+  /** Microcredits; null while it is too early to say, and for a window that never ends. */
+  readonly expected: Microcredits | null;
+  /** From when on there is one, ms since 1970; null for never. */
+  readonly knownFrom: number | null;
+}
+
+/**
+ * Forecasts the sum that will be spent at the end of a window: the rate so far, for all of the window,
+ *
+ *   expected = spent × length of the window / time elapsed,
+ *
+ * the run rate of cloud billing, "month to date ÷ days elapsed × days in the month". It knows no weekend and no trend, so it is too
+ * early to say before a tenth of the window has passed.
+ *
+ * @param spent microcredits so far, less refunds; without what is held, most of which is released
+ * @param now ms since 1970. After the window's end nothing more is expected
+ */
+export function forecastOf(spent: Microcredits, { starts, ends }: Window, now: number): Forecast {
+  if (!Number.isFinite(ends)) return NEVER;
+  const length = ends - starts;
+  const knownFrom = starts + Math.ceil(length * KNOWN_FROM_SHARE);
+  if (now < knownFrom) return { expected: null, knownFrom };
+  const elapsed = Math.min(now, ends) - starts;
+  return { expected: Math.round((spent * length) / elapsed), knownFrom };
+}
+
+const NEVER: Forecast = Object.freeze({ expected: null, knownFrom: null });

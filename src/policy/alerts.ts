@@ -1,0 +1,168 @@
+import type { AlertPolicy, AlertRule, AlertTrigger, AlertWebhook } from '../core/alert-policy.ts';
+import { checkValue, validPartsOf } from './check.ts';
+import type { SourceSpan } from './diagnostics.ts';
+import { isOfOthers } from './limit-drafts.ts';
+import { listNames } from './nearest.ts';
+import type { Environment } from './providers.ts';
+import type { Report } from './report.ts';
+import { AlertMembers, AlertRuleText, TRIGGER_KEYS, type TriggerName, WebhookText } from './schema-alerts.ts';
+import { ITEM_NAME } from './schema-parts.ts';
+import { type CheckContext, sectionSubject } from './sections.ts';
+import { type Entry, entryOf, placeAt, type Tree, valueAt } from './tree.ts';
+
+const KEYS_OF = Object.entries(TRIGGER_KEYS);
+const NAME = new RegExp(ITEM_NAME.pattern);
+
+/** Checks the section `alerts`, before the environment. @param budgets the names of the policy's budgets */
+export function draftAlerts(context: CheckContext, budgets: readonly string[]): AlertPolicy {
+  const { report } = context;
+  const subject = sectionSubject('alerts', context);
+  const { tree } = subject;
+  checkValue(AlertMembers, subject, report);
+  const stated = valueAt(tree, 'webhooks');
+  const entries = stated?.kind === 'map' ? stated.entries : [];
+  const webhooks = entries.flatMap((entry) => webhookOf(entry, report) ?? []);
+  const names: RuleNames = { webhooks: new Set(entries.map(({ key }) => key)), budgets: new Set(budgets) };
+  const places = new Map<string, SourceSpan>();
+  const list = valueAt(tree, 'rules');
+  const items = list?.kind === 'list' ? list.items : [];
+  return { webhooks, rules: items.flatMap((item, at) => ruleOf(item, at, names, places, report) ?? []) };
+}
+
+/** Null if a key that it needs is wrong, which was reported. */
+function webhookOf({ key, place, value: tree }: Entry, report: Report): AlertWebhook | null {
+  const path = `alerts.webhooks.${key}`;
+  checkValue(WebhookText, { path, tree, place }, report);
+  if (!NAME.test(key)) report.add('bad-name', place, `\`${key}\` cannot be a name`, { expected: ITEM_NAME.expected });
+  const {
+    url_env: urlEnv,
+    format,
+    secret_env: secretEnv = null,
+    allow_private_network,
+  } = validPartsOf(WebhookText, tree);
+  if (format === 'signalbox' && !entryOf(tree, 'secret_env')) {
+    report.add('missing-key', place, `\`${path}\` needs the key \`secret_env\` with \`format: signalbox\``, {
+      hint: 'its messages are signed: name the variable with a secret of your own; receivers check the signature by it',
+    });
+  }
+  const secret = entryOf(tree, 'secret_env');
+  if (format === 'slack' && secret) {
+    report.add('conflicting-keys', secret.place, `\`${path}.secret_env\` works only with \`format: signalbox\``, {
+      hint: 'Slack checks no signature: remove it, the address is the secret',
+    });
+  }
+  if (urlEnv === undefined || format === undefined) return null;
+  return { name: key, place, urlEnv, secretEnv, format, allowPrivate: allow_private_network ?? false };
+}
+
+interface RuleNames {
+  readonly webhooks: ReadonlySet<string>;
+  readonly budgets: ReadonlySet<string>;
+}
+
+/** Null if a key that it needs is wrong, which was reported. */
+function ruleOf(
+  tree: Tree,
+  position: number,
+  names: RuleNames,
+  places: Map<string, SourceSpan>,
+  report: Report,
+): AlertRule | null {
+  const text = validPartsOf(AlertRuleText, tree);
+  const { name, on, to = [], budgets = [] } = text;
+  if (name !== undefined) report.isFirst(name, placeAt(tree, 'name'), places, `alerts.rules.${name}`);
+  const path = name === undefined ? `alerts.rules[${position}]` : `alerts.rules.${name}`;
+  checkValue(AlertRuleText, { path, tree, place: tree.place }, report);
+  to.forEach((one, at) => {
+    if (!names.webhooks.has(one)) report.addUnknown('webhook', one, names.webhooks, placeAt(tree, 'to', at));
+  });
+  budgets.forEach((one, at) => {
+    if (names.budgets.has(one) || isOfOthers(one)) return;
+    report.addUnknown('budget', one, names.budgets, placeAt(tree, 'budgets', at));
+  });
+  if (on === undefined) return null;
+  refuseForeign(on, tree, path, report);
+  const trigger = triggerOf(on, text, tree, path, report);
+  return trigger && name !== undefined ? { name, to, ...trigger } : null;
+}
+
+/** Reports keys of other triggers. */
+function refuseForeign(on: TriggerName, tree: Tree, path: string, report: Report): void {
+  const own = TRIGGER_KEYS[on];
+  for (const key of new Set(Object.values(TRIGGER_KEYS).flat())) {
+    const foreign = own.includes(key) ? undefined : entryOf(tree, key);
+    if (!foreign) continue;
+    const owners = KEYS_OF.filter(([, keys]) => keys.includes(key)).map(([owner]) => owner);
+    const message = `\`${path}.${key}\` works only with ${listNames(owners)}, but the rule is on \`${on}\``;
+    report.add('conflicting-keys', foreign.place, message, {
+      expected: own.length === 0 ? 'no key beside `name`, `on` and `to`' : `only ${listNames(own)}`,
+    });
+  }
+}
+
+type RuleParts = Partial<AlertRuleText>;
+
+function triggerOf(on: TriggerName, text: RuleParts, tree: Tree, path: string, report: Report): AlertTrigger | null {
+  const { at = [], budgets = [], days = [], below, window_minutes: minutes = 60, after_seconds: seconds = 60 } = text;
+  switch (on) {
+    case 'budget_share':
+      return { on, budgets, at: [...new Set(at)].sort((one, other) => one - other) };
+    case 'budget_forecast':
+      return { on, budgets };
+    case 'key_expiry':
+      return { on, days: [...new Set(days)].sort((one, other) => other - one) };
+    case 'policy_refused':
+      return { on };
+    case 'provider_down':
+      return { on, afterMs: seconds * 1_000 };
+    case 'cached_share':
+      if (below !== undefined) return { on, below, windowMs: minutes * 60_000 };
+      if (!entryOf(tree, 'below')) {
+        report.add(
+          'missing-key',
+          placeAt(tree, 'on'),
+          `\`${path}\` needs the key \`below\` with \`on: cached_share\``,
+          {
+            hint: '`below`: the share of input tokens under which people are told, such as 0.4',
+          },
+        );
+      }
+      return null;
+  }
+}
+
+/** The shortest secret that signs. */
+const SECRET_MIN = 16;
+
+/** Reports variables of webhooks that are not set, or hold what is of no use. Messages never show a value. */
+export function reviewWebhooks({ webhooks }: AlertPolicy, env: Environment, report: Report): void {
+  for (const { name, place, urlEnv, secretEnv } of webhooks) {
+    const [url, secret] = [urlEnv, secretEnv].map((variable) => variable && env.get(variable)?.trim());
+    const unset = [...(url ? [] : [urlEnv]), ...(secretEnv && !secret ? [secretEnv] : [])];
+    if (unset.length > 0) {
+      report.add(
+        'webhook-unset',
+        place,
+        `webhook \`${name}\` cannot send: ${listNames(unset)} ${unset.length > 1 ? 'are' : 'is'} not set`,
+        {
+          hint: `set ${unset.length > 1 ? 'them' : 'it'}, or \`${unset[0]}_FILE\` to a file with the value`,
+        },
+      );
+    }
+    if (url && !isWebAddress(url)) {
+      report.add('bad-environment', place, `\`${urlEnv}\` of webhook \`${name}\` holds no address`, {
+        expected: 'https:// or http:// with a host, without user and password',
+      });
+    }
+    if (secret && secret.length < SECRET_MIN) {
+      report.add('bad-environment', place, `\`${secretEnv}\` of webhook \`${name}\` holds a secret that is too short`, {
+        expected: `at least ${SECRET_MIN} characters, such as \`openssl rand -hex 32\` prints`,
+      });
+    }
+  }
+}
+
+function isWebAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+}

@@ -1,0 +1,79 @@
+import type { FundStanding } from '../accounting/fund.ts';
+import { Alerts } from '../alerts/alerts.ts';
+import {
+  type AlertReadings,
+  type BudgetWindowReading,
+  CachedTokenCounts,
+  type ExpiringKey,
+  type PolicyRefusal,
+  type ProviderWatches,
+  watchProviders,
+} from '../alerts/readings.ts';
+import { lazy } from '../core/lazy.ts';
+import { forecastOf } from '../ledger/forecast.ts';
+import type { Gateway } from '../request/gateway.ts';
+import type { RequestReporter } from '../request/observe/observer.ts';
+import type { PolicyStatus } from '../runtime/status.ts';
+import type { Family } from '../telemetry/families.ts';
+import type { Health } from '../upstream/health/health.ts';
+import { firstError } from './events.ts';
+import type { GatewayResources } from './gateway.ts';
+
+interface WatchedParts {
+  readonly gateway: Gateway;
+  readonly policy: { status(): PolicyStatus };
+  readonly health: Pick<Health, 'samples'>;
+}
+
+/** The alerts of a server, which begin to look once `sender.begin` is called. */
+interface ServerAlerts {
+  readonly sender: Alerts;
+  readonly families: readonly Family[];
+  /** Counts the tokens of a request that is over. */
+  readonly count: RequestReporter;
+}
+
+/** Opens the alerts of a server: what they are judged by is what its rooms know. */
+export function openAlerts({ store, keys, log, host }: GatewayResources, parts: WatchedParts): ServerAlerts {
+  const { gateway, policy, health } = parts;
+  const { now } = store.instance;
+  const { env, timers } = host;
+  const tokens = new CachedTokenCounts();
+  let watches: ProviderWatches = new Map();
+  const readings = (): AlertReadings => {
+    const time = now();
+    watches = watchProviders(watches, health.samples(), time);
+    return {
+      budgets: lazy(() => gateway.ledger.drawnWindows().map((fund) => budgetReading(fund, time))),
+      keys: lazy(() => keys.expiringAfter(time).flatMap(expiringKey)),
+      providers: [...watches.values()],
+      refusal: refusalOf(policy.status()),
+      tokensWithin: (windowMs) => tokens.within(windowMs, time),
+    };
+  };
+  const terms = () => gateway.lease().snapshot.alerts;
+  const sender = new Alerts({ store, policy: terms, readings, env, now, timers, log });
+  const count: RequestReporter = ({ result }) => {
+    const usage = result?.outcome.usage;
+    if (usage) tokens.add(usage.inputTokens, usage.cachedInputTokens, now());
+  };
+  return { sender, families: sender.counts.families, count };
+}
+
+function budgetReading({ title, limit, spent }: FundStanding, now: number): BudgetWindowReading {
+  const { name, subject, starts, ends } = title;
+  return { name, subject, limit, spent, starts, ends, forecast: forecastOf(spent, title, now).expected };
+}
+
+const expiringKey = ({
+  id,
+  name,
+  createdAt,
+  expiresAt,
+}: Omit<ExpiringKey, 'expiresAt'> & { expiresAt: number | null }) =>
+  expiresAt === null ? [] : [{ id, name, createdAt, expiresAt }];
+
+function refusalOf({ last }: PolicyStatus): PolicyRefusal | null {
+  if (last.result !== 'refused') return null;
+  return { message: last.message, first: firstError(last.diagnostics) ?? null, time: last.time };
+}

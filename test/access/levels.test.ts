@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'bun:test';
+import { keyLines, Levels, type LevelTerms, type PeopleTerms } from '../../src/access/levels.ts';
+import { Limiter } from '../../src/access/limits/limiter.ts';
+import type { Caller, KeyLimits } from '../../src/core/caller.ts';
+import type { SignalboxError } from '../../src/core/errors.ts';
+import type { FundShortage } from '../../src/ledger/available-funds.ts';
+import { shortageErrorOf } from '../../src/money/shortage.ts';
+import { listedFor, mayUse } from '../../src/routing/model-name.ts';
+import { caller } from '../ledger/support.ts';
+
+const perMinute = (requestsPerMinute: number): KeyLimits => ({
+  requestsPerMinute,
+  tokensPerMinute: null,
+  concurrentStreams: null,
+});
+
+const ORGANIZATION: LevelTerms = { kind: 'organization', id: '', name: '', models: null, limits: null };
+const SEARCH: LevelTerms = { kind: 'team', id: 'team_1', name: 'search', models: null, limits: null };
+const ADA: LevelTerms = { kind: 'user', id: 'user_1', name: 'Ada', models: null, limits: null };
+
+/** People in place of those of a store. */
+class StandIn implements PeopleTerms {
+  version = 1;
+  all: readonly LevelTerms[] = [];
+  termsOf({ team, user }: Pick<Caller, 'team' | 'user'>): readonly LevelTerms[] {
+    return this.all.filter(({ kind, id }) => kind === 'organization' || id === (kind === 'team' ? team : user));
+  }
+  budgets() {
+    return [];
+  }
+  now(...all: LevelTerms[]): void {
+    this.all = all;
+    this.version++;
+  }
+}
+
+/** A key of Ada, in the team search, and another that it made. */
+function setUp() {
+  const people = new StandIn();
+  const of = { team: 'team_1', user: 'user_1' };
+  const root: Caller = { ...caller('root'), ...of };
+  const key: Caller = { ...caller('key'), ...of, parent: root, line: ['root'] };
+  return { people, levels: new Levels(people), root, key, other: { ...key, keyId: 'other' } };
+}
+
+const refusalOf = (act: () => unknown): SignalboxError => {
+  try {
+    act();
+  } catch (cause) {
+    return cause as SignalboxError;
+  }
+  throw new Error('it was not refused');
+};
+
+describe('the levels of a caller', () => {
+  test('are found once, and again when its team, its user or the organization has changed', () => {
+    const { levels, people, key } = setUp();
+    const kinds = (one: Caller) => (one.levels ?? []).map(({ kind, id }) => [kind, id]);
+    expect(levels.of(key)).toBe(key);
+    people.now(ADA, SEARCH, ORGANIZATION);
+    const first = levels.of(key);
+    expect(kinds(first)).toEqual([
+      ['user', 'user_1'],
+      ['team', 'team_1'],
+      ['organization', ''],
+    ]);
+    expect(levels.of(key)).toBe(first);
+    people.now({ ...SEARCH, models: ['m'] });
+    expect(levels.of(key).levels?.[0]?.models).toEqual(new Set(['m']));
+    people.now();
+    expect(levels.of(key)).toBe(key);
+  });
+
+  test('begin with the line of its key, which the parents tell', () => {
+    const parents: Readonly<Record<string, string | null>> = { root: null, key: 'root', grandchild: 'key' };
+    const known = (id: string) => (id in parents ? { parent: parents[id] ?? null } : null);
+    const { lineOf } = keyLines({ known, descendantsOf: () => [] });
+    expect(['grandchild', 'root', 'nobody'].map(lineOf)).toEqual([['key', 'root'], [], []]);
+  });
+});
+
+describe('models', () => {
+  test('may be used that the list of each level names, by themselves or by their wildcard', () => {
+    const { levels, people, key } = setUp();
+    people.now({ ...SEARCH, models: ['up/*', 'b'] }, { ...ORGANIZATION, models: ['up/*', 'b', 'c'] });
+    const bound = levels.of({ ...key, models: new Set(['up/a', 'b', 'c']) });
+    expect(mayUse(bound, { id: 'up/a', pattern: 'up/*' })).toBe(true);
+    // A model of its own is no part of a wildcard.
+    expect(mayUse(bound, { id: 'up/a' })).toBe(false);
+    expect(mayUse(bound, { id: 'b' })).toBe(true);
+    expect(mayUse(bound, { id: 'c' })).toBe(false);
+    expect(listedFor(bound)).toEqual(['b']);
+    expect(listedFor(key)).toBeNull();
+  });
+});
+
+describe('rate limits', () => {
+  test('of each level apply, each with one share for all of it', () => {
+    const { levels, people, key, other, root } = setUp();
+    const limiter = new Limiter(() => 1_000);
+    const admit = (one: Caller) => limiter.admit([], levels.of(one), '');
+    people.now({ ...SEARCH, limits: perMinute(1) }, { ...ADA, limits: perMinute(3) }, ORGANIZATION);
+    admit(key);
+    const refused = refusalOf(() => admit(other));
+    expect(refused.message).toStartWith('The rate limit of the team `search` allows 1 requests a minute');
+    expect(refused.info.details).toEqual({ limit: 'team', kind: 'requests' });
+    people.now(SEARCH, { ...ADA, limits: perMinute(3) }, { ...ORGANIZATION, limits: perMinute(1) });
+    admit(root);
+    expect(refusalOf(() => admit(other)).message).toStartWith('The rate limit of the organization allows 1 requests');
+    people.now({ ...ADA, limits: perMinute(3) });
+    admit(other);
+    expect(refusalOf(() => admit(key)).message).toStartWith('The rate limit of the user `Ada` allows 3 requests');
+  });
+
+  test('that refuse a request take nothing at the other levels', () => {
+    const { levels, people, key } = setUp();
+    const limiter = new Limiter(() => 1_000);
+    people.now({ ...SEARCH, limits: perMinute(1) }, { ...ADA, limits: perMinute(2) });
+    limiter.admit([], levels.of(key), '');
+    for (let at = 0; at < 5; at++) refusalOf(() => limiter.admit([], levels.of(key), ''));
+    people.now(SEARCH, { ...ADA, limits: perMinute(2) });
+    expect(limiter.admit([], levels.of(key), '')?.headers()['x-ratelimit-remaining-requests']).toBe('0');
+  });
+});
+
+describe('a refusal for money', () => {
+  const short = (over: Partial<FundShortage>): FundShortage => ({
+    ...{ why: 'exhausted', kind: 'budget', name: 'team-month', subject: 'team_1', window: 'month', level: 'team' },
+    ...{ limit: 1_000_000, spent: 900_000, held: 0, needed: 200_000, renewsAt: null },
+    ...over,
+  });
+
+  test('names the level and who it is, with its figures', () => {
+    const { levels, people, key } = setUp();
+    people.now(SEARCH, ADA, ORGANIZATION);
+    const bound = levels.of(key);
+    const team = shortageErrorOf(short({}), bound);
+    expect(team.message).toStartWith('The monthly budget of the team `search` has spent 0.9 of its 1 Credit.');
+    expect(team.info.details).toMatchObject({
+      budget: 'team-month',
+      subject: 'team_1',
+      level: 'team',
+      spent_credits: 0.9,
+    });
+    const user = short({ name: 'user-day', subject: 'user_1', level: 'user', window: 'day', limit: 100_000 });
+    expect(shortageErrorOf(user, bound).message).toStartWith(
+      'The daily budget of the user `Ada` is 0.1 Credits in all',
+    );
+    const all = short({ name: 'organization-total', subject: '', level: 'organization', window: 'total' });
+    expect(shortageErrorOf(all, bound).message).toStartWith('The budget of the organization has spent 0.9');
+    const own = short({ name: 'key-week', subject: 'key', level: 'key', window: 'week' });
+    expect(shortageErrorOf(own, bound).message).toStartWith('The weekly budget of this API key has spent 0.9');
+    const ofPolicy = short({ name: 'ours', subject: 'x', level: null });
+    expect(shortageErrorOf(ofPolicy, bound).message).toStartWith('The budget `ours` of `x` has spent 0.9');
+  });
+
+  test('tells no figures of a key above the caller’s', () => {
+    const { key } = setUp();
+    for (const why of ['exhausted', 'contended'] as const) {
+      for (const fund of [
+        { name: 'key-day', subject: 'root', level: 'key', window: 'day' },
+        { kind: 'balance', name: 'root', subject: '', level: null, window: undefined },
+      ] as const) {
+        const { message, info } = shortageErrorOf(short({ why, ...fund, needed: 5_000 }), key);
+        expect(message).toContain('of the key `root` above this API key');
+        expect(message).not.toMatch(/0\.9|1 Credit/);
+        const figures = Object.keys(info.details ?? {}).filter((name) => name.endsWith('_credits'));
+        expect(figures).toEqual(['needed_credits']);
+      }
+    }
+  });
+});

@@ -1,0 +1,210 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Value } from '@sinclair/typebox/value';
+import { LOOK_EVERY_MS } from '../../src/alerts/alerts.ts';
+import type { Timers } from '../../src/core/timers.ts';
+import { AlertList, AlertTest } from '../../src/http/schemas/alerts.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
+import { startReceiver } from '../alerts/receiver.ts';
+import { waitFor } from '../support/answers.ts';
+import { makeTestKey, type Signalbox, startSignalbox, withKey, writePolicy } from '../support/signalbox.ts';
+
+const receiver = startReceiver();
+const data = mkdtempSync(join(tmpdir(), 'signalbox-alerts-'));
+let server: Signalbox | null = null;
+afterAll(async () => {
+  await server?.stop();
+  receiver[Symbol.dispose]();
+  rmSync(data, { recursive: true });
+});
+
+const SECRET = 'a secret of 24 characters';
+const ENV = { OPS_URL: `${receiver.url}/ops`, OPS_SECRET: SECRET, SLACK_URL: `${receiver.url}/slack` };
+const KEY = makeTestKey();
+const POLICY = `version: 2
+providers: { sim: { adapter: simulated } }
+models:
+  toy:
+    provider: sim
+    price: { input: 1000, output: 4000, as_of: 2026-11-01, basis: own }
+    context_window: 32768
+    max_output: 256
+    latency: { ttft_ms: 1, output_tokens_per_second: 100000, basis: guessed }
+    quality: { default: 0.5, basis: guessed }
+budgets:
+  - { name: all-month, limit_credits: 1000, window: month }
+alerts:
+  webhooks:
+    ops: { url_env: OPS_URL, secret_env: OPS_SECRET, allow_private_network: true }
+    slack: { url_env: SLACK_URL, format: slack, allow_private_network: true }
+  rules:
+    - { name: budgets, on: budget_share, at: [0.1], to: [ops, slack] }
+    - { name: forecast, on: budget_forecast, to: [slack] }
+    - { name: keys, on: key_expiry, days: [3], to: [ops] }
+    - { name: policy, on: policy_refused, to: [ops] }
+`;
+const folder = writePolicy(POLICY);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Looks come twenty times a second; all else has its own time. */
+const quick: Timers = {
+  after: processTimers.after,
+  every: (ms, run) => processTimers.every(ms === LOOK_EVERY_MS ? 50 : ms, run),
+};
+
+async function start(): Promise<Signalbox> {
+  await server?.stop();
+  server = await startSignalbox({
+    data,
+    env: { ...ENV, SIGNALBOX_API_KEY: KEY },
+    timers: quick,
+    now,
+    args: ['--policies', folder],
+  });
+  return server;
+}
+
+/** A day near the beginning of a month, at which a budget soon has a forecast beyond its limit; tests move it on. */
+let ahead = Date.UTC(2026, 10, 5, 12) - Date.now();
+const now = (): number => Date.now() + ahead;
+
+const listed = async (query = '') => {
+  const answer = await server!.get(`/admin/alerts${query}`);
+  return Value.Parse(AlertList, await answer.json());
+};
+
+/** The verification as the page has it, for receivers to copy. */
+async function verification(): Promise<(header: string | null, body: string, secret: string, now?: number) => boolean> {
+  const page = readFileSync(join(import.meta.dir, '../../docs/operate/alerts.md'), 'utf8');
+  const [, code = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
+  const file = join(data, 'verify.mjs');
+  writeFileSync(file, code);
+  const { isGenuine } = await import(file);
+  return isGenuine;
+}
+
+const of = (path: string) => receiver.received.filter((one) => one.path === path);
+
+beforeEach(() => {
+  receiver.received.length = 0;
+});
+
+describe('alerts of a server', () => {
+  test('tell of a budget and of a forecast once, through chats, in each form', async () => {
+    const signalbox = await start();
+    const body = { model: 'toy', messages: [{ role: 'user', content: 'one two three '.repeat(40) }] };
+    expect((await signalbox.post('/v1/chat/completions', body)).status).toBe(200);
+    await waitFor(() => of('/ops').length > 0 && of('/slack').length > 1);
+    const [ops] = of('/ops');
+    expect(JSON.parse(ops!.body)).toMatchObject({
+      type: 'alert',
+      rule: 'budgets',
+      subjects: [{ budget: 'all-month', at: 0.1 }],
+    });
+    const isGenuine = await verification();
+    const header = ops!.headers.get('signalbox-signature');
+    expect(isGenuine(header, ops!.body, SECRET, now())).toBe(true);
+    const forged = [
+      isGenuine(header, ops!.body.replace('0.1', '0.2'), SECRET, now()),
+      isGenuine(header, ops!.body, `${SECRET}.`, now()),
+      isGenuine(header, ops!.body, SECRET, now() + 301_000),
+      isGenuine(null, ops!.body, SECRET, now()),
+    ];
+    expect(forged).toEqual([false, false, false, false]);
+    const slack = of('/slack')
+      .map(({ text }) => text)
+      .sort();
+    expect(slack).toEqual([
+      expect.stringMatching(/^Signalbox, budgets: Budget all-month has spent \d+ % of its 1,000 Credits; it renews at/),
+      expect.stringMatching(
+        /^Signalbox, forecast: Budget all-month is on its way to [\d.,]+ Credits, \d+ % of its limit;/,
+      ),
+    ]);
+  });
+
+  test('are the same by HTTP and by the command, which show no address', async () => {
+    const signalbox = server!;
+    const text = await (await signalbox.get('/admin/alerts?limit=5')).text();
+    const { out } = await signalbox.run('alerts', 'list', '--json', '--limit', '5', '--policies', folder);
+    expect(JSON.parse(out)).toEqual(JSON.parse(text));
+    expect([text.includes(receiver.url), text.includes(SECRET)]).toEqual([false, false]);
+    expect(JSON.parse(text)).toMatchObject({
+      webhooks: [
+        { name: 'ops', state: 'ok', url_env: 'OPS_URL' },
+        { name: 'slack', state: 'ok' },
+      ],
+      rules: [{ name: 'budgets', last_alert_at: expect.any(String) }, {}, { last_alert_at: null }, {}],
+    });
+    const list = await signalbox.run('alerts', 'list', '--policies', folder);
+    expect(list.out).toContain('ops      signalbox  ok');
+  });
+
+  test('come page by page', async () => {
+    const signalbox = server!;
+    await signalbox.post('/admin/alerts/test', { webhook: 'ops' });
+    const first = await listed('?limit=1');
+    expect([first.data.length, first.has_more]).toEqual([1, true]);
+    const next = await listed(`?limit=200&after=${first.data[0]!.id}`);
+    expect(next.has_more).toBe(false);
+    expect(next.data.map(({ id }) => id)).not.toContain(first.data[0]!.id);
+    expect((await signalbox.get('/admin/alerts?after=dec_1')).status).toBe(400);
+    expect((await signalbox.get('/admin/alerts?limit=201')).status).toBe(400);
+  });
+
+  test('tell of a key near its expiry, and not of one that lives for an hour', async () => {
+    const signalbox = server!;
+    const expire = { short: 3_600, soon: 4 * 86_400 };
+    for (const [name, expires_in_seconds] of Object.entries(expire)) {
+      expect((await signalbox.post('/admin/keys', { name, expires_in_seconds })).status).toBe(200);
+    }
+    ahead += 2 * 86_400_000 - 1_800_000;
+    await waitFor(() => of('/ops').length > 0);
+    expect(of('/ops').map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^Signalbox, keys: Key soon \(\w+\) expires in 2 days, at/),
+    ]);
+  });
+
+  test('tell of a refused policy, and that it is over', async () => {
+    writeFileSync(join(folder, 'policy.yaml'), `${POLICY}nonsense: 1\n`);
+    await waitFor(() => of('/ops').length === 1);
+    expect(of('/ops')[0]!.text).toContain('unknown-key: there is no section `nonsense`');
+    writeFileSync(join(folder, 'policy.yaml'), POLICY);
+    await waitFor(() => of('/ops').length === 2);
+    expect(of('/ops')[1]!.text).toContain('in force again');
+  });
+
+  test('are not sent again by a restart', async () => {
+    const before = (await listed()).data.length;
+    const signalbox = await start();
+    await signalbox.post('/admin/alerts/test', { webhook: 'slack' });
+    await waitFor(async () => (await listed()).data.length > before);
+    expect(receiver.received.map(({ text }) => text)).toEqual(['Signalbox: This is a test: alerts arrive here.']);
+  });
+});
+
+describe('a test of webhooks', () => {
+  test('is sent by a request and by the command, to one or to all', async () => {
+    const signalbox = server!;
+    const answer = Value.Parse(AlertTest, await (await signalbox.post('/admin/alerts/test', {})).json());
+    expect(answer.data).toEqual([
+      { webhook: 'ops', sent: true, problem: null },
+      { webhook: 'slack', sent: true, problem: null },
+    ]);
+    const { code, out } = await signalbox.run('alerts', 'test', 'slack', '--policies', folder);
+    expect([code, out]).toEqual([2, 'slack: not sent: the variable `SLACK_URL` is not set.\n']);
+    expect(receiver.received.map(({ path }) => path).sort()).toEqual(['/ops', '/slack']);
+  });
+
+  test('names the webhook that does not exist, and is for admins alone', async () => {
+    const signalbox = server!;
+    const unknown = await signalbox.post('/admin/alerts/test', { webhook: 'op' });
+    expect([unknown.status, await unknown.text()]).toEqual([400, expect.stringContaining('no webhook `op`')]);
+    const key = await signalbox.makeKey('--scope', 'report');
+    const refused = await fetch(`${signalbox.url}/admin/alerts/test`, { ...withKey(key), method: 'POST', body: '{}' });
+    expect(refused.status).toBe(403);
+    const command = await signalbox.run('alerts', 'test', 'op', '--policies', folder);
+    expect([command.code, command.err]).toEqual([1, expect.stringContaining('no webhook `op`')]);
+  });
+});

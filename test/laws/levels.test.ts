@@ -1,0 +1,250 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { windowAt } from '../../src/accounting/window.ts';
+import type { Budget } from '../../src/core/budget.ts';
+import type { Caller, HolderKind } from '../../src/core/caller.ts';
+import type { HolderBudgets, KeyLines } from '../../src/core/holder.ts';
+import { idAt } from '../../src/core/id.ts';
+import type { Hold } from '../../src/ledger/hold.ts';
+import { holderBudgets } from '../../src/ledger/holder-budgets.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { HoldOp, LedgerBooks } from '../../src/store/books.ts';
+import { tries } from '../deep/effort.ts';
+import { findingsIn, holdOn, ledgerOn, type SharedBooks, sharedBooks, swap } from '../instances/ledgers.ts';
+import { caller, line, NOON, terms } from '../ledger/support.ts';
+import { MemoryCharges } from '../store/memory/books/charges.ts';
+import { booksOf } from '../store/memory/books/handle.ts';
+
+/** A key with its line, team and user. */
+interface Member {
+  readonly line: readonly string[];
+  readonly team?: string;
+  readonly user?: string;
+}
+
+const SEARCH = { team: 'search', user: 'ada' };
+const MEMBERS: Readonly<Record<string, Member>> = {
+  root: { line: [], ...SEARCH },
+  child: { line: ['root'], ...SEARCH },
+  grandchild: { line: ['child', 'root'], ...SEARCH },
+  other: { line: [], team: 'search', user: 'bob' },
+  lone: { line: [], team: 'ads' },
+  free: { line: [] },
+};
+const KEYS = Object.keys(MEMBERS);
+const LINES: KeyLines = {
+  lineOf: (key) => MEMBERS[key]?.line ?? [],
+  descendantsOf: (key) => KEYS.filter((one) => MEMBERS[one]!.line.includes(key)),
+};
+const CALLERS: Readonly<Record<string, Caller>> = Object.fromEntries(
+  KEYS.map((key) => [key, { ...caller(key), ...MEMBERS[key]! }]),
+);
+
+const HOLDERS: readonly (readonly [HolderKind, string])[] = [
+  ['organization', ''],
+  ['team', 'search'],
+  ['team', 'ads'],
+  ['user', 'ada'],
+  ['user', 'bob'],
+  ...KEYS.map((key) => ['key', key] as const),
+];
+
+/** Whether what a key spends counts for a holder. It shares no code with the ledger. */
+function counts(key: string, [kind, id]: (typeof HOLDERS)[number]): boolean {
+  const { line, team, user } = MEMBERS[key]!;
+  if (kind === 'key') return key === id || line.includes(id);
+  return kind === 'organization' || id === (kind === 'team' ? team : user);
+}
+
+/** The limits of holders, by their places; null for none. */
+const limits = fc.array(fc.option(fc.constantFrom(60, 100, 150, 300), { freq: 2 }), {
+  minLength: HOLDERS.length,
+  maxLength: HOLDERS.length,
+});
+type Limits = readonly (number | null)[];
+const asked = fc.record({
+  who: fc.nat(1),
+  key: fc.constantFrom(...KEYS),
+  amount: fc.integer({ min: 10, max: 70 }),
+});
+const action = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant('hold' as const), asked: fc.array(asked, { minLength: 1, maxLength: 4 }) }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant('settle' as const), which: fc.nat(9), part: fc.constantFrom(0, 0.5, 1) }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('change' as const), limits }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('tomorrow' as const) }) },
+);
+type Action = typeof action extends fc.Arbitrary<infer Of> ? Of : never;
+
+const budgetsOf = (limits: Limits): Budget[] => {
+  const holders = HOLDERS.map(([kind, id], at): HolderBudgets => {
+    const limit = limits[at] ?? null;
+    return {
+      kind,
+      id,
+      budgets: limit === null ? [] : [{ limit, window: 'day', timeZone: 'UTC', onExhausted: 'reject' }],
+    };
+  });
+  return holderBudgets(holders, LINES);
+};
+
+/** Two servers on the same books, and a second account of what was held and charged. */
+class World {
+  readonly shared: SharedBooks = sharedBooks();
+  readonly #ledgers: Ledger[] = [];
+  readonly #holds: { readonly hold: Hold; readonly key: string }[] = [];
+  readonly #charges: { readonly id: number; readonly key: string; readonly amount: number }[] = [];
+  #limits: Limits = [];
+  #now = NOON;
+  #ids = 0;
+
+  async open(limits: Limits, books: (shared: SharedBooks) => { readonly books: LedgerBooks }): Promise<this> {
+    this.#limits = limits;
+    for (let at = 0; at < 2; at++) {
+      this.#ledgers.push(await ledgerOn(books(this.shared), terms(...budgetsOf(limits)), () => this.#now));
+    }
+    return this;
+  }
+
+  async play(one: Action): Promise<void> {
+    if (one.do === 'tomorrow') this.#now += 86_400_000;
+    else if (one.do === 'settle') await this.#settle(one.which, one.part);
+    else if (one.do === 'hold') {
+      const granted = await Promise.all(one.asked.map((ask) => this.#hold(ask)));
+      if (granted.some((isGranted) => isGranted))
+        this.#proveRoom(one.asked.filter((_, at) => granted[at]).map(({ key }) => key));
+    } else {
+      this.#limits = one.limits;
+      for (const ledger of this.#ledgers) await swap(ledger, ...budgetsOf(one.limits));
+    }
+  }
+
+  async prove(): Promise<void> {
+    // What was refused has left nothing, and what was granted counts for each level.
+    const { funds } = await this.#ledgers[0]!.status();
+    for (const { title, spent, held } of funds) {
+      const [holder] = HOLDERS.filter(([kind, id]) => title.name.startsWith(`${kind}-`) && title.subject === id);
+      expect([title.name, title.subject, spent, held]).toEqual([title.name, title.subject, ...this.#sumsOf(holder!)]);
+    }
+    while (this.#holds.length > 0) await this.#settle(0, 1);
+    await this.#proveUsage();
+    const others = (await findingsIn(this.shared)).filter((message) => !message.includes('was counted as'));
+    expect(others).toEqual([]);
+  }
+
+  async #hold({ who, key, amount }: Extract<Action, { do: 'hold' }>['asked'][number]): Promise<boolean> {
+    const id = idAt(this.#now) + ++this.#ids;
+    const hold = await holdOn(this.#ledgers[who]!, amount, { id, caller: CALLERS[key]! });
+    if (hold) this.#holds.push({ hold, key });
+    return hold !== null;
+  }
+
+  /** No budget of any level of these keys is overspent. */
+  #proveRoom(keys: readonly string[]): void {
+    for (const [at, holder] of HOLDERS.entries()) {
+      const limit = this.#limits[at] ?? null;
+      if (limit === null || !keys.some((key) => counts(key, holder))) continue;
+      const [spent, held] = this.#sumsOf(holder);
+      expect([holder, spent + held <= limit]).toEqual([holder, true]);
+    }
+  }
+
+  async #settle(which: number, part: number): Promise<void> {
+    const [one] = this.#holds.splice(which, 1);
+    if (!one) return;
+    const { charged } = await one.hold.settle(line(Math.ceil(one.hold.reserved * part)), () => []);
+    this.#charges.push({ id: one.hold.id, key: one.key, amount: charged });
+  }
+
+  /** Microcredits spent and held today of a holder. */
+  #sumsOf(holder: (typeof HOLDERS)[number]): [spent: number, held: number] {
+    const { starts, ends } = windowAt('day', 'UTC', this.#now);
+    const isIn = (id: number, key: string) => id >= idAt(starts) && id < idAt(ends) && counts(key, holder);
+    const spent = this.#charges.reduce((sum, { id, key, amount }) => (isIn(id, key) ? sum + amount : sum), 0);
+    const held = this.#holds.reduce((sum, { hold, key }) => (isIn(hold.id, key) ? sum + hold.reserved : sum), 0);
+    return [spent, held];
+  }
+
+  /** The usage of a team or a user is the sum of its keys'. */
+  async #proveUsage(): Promise<void> {
+    const period = { from: 0, to: this.#now + 86_400_000 };
+    const sumOf = async (owner: { keyId?: string; team?: string; user?: string }) => {
+      const charges = await this.#ledgers[1]!.usage({ keyId: null, ...owner, ...period });
+      return charges.reduce((sum, { microcredits }) => sum + microcredits, 0);
+    };
+    for (const [kind, id] of HOLDERS) {
+      if (kind !== 'team' && kind !== 'user') continue;
+      let sum = 0;
+      for (const key of KEYS) if (MEMBERS[key]![kind] === id) sum += await sumOf({ keyId: key });
+      expect([kind, id, await sumOf({ [kind]: id })]).toEqual([kind, id, sum]);
+    }
+  }
+}
+
+const lawOn = (books: (shared: SharedBooks) => { readonly books: LedgerBooks }) =>
+  fc.asyncProperty(limits, fc.array(action, { minLength: 5, maxLength: 40 }), async (first, actions) => {
+    const world = await new World().open(first, books);
+    for (const one of actions) await world.play(one);
+    await world.prove();
+  });
+
+const LAW = lawOn((shared) => shared);
+
+test('no budget of any level is ever overspent, a hold refused at one leaves nothing at the others, and the usage of a team is that of its keys', async () => {
+  await fc.assert(LAW, tries('levels', 60, 10_000));
+});
+
+/** Books that hold money fund by fund: what is refused at the last stays held at the first. */
+function inSteps({ books }: SharedBooks): { readonly books: LedgerBooks } {
+  let steps = 1;
+  const apply: LedgerBooks['apply'] = async (ops, also) => {
+    const [op] = ops;
+    if (op?.kind !== 'hold' || op.funds.length < 2) return books.apply(ops, also);
+    const first: HoldOp = { ...op, id: op.id - 1_000_000 - steps++, funds: op.funds.slice(0, 1) };
+    const [result] = await books.apply([first]);
+    if (result?.kind !== 'granted') return [result!];
+    const results = await books.apply(ops, also);
+    if (results[0]?.kind === 'granted')
+      await books.append([{ kind: 'expire', id: first.id, at: op.at, rule: 'release' }]);
+    return results;
+  };
+  return { books: booksOf(books, { slot: 2, epoch: 1 }, { apply }) };
+}
+
+test('the law finds out: a hold is made in steps', async () => {
+  await expectFailure(lawOn(inSteps));
+});
+
+test('the law finds out: only the first level counts', async () => {
+  const first = ({ books }: SharedBooks) => {
+    const apply: LedgerBooks['apply'] = (ops, also) =>
+      books.apply(
+        ops.map((op) => (op.kind === 'hold' ? { ...op, funds: op.funds.slice(0, 1) } : op)),
+        also,
+      );
+    return { books: booksOf(books, { slot: 2, epoch: 1 }, { apply }) };
+  };
+  await expectFailure(lawOn(first));
+});
+
+test('the law finds out: the usage of a team has that of others', async () => {
+  const { usage } = MemoryCharges.prototype;
+  MemoryCharges.prototype.usage = function (filter) {
+    return usage.call(this, { ...filter, team: null });
+  };
+  try {
+    await expectFailure(LAW);
+  } finally {
+    MemoryCharges.prototype.usage = usage;
+  }
+});
+
+async function expectFailure(law: typeof LAW): Promise<void> {
+  const { failed } = await fc.check(law, { ...tries('levels', 300, 300), endOnFailure: true });
+  expect(failed).toBe(true);
+}

@@ -1,0 +1,49 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { windowAt } from '../../src/accounting/window.ts';
+import { forecastOf } from '../../src/ledger/forecast.ts';
+import { tries } from '../deep/effort.ts';
+
+const DAY_MS = 86_400_000;
+/** A month of thirty days. */
+const NOVEMBER = windowAt('month', 'UTC', Date.UTC(2026, 10, 20));
+
+test('a window is expected to go on as it began: half of it spends half', () => {
+  const at = (days: number) => NOVEMBER.starts + days * DAY_MS;
+  expect(forecastOf(500, NOVEMBER, at(15)).expected).toBe(1_000);
+  expect(forecastOf(500, NOVEMBER, at(10)).expected).toBe(1_500);
+  expect(forecastOf(500, NOVEMBER, NOVEMBER.ends).expected).toBe(500);
+  expect(forecastOf(0, NOVEMBER, at(10)).expected).toBe(0);
+});
+
+test('before a tenth of the window it is too early to say, and says from when on', () => {
+  const knownFrom = NOVEMBER.starts + 3 * DAY_MS;
+  expect(forecastOf(500, NOVEMBER, knownFrom - 1)).toEqual({ expected: null, knownFrom });
+  expect(forecastOf(500, NOVEMBER, NOVEMBER.starts - DAY_MS)).toEqual({ expected: null, knownFrom });
+  expect(forecastOf(500, NOVEMBER, knownFrom)).toEqual({ expected: 5_000, knownFrom });
+});
+
+test('a window that never ends has none', () => {
+  expect(forecastOf(500, windowAt('total', 'UTC', 0), DAY_MS)).toEqual({ expected: null, knownFrom: null });
+});
+
+test('it is never less than what is spent, never rises while nothing is spent, and ends at what was spent', () => {
+  const law = fc.property(
+    fc.constantFrom('day', 'week', 'month'),
+    fc.nat(10_000),
+    fc.nat(2 ** 40),
+    fc.double({ min: 0, max: 1.2, noNaN: true }),
+    fc.double({ min: 0, max: 1.2, noNaN: true }),
+    (kind, day, spent, one, other) => {
+      const window = windowAt(kind, 'Europe/Berlin', day * DAY_MS);
+      const at = (share: number) => window.starts + Math.floor(share * (window.ends - window.starts));
+      const [sooner, later] = [Math.min(one, other), Math.max(one, other)];
+      const first = forecastOf(spent, window, at(sooner)).expected;
+      const second = forecastOf(spent, window, at(later)).expected;
+      expect(first ?? spent).toBeGreaterThanOrEqual(spent);
+      if (first !== null) expect(second).toBeLessThanOrEqual(first);
+      expect(forecastOf(spent, window, window.ends).expected).toBe(spent);
+    },
+  );
+  fc.assert(law, tries('forecast', 100, 5_000));
+});

@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'bun:test';
+import type { KeyBudget } from '../../src/core/caller.ts';
+import type { HolderBudgets, KeyLines } from '../../src/core/holder.ts';
+import { holderBudgets, keyBudgets } from '../../src/ledger/holder-budgets.ts';
+import { ledgerTest } from './books-test.ts';
+import { adjust, fundsOf, spent } from './model/spending.ts';
+import { caller, held, order, refused, terms } from './support.ts';
+
+const month = (limit: number, over: Partial<KeyBudget> = {}): KeyBudget => ({
+  limit,
+  window: 'month',
+  timeZone: 'UTC',
+  onExhausted: 'reject',
+  ...over,
+});
+
+describe('budgets of keys', () => {
+  ledgerTest(
+    'that are alike make one, with a window and a limit for each key; others apply to no key',
+    async (folder) => {
+      const budgets = keyBudgets([
+        { keyId: 'a', budgets: [month(100)] },
+        { keyId: 'b', budgets: [month(30), month(20)] },
+      ]);
+      expect(budgets.map(({ name }) => name)).toEqual(['key-month']);
+      const { ledger } = await folder.open({ terms: terms(...budgets) });
+      const [a, b, c] = [caller('a'), caller('b'), caller('c')];
+      expect(await refused(ledger, order(101, { caller: a }))).toMatchObject({
+        name: 'key-month',
+        subject: 'a',
+        limit: 100,
+      });
+      await held(ledger, order(100, { caller: a }));
+      // Of two alike the lower counts.
+      expect(await refused(ledger, order(21, { caller: b }))).toMatchObject({ subject: 'b', limit: 20 });
+      await held(ledger, order(20, { caller: b }));
+      await held(ledger, order(1_000_000, { caller: c }));
+    },
+  );
+
+  test('of another window, zone or manner have different names', () => {
+    const zone = { timeZone: 'Europe/Berlin' };
+    const all = [month(1), month(2, { onExhausted: 'downgrade' }), month(3, zone), month(4, { window: 'day' })];
+    expect(keyBudgets([{ keyId: 'a', budgets: all }]).map(({ name }) => name)).toEqual([
+      'key-month',
+      'key-month:downgrade',
+      'key-month@Europe/Berlin',
+      'key-day',
+    ]);
+  });
+
+  ledgerTest(
+    'that a key comes to have are counted from its entries, and the other keys keep theirs',
+    async (folder) => {
+      const first = keyBudgets([{ keyId: 'a', budgets: [month(100)] }]);
+      const opened = await folder.open({ terms: terms(...first) });
+      await spent(opened, 40, { caller: caller('a') });
+      await spent(opened, 60, { caller: caller('b') });
+      const both = keyBudgets([
+        { keyId: 'a', budgets: [month(90)] },
+        { keyId: 'b', budgets: [month(70)] },
+      ]);
+      (await opened.ledger.prepare(terms(...both)))();
+      expect((await fundsOf(opened)).sort()).toEqual([
+        ['key-month', 'a', 90, 40, 0],
+        ['key-month', 'b', 70, 60, 0],
+      ]);
+      // They are no budgets of the policy, which could rename them.
+      expect(opened.ledger.state().budgets).toEqual([]);
+    },
+  );
+});
+
+/** A key that another made, of the team search and the user Ada. */
+const LINES: KeyLines = {
+  lineOf: (id) => (id === 'child' ? ['root'] : []),
+  descendantsOf: (id) => (id === 'root' ? ['child'] : []),
+};
+const ROOT = { ...caller('root'), team: 'search', user: 'ada' };
+const CHILD = { ...caller('child'), team: 'search', user: 'ada', line: ['root'] };
+const BOB = { ...caller('bob'), team: 'search' };
+
+const holder = (kind: HolderBudgets['kind'], id: string, limit: number): HolderBudgets => ({
+  ...{ kind, id, budgets: [month(limit)] },
+});
+
+describe('budgets of levels', () => {
+  ledgerTest('are all drawn on by a request, or none, and outlive a restart', async (folder) => {
+    const all = [
+      holder('organization', '', 1_000),
+      holder('team', 'search', 500),
+      holder('user', 'ada', 300),
+      holder('key', 'root', 200),
+      holder('key', 'child', 100),
+    ];
+    const options = { terms: terms(...holderBudgets(all, LINES)) };
+    const opened = await folder.open(options);
+    await spent(opened, 60, { caller: CHILD });
+    await spent(opened, 90, { caller: ROOT });
+    await spent(opened, 120, { caller: BOB });
+    const figures = [
+      ['organization-month', '', 1_000, 270, 0],
+      ['team-month', 'search', 500, 270, 0],
+      ['user-month', 'ada', 300, 150, 0],
+      ['key-month', 'root', 200, 150, 0],
+      ['key-month', 'child', 100, 60, 0],
+    ];
+    expect(await fundsOf(opened)).toEqual(figures);
+    expect(await refused(opened.ledger, order(41, { caller: CHILD }))).toMatchObject({
+      ...{ name: 'key-month', subject: 'child', level: 'key', limit: 100, spent: 60 },
+    });
+    await spent(opened, 50, { caller: ROOT });
+    expect(await refused(opened.ledger, order(1, { caller: CHILD }))).toMatchObject({ subject: 'root', spent: 200 });
+    expect(await refused(opened.ledger, order(301, { caller: BOB }))).toMatchObject({
+      ...{ name: 'team-month', subject: 'search', level: 'team' },
+    });
+    const before = await fundsOf(opened);
+    await opened.store.close();
+    const again = await folder.open(options);
+    expect(await fundsOf(again)).toEqual(before);
+  });
+
+  ledgerTest('that come later count what the level has spent, by whichever of its keys', async (folder) => {
+    const opened = await folder.open({ terms: terms() });
+    await spent(opened, 60, { caller: CHILD });
+    await spent(opened, 90, { caller: ROOT });
+    await spent(opened, 120, { caller: BOB });
+    const put = async (...holders: HolderBudgets[]) =>
+      (await opened.ledger.prepare(terms(...holderBudgets(holders, LINES))))();
+    await put(holder('team', 'search', 500), holder('key', 'root', 200));
+    const first = [
+      ['team-month', 'search', 500, 270, 0],
+      ['key-month', 'root', 200, 150, 0],
+    ];
+    expect(await fundsOf(opened)).toEqual(first);
+    // Others have the same budget already; a holder that has lost its own meanwhile has spent what it has.
+    await put(holder('team', 'other', 500), holder('key', 'bob', 900));
+    await spent(opened, 10, { caller: CHILD });
+    await put(holder('team', 'search', 500), holder('key', 'bob', 900), holder('key', 'root', 200));
+    expect((await fundsOf(opened)).sort()).toEqual([
+      ['key-month', 'bob', 900, 120, 0],
+      ['key-month', 'root', 200, 160, 0],
+      ['team-month', 'search', 500, 280, 0],
+    ]);
+  });
+
+  ledgerTest('a key without a balance spends that of the nearest key above it', async (folder) => {
+    const opened = await folder.open({ terms: terms() });
+    const grant = async (keyId: string, amount: number) => {
+      await adjust(folder.file, { kind: 'grant', keyId, amount });
+      await opened.ledger.refresh();
+    };
+    await grant('root', 100);
+    await spent(opened, 70, { caller: CHILD });
+    expect(await refused(opened.ledger, order(31, { caller: CHILD }))).toMatchObject({ kind: 'balance', name: 'root' });
+    expect(await refused(opened.ledger, order(31, { caller: ROOT }))).toMatchObject({ kind: 'balance', spent: 70 });
+    // A child that an operator gives Credits spends its own.
+    await grant('child', 50);
+    await spent(opened, 40, { caller: CHILD });
+    expect(opened.ledger.balanceOf('root')).toMatchObject({ spent: 70, limit: 100 });
+    expect(opened.ledger.balanceOf('child')).toMatchObject({ spent: 40, limit: 50 });
+  });
+});
