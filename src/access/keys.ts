@@ -251,7 +251,7 @@ class StoredKeys extends KeyCopy {
       // Of all conditions, only the one on the other admin keys can fail without a change of this one.
       if (row.version === refused) throw new KeyConflict('last_admin_key');
       refused = row.version;
-      const before = this.infoOf(row);
+      const { inForce: _, ...before } = this.infoOf(row);
       if (tags && !tags.includes(keyTag(before))) throw new KeyConflict('stale', keyTag(before));
       const time = this.now();
       const after = alter(before, time);
@@ -260,7 +260,10 @@ class StoredKeys extends KeyCopy {
       if (details === null) return before;
       const condition = { version: row.version, otherAdminAt: adminLossAt(before, after, time) };
       const entry = trail.addIfUnchanged({ time, actor, action, keyId: id, details }, condition);
-      if (await this.#commit([entry, isRevoked ? keys.revoke(id, time) : keys.change(after)])) return after;
+      if (await this.#commit([entry, isRevoked ? keys.revoke(id, time) : keys.change(after)])) {
+        const inForce = after.parent === null ? null : this.entryOf(id)?.inForce;
+        return { ...after, ...(inForce && { inForce }) };
+      }
     }
   }
 

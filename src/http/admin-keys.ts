@@ -1,16 +1,16 @@
-import { Elysia } from 'elysia';
+import { Elysia, t } from 'elysia';
 import { keyBody, keyStatusBody } from '../access/key-body.ts';
 import type { IssuedKey } from '../access/keys.ts';
 import { type KeyGrant, OVERLAP_MS, statedLimits } from '../access/terms.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { servedKeyFunds } from '../operate/key-funds.ts';
+import { KEY_LIMIT_MAX, KEY_STATES, listKeys } from '../operate/key-list.ts';
 import {
   createKey,
   findKey,
   type GrantStore,
   grantToKey,
   type KeyAdmin,
-  listKeys,
   revokeKey,
   rotateKey,
 } from '../operate/keys.ts';
@@ -20,9 +20,10 @@ import { bodyIn } from './body.ts';
 import * as docs from './docs/key-docs.ts';
 import { changed, etagOf, keyChangeRoutes } from './key-changes.ts';
 import { budgetOf } from './key-terms.ts';
+import { queryText, queryTexts } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
-import { grantedAmount } from './terms.ts';
+import { grantedAmount, inTerms, limitOf } from './terms.ts';
 
 export interface KeyServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
   readonly keys: KeyAdmin;
@@ -39,16 +40,34 @@ export const keyRoutes = (services: KeyServices) =>
     .use(changingRoutes(services))
     .use(keyChangeRoutes(services));
 
+const LIST_QUERY = t.Object({
+  state: queryText(`One of ${KEY_STATES.map((state) => `\`${state}\``).join(', ')}.`),
+  search: queryText('A part of the name, in any case, or of the ID.'),
+  label: queryTexts('A label, as `name=value`. It may be repeated; a key must have all.'),
+  team: queryText('The ID of their team.'),
+  user: queryText('The ID of their user.'),
+  parent: queryText('The ID of the key that made them.'),
+  wallet: queryText('The address of the wallet that they are of.'),
+  after: queryText('The ID of the last key of the page before.'),
+  limit: t.Optional(
+    t.Any({ type: 'integer', minimum: 1, maximum: KEY_LIMIT_MAX, description: 'How many at most; all unless said.' }),
+  ),
+});
+
 const readingRoutes = ({ gateway, keys, principalOf }: KeyServices) =>
   new Elysia({ name: 'keys-read' })
     .get(
       '/admin/keys',
-      async ({ request }) => {
-        const all = await listKeys(principalOf(request), keys);
+      async ({ query: { limit, ...filters }, request }) => {
+        // The router would split a label at its commas.
+        const label = new URL(request.url).searchParams.getAll('label');
+        const stated = limit === undefined ? {} : { limit: limitOf(limit, KEY_LIMIT_MAX) };
         const now = gateway.now();
-        return { object: 'list', data: all.map((info) => keyBody(info, now)) };
+        const listed = () => listKeys(principalOf(request), keys, { ...filters, label, ...stated }, now);
+        const page = await inTerms(listed);
+        return { object: 'list', data: page.keys.map((info) => keyBody(info, now)), has_more: page.hasMore };
       },
-      docs.LIST,
+      { query: LIST_QUERY, ...docs.LIST },
     )
     .get(
       '/admin/keys/:id',

@@ -1,8 +1,9 @@
 import { keyBody } from '../../access/key-body.ts';
 import { holderOf } from '../../access/key-entry.ts';
 import type { IssuedKey } from '../../access/keys.ts';
-import { createKey, findKey, grantToKey, listKeys, revokeKey, rotateKey } from '../../operate/keys.ts';
-import { groupOf, parseArguments, parseFlags, parseGrant, SWITCH, TEXT } from '../arguments.ts';
+import { listKeys } from '../../operate/key-list.ts';
+import { createKey, findKey, grantToKey, revokeKey, rotateKey } from '../../operate/keys.ts';
+import { groupOf, LIST, parseArguments, parseFlags, parseGrant, SWITCH, TEXT } from '../arguments.ts';
 import { table } from '../terminal.ts';
 import { day, grantText, jsonText, labelTexts, minute } from '../text.ts';
 import { operator } from '../user.ts';
@@ -29,10 +30,11 @@ const shownOnce = ({ key, info }: IssuedKey, more: string): string =>
   `${key}\n\nCopy the key now: Signalbox stores only its hash and cannot show it again. ID ${info.id}, ${more}.\n`;
 
 async function list(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
-  const { json, parent } = parseFlags(args, { parent: TEXT, json: SWITCH });
-  const above = parent === undefined ? null : idOf([parent], 'list --parent');
-  const all = (await listKeys(operator(), keys)).filter((info) => above === null || info.parent === above);
+  const flags = { state: TEXT, search: TEXT, label: LIST, team: TEXT, user: TEXT, parent: TEXT, wallet: TEXT };
+  const { json, ...filters } = parseFlags(args, { ...flags, json: SWITCH });
+  if (filters.parent !== undefined) idOf([filters.parent], 'list --parent');
   const time = now();
+  const { keys: all } = await listKeys(operator(), keys, filters, time);
   if (json) return jsonText(all.map((info) => keyBody(info, time)));
   const rows = all.map((info) => [
     info.id,

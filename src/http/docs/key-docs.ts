@@ -11,8 +11,10 @@ export const LIST = routeDocs({
   access: 'keys.read',
   summary: 'List the keys',
   description:
-    'Lists all keys without their secrets, including revoked keys and keys that agents made for their wallets.',
+    'Lists keys without their secrets, including revoked keys and keys that agents made for their wallets: all of them, or those that match every filter, in pages where `limit` is stated.',
   answer: { schema: schemas.ApiKeyList, description: 'The keys, oldest first.' },
+  errorField: 'state',
+  errors: ['invalid_value', 'out_of_range'],
 });
 
 export const SHOW = routeDocs({

@@ -165,11 +165,10 @@ const key = {
 
 export const ApiKey = field.named('ApiKey', 'A key, without its secret.', key);
 
-export const ApiKeyList = field.named(
-  'ApiKeyList',
-  'All keys, the revoked ones too.',
-  field.listOf(ApiKey, 'Oldest first; the list has no pages.'),
-);
+export const ApiKeyList = field.named('ApiKeyList', 'The keys that match, the revoked ones too.', {
+  ...field.listOf(ApiKey, 'Oldest first.'),
+  has_more: field.flag('Whether more keys match. To get them, repeat the request with `after`.', false),
+});
 
 export const NewApiKey = field.named('NewApiKey', 'A key with its new secret, shown this once.', {
   key: field.text('Send it as `Authorization: Bearer …`. The server stores only its hash.', 'sb_live_k7mw2pq9x4ta_…'),
