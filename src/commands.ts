@@ -83,8 +83,9 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
     case 'trail':
       return trail(command, host);
     case 'keys':
+    case 'subjects':
     case 'wallets':
-      return keysOrWallets(command.name, command, host);
+      return changing(command.name, command, host);
   }
 }
 
@@ -132,29 +133,37 @@ async function trail({ args, data }: DataArguments, { now, write }: CommandHost)
   }
 }
 
-async function keysOrWallets(
-  name: 'keys' | 'wallets',
+/** The commands that a running server follows. */
+const CHANGING = {
+  keys: async () => (await import('./cli/keys/keys.ts')).runKeys,
+  subjects: async () => (await import('./cli/subjects.ts')).runSubjects,
+  wallets: async () => (await import('./cli/wallets.ts')).runWallets,
+};
+
+async function changing(
+  name: keyof typeof CHANGING,
   { args, data }: DataArguments,
   { now, write, warn }: CommandHost,
 ): Promise<CommandOutput> {
   const file = await existing(data);
-  const [{ isStoreLocked, openStore, readStore }, { openKeys }, note, served, run] = await Promise.all([
-    import('./store/open.ts'),
-    import('./access/keys.ts'),
-    import('./server/trail-note.ts'),
-    import('./operate/served.ts'),
-    name === 'keys'
-      ? import('./cli/keys/keys.ts').then(({ runKeys }) => runKeys)
-      : import('./cli/wallets.ts').then(({ runWallets }) => runWallets),
-  ]);
+  const [{ isStoreLocked, openStore, readStore }, { openKeys }, { loadBlocklist }, note, served, run] =
+    await Promise.all([
+      import('./store/open.ts'),
+      import('./access/keys.ts'),
+      import('./payments/blocklist.ts'),
+      import('./server/trail-note.ts'),
+      import('./operate/served.ts'),
+      CHANGING[name](),
+    ]);
   // They read the ledger, too: a newer version is refused before anything is written.
   (await readStore(file, ['ledger'])).close();
-  const store = await openStore(file, { mode: 'beside', rooms: ['access', 'payments'] });
+  const store = await openStore(file, { mode: 'beside', rooms: ['access', 'payments', 'subjects'] });
   const keys = await openKeys({ store, now });
+  const blocklist = await loadBlocklist(store, now);
   try {
     const before = await note.lastChange(store);
     // Printed before the wait: a key is shown this once, and a wait can be interrupted.
-    await write(await run(args, { keys, store, file, now }));
+    await write(await run(args, { keys, store, blocklist, file, now, log: { warn() {} } }));
     const change = await note.lastChange(store);
     const isNoted = () => note.isChangeNoted(data, change);
     if (change > before && !(await served.servedChange(() => isStoreLocked(file), isNoted))) {
@@ -163,6 +172,7 @@ async function keysOrWallets(
     return '';
   } finally {
     keys.close();
+    blocklist.close();
     await store.close();
   }
 }

@@ -34,6 +34,8 @@ export interface KeysOptions {
 
 /** Last uses are collected in memory, so that using a key costs no write. */
 const USES_EVERY_MS = 60_000;
+/** By more than any clock is set back. */
+const LONG_OVER_MS = 86_400_000;
 
 /** This instance’s copy of the keys, their last uses, and those that wait for their budgets. State: keys. */
 export class KeyCopy {
@@ -201,12 +203,17 @@ export class KeyCopy {
     this.#bringInLine(entry);
   }
 
+  /** Whether a key can only come back by a change of its own: agents leave thousands of them behind. */
+  #isLongOver({ info: { revokedAt, expiresAt } }: KeyEntry): boolean {
+    return revokedAt !== null || (expiresAt !== null && expiresAt < this.now() - LONG_OVER_MS);
+  }
+
   /** Brings a key in line with the one above it, and then those below it. */
   #bringInLine(entry: KeyEntry, depth = 0): void {
     const { id, parent } = entry.info;
     if (parent !== null) bringInLine(entry, this.entryOf(parent));
     if (depth >= LINE_LIMITS.depth) return;
-    for (const below of this.entriesBelow(id)) this.#bringInLine(below, depth + 1);
+    for (const below of this.entriesBelow(id)) if (!this.#isLongOver(below)) this.#bringInLine(below, depth + 1);
   }
 
   /** Puts changed budgets in force, and then admits the keys that wait for them. */

@@ -259,6 +259,24 @@ GET /admin/decisions answers the same.`,
     summary: 'Forget what was learned, of all models or of one.',
     details: 'A running server follows within a second.',
   },
+  'subjects list': {
+    usage: '[--limit 100] [--before ID] [--json] [--data DIR]',
+    summary: 'List the workloads that have sent a token in place of a key, newest first.',
+  },
+  'subjects show': {
+    usage: 'ID [--json] [--data DIR]',
+    summary: "Show a subject's issuer, first and last token.",
+  },
+  'subjects block': {
+    usage: 'ID [--note TEXT] [--data DIR]',
+    summary: 'Refuse all tokens of a subject.',
+    details: `A running server refuses them once the command returns.
+${DATA}`,
+  },
+  'subjects unblock': {
+    usage: 'ID [--data DIR]',
+    summary: 'Admit the tokens of a subject again.',
+  },
   'wallets list': {
     usage: '[--json] [--data DIR]',
     summary: 'List the wallets of agents that pay, with their balances.',

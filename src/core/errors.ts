@@ -23,7 +23,10 @@ const unavailable = spec('server_error', true);
 
 /** Every error that a caller can see. Codes are never renamed or reused. `docs/operate/errors.md` is made from it. */
 export const ERRORS = {
-  invalid_api_key: spec('authentication_error', false)(401, 'The API key is missing, unknown, expired or revoked.'),
+  invalid_api_key: spec('authentication_error', false)(
+    401,
+    'The API key is missing, unknown, expired or revoked; or a token in its place is not accepted.',
+  ),
   key_suspended: forbidden(403, 'The API key is suspended. It works again once its operator resumes it.'),
   insufficient_permissions: forbidden(403, 'The key lacks the scope, or may not use this model.'),
   invalid_json: invalid(400, 'The body is not JSON, or is nested too deeply.'),

@@ -3,5 +3,5 @@
  * sees money. `auditor`: sees all and changes nothing. `lead`: leads its team. `member`: has keys and usage of its own. `report`:
  * reads figures of all. `caller`: an application, for itself.
  */
-const ROLES = ['owner', 'admin', 'finance', 'auditor', 'lead', 'member', 'report', 'caller'] as const;
+export const ROLES = ['owner', 'admin', 'finance', 'auditor', 'lead', 'member', 'report', 'caller'] as const;
 export type Role = (typeof ROLES)[number];

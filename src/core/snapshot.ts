@@ -11,6 +11,7 @@ import type { PolicyCase } from './policy-case.ts';
 import type { Price } from './price.ts';
 import type { AdmissionPolicy, LimitScope, RateLimit } from './rate-limit.ts';
 import type { Constraint, Preference } from './rules.ts';
+import type { TokenIssuer } from './token-issuer.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /**
@@ -79,6 +80,8 @@ export interface PolicySnapshot {
   readonly ledger: LedgerPolicy;
   /** How agents pay for themselves; null where they cannot. */
   readonly payments: PaymentPolicy | null;
+  /** The issuers of tokens that workloads send in place of keys, each `iss` once. */
+  readonly tokens: readonly TokenIssuer[];
   readonly learning: LearningPolicy;
   /** What people are told of, and where. Decisions do not depend on it. */
   readonly alerts: AlertPolicy;

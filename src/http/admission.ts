@@ -3,6 +3,9 @@ import type { Levels } from '../access/levels.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import type { Limiter, Offence } from '../access/limits/limiter.ts';
 import { durationText } from '../access/limits/refusal.ts';
+import { tokenIn } from '../access/tokens/form.ts';
+import { tokenAdvice } from '../access/tokens/refusal.ts';
+import type { Tokens } from '../access/tokens/tokens.ts';
 import { type Caller, roleOf, rootOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -24,12 +27,14 @@ const HEADER_BYTES_MAX = 16_384;
 const WITH_HOST = /^http:\/\/[^/?#@\\\s]+\//;
 
 /** The parts of the policy that admission reads. */
-type AdmissionPolicies = Pick<PolicySnapshot, 'gateway' | 'rateLimits' | 'countsAddresses' | 'payments'>;
+type AdmissionPolicies = Pick<PolicySnapshot, 'gateway' | 'rateLimits' | 'countsAddresses' | 'payments' | 'tokens'>;
 
 /** The rules of admission. */
 export interface AdmissionRules {
   readonly routes: RouteTable;
   authenticate(header: string | null): Authentication;
+  /** Tokens in place of keys. */
+  readonly tokens: Pick<Tokens, 'find' | 'check' | 'ageMs'>;
   /** The policy in force. */
   policy(): AdmissionPolicies;
   readonly funding: Pick<FundingSource, 'keyless' | 'checkBlocked'>;
@@ -52,19 +57,25 @@ const PROBES: ReadonlySet<string> = new Set(['/healthz', '/health', '/readyz']);
  * gets a place within the rate limits. The caller is noted in the context as soon as its key is read; on a route that needs a
  * key the context gets its admission.
  * @param peers asked only where the address counts
+ * @returns null; a promise where a token is checked first, which rejects as this throws
  * @throws SignalboxError
  */
-export function admit(request: Request, rules: AdmissionRules, peers: Peers | null, context: RequestContext): void {
+export function admit(
+  request: Request,
+  rules: AdmissionRules,
+  peers: Peers | null,
+  context: RequestContext,
+): Promise<void> | null {
   checkForm(request);
   const { headers } = request;
   const route = rules.routes.at(context.route);
   if (!route) {
     // The answer is the same with a key and without, so that a wrong base URL is not taken for a wrong key.
     context.caller = rules.authenticate(credentialsIn(headers)).caller;
-    if (!context.caller) throttle('keyless', request, rules, peers);
+    if (!context.caller) throttle('keyless', placeOf(request, rules, peers), rules);
     throw nothingAt(pathOf(request.url), rules.routes);
   }
-  const { isOpen, path } = route;
+  const { isOpen } = route;
   const { method } = context;
   if (method === 'OPTIONS') rules.refusePreflight(request, route);
   const policy = rules.policy();
@@ -75,10 +86,28 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
   // A bad key is refused, never paid for instead.
   const isKeyless = isForPay && credentials === null;
   const caller = isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay);
+  if (caller instanceof Promise) return caller.then((found) => enter(request, rules, peers, context, route, found));
+  enter(request, rules, peers, context, route, caller);
+  return null;
+}
+
+/** Admits a request whose caller is known; null on an open route, and for a caller without a key who may pay. */
+function enter(
+  request: Request,
+  rules: AdmissionRules,
+  peers: Peers | null,
+  context: RequestContext,
+  { isOpen, path, methods, allow }: RouteEntry,
+  caller: Caller | null,
+): void {
+  const { headers } = request;
+  const { method } = context;
+  const policy = rules.policy();
+  const rule = methods.get(method === 'HEAD' ? 'GET' : method);
+  const isKeyless = !isOpen && caller === null;
   context.caller = caller;
-  if (isKeyless || (isOpen && !PROBES.has(path))) throttle('keyless', request, rules, peers);
+  if (isKeyless || (isOpen && !PROBES.has(path))) throttle('keyless', placeOf(request, rules, peers), rules);
   if (!rule) {
-    const { allow } = route;
     throw new SignalboxError('method_not_allowed', `${printable(pathOf(request.url))} takes ${allow}, not ${method}.`, {
       headers: { allow },
     });
@@ -162,8 +191,9 @@ const hasLimits = ({ limits, parent, levels }: Caller): boolean =>
   limits !== null || parent !== undefined || levels !== undefined;
 
 /**
- * Authenticates by the key. A good key passes even from an address that is locked out. Where a payment would do instead, the
- * error says so, as clients send placeholders for keys by themselves.
+ * Authenticates by the key, or by a token in its place. A good key passes even from an address that is locked out, and so does a
+ * token that was checked before. Where a payment would do instead, the error says so, as clients send placeholders for keys by
+ * themselves.
  */
 function authenticated(
   request: Request,
@@ -171,7 +201,7 @@ function authenticated(
   peers: Peers | null,
   credentials: string | null,
   isForPay: boolean,
-): Caller {
+): Caller | Promise<Caller> {
   const authentication = rules.authenticate(credentials);
   if (authentication.ageMs > KEYS_AGE_MAX_MS) {
     throw new SignalboxError('overloaded', 'The API keys cannot be read now; try again.');
@@ -180,19 +210,68 @@ function authenticated(
     rules.funding.checkBlocked(authentication.caller);
     return rules.levels.of(authentication.caller);
   }
+  const advise = (message: string) =>
+    isForPay ? `${message} ${rules.funding.keyless.advice(keyHeadersOf(request.headers))}` : message;
+  const address = placeOf(request, rules, peers);
+  const token = rules.policy().tokens.length > 0 ? tokenIn(credentials) : null;
+  if (token !== null) return authenticatedByToken(token, address, rules, advise);
   const isSuspended = authentication.reason === 'suspended';
   // A suspended key bears its secret, so it is no guess of its address.
-  if (!isSuspended) throttle('failed-auth', request, rules, peers);
+  if (!isSuspended) throttle('failed-auth', address, rules);
   if (authentication.root !== undefined) throttleLine(authentication.root, rules);
   if (isSuspended) {
     throw new SignalboxError('key_suspended', 'This API key is suspended. Ask those who gave it to you to resume it.');
   }
-  const message = keyAdvice(authentication.reason, credentials);
-  throw new SignalboxError(
-    'invalid_api_key',
-    isForPay ? `${message} ${rules.funding.keyless.advice(keyHeadersOf(request.headers))}` : message,
-  );
+  throw new SignalboxError('invalid_api_key', advise(keyAdvice(authentication.reason, credentials)));
 }
+
+/** The caller of a token: at once where it was checked before. */
+function authenticatedByToken(
+  token: string,
+  address: string,
+  rules: AdmissionRules,
+  advise: (message: string) => string,
+): Caller | Promise<Caller> {
+  const { tokens, funding } = rules;
+  if (tokens.ageMs > KEYS_AGE_MAX_MS) {
+    throw new SignalboxError('overloaded', 'The blocked subjects cannot be read now; try again.');
+  }
+  const caller = tokens.find(token, rules.policy().tokens);
+  if (!caller) return checkedToken(token, address, rules, advise);
+  funding.checkBlocked(caller);
+  return rules.levels.of(caller);
+}
+
+/** Each signature counts as a failure until it is found to be none, so that nobody has more of them checked than may fail. */
+async function checkedToken(
+  token: string,
+  address: string,
+  rules: AdmissionRules,
+  advise: (message: string) => string,
+): Promise<Caller> {
+  let isCounted = false;
+  const count = () => {
+    throttle('failed-auth', address, rules);
+    isCounted = true;
+  };
+  const found = await rules.tokens.check(token, rules.policy().tokens, address, count);
+  if ('caller' in found) {
+    if (isCounted) rules.limiter.giveBack('failed-auth', address);
+    rules.funding.checkBlocked(found.caller);
+    return rules.levels.of(found.caller);
+  }
+  const { refusal } = found;
+  if (refusal === 'unavailable') {
+    const message = 'The keys of the issuer of this token cannot be read now; try again.';
+    throw new SignalboxError('overloaded', message, { retryAfterMs: found.waitMs });
+  }
+  if (!isCounted) count();
+  throw new SignalboxError('invalid_api_key', advise(tokenAdvice(refusal)));
+}
+
+/** The address of a caller, as limits count it. */
+const placeOf = (request: Request, rules: AdmissionRules, peers: Peers | null): string =>
+  callerAddress(request, peers, rules.policy().gateway.trustedProxies);
 
 /** Says how to send a key, but to a stranger never why a key of the right form is refused. */
 function keyAdvice(reason: Authentication['reason'], credentials: string | null): string {
@@ -202,11 +281,11 @@ function keyAdvice(reason: Authentication['reason'], credentials: string | null)
     : 'This API key is unknown, expired, revoked, or was cut when it was copied.';
 }
 
-/** Counts a request by its address. Throws SignalboxError `rate_limit_exceeded` when there were too many. */
-function throttle(offence: Offence, request: Request, rules: AdmissionRules, peers: Peers | null): void {
-  const { trustedProxies, failedAuthPerMinute, keylessPerMinute } = rules.policy().gateway;
+/** Counts a request by the address of its caller. Throws SignalboxError `rate_limit_exceeded` when there were too many. */
+function throttle(offence: Offence, address: string, rules: AdmissionRules): void {
+  const { failedAuthPerMinute, keylessPerMinute } = rules.policy().gateway;
   const perMinute = offence === 'failed-auth' ? failedAuthPerMinute : keylessPerMinute;
-  const retryAfterMs = rules.limiter.count(offence, callerAddress(request, peers, trustedProxies), perMinute);
+  const retryAfterMs = rules.limiter.count(offence, address, perMinute);
   const what = offence === 'failed-auth' ? 'without a valid API key' : 'without an API key';
   checkWait(offence, `Your address sent more than ${perMinute} requests a minute ${what}`, retryAfterMs);
 }

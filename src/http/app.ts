@@ -5,15 +5,16 @@ import type { Levels } from '../access/levels.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
+import type { Tokens } from '../access/tokens/tokens.ts';
 import { errorBody } from '../api/error.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import { sightOf } from '../operate/sight.ts';
+import type { SubjectSource } from '../operate/subjects.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
 import type { RequestContext } from '../request/request-context.ts';
-import type { Repositories } from '../store/repositories.ts';
 import type { Surface } from '../surface/surface.ts';
 import { wholeAddress } from './address.ts';
 import { adminRoutes } from './admin.ts';
@@ -31,6 +32,7 @@ import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
 import { feedbackRoutes } from './feedback.ts';
 import { healthRoutes, type StoreHealth } from './health.ts';
+import { HeldRequests } from './held-requests.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
@@ -40,6 +42,7 @@ import type { EdgeServer, RequestCarrier, RouteServices } from './route-services
 import { pathOf, RouteTable, routeRules } from './routes.ts';
 import { Sockets } from './sockets.ts';
 import { type StatusSources, statusRoutes } from './status.ts';
+import { subjectRoutes } from './subjects.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
@@ -56,9 +59,10 @@ export interface AppOptions {
   readonly keys: KeyAdmin & ChildKeys;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
-  readonly store: GrantStore & StoreHealth & Pick<Repositories, 'trail'>;
+  readonly store: GrantStore & StoreHealth & SubjectSource['store'];
   readonly alerts: AlertDesk;
   authenticate(header: string | null): Authentication;
+  readonly tokens: Tokens;
   readonly trailHeads?: TrailServices['trailHeads'];
   /** Puts the terms of their levels to callers; absent where there are none. */
   readonly levels?: Pick<Levels, 'of'>;
@@ -113,6 +117,11 @@ const requestRoutes = (services: RouteServices, { surfaces }: AppOptions, upgrad
     .use(countTokensRoutes(services))
     .use(recommendRoutes(services));
 
+const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['store']): SubjectSource => ({
+  ...{ store, log, now },
+  blocklist: payments.blocklist,
+});
+
 /** All other routes of the API. */
 const otherRoutes = (services: RouteServices, options: AppOptions) => {
   const { gateway, policy, keys, store, metrics, status, trailHeads, alerts } = options;
@@ -130,17 +139,19 @@ const otherRoutes = (services: RouteServices, options: AppOptions) => {
     .use(decisionRoutes(services))
     .use(feedbackRoutes(services))
     .use(usageRoutes(services))
+    .use(subjectRoutes({ ...services, subjects: () => subjectSource(gateway, store) }))
     .use(x402Routes({ ...services, gateway, store }));
 };
 
 const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };
 
 const admissionRules = (
-  { gateway, authenticate, levels = NO_LEVELS, gate }: AppOptions,
+  { gateway, authenticate, tokens, levels = NO_LEVELS, gate }: AppOptions,
   routes: RouteTable,
 ): AdmissionRules => ({
   routes,
   authenticate,
+  tokens,
   policy: () => gateway.lease().snapshot,
   funding: gateway.funding,
   limiter: new Limiter(gateway.clock),
@@ -172,7 +183,7 @@ function servicesOf(
   contextOf: RouteServices['contextOf'],
   edge: Pick<RouteServices, 'server' | 'handle'>,
 ): RouteServices {
-  const { gateway, idempotency, keys } = options;
+  const { gateway, idempotency, keys, tokens } = options;
   const sources = { keys, policy: () => gateway.lease().snapshot };
   const reader = new BodyReader(gateway.clock);
   const addressOf = (request: Request) =>
@@ -180,6 +191,7 @@ function servicesOf(
   return {
     gateway,
     idempotency,
+    answerSecretOf: (id) => tokens.answerSecretOf(id),
     contextOf,
     addressOf,
     callerOf: (request) => contextOf(request).knownCaller,
@@ -213,22 +225,30 @@ export function createApp(options: AppOptions) {
   const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
   const rules = admissionRules(options, routes);
+  const held = new HeldRequests((request) => app.handle(request));
   return (
     app
       .onRequest(({ request, set }) => {
         const route = routes.find(pathOf(request.url));
-        const context = open(request, route);
+        const isBack = held.isBack(request);
+        const context = isBack ? contextOf(request) : open(request, route);
         set.headers['x-request-id'] = context.requestId;
         set.headers['x-signalbox-version'] = version;
         const { gateway: policy } = gateway.lease().snapshot;
         const answer = policy.corsOrigins.size > 0 ? answerOrigin(request, route, policy, set.headers) : null;
+        let early: Response | Promise<Response> | undefined;
         if (answer) {
           context.handled(answer.status, null);
-          return answer;
+          early = answer;
+        } else {
+          const admission = isBack ? held.release(request) : admit(request, rules, services.server(), context);
+          if (admission) {
+            set.headers = {};
+            early = held.hold(request, admission);
+          } else context.addLimitHeaders(set.headers);
         }
-        admit(request, rules, services.server(), context);
-        context.addLimitHeaders(set.headers);
-        return undefined;
+        // No call stands in a `return`: by that Elysia would take the hook for an asynchronous one, and wait in every request.
+        return early;
       })
       // Admission reads the path before the router does. Where they disagree, the route stays shut.
       .onTransform({ as: 'global' }, ({ request, route }) => {

@@ -1,4 +1,5 @@
 import { bearerOf, looksLikeKey } from '../access/key.ts';
+import { looksLikeToken, tokenIn } from '../access/tokens/form.ts';
 
 /**
  * The headers that may bear an API key, on every route: clients of each API send their own. `authorization` holds a
@@ -11,8 +12,8 @@ const TWO_KEYS = 'two keys';
 
 /**
  * Returns the credentials of a request in the form of `authorization`; null for none. Clients add placeholders for keys
- * by themselves, so a value in the form of our key goes before one in another form. Of two different keys neither counts:
- * a guess would charge the wrong one.
+ * by themselves, so a value in the form of our key goes before a token, and a token before one in another form. Of two different keys neither
+ * counts: a guess would charge the wrong one.
  */
 export function credentialsIn(headers: Headers): string | null {
   if (!headers.has('x-api-key') && !headers.has('api-key')) return headers.get('authorization');
@@ -24,6 +25,7 @@ export function credentialsIn(headers: Headers): string | null {
     const credentials = name === 'authorization' ? text : `Bearer ${text}`;
     found ??= credentials;
     const token = bearerOf(credentials);
+    if (token !== null && looksLikeToken(token) && key === null && tokenIn(found) === null) found = credentials;
     if (token === null || !looksLikeKey(token) || token === key) continue;
     if (key !== null) return TWO_KEYS;
     key = token;

@@ -6,6 +6,7 @@ import { bearerOf, parseKey } from '../access/key.ts';
 import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
+import { isSubject } from '../core/subject.ts';
 import type { AnswerSource, RunningAnswer } from '../exchange/answer-source.ts';
 import { KeptAnswer } from '../exchange/kept-answer.ts';
 import { replayedAnswer } from '../exchange/replayed-answer.ts';
@@ -55,6 +56,7 @@ export function nameOf(
   headers: Headers,
   { identity, caller }: Funding,
   surface: Surface,
+  answerSecretOf: RouteServices['answerSecretOf'],
 ): RequestName | null {
   const { idempotencyKey: named } = context;
   if (named !== null && !IDEMPOTENCY_KEY.test(named)) {
@@ -71,9 +73,16 @@ export function nameOf(
   const body = context.bodyHash && hashIn(surface, context.bodyHash);
   // Without a caller nothing is carried out.
   if (named === null || !body || !caller) return null;
+  const { keyId } = caller;
+  const secret = isSubject(keyId) ? answerSecretOf(keyId) : secretIn(headers);
+  return { keyId, secret, idempotencyKey: named, body, ...BY_KEY };
+}
+
+/** Of the API key that was sent. */
+function secretIn(headers: Headers): string {
   const key = parseKey(bearerOf(credentialsIn(headers) ?? '') ?? '');
   if (!key) throw new Error('a request was admitted without an API key');
-  return { keyId: caller.keyId, secret: key.secret, idempotencyKey: named, body, ...BY_KEY };
+  return key.secret;
 }
 
 /** The same body asks for something else in another dialect. Version 0.1 knew only OpenAI's, and stored the plain hash. */

@@ -1,4 +1,5 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
+import type { Tokens } from '../access/tokens/tokens.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Principal } from '../operate/principal.ts';
 import type { Sight } from '../operate/sight.ts';
@@ -28,6 +29,8 @@ export interface RequestCarrier {
 export interface RouteServices {
   readonly gateway: Gateway;
   readonly idempotency: Idempotency;
+  /** The secret that kept answers of a subject of tokens are sealed with, by its ID. */
+  readonly answerSecretOf: Tokens['answerSecretOf'];
   /** The caller of a request on a route that needs a key. */
   callerOf(request: Request): Caller;
   contextOf(request: Request): RequestContext;

@@ -103,7 +103,7 @@ async function answerCall(
   // A payer that has just proved itself counts against the rate limits from here on.
   if (funding.provedCaller) context.acceptPayer(funding.provedCaller);
   const isNamed = context.idempotencyKey !== null || funding.identity !== null;
-  const name = isNamed ? nameOf(context, origin.headers, funding, surface) : null;
+  const name = isNamed ? nameOf(context, origin.headers, funding, surface, services.answerSecretOf) : null;
   const named = name && (await claimName(services, name, { context, headers }, form));
   if (named?.kind === 'stored') return named.answer;
   let running: RunningAnswer;

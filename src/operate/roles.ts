@@ -36,7 +36,7 @@ const ACTIONS = {
   'decisions.list': { ...REPORTED, ...MEMBERS },
   'decisions.explain': { ...REPORTED, ...MEMBERS, caller: 'own' },
   'content.read': OPERATORS,
-  'feedback.give': { owner: 'own', admin: 'own', caller: 'own' },
+  'feedback.give': { owner: 'own', admin: 'own', lead: 'own', member: 'own', caller: 'own' },
   'policy.read': REPORTED,
   'policy.reload': OPERATORS,
   'endpoints.read': REPORTED,
@@ -53,6 +53,8 @@ const ACTIONS = {
   'trail.read': AUDITED,
   // An administrator could take its own name out.
   'trail.erase': { owner: 'all' },
+  'subjects.read': { ...AUDITED, finance: 'all' },
+  'subjects.change': OPERATORS,
   'wallets.own': OWN,
   'wallets.pay': OWN,
   'wallets.read': { ...AUDITED, finance: 'all' },
@@ -69,7 +71,7 @@ export const ACTION_NAMES = Object.keys(ACTIONS) as Action[];
 export const isAction = (name: string): name is Action => Object.hasOwn(ACTIONS, name);
 
 /** How far a role reaches in an action; null for not at all. */
-const reachOf = (role: Role, action: Action): Reach | null => REACHES[action][role] ?? null;
+export const reachOf = (role: Role, action: Action): Reach | null => REACHES[action][role] ?? null;
 
 export const mayTake = (role: Role, action: Action): boolean => reachOf(role, action) !== null;
 

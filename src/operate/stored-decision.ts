@@ -7,6 +7,7 @@ import { readStore, storeExists } from '../store/open.ts';
 import { explainDecision } from './explain-decision.ts';
 import type { PolicyWorkspace } from './policy/tools.ts';
 import type { Principal } from './principal.ts';
+import { checkAction } from './roles.ts';
 
 /**
  * Explains a stored decision, beside a running server or without one.
@@ -18,6 +19,7 @@ export async function explainStoredDecision(
   id: string,
   { judge, database, folder }: PolicyWorkspace,
 ): Promise<Explanation> {
+  checkAction(by.caller, 'decisions.explain');
   if (!(await storeExists(database))) {
     throw new UsageError(`There is no database in ${resolve(database, '..')}; name its folder with --data.`);
   }

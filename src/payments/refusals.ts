@@ -1,5 +1,6 @@
 import { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
+import { isSubject } from '../core/subject.ts';
 import { StoreError } from '../store/store.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import { FacilitatorUnavailable } from './facilitator/facilitator.ts';
@@ -43,8 +44,12 @@ export function inFlightError(payment: number): SignalboxError {
   });
 }
 
-export const blockedError = (): SignalboxError =>
-  new SignalboxError('insufficient_permissions', 'The operator has blocked this wallet.');
+/** The error of a caller that the operator has blocked. @param id as callers have it */
+export const blockedError = (id: string): SignalboxError =>
+  new SignalboxError(
+    'insufficient_permissions',
+    `The operator has blocked this ${isSubject(id) ? 'subject' : 'wallet'}.`,
+  );
 
 /** Maps a StoreError to `overloaded`. A payment that cannot be stored must not be sent. */
 export const orNotSent = <T>(write: () => Promise<T>): Promise<T> =>

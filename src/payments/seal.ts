@@ -90,8 +90,13 @@ export class QuoteSeal {
   }
 }
 
-/** Loads the seal of this database, made at the first start: quotes survive a restart. Throws StoreError. */
-export async function loadSeal(store: Pick<Store, 'commit'> & Pick<Repositories, 'quoteSecret'>): Promise<QuoteSeal> {
+type SecretStore = Pick<Store, 'commit'> & Pick<Repositories, 'quoteSecret'>;
+
+/** The seal of this database: quotes survive a restart. Throws StoreError. */
+export const loadSeal = async (store: SecretStore): Promise<QuoteSeal> => new QuoteSeal(await loadSecret(store));
+
+/** The secret of this database, made at the first start. Each use of it separates itself from others. Throws StoreError. */
+export async function loadSecret(store: SecretStore): Promise<Uint8Array> {
   const table = store.quoteSecret;
   let secret = await table.get();
   if (!secret) {
@@ -99,6 +104,6 @@ export async function loadSeal(store: Pick<Store, 'commit'> & Pick<Repositories,
     // Another process may have been first.
     secret = await table.get();
   }
-  if (!secret) throw new Error('The secret of quotes was not kept.');
-  return new QuoteSeal(secret);
+  if (!secret) throw new Error('The secret of the database was not kept.');
+  return secret;
 }

@@ -57,7 +57,7 @@ export class Settlements {
    */
   async settle<T>(signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
     const { blocklist, register, nextId } = this.#parts;
-    if (blocklist.blocked.has(signed.payer)) throw blockedError();
+    if (blocklist.blocked.has(signed.payer)) throw blockedError(signed.payer);
     if (signed.amount === 0n) {
       this.#checkExpiry(signed);
       this.#checkStillValid(signed);

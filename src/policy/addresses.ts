@@ -40,11 +40,17 @@ function withScheme(text: string): string | null {
 const PRIVATE_NAME = /^[^.]+$|\.(?:local|lan|internal|intranet|corp|home|home\.arpa|svc)$/i;
 
 /** Warns of a host name that probably leads to a private network, which a provider must permit. */
-export function reviewPrivateName(url: string, what: string, place: SourceSpan, report: Report): void {
+export function reviewPrivateName(
+  url: string,
+  what: string,
+  place: SourceSpan,
+  report: Report,
+  owner = 'provider',
+): void {
   const { hostname } = new URL(url);
   if (literalAddress(hostname) || hostname === 'localhost' || !PRIVATE_NAME.test(hostname)) return;
   report.add('private-host', place, `${what} probably leads to a private network, where requests are refused`, {
-    hint: `if \`${hostname}\` is yours, add \`allow_private_network: true\` to the provider`,
+    hint: `if \`${hostname}\` is yours, add \`allow_private_network: true\` to the ${owner}`,
   });
 }
 

@@ -45,13 +45,18 @@ export const CONDITION: ResultType<boolean> = {
 
 export const TEXT: ResultType<string> = {
   type: 'string',
-  read: String,
+  read: (result) => {
+    // Of a claim, whose type was not known.
+    if (typeof result === 'object') throw new Error('the value is no text');
+    return String(result);
+  },
   code: 'cel-not-text',
   must: 'a text',
   expected: 'a text, such as `key.id` or `key.labels.team`',
 };
 
 function hintForText(type: string | undefined, written: string, kind: CelKind): string | undefined {
+  if (kind === 'claims') return 'name a claim that is a text, such as `claims.sub`';
   if (type === 'bool') return 'a comparison belongs in `match`, which selects the requests';
   if (written === 'key.labels') return 'name the label: `key.labels.team`';
   if (type === 'int' || type === 'double') return `convert it to a text: \`string(${written})\``;
@@ -79,15 +84,18 @@ export function checkExpression<Value>(
   const parsed = parse(draft.text, kind);
   if ('code' in parsed) return refuse(parsed);
   const { ast } = parsed;
-  const faults = [...wrongPlaces(ast, kind), ...[...nodesOf(ast)].flatMap((node) => refusedAt(node) ?? [])];
+  const faults = [...wrongPlaces(ast, kind), ...[...nodesOf(ast)].flatMap((node) => refusedAt(node, kind) ?? [])];
   if (faults.length > 0) return refuse(...faults);
   const { valid, type, error } = parsed.check();
   if (!valid) return refuse(explainType(error, ast, kind));
   const { read, code, must, expected } = wanted;
-  if (type === wanted.type) return { ast, run: (view) => read(parsed(view)), placeOf, draft };
+  // The type of a claim is known only when a token is read.
+  if (type === wanted.type || (kind === 'claims' && type === 'dyn'))
+    return { ast, run: (view) => read(parsed(view)), placeOf, draft };
   const message = `\`${draft.path}\` must be ${must}, but is ${nameOfType(type)}`;
   const hint = wanted.type === 'string' ? hintForText(type, draft.text.trim(), kind) : undefined;
-  report.add(code, placeOf(ast), message, { expected, hint });
+  const form = kind === 'claims' && hint !== undefined ? undefined : expected;
+  report.add(code, placeOf(ast), message, { expected: form, hint });
   return null;
 }
 
@@ -118,6 +126,7 @@ const ELSEWHERE: Readonly<Record<CelKind, string>> = {
   limit: 'a rate limit counts a request before its body is read, when only its key is known',
   constraint: '`require` is evaluated once for each model when the policy is loaded, before any request',
   model: 'this expression is evaluated once for each model when the policy is loaded, before any request',
+  claims: 'this expression is evaluated once for each token, before any request is read',
 };
 
 function wrongPlaces(ast: ASTNode, kind: CelKind): CelFault[] {
@@ -137,6 +146,9 @@ function wrongPlaces(ast: ASTNode, kind: CelKind): CelFault[] {
 
 /** The key that may use a variable which this one may not. */
 function hintForPlace(kind: CelKind, name: string): string {
+  if (name === 'claims')
+    return 'claims are read where their issuer is stated; make a label of them there, and read `key.labels`';
+  if (kind === 'claims') return 'a claim is `claims.NAME`';
   if (kind === 'when') return 'move this part to `require` (or `prefer`)';
   if (kind === 'budget') {
     return name === 'time'
@@ -154,13 +166,14 @@ const LABELS: readonly string[] = ['key.labels', 'request.metadata'];
 const ALWAYS_TRUE = 'a missing value reads as the empty text, so this would always be true';
 
 /** The part of an expression that the policy language excludes, with an alternative. */
-function refusedAt(node: ASTNode): CelFault | null {
+function refusedAt(node: ASTNode, kind: CelKind): CelFault | null {
   if (node.op === 'rcall' && node.args[0] === 'matches') {
     const message = '`matches` is not supported: on some texts a pattern runs for minutes';
     const at = { start: node.args[1].end + 1, end: node.end };
     return refusal(at, message, 'use `startsWith`, `endsWith`, `contains` or `in [...]`');
   }
-  if (node.op === 'call' && node.args[0] === 'has') {
+  // A missing claim reads as nothing.
+  if (node.op === 'call' && node.args[0] === 'has' && kind !== 'claims') {
     const path = pathOf(node.args[1][0] ?? node)?.join('.') ?? '…';
     return refusal(node, `\`has\` is not supported: ${ALWAYS_TRUE}`, `write \`${path} != ""\``);
   }

@@ -30,7 +30,8 @@ export function createCostLimits(parsed: ParsedPolicy, report: Report) {
       }
       if (kind === 'constraint') perLoad.add(program, steps * endpointCount);
       else if (kind === 'model') perLoad.add(program, steps * models.length);
-      else perRequest.add(program, steps);
+      // Those of claims run once for a token.
+      else if (kind !== 'claims') perRequest.add(program, steps);
       return true;
     },
     /** Whether all admitted expressions together are within the limits. Reports the costliest one otherwise. */

@@ -95,7 +95,7 @@ const CALLERS: ReadonlySet<string> = new Set(['user', 'caller', 'client', 'custo
 
 /** A hint for an attribute of the caller, such as `user.department`; undefined for anything else. */
 function hintForCaller(name: string, ast: ASTNode, kind: CelKind): string | undefined {
-  if (!CALLERS.has(name) || kind === 'constraint' || kind === 'model') return undefined;
+  if (!CALLERS.has(name) || kind === 'constraint' || kind === 'model' || kind === 'claims') return undefined;
   const path = [...accessesOf(ast)].map((access) => access.path).find(([owner, field]) => owner === name && field);
   if (!path) return undefined;
   const label = path.at(-1);

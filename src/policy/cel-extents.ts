@@ -1,5 +1,13 @@
 import { CAPABILITY_NAMES } from '../core/capability.ts';
-import { FIELDS, isTypeName, LANGUAGES_MAX, METADATA_MAX, TEXT_MAX, type TypeName } from './cel-types.ts';
+import {
+  CLAIM_ENTRIES_MAX,
+  FIELDS,
+  isTypeName,
+  LANGUAGES_MAX,
+  METADATA_MAX,
+  TEXT_MAX,
+  type TypeName,
+} from './cel-types.ts';
 import type { ModelDraft } from './models.ts';
 
 /** The largest possible size of a value in an expression. */
@@ -40,6 +48,8 @@ export type Extents = (type: TypeName, field: string) => Extent;
 /** Characters of the longest name that the language accepts. */
 const NAME_MAX = 256;
 const NAME = textExtent(NAME_MAX);
+/** A claim: a text, or a list or map of them. */
+const CLAIM: Extent = listExtent(CLAIM_ENTRIES_MAX, textExtent(TEXT_MAX));
 /** Labels of one key. */
 const LABELS_MAX = 64;
 
@@ -71,6 +81,7 @@ export function extentsOf(models: readonly ModelDraft[], taskCount: number): Ext
     'Endpoint.upstream': textExtent(longest(endpoints.map(({ upstream }) => upstream.length))),
   };
   return (type, field) => {
+    if (type === 'Claims') return CLAIM;
     const fields: Readonly<Record<string, readonly [string, string]>> = FIELDS[type];
     const declared = fields[field]?.[0] ?? '';
     if (declared === 'string') return known[`${type}.${field}`] ?? NAME;

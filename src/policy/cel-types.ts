@@ -20,9 +20,9 @@ export const LANGUAGES_MAX = 256;
 /**
  * The kind of an expression decides its variables: the `when` of a rule has the request, the key and
  * the time; a budget the parts of them that the ledger keeps; a rate limit the key; the `require` of a
- * constraint the model and its endpoint; a filter or preference the model.
+ * constraint the model and its endpoint; a filter or preference the model; an issuer of tokens their claims.
  */
-export type CelKind = 'when' | 'budget' | 'limit' | 'constraint' | 'model';
+export type CelKind = 'when' | 'budget' | 'limit' | 'constraint' | 'model' | 'claims';
 
 /**
  * All fields of expressions: type → field → CEL type and meaning. Figures are doubles, as JS numbers
@@ -92,6 +92,12 @@ export const FIELDS = {
     ttft_ms: ['double', 'Median ms to the first content.'],
     output_tokens_per_second: ['double', 'Median rate of visible output.'],
   },
+  // Those that every issuer states. Others are read in the same way: their types are known only when a token is read.
+  Claims: {
+    iss: ['string', 'The issuer.'],
+    sub: ['string', 'The subject, unique at its issuer.'],
+    aud: ['dyn', 'The audience: a text or a list.'],
+  },
 } as const satisfies Record<string, Record<string, readonly [type: string, means: string]>>;
 
 export type TypeName = keyof typeof FIELDS;
@@ -105,7 +111,11 @@ export const VARIABLES: Readonly<Record<CelKind, Readonly<Record<string, TypeNam
   limit: { key: 'Key' },
   constraint: { model: 'Model', endpoint: 'Endpoint' },
   model: { model: 'Model' },
+  claims: { claims: 'Claims' },
 };
+
+/** The types of variables whose fields are not known here. */
+const OPEN_TYPES: Partial<Record<TypeName, string>> = { Claims: 'map<string, dyn>' };
 
 type View = Readonly<Record<string, unknown>>;
 
@@ -199,6 +209,7 @@ const ENVIRONMENTS: Readonly<Record<CelKind, () => Environment>> = {
   limit: lazy(() => environmentFor('limit')),
   constraint: lazy(() => environmentFor('constraint')),
   model: lazy(() => environmentFor('model')),
+  claims: lazy(() => environmentFor('claims')),
 };
 
 /** The CEL environment for a kind of expression. Made once. */
@@ -210,7 +221,8 @@ function environmentFor(kind: CelKind): Environment {
     const fields = Object.entries(FIELDS[name]).map(([field, [type]]) => [field, type]);
     environment.registerType(name, { ctor, fields: Object.fromEntries(fields) });
   }
-  for (const [name, type] of Object.entries(VARIABLES[kind])) environment.registerVariable(name, type);
+  for (const [name, type] of Object.entries(VARIABLES[kind]))
+    environment.registerVariable(name, OPEN_TYPES[type] ?? type);
   return environment;
 }
 
@@ -257,6 +269,25 @@ export const budgetViewOf = cachingLast(({ request, key }: BudgetScope) => ({
 /** The CEL view of a rate limit's scope. */
 export function limitViewOf({ key }: LimitScope): View {
   return { key: instance('Key', key) };
+}
+
+/** The CEL view of claims, which are JSON. Reading one that is missing fails. */
+export const claimsViewOf = (claims: Readonly<Record<string, unknown>>): View => ({ claims: readable(claims, 0) });
+
+/** Entries of a list or map of claims, and levels of them. What is larger is left out, and reading it fails. */
+export const CLAIM_ENTRIES_MAX = 256;
+const CLAIM_DEPTH_MAX = 6;
+
+function readable(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return value.length <= TEXT_MAX ? value : undefined;
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value);
+  if (depth === CLAIM_DEPTH_MAX || entries.length > CLAIM_ENTRIES_MAX) return undefined;
+  const kept = entries.flatMap(([name, one]) => {
+    const read = readable(one, depth + 1);
+    return read === undefined ? [] : [[name, read] as const];
+  });
+  return Array.isArray(value) ? kept.map(([, one]) => one) : new Map(kept);
 }
 
 /** The CEL views of a model, one for each endpoint. */

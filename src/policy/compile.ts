@@ -31,6 +31,7 @@ import { type CheckedRules, type CompiledRules, checkRules, compileRules } from 
 import { compileSelectors } from './selectors.ts';
 import { reviewSmallBudgets } from './small-budgets.ts';
 import { inSteps } from './steps.ts';
+import { compileIssuers } from './tokens.ts';
 import { strategiesIn } from './versions.ts';
 import { compileWildcards } from './wildcard-models.ts';
 import type { PublicFigures } from './wildcard-names.ts';
@@ -126,6 +127,7 @@ function* compile(
   check.metered(parsed.meteredLabel);
   const contentMatch = check.condition(parsed.contentMatch, 'budget');
   const reportedRuns = check.condition(parsed.reportedRuns, 'limit');
+  const tokens = compileIssuers(parsed.tokens, { check, env, report });
   const isAffordable = check.reviewTotals();
   reviewWebhooks(parsed.alerts, env, report);
   if (ledger) checkLedgerState(parsed, ledger, report);
@@ -166,6 +168,7 @@ function* compile(
     rateLimits: rateLimits.map(compileRateLimit),
     content: compileContent(settings.content, contentMatch),
     reportedRuns: compileReportedRuns(reportedRuns),
+    tokens,
   });
   const figures = wildcards?.patterns.length && facts ? [['facts', facts.source]] : [];
   return { snapshot: deepFreeze(snapshot), environment: [...environmentFacts(states), ...figures] };
@@ -175,7 +178,10 @@ const NO_LABELS: KnownLabels = new Map();
 
 /** The parts of a snapshot that are made of expressions and plugins. */
 interface SnapshotParts
-  extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'learning' | 'wildcards'> {
+  extends Pick<
+    PolicySnapshot,
+    'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'tokens' | 'learning' | 'wildcards'
+  > {
   readonly rules: CompiledRules;
   readonly selectors: readonly Selector[];
 }

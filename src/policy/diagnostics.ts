@@ -36,7 +36,7 @@ const ERRORS = {
   'cel-unknown-field': 'An expression reads a field that does not exist.',
   'cel-type': 'The types in an expression do not match.',
   'cel-not-bool': 'The result of a condition is not true or false.',
-  'cel-not-text': 'The result of the `each` of a budget or rate limit is not a text.',
+  'cel-not-text': 'The result of the `each` of a budget or rate limit, or of a label of tokens, is not a text.',
   'cel-wrong-place':
     'An expression reads a value that is not available in its key, such as the request in `require` or the model in `when`.',
   'cel-refused': 'An expression uses `matches`, `has`, `dyn`, or `in` on labels.',
@@ -52,6 +52,8 @@ const ERRORS = {
   'mainnet-not-allowed': 'A payment network is not a known test network.',
   'token-differs': 'Name, version or decimals of a known token differ from its contract.',
   'pays-nobody': "Payments would go to the zero address or to the token's contract, where they are lost.",
+  'open-issuer':
+    'The condition of an issuer of tokens reads no claim, or holds for every token: whoever gets one from the issuer would be let in.',
   'case-failed': 'A case does not have its expected result.',
 } as const;
 
@@ -81,7 +83,8 @@ const WARNINGS = {
   'facilitator-without-token': 'A facilitator for real money has no `bearer_env`.',
   'after-abort-idle': 'A key of `after_abort` has no effect, because it does not say `bills: stops`.',
   'webhook-unset': 'A variable of a webhook for alerts is not set, so nothing can be sent to it.',
-  'private-host': 'The host of a provider probably leads to a private network, where requests are refused.',
+  'private-host':
+    'The host of a provider, or of an issuer of tokens, probably leads to a private network, where requests are refused.',
   'short-key':
     'The key of a provider has fewer than 8 characters, so it is not removed from messages of the provider: it could be part of any word.',
   'free-model': 'A provider with a key has a price of 0, so its use is not metered.',

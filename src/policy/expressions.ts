@@ -48,6 +48,11 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: 
       if (sendable.has(name) || names.wildcard(name) !== null) return;
       report.addUnknown('selector or model', name, sendable, place);
     },
+    /** The ID of a model that an issuer of tokens admits. */
+    model({ name, place }: SentName): void {
+      if (names.models.includes(name) || names.wildcard(name) === name) return;
+      report.addUnknown('model', name, names.models, place);
+    },
     /** The label of keys that metrics bear. */
     metered(label: NamedLabel | null): void {
       if (label) reviewLabel(label, values.labels, report);
@@ -73,6 +78,12 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: 
       if (program) reviewValues(program, values, report);
       return program;
     },
+    /** A condition on the claims of a token. One that fails does not hold, so nothing of it is reviewed. */
+    ofClaims: (draft: ExpressionDraft | null): Program | null =>
+      admitted(draft && checkExpression(CONDITION, draft, 'claims', texts, report), 'claims'),
+    /** A text made of the claims of a token. */
+    textOfClaims: (draft: ExpressionDraft | null): TextProgram | null =>
+      admitted(draft && checkExpression(TEXT, draft, 'claims', texts, report), 'claims'),
     reviewTotals: costs.reviewTotals,
   };
 }

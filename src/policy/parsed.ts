@@ -32,6 +32,7 @@ import {
 import { draftSelectors } from './selectors.ts';
 import { compileTasks } from './tasks.ts';
 import { checkTimeZone } from './time-zone.ts';
+import { draftIssuers } from './token-drafts.ts';
 import { placeAt, toData, valueAt } from './tree.ts';
 import { inVersion, LATEST_VERSION, type LanguageVersion } from './versions.ts';
 import { wildcardNames } from './wildcard-names.ts';
@@ -145,6 +146,7 @@ function checkSections(context: CheckContext) {
     reportedRuns: reportedRunsMatch(context),
     learning: draftLearning(context),
     payments: draftPayments(context, usdPerCredit),
+    tokens: draftIssuers(context),
     cases: draftCases(context, names),
     /** The names that cases send as `model`. They are checked where public figures are at hand. */
     sentNames: names.sent,

@@ -32,6 +32,9 @@ export interface ProviderSetup {
   readonly embeds?: boolean;
 }
 
+/** Stands for a variable that is not set where a policy is judged: an address, which is a usable key, too. */
+export const PLACEHOLDER = 'http://127.0.0.1:9/';
+
 /** The environment of a policy. Only variables that the policy or a preset names are read. */
 export interface Environment {
   get(name: string): string | undefined;

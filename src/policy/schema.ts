@@ -23,6 +23,7 @@ import {
 import { PaymentsText } from './schema-payments.ts';
 import { RecordsText } from './schema-records.ts';
 import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';
+import { TokenIssuerText } from './schema-tokens.ts';
 import { AnyModelText } from './schema-wildcard.ts';
 import { LATEST_VERSION, type LanguageVersion, VERSIONS } from './versions.ts';
 
@@ -297,6 +298,9 @@ export const SECTIONS = {
   ledger: LedgerText,
   learning: LearningText,
   payments: PaymentsText,
+  tokens: Type.Array(TokenIssuerText, {
+    description: 'Issuers of JWTs that workloads send in place of API keys.',
+  }),
   plugins: Type.Array(PluginText, {
     examples: [['./plugins/thrifty.ts']],
     description: 'Plugins of your own: relative paths or package names.',

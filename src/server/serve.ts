@@ -35,6 +35,7 @@ import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
 import { openDataStore } from './store.ts';
+import { openTokens } from './tokens.ts';
 import { keepTrailHead, notedHeads } from './trail-head.ts';
 import { keepTrailNote } from './trail-note.ts';
 
@@ -90,6 +91,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const resources = { store, keys, log, host };
   const { gateway, idempotency, reloader, status, recount, levels, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
+  const tokens = await openTokens(resources);
   const gate = new Gate(clock, timers);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
   const alerts = openAlerts(resources, { gateway, policy: reloader, health: tools.health });
@@ -102,6 +104,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     idempotency,
     authenticate: authenticationOf(keys, host),
     levels,
+    tokens,
     alerts: alerts.sender,
     observer,
     socketBytesMax,

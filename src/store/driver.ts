@@ -20,6 +20,7 @@ export type StoreRoom =
   | 'news'
   | 'payments'
   | 'records'
+  | 'subjects'
   | 'threads';
 
 /** A store with its repositories. */

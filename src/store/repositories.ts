@@ -13,6 +13,7 @@ import type {
   QuoteSecretTable,
 } from './payments.ts';
 import type { RecordTables } from './records.ts';
+import type { SubjectTable } from './subjects.ts';
 import type { ThreadTable } from './threads.ts';
 import type { TrailTable } from './trail.ts';
 
@@ -33,5 +34,6 @@ export interface Repositories {
   readonly records: RecordTables;
   readonly learning: LearningTables;
   readonly brokenDeclarations: BrokenDeclarationTable;
+  readonly subjects: SubjectTable;
   readonly threads: ThreadTable;
 }

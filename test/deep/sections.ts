@@ -37,6 +37,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'payments', files: ['test/payments/model/model.test.ts', 'test/payments/model/kill.test.ts'] },
   { name: 'limits', files: ['test/access/limits/bucket.test.ts'] },
   { name: 'repositories', files: ['test/store/law.test.ts'] },
+  { name: 'changed tokens', files: ['test/access/tokens/law.test.ts'] },
   { name: 'faults', files: ['test/fault/chat.test.ts'] },
   { name: 'faults-messages', files: ['test/fault/messages.test.ts'] },
   { name: 'faults-responses', files: ['test/fault/responses.test.ts'] },

@@ -386,6 +386,13 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       ],
     },
   },
+  Tokens: {
+    'open-issuer': {
+      golden: 'tokens-open',
+      mend: 'Compare a claim that only [your own workloads](../operate/tokens.md) have.',
+      correction: ['"true"', 'claims.repository_owner == "acme"'],
+    },
+  },
   Cases: {
     'case-failed': {
       golden: 'case-failed',

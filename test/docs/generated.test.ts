@@ -12,6 +12,7 @@ import { metricsPage } from './metrics-page.ts';
 import { policyReferencePage } from './policy-reference-page.ts';
 import { providersPage } from './providers-page.ts';
 import { requestPicture } from './request-picture.ts';
+import { rolesPage } from './roles-page.ts';
 import { choicesPage, selectorsPage } from './selectors-page.ts';
 import { selectorsPicture } from './selectors-picture.ts';
 
@@ -21,6 +22,7 @@ const PAGES = {
   'docs/policies/diagnostics.md': diagnosticsPage,
   'docs/operate/incidents.md': failureModesPage,
   'docs/operate/metrics.md': metricsPage,
+  'docs/operate/roles.md': rolesPage,
   'docs/pictures/decision.svg': decisionPicture,
   'docs/pictures/explain.svg': explainPicture,
   'docs/pictures/house.svg': housePicture,

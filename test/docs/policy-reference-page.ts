@@ -24,6 +24,7 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
   Run: {
     alerts: '../operate/alerts.md',
     gateway: '../spend/rate-limits.md',
+    tokens: '../operate/tokens.md',
     records: '../operate/privacy.md',
     cases: 'testing.md',
   },

@@ -40,7 +40,7 @@ const SHORT_LIVED = [
   ...['cli/', 'conformance/', 'core/', 'accounting/', 'exchange/', 'importers/', 'money/', 'operate/', 'policy/'],
   ...['routing/', 'surface/', 'ledger/audit/', 'upstream/http1/'],
   ...['alerts/rules.ts', 'access/idempotency/run.ts', 'access/limits/quota.ts'],
-  ...['http/body-reading.ts', 'http/stream.ts', 'http/surface-socket.ts'],
+  ...['http/body-reading.ts', 'http/held-requests.ts', 'http/stream.ts', 'http/surface-socket.ts'],
   ...[
     'ledger/count.ts',
     'ledger/hold.ts',

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import OpenAI from 'openai';
+import { openKeys } from '../../src/access/keys.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { accessMigrations } from '../../src/store/sqlite/keys.ts';
+import { sql, write } from '../../src/store/sqlite/statement.ts';
 import { waitFor } from '../support/answers.ts';
 import { testPolicy } from '../support/policies.ts';
 import { withKey } from '../support/signalbox.ts';
@@ -218,6 +223,17 @@ describe('what an operator changes of a key', () => {
     const listed = (await (await box.get('/admin/keys')).json()) as { data: KeyAnswer[] };
     expect(listed.data.find(({ id }) => id === last.id)).toMatchObject({ state: 'revoked', parent: middle.id });
   });
+});
+
+test('a key of a wallet makes no child key, whatever its row says', async () => {
+  const store = await openSqlite(join(box.data, 'signalbox.db'), [accessMigrations]);
+  const keys = await openKeys({ store, now: Date.now });
+  const { key, info } = await keys.createForHolder(`0x${'ab'.repeat(20)}`, 'agent');
+  await store.commit([write(sql('UPDATE keys SET scopes = ? WHERE id = ?'), '["chat","delegate"]', info.id)]);
+  keys.close();
+  await store.close();
+  await waitFor(async () => (await box.get('/v1/models', withKey(key))).status === 200);
+  expect((await child({ key })).error).toMatchObject({ code: 'insufficient_permissions' });
 });
 
 test('a line is three keys deep below its first', async () => {

@@ -19,3 +19,11 @@ test('chats and recommendations go through neither Elysia’s parsing nor its wa
   expect(slownessOf('/v1/feedback')).toEqual([true, false]);
   expect(slownessOf('/v1/wallets/topup')).toEqual([true, true]);
 });
+
+test('the edge makes no request wait for another turn: only one whose token is checked is answered later', () => {
+  APP.compile();
+  const [hook, ...more] = APP.event.request ?? [];
+  expect(more).toEqual([]);
+  // Elysia tells it by the source of the hook: a call behind `return` is enough.
+  expect(hook).toMatchObject({ isAsync: false });
+});

@@ -10,6 +10,7 @@ import { preflightRefusal } from '../../src/http/cors.ts';
 import { x402Funding } from '../../src/money/x402/funding.ts';
 import type { X402Parts } from '../../src/money/x402/gateway.ts';
 import { load, SMALL, snapshotOf } from '../policy/support.ts';
+import { noTokens } from '../support/observer.ts';
 import { contextWith } from '../support/request-context.ts';
 import { ROUTE_TABLE, ROUTES } from '../support/routes.ts';
 import { WALLET } from './wallet-support.ts';
@@ -41,6 +42,7 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS, ageMs = 0 
   const gate = new Gate(() => performance.now());
   const rules: AdmissionRules = {
     routes: ROUTE_TABLE,
+    tokens: noTokens({ info() {}, warn() {}, error() {} }),
     authenticate: (header) => {
       if (header === 'Bearer good') return { caller: key, reason: null, ageMs };
       if (header === 'Bearer wallet') return { caller: holderCaller(WALLET), reason: null, ageMs: 0 };
@@ -63,10 +65,12 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS, ageMs = 0 
       ...(method === 'POST' && { body: '{}' }),
     });
     const context = contextWith({ method, route: ROUTE_TABLE.find(path)?.path });
-    admit(request, rules, { requestIP: () => ({ address: '192.0.2.7' }) }, context);
+    const admission = admit(request, rules, { requestIP: () => ({ address: '192.0.2.7' }) }, context);
+    if (admission) held.push(admission);
     return context;
   };
-  return { send, gate };
+  const held: Promise<void>[] = [];
+  return { send, gate, held };
 }
 
 function refusal(run: () => unknown): SignalboxError {
@@ -113,6 +117,22 @@ describe('while payments are on, a request without a key', () => {
       context.handled(200, null);
       expect(gate.inside).toBe(0);
     }
+  });
+
+  test('but with a token that fails gets 401 where it could have paid without one', async () => {
+    const issuer = '{ name: one, issuer: "https://issuer.example", audience: a, when: claims.team == "x" }';
+    const { send, held, gate } = door({ more: `${LIMITS}tokens:\n  - ${issuer}\n` });
+    const claims = { iss: 'https://other.example', aud: 'a', sub: 'robot', exp: Date.now() };
+    const part = (fields: object) => Buffer.from(JSON.stringify(fields)).toString('base64url');
+    const token = `${part({ alg: 'ES256' })}.${part(claims)}.${'A'.repeat(86)}`;
+    for (const path of PAID) send(path, { authorization: `Bearer ${token}` });
+    expect(held).toHaveLength(PAID.length);
+    for (const admission of held) {
+      const cause: unknown = await admission.catch((error: unknown) => error);
+      expect(cause).toMatchObject({ code: 'invalid_api_key', status: 401 });
+      expect(String(cause)).toContain('To pay by x402, omit the header Authorization.');
+    }
+    expect(gate.inside).toBe(0);
   });
 
   test('gets 401 everywhere else, and by every other method', () => {

@@ -155,6 +155,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     countsAddresses: false,
     ledger: { contentionWaitMs: 2000, wholeHoldShare: 0.05, onCrash: 'charge' },
     payments: null,
+    tokens: [],
     learning: LEARNING_OFF,
     cases: [],
     leftOut: [],

@@ -140,6 +140,8 @@ describe('the store', () => {
     named.push('alert_marks.id', 'alert_marks.state', 'alert_messages.content', 'alert_messages.deliveries');
     // Names of the policy.
     named.push(...['provider', 'upstream', 'model'].map((name) => `broken_declarations.${name}`));
+    // Workloads by the words of their issuer's tokens, and a name of the policy.
+    named.push(...['id', 'issuer', 'sub', 'name'].map((name) => `subjects.${name}`));
     // Which service keeps a history: its ID of the answer, names of the policy and of tools, a hash.
     named.push(...['key_id', 'answer', 'model', 'provider', 'origin', 'add_ons'].map((name) => `threads.${name}`));
     const words = ['contents.prompt', 'contents.answer'];
@@ -156,6 +158,7 @@ describe('the store', () => {
       'src/store/sqlite/learning/schema.ts',
       'src/store/sqlite/payments.ts',
       'src/store/sqlite/records/schema.ts',
+      'src/store/sqlite/subjects.ts',
       'src/store/sqlite/threads.ts',
     ]);
   });
@@ -186,6 +189,7 @@ describe('the log', () => {
 
   test('is written to by these files', () => {
     expect(files).toEqual([
+      'src/access/tokens/tokens.ts',
       'src/alerts/alerts.ts',
       'src/alerts/outbox.ts',
       'src/http/app.ts',
@@ -195,6 +199,7 @@ describe('the log', () => {
       'src/money/shortage.ts',
       'src/operate/content.ts',
       'src/operate/payments.ts',
+      'src/operate/subjects.ts',
       'src/operate/wallets.ts',
       'src/payments/networks.ts',
       'src/payments/parts.ts',

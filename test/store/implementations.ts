@@ -22,6 +22,7 @@ import {
 } from './memory/payments.ts';
 import { memoryRecords } from './memory/records.ts';
 import { MemoryStore } from './memory/store.ts';
+import { memorySubjects } from './memory/subjects.ts';
 import { tempFolder } from './support.ts';
 
 /** The ledger has its own suites. */
@@ -42,6 +43,7 @@ export const memoryRepositories = (store: MemoryStore): TestedRepositories => ({
   records: memoryRecords(store),
   learning: memoryLearning(store),
   brokenDeclarations: memoryBrokenDeclarations(store),
+  subjects: memorySubjects(store),
 });
 
 export async function openInMemory(store = new MemoryStore()): Promise<TestedStore> {

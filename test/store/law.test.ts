@@ -10,6 +10,7 @@ import { keyEvent, keyInfo, subjectEvent } from './suites/access.ts';
 import { mark } from './suites/alerts.ts';
 import { broken } from './suites/endpoints.ts';
 import { payment } from './suites/payments.ts';
+import { subject } from './suites/subjects.ts';
 import { thread } from './suites/threads.ts';
 
 const { runs, seed, proved } = effort('repositories', 10, 500);
@@ -105,6 +106,11 @@ const writes: fc.Arbitrary<MakeWrite> = fc.oneof(
         brokenDeclarations.delete({ ...broken(), provider, model }),
   ),
   fc.tuple(id, id, time).map(
+    ([one, name, at]): MakeWrite =>
+      ({ subjects }) =>
+        subjects.see(subject(one, { name }), at),
+  ),
+  fc.tuple(id, id, time).map(
     ([key, answer, at]): MakeWrite =>
       ({ threads }) =>
         threads.put(thread(key, answer, { time: at }), 2),
@@ -116,11 +122,12 @@ const STATES: readonly (PaymentState | null)[] = [null, 'settling', 'captured', 
 const PLACES = IDS.flatMap((key) => IDS.map((answer) => [key, answer] as const));
 
 /** Everything that can be read. */
-const contentOf = async ({ keys, trail, payments, alerts, brokenDeclarations, threads }: TestedStore) => ({
+const contentOf = async ({ keys, trail, payments, alerts, brokenDeclarations, subjects, threads }: TestedStore) => ({
   keys: await keys.all(),
   trail: (await trail.list({ keyId: null, limit: 99 })).map(({ id: _, ...entry }) => entry),
   marks: await alerts.marks(),
   broken: await brokenDeclarations.all(),
+  subjects: await subjects.list(9, null),
   threads: await Promise.all(PLACES.map(([key, answer]) => threads.find(key, answer))),
   unresolved: await payments.unresolved(),
   lists: await Promise.all(STATES.map((state) => payments.list({ state, payer: null, limit: 2, before: 3 }))),

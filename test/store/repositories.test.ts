@@ -6,6 +6,7 @@ import { learningSuite } from './suites/learning.ts';
 import { newsSuite } from './suites/news.ts';
 import { paymentSuite } from './suites/payments.ts';
 import { recordSuite } from './suites/records.ts';
+import { subjectSuite } from './suites/subjects.ts';
 import { threadSuite } from './suites/threads.ts';
 import { trailSuite } from './suites/trail.ts';
 
@@ -19,4 +20,5 @@ overEach((open) => {
   endpointSuite(open);
   newsSuite(open);
   threadSuite(open);
+  subjectSuite(open);
 });

@@ -10,6 +10,7 @@ import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/http/sche
 import { AdminUsage, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
 import { EndpointList, Health, InstanceStatus, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
+import { Subject, SubjectList } from '../../src/http/schemas/subjects.ts';
 import { KeyTrail, TrailErasure, TrailReport } from '../../src/http/schemas/trail.ts';
 import {
   Payment,
@@ -64,6 +65,8 @@ export const ANSWERS = {
   ResponseEvent,
   ResponsesUsage,
   RouteAdvice,
+  Subject,
+  SubjectList,
   StreamError,
   TrailErasure,
   TrailReport,

@@ -1,9 +1,20 @@
 import { Gate } from '../../src/access/limits/gate.ts';
+import { Tokens } from '../../src/access/tokens/tokens.ts';
 import type { Gateway } from '../../src/request/gateway.ts';
 import { Observer } from '../../src/request/observe/observer.ts';
+import type { Log } from '../../src/telemetry/log.ts';
+
+/** Tokens of no issuer: for tests that send keys alone. */
+export const noTokens = (log: Log) =>
+  new Tokens({
+    ...{ log, clock: () => performance.now(), now: Date.now, secret: new Uint8Array(32) },
+    blocksAge: () => 0,
+    onSubject() {},
+  });
 
 /** What an app is made with where nobody looks at its requests. */
 export const unobserved = ({ log, clock, nextId }: Gateway) => ({
+  tokens: noTokens(log),
   observer: new Observer({ trace: null, reporters: [], log, clock, nextId, written: async () => {} }),
   gate: new Gate(() => performance.now()),
   socketBytesMax: 1_048_576,

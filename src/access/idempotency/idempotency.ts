@@ -29,7 +29,7 @@ export interface IdempotencyOptions {
 
 export interface KeyedRequest {
   readonly keyId: string;
-  /** Of the API key, as it was sent. */
+  /** Of the API key, as it was sent; of a subject of tokens, one of the store. */
   readonly secret: string;
   readonly idempotencyKey: string;
   /** SHA-256 of the body. */

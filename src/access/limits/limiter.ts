@@ -91,6 +91,12 @@ export class Limiter {
     return wait;
   }
 
+  /** Takes back an event that was counted before it was known to be none. */
+  giveBack(offence: Offence, address: string): void {
+    const { requests } = this.#accounts.of(this.#accounts.table(`door ${offence}`), address, this.#now());
+    if (requests) take(requests, -1);
+  }
+
   #appliedTo(limits: readonly RateLimit[], caller: Caller): readonly CallerLimit[] {
     const cached = this.#byCaller.get(caller);
     if (cached?.limits === limits) return cached.applied;

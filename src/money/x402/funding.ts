@@ -30,7 +30,7 @@ export const x402Funding = (parts: X402Parts): FundingSource => ({
     advice: (keyHeader) => `To pay by x402, omit the header ${keyHeader}.`,
   },
   checkBlocked({ keyId }) {
-    if (parts.payments.blocklist.blocked.has(keyId)) throw blockedError();
+    if (parts.payments.blocklist.blocked.has(keyId)) throw blockedError(keyId);
   },
   checkNamed: (request, key) => void namedWallet(request, key),
   adviceUnder: ({ payments }) =>
@@ -47,7 +47,7 @@ function fundingOf(gateway: X402Parts, given: FundingRequest): Funding | Promise
   const header = headers.get(SIGNATURE_HEADER);
   if (header === null) {
     if (key) return policy ? new PayableKeyFunding(gateway, given, key) : new KeyFunding(gateway, given, key);
-    if (wallet && gateway.payments.blocklist.blocked.has(wallet)) throw blockedError();
+    if (wallet && gateway.payments.blocklist.blocked.has(wallet)) throw blockedError(wallet);
     if (!wallet && policy?.walletRequired) throw namelessError();
     return new UnpaidFunding(gateway, given, wallet);
   }
@@ -84,7 +84,7 @@ async function signedPayment(
   const requestHash = requestHashOf(request.original.body, idempotencyKey);
   const payment = await payments.read({ header, purpose: 'chat', requestHash, wallet });
   if (key) checkMayName(key, payment.payer);
-  if (payments.blocklist.blocked.has(payment.payer)) throw blockedError();
+  if (payments.blocklist.blocked.has(payment.payer)) throw blockedError(payment.payer);
   const other = await payments.unsettled(payment.payer, requestHash);
   if (other && other.nonce !== payment.nonce) throw unsettledError(other.id);
   return payment;

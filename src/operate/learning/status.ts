@@ -50,6 +50,7 @@ export async function storedLearningStatus(
   policy: LearningPolicyInForce,
   now: number,
 ): Promise<LearningStatus> {
+  checkAction(by.caller, 'learning.read');
   const faults: string[] = [];
   const memory = await openLearningReader(store, (estimator, where, error) =>
     faults.push(`The estimator ${estimator} failed (${where}): ${messageOf(error)}.`),

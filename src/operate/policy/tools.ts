@@ -4,6 +4,7 @@ import { isObject } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { PluginLoader } from '../../plugin-host/load.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
+import { PLACEHOLDER } from '../../policy/providers.ts';
 import { buildCandidate, isRejected, type PolicyTools } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { type PolicyBundle, PolicySourceError, readBundle } from '../../runtime/source.ts';
@@ -53,9 +54,6 @@ export async function readPolicy(folder: string): Promise<PolicyBundle> {
     throw cause;
   }
 }
-
-/** Stands for a variable that is not set here: an address, which is a usable key too. */
-const PLACEHOLDER = 'http://127.0.0.1:9/';
 
 /** A policy is judged as if every variable were set: whether it is right does not depend on who looks. */
 export const generous = (env: PolicyTools['env']): PolicyTools['env'] => ({

@@ -22,6 +22,7 @@ import { openReader } from './reader.ts';
 import { recordsMigrations } from './records/schema.ts';
 import { readSpool, Spool } from './spool.ts';
 import type { Migrations } from './statement.ts';
+import { subjectMigrations } from './subjects.ts';
 import { threadMigrations } from './threads.ts';
 
 /** The tables of a store, by the room that they serve. */
@@ -39,6 +40,7 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   // Behind the tables that its first version reads.
   instances: instanceMigrations,
   threads: threadMigrations,
+  subjects: subjectMigrations,
 };
 
 /** The tables of every room, in the order in which a new store gets them. */

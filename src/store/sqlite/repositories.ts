@@ -10,6 +10,7 @@ import { sqliteBlocklist, sqliteGasNonces, sqlitePendingSettlements, sqliteQuote
 import { sqlitePayments } from './payments.ts';
 import { sqliteRecords } from './records/tables.ts';
 import type { SqlTables } from './statement.ts';
+import { sqliteSubjects } from './subjects.ts';
 import { sqliteThreads } from './threads.ts';
 import { sqliteTrail } from './trail.ts';
 
@@ -29,5 +30,6 @@ export const sqliteRepositories = (db: SqlTables): Repositories => ({
   records: sqliteRecords(db),
   learning: sqliteLearning(db),
   brokenDeclarations: sqliteBrokenDeclarations(db),
+  subjects: sqliteSubjects(db),
   threads: sqliteThreads(db),
 });

@@ -1,0 +1,6 @@
+/** The subject of an issuer of tokens, as callers and books have it: `subject_` and 32 hexadecimal digits. */
+const SUBJECT = /^subject_[0-9a-f]{32}$/;
+
+export const SUBJECT_FORM = '`subject_` and 32 hexadecimal digits';
+
+export const isSubject = (id: string): boolean => SUBJECT.test(id);

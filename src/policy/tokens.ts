@@ -1,0 +1,90 @@
+import type { KeyLimits } from '../core/caller.ts';
+import { objectOf, objectsIn, parseJson } from '../core/object.ts';
+import type { Claims, KeySet, TokenIssuer } from '../core/token-issuer.ts';
+import { accessesOf } from './cel-ast.ts';
+import type { Program, TextProgram } from './cel-check.ts';
+import { claimsViewOf } from './cel-types.ts';
+import { type ExpressionChecker, tryRun } from './expressions.ts';
+import { type Environment, PLACEHOLDER } from './providers.ts';
+import type { Report } from './report.ts';
+import type { TokenIssuerText } from './schema-tokens.ts';
+import { checkKeySet, type IssuerDraft } from './token-drafts.ts';
+
+interface IssuerContext {
+  readonly check: ExpressionChecker;
+  readonly env: Environment;
+  readonly report: Report;
+}
+
+/** Compiles the issuers; those that are wrong are left out, and reported. */
+export const compileIssuers = (drafts: readonly IssuerDraft[], context: IssuerContext): TokenIssuer[] =>
+  drafts.flatMap((draft) => compileIssuer(draft, context) ?? []);
+
+function compileIssuer(draft: IssuerDraft, { check, env, report }: IssuerContext): TokenIssuer | null {
+  const when = check.ofClaims(draft.when);
+  const admin = check.ofClaims(draft.admin);
+  if (when) refuseOpen(when, 'every token of the issuer', report);
+  if (admin) refuseOpen(admin, 'every subject of the issuer an administrator', report);
+  const labels = draft.labels.flatMap(([label, expression]): [string, TextProgram][] => {
+    const program = check.textOfClaims(expression);
+    return program ? [[label, program]] : [];
+  });
+  for (const model of draft.modelPlaces) check.model(model);
+  const { data, name, outline } = draft;
+  const variable = data?.jwks_env;
+  const text = variable === undefined ? undefined : env.get(variable)?.trim();
+  const set = text && text !== PLACEHOLDER && variable !== undefined ? keySetIn(text, variable, draft, report) : null;
+  if (!data || !draft.keys || !when) return null;
+  return {
+    name,
+    issuer: data.issuer,
+    audiences: typeof data.audience === 'string' ? [data.audience] : data.audience,
+    when: (claims) => when.run(claimsViewOf(claims)),
+    admin: admin && ((claims) => admin.run(claimsViewOf(claims))),
+    labels: new Map(labels.map(([label, program]) => [label, (claims: Claims) => program.run(claimsViewOf(claims))])),
+    scopes: data.scopes,
+    models: data.models ? new Set(data.models) : null,
+    limits: data.limits ? limitsOf(data.limits) : null,
+    keys: set ? { from: 'policy', set } : draft.keys,
+    definition: JSON.stringify([outline, text]),
+  };
+}
+
+const limitsOf = (limits: NonNullable<TokenIssuerText['limits']>): KeyLimits => ({
+  requestsPerMinute: limits.requests_per_minute ?? null,
+  tokensPerMinute: limits.tokens_per_minute ?? null,
+  concurrentStreams: limits.concurrent_streams ?? null,
+});
+
+/** Null for keys that cannot be used, which are reported. */
+function keySetIn(text: string, variable: string, { path, variablePlace }: IssuerDraft, report: Report): KeySet | null {
+  const keys = objectsIn(objectOf(parseJson(text)).keys);
+  if (keys.length === 0) {
+    report.add('bad-environment', variablePlace, `the variable \`${variable}\` holds no keys`, {
+      expected: 'JSON such as `{"keys": [{"kty": "RSA", …}]}`',
+    });
+    return null;
+  }
+  return checkKeySet({ keys }, `${path}.jwks_env`, variablePlace, report) ? { keys } : null;
+}
+
+/** Claims that every token has, with which no condition may hold. */
+const BARE: Claims = {
+  iss: 'https://issuer.example',
+  sub: 'subject',
+  aud: 'audience',
+  exp: 1,
+  iat: 1,
+  nbf: 1,
+  jti: 'id',
+};
+
+/** Reports a condition that tells no token from others. */
+function refuseOpen({ ast, placeOf, run, draft }: Program, effect: string, report: Report): void {
+  const readsClaims = [...accessesOf(ast)].some(({ path: [owner] }) => owner === 'claims');
+  if (readsClaims && tryRun({ run }, claimsViewOf(BARE)).value !== true) return;
+  const message = `\`${draft.path}\` ${draft.path.endsWith('admin') ? 'makes' : 'admits'} ${effect}`;
+  report.add('open-issuer', placeOf(ast), message, {
+    hint: 'compare a claim that only your own workloads have, such as `claims.repository_owner == "acme"`',
+  });
+}

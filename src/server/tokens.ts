@@ -1,0 +1,17 @@
+import { Tokens } from '../access/tokens/tokens.ts';
+import { loadSecret } from '../payments/seal.ts';
+import type { GatewayResources } from './gateway.ts';
+
+/** Opens the tokens of workloads. Each that is checked notes its subject. Throws StoreError. */
+export async function openTokens({
+  store,
+  log,
+  host: { clock },
+}: Pick<GatewayResources, 'store' | 'log' | 'host'>): Promise<Tokens> {
+  const { now } = store.instance;
+  return new Tokens({
+    ...{ clock, now, log, secret: await loadSecret(store) },
+    blocksAge: () => store.news.ageOf('wallets'),
+    onSubject: (subject) => store.append([store.subjects.see(subject, now())]),
+  });
+}

@@ -1,0 +1,266 @@
+import { afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { startSignalbox, temporaryFolder, withKey } from '../support/signalbox.ts';
+import { AUDIENCE, DISCOVERY_PATH, KEYS_PATH, startIssuer, type TestIssuer } from '../support/token-issuer.ts';
+import { useLivePolicy, useStarted } from '../support/use.ts';
+import { issuerEntry, TOY, tokenPolicy } from './tokens-support.ts';
+
+/** Between two readings of the keys of an issuer, and how long they are fresh; in ms. */
+const READ_EVERY = 30_000;
+const FRESH = 600_000;
+
+const HOUR = 3_600_000;
+/** How often the files of variables are looked at, ms. */
+const SECRETS_EVERY = 2_000;
+
+/** A gateway whose clock the test moves, with an issuer of its own. */
+async function start(more = '', others = '', issuer?: TestIssuer) {
+  const own = issuer ?? (await startIssuer());
+  let ahead = 0;
+  const box = await startSignalbox({
+    policy: tokenPolicy(own, more, others),
+    clock: () => performance.now() + ahead,
+  });
+  const ask = (token: string, from = '192.0.2.1') =>
+    box.get('/v1/models', { headers: { ...withKey(token).headers, 'x-forwarded-for': from } });
+  const stop = async () => {
+    await box.stop();
+    await own.stop();
+  };
+  stops.push(stop);
+  const reads = () => own.requests.get(KEYS_PATH) ?? 0;
+  return { box, issuer: own, ask, reads, move: (ms: number) => (ahead += ms) };
+}
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+const TRUSTING = 'gateway: { trusted_proxies: [127.0.0.1], failed_auth_per_minute: 1000000 }\n';
+
+describe('the keys of an issuer', () => {
+  test('are read once for many tokens at once, and not again while they are fresh', async () => {
+    const { issuer, ask, reads } = await start();
+    const tokens = await Promise.all(Array.from({ length: 20 }, (_, at) => issuer.sign({ sub: `s${at}` })));
+    const answers = await Promise.all(tokens.map((token) => ask(token)));
+    expect(answers.map(({ status }) => status)).toEqual(tokens.map(() => 200));
+    expect([issuer.requests.get(DISCOVERY_PATH), reads()]).toEqual([1, 1]);
+  });
+
+  test('are read once in 30 seconds, however many unknown ones tokens name', async () => {
+    const { issuer, ask, reads, move } = await start('', TRUSTING);
+    expect((await ask(await issuer.sign())).status).toBe(200);
+    const storm = async () => {
+      const tokens = Array.from({ length: 30 }, (_, at) => issuer.sign({}, { header: { kid: `unknown ${at}` } }));
+      const answers = await Promise.all((await Promise.all(tokens)).map((token) => ask(token)));
+      expect(answers.every(({ status }) => status === 401)).toBe(true);
+    };
+    await storm();
+    expect(reads()).toBe(1);
+    move(READ_EVERY);
+    await storm();
+    await storm();
+    expect(reads()).toBe(2);
+  });
+
+  test('may be new ones: a token of a new key is admitted by one reading more', async () => {
+    const { issuer, ask, reads, move } = await start();
+    expect((await ask(await issuer.sign())).status).toBe(200);
+    await issuer.addKey('two');
+    const token = await issuer.sign({}, { kid: 'two' });
+    expect((await ask(token)).status).toBe(401);
+    move(READ_EVERY);
+    expect((await ask(token)).status).toBe(200);
+    expect(reads()).toBe(2);
+  });
+
+  test('that the issuer has withdrawn admit nobody after ten minutes, tokens that were checked among them', async () => {
+    const { issuer, ask, move } = await start();
+    const token = await issuer.sign();
+    expect((await ask(token)).status).toBe(200);
+    issuer.keys.length = 0;
+    await issuer.addKey('two');
+    expect((await ask(token)).status).toBe(200);
+    move(FRESH);
+    // The first look at stale keys reads them behind the request.
+    await waitFor(async () => (await ask(token)).status === 401);
+  });
+
+  test('serve on while the issuer is away, for a day; without any, tokens wait and do not count as failures', async () => {
+    const { issuer, ask, move, box } = await start();
+    issuer.answers.set(KEYS_PATH, () => new Response('', { status: 500 }));
+    for (let again = 0; again < 40; again++) {
+      const answer = await ask(await issuer.sign({ jti: `${again}` }));
+      expect([answer.status, (await answerOf(answer)).error?.code]).toEqual([503, 'overloaded']);
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    expect(box.lines.filter((line) => line.includes('the keys of an issuer cannot be read'))).toHaveLength(1);
+    issuer.answers.clear();
+    move(READ_EVERY);
+    const token = await issuer.sign();
+    expect((await ask(token)).status).toBe(200);
+    issuer.answers.set(KEYS_PATH, () => new Response('', { status: 500 }));
+    move(23 * HOUR);
+    expect((await ask(await issuer.sign({ sub: 'new' }))).status).toBe(200);
+    move(2 * HOUR);
+    expect((await ask(token)).status).toBe(503);
+  });
+});
+
+describe('the keys of an issuer are not read', () => {
+  const problemOf = async (spoil: (issuer: TestIssuer) => void, more = '', change = (policy: string) => policy) => {
+    const issuer = await startIssuer();
+    spoil(issuer);
+    const box = await startSignalbox({ policy: change(tokenPolicy(issuer, more)) });
+    try {
+      expect((await box.get('/v1/models', withKey(await issuer.sign()))).status).toBe(503);
+      const isIt = (line: string) => line.includes('the keys of an issuer cannot be read');
+      await waitFor(() => box.lines.some(isIt));
+      return String(JSON.parse(box.lines.find(isIt) ?? '').problem);
+    } finally {
+      await box.stop();
+      await issuer.stop();
+    }
+  };
+  // It takes its five seconds beside the other tests.
+  let ofSilent: Promise<string>;
+  beforeAll(() => {
+    const silent = ({ answers }: TestIssuer) => void answers.set(KEYS_PATH, () => new Promise<Response>(() => {}));
+    ofSilent = problemOf(silent);
+  });
+
+  test('from another host than that of the discovery document', async () => {
+    await using other = { server: await startIssuer(), [Symbol.asyncDispose]: () => other.server.stop() };
+    const { url } = other.server;
+    const foreign = ({ answers, url: own }: TestIssuer) =>
+      void answers.set(DISCOVERY_PATH, () => Response.json({ issuer: own, jwks_uri: `${url}${KEYS_PATH}` }));
+    expect(await problemOf(foreign)).toContain('names keys at another host');
+    expect(other.server.requests.size).toBe(0);
+  });
+
+  test('from the document of another issuer', async () => {
+    const spoil = ({ answers, url }: TestIssuer) =>
+      void answers.set(DISCOVERY_PATH, () => Response.json({ issuer: `${url}/`, jwks_uri: `${url}${KEYS_PATH}` }));
+    expect(await problemOf(spoil)).toContain('of another issuer');
+  });
+
+  test('behind a redirect', async () => {
+    const to = ({ answers, url }: TestIssuer) =>
+      void answers.set(KEYS_PATH, () => Response.redirect(`${url}/elsewhere`, 302));
+    expect(await problemOf(to)).toContain('redirects, which is not followed');
+  });
+
+  test('of an endless document, or one that never comes', async () => {
+    const endless = ({ answers }: TestIssuer) =>
+      void answers.set(KEYS_PATH, () => new Response(`{"keys":[${'{},'.repeat(200_000)}{}]}`));
+    expect(await problemOf(endless)).toContain('more than 262144 bytes');
+    expect(await ofSilent).toContain('took longer than 5000 ms');
+  });
+
+  test('of too many keys, of none, and of no JSON', async () => {
+    const many = ({ answers }: TestIssuer) =>
+      void answers.set(KEYS_PATH, () => Response.json({ keys: Array.from({ length: 101 }, () => ({ kty: 'RSA' })) }));
+    expect(await problemOf(many)).toContain('has 101 keys');
+    const none = ({ answers }: TestIssuer) => void answers.set(KEYS_PATH, () => Response.json({ keys: [] }));
+    expect(await problemOf(none)).toContain('has 0 keys');
+    const html = ({ answers }: TestIssuer) => void answers.set(DISCOVERY_PATH, () => new Response('<html>'));
+    expect(await problemOf(html)).toContain('does not answer with JSON');
+  });
+
+  test('from a private network that the policy does not allow', async () => {
+    const forbid = (policy: string) => policy.replace('allow_private_network: true', 'allow_private_network: false');
+    const problem = await problemOf(() => {}, '', forbid);
+    expect(problem).toBe('`127.0.0.1` leads to a private address, which is not allowed');
+  });
+});
+
+describe('failed tokens', () => {
+  test('count by address before a signature is checked: beyond the limit none is, and tokens that were checked still pass', async () => {
+    const { issuer, ask } = await start('', 'gateway: { trusted_proxies: [127.0.0.1], failed_auth_per_minute: 5 }\n');
+    const good = await issuer.sign();
+    expect((await ask(good)).status).toBe(200);
+    const forged = async (at: number) => {
+      const [header, , signature] = (await issuer.sign({ jti: `${at}` })).split('.');
+      const [, payload] = (await issuer.sign({ jti: `other ${at}` })).split('.');
+      return `${header}.${payload}.${signature}`;
+    };
+    const tokens = await Promise.all(Array.from({ length: 20 }, (_, at) => forged(at)));
+    const statuses = (await Promise.all(tokens.map((token) => ask(token)))).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(5);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(15);
+    expect((await ask(good)).status).toBe(200);
+    expect((await ask(await issuer.sign({ jti: 'new' }))).status).toBe(429);
+    expect((await ask(await issuer.sign({ jti: 'from elsewhere' }), '198.51.100.7')).status).toBe(200);
+  });
+
+  test('are those that fail: more good ones at once than may fail are all admitted', async () => {
+    const { issuer, ask } = await start('', 'gateway: { failed_auth_per_minute: 3 }\n');
+    const tokens = await Promise.all(Array.from({ length: 40 }, (_, at) => issuer.sign({ sub: `s${at}` })));
+    const answers = await Promise.all(tokens.map((token) => ask(token)));
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+  });
+});
+
+describe('keys that the policy states', () => {
+  test('are used without asking anybody', async () => {
+    const issuer = await startIssuer();
+    const inline = `jwks: ${JSON.stringify({ keys: issuer.keys })}\n`;
+    const { ask, box } = await start(inline, '', issuer);
+    expect((await ask(await issuer.sign())).status).toBe(200);
+    expect(issuer.requests.size).toBe(0);
+    expect(box.lines.join('\n')).not.toContain('cannot be read');
+  });
+
+  test('in a variable that is not set admit nobody, and the log says so', async () => {
+    const { issuer, ask, box } = await start('jwks_env: CLUSTER_JWKS\n');
+    expect((await ask(await issuer.sign())).status).toBe(503);
+    expect(issuer.requests.size).toBe(0);
+    await waitFor(() => box.lines.some((line) => line.includes('their variable is not set')));
+  });
+
+  test('in a file admit by a new key within seconds of its change, and by the old one no longer', async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'jwks.json');
+    const issuer = await startIssuer();
+    writeFileSync(file, JSON.stringify({ keys: issuer.keys }));
+    const policy = tokenPolicy(issuer, 'jwks_env: CLUSTER_JWKS\n');
+    const box = await startSignalbox({ policy, env: { CLUSTER_JWKS_FILE: file } });
+    stops.push(async () => {
+      await box.stop();
+      await issuer.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    const status = async (token: string) => (await box.get('/v1/models', withKey(token))).status;
+    const old = await issuer.sign();
+    expect(await status(old)).toBe(200);
+    issuer.keys.length = 0;
+    await issuer.addKey('two');
+    writeFileSync(file, JSON.stringify({ keys: issuer.keys }));
+    await waitFor(async () => (await status(old)) === 401, 4 * SECRETS_EVERY);
+    expect(await status(await issuer.sign({}, { kid: 'two' }))).toBe(200);
+    expect(issuer.requests.size).toBe(0);
+  });
+});
+
+const owner = useStarted(() => startIssuer());
+const live = useLivePolicy(() => ({ 'policy.yaml': tokenPolicy(owner) }));
+
+describe('a changed issuer', () => {
+  test('judges tokens anew that were checked before: by its audience, its condition, and whether it is there', async () => {
+    const token = await owner.sign();
+    const status = async () => (await live.box.get('/v1/models', withKey(token))).status;
+    const write = async (text: string) => {
+      live.replace('policy.yaml', text);
+      expect((await live.reload()).status).toBe(200);
+      return await status();
+    };
+    expect(await status()).toBe(200);
+    expect(await write(tokenPolicy(owner).replace(AUDIENCE, 'https://other.example'))).toBe(401);
+    expect(await write(tokenPolicy(owner))).toBe(200);
+    expect(await write(tokenPolicy(owner).replace('== "acme"', '== "other"'))).toBe(401);
+    expect(await write(`${TOY}tokens:${issuerEntry(owner)}`)).toBe(200);
+    expect(await write(TOY)).toBe(401);
+  });
+});

@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'bun:test';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { withKey } from '../support/signalbox.ts';
+import { startIssuer } from '../support/token-issuer.ts';
+import { useSignalbox, useStarted } from '../support/use.ts';
+import { tokenPolicy } from './tokens-support.ts';
+
+const issuer = useStarted(() => startIssuer());
+const box = useSignalbox(() => ({ policy: tokenPolicy(issuer, 'admin: claims.environment == "operations"\n') }));
+
+const HELLO = { model: 'toy', messages: [{ role: 'user', content: 'Hello?' }] };
+const ask = (token: string, headers: Readonly<Record<string, string>> = {}) =>
+  box.post('/v1/chat/completions', HELLO, { headers: { ...withKey(token).headers, ...headers } });
+
+interface Shown {
+  readonly id: string;
+  readonly sub: string;
+  readonly issuer: string;
+  readonly name: string;
+  readonly is_blocked: boolean;
+}
+const listed = async () => ((await (await box.get('/admin/subjects')).json()) as { data: Shown[] }).data;
+
+/** A subject that has asked once, by a token of its. */
+async function newSubject(sub: string) {
+  const token = await issuer.sign({ sub });
+  expect((await ask(token)).status).toBe(200);
+  await waitFor(async () => (await listed()).some((one) => one.sub === sub));
+  return { token, id: (await listed()).find((one) => one.sub === sub)!.id };
+}
+
+/** A blocked subject is refused within this, by the promise; in ms. */
+const WITHIN = 1_000;
+
+describe('a subject', () => {
+  test('is one caller whatever its tokens say: its usage and decisions are under one ID, by its issuer and sub', async () => {
+    const { id } = await newSubject('system:serviceaccount:prod:agent');
+    const again = await issuer.sign({ sub: 'system:serviceaccount:prod:agent', jti: 'another' });
+    expect((await ask(again)).status).toBe(200);
+    const usage: unknown = await (await box.get('/v1/usage', withKey(again))).json();
+    expect(usage).toMatchObject({ days: [{ model: 'toy', charges: 2 }] });
+    const shown = (await (await box.get(`/admin/subjects/${id}`)).json()) as Shown;
+    expect(shown).toMatchObject({ id, issuer: issuer.url, name: 'robots', is_blocked: false, object: 'subject' });
+    expect(shown.sub).toBe('system:serviceaccount:prod:agent');
+    const { data } = (await (await box.get(`/admin/decisions?key=${id}`)).json()) as { data: object[] };
+    expect(data).toHaveLength(2);
+  });
+
+  test('that is blocked by a command is refused within a second, by tokens that were checked and by new ones', async () => {
+    const { token, id } = await newSubject('blocked by command');
+    const began = performance.now();
+    const { code, out } = await box.run('subjects', 'block', id, '--note', 'leaked');
+    expect([code, out]).toEqual([0, expect.stringContaining(`Blocked ${id}.`)]);
+    const refused = await ask(token);
+    expect(performance.now() - began).toBeLessThan(4 * WITHIN);
+    expect([refused.status, (await answerOf(refused)).error?.message]).toEqual([
+      403,
+      'The operator has blocked this subject.',
+    ]);
+    expect((await ask(await issuer.sign({ sub: 'blocked by command', jti: 'new' }))).status).toBe(403);
+    expect((await box.run('subjects', 'list')).out).toMatch(new RegExp(`${id} +robots +blocked by command .* blocked`));
+    expect((await box.run('subjects', 'unblock', id)).code).toBe(0);
+    expect((await ask(token)).status).toBe(200);
+    const trail = await box.run('trail', 'list', '--subject', id, '--json');
+    const actions = (JSON.parse(trail.out) as { action: string; details: object }[]).map(({ action, details }) => [
+      action,
+      details,
+    ]);
+    expect(actions).toEqual([
+      ['unblock', {}],
+      ['block', { note: 'leaked' }],
+    ]);
+  });
+
+  test('that is blocked by the API is refused at once, and a subject alone is not an administrator', async () => {
+    const { token, id } = await newSubject('blocked by API');
+    const other = await newSubject('another');
+    const block = (by: string) => box.post(`/admin/subjects/${id}/block`, { note: 'leaked' }, withKey(by));
+    expect((await block(other.token)).status).toBe(403);
+    const admin = await issuer.sign({ sub: 'operator', environment: 'operations' });
+    expect((await block(admin)).status).toBe(200);
+    expect((await ask(token)).status).toBe(403);
+    expect((await ask(other.token)).status).toBe(200);
+    expect((await box.post(`/admin/subjects/${id}/unblock`, {}, withKey(admin))).status).toBe(200);
+    expect((await ask(token)).status).toBe(200);
+  });
+
+  test('that nobody knows is not found, and a token in place of an ID is not repeated', async () => {
+    const unknown = `subject_${'0'.repeat(32)}`;
+    expect((await box.get(`/admin/subjects/${unknown}`)).status).toBe(404);
+    expect((await box.post(`/admin/subjects/${unknown}/block`, {})).status).toBe(404);
+    const { code, err } = await box.run('subjects', 'show', await issuer.sign());
+    expect(code).toBe(1);
+    expect(err).not.toContain('eyJ');
+  });
+
+  test('is listed by pages, newest first', async () => {
+    await newSubject('older');
+    await newSubject('newer');
+    const [first, ...rest] = await listed();
+    expect(first?.sub).toBe('newer');
+    const { data } = (await (await box.get(`/admin/subjects?limit=1&before=${first?.id}`)).json()) as { data: Shown[] };
+    expect(data).toEqual(rest.slice(0, 1));
+    expect((await box.get('/admin/subjects?before=x')).status).toBe(400);
+  });
+});
+
+describe('a kept answer', () => {
+  test('is repeated to the subject by another token, and to nobody else', async () => {
+    const name = { 'idempotency-key': 'one' };
+    const first = await ask(await issuer.sign({ sub: 'repeater' }), name);
+    const { id } = await answerOf(first);
+    const again = await ask(await issuer.sign({ sub: 'repeater', jti: 'of the next hour' }), name);
+    expect(again.headers.get('x-signalbox-replayed')).toBe('true');
+    expect((await answerOf(again)).id).toBe(id);
+    const other = await ask(await issuer.sign({ sub: 'somebody else' }), name);
+    expect(other.headers.get('x-signalbox-replayed')).toBeNull();
+    expect((await answerOf(other)).id).not.toBe(id);
+  });
+});

@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { Glob } from 'bun';
+import { type Caller, OPERATOR } from '../../src/core/caller.ts';
+import { SignalboxError } from '../../src/core/errors.ts';
+import { alertsBody, testedWebhooks } from '../../src/operate/alerts.ts';
+import { childKeys, makeChildKey, revokeChildKey } from '../../src/operate/child-keys.ts';
+import { readContent } from '../../src/operate/content.ts';
+import { listDecisions } from '../../src/operate/decisions.ts';
+import { endpointStatus } from '../../src/operate/endpoints.ts';
+import { explainDecision } from '../../src/operate/explain-decision.ts';
+import { instanceStatus } from '../../src/operate/instance.ts';
+import { changeKey, suspendKey } from '../../src/operate/key-change.ts';
+import { createKey, findKey, grantToKey, listKeys, revokeKey, rotateKey } from '../../src/operate/keys.ts';
+import { readLearning } from '../../src/operate/learning/reading.ts';
+import { rewriteLearning } from '../../src/operate/learning/replay.ts';
+import { forgetLearning } from '../../src/operate/learning/reset.ts';
+import { learningStatus, storedLearningStatus } from '../../src/operate/learning/status.ts';
+import { backUp } from '../../src/operate/ledger/backup.ts';
+import { readBooks } from '../../src/operate/ledger/reading.ts';
+import { refund } from '../../src/operate/ledger/refund.ts';
+import { overviewOf, storedOverview } from '../../src/operate/ledger/status.ts';
+import { findPayment, listPayments, reconcilePayment } from '../../src/operate/payments.ts';
+import { storedPayer } from '../../src/operate/policy/key-funds.ts';
+import { reloadPolicy, servedPolicy } from '../../src/operate/policy/serving.ts';
+import type { Principal } from '../../src/operate/principal.ts';
+import { ACTION_NAMES, type Action } from '../../src/operate/roles.ts';
+import { FULL_SIGHT } from '../../src/operate/sight.ts';
+import { explainStoredDecision } from '../../src/operate/stored-decision.ts';
+import { eraseWords, exportedTrail, listTrail, verifyTrail } from '../../src/operate/trail.ts';
+import { ownUsage, servedUsage, storedUsage } from '../../src/operate/usage.ts';
+import { blockWallet, creditWallet, findWallet, listWallets, unblockWallet } from '../../src/operate/wallets.ts';
+import { PEOPLE } from '../security/people.ts';
+
+const { scopes: _, ...application } = OPERATOR;
+const CALLERS: Readonly<Record<string, Caller>> = {
+  ...Object.fromEntries(
+    ['owner', 'admin', 'auditor', 'finance', 'lead', 'member'].map((role) => [role, PEOPLE[`Bearer login-${role}`]!]),
+  ),
+  report: { ...application, keyId: 'r', scopes: new Set(['report']) },
+  caller: { ...application, keyId: 'c', scopes: new Set(['chat', 'route', 'delegate']) },
+};
+
+const OPERATORS = ['owner', 'admin'];
+const AUDITED = [...OPERATORS, 'auditor'];
+const REPORTED = [...AUDITED, 'report'];
+const MONEY = [...REPORTED, 'finance'];
+const MEMBERS = ['lead', 'member'];
+const PEOPLE_AND_KEYS = [...AUDITED, 'finance', ...MEMBERS, 'caller'];
+
+/** Stands for all that a use case works with. */
+class Touched extends Error {}
+const stub = new Proxy(() => {}, {
+  get: (_, name) => (name === 'then' || name === Symbol.dispose || name === Symbol.asyncDispose ? undefined : stub),
+  apply: () => {
+    throw new Touched();
+  },
+}) as never;
+const GRANT = { amount: 1, note: '' };
+
+/** Every use case with the roles that may use it. */
+const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run: (by: Principal) => unknown]>> = {
+  alertsBody: [AUDITED, (by) => alertsBody(by, stub, { limit: 1, after: null })],
+  backUp: [['owner'], (by) => backUp(by, stub, { target: import.meta.path, onSpool: stub })],
+  blockWallet: [OPERATORS, (by) => blockWallet(by, stub, 'w', '')],
+  changeKey: [[...OPERATORS, ...MEMBERS], (by) => changeKey(by, stub, 'k', stub)],
+  childKeys: [['caller'], (by) => childKeys(by, stub)],
+  createKey: [[...OPERATORS, ...MEMBERS], (by) => createKey(by, stub, { name: '', scopes: ['chat'] })],
+  creditWallet: [OPERATORS, (by) => creditWallet(by, stub, 'w', GRANT, 0)],
+  endpointStatus: [REPORTED, (by) => endpointStatus(by, stub)],
+  eraseWords: [['owner'], (by) => eraseWords(by, stub, { subject: 'a' }, 0)],
+  explainDecision: [[...REPORTED, ...MEMBERS, 'caller'], (by) => explainDecision(by, stub, 'dec_0a4x1wm3zk0')],
+  explainStoredDecision: [
+    [...REPORTED, ...MEMBERS, 'caller'],
+    (by) => explainStoredDecision(by, 'dec_0a4x1wm3zk0', { judge: stub, database: '/nowhere', folder: '' }),
+  ],
+  exportedTrail: [AUDITED, (by) => exportedTrail(by, stub, { from: 0, to: 1 }, 0)],
+  findKey: [[...AUDITED, 'finance', ...MEMBERS], (by) => findKey(by, stub, 'k')],
+  findPayment: [PEOPLE_AND_KEYS, (by) => findPayment(by, stub, 'pay_0a4x1wm3zk0')],
+  findWallet: [[...AUDITED, 'finance'], (by) => findWallet(by, { store: stub, keys: stub, file: '', now: stub }, 'w')],
+  forgetLearning: [OPERATORS, (by) => forgetLearning(by, '/nowhere/signalbox.db', null, 0)],
+  grantToKey: [OPERATORS, (by) => grantToKey(by, stub, stub, 'k', GRANT, 0)],
+  instanceStatus: [REPORTED, (by) => instanceStatus(by, stub, '')],
+  learningStatus: [AUDITED, (by) => learningStatus(by, stub, null, stub, 0)],
+  listDecisions: [[...REPORTED, ...MEMBERS], (by) => listDecisions(by, stub, { limit: 1 })],
+  listKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => listKeys(by, stub)],
+  listPayments: [[...AUDITED, 'finance'], (by) => listPayments(by, stub, stub)],
+  listTrail: [AUDITED, (by) => listTrail(by, stub, { keyId: null, limit: 1 })],
+  listWallets: [[...AUDITED, 'finance'], (by) => listWallets(by, { store: stub, keys: stub, file: '', now: stub })],
+  // A person has no scope to hand on.
+  makeChildKey: [['caller'], (by) => makeChildKey(by, stub, null, { name: '' })],
+  overviewOf: [MONEY, (by) => overviewOf(by, stub, '1', FULL_SIGHT)],
+  ownUsage: [PEOPLE_AND_KEYS, (by) => ownUsage(by, stub, stub)],
+  readBooks: [MONEY, (by) => readBooks(by, { file: '/nowhere', spool: '/nowhere' }, stub)],
+  readContent: [OPERATORS, (by) => readContent(by, stub, 'dec_0a4x1wm3zk0')],
+  readLearning: [AUDITED, (by) => readLearning(by, '/nowhere', stub)],
+  reconcilePayment: [OPERATORS, (by) => reconcilePayment(by, stub, 'pay_0a4x1wm3zk0')],
+  refund: [OPERATORS, (by) => refund(by, '/nowhere/signalbox.db', stub, GRANT, 0)],
+  reloadPolicy: [OPERATORS, (by) => reloadPolicy(by, stub, null)],
+  revokeKey: [[...OPERATORS, ...MEMBERS], (by) => revokeKey(by, stub, 'k')],
+  revokeChildKey: [['caller'], (by) => revokeChildKey(by, stub, 'k')],
+  rewriteLearning: [OPERATORS, (by) => rewriteLearning(by, '', stub, '/nowhere/signalbox.db')],
+  rotateKey: [[...OPERATORS, ...MEMBERS], (by) => rotateKey(by, stub, 'k', 0)],
+  servedPolicy: [REPORTED, (by) => servedPolicy(by, stub)],
+  servedUsage: [
+    [...MONEY, ...MEMBERS],
+    (by) => servedUsage(by, { ledger: stub, usdPerCredit: '1', sight: FULL_SIGHT }, stub),
+  ],
+  storedLearningStatus: [AUDITED, (by) => storedLearningStatus(by, stub, stub, 0)],
+  storedOverview: [MONEY, (by) => storedOverview(by, stub, 0)],
+  storedPayer: [[...AUDITED, 'finance', ...MEMBERS], (by) => storedPayer(by, '/nowhere/signalbox.db', 'k', 0)],
+  storedUsage: [[...MONEY, ...MEMBERS], (by) => storedUsage(by, stub, stub)],
+  suspendKey: [OPERATORS, (by) => suspendKey(by, stub, 'k', true)],
+  testedWebhooks: [OPERATORS, (by) => testedWebhooks(by, stub, null)],
+  unblockWallet: [OPERATORS, (by) => unblockWallet(by, stub, 'w')],
+  verifyTrail: [AUDITED, (by) => verifyTrail(by, stub, [])],
+};
+
+/** Whether a use case lets a caller in, whatever it comes upon there. */
+async function admits(run: (by: Principal) => unknown, caller: Caller): Promise<boolean> {
+  try {
+    await run({ caller, actor: { kind: 'server' } });
+    return true;
+  } catch (cause) {
+    return !(cause instanceof SignalboxError && cause.code === 'insufficient_permissions');
+  }
+}
+
+describe('a use case refuses by the table, whoever calls it:', () => {
+  for (const [name, [roles, run]] of Object.entries(USE_CASES)) {
+    test(name, async () => {
+      const admitted: string[] = [];
+      for (const [role, caller] of Object.entries(CALLERS)) if (await admits(run, caller)) admitted.push(role);
+      expect(admitted.toSorted()).toEqual(roles.toSorted());
+    });
+  }
+});
+
+const filesIn = (folder: string): { readonly file: string; readonly text: string }[] =>
+  [...new Glob(`src/${folder}/**/*.ts`).scanSync()].sort().map((file) => ({ file, text: readFileSync(file, 'utf8') }));
+
+/** What keys, people and applications do for themselves, in the rooms that do it. */
+const ELSEWHERE: readonly Action[] = ['models.read', 'feedback.give', 'wallets.own', 'wallets.pay'];
+
+describe('the one door', () => {
+  test('checks every action of the table but those of requests', () => {
+    const text = filesIn('operate')
+      .map((one) => one.text)
+      .join('\n');
+    expect(ACTION_NAMES.filter((name) => !new RegExp(`checkAction\\([^)]*'${name}'`).test(text))).toEqual([
+      ...ELSEWHERE,
+    ]);
+  });
+
+  test('has every use case that takes a principal in this test', () => {
+    const taking =
+      /^export (?:async )?function (\w+)(?:<\w+>)?\(\s*(?:\w+|\{[^}]*\}): Principal\b|^export const (\w+) = (?:async )?\(\s*(?:\w+|\{[^}]*\}): Principal\b/gm;
+    const names = filesIn('operate').flatMap(({ text }) =>
+      [...text.matchAll(taking)].map(([, one, other]) => one ?? other),
+    );
+    expect(names.filter((name = '') => !Object.hasOwn(USE_CASES, name))).toEqual([]);
+  });
+
+  test('is the only way of routes and commands to what is stored of keys, the policy, content, payments and the trail', () => {
+    const around =
+      /\bkeys\.(?:create|rotate|revoke|change|suspend|resume|grant|get|list|trail)\(|\btrail\.(?:list|links|erase|add\w*)\(|\bpolicy\.reload\(|\.findContent\(|\bblocklist\.(?:add|remove)\(|\bpayments\.(?:list|reconcile)\(|\bledger\.(?:usage|status|grant|refund)\(|\brecords\.(?:list|find)\(/;
+    const found = [...filesIn('http'), ...filesIn('cli')]
+      .filter(({ text }) => around.test(text))
+      .map(({ file }) => file);
+    // A wallet's figures, for itself and for operators.
+    expect(found).toEqual(['src/http/x402/wallet-body.ts']);
+  });
+
+  test('decides by roles: nothing else asks for the scope of operators', () => {
+    const found = [
+      'core',
+      'access',
+      'routing',
+      'request',
+      'operate',
+      'http',
+      'cli',
+      'server',
+      'money',
+      'surface',
+    ].flatMap(filesIn);
+    expect(found.filter(({ text }) => /\.has\('(?:admin|report)'\)/.test(text)).map(({ file }) => file)).toEqual([
+      'src/core/caller.ts',
+    ]);
+  });
+});
