@@ -112,7 +112,8 @@ export const infoOf = ({ usedAt }: KeyEntry, info: KeyEntry['info']): KeyInfo =>
 /** The holder of the balance that a key spends, as the ledger names it. */
 export const holderOf = ({ id, holder }: Pick<KeyInfo, 'id' | 'holder'>): string => holder ?? id;
 
-export type KeyState = 'valid' | 'expired' | 'revoked' | 'suspended';
+export const KEY_STATES = ['valid', 'suspended', 'expired', 'revoked'] as const;
+export type KeyState = (typeof KEY_STATES)[number];
 
 export function keyStateOf(
   { revokedAt, expiresAt, suspendedAt }: Pick<KeyInfo, 'revokedAt' | 'expiresAt' | 'suspendedAt'>,

@@ -1,10 +1,11 @@
-import { Elysia, t } from 'elysia';
+import { Elysia } from 'elysia';
 import { keyBody, keyStatusBody } from '../access/key-body.ts';
 import type { IssuedKey } from '../access/keys.ts';
+import type { People } from '../access/people.ts';
 import { type KeyGrant, OVERLAP_MS, statedLimits } from '../access/terms.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { servedKeyFunds } from '../operate/key-funds.ts';
-import { KEY_LIMIT_MAX, KEY_STATES, listKeys } from '../operate/key-list.ts';
+import { pageOfKeys } from '../operate/key-pages.ts';
 import {
   createKey,
   findKey,
@@ -14,19 +15,21 @@ import {
   revokeKey,
   rotateKey,
 } from '../operate/keys.ts';
+import { membershipOf } from '../operate/people.ts';
 import type { Principal } from '../operate/principal.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/key-docs.ts';
 import { changed, etagOf, keyChangeRoutes } from './key-changes.ts';
+import { KEYS_QUERY, keyQueryOf } from './key-list.ts';
 import { budgetOf } from './key-terms.ts';
-import { queryText, queryTexts } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
-import { grantedAmount, inTerms, limitOf } from './terms.ts';
+import { grantedAmount } from './terms.ts';
 
 export interface KeyServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
   readonly keys: KeyAdmin;
+  readonly people: People;
   readonly store: Pick<GrantStore, 'ledger'>;
 }
 
@@ -40,34 +43,16 @@ export const keyRoutes = (services: KeyServices) =>
     .use(changingRoutes(services))
     .use(keyChangeRoutes(services));
 
-const LIST_QUERY = t.Object({
-  state: queryText(`One of ${KEY_STATES.map((state) => `\`${state}\``).join(', ')}.`),
-  search: queryText('A part of the name, in any case, or of the ID.'),
-  label: queryTexts('A label, as `name=value`. It may be repeated; a key must have all.'),
-  team: queryText('The ID of their team.'),
-  user: queryText('The ID of their user.'),
-  parent: queryText('The ID of the key that made them.'),
-  wallet: queryText('The address of the wallet that they are of.'),
-  after: queryText('The ID of the last key of the page before.'),
-  limit: t.Optional(
-    t.Any({ type: 'integer', minimum: 1, maximum: KEY_LIMIT_MAX, description: 'How many at most; all unless said.' }),
-  ),
-});
-
 const readingRoutes = ({ gateway, keys, principalOf }: KeyServices) =>
   new Elysia({ name: 'keys-read' })
     .get(
       '/admin/keys',
-      async ({ query: { limit, ...filters }, request }) => {
-        // The router would split a label at its commas.
-        const label = new URL(request.url).searchParams.getAll('label');
-        const stated = limit === undefined ? {} : { limit: limitOf(limit, KEY_LIMIT_MAX) };
+      async ({ request }) => {
         const now = gateway.now();
-        const listed = () => listKeys(principalOf(request), keys, { ...filters, label, ...stated }, now);
-        const page = await inTerms(listed);
+        const page = await pageOfKeys(principalOf(request), keys, keyQueryOf(request.url), now);
         return { object: 'list', data: page.keys.map((info) => keyBody(info, now)), has_more: page.hasMore };
       },
-      { query: LIST_QUERY, ...docs.LIST },
+      { query: KEYS_QUERY, ...docs.LIST },
     )
     .get(
       '/admin/keys/:id',
@@ -79,7 +64,7 @@ const readingRoutes = ({ gateway, keys, principalOf }: KeyServices) =>
       docs.SHOW,
     );
 
-const changingRoutes = ({ gateway, principalOf, keys, store }: KeyServices) => {
+const changingRoutes = ({ gateway, principalOf, keys, people, store }: KeyServices) => {
   const made = ({ key, info }: IssuedKey, headers: Record<string, string | number>) => {
     Object.assign(headers, SECRET_HEADERS, { etag: etagOf(info) });
     return { key, ...keyBody(info, gateway.now()) };
@@ -88,8 +73,8 @@ const changingRoutes = ({ gateway, principalOf, keys, store }: KeyServices) => {
     .post(
       '/admin/keys',
       async ({ body, request, set }) => {
-        const grant = grantOf(body, gateway.now());
-        return made(await changed(() => createKey(principalOf(request), keys, grant)), set.headers);
+        const grant = () => ({ ...grantOf(body, gateway.now()), ...membershipOf(people, body) });
+        return made(await changed(() => createKey(principalOf(request), keys, grant())), set.headers);
       },
       { ...bodyIn(KeyRequest), ...docs.CREATE },
     )

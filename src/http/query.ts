@@ -1,4 +1,5 @@
 import { t } from 'elysia';
+import { refuseValue } from './terms.ts';
 
 /** A parameter of a query. */
 export const queryText = (description: string) => t.Optional(t.String({ description }));
@@ -8,5 +9,12 @@ export const queryTexts = (description: string) =>
   t.Optional(t.Union([t.String(), t.Array(t.String())], { description }));
 
 /** The number of items of a page. The handler reads it, and refuses others. */
-export const queryLimit = (usual: number, maximum: number) =>
-  t.Optional(t.Any({ type: 'integer', minimum: 1, maximum, description: `How many at most; ${usual} unless said.` }));
+export const queryLimit = (usual: number, maximum: number, description = `How many at most; ${usual} unless said.`) =>
+  t.Optional(t.Any({ type: 'integer', minimum: 1, maximum, description }));
+
+/** Reads a filter by a label, `name=value`. @throws SignalboxError */
+export function labelIn(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (at >= 1) return [text.slice(0, at), text.slice(at + 1)];
+  return refuseValue('label', `\`label\` must have the form name=value, not \`${text.slice(0, 64)}\`.`);
+}

@@ -20,7 +20,7 @@ import {
 import { GROUPINGS, type Grouping, parseGrouping } from '../operate/usage-sums.ts';
 import type { Gateway } from '../request/gateway.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import { queryText, queryTexts } from './query.ts';
+import { labelIn, queryText, queryTexts } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/ledger.ts';
 import { refuseValue } from './terms.ts';
@@ -116,7 +116,7 @@ async function adminUsage(
     team: query.get('team'),
     user: query.get('user'),
     model: query.get('model'),
-    labels: Object.fromEntries(query.getAll('label').map(labelOf)),
+    labels: Object.fromEntries(query.getAll('label').map(labelIn)),
   };
   const source = { ledger, usdPerCredit: lease().snapshot.usdPerCredit, sight };
   return await bodyOf(() => servedUsage(principal, source, wanted), sight);
@@ -139,12 +139,6 @@ function groupingsOf(text: string): Grouping[] {
     const form = `${GROUPINGS.join(', ')} and label:NAME, each once`;
     return refuseValue('by', `\`by\` accepts ${form}, not \`${part.slice(0, 64)}\`.`);
   });
-}
-
-function labelOf(text: string): [string, string] {
-  const at = text.indexOf('=');
-  if (at >= 1) return [text.slice(0, at), text.slice(at + 1)];
-  return refuseValue('label', `\`label\` must have the form name=value, not \`${text.slice(0, 64)}\`.`);
 }
 
 function periodOf(query: URLSearchParams, now: number): UsagePeriod {

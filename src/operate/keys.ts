@@ -32,6 +32,12 @@ export interface GrantStore extends Pick<Store, 'commit'>, Pick<Repositories, 't
 /** The details of a grant in the trail. */
 export const grantDetails = ({ amount, note }: CreditGrant) => ({ credits: toCredits(amount), note });
 
+/** Returns the keys that a principal may see, revoked ones too, oldest first. Rejects with StoreError. */
+export async function listKeys({ caller }: Principal, keys: Pick<KeyAdmin, 'list'>): Promise<readonly KeyInfo[]> {
+  const reach = checkAction(caller, 'keys.read');
+  return (await keys.list()).filter((info) => isWithin(reach, caller, info));
+}
+
 /** Returns a key; null where there is none that the principal may see. Rejects with StoreError. */
 export const findKey = ({ caller }: Principal, keys: Pick<KeyAdmin, 'get'>, id: string): Promise<KeyInfo | null> =>
   keyWithin(caller, checkAction(caller, 'keys.read'), keys, id);

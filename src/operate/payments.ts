@@ -8,14 +8,22 @@ import type { Log } from '../telemetry/log.ts';
 import type { Principal } from './principal.ts';
 import { checkAction, mayTake } from './roles.ts';
 
-/** Returns payments, newest first. Rejects with StoreError. */
+/** The newest payments first. */
+export interface PaymentPage {
+  readonly payments: readonly Payment[];
+  /** Whether older ones match, too. */
+  readonly hasMore: boolean;
+}
+
+/** Returns a page of the payments. Rejects with StoreError. */
 export async function listPayments(
   by: Principal,
   payments: Pick<Payments, 'list'>,
   query: PaymentQuery,
-): Promise<readonly Payment[]> {
+): Promise<PaymentPage> {
   checkAction(by.caller, 'payments.read');
-  return await payments.list(query);
+  const found = await payments.list({ ...query, limit: query.limit + 1 });
+  return { payments: found.slice(0, query.limit), hasMore: found.length > query.limit };
 }
 
 /**

@@ -11,8 +11,8 @@ import { endpointStatus } from '../../src/operate/endpoints.ts';
 import { explainDecision } from '../../src/operate/explain-decision.ts';
 import { instanceStatus } from '../../src/operate/instance.ts';
 import { changeKey, suspendKey } from '../../src/operate/key-change.ts';
-import { listKeys } from '../../src/operate/key-list.ts';
-import { createKey, findKey, grantToKey, revokeKey, rotateKey } from '../../src/operate/keys.ts';
+import { pageOfKeys } from '../../src/operate/key-pages.ts';
+import { createKey, findKey, grantToKey, listKeys, revokeKey, rotateKey } from '../../src/operate/keys.ts';
 import { readLearning } from '../../src/operate/learning/reading.ts';
 import { rewriteLearning } from '../../src/operate/learning/replay.ts';
 import { forgetLearning } from '../../src/operate/learning/reset.ts';
@@ -84,7 +84,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   instanceStatus: [REPORTED, (by) => instanceStatus(by, stub, '')],
   learningStatus: [AUDITED, (by) => learningStatus(by, stub, null, stub, 0)],
   listDecisions: [[...REPORTED, ...MEMBERS], (by) => listDecisions(by, stub, { limit: 1 })],
-  listKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => listKeys(by, stub, {}, 0)],
+  listKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => listKeys(by, stub)],
   listPayments: [[...AUDITED, 'finance'], (by) => listPayments(by, stub, stub)],
   listTrail: [AUDITED, (by) => listTrail(by, stub, { keyId: null, limit: 1 })],
   listWallets: [[...AUDITED, 'finance'], (by) => listWallets(by, { store: stub, keys: stub, file: '', now: stub })],
@@ -92,6 +92,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   makeChildKey: [['caller'], (by) => makeChildKey(by, stub, null, { name: '' })],
   overviewOf: [MONEY, (by) => overviewOf(by, stub, '1', FULL_SIGHT)],
   ownUsage: [PEOPLE_AND_KEYS, (by) => ownUsage(by, stub, stub)],
+  pageOfKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => pageOfKeys(by, stub, stub, 0)],
   readBooks: [MONEY, (by) => readBooks(by, { file: '/nowhere', spool: '/nowhere' }, stub)],
   readContent: [OPERATORS, (by) => readContent(by, stub, 'dec_0a4x1wm3zk0')],
   readLearning: [AUDITED, (by) => readLearning(by, '/nowhere', stub)],

@@ -3,7 +3,7 @@ import { answerOf } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';
-import { PEOPLE, PEOPLE_POLICY } from './people.ts';
+import { PEOPLE, PEOPLE_POLICY, seatPeople } from './people.ts';
 
 /** What people see of lists, and what they may give to a key that they make. */
 const box = useSignalbox({ policy: PEOPLE_POLICY, callerOf: (header) => PEOPLE[header ?? ''] ?? null });
@@ -27,6 +27,7 @@ const decisions = new Map<Name, string>();
 const nameOf = new Map<unknown, Name>();
 
 beforeAll(async () => {
+  await seatPeople(box);
   for (const name of NAMES) {
     const made = await box.post('/admin/keys', { name, ...OWNERS[name] });
     const { key } = (await made.json()) as { key: string };
@@ -93,6 +94,35 @@ describe('a list', () => {
     expect(first).toMatchObject({ has_more: true });
     const last = (first.data as { id: string }[]).at(-1)?.id;
     expect(await read(`/admin/decisions?limit=2&after=${last}`, 'lead')).toMatchObject({ has_more: false });
+  });
+
+  test('of keys has filters and pages, for each of what it may see', async () => {
+    const listed = async (query: string, role = 'auditor') => {
+      const { data, has_more: hasMore } = await read(`/admin/keys${query}`, role);
+      return { ids: (data as { id: string }[]).map(({ id }) => id), hasMore };
+    };
+    const known = async (query: string, role?: string) =>
+      (await listed(query, role)).ids.flatMap((id) => nameOf.get(id) ?? []);
+    expect(await known('?team=team_red')).toEqual(['mine', 'mates', 'teams']);
+    expect(await known('?user=user_stranger')).toEqual(['strangers']);
+    expect(await known('?user=user_stranger', 'lead')).toEqual([]);
+    expect(await known('?name=nobodys&state=valid')).toEqual(['nobodys']);
+    expect(await known('?state=revoked')).toEqual([]);
+    expect(await known('?label=a=b')).toEqual([]);
+    const { ids } = await listed('', 'lead');
+    const paged: string[] = [];
+    for (let after = ''; ; after = `&after=${paged.at(-1)}`) {
+      const page = await listed(`?limit=2${after}`, 'lead');
+      paged.push(...page.ids);
+      if (!page.hasMore) break;
+      expect(page.ids).toHaveLength(2);
+    }
+    expect(paged).toEqual(ids);
+    const stranger = idOf(keys.get('strangers') ?? '');
+    await expectError(await box.get(`/admin/keys?after=${stranger}`, login('lead')), 'invalid_value', 'after');
+    await expectError(await box.get('/admin/keys?state=odd', login('lead')), 'invalid_value', 'state');
+    await expectError(await box.get('/admin/keys?limit=0', login('lead')), 'out_of_range', 'limit');
+    await expectError(await box.get('/admin/keys?label=a', login('lead')), 'invalid_value', 'label');
   });
 
   test('shows a person who owns no key nothing, whoever else has none', async () => {

@@ -1,9 +1,21 @@
 import { keyBody } from '../../access/key-body.ts';
-import { holderOf } from '../../access/key-entry.ts';
+import { holderOf, KEY_STATES } from '../../access/key-entry.ts';
 import type { IssuedKey } from '../../access/keys.ts';
-import { listKeys } from '../../operate/key-list.ts';
+import { pageOfKeys } from '../../operate/key-pages.ts';
 import { createKey, findKey, grantToKey, revokeKey, rotateKey } from '../../operate/keys.ts';
-import { groupOf, LIST, parseArguments, parseFlags, parseGrant, SWITCH, TEXT } from '../arguments.ts';
+import { membershipOf } from '../../operate/people.ts';
+import {
+  choiceOf,
+  groupOf,
+  LIST,
+  pairsOf,
+  parseArguments,
+  parseFlags,
+  parseGrant,
+  SWITCH,
+  TEXT,
+} from '../arguments.ts';
+import { userIdOf } from '../people/command.ts';
 import { table } from '../terminal.ts';
 import { day, grantText, jsonText, labelTexts, minute } from '../text.ts';
 import { operator } from '../user.ts';
@@ -17,9 +29,10 @@ export const runKeys = withTerms(
   groupOf('keys', { create, list, show, change, grant, rotate, suspend, resume, revoke, log }),
 );
 
-async function create(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
-  const { grant: terms, json } = parseTerms(args, now());
-  const made = await createKey(operator(), keys, terms);
+async function create(args: readonly string[], { keys, people, now }: KeysCommand): Promise<string> {
+  const { grant: terms, team, user, json } = parseTerms(args, now());
+  const member = membershipOf(people, { team, user: user === null ? null : userIdOf(people, user) });
+  const made = await createKey(operator(), keys, { ...terms, ...member });
   return json ? asJson(made, now()) : shownOnce(made, `scopes ${made.info.scopes.join(', ')}`);
 }
 
@@ -30,11 +43,14 @@ const shownOnce = ({ key, info }: IssuedKey, more: string): string =>
   `${key}\n\nCopy the key now: Signalbox stores only its hash and cannot show it again. ID ${info.id}, ${more}.\n`;
 
 async function list(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
-  const flags = { state: TEXT, search: TEXT, label: LIST, team: TEXT, user: TEXT, parent: TEXT, wallet: TEXT };
-  const { json, ...filters } = parseFlags(args, { ...flags, json: SWITCH });
-  if (filters.parent !== undefined) idOf([filters.parent], 'list --parent');
+  const flags = { state: TEXT, name: TEXT, label: LIST, team: TEXT, user: TEXT, parent: TEXT };
+  const { json, state, label, ...stated } = parseFlags(args, { ...flags, json: SWITCH });
+  const { name = null, team = null, user = null, parent = null } = stated;
+  const query = { name, team, user, parent: parent && idOf([parent], 'list --parent'), after: null, limit: null };
+  const chosen = state === undefined ? null : choiceOf('--state', state, KEY_STATES);
   const time = now();
-  const { keys: all } = await listKeys(operator(), keys, filters, time);
+  const filters = { ...query, state: chosen, labels: pairsOf(label, 'A label') };
+  const { keys: all } = await pageOfKeys(operator(), keys, filters, time);
   if (json) return jsonText(all.map((info) => keyBody(info, time)));
   const rows = all.map((info) => [
     info.id,

@@ -11,7 +11,7 @@ export const LIST = routeDocs({
   access: 'keys.read',
   summary: 'List the keys',
   description:
-    'Lists keys without their secrets, including revoked keys and keys that agents made for their wallets: all of them, or those that match every filter, in pages where `limit` is stated.',
+    'Lists the keys without their secrets, including revoked keys and keys that agents made for their wallets. Leads see those of their team, members their own.',
   answer: { schema: schemas.ApiKeyList, description: 'The keys, oldest first.' },
   errorField: 'state',
   errors: ['invalid_value', 'out_of_range'],

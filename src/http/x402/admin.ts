@@ -28,8 +28,8 @@ const paymentsAdmin = ({ gateway, store, principalOf }: X402Services) =>
     .get(
       '/admin/payments',
       async ({ query, request }) => {
-        const found = await listPayments(principalOf(request), gateway.payments, queryOf(query));
-        return { object: 'list', data: found.map(paymentBody) };
+        const { payments, hasMore } = await listPayments(principalOf(request), gateway.payments, queryOf(query));
+        return { object: 'list', data: payments.map(paymentBody), has_more: hasMore };
       },
       { query: QUERY, ...docs.PAYMENTS },
     )

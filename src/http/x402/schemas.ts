@@ -84,11 +84,10 @@ const payment = {
 
 export const Payment = field.named('Payment', 'A payment by x402, with its state.', payment);
 
-export const PaymentList = field.named(
-  'PaymentList',
-  'Payments.',
-  field.listOf(Payment, 'Newest first. For the next page send the last `id` as `before`.'),
-);
+export const PaymentList = field.named('PaymentList', 'Payments.', {
+  ...field.listOf(Payment, 'Newest first. For the next page send the last `id` as `before`.'),
+  has_more: field.flag('Whether older payments match, too.', false),
+});
 
 const balance = {
   balance_credits: field.credits('The amount it may still spend, less the holds of running requests.', 996.75),

@@ -1,0 +1,36 @@
+import { t } from 'elysia';
+import { KEY_STATES } from '../access/key-entry.ts';
+import type { KeyQuery } from '../operate/key-pages.ts';
+import { labelIn, queryLimit, queryText, queryTexts } from './query.ts';
+import { limitOf, refuseValue } from './terms.ts';
+
+const LIMIT_MAX = 1_000;
+
+/** The query of `GET /admin/keys`. */
+export const KEYS_QUERY = t.Object({
+  state: queryText(`One of ${KEY_STATES.join(', ')}.`),
+  name: queryText('Only keys of this name.'),
+  team: queryText('Only keys of the team with this ID.'),
+  user: queryText('Only keys of the user with this ID.'),
+  parent: queryText('Only keys that the key with this ID has made.'),
+  label: queryTexts('A label of the key, as `name=value`. It may be repeated; a key must have all.'),
+  after: queryText('The ID of the last key of the page before.'),
+  limit: queryLimit(LIMIT_MAX, LIMIT_MAX, 'How many at most; all unless said.'),
+});
+
+/** @throws SignalboxError */
+export function keyQueryOf(url: string): KeyQuery {
+  const query = new URL(url).searchParams;
+  const [state, limit] = [query.get('state'), query.get('limit')];
+  return {
+    state: state === null ? null : stateOf(state),
+    ...{ name: query.get('name'), team: query.get('team'), user: query.get('user'), parent: query.get('parent') },
+    labels: Object.fromEntries(query.getAll('label').map(labelIn)),
+    after: query.get('after'),
+    limit: limit === null ? null : limitOf(limit, LIMIT_MAX),
+  };
+}
+
+const stateOf = (text: string) =>
+  KEY_STATES.find((state) => state === text) ??
+  refuseValue('state', `\`state\` must be one of ${KEY_STATES.join(', ')}.`);
