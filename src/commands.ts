@@ -4,7 +4,7 @@ import type { PolicyCommand } from './cli/policy/command.ts';
 import type { CommandOutput, CommandResult } from './cli/result.ts';
 import { UsageError } from './core/usage-error.ts';
 import { visibleLines } from './core/visible.ts';
-import { databaseOf, labelsOnDisk, ledgerOnDisk, spoolOf } from './server/data.ts';
+import { databaseOf, labelsOnDisk, ledgerOnDisk, madeTeamsOnDisk, spoolOf } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
 import { storeExists } from './store/open.ts';
@@ -84,6 +84,8 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
       return trail(command, host);
     case 'keys':
     case 'subjects':
+    case 'teams':
+    case 'users':
     case 'wallets':
       return changing(command.name, command, host);
   }
@@ -96,12 +98,16 @@ async function policyCommand({ folder, data }: PolicyArguments, host: CommandHos
     import('./runtime/secret-files.ts'),
   ]);
   const { shipped, now, warn } = host;
-  const [ledger, labels] = await Promise.all([ledgerOnDisk(data), labelsOnDisk(data)]);
+  const [ledger, labels, madeTeams] = await Promise.all([
+    ledgerOnDisk(data),
+    labelsOnDisk(data),
+    madeTeamsOnDisk(data),
+  ]);
   const { get: env } = new SecretFiles({
     ...host,
     onUnusable: (variable, problem) => warn(complaint(`The file of ${variable}_FILE cannot be used: ${problem}.`)),
   });
-  const judge = { ...judgeTools({ shipped: await shipped(), env, now }), ledger, labels };
+  const judge = { ...judgeTools({ shipped: await shipped(), env, now }), ledger, labels, madeTeams };
   return { ...host, judge, folder, shippedFolder: defaultPolicies(data), database: databaseOf(data) };
 }
 
@@ -137,6 +143,8 @@ async function trail({ args, data }: DataArguments, { now, write }: CommandHost)
 const CHANGING = {
   keys: async () => (await import('./cli/keys/keys.ts')).runKeys,
   subjects: async () => (await import('./cli/subjects.ts')).runSubjects,
+  teams: async () => (await import('./cli/people/teams.ts')).runTeams,
+  users: async () => (await import('./cli/people/users.ts')).runUsers,
   wallets: async () => (await import('./cli/wallets.ts')).runWallets,
 };
 
@@ -146,10 +154,11 @@ async function changing(
   { now, write, warn }: CommandHost,
 ): Promise<CommandOutput> {
   const file = await existing(data);
-  const [{ isStoreLocked, openStore, readStore }, { openKeys }, { loadBlocklist }, note, served, run] =
+  const [{ isStoreLocked, openStore, readStore }, { openKeys }, { openPeople }, { loadBlocklist }, note, served, run] =
     await Promise.all([
       import('./store/open.ts'),
       import('./access/keys.ts'),
+      import('./access/people.ts'),
       import('./payments/blocklist.ts'),
       import('./server/trail-note.ts'),
       import('./operate/served.ts'),
@@ -157,13 +166,13 @@ async function changing(
     ]);
   // They read the ledger, too: a newer version is refused before anything is written.
   (await readStore(file, ['ledger'])).close();
-  const store = await openStore(file, { mode: 'beside', rooms: ['access', 'payments', 'subjects'] });
-  const keys = await openKeys({ store, now });
+  const store = await openStore(file, { mode: 'beside', rooms: ['access', 'payments', 'people', 'subjects'] });
+  const [keys, people] = await Promise.all([openKeys({ store, now }), openPeople({ store, now })]);
   const blocklist = await loadBlocklist(store, now);
   try {
     const before = await note.lastChange(store);
     // Printed before the wait: a key is shown this once, and a wait can be interrupted.
-    await write(await run(args, { keys, store, blocklist, file, now, log: { warn() {} } }));
+    await write(await run(args, { keys, people, store, blocklist, file, now, log: { warn() {} } }));
     const change = await note.lastChange(store);
     const isNoted = () => note.isChangeNoted(data, change);
     if (change > before && !(await served.servedChange(() => isStoreLocked(file), isNoted))) {
@@ -172,6 +181,7 @@ async function changing(
     return '';
   } finally {
     keys.close();
+    people.close();
     blocklist.close();
     await store.close();
   }

@@ -75,12 +75,15 @@ export function keyStatusBody(info: KeyInfo, now: number, { uses, balance, usdPe
   const usd = usdWriter(usdPerCredit);
   return {
     ...keyBody(info, now),
-    budgets: uses.map(({ budget, spent, renewsAt }) => ({
+    budgets: uses.map(({ budget, spent, forecast: { expected, knownFrom }, renewsAt }) => ({
       ...budgetBody(budget),
       spent_credits: toCredits(spent),
       spent_usd: usd(spent),
       left_credits: toCredits(budget.limit - spent),
       left_usd: usd(budget.limit - spent),
+      forecast_credits: expected === null ? null : toCredits(expected),
+      forecast_usd: expected === null ? null : usd(expected),
+      forecast_from: isoOrNull(knownFrom),
       renews_at: Number.isFinite(renewsAt) ? iso(renewsAt) : null,
     })),
     balance: balance && {

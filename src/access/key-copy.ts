@@ -18,7 +18,8 @@ import {
 import { LINE_LIMITS } from './line.ts';
 
 export interface KeysOptions {
-  readonly store: Pick<Store, 'commit' | 'append'> & Pick<Repositories, 'keys' | 'trail'> & { readonly news: News };
+  readonly store: Pick<Store, 'commit' | 'append'> &
+    Pick<Repositories, 'keys' | 'people' | 'trail'> & { readonly news: News };
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** The interval of `refresh`, ms. Absent: it is called from outside. Changes by others come with the news, too. */
@@ -30,6 +31,8 @@ export interface KeysOptions {
    * promise resolves, so that it cannot overspend. After a rejection it is called again at the next `refresh`.
    */
   readonly onChange?: () => void | Promise<void>;
+  /** Whether a user, by its ID, is suspended or removed, so that its keys are refused. Cheap. Absent: none is. */
+  readonly isOut?: (user: string) => boolean;
 }
 
 /** Last uses are collected in memory, so that using a key costs no write. */
@@ -44,6 +47,7 @@ export class KeyCopy {
   readonly #timer: Timer | null;
   readonly #deafen: () => void;
   readonly #onChange: KeysOptions['onChange'];
+  readonly #isOut: (user: string) => boolean;
   /** This instance's copy of the store's keys. */
   readonly #entries = new Map<string, KeyEntry>();
   readonly #holders: HolderGrants = new Map(); // Of every holder that ever had a key.
@@ -62,10 +66,11 @@ export class KeyCopy {
   /** The last admission of waiting keys, which may be under way. */
   #admission: Promise<void> | null = null;
 
-  constructor({ store, now, refreshMs, timers = processTimers, onChange }: KeysOptions) {
+  constructor({ store, now, refreshMs, timers = processTimers, onChange, isOut = () => false }: KeysOptions) {
     this.store = store;
     this.now = now;
     this.#onChange = onChange;
+    this.#isOut = isOut;
     this.#usesWrittenAt = now();
     // A failed read is repeated at the next tick; meanwhile the keys stay as they were.
     this.#timer = refreshMs ? timers.every(refreshMs, () => void this.refresh().catch(() => {})) : null;
@@ -89,8 +94,10 @@ export class KeyCopy {
     const key = bearerOf(header);
     const parts = key === null ? null : parseKey(key);
     if (key === null || !parts) return DENIED.malformed;
-    const found = authenticationBy(this.#entries.get(parts.id), hashOf(key), this.now());
-    const ageMs = this.store.news.ageOf('keys');
+    const valid = authenticationBy(this.#entries.get(parts.id), hashOf(key), this.now());
+    const user = valid.caller?.user;
+    const found = user !== undefined && this.#isOut(user) ? DENIED.suspended : valid;
+    const ageMs = Math.max(this.store.news.ageOf('keys'), user === undefined ? 0 : this.store.news.ageOf('people'));
     return ageMs === 0 ? found : { ...found, ageMs };
   };
 

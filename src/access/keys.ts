@@ -24,6 +24,7 @@ import {
   inOrder,
   type KeyGrant,
   KeyTermsError,
+  noMember,
   normalizedHolders,
   OVERLAP_MAX_MS,
   tooManyKeys,
@@ -241,15 +242,16 @@ class StoredKeys extends KeyCopy {
     actor: Actor,
     tags: Tags,
   ): Promise<KeyInfo | null> {
-    const { keys, trail } = this.store;
+    const { keys, people, trail } = this.store;
     // A change that was made elsewhere is in force here, too, once this one is answered.
     await this.refresh();
     let refused = -1;
+    let isMoved = false;
     for (;;) {
       const row = await keys.find(id);
       if (!row || row.key.info.revokedAt !== null) return null;
-      // Of all conditions, only the one on the other admin keys can fail without a change of this one.
-      if (row.version === refused) throw new KeyConflict('last_admin_key');
+      // Of all conditions, only those on other admin keys and on its people can fail without a change of this one.
+      if (row.version === refused) throw isMoved ? noMember() : new KeyConflict('last_admin_key');
       refused = row.version;
       const before = this.infoOf(row);
       if (tags && !tags.includes(keyTag(before))) throw new KeyConflict('stale', keyTag(before));
@@ -258,9 +260,11 @@ class StoredKeys extends KeyCopy {
       const isRevoked = after.revokedAt !== null;
       const details = isRevoked ? {} : differenceOf(before, after);
       if (details === null) return before;
+      isMoved = after.team !== before.team || after.user !== before.user;
+      const member = isMoved ? [people.requireMembership(after)] : [];
       const condition = { version: row.version, otherAdminAt: adminLossAt(before, after, time) };
       const entry = trail.addIfUnchanged({ time, actor, action, keyId: id, details }, condition);
-      if (await this.#commit([entry, isRevoked ? keys.revoke(id, time) : keys.change(after)])) return after;
+      if (await this.#commit([entry, ...member, isRevoked ? keys.revoke(id, time) : keys.change(after)])) return after;
     }
   }
 
@@ -326,16 +330,17 @@ class StoredKeys extends KeyCopy {
       expiresAt,
     };
     const past = { revokedAt: null, suspendedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
-    const whose = { parent: place?.parent ?? null, team: grant.team ?? null, user: grant.user ?? null };
-    const info: KeyInfo = { id: parts.id, ...terms, ...past, ...whose };
+    const { team = null, user = null } = grant;
+    const info: KeyInfo = { id: parts.id, ...terms, ...past, parent: place?.parent ?? null, team, user };
     const event: KeyEvent = { time, actor, action, keyId: info.id, details: termsBody(info) };
-    const { keys, trail } = this.store;
+    const { keys, people, trail } = this.store;
+    const member = team === null && user === null ? [] : [people.requireMembership({ team, user })];
     const subject = { kind: 'key', id: info.id };
     const ofHolder = () =>
       holder === null ? trail.add({ ...event, subject }) : trail.addIfRoom(event, holder, HOLDER_LIMITS);
     const line = place ? trail.addIfRoomBelow(event, place) : ofHolder();
-    const writes = [...first, line, keys.insert(info, hashOf(key), place?.hash)];
-    if (!(await this.#commit(writes))) throw place ? tooManyBelow() : tooManyKeys();
+    const writes = [...first, ...member, line, keys.insert(info, hashOf(key), place?.hash)];
+    if (!(await this.#commit(writes))) throw place ? tooManyBelow() : holder === null ? noMember() : tooManyKeys();
     return info;
   }
 

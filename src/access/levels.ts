@@ -3,7 +3,7 @@ import type { HolderBudgets, KeyLines } from '../core/holder.ts';
 import type { KeyInfo } from '../store/keys.ts';
 
 /** The terms of the organization, a team or a user. */
-export interface LevelTerms extends Pick<CallerLevel, 'kind' | 'id' | 'name'> {
+export interface LevelTerms extends Pick<CallerLevel, 'kind' | 'id' | 'name' | 'role'> {
   /** IDs of the models that it may use; null for all. */
   readonly models: readonly string[] | null;
   readonly limits: KeyLimits | null;
@@ -18,9 +18,6 @@ export interface PeopleTerms {
   /** All their budgets. */
   budgets(): Iterable<HolderBudgets>;
 }
-
-/** No organization, teams or users with terms. */
-export const NO_PEOPLE: PeopleTerms = { version: 0, termsOf: () => [], budgets: () => [] };
 
 /** The keys as this instance knows them. */
 interface KnownKeys extends Pick<KeyLines, 'descendantsOf'> {
@@ -63,8 +60,11 @@ export class Levels {
 
   #put(caller: Caller): Caller {
     const { version } = this.#people;
-    const levels = this.#people.termsOf(caller).map(({ models, ...terms }): CallerLevel => {
-      return { ...terms, models: models && new Set(models) };
+    const levels = this.#people.termsOf(caller).flatMap((terms): readonly CallerLevel[] => {
+      const { kind, id, name, models, limits, role } = terms;
+      // It needs no name, so without terms it changes nothing for most callers.
+      if (kind === 'organization' && models === null && limits === null) return [];
+      return [{ kind, id, name, models: models && new Set(models), limits, ...(role && { role }) }];
     });
     const leveled = levels.length === 0 ? caller : { ...caller, levels };
     this.#leveled.set(caller, { caller: leveled, version });

@@ -1,6 +1,7 @@
 import { CHILD_LABEL, type KeyBudget, type KeyLimits, limitsBody, SCOPES, type Scope } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
 import { ADDRESS_FORM, addressOf } from '../core/holder-address.ts';
+import type { HolderTerms } from '../core/people.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
 
 export interface KeyGrant {
@@ -17,9 +18,9 @@ export interface KeyGrant {
   readonly budgets?: readonly KeyBudget[];
   /** Holders that requests with it may name, by their addresses; null or absent for all. */
   readonly holders?: readonly string[] | null;
-  /** ID of the team that it belongs to; null or absent for none. */
+  /** ID of its team; null or absent for none. The key of a user is of the user's team. */
   readonly team?: string | null;
-  /** ID of the user that it belongs to; null or absent for none. */
+  /** ID of its user; null or absent for none. */
   readonly user?: string | null;
 }
 
@@ -60,6 +61,12 @@ export function checkTerms(grant: KeyGrant, isChild = false): void {
     );
   }
   checkLabels(labels, isChild);
+  checkHolderTerms({ models, limits, budgets });
+  if (holders) checkHolders(holders);
+}
+
+/** Checks the terms that every level may have: a key, a user, a team, the organization. Throws KeyTermsError. */
+export function checkHolderTerms({ models, limits, budgets }: HolderTerms): void {
   if (models) {
     if (models.length === 0) refuse('models', 'A list of models must not be empty. Omit it to allow every model.');
     atMost('models', 'The list of models', models.length, MODELS_MAX, 'items');
@@ -74,7 +81,6 @@ export function checkTerms(grant: KeyGrant, isChild = false): void {
   }
   atMost('budgets', 'The list of budgets', budgets.length, BUDGETS_MAX, 'items');
   for (const [i, budget] of budgets.entries()) checkBudget(budget, i, budgets.slice(0, i));
-  if (holders) checkHolders(holders);
 }
 
 function checkHolders(holders: readonly string[]): void {
@@ -96,6 +102,9 @@ export const checkHolder = (wallet: string): string => addressOf(wallet) ?? refu
 
 /** The most valid keys of one wallet, and new ones in 24 hours: keys stay in memory, and the trail forever. */
 export const HOLDER_LIMITS = { unrevoked: 20, aDay: 50 };
+
+export const noMember = () =>
+  new KeyTermsError('team', 'The team or the user of the key does not exist, or the user is not of that team.');
 
 export const tooManyKeys = () =>
   new KeyTermsError(

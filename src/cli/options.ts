@@ -18,6 +18,10 @@ export interface PolicyArguments extends DataArguments {
   readonly folder: string;
 }
 
+/** Commands on a data folder alone. */
+const DATA_COMMANDS = ['decisions', 'keys', 'ledger', 'subjects', 'teams', 'trail', 'users', 'wallets'] as const;
+type DataCommandName = (typeof DATA_COMMANDS)[number];
+
 export type Command =
   | { readonly name: 'help'; readonly text: string }
   | { readonly name: 'version' }
@@ -25,7 +29,7 @@ export type Command =
   | { readonly name: 'plugin' | 'import'; readonly args: readonly string[] }
   /** `port`: where `serve` would listen in this environment. */
   | { readonly name: 'health'; readonly port: number; readonly args: readonly string[] }
-  | ({ readonly name: 'decisions' | 'keys' | 'subjects' | 'wallets' | 'ledger' | 'trail' } & DataArguments)
+  | ({ readonly name: DataCommandName } & DataArguments)
   | ({ readonly name: 'policy' | 'learn' | 'catalog' | 'alerts' } & PolicyArguments);
 
 /** The default address of `serve`. */
@@ -50,8 +54,8 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
   if (name === 'serve') return serveCommand(rest, env, defaultPolicies);
   if (name === 'health') return { name, port: portOf(env.PORT || PORT), args: rest };
   if (name === 'plugin' || name === 'import') return { name, args: rest };
-  if (name === 'decisions' || name === 'ledger' || name === 'trail') return { name, ...dataOf(rest, env) };
-  if (name === 'keys' || name === 'subjects' || name === 'wallets') return { name, ...dataOf(rest, env) };
+  const onData = DATA_COMMANDS.find((one) => one === name);
+  if (onData) return { name: onData, ...dataOf(rest, env) };
   if (name === 'policy' || name === 'learn' || name === 'catalog' || name === 'alerts') {
     // As `serve` has it; a folder among the arguments wins.
     const { folder, args } = folderOf('--policies', rest);

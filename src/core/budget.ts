@@ -36,6 +36,14 @@ export interface EntryOwner {
   readonly user?: string;
 }
 
+/** The sum that a window will have charged at its end, as far as one can say. */
+export interface Forecast {
+  /** Microcredits; null while it is too early to say, and for a window that never ends. */
+  readonly expected: Microcredits | null;
+  /** From when on there is one, ms since 1970; null for never. */
+  readonly knownFrom: number | null;
+}
+
 /** A limit of the policy on what may be spent in a window. */
 export interface Budget {
   readonly name: string;

@@ -1,4 +1,4 @@
-import type { ExhaustedAction, WindowKind } from './budget.ts';
+import type { ExhaustedAction, Forecast, WindowKind } from './budget.ts';
 import type { Microcredits } from './credits.ts';
 import type { Role } from './role.ts';
 
@@ -35,6 +35,7 @@ export interface KeyBudget {
 export interface BudgetUse {
   readonly budget: KeyBudget;
   readonly spent: Microcredits;
+  readonly forecast: Forecast;
   /** Milliseconds since 1970; Infinity for never. */
   readonly renewsAt: number;
 }
@@ -53,6 +54,8 @@ export interface CallerLevel {
   readonly models: ReadonlySet<string> | null;
   /** Null for those of the other levels alone. */
   readonly limits: KeyLimits | null;
+  /** Of a user. */
+  readonly role?: Role;
 }
 
 /** A key with the budgets that it has of its own. */

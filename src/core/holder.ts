@@ -1,4 +1,4 @@
-import type { CallerLevel, HolderKind, KeyBudget } from './caller.ts';
+import type { Caller, CallerLevel, HolderKind, KeyBudget } from './caller.ts';
 
 /** A level with the budgets that it has. */
 export interface HolderBudgets {
@@ -11,6 +11,27 @@ export interface HolderBudgets {
 /** Names a level for its caller, within a sentence. */
 export const levelName = ({ kind, name }: Pick<CallerLevel, 'kind' | 'name'>): string =>
   kind === 'organization' ? 'the organization' : `the ${kind} \`${name}\``;
+
+/** The team and the user of a caller, as conditions of a policy see them; '' for none. */
+export interface CallerGroups {
+  readonly team: { readonly id: string; readonly name: string };
+  readonly user: { readonly id: string; readonly name: string; readonly role: string };
+}
+
+export const NO_GROUPS: CallerGroups = Object.freeze({
+  team: Object.freeze({ id: '', name: '' }),
+  user: Object.freeze({ id: '', name: '', role: '' }),
+});
+
+export function groupsOf({ team = '', user = '', role, levels = [] }: Caller): CallerGroups {
+  if (team === '' && user === '') return NO_GROUPS;
+  const levelAt = (kind: HolderKind) => levels.find((level) => level.kind === kind);
+  const ofUser = levelAt('user');
+  return {
+    team: { id: team, name: levelAt('team')?.name ?? '' },
+    user: { id: user, name: ofUser?.name ?? '', role: user === '' ? '' : (role ?? ofUser?.role ?? '') },
+  };
+}
 
 /** Which keys descend from which. A key's line never changes. */
 export interface KeyLines {

@@ -1,13 +1,16 @@
 import type { AddressRange } from './address.ts';
 import type { KeyLimits } from './caller.ts';
+import type { CallerGroups } from './holder.ts';
 import type { SourcePlace } from './source-place.ts';
 
 /**
- * The facts of a request that a rate limit sees: only its key, for it counts before the body is read. A missing label
+ * The facts of a request that a rate limit sees: only its key and whose that is, for it counts before the body is read. A missing label
  * reads as the empty string.
  */
 export interface LimitScope {
   readonly key: { readonly id: string; readonly labels: ReadonlyMap<string, string> };
+  readonly team: CallerGroups['team'];
+  readonly user: CallerGroups['user'];
 }
 
 /** A limit of the policy on how fast requests may come. */

@@ -1,3 +1,4 @@
+import type { CallerGroups } from './holder.ts';
 import type { Operation } from './operation.ts';
 import type { SourcePlace } from './source-place.ts';
 
@@ -34,6 +35,8 @@ export interface RuleScope {
     readonly metadata: ReadonlyMap<string, string>;
   };
   readonly key: { readonly id: string; readonly labels: ReadonlyMap<string, string> };
+  readonly team: CallerGroups['team'];
+  readonly user: CallerGroups['user'];
   /** In the policy's `time_zone`. */
   readonly time: {
     readonly year: number;

@@ -7,6 +7,7 @@ import type { EmbeddingModel } from './embedding.ts';
 import type { Languages } from './language-support.ts';
 import type { LearningPolicy } from './learning-policy.ts';
 import type { PaymentPolicy } from './payment-policy.ts';
+import type { DeclaredTeam, GroupTerms } from './people.ts';
 import type { PolicyCase } from './policy-case.ts';
 import type { Price } from './price.ts';
 import type { AdmissionPolicy, LimitScope, RateLimit } from './rate-limit.ts';
@@ -80,6 +81,10 @@ export interface PolicySnapshot {
   readonly ledger: LedgerPolicy;
   /** How agents pay for themselves; null where they cannot. */
   readonly payments: PaymentPolicy | null;
+  /** Terms of all callers together. */
+  readonly organization: GroupTerms;
+  /** Teams of the policy, which the store has under their IDs once it is in force. */
+  readonly teams: readonly DeclaredTeam[];
   /** The issuers of tokens that workloads send in place of keys, each `iss` once. */
   readonly tokens: readonly TokenIssuer[];
   readonly learning: LearningPolicy;

@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { keyBody, keyStatusBody } from '../access/key-body.ts';
 import type { IssuedKey } from '../access/keys.ts';
+import type { People } from '../access/people.ts';
 import { type KeyGrant, OVERLAP_MS, statedLimits } from '../access/terms.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { servedKeyFunds } from '../operate/key-funds.ts';
@@ -14,6 +15,7 @@ import {
   revokeKey,
   rotateKey,
 } from '../operate/keys.ts';
+import { membershipOf } from '../operate/people.ts';
 import type { Principal } from '../operate/principal.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { bodyIn } from './body.ts';
@@ -27,6 +29,7 @@ import { grantedAmount } from './terms.ts';
 
 export interface KeyServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
   readonly keys: KeyAdmin;
+  readonly people: People;
   readonly store: Pick<GrantStore, 'ledger'>;
 }
 
@@ -61,7 +64,7 @@ const readingRoutes = ({ gateway, keys, principalOf }: KeyServices) =>
       docs.SHOW,
     );
 
-const changingRoutes = ({ gateway, principalOf, keys, store }: KeyServices) => {
+const changingRoutes = ({ gateway, principalOf, keys, people, store }: KeyServices) => {
   const made = ({ key, info }: IssuedKey, headers: Record<string, string | number>) => {
     Object.assign(headers, SECRET_HEADERS, { etag: etagOf(info) });
     return { key, ...keyBody(info, gateway.now()) };
@@ -70,8 +73,8 @@ const changingRoutes = ({ gateway, principalOf, keys, store }: KeyServices) => {
     .post(
       '/admin/keys',
       async ({ body, request, set }) => {
-        const grant = grantOf(body, gateway.now());
-        return made(await changed(() => createKey(principalOf(request), keys, grant)), set.headers);
+        const grant = () => ({ ...grantOf(body, gateway.now()), ...membershipOf(people, body) });
+        return made(await changed(() => createKey(principalOf(request), keys, grant())), set.headers);
       },
       { ...bodyIn(KeyRequest), ...docs.CREATE },
     )

@@ -9,6 +9,7 @@ import type { Tokens } from '../access/tokens/tokens.ts';
 import { errorBody } from '../api/error.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
+import type { PeopleDesk } from '../operate/people.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import { sightOf } from '../operate/sight.ts';
 import type { SubjectSource } from '../operate/subjects.ts';
@@ -36,6 +37,7 @@ import { HeldRequests } from './held-requests.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
+import { peopleRoutes } from './people.ts';
 import { recommendRoutes } from './recommend.ts';
 import { requestContexts } from './request-contexts.ts';
 import type { EdgeServer, RequestCarrier, RouteServices } from './route-services.ts';
@@ -57,6 +59,7 @@ export interface AppOptions {
   readonly surfaces: readonly Surface[];
   readonly policy: PolicyAdmin;
   readonly keys: KeyAdmin & ChildKeys;
+  readonly people: PeopleDesk;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
   readonly store: GrantStore & StoreHealth & SubjectSource['store'];
@@ -124,7 +127,7 @@ const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['s
 
 /** All other routes of the API. */
 const otherRoutes = (services: RouteServices, options: AppOptions) => {
-  const { gateway, policy, keys, store, metrics, status, trailHeads, alerts } = options;
+  const { gateway, policy, keys, people, store, metrics, status, trailHeads, alerts } = options;
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
@@ -132,9 +135,10 @@ const otherRoutes = (services: RouteServices, options: AppOptions) => {
     .use(alertRoutes({ ...services, alerts }))
     .use(ledgerRoutes(services))
     .use(statusRoutes(services, status))
-    .use(keyRoutes({ ...services, keys, store }))
+    .use(keyRoutes({ ...services, keys, people: people?.people, store }))
     .use(trailRoutes({ ...services, store, ...(trailHeads && { trailHeads }) }))
     .use(childKeyRoutes({ ...services, keys }))
+    .use(peopleRoutes({ ...services, desk: people }))
     .use(modelRoutes(services))
     .use(decisionRoutes(services))
     .use(feedbackRoutes(services))

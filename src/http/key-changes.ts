@@ -2,23 +2,26 @@ import { Elysia } from 'elysia';
 import { keyBody } from '../access/key-body.ts';
 import { KeyConflict, type KeyPatch, keyTag } from '../access/key-patch.ts';
 import type { Keys } from '../access/keys.ts';
+import type { People } from '../access/people.ts';
 import { parseMoment } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { changeKey, notThere, suspendKey } from '../operate/key-change.ts';
+import { membershipPatch } from '../operate/people.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/key-docs.ts';
 import { budgetOf, limitsPatchOf } from './key-terms.ts';
 import type { RouteServices } from './route-services.ts';
 import { KeyPatchRequest } from './schemas/keys.ts';
-import { inTerms, orNothingDone, refuseValue } from './terms.ts';
+import { inPeople, orNothingDone, refuseValue } from './terms.ts';
 
 export interface KeyChangeServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
   readonly keys: Pick<Keys, 'change' | 'suspend' | 'resume'>;
+  readonly people: People;
 }
 
 /** `PATCH /admin/keys/{id}`, and what suspends and resumes a key: `signalbox keys change` for programs. */
-export const keyChangeRoutes = ({ gateway, principalOf, keys }: KeyChangeServices) => {
+export const keyChangeRoutes = ({ gateway, principalOf, keys, people }: KeyChangeServices) => {
   const shown = (info: KeyInfo | null, headers: Record<string, string | number>) => {
     if (!info) throw notThere();
     headers.etag = etagOf(info);
@@ -32,7 +35,10 @@ export const keyChangeRoutes = ({ gateway, principalOf, keys }: KeyChangeService
       '/admin/keys/:id',
       async ({ params: { id }, body, request, set }) => {
         const patch = patchOf(body, gateway.now());
-        const deed = () => changeKey(principalOf(request), keys, id, () => patch, tagsIn(request.headers));
+        const deed = () => {
+          const whole = { ...patch, ...membershipPatch(people, body) };
+          return changeKey(principalOf(request), keys, id, () => whole, tagsIn(request.headers));
+        };
         return shown(await changed(deed), set.headers);
       },
       { ...bodyIn(KeyPatchRequest), ...docs.CHANGE },
@@ -53,7 +59,7 @@ export const keyChangeRoutes = ({ gateway, principalOf, keys }: KeyChangeService
 export const changed = <T>(deed: () => T | Promise<T>): Promise<T> =>
   orNothingDone(async () => {
     try {
-      return await inTerms(deed);
+      return await inPeople(deed);
     } catch (cause) {
       if (!(cause instanceof KeyConflict)) throw cause;
       const { reason, message, tag } = cause;

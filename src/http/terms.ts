@@ -1,3 +1,4 @@
+import { PeopleError } from '../access/people-terms.ts';
 import { KeyTermsError } from '../access/terms.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
@@ -24,6 +25,27 @@ export async function inTerms<T>(
     throw new SignalboxError('invalid_value', message, isField(param) ? { param } : {});
   }
 }
+
+/**
+ * Runs work on teams and users, and turns its refusals into errors of the caller.
+ * @throws SignalboxError
+ */
+export async function inPeople<T>(deed: () => T | Promise<T>): Promise<T> {
+  try {
+    return await inTerms(deed);
+  } catch (cause) {
+    if (!(cause instanceof PeopleError)) throw cause;
+    const headers = cause.tag === null ? undefined : { etag: `"${cause.tag}"` };
+    throw new SignalboxError(PEOPLE_CODES[cause.reason], cause.message, { ...(headers && { headers }), cause });
+  }
+}
+
+const PEOPLE_CODES = {
+  conflict: 'conflict',
+  stale: 'precondition_failed',
+  missing: 'not_found',
+  busy: 'overloaded',
+} as const satisfies Record<PeopleError['reason'], ErrorCode>;
 
 /** Runs a change that the disk may refuse. Rejects with SignalboxError `overloaded` where it does. */
 export const orNothingDone = <T>(change: () => Promise<T>): Promise<T> =>

@@ -1,6 +1,7 @@
 import { type Dimensions, LABEL, labelsOf } from '../accounting/entry.ts';
 import type { BudgetScope } from '../core/budget.ts';
 import type { Caller } from '../core/caller.ts';
+import type { KeyLines } from '../core/holder.ts';
 import { checkedHolder } from '../core/holder-address.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 
@@ -11,8 +12,8 @@ export interface Account {
   readonly keyId: string;
   /** The holder of the balance that pays: the caller itself, who pays in its place, or a key that it descends from. */
   readonly holder: string;
-  /** The facts that conditions of budgets read. */
-  readonly scope: BudgetScope;
+  /** The facts that conditions of budgets read; behind the key's own, those of the keys that it descends from. */
+  readonly scopes: BudgetScopes;
   /** Cached: the funds that it draws on from `from` until before `until`, ms since 1970, while `epoch` is the present one. */
   funds: readonly DrawnFund[];
   epoch: number;
@@ -26,11 +27,13 @@ const SESSIONS_MAX = 1_000;
 /** The accounts of callers, each made once; those of sessions as long as there is room. State: accounts. */
 export class Accounts {
   readonly #hasBalance: (holder: string) => boolean;
+  readonly #lineOf: KeyLines['lineOf'];
   readonly #byCaller = new WeakMap<Caller, CallerAccounts>();
 
   /** @param hasBalance whether something was ever granted to a holder or paid in by it */
-  constructor(hasBalance: (holder: string) => boolean) {
+  constructor(hasBalance: (holder: string) => boolean, lineOf: KeyLines['lineOf']) {
     this.#hasBalance = hasBalance;
+    this.#lineOf = lineOf;
   }
 
   /**
@@ -40,12 +43,13 @@ export class Accounts {
    * @throws RangeError for a holder that is no address
    */
   of(caller: Caller, selector: string, holder: string | null, session = '', agent = ''): Account {
+    const none = { caller, holder: null, lineOf: this.#lineOf };
     if (holder !== null && holder !== caller.keyId)
-      return newAccount({ caller, holder: checkedHolder(holder) }, selector, { session, agent });
-    const own = this.#byCaller.getOrInsertComputed(caller, () => accountsOf({ caller, holder: null }));
+      return newAccount({ ...none, holder: checkedHolder(holder) }, selector, { session, agent });
+    const own = this.#byCaller.getOrInsertComputed(caller, () => accountsOf(none));
     const above = caller.line ? this.#payerAbove(caller.keyId, caller.line) : null;
     const accounts =
-      above === null ? own : own.byPayer.getOrInsertComputed(above, () => accountsOf({ caller, holder: above }));
+      above === null ? own : own.byPayer.getOrInsertComputed(above, () => accountsOf({ ...none, holder: above }));
     return session === '' && agent === ''
       ? accountBy(selector, accounts)
       : accountIn({ session, agent }, selector, accounts);
@@ -61,7 +65,11 @@ export class Accounts {
 interface Payer {
   readonly caller: Caller;
   readonly holder: string | null;
+  readonly lineOf: KeyLines['lineOf'];
 }
+
+/** Facts for conditions of budgets, first those of the key itself. */
+export type BudgetScopes = readonly [own: BudgetScope, ...above: BudgetScope[]];
 
 interface CallerAccounts {
   readonly payer: Payer;
@@ -101,7 +109,7 @@ function accountIn(run: Run, selector: string, { payer, bySession }: CallerAccou
   return account;
 }
 
-function newAccount({ caller, holder }: Payer, selector: string, { session, agent }: Run): Account {
+function newAccount({ caller, holder, lineOf }: Payer, selector: string, { session, agent }: Run): Account {
   const dimensions: Record<string, string> = { key: caller.keyId, selector };
   if (caller.team) dimensions.team = caller.team;
   if (caller.user) dimensions.user = caller.user;
@@ -109,14 +117,14 @@ function newAccount({ caller, holder }: Payer, selector: string, { session, agen
   if (agent !== '') dimensions.agent = agent;
   if (holder !== null) dimensions.holder = holder;
   for (const [name, value] of Object.entries(caller.labels)) dimensions[LABEL + name] = value;
-  return accountOf(dimensions);
+  return accountOf(dimensions, lineOf);
 }
 
 /** The account of entries. */
-export function accountOf(dimensions: Dimensions): Account {
+export function accountOf(dimensions: Dimensions, lineOf: KeyLines['lineOf']): Account {
   const { key = '', holder } = dimensions;
-  const scope = scopeOfEntries(dimensions);
-  return { dimensions, keyId: key, holder: holder ?? key, scope, funds: [], epoch: -1, from: 0, until: 0 };
+  const scopes = scopesOfEntries(dimensions, lineOf);
+  return { dimensions, keyId: key, holder: holder ?? key, scopes, funds: [], epoch: -1, from: 0, until: 0 };
 }
 
 /** Whose requests a budget judges. */
@@ -137,7 +145,13 @@ export function scopeOf({ keyId, labels, team, user }: BudgetedKey, selector: st
 }
 
 /** Returns the facts of entries, for conditions of budgets. */
-export function scopeOfEntries(dimensions: Dimensions): BudgetScope {
+export function scopesOfEntries(dimensions: Dimensions, lineOf: KeyLines['lineOf']): BudgetScopes {
   const { key: keyId = '', selector = '', session, team, user } = dimensions;
-  return scopeOf({ keyId, labels: labelsOf(dimensions), team, user }, selector, session);
+  return scopesOf(scopeOf({ keyId, labels: labelsOf(dimensions), team, user }, selector, session), lineOf);
 }
+
+/** Adds the facts of the same request as if the keys above had sent it, so that more keys of a line have no more than one. */
+const scopesOf = (own: BudgetScope, lineOf: KeyLines['lineOf']): BudgetScopes => [
+  own,
+  ...lineOf(own.key.id).map((id) => ({ ...own, key: { ...own.key, id } })),
+];

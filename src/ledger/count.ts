@@ -1,15 +1,21 @@
 import { setImmediate } from 'node:timers/promises';
 import { QUARTER_MS, windowAt } from '../accounting/window.ts';
 import type { EntryOwner } from '../core/budget.ts';
+import type { KeyLines } from '../core/holder.ts';
 import type { CountOp, LedgerBooks, UncountedCharges } from '../store/books.ts';
-import { scopeOfEntries } from './accounts.ts';
+import { scopesOfEntries } from './accounts.ts';
 import { BudgetFund, type CountedBudget } from './drawn-fund.ts';
-import { BudgetWindows, subjectOf } from './funds.ts';
+import { BudgetWindows, subjectsOf } from './funds.ts';
 
 /** Accounts matched in one turn of the event loop. The conditions of budgets are the operator's, and may be slow. */
 const SLICE = 500;
 
-type CountingBooks = Pick<LedgerBooks, 'uncounted' | 'apply' | 'append' | 'standing' | 'usage'>;
+/** What budgets are counted from. */
+export interface CountedEntries {
+  readonly books: Pick<LedgerBooks, 'uncounted' | 'apply' | 'append' | 'standing' | 'usage'>;
+  /** The lines of their keys. */
+  readonly lineOf: KeyLines['lineOf'];
+}
 
 /**
  * Prepares the windows of budgets. A budget that was in force before under the same generation keeps its windows; the others are
@@ -21,28 +27,28 @@ type CountingBooks = Pick<LedgerBooks, 'uncounted' | 'apply' | 'append' | 'stand
 export async function prepareWindows(
   budgets: readonly CountedBudget[],
   before: readonly BudgetWindows[],
-  books: CountingBooks,
+  entries: CountedEntries,
   now: number,
 ): Promise<(now: number) => BudgetWindows[]> {
   const drafts = await Promise.all(
     budgets.map(async (counted): Promise<(swappedAt: number) => BudgetWindows> => {
       const kept = before.find(({ generation }) => generation === counted.generation);
       if (kept) {
-        await join(kept, counted, books);
+        await join(kept, counted, entries);
         return (swappedAt) => {
           const windows = kept.under(counted, swappedAt);
-          countNow(windows, books);
+          countNow(windows, entries);
           return windows;
         };
       }
       const { window, timeZone } = counted.budget;
       const windows = new BudgetWindows(counted, windowAt(window, timeZone, now));
-      await countIn(windows, books);
+      await countIn(windows, entries);
       return (swappedAt) => {
         // The window may have ended meanwhile.
         windows.windowAt(swappedAt);
-        countNow(windows, books);
-        forgetReached(windows, books);
+        countNow(windows, entries);
+        forgetReached(windows, entries);
         return windows;
       };
     }),
@@ -55,39 +61,39 @@ export async function prepareWindows(
  *
  * @returns the funds that were counted into; null where there was nothing to count
  */
-export async function countIn(windows: BudgetWindows, books: CountingBooks): Promise<readonly BudgetFund[] | null> {
+export async function countIn(windows: BudgetWindows, entries: CountedEntries): Promise<readonly BudgetFund[] | null> {
   // Each refusal means that another caller has counted as far.
   for (;;) {
-    const found = books.uncounted(windows.generation, windows.window);
+    const found = entries.books.uncounted(windows.generation, windows.window);
     const uncounted = found instanceof Promise ? await found : found;
     if (isCounted(uncounted)) return null;
-    const sums = new SumsBySubject(windows);
+    const sums = new SumsBySubject(windows, entries.lineOf);
     for (const [at, charge] of uncounted.charges.entries()) {
       sums.add(charge);
       if (at % SLICE === SLICE - 1) await setImmediate();
     }
-    const [result] = await books.apply([sums.opOf(uncounted)]);
+    const [result] = await entries.books.apply([sums.opOf(uncounted)]);
     if (result?.kind === 'granted') return sums.funds;
   }
 }
 
 /** The same in this turn, as far as it can be read at once. */
-function countNow(windows: BudgetWindows, books: CountingBooks): void {
-  const uncounted = books.uncounted(windows.generation, windows.window);
+function countNow(windows: BudgetWindows, entries: CountedEntries): void {
+  const uncounted = entries.books.uncounted(windows.generation, windows.window);
   if (uncounted instanceof Promise) {
     // Counted behind the swap. A failed query is repeated there.
     uncounted.catch(() => {});
   } else if (!isCounted(uncounted)) {
-    const sums = new SumsBySubject(windows);
+    const sums = new SumsBySubject(windows, entries.lineOf);
     for (const charge of uncounted.charges) sums.add(charge);
-    books.append([sums.opOf(uncounted)]);
+    entries.books.append([sums.opOf(uncounted)]);
   }
 }
 
 /** Fractions that were reached before are not reported. */
-function forgetReached(windows: BudgetWindows, books: CountingBooks): void {
+function forgetReached(windows: BudgetWindows, entries: CountedEntries): void {
   const funds = [...windows.funds];
-  for (const [at, { spent }] of books.standing(funds).entries()) funds[at]?.reached(spent);
+  for (const [at, { spent }] of entries.books.standing(funds).entries()) funds[at]?.reached(spent);
 }
 
 const isCounted = ({ from, charges }: UncountedCharges): boolean => from !== null && charges.length === 0;
@@ -96,41 +102,43 @@ const isCounted = ({ from, charges }: UncountedCharges): boolean => from !== nul
 const ASKED_ALONE = 8;
 
 /** Counts what holders have spent that come to have a budget which others have already. New ones have spent nothing. */
-async function join(windows: BudgetWindows, counted: CountedBudget, books: CountingBooks): Promise<void> {
+async function join(windows: BudgetWindows, counted: CountedBudget, entries: CountedEntries): Promise<void> {
   const { budget, window } = windows;
   const { limits, entriesOf } = counted.budget;
   const joining = [...(limits?.keys() ?? [])].filter((subject) => !budget.limits?.has(subject));
   if (joining.length === 0) return;
   // Under the limits of before, so that charges which no hold drew for are not counted again behind the sums below.
-  await countIn(windows, books);
+  await countIn(windows, entries);
   const owners: readonly EntryOwner[] =
     joining.length > ASKED_ALONE ? [{}] : joining.flatMap((one) => entriesOf?.(one) ?? [{}]);
   const spent = new Map(joining.map((subject) => [subject, 0]));
   const period = { from: window.starts, to: Math.min(window.ends, Number.MAX_SAFE_INTEGER) };
   // Owners of one budget share no entry, except where all are asked for.
   for (const { keyId = null, ...owner } of owners.length > ASKED_ALONE ? [{}] : owners) {
-    for (const { dimensions, microcredits } of await books.usage({ keyId, ...owner, ...period })) {
-      const subject = subjectOf(counted.budget, scopeOfEntries(dimensions)) ?? '';
+    for (const { dimensions, microcredits } of await entries.books.usage({ keyId, ...owner, ...period })) {
+      const [subject = ''] = subjectsOf(counted.budget, scopesOfEntries(dimensions, entries.lineOf));
       const before = spent.get(subject);
       if (before !== undefined) spent.set(subject, before + microcredits);
     }
   }
   const funds = [...spent.keys()].map((subject) => new BudgetFund(counted, window, subject));
   // One that had the budget before may have spent some of it then. Read with the sums, as charges that come later count in both.
-  const sums = books.standing(funds).flatMap(({ title, spent: known }, at) => {
+  const sums = entries.books.standing(funds).flatMap(({ title, spent: known }, at) => {
     const amount = spent.get(title.subject)! - known;
     return amount > 0 ? [{ fund: funds[at]!, amount }] : [];
   });
-  await books.apply([{ kind: 'join', sums }]);
+  await entries.books.apply([{ kind: 'join', sums }]);
 }
 
 /** Adds up charges by the funds of a budget in which they count. */
 class SumsBySubject {
   readonly #windows: BudgetWindows;
+  readonly #lineOf: KeyLines['lineOf'];
   readonly #sums = new Map<string, { readonly fund: BudgetFund; amount: number }>();
 
-  constructor(windows: BudgetWindows) {
+  constructor(windows: BudgetWindows, lineOf: KeyLines['lineOf']) {
     this.#windows = windows;
+    this.#lineOf = lineOf;
   }
 
   get funds(): readonly BudgetFund[] {
@@ -138,10 +146,10 @@ class SumsBySubject {
   }
 
   add({ dimensions, quarter, microcredits }: UncountedCharges['charges'][number]): void {
-    const subject = subjectOf(this.#windows.budget, scopeOfEntries(dimensions));
-    if (subject === null) return;
-    const fund = this.#windows.countingAt(subject, quarter * QUARTER_MS);
-    this.#sums.getOrInsertComputed(fund.key, () => ({ fund, amount: 0 })).amount += microcredits;
+    for (const subject of subjectsOf(this.#windows.budget, scopesOfEntries(dimensions, this.#lineOf))) {
+      const fund = this.#windows.countingAt(subject, quarter * QUARTER_MS);
+      this.#sums.getOrInsertComputed(fund.key, () => ({ fund, amount: 0 })).amount += microcredits;
+    }
   }
 
   opOf({ from, to }: UncountedCharges): CountOp {

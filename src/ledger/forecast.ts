@@ -1,16 +1,9 @@
 import type { Window } from '../accounting/window.ts';
+import type { Forecast } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 
 /** A forecast is made from this share of the window on: of a month three days, of a day 2.4 hours. */
 const KNOWN_FROM_SHARE = 0.1;
-
-/** The sum that a window will have charged at its end, as far as one can say. */
-export interface Forecast {
-  /** Microcredits; null while it is too early to say, and for a window that never ends. */
-  readonly expected: Microcredits | null;
-  /** From when on there is one, ms since 1970; null for never. */
-  readonly knownFrom: number | null;
-}
 
 /**
  * Forecasts the sum that will be spent at the end of a window: the rate so far, for all of the window,

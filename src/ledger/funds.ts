@@ -1,9 +1,10 @@
 import { type Window, windowAt } from '../accounting/window.ts';
 import type { Budget, BudgetScope } from '../core/budget.ts';
+import type { KeyBudget } from '../core/caller.ts';
 import { holds, subjectIn } from '../core/condition.ts';
 import { isAddress } from '../core/holder-address.ts';
 import type { EnforcedBudget } from '../store/books.ts';
-import type { Account } from './accounts.ts';
+import type { Account, BudgetScopes } from './accounts.ts';
 import { BudgetFund, balanceFund, type CountedBudget, type DrawnFund } from './drawn-fund.ts';
 import { levelOf } from './holder-budgets.ts';
 
@@ -106,6 +107,19 @@ export function subjectOf({ match, each }: Budget, scope: BudgetScope): string |
   return holds(match, scope) ? subjectIn(each, scope) : null;
 }
 
+/**
+ * Returns the subjects whose shares of a budget a request draws on: that of its key, and where it differs that of each key above, as
+ * if that had sent it. Budgets of holders look for the line themselves.
+ */
+export function subjectsOf(budget: Budget, scopes: BudgetScopes): readonly string[] {
+  const own = subjectOf(budget, scopes[0]);
+  const first = own === null ? NO_SUBJECTS : [own];
+  if (scopes.length === 1 || budget.limits) return first;
+  return [...new Set([...first, ...scopes.slice(1).flatMap((scope) => subjectOf(budget, scope) ?? NO_SUBJECTS)])];
+}
+
+const NO_SUBJECTS: readonly string[] = [];
+
 /** Finds the funds that an account draws on: the windows of the budgets in force, and its balance. State: budget windows. */
 export class Funds {
   readonly #hasBalance: (holder: string) => boolean;
@@ -133,12 +147,10 @@ export class Funds {
   }
 
   /** Returns the windows that an account would draw on at a time. Creates no state: the caller may be unknown. */
-  windowsOf({ scope }: Account, timeMs: number): DrawnFund[] {
+  windowsOf({ scopes }: Account, timeMs: number): DrawnFund[] {
     return this.#budgetWindows.flatMap((windows) => {
       windows.windowAt(timeMs);
-      const subject = subjectOf(windows.budget, scope);
-      const fund = subject === null ? null : windows.lookAt(subject, timeMs);
-      return fund ? [fund] : [];
+      return subjectsOf(windows.budget, scopes).flatMap((subject) => windows.lookAt(subject, timeMs) ?? []);
     });
   }
 
@@ -152,9 +164,10 @@ export class Funds {
       const { starts, ends } = windows.windowAt(timeMs);
       from = Math.max(from, starts);
       until = Math.min(until, ends);
-      const subject = subjectOf(windows.budget, account.scope);
-      const fund = subject === null ? null : windows.fundAt(subject, timeMs);
-      if (fund) funds.push(fund);
+      for (const subject of subjectsOf(windows.budget, account.scopes)) {
+        const fund = windows.fundAt(subject, timeMs);
+        if (fund) funds.push(fund);
+      }
     }
     const { holder } = account;
     const hasBalance = this.#hasBalance(holder);
@@ -167,6 +180,16 @@ export class Funds {
     account.from = from;
     account.until = until;
     return funds;
+  }
+
+  /** Returns the window of a key's own budget at a time; null where it is not in force. Creates no state. */
+  ofKey(keyId: string, { window, timeZone, onExhausted }: KeyBudget, timeMs: number): DrawnFund | null {
+    const found = this.#budgetWindows.find(({ budget }) => {
+      const isAlike = budget.window === window && budget.timeZone === timeZone && budget.onExhausted === onExhausted;
+      return isAlike && levelOf(budget.definition) === 'key' && budget.limits?.has(keyId);
+    });
+    found?.windowAt(timeMs);
+    return found?.lookAt(keyId, timeMs) ?? null;
   }
 
   /** Returns the windows at a time that sessions of a key have begun to draw on. */

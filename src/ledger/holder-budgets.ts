@@ -3,6 +3,7 @@ import type { Budget, BudgetScope, EntryOwner } from '../core/budget.ts';
 import { type BudgetUse, HOLDER_KINDS, type HolderKind, type KeyBudget, type KeyBudgets } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { type HolderBudgets, type KeyLines, NO_LINES } from '../core/holder.ts';
+import { forecastOf } from './forecast.ts';
 
 /** The word that begins the definitions of the budgets of a level. Those of the policy begin with a condition. */
 const WORDS: Readonly<Record<HolderKind, string>> = {
@@ -109,20 +110,21 @@ function nameOf(kind: HolderKind, { window, timeZone, onExhausted }: KeyBudget):
 }
 
 /**
- * Returns how much of each budget of a key is spent in the windows of `now`.
+ * Returns how much of each budget of a key is spent in the windows of `now`, and how much is expected by their ends.
  *
  * @param spentIn microcredits that were charged in a window
  * @param now milliseconds since 1970
  */
 export function keyBudgetUses(
-  spentIn: (window: Window) => Promise<Microcredits>,
+  spentIn: (window: Window, budget: KeyBudget) => Promise<Microcredits>,
   budgets: readonly KeyBudget[],
   now: number,
 ): Promise<BudgetUse[]> {
   return Promise.all(
     budgets.map(async (budget) => {
       const window = windowAt(budget.window, budget.timeZone, now);
-      return { budget, spent: await spentIn(window), renewsAt: window.ends };
+      const spent = await spentIn(window, budget);
+      return { budget, spent, forecast: forecastOf(spent, window, now), renewsAt: window.ends };
     }),
   );
 }

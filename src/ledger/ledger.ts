@@ -4,6 +4,7 @@ import { checkHeldSum } from '../accounting/held-sum.ts';
 import type { LedgerState } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
+import { type KeyLines, NO_LINES } from '../core/holder.ts';
 import { checkedHolder, isAddress } from '../core/holder-address.ts';
 import { timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -15,7 +16,7 @@ import { processTimers } from '../telemetry/process-timers.ts';
 import { type Account, Accounts, accountOf, type BudgetedKey, scopeOf } from './accounts.ts';
 import { AvailableFunds, type FundShortage } from './available-funds.ts';
 import { Contention } from './contention.ts';
-import { countIn, prepareWindows } from './count.ts';
+import { type CountedEntries, countIn, prepareWindows } from './count.ts';
 import { Funds } from './funds.ts';
 import { giveBack } from './give-back.ts';
 import type { Earmark, Hold, OpenSettlement } from './hold.ts';
@@ -28,7 +29,7 @@ import { closeOrphans, NO_ORPHANS, type OrphansClosed } from './orphans.ts';
 import { isOfPolicy, PolicyTerms } from './policy-terms.ts';
 import { Refusals } from './refusals.ts';
 import { type LedgerSample, sampleLedger } from './sample.ts';
-import { unusedFunds } from './unused.ts';
+import { drawnWindows, type LedgerStatus, statusOf } from './status.ts';
 
 /** The interval of checkpoints, and of the search for holds that should have ended, ms. */
 const CHECKPOINT_MS = 10_000;
@@ -55,17 +56,8 @@ export interface LedgerOptions extends LedgerNotifierOptions {
   readonly news?: Pick<News, 'on'>;
   /** Sets its regular work; the process's own unless stated. */
   readonly timers?: Timers;
-}
-
-export interface LedgerStatus {
-  /** The sum that callers paid, over all entries, less refunds. */
-  readonly charged: Microcredits;
-  /** The sum that open holds may still charge. */
-  readonly held: Microcredits;
-  /** Holds that are open. */
-  readonly open: number;
-  /** The budgets in force and balances, those that nothing has drawn on last. */
-  readonly funds: readonly FundStanding[];
+  /** The lines of keys; absent where none descends from another. */
+  readonly lineOf?: KeyLines['lineOf'];
 }
 
 /**
@@ -84,6 +76,7 @@ export class Ledger {
   /** The holds of a crash that this start closed. */
   recovered: OrphansClosed = NO_ORPHANS;
   readonly #books: LedgerBooks;
+  readonly #entries: CountedEntries;
   readonly #options: LedgerOptions;
   readonly #accounts: Accounts;
   readonly #funds: Funds;
@@ -104,16 +97,26 @@ export class Ledger {
   readonly #terms: PolicyTerms;
 
   constructor(options: LedgerOptions) {
-    const { books, now, idsAbove = 0, instance = ALWAYS, news, terms, timers = processTimers } = options;
+    const {
+      books,
+      now,
+      idsAbove = 0,
+      instance = ALWAYS,
+      news,
+      terms,
+      timers = processTimers,
+      lineOf = NO_LINES.lineOf,
+    } = options;
     this.#timers = timers;
     this.#contention = new Contention(timers);
     this.#books = books;
+    this.#entries = { books, lineOf };
     this.#terms = new PolicyTerms(books);
     this.#onCrash = terms.ledger.onCrash;
     this.#options = options;
     this.#latest = timeOfId(idsAbove);
     const hasBalance = (holder: string) => books.balanceOf(holder) !== null;
-    this.#accounts = new Accounts(hasBalance);
+    this.#accounts = new Accounts(hasBalance, lineOf);
     this.#funds = new Funds(hasBalance);
     this.#notifier = new LedgerNotifier(options);
     const own = { funds: this.#funds, contention: this.#contention, notifier: this.#notifier };
@@ -122,7 +125,7 @@ export class Ledger {
       freed: (funds) => this.#contention.wake(funds),
       opened: () => this.#funds.opened(),
       adjusted: () => this.#contention.wakeAll(),
-      fundsOf: (dimensions, atMs) => this.#funds.of(accountOf(dimensions), atMs),
+      fundsOf: (dimensions, atMs) => this.#funds.of(accountOf(dimensions, lineOf), atMs),
     });
     this.#every(CHECKPOINT_MS, () => this.#sweep());
     // A failed count is repeated at the next tick.
@@ -254,7 +257,7 @@ export class Ledger {
     const counted = await this.#terms.accept(terms);
     // In any case, so that the books give up what is counted for budgets that are not in force.
     preparation.defer(() => this.#enforce());
-    const windowsAt = await prepareWindows(counted, this.#funds.budgetWindows, this.#books, this.#time);
+    const windowsAt = await prepareWindows(counted, this.#funds.budgetWindows, this.#entries, this.#time);
     const prepared = preparation.move();
     return () => {
       this.#funds.use(windowsAt(this.#time));
@@ -279,27 +282,13 @@ export class Ledger {
     return { usdPerCredit, budgets: budgets.filter(isOfPolicy).map(({ name }) => name) };
   }
 
-  async status(): Promise<LedgerStatus> {
-    const charged = await this.#books.charged();
-    const drawnOn = this.drawnWindows();
-    const { count, held } = this.#books.open();
-    const unused = unusedFunds(
-      this.#funds.budgetWindows.map(({ budget }) => budget).filter(isOfPolicy),
-      drawnOn,
-      this.#time,
-    );
-    return { charged, held, open: count, funds: [...drawnOn, ...this.#books.balances(), ...unused] };
+  status(): Promise<LedgerStatus> {
+    return statusOf(this.#books, this.#funds.budgetWindows, this.#time);
   }
 
   /** The windows in force that requests have drawn on, from memory. */
   drawnWindows(): readonly FundStanding[] {
-    const budgets = this.#funds.budgetWindows.flatMap((windows) => {
-      const { limits } = windows.budget;
-      const all = this.#books.windowsOf(windows.generation, windows.windowAt(this.#time).starts);
-      // Those of holders that have the budget no more draw no holds.
-      return limits ? all.filter(({ title }) => limits.has(title.subject)) : all;
-    });
-    return budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
+    return drawnWindows(this.#books, this.#funds.budgetWindows, this.#time);
   }
 
   /** The open requests of this process, by the funds that they hold. */
@@ -333,9 +322,17 @@ export class Ledger {
     ];
   }
 
-  /** Returns how much of each of a key's own budgets is spent now. */
+  /** Returns how much of each of a key's own budgets is spent now, by itself and the keys below it. */
   budgetUses(keyId: string, budgets: readonly KeyBudget[]): Promise<readonly BudgetUse[]> {
-    return keyBudgetUses((window) => this.#books.spentIn(keyId, window), budgets, this.#options.now());
+    return keyBudgetUses(
+      async (window, budget) => {
+        const fund = this.#funds.ofKey(keyId, budget, window.starts);
+        // One that is not in force, as that of a revoked key, counts the key alone.
+        return fund ? this.#books.standing([fund])[0]!.spent : await this.#books.spentIn(keyId, window);
+      },
+      budgets,
+      this.#options.now(),
+    );
   }
 
   /**
@@ -387,7 +384,7 @@ export class Ledger {
   /** Counts charges of holds that did not draw on the budgets in force: of servers with another policy, or that are gone. */
   async #countIn(): Promise<void> {
     for (const windows of this.#funds.budgetWindows) {
-      const funds = await countIn(windows, this.#books);
+      const funds = await countIn(windows, this.#entries);
       if (!funds) continue;
       this.#notifier.look(funds);
       this.#contention.wakeAll();

@@ -32,7 +32,8 @@ export function shortageError(
 /** Makes the error alone. */
 export function shortageErrorOf(shortage: FundShortage, caller: PayingCaller): SignalboxError {
   const { kind, why, name, subject, window, level, needed, limit, spent, held } = shortage;
-  if (isAbove(shortage, caller)) return shortageAbove(shortage);
+  const above = keyAbove(shortage, caller);
+  if (above !== null) return shortageAbove(shortage, above);
   const details = {
     ...(kind === 'budget' ? { budget: name, subject, window, ...(level && { level }) } : { balance: name }),
     limit_credits: toCredits(limit),
@@ -64,13 +65,14 @@ export const isShortageCode = (code: ErrorCode): boolean =>
 type PayingCaller = Pick<Caller, 'keyId' | 'line' | 'levels'>;
 
 /** The error of a key below one with too little: the figures of that are not its own. */
-function shortageAbove({ kind, why, name, window, needed, subject, renewsAt }: FundShortage): SignalboxError {
-  const isBalance = kind === 'balance';
+function shortageAbove(shortage: FundShortage, above: string): SignalboxError {
+  const { kind, why, name, window, level, needed, subject, renewsAt } = shortage;
   const details = {
-    ...(isBalance ? { balance: name } : { budget: name, subject, window, level: 'key' }),
+    ...(kind === 'balance' ? { balance: name } : { budget: name, subject, window, ...(level && { level }) }),
     ...{ needed_credits: toCredits(needed), renews_at: renewsAt === null ? null : iso(renewsAt) },
   };
-  const fund = `${adjectiveOf(window)}${kind} of the key \`${isBalance ? name : subject}\` above this API key`;
+  const named = kind === 'budget' && level === null ? `budget \`${name}\`` : `${adjectiveOf(window)}${kind}`;
+  const fund = `${named} of the key \`${above}\` above this API key`;
   if (why === 'contended') {
     const message = `Requests in progress have reserved what is left of the ${fund}.`;
     return new SignalboxError('budget_contended', message, { details, retryAfterMs: CONTENDED_RETRY_MS });
@@ -79,9 +81,13 @@ function shortageAbove({ kind, why, name, window, needed, subject, renewsAt }: F
   return new SignalboxError('insufficient_quota', `${message}${renewsText(renewsAt)}`, { details });
 }
 
-/** Whether a fund is that of a key above the caller's. */
-const isAbove = ({ kind, level, name, subject }: FundShortage, { keyId, line }: PayingCaller): boolean =>
-  kind === 'balance' ? (line?.includes(name) ?? false) : level === 'key' && subject !== keyId;
+/** The key above the caller's whose fund it is, by its budget, its balance, or its share of a budget of the policy; null for none. */
+function keyAbove({ kind, level, name, subject }: FundShortage, { keyId, line = [] }: PayingCaller): string | null {
+  if (level === 'key') return subject === keyId ? null : subject;
+  const own = kind === 'balance' ? name : subject;
+  // A session's share is named by its key, too.
+  return level === null ? (line.find((id) => own === id || own.startsWith(`${id}/`)) ?? null) : null;
+}
 
 /** Describes the fund that is short. */
 function stateOf(shortage: FundShortage, caller: PayingCaller): string {

@@ -1,8 +1,9 @@
 import { type KeyFunds, visibleBalance } from '../access/key-body.ts';
 import { holderOf } from '../access/key-entry.ts';
+import type { Window } from '../accounting/window.ts';
 import { keyBudgetUses } from '../ledger/holder-budgets.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { KeyInfo } from '../store/keys.ts';
+import type { KeyInfo, KeyRow } from '../store/keys.ts';
 import { readStore } from '../store/open.ts';
 
 /**
@@ -25,9 +26,21 @@ export async function servedKeyFunds(
 
 /** Returns the same as a database has it at one moment. Without a ledger nothing is spent. */
 export async function storedKeyFunds(database: string, info: KeyInfo, now: number): Promise<KeyFunds> {
-  using reader = await readStore(database, ['ledger']);
+  using reader = await readStore(database, ['access', 'ledger']);
   const ledger = (await reader.ledger.exists()) ? reader.ledger : null;
-  const uses = await keyBudgetUses(async (window) => ledger?.spentIn(info.id, window) ?? 0, info.budgets, now);
+  const family = info.budgets.length === 0 ? [] : familyIn(await reader.keys.all(), info.id);
+  const spentIn = async (window: Window) => {
+    const spent = await Promise.all(family.map((id) => ledger?.spentIn(id, window) ?? 0));
+    return spent.reduce((sum, one) => sum + one, 0);
+  };
+  const uses = await keyBudgetUses(spentIn, info.budgets, now);
   const balance = visibleBalance(info, (await ledger?.balance(holderOf(info))) ?? null);
   return { uses, balance, usdPerCredit: ledger && (await reader.journal.usdPerCredit()) };
+}
+
+/** A key and all that descend from it, whose charges count in its budgets. @param rows the oldest first */
+function familyIn(rows: readonly KeyRow[], keyId: string): readonly string[] {
+  const family = new Set([keyId]);
+  for (const { key } of rows) if (key.info.parent !== null && family.has(key.info.parent)) family.add(key.info.id);
+  return [...family];
 }

@@ -46,6 +46,9 @@ const ACTIONS = {
   'keys.read': { ...AUDITED, finance: 'all', ...MEMBERS },
   'keys.change': { ...OPERATORS, ...MEMBERS },
   'keys.grant': OPERATORS,
+  'people.read': { ...AUDITED, finance: 'all', ...MEMBERS },
+  'people.change': { ...OPERATORS, lead: 'team' },
+  'teams.change': OPERATORS,
   // Else one could resume what an operator has suspended.
   'keys.suspend': OPERATORS,
   // Of keys with the scope `delegate`.

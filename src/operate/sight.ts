@@ -1,8 +1,10 @@
 import type { FundTitle } from '../accounting/fund.ts';
 import type { Budget } from '../core/budget.ts';
 import { type Caller, type HolderKind, roleOf } from '../core/caller.ts';
+import { NO_GROUPS } from '../core/holder.ts';
 import { addressOf } from '../core/holder-address.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { isSubject } from '../core/subject.ts';
 import { levelOf } from '../ledger/holder-budgets.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { isWithin, type OwnedKey } from './reach.ts';
@@ -14,7 +16,7 @@ type Title = FundTitle;
 export interface Sight {
   /** Whether names stand for the IDs of keys, and words of callers are left out. */
   readonly isNarrow: boolean;
-  /** The ID of a key as it is shown, or its name; the address of a wallet is shown as it is. */
+  /** The ID of a key as it is shown, or its name; the address of a wallet and the ID of a subject are shown as they are. */
   keyOf(id: string): string;
   /** Whether the sessions and agents that a key names are shown. */
   showsRunsOf(id: string, labels: Caller['labels']): boolean;
@@ -69,11 +71,14 @@ export function sightOf(caller: Caller, sources: SightSources): Sight {
 
 function reportSight(sources: SightSources): Omit<Sight, 'idsWithin'> {
   const { keys } = sources;
-  const keyOf = (id: string) => addressOf(id) ?? keys.known(id)?.name ?? '';
+  const keyOf = (id: string) => addressOf(id) ?? (isSubject(id) ? id : (keys.known(id)?.name ?? ''));
   return {
     isNarrow: true,
     keyOf,
-    idsOf: (key) => (addressOf(key) === null ? keys.idsWhere(({ name }) => name === key) : [key.toLowerCase()]),
+    idsOf: (key) => {
+      const id = addressOf(key) ?? (isSubject(key) ? key : null);
+      return id === null ? keys.idsWhere(({ name }) => name === key) : [id];
+    },
     ...runsOf(sources, keyOf),
   };
 }
@@ -83,7 +88,7 @@ function runsOf({ keys, policy }: SightSources, keyOf: Sight['keyOf']): Pick<Sig
   const { budgets, reportedRuns } = policy();
   const showsRunsOf: Sight['showsRunsOf'] = (id, labels) => {
     try {
-      return reportedRuns?.({ key: { id, labels: new Map(Object.entries(labels)) } }) ?? false;
+      return reportedRuns?.({ key: { id, labels: new Map(Object.entries(labels)) }, ...NO_GROUPS }) ?? false;
     } catch {
       // Unlike a limit, a condition that fails shows nothing.
       return false;

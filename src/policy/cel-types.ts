@@ -19,7 +19,7 @@ export const LANGUAGES_MAX = 256;
 
 /**
  * The kind of an expression decides its variables: the `when` of a rule has the request, the key and
- * the time; a budget the parts of them that the ledger keeps; a rate limit the key; the `require` of a
+ * whose it is, and the time; a budget the parts of them that the ledger keeps; a rate limit the key and whose it is; the `require` of a
  * constraint the model and its endpoint; a filter or preference the model; an issuer of tokens their claims.
  */
 export type CelKind = 'when' | 'budget' | 'limit' | 'constraint' | 'model' | 'claims';
@@ -53,6 +53,21 @@ export const FIELDS = {
   Key: {
     id: ['string', 'ID of the key.'],
     labels: ['map<string, string>', 'Labels of the key; a missing one reads as the empty text.'],
+  },
+  Team: {
+    id: ['string', 'ID of the team that the key belongs to; empty for none.'],
+    name: ['string', 'Its name.'],
+  },
+  User: {
+    id: ['string', 'ID of the user that the key belongs to; empty for none.'],
+    name: ['string', 'Its name.'],
+    role: ['string', 'Its role, such as `member` or `lead`.'],
+  },
+  BudgetTeam: {
+    id: ['string', 'ID of the team that the key belonged to; empty for none.'],
+  },
+  BudgetUser: {
+    id: ['string', 'ID of the user that the key belonged to; empty for none.'],
   },
   Time: {
     year: ['double', 'Such as 2026.'],
@@ -106,9 +121,9 @@ export const isTypeName = (name: string): name is TypeName => Object.hasOwn(FIEL
 
 /** Kind of expression → variable → its type. */
 export const VARIABLES: Readonly<Record<CelKind, Readonly<Record<string, TypeName>>>> = {
-  when: { request: 'Request', key: 'Key', time: 'Time' },
-  budget: { key: 'Key', request: 'BudgetRequest' },
-  limit: { key: 'Key' },
+  when: { request: 'Request', key: 'Key', team: 'Team', user: 'User', time: 'Time' },
+  budget: { key: 'Key', team: 'BudgetTeam', user: 'BudgetUser', request: 'BudgetRequest' },
+  limit: { key: 'Key', team: 'Team', user: 'User' },
   constraint: { model: 'Model', endpoint: 'Endpoint' },
   model: { model: 'Model' },
   claims: { claims: 'Claims' },
@@ -253,22 +268,30 @@ function cachingLast<Scope extends object, Value>(make: (scope: Scope) => Value)
 /** All requests of a minute share their time. */
 const timeOf = cachingLast((time: RuleScope['time']) => instance('Time', time));
 
+/** Most callers belong to nobody, and share these. */
+const teamOf = cachingLast((team: RuleScope['team']) => instance('Team', team));
+const userOf = cachingLast((user: RuleScope['user']) => instance('User', user));
+
 /** The CEL view of a scope. */
-export const viewOf = cachingLast(({ request, key, time }: RuleScope) => ({
+export const viewOf = cachingLast(({ request, key, team, user, time }: RuleScope) => ({
   request: requestView(request),
   key: instance('Key', key),
+  team: teamOf(team),
+  user: userOf(user),
   time: timeOf(time),
 }));
 
 /** The CEL view of a budget's scope. */
-export const budgetViewOf = cachingLast(({ request, key }: BudgetScope) => ({
+export const budgetViewOf = cachingLast(({ request, key, team, user }: BudgetScope) => ({
   request: instance('BudgetRequest', request),
   key: instance('Key', key),
+  team: instance('BudgetTeam', team),
+  user: instance('BudgetUser', user),
 }));
 
 /** The CEL view of a rate limit's scope. */
-export function limitViewOf({ key }: LimitScope): View {
-  return { key: instance('Key', key) };
+export function limitViewOf({ key, team, user }: LimitScope): View {
+  return { key: instance('Key', key), team: teamOf(team), user: userOf(user) };
 }
 
 /** The CEL view of claims, which are JSON. Reading one that is missing fails. */

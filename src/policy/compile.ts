@@ -24,6 +24,7 @@ import { checkLedgerState } from './ledger-state.ts';
 import { checkLimits, compileBudget, compileRateLimit } from './limits.ts';
 import type { KnownLabels } from './misspelt-values.ts';
 import type { ParsedPolicy, PolicySettings } from './parsed.ts';
+import { reviewTeams } from './people.ts';
 import { type LoadedPlugin, withOwnPlugins } from './plugins.ts';
 import { cachedTokensMin, compileProvider, type Environment } from './providers.ts';
 import { Report } from './report.ts';
@@ -66,6 +67,8 @@ export interface LoadContext extends PluginMaps {
   readonly ledger?: LedgerState;
   /** The labels of the keys that the policy would judge. Without them, only those of its cases are known. */
   readonly labels?: KnownLabels;
+  /** The teams that were made through the API: name → ID. A policy must not declare one of them. */
+  readonly madeTeams?: ReadonlyMap<string, string>;
   /** The settings that the running server keeps from its start. If given, a policy that wants others is told so. */
   readonly started?: StartSettings;
 }
@@ -104,7 +107,7 @@ export function* compileSteps(parsed: ParsedPolicy, context: LoadContext): Gener
 /** Checks the parts that need plugins, expressions and the environment, and compiles. Null if anything is wrong. */
 function* compile(
   parsed: ParsedPolicy,
-  { env, plugins, outside, today, facts = null, ledger, labels, started, ...installed }: LoadContext,
+  { env, plugins, outside, today, facts = null, ledger, labels, madeTeams, started, ...installed }: LoadContext,
   report: Report,
 ): Generator<undefined, CompiledPolicy | null> {
   const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), outside ?? new Map(), report);
@@ -131,6 +134,7 @@ function* compile(
   const isAffordable = check.reviewTotals();
   reviewWebhooks(parsed.alerts, env, report);
   if (ledger) checkLedgerState(parsed, ledger, report);
+  if (madeTeams) reviewTeams(parsed.people, madeTeams, report);
   if (started) reviewStart(parsed, started, report);
   if (today !== undefined) {
     for (const model of servable(parsed)) review(model, today, report);
@@ -187,7 +191,7 @@ interface SnapshotParts
 }
 
 function assembleSnapshot(
-  { tasks, cases, payments, alerts, ...parsed }: ParsedPolicy,
+  { tasks, cases, payments, alerts, people, ...parsed }: ParsedPolicy,
   { baseline, admitUnstated, ...figures }: PolicySettings,
   usdPerCredit: string,
   { providers, models, leftOut }: Availability,
@@ -215,6 +219,8 @@ function assembleSnapshot(
     countsAddresses: parts.rateLimits.some(({ each }) => each === 'address'),
     namedModelsReadIntent: readIntent || dependsOnIntent({ constraints, taskIndex, ...parts }),
     payments,
+    organization: people.organization,
+    teams: people.teams.map(({ place: _, ...team }) => team),
     alerts,
     cases,
     leftOut,

@@ -52,6 +52,7 @@ const ERRORS = {
   'mainnet-not-allowed': 'A payment network is not a known test network.',
   'token-differs': 'Name, version or decimals of a known token differ from its contract.',
   'pays-nobody': "Payments would go to the zero address or to the token's contract, where they are lost.",
+  'team-exists': 'A team has the name of one that was made through the API.',
   'open-issuer':
     'The condition of an issuer of tokens reads no claim, or holds for every token: whoever gets one from the issuer would be let in.',
   'case-failed': 'A case does not have its expected result.',

@@ -1,4 +1,6 @@
 import type { BudgetScope } from '../core/budget.ts';
+import { NO_GROUPS } from '../core/holder.ts';
+import type { LimitScope } from '../core/rate-limit.ts';
 import type { RuleScope } from '../core/rules.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { SentName } from './cases.ts';
@@ -109,15 +111,15 @@ const EMPTY_REQUEST: RuleScope = {
     metadata: new Map(),
   },
   key: { id: '', labels: new Map() },
+  ...NO_GROUPS,
   time: { year: 2026, month: 10, day: 7, weekday: 3, hour: 12, minute: 0 },
 };
 
-/** A key without labels, for budgets and rate limits. */
-export const EMPTY_KEY: BudgetScope = {
+/** A key without labels, team and user, for budgets and rate limits. */
+export const EMPTY_KEY: BudgetScope & LimitScope = {
   request: { model: 'auto' },
   key: { id: 'k', labels: new Map() },
-  team: { id: '' },
-  user: { id: '' },
+  ...NO_GROUPS,
 };
 
 const OF_KEYS = 'key.labels.level != "" && double(key.labels.level) > 3.0';

@@ -38,10 +38,11 @@ export function draftRateLimits(context: CheckContext) {
   });
 }
 
-/** `key` is short for `key.id`. */
+/** `key` is short for `key.id`, and so are `team` and `user`. */
 function eachOf(named: NamedItem<unknown>): ExpressionDraft | null {
   const each = expressionAt(named, 'each');
-  return each?.text.trim() === 'key' ? { ...each, text: 'key.id' } : each;
+  const owner = each?.text.trim();
+  return each && (owner === 'key' || owner === 'team' || owner === 'user') ? { ...each, text: `${owner}.id` } : each;
 }
 
 /** The addresses of trusted proxies. `tree` is the section `gateway`. */

@@ -97,7 +97,7 @@ function reviewEach(limit: GroupedLimit, report: Report): void {
     });
     return;
   }
-  for (const label of new Set(accesses.map(({ path }) => labelOf(path)))) {
+  for (const label of new Set(accesses.map(({ path }) => lackOf(path)))) {
     if (label !== null && isShared(label, limit)) warnOfShared(label, limit, report);
   }
 }
@@ -115,15 +115,15 @@ function isShared(label: string, { each, match, kind }: GroupedLimit): boolean {
 /** Whether a part of a condition reads only this label and is false for keys without it. */
 function isDemand(part: ASTNode, label: string, kind: GroupedLimit['kind']): boolean {
   const accesses = [...accessesOf(part)];
-  if (accesses.length === 0 || !accesses.every(({ path }) => labelOf(path) === label)) return false;
+  if (accesses.length === 0 || !accesses.every(({ path }) => lackOf(path) === label)) return false;
   const run = environmentOf(kind).parse(serialize(part));
   return tryRun({ run }, VIEWS[kind](EMPTY_KEY)).value === false;
 }
 
 function warnOfShared(label: string, { each: { ast, placeOf, draft }, match, kind }: GroupedLimit, report: Report) {
-  const node = [...accessesOf(ast)].find(({ path }) => labelOf(path) === label)?.node ?? ast;
+  const node = [...accessesOf(ast)].find(({ path }) => lackOf(path) === label)?.node ?? ast;
   const written = node.input.slice(node.start, node.end);
-  const message = `\`${draft.path}\`: all keys without the label \`${label}\` share one ${UNITS[kind]}`;
+  const message = `\`${draft.path}\`: all keys without ${label} share one ${UNITS[kind]}`;
   const orOthers = `${written} == "" ? "others" : ${written}`;
   const toName = node === ast ? `\`each: '${orOthers}'\`` : `\`(${orOthers})\` for it, and quotes around the whole`;
   const toExclude = demandOf(`${written} != ""`, match);
@@ -133,14 +133,15 @@ function warnOfShared(label: string, { each: { ast, placeOf, draft }, match, kin
 }
 
 function isComparedIn(ast: ASTNode, label: string): boolean {
-  const isIt = (node: ASTNode) => labelOf(pathOf(node)) === label;
+  const isIt = (node: ASTNode) => lackOf(pathOf(node)) === label;
   return [...nodesOf(ast)].some((node) => (node.op === '==' || node.op === '!=') && node.args.some(isIt));
 }
 
-/** The label of `key.labels.team`; null for anything else. */
-function labelOf(path: readonly string[] | null): string | null {
+/** The thing that a key may lack, in words: the label of `key.labels.team`, a team, a user; null for anything else. */
+function lackOf(path: readonly string[] | null): string | null {
   const [owner, field, label] = path ?? [];
-  return owner === 'key' && field === 'labels' && path?.length === 3 ? (label ?? null) : null;
+  if (owner === 'team' || owner === 'user') return `a ${owner}`;
+  return owner === 'key' && field === 'labels' && path?.length === 3 ? `the label \`${label}\`` : null;
 }
 
 function demandOf(demand: string, match: Program | null): string {

@@ -15,6 +15,7 @@ import { mergeFiles } from './merge.ts';
 import { draftModels } from './models.ts';
 import { type PolicyFile, parseFile, type YamlReader } from './parse.ts';
 import { draftPayments } from './payments.ts';
+import { draftPeople } from './people.ts';
 import { draftPlugins } from './plugins.ts';
 import { decimalAt } from './prices.ts';
 import { Report } from './report.ts';
@@ -97,7 +98,8 @@ function checkSections(context: CheckContext) {
   const selectors = draftSelectors(context, ids);
   const { aliases, standIns } = draftAliases({ models: named, ids, selectors }, context.report);
   const constraints = draftConstraints(context);
-  const budgets = draftBudgets(context, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default);
+  const zone = settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default;
+  const budgets = draftBudgets(context, zone);
   const preferences = draftPreferences(context);
   const names: CaseNames = {
     models: ids,
@@ -135,6 +137,7 @@ function checkSections(context: CheckContext) {
     standIns,
     constraints,
     preferences,
+    people: draftPeople(context, zone, { ids, starts: wildcards.map(({ pattern }) => pattern.slice(0, -1)) }),
     alerts: draftAlerts(
       context,
       budgets.map(({ name }) => name),

@@ -5,13 +5,13 @@ import { closed, integer, itemName, number, oneOfExplained, optional } from './s
 export const BudgetText = closed('A limit on spend in a window of time.', {
   name: itemName('Its name, in messages and figures. Under another name it is another budget.', 'team-month'),
   each: optional.expression(
-    'Groups with a window each: CEL over `key` and `request.model` that gives a text; `key` is short for `key.id`, and `session` means each session that a key’s requests name. Default: one window.',
+    'Groups with a window each: CEL over `key`, `team.id`, `user.id` and `request.model` that gives a text; `key`, `team` and `user` are short for their IDs, and `session` means each session that a key’s requests name. Default: one window.',
     'key.labels.team',
     'key',
     'session',
   ),
   match: optional.expression(
-    'Requests that it covers: CEL over `key` and `request.model`. Default: all.',
+    'Requests that it covers: CEL over `key`, `team.id`, `user.id` and `request.model`. Default: all.',
     'key.labels.team != ""',
     'request.model == "auto"',
   ),

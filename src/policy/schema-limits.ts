@@ -11,12 +11,15 @@ export const RateLimitText = closed(
   {
     name: itemName('Its name, in messages. Under another name it is another limit, which begins anew.', 'per-key'),
     each: optional.expression(
-      'Groups with a share each: `key`, `address`, or CEL over `key` that gives a text. Default: one share.',
+      'Groups with a share each: `key`, `team`, `user` (short for `key.id` and so on), `address`, or CEL over `key`, `team` and `user` that gives a text. Default: one share.',
       'key.labels.team',
       'key',
       'address',
     ),
-    match: optional.expression('Keys that it covers: CEL over `key`. Default: all.', 'key.labels.tier == "free"'),
+    match: optional.expression(
+      'Keys that it covers: CEL over `key`, `team` and `user`. Default: all.',
+      'key.labels.tier == "free"',
+    ),
     requests_per_minute: optional.integer(
       { minimum: 1, maximum: PER_MINUTE_MAX, example: 600 },
       'Most chat and route requests in a minute. So many may come at once; what is used comes back evenly.',

@@ -21,6 +21,7 @@ import {
   VARIABLE_NAME,
 } from './schema-parts.ts';
 import { PaymentsText } from './schema-payments.ts';
+import { OrganizationText, TeamText } from './schema-people.ts';
 import { RecordsText } from './schema-records.ts';
 import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';
 import { TokenIssuerText } from './schema-tokens.ts';
@@ -297,6 +298,7 @@ export const SECTIONS = {
   alerts: AlertsText,
   ledger: LedgerText,
   learning: LearningText,
+  organization: OrganizationText,
   payments: PaymentsText,
   tokens: Type.Array(TokenIssuerText, {
     description: 'Issuers of JWTs that workloads send in place of API keys.',
@@ -305,6 +307,7 @@ export const SECTIONS = {
     examples: [['./plugins/thrifty.ts']],
     description: 'Plugins of your own: relative paths or package names.',
   }),
+  teams: Type.Array(TeamText, { description: 'Teams. Others are made through the API.' }),
   cases: Type.Array(CaseText, { description: "The policy's own tests, run before it comes into force." }),
   metrics: MetricsText,
   baseline: string(

@@ -61,7 +61,7 @@ export function checkNamed<Schema extends TSchema>(
 }
 
 /** The sections that are lists of items with a `name`. */
-type ListName = 'budgets' | 'cases' | 'constraints' | 'preferences' | 'rate_limits' | 'tokens';
+type ListName = 'budgets' | 'cases' | 'constraints' | 'preferences' | 'rate_limits' | 'teams' | 'tokens';
 
 /** Checks each item of a section that is a list of items with a `name`. */
 export function checkList<Section extends ListName>(

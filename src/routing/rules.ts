@@ -2,6 +2,7 @@ import type { Caller } from '../core/caller.ts';
 import { CAPABILITIES, capabilityNames } from '../core/capability.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Facts } from '../core/facts.ts';
+import { groupsOf } from '../core/holder.ts';
 import { HEALTH, type Readings } from '../core/readings.ts';
 import {
   bothBits,
@@ -49,7 +50,7 @@ function ruleScope(
       user,
       metadata: metadata === undefined ? NO_METADATA : new Map(Object.entries(metadata)),
     },
-    key: keyOf(caller),
+    ...callerFacts(caller),
     time,
   };
 }
@@ -60,16 +61,19 @@ const NO_METADATA: RuleScope['request']['metadata'] = new Map();
 const languagesOf = ({ languagesSeen: seen, languages }: Facts): readonly string[] =>
   languages.length === 0 ? seen : [...new Set([...seen, ...languages])];
 
-/** A caller's key as conditions see it; a caller stays the same from request to request. */
-const keys = new WeakMap<Caller, RuleScope['key']>();
+type CallerFacts = Pick<RuleScope, 'key' | 'team' | 'user'>;
 
-function keyOf(caller: Caller): RuleScope['key'] {
-  let key = keys.get(caller);
-  if (!key) {
-    key = { id: caller.keyId, labels: new Map(Object.entries(caller.labels)) };
-    keys.set(caller, key);
+/** A caller as conditions see it; it stays the same from request to request. */
+const keys = new WeakMap<Caller, CallerFacts>();
+
+function callerFacts(caller: Caller): CallerFacts {
+  let facts = keys.get(caller);
+  if (!facts) {
+    const key = { id: caller.keyId, labels: new Map(Object.entries(caller.labels)) };
+    facts = { key, ...groupsOf(caller) };
+    keys.set(caller, facts);
   }
-  return key;
+  return facts;
 }
 
 export type OnRuleFailure = (rule: Constraint | Preference, error: unknown) => void;
@@ -86,7 +90,9 @@ export function withRules(facts: Facts, snapshot: PolicySnapshot, inputs: RuleIn
   let constraints = active(snapshot.constraints);
   // A child is held by the constraints of its parents, too, so that no name or label of its own opens what is closed to them.
   for (let above = inputs.caller.parent; above; above = above.parent) {
-    constraints = [...new Set([...constraints, ...active(snapshot.constraints, keyOf(above))])].sort((a, b) => a - b);
+    constraints = [...new Set([...constraints, ...active(snapshot.constraints, callerFacts(above).key)])].sort(
+      (a, b) => a - b,
+    );
   }
   return { ...facts, rules: { constraints, preferences: active(snapshot.preferences) } };
 }

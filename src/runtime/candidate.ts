@@ -61,6 +61,8 @@ export interface PolicyTools {
   readonly today?: string;
   /** The state of the ledger that the policy must fit. Default: not checked. */
   readonly ledger?: () => LedgerState;
+  /** The teams that were made through the API: name → ID. Default: not known. */
+  readonly madeTeams?: () => ReadonlyMap<string, string>;
   /** The labels of the keys in the data folder. Default: not known. */
   readonly labels?: () => KnownLabels;
   /** The settings that the running server keeps from its start. Default: none runs. */
@@ -174,7 +176,10 @@ const modulesIn = (own: PluginModules): PluginModule[] =>
 
 const hashesOf = (own: PluginModules) => modulesIn(own).map(({ specifier, hash }) => [specifier, hash] as const);
 
-function contextOf(own: PluginModules, { env, shipped, today, ledger, labels, started }: PolicyTools): LoadContext {
+function contextOf(
+  own: PluginModules,
+  { env, shipped, today, ledger, labels, madeTeams, started }: PolicyTools,
+): LoadContext {
   const hashes = hashesOf(own);
   const plugins = new Map([...own].map(([name, found]) => [name, found instanceof Error ? found : found.plugins]));
   const outside = new Map<string, string>();
@@ -187,6 +192,7 @@ function contextOf(own: PluginModules, { env, shipped, today, ledger, labels, st
     today,
     ledger: ledger?.(),
     labels: labels?.(),
+    madeTeams: madeTeams?.(),
     started,
     // The code of operators' plugins is part of the revision.
     revisionOf: (content: string) => hashOf(hashes.length === 0 ? content : JSON.stringify([content, hashes])),

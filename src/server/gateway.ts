@@ -1,8 +1,10 @@
 import { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
-import { keyLines, Levels, NO_PEOPLE, type PeopleTerms } from '../access/levels.ts';
+import { keyLines, Levels } from '../access/levels.ts';
+import type { People } from '../access/people.ts';
 import { ByteRoom } from '../core/byte-room.ts';
 import { LinkedSet } from '../core/linked-set.ts';
+import type { GroupTerms } from '../core/people.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Timers } from '../core/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
@@ -82,13 +84,14 @@ async function takePayments(
 
 /** Opens the ledger by the first policy. Each level has budgets of its own beside the policy's. */
 async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources: GatewayResources) {
-  const { store, keys, people = NO_PEOPLE, log, host } = resources;
+  const { store, keys, people, log, host } = resources;
   const { now, idsAbove } = store.instance;
   const { timers } = host;
   const lines = keyLines(keys);
-  const ofHolders = () => holderBudgets([...people.budgets(), ...holdersOf(keys.budgets())], lines);
-  const terms: TermsOf = ({ budgets, ledger, usdPerCredit }) => {
-    return { budgets: [...seenByFirstKeys(budgets, lines), ...ofHolders()], ledger, usdPerCredit };
+  const ofHolders = (organization: GroupTerms) =>
+    holderBudgets([...people.budgets(organization), ...holdersOf(keys.budgets())], lines);
+  const terms: TermsOf = ({ budgets, ledger, usdPerCredit, organization }) => {
+    return { budgets: [...seenByFirstKeys(budgets, lines), ...ofHolders(organization)], ledger, usdPerCredit };
   };
   const ledger = await openLedger({
     books: await store.openBooks(now),
@@ -98,6 +101,7 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
     instance: store.instance,
     news: store.news,
     timers,
+    lineOf: lines.lineOf,
     onAlarm: (message, details) => log.error(message, details),
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
   });
@@ -190,24 +194,25 @@ const memoryOf = (clock: () => number) => ({
 export interface GatewayResources {
   readonly store: OpenStore;
   readonly keys: Keys;
-  /** The organization, teams and users; absent for none. */
-  readonly people?: PeopleTerms;
+  readonly people: People;
   readonly log: Log;
   readonly host: Host;
 }
 
 /** The use cases, with all that they work with: the books opened and put in order, the policy kept in step. */
 export async function openGateway(first: PolicyCandidate, tools: ServerPolicyTools, resources: GatewayResources) {
-  const { store, keys, people = NO_PEOPLE, log, host } = resources;
+  const { store, keys, people, log, host } = resources;
   const { clock, timers, err } = host;
   const { now } = store.instance;
+  await people.declare(first.runtime.snapshot.teams);
+  people.useOrganization(first.runtime.snapshot.organization);
   const { ledger, terms } = await openBudgets(first, resources);
   const stopDeclarations = await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
   const records = openRecords({ store, tables: store.records, now });
   const nextId = idsOf(store.instance);
   await saveRevision(records, first);
   const payments = await takePayments(first, ledger, nextId, resources);
-  const kept = { ledger, payments, terms, records, store, now, log, err, timers };
+  const kept = { ledger, payments, people, terms, records, store, now, log, err, timers };
   await noteFirstPolicy(kept, first);
   const { reloader, leaseOf, past, stop: stopReloading } = keepReloading(first, tools, kept);
   const idempotency = new Idempotency({

@@ -1,3 +1,4 @@
+import type { People } from '../access/people.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Timers } from '../core/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
@@ -38,7 +39,7 @@ export type ServerPolicyTools = PolicyTools & {
 };
 
 /** Adds the budgets of keys to a policy's terms of the ledger. */
-export type TermsOf = (snapshot: LedgerTerms) => LedgerTerms;
+export type TermsOf = (snapshot: LedgerTerms & Pick<PolicySnapshot, 'organization'>) => LedgerTerms;
 
 /** The policy to start with. Prints diagnostics; throws UsageError when it cannot serve. */
 export async function firstPolicy(tools: PolicyTools, err: Terminal): Promise<PolicyCandidate> {
@@ -70,18 +71,22 @@ async function minded<T>(work: () => Promise<T>, err: Terminal): Promise<T> {
 
 /** The parts of a server that follow a reload. */
 export interface ReloadServices extends PolicyTrail, Pick<X402Gateway, 'ledger' | 'payments' | 'records' | 'log'> {
+  readonly people: People;
   readonly terms: TermsOf;
   readonly err: Terminal;
   readonly timers: Timers;
 }
 
 /** Prepares the parts that follow a reload. Returns a function that puts the policy in force there. */
-async function prepare(candidate: PolicyCandidate, { ledger, payments, terms, records }: ReloadServices) {
+async function prepare(candidate: PolicyCandidate, { ledger, payments, people, terms, records }: ReloadServices) {
   const { snapshot } = candidate.runtime;
   await saveRevision(records, candidate);
   const takePayments = await payments.prepare(snapshot.payments);
+  // Their budgets are terms of the ledger.
+  await people.declare(snapshot.teams);
   const useTerms = await ledger.prepare(terms(snapshot));
   return () => {
+    people.useOrganization(snapshot.organization);
     useTerms();
     takePayments();
   };
@@ -118,6 +123,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
       loader,
       parse: parser.parse,
       ledger: () => services.ledger.state(),
+      madeTeams: () => services.people.madeTeams(),
       started: first.runtime.snapshot.gateway,
     },
     secrets: { reread: () => secrets.reread(fixedIn(reloader.lease().snapshot)), list: secrets.list },

@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { parseKey } from '../access/key.ts';
 import { type Keys, openKeys } from '../access/keys.ts';
 import { Gate } from '../access/limits/gate.ts';
+import { openPeople } from '../access/people.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
@@ -20,7 +21,7 @@ import { UpstreamNetwork } from '../upstream/connection/network.ts';
 import { Health } from '../upstream/health/health.ts';
 import { openAlerts } from './alerts.ts';
 import { announce } from './announce.ts';
-import { databaseOf, ledgerOnDisk } from './data.ts';
+import { databaseOf, ledgerOnDisk, madeTeamsOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
@@ -53,7 +54,8 @@ async function startPolicy({ policies, data }: ServeOptions, host: Host, secrets
     health,
     network: new UpstreamNetwork(undefined, timers),
   };
-  const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(data) }, err);
+  const found = { ledger: await ledgerOnDisk(data), madeTeams: await madeTeamsOnDisk(data) };
+  const first = await firstPolicy({ ...tools, ...found }, err);
   return { first, tools, unpacked };
 }
 
@@ -80,15 +82,17 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const { openStore = openDataStore } = host;
   const store = await openStore(options.data, log, note, host);
   let onBudgets = async () => {};
+  const people = await openPeople({ store, now: store.instance.now, onChange: () => onBudgets() });
   const keys = await openKeys({
     store,
     now: store.instance.now,
     refreshMs: REFRESH_MS,
     timers,
     onChange: () => onBudgets(),
+    isOut: (user) => people.isOut(user),
   });
   if (apiKey !== null) await keys.install(apiKey).catch(notInstalled);
-  const resources = { store, keys, log, host };
+  const resources = { store, keys, people, log, host };
   const { gateway, idempotency, reloader, status, recount, levels, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
   const tokens = await openTokens(resources);
@@ -101,6 +105,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     ...watched,
     surfaces,
     keys,
+    people: { people, keys },
     idempotency,
     authenticate: authenticationOf(keys, host),
     levels,

@@ -19,6 +19,7 @@ export type StoreRoom =
   | 'ledger'
   | 'news'
   | 'payments'
+  | 'people'
   | 'records'
   | 'subjects'
   | 'threads';

@@ -12,6 +12,7 @@ import type {
   PendingSettlementTable,
   QuoteSecretTable,
 } from './payments.ts';
+import type { PeopleTable } from './people.ts';
 import type { RecordTables } from './records.ts';
 import type { SubjectTable } from './subjects.ts';
 import type { ThreadTable } from './threads.ts';
@@ -31,6 +32,7 @@ export interface Repositories {
   readonly pendingSettlements: PendingSettlementTable;
   readonly gasNonces: GasNonceTable;
   readonly quoteSecret: QuoteSecretTable;
+  readonly people: PeopleTable;
   readonly records: RecordTables;
   readonly learning: LearningTables;
   readonly brokenDeclarations: BrokenDeclarationTable;

@@ -22,7 +22,7 @@ export const GENESIS: TrailHead = Object.freeze({ id: 0, hash: ZEROS });
 export const BEFORE_GENESIS: TrailHead = Object.freeze({ id: -1, hash: ZEROS });
 
 /** Members of details that people write: they stand beside the chain, so that they can be erased. */
-const PERSONAL: ReadonlySet<string> = new Set(['name', 'note', 'labels']);
+const PERSONAL: ReadonlySet<string> = new Set(['name', 'note', 'labels', 'email', 'sub']);
 /** Members that have members of the same kind. */
 const SIDES: ReadonlySet<string> = new Set(['before', 'after']);
 

@@ -23,6 +23,7 @@ export const requestOf = (actor: Actor): string | null => ('requestId' in actor 
 
 export const TRAIL_ACTIONS = [
   'create',
+  'change',
   'install',
   'rotate',
   'change',
@@ -30,6 +31,9 @@ export const TRAIL_ACTIONS = [
   'resume',
   'revoke',
   'grant',
+  'suspend',
+  'resume',
+  'remove',
   'refund',
   'block',
   'unblock',

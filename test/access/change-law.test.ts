@@ -56,7 +56,8 @@ async function stand(open: () => Promise<TestedStore>, spoil: Spoil) {
   const store = await open();
   const spoilt = { ...store.trail, ...spoil(store.trail) };
   const own = { commit: store.commit.bind(store), append: store.append.bind(store), news: store.news };
-  const openOne = () => openKeys({ store: { ...own, keys: store.keys, trail: spoilt }, now: () => MORNING });
+  const openOne = () =>
+    openKeys({ store: { ...own, keys: store.keys, people: store.people, trail: spoilt }, now: () => MORNING });
   return { store, instances: [await openOne(), await openOne()] as const };
 }
 

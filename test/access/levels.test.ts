@@ -7,6 +7,7 @@ import type { FundShortage } from '../../src/ledger/available-funds.ts';
 import { shortageErrorOf } from '../../src/money/shortage.ts';
 import { listedFor, mayUse } from '../../src/routing/model-name.ts';
 import { caller } from '../ledger/support.ts';
+import { loadText, SMALL, snapshotOf } from '../policy/support.ts';
 
 const perMinute = (requestsPerMinute: number): KeyLimits => ({
   requestsPerMinute,
@@ -57,7 +58,7 @@ describe('the levels of a caller', () => {
     const { levels, people, key } = setUp();
     const kinds = (one: Caller) => (one.levels ?? []).map(({ kind, id }) => [kind, id]);
     expect(levels.of(key)).toBe(key);
-    people.now(ADA, SEARCH, ORGANIZATION);
+    people.now(ADA, SEARCH, { ...ORGANIZATION, models: ['m'] });
     const first = levels.of(key);
     expect(kinds(first)).toEqual([
       ['user', 'user_1'],
@@ -67,7 +68,7 @@ describe('the levels of a caller', () => {
     expect(levels.of(key)).toBe(first);
     people.now({ ...SEARCH, models: ['m'] });
     expect(levels.of(key).levels?.[0]?.models).toEqual(new Set(['m']));
-    people.now();
+    people.now(ORGANIZATION);
     expect(levels.of(key)).toBe(key);
   });
 
@@ -160,6 +161,8 @@ describe('a refusal for money', () => {
       for (const fund of [
         { name: 'key-day', subject: 'root', level: 'key', window: 'day' },
         { kind: 'balance', name: 'root', subject: '', level: null, window: undefined },
+        { name: 'each', subject: 'root', level: null },
+        { name: 'each-run', subject: 'root/session', level: null },
       ] as const) {
         const { message, info } = shortageErrorOf(short({ why, ...fund, needed: 5_000 }), key);
         expect(message).toContain('of the key `root` above this API key');
@@ -168,5 +171,23 @@ describe('a refusal for money', () => {
         expect(figures).toEqual(['needed_credits']);
       }
     }
+  });
+});
+
+describe('conditions of a policy', () => {
+  test('of rate limits see the team and the user of a key, with their names and the role', () => {
+    const { levels, people, key, root } = setUp();
+    const { rateLimits: limits } = snapshotOf(
+      loadText(`${SMALL}rate_limits:
+  - { name: leads, match: 'user.role == "lead" && team.name == "search"', each: user, requests_per_minute: 1 }
+`),
+    );
+    const limiter = new Limiter(() => 1_000);
+    people.now({ ...ADA, role: 'lead' }, SEARCH);
+    limiter.admit(limits, levels.of(key), '');
+    expect(refusalOf(() => limiter.admit(limits, levels.of(root), '')).message).toContain('The rate limit `leads`');
+    people.now({ ...ADA, role: 'member' }, SEARCH);
+    expect(limiter.admit(limits, levels.of(key), '')).toBeNull();
+    expect(limiter.admit(limits, caller('nobody'), '')).toBeNull();
   });
 });

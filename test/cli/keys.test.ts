@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { openPeople } from '../../src/access/people.ts';
 import { runKeys } from '../../src/cli/keys/keys.ts';
 import { UsageError } from '../../src/core/usage-error.ts';
 import { MORNING, type OpenedKeys, open } from '../access/support.ts';
@@ -16,9 +17,10 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-const run = (...args: string[]) => {
+const run = async (...args: string[]) => {
   const { keys, store, clock } = opened;
-  return runKeys(args, { keys, store, file: folder.file, now: () => clock.now });
+  const people = await openPeople({ store, now: () => clock.now });
+  return runKeys(args, { keys, people, store, file: folder.file, now: () => clock.now });
 };
 
 describe('wrong usage gives one clear sentence, and no key is made:', () => {

@@ -1,13 +1,5 @@
 import type { DiagnosticCode } from '../../src/policy/diagnostics.ts';
-
-/** A policy of `test/policy/golden/` in which a code is reported, and how to mend it. */
-export interface Example {
-  readonly golden: string;
-  /** The mend in a sentence or two, in Markdown. */
-  readonly mend: string;
-  /** A text of the policy and its correction; undefined where the mend is outside the policy. */
-  readonly correction?: readonly [from: string, to: string];
-}
+import type { Example } from './diagnostics-example.ts';
 
 const LOOP = (name: string) => `[1, 2, 3, 4, 5, 6].all(${name}, `;
 const extra = '    max_output: 2048\n';
@@ -346,6 +338,11 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       golden: 'credits-changed',
       mend: 'Restore `usd_per_credit`, or begin a new data folder.',
       correction: ['0.01', '0.001'],
+    },
+    'team-exists': {
+      golden: 'team-exists',
+      mend: 'Give it another name, or hand the other one to the policy: `teams change NAME --origin policy`.',
+      correction: ['name: search', 'name: search-policy'],
     },
     'needs-restart': {
       golden: 'gateway-socket-restart',

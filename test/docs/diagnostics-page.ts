@@ -1,5 +1,6 @@
 import { DIAGNOSTICS, type DiagnosticCode, severityOf } from '../../src/policy/diagnostics.ts';
-import { EXAMPLES, type Example } from './diagnostics-examples.ts';
+import type { Example } from './diagnostics-example.ts';
+import { EXAMPLES } from './diagnostics-examples.ts';
 
 /** Every example with its code, in the page's order. */
 export const DIAGNOSED: readonly (readonly [DiagnosticCode, Example])[] = Object.values(EXAMPLES).flatMap(entriesOf);

@@ -20,6 +20,8 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
     budgets: '../spend/budgets.md',
     rate_limits: '../spend/rate-limits.md',
     payments: '../spend/accepting-payments.md',
+    organization: '../operate/people.md#declare-teams',
+    teams: '../operate/people.md#declare-teams',
   },
   Run: {
     alerts: '../operate/alerts.md',

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { PEOPLE, PEOPLE_POLICY } from '../security/people.ts';
+import { PEOPLE, PEOPLE_POLICY, seatPeople } from '../security/people.ts';
 import { answerOf } from '../support/answers.ts';
 import { type ApiClient, apiClient } from '../support/api-client.ts';
 import { withKey } from '../support/signalbox.ts';
@@ -25,6 +25,7 @@ const LEAD = { key: 'login-lead' };
 const AUDITOR = { key: 'login-auditor' };
 
 beforeAll(async () => {
+  await seatPeople(box);
   api = await apiClient(box.url);
 });
 

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { Idempotency } from '../../src/access/idempotency/idempotency.ts';
+import { openPeople } from '../../src/access/people.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { SCOPES } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
@@ -27,6 +28,7 @@ import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
+import { peopleMigrations } from '../../src/store/sqlite/people.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
@@ -273,6 +275,7 @@ describe('when this program itself fails', () => {
       learningMigrations,
       ledgerMigrations,
       paymentMigrations,
+      peopleMigrations,
       recordsMigrations,
     ]);
     const broken: SqlStore = {
@@ -336,11 +339,13 @@ describe('when this program itself fails', () => {
     const changes = { create: never, rotate: never, change: never, revoke: never, grant: never };
     const below = { suspend: never, resume: never, createBelow: never, below: never, above: never };
     const keys = { ...changes, ...below, get: never, list: never, known: never, idsWhere: never };
+    const people = { people: await openPeople({ store, now: Date.now }), keys };
     const app = createApp({
       surfaces: [openaiChat],
       gateway,
       policy,
       keys,
+      people,
       idempotency,
       store: {
         ...broken,

@@ -19,9 +19,11 @@ const SECRETS_EVERY = 2_000;
 async function start(more = '', others = '', issuer?: TestIssuer) {
   const own = issuer ?? (await startIssuer());
   let ahead = 0;
+  let later = 0;
   const box = await startSignalbox({
     policy: tokenPolicy(own, more, others),
     clock: () => performance.now() + ahead,
+    now: () => Date.now() + later,
   });
   const ask = (token: string, from = '192.0.2.1') =>
     box.get('/v1/models', { headers: { ...withKey(token).headers, 'x-forwarded-for': from } });
@@ -31,7 +33,9 @@ async function start(more = '', others = '', issuer?: TestIssuer) {
   };
   stops.push(stop);
   const reads = () => own.requests.get(KEYS_PATH) ?? 0;
-  return { box, issuer: own, ask, reads, move: (ms: number) => (ahead += ms) };
+  const move = (ms: number) => (ahead += ms);
+  const age = (ms: number) => (later += ms);
+  return { box, issuer: own, ask, reads, move, age };
 }
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -174,6 +178,20 @@ describe('the keys of an issuer are not read', () => {
     const problem = await problemOf(() => {}, '', forbid);
     expect(problem).toBe('`127.0.0.1` leads to a private address, which is not allowed');
   });
+});
+
+test('a token that was checked is refused once it has expired', async () => {
+  const { issuer, ask, age } = await start();
+  const token = await issuer.sign();
+  expect((await ask(token)).status).toBe(200);
+  age(HOUR / 6 - 60_000);
+  expect((await ask(token)).status).toBe(200);
+  age(60_000);
+  const refused = await ask(token);
+  expect([refused.status, (await answerOf(refused)).error?.message]).toEqual([
+    401,
+    'The token has expired. Get a new one.',
+  ]);
 });
 
 describe('failed tokens', () => {

@@ -46,6 +46,17 @@ describe('a subject', () => {
     expect(data).toHaveLength(2);
   });
 
+  test('is told from others by reports, under its ID', async () => {
+    const [one, other] = [await newSubject('reported'), await newSubject('reported, too')];
+    const report = withKey(await box.makeKey('--scope', 'report'));
+    const usage = await box.get('/admin/usage?by=key', report);
+    const groups = ((await usage.json()) as { groups: { group: { key_name: string }; charges: number }[] }).groups;
+    const own = groups.filter(({ group }) => [one.id, other.id].includes(group.key_name));
+    expect(own.map(({ charges }) => charges)).toEqual([1, 1]);
+    const found = await box.get(`/admin/decisions?key=${one.id}`, report);
+    expect(((await found.json()) as { data: object[] }).data).toHaveLength(1);
+  });
+
   test('that is blocked by a command is refused within a second, by tokens that were checked and by new ones', async () => {
     const { token, id } = await newSubject('blocked by command');
     const began = performance.now();
@@ -79,6 +90,8 @@ describe('a subject', () => {
     expect((await block(other.token)).status).toBe(403);
     const admin = await issuer.sign({ sub: 'operator', environment: 'operations' });
     expect((await block(admin)).status).toBe(200);
+    const { actor } = JSON.parse((await box.run('trail', 'list', '--subject', id, '--json')).out)[0];
+    expect(actor).toEqual({ kind: 'token', name: (await listed()).find(({ sub }) => sub === 'operator')?.id });
     expect((await ask(token)).status).toBe(403);
     expect((await ask(other.token)).status).toBe(200);
     expect((await box.post(`/admin/subjects/${id}/unblock`, {}, withKey(admin))).status).toBe(200);

@@ -6,6 +6,7 @@ import { shipped } from '../../plugins/index.ts';
 import { Idempotency } from '../../src/access/idempotency/idempotency.ts';
 import type { Keys } from '../../src/access/keys.ts';
 import { openKeys } from '../../src/access/keys.ts';
+import { openPeople } from '../../src/access/people.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { createIds } from '../../src/core/id.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
@@ -41,6 +42,7 @@ import { idempotencyMigrations } from '../../src/store/sqlite/idempotency.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
+import { peopleMigrations } from '../../src/store/sqlite/people.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
@@ -216,6 +218,7 @@ export async function startWalletApp({
     ledgerMigrations,
     recordsMigrations,
     paymentMigrations,
+    peopleMigrations,
   ]);
   const logged: string[] = [];
   const write = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`);
@@ -285,11 +288,13 @@ export async function startWalletApp({
   const never = () => {
     throw new Error('not asked for here');
   };
+  const people = { people: await openPeople({ store, now }), keys };
   const edge = createApp({
     surfaces: [openaiChat],
     gateway,
     policy: { lease, status: never, reload: never },
     keys,
+    people,
     idempotency,
     store,
     authenticate: (header) => keys.authenticate(header),

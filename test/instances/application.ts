@@ -1,6 +1,7 @@
 import { shipped } from '../../plugins/index.ts';
 import { Idempotency, type IdempotencyOptions } from '../../src/access/idempotency/idempotency.ts';
 import { openKeys } from '../../src/access/keys.ts';
+import { openPeople } from '../../src/access/people.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
 import { createApp } from '../../src/http/app.ts';
@@ -98,11 +99,13 @@ export async function startApplication(
       giveBack: ledger.giveBack.bind(ledger),
     }),
   );
+  const people = { people: await openPeople({ store, now }), keys };
   const app = createApp({
     surfaces: [openaiChat],
     gateway,
     policy: { lease, status: never, reload: never },
     keys,
+    people,
     idempotency,
     store,
     authenticate: keys.authenticate,

@@ -4,6 +4,7 @@ import { Limiter } from '../../src/access/limits/limiter.ts';
 import { callerBelow } from '../../src/access/line.ts';
 import type { Caller, KeyLimits } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
+import { NO_GROUPS } from '../../src/core/holder.ts';
 import type { RateLimit } from '../../src/core/rate-limit.ts';
 import { tries } from '../deep/effort.ts';
 
@@ -80,7 +81,7 @@ function excessOf(
   }
   return callers.flatMap((key) => {
     const own = admitted.filter(({ caller }) => lineOf(caller).includes(key.keyId));
-    const scope = { key: { id: key.keyId, labels: new Map(Object.entries(key.labels)) } };
+    const scope = { key: { id: key.keyId, labels: new Map(Object.entries(key.labels)) }, ...NO_GROUPS };
     const most = Math.min(
       ...limits.filter(({ match }) => match?.(scope) ?? true).map(({ figures }) => figures.requestsPerMinute!),
       key.limits?.requestsPerMinute ?? Number.POSITIVE_INFINITY,

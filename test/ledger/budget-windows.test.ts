@@ -173,7 +173,7 @@ describe('a budget that is counted anew', () => {
           return [{ kind: 'granted', amount: 0 }];
         };
         const books = { uncounted, apply, append: take, standing: stored.standing.bind(stored), usage: async () => [] };
-        const swap = await prepareWindows([counted(daily)], [], books, MIDNIGHT - 60_000);
+        const swap = await prepareWindows([counted(daily)], [], { books, lineOf: () => [] }, MIDNIGHT - 60_000);
         const [windows] = swap(swappedAt);
         const day = swappedAt < MIDNIGHT ? 0 : 1;
         const inside = since.filter(([at]) => Math.floor(at / 96) === day);

@@ -4,7 +4,7 @@ import type { HolderBudgets, KeyLines } from '../../src/core/holder.ts';
 import { holderBudgets, keyBudgets } from '../../src/ledger/holder-budgets.ts';
 import { ledgerTest } from './books-test.ts';
 import { adjust, fundsOf, spent } from './model/spending.ts';
-import { caller, held, order, refused, terms } from './support.ts';
+import { budget, caller, held, order, refused, terms } from './support.ts';
 
 const month = (limit: number, over: Partial<KeyBudget> = {}): KeyBudget => ({
   limit,
@@ -159,5 +159,33 @@ describe('budgets of levels', () => {
     await spent(opened, 40, { caller: CHILD });
     expect(opened.ledger.balanceOf('root')).toMatchObject({ spent: 70, limit: 100 });
     expect(opened.ledger.balanceOf('child')).toMatchObject({ spent: 40, limit: 50 });
+  });
+
+  ledgerTest('a key draws on the shares of all keys above it of budgets of the policy, each once', async (folder) => {
+    const all = [
+      budget(300, { name: 'all' }),
+      budget(100, { name: 'each', each: ({ key }) => key.id }),
+      budget(200, { name: 'labelled', each: ({ key }) => key.labels.get('team') ?? '' }),
+      budget(150, { name: 'of-root', match: ({ key }) => key.id === 'root' }),
+    ];
+    const options = { terms: terms(...all), lineOf: LINES.lineOf };
+    const opened = await folder.open(options);
+    const labels = { team: 'search' };
+    await spent(opened, 60, { caller: { ...CHILD, labels } });
+    await spent(opened, 30, { caller: { ...ROOT, labels } });
+    const figures = [
+      ['all', '', 300, 90, 0],
+      ['each', 'child', 100, 60, 0],
+      ['each', 'root', 100, 90, 0],
+      ['labelled', 'search', 200, 90, 0],
+      ['of-root', '', 150, 90, 0],
+    ];
+    expect((await fundsOf(opened)).sort()).toEqual(figures);
+    // Its own share would pay for more.
+    expect(await refused(opened.ledger, order(11, { caller: { ...CHILD, labels } }))).toMatchObject({
+      ...{ name: 'each', subject: 'root', spent: 90 },
+    });
+    await opened.store.close();
+    expect((await fundsOf(await folder.open(options))).sort()).toEqual(figures);
   });
 });

@@ -1,6 +1,7 @@
 import type { EntryLine, Tariff } from '../../src/accounting/entry.ts';
 import type { Budget } from '../../src/core/budget.ts';
 import type { Caller } from '../../src/core/caller.ts';
+import { type KeyLines, NO_LINES } from '../../src/core/holder.ts';
 import { idAt } from '../../src/core/id.ts';
 import { type FundShortage, isShortage } from '../../src/ledger/available-funds.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
@@ -26,6 +27,7 @@ export interface OpenOptions {
   readonly wrap?: (store: SqlStore) => SqlStore;
   readonly now?: () => number;
   readonly terms?: LedgerTerms;
+  readonly lineOf?: KeyLines['lineOf'];
 }
 
 /** Money without any budget. */
@@ -46,7 +48,7 @@ export async function lastHoldIn(store: SqlStore): Promise<number> {
 
 /** A ledger on the database at `file`. */
 export async function open(file: string, options: OpenOptions = {}): Promise<Opened> {
-  const { wrap = (store: SqlStore) => store, now = () => NOON, terms = NO_TERMS } = options;
+  const { wrap = (store: SqlStore) => store, now = () => NOON, terms = NO_TERMS, lineOf = NO_LINES.lineOf } = options;
   const store = await openSqlite(file, [ledgerMigrations]);
   const alarms: Opened['alarms'] = [];
   const alerts: Opened['alerts'] = [];
@@ -54,6 +56,7 @@ export async function open(file: string, options: OpenOptions = {}): Promise<Ope
     books: await openSqliteBooks({ store: wrap(store), now }),
     terms,
     now,
+    lineOf,
     idsAbove: await lastHoldIn(store),
     onAlarm: (message, details) => alarms.push({ message, details }),
     onAlert: ({ title }, fraction) => alerts.push({ name: title.name, subject: title.subject, fraction }),

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { windowAt } from '../../src/accounting/window.ts';
 import { runLedger } from '../../src/cli/ledger/ledger.ts';
 import { holderCaller } from '../../src/core/caller.ts';
+import { NO_LINES } from '../../src/core/holder.ts';
 import { idAt, idText } from '../../src/core/id.ts';
 import { Accounts } from '../../src/ledger/accounts.ts';
 import { BudgetWindows, Funds } from '../../src/ledger/funds.ts';
@@ -199,7 +200,7 @@ describe('a wallet is never post-paid', () => {
     const states = new FundStates();
     const funds = new Funds((holder) => states.balanceOf(holder) !== null);
     funds.use([new BudgetWindows({ budget: EACH, generation: 1, rank: 1 }, month)]);
-    const account = (agent = AGENT) => new Accounts(() => false).of(agent, 'auto', null);
+    const account = (agent = AGENT) => new Accounts(() => false, NO_LINES.lineOf).of(agent, 'auto', null);
     expect(funds.windowsOf(account(), NOON).map(({ title }) => title.subject)).toEqual([WALLET]);
     expect([...funds.budgetWindows[0]!.funds]).toEqual([]);
     expect(states.balanceOf(WALLET)).toBeNull();

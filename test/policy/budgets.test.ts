@@ -271,3 +271,16 @@ test.each([
   expect(plainText(decimal)).toBe(plain);
   expect(unitsOf(6, decimal)).toBe(units === null ? null : BigInt(units));
 });
+
+describe('a budget by team and user', () => {
+  test('sees their IDs, which `each` may name in short, and no names: those change', () => {
+    const { each, match } = budget(`each: team, match: 'user.id != "" && team.id != "none"'`);
+    const of = (more: More) => [match?.(scope({}, more)), each?.(scope({}, more))];
+    expect(of({ team: 'team_1', user: 'user_1' })).toEqual([true, 'team_1']);
+    expect(of({ team: 'none', user: 'user_1' })).toEqual([false, 'none']);
+    expect(of({ team: 'team_1' })).toEqual([false, 'team_1']);
+    expect(budget('each: user').each?.(scope({}, { user: 'user_1' }))).toBe('user_1');
+    const wrong = section([`name: b, limit_credits: 5, window: day, match: 'team.name == "search"'`]);
+    expect(problems(wrong)).toEqual(['15:60 cel-unknown-field']);
+  });
+});

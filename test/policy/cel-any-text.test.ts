@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { holds } from '../../src/core/condition.ts';
+import { NO_GROUPS } from '../../src/core/holder.ts';
 import type { RuleScope } from '../../src/core/rules.ts';
 import { effort } from '../deep/effort.ts';
 import { inTime } from '../support/in-time.ts';
@@ -110,6 +111,7 @@ const LARGEST: RuleScope = {
     metadata: new Map(Array.from({ length: 64 }, (_, i) => [i === 0 ? 'csv' : `k${i}`, 'b,'.repeat(512)])),
   },
   key: { id: 'key', labels: new Map(Array.from({ length: 64 }, (_, i) => [`l${i}`, 'v'.repeat(200)])) },
+  ...NO_GROUPS,
   time: { year: 2026, month: 10, day: 7, weekday: 3, hour: 12, minute: 0 },
 };
 /** A condition should take 1 ms at most. This bound detects growth. */

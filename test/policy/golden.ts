@@ -25,6 +25,8 @@ interface GoldenEnvironment {
   /** Specifier → the file outside the policy's folder. */
   readonly outside?: Record<string, string>;
   readonly ledger?: LedgerState;
+  /** Teams that were made through the API: name → ID. */
+  readonly madeTeams?: Record<string, string>;
   readonly started?: StartSettings;
   /** Failed cases. */
   readonly failures?: CaseFailure[];
@@ -64,6 +66,7 @@ export function loadGolden(folder: string, change: (text: string) => string = (t
     ...(environment.today && { today: environment.today }),
     ledger: environment.ledger,
     started: environment.started,
+    madeTeams: new Map(Object.entries(environment.madeTeams ?? {})),
   };
   const { diagnostics } = load(files, environment.variables ?? {}, more);
   return { files, diagnostics: [...diagnostics, ...caseDiagnostics(environment.failures ?? [])] };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { NO_GROUPS } from '../../src/core/holder.ts';
 import { hasBit, type RuleScope } from '../../src/core/rules.ts';
 import { brief, load, loadText, problems, SMALL, snapshotOf } from './support.ts';
 
@@ -58,6 +59,7 @@ const scope = (request: Partial<RuleScope['request']> = {}, more: Partial<RuleSc
     ...request,
   },
   key: { id: 'k', labels: new Map() },
+  ...NO_GROUPS,
   time: { year: 2026, month: 10, day: 7, weekday: 3, hour: 12, minute: 30 },
   ...more,
 });

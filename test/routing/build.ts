@@ -5,6 +5,7 @@ import type { Decision, Refusal } from '../../src/core/decision.ts';
 import type { Facts, FundFacts } from '../../src/core/facts.ts';
 import { languageSupport } from '../../src/core/language-support.ts';
 import { OPERATIONS } from '../../src/core/operation.ts';
+import { NO_GROUP_TERMS } from '../../src/core/people.ts';
 import type { Price } from '../../src/core/price.ts';
 import type { Readings } from '../../src/core/readings.ts';
 import { NO_RULES } from '../../src/core/rules.ts';
@@ -94,6 +95,8 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     usdPerCredit: '0.001',
     wildcards: null,
     aliasPatterns: [],
+    organization: NO_GROUP_TERMS,
+    teams: [],
     gateway: {
       bodyBytesMax: 1,
       messagesMax: 1,

@@ -18,6 +18,11 @@ type Keys = readonly [owner: number, report: number, caller: number];
 export type Row = Cells | Readonly<Record<Target, Cells>>;
 
 const same = (status: number): Cells => [status, status, status, status, status, status, status, status];
+const CHANGED_USER: Readonly<Record<Target, Cells>> = {
+  own: [200, 403, 403, 200, 403, 200, 403, 403],
+  team: [200, 403, 403, 200, 403, 200, 403, 403],
+  other: [200, 403, 403, 404, 403, 200, 403, 403],
+};
 const MODELS: Cells = [403, 403, 403, 403, 403, 403, 403, 400];
 
 /**
@@ -99,6 +104,26 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'GET /admin/subjects/{id}': [404, 404, 404, 403, 403, 404, 403, 403],
   'POST /admin/subjects/{id}/block': [404, 403, 403, 403, 403, 404, 403, 403],
   'POST /admin/subjects/{id}/unblock': [404, 403, 403, 403, 403, 404, 403, 403],
+  'GET /admin/teams': [200, 200, 200, 200, 200, 200, 403, 403],
+  'POST /admin/teams': [400, 403, 403, 403, 403, 400, 403, 403],
+  'GET /admin/teams/{id}': {
+    own: [200, 200, 200, 200, 200, 200, 403, 403],
+    team: [200, 200, 200, 200, 200, 200, 403, 403],
+    other: [200, 200, 200, 404, 404, 200, 403, 403],
+  },
+  'PATCH /admin/teams/{id}': [200, 403, 403, 403, 403, 200, 403, 403],
+  'DELETE /admin/teams/{id}': [409, 403, 403, 403, 403, 409, 403, 403],
+  'GET /admin/users': [200, 200, 200, 200, 200, 200, 403, 403],
+  'POST /admin/users': [200, 403, 403, 200, 403, 200, 403, 403],
+  'GET /admin/users/{id}': {
+    own: [200, 200, 200, 200, 200, 200, 403, 403],
+    team: [200, 200, 200, 200, 404, 200, 403, 403],
+    other: [200, 200, 200, 404, 404, 200, 403, 403],
+  },
+  'PATCH /admin/users/{id}': CHANGED_USER,
+  'DELETE /admin/users/{id}': CHANGED_USER,
+  'POST /admin/users/{id}/suspend': CHANGED_USER,
+  'POST /admin/users/{id}/resume': CHANGED_USER,
   'GET /admin/trail': [200, 200, 403, 403, 403, 200, 403, 403],
   'GET /admin/trail/verify': [200, 200, 403, 403, 403, 200, 403, 403],
   'GET /admin/trail/export': [200, 200, 403, 403, 403, 200, 403, 403],

@@ -3,7 +3,7 @@ import { answerOf } from '../support/answers.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';
 import { type Column, cellsOf, MATRIX, ROLES, TARGETS, type Target, targetsOf } from './matrix-rows.ts';
-import { PEOPLE, PEOPLE_POLICY } from './people.ts';
+import { PEOPLE, PEOPLE_POLICY, seatPeople } from './people.ts';
 
 const box = useSignalbox({ policy: PEOPLE_POLICY, callerOf: (header) => PEOPLE[header ?? ''] ?? null });
 
@@ -27,6 +27,7 @@ const keys: Partial<Record<Target | 'owner' | 'report' | 'caller', string>> = {}
 const decisions: Partial<Record<Target, string>> = {};
 
 beforeAll(async () => {
+  await seatPeople(box);
   for (const target of TARGETS) {
     const key = await makeKey(target);
     const asked = await box.post(
@@ -53,10 +54,19 @@ async function documented(): Promise<string[]> {
   );
 }
 
+/** A user is made for each cell, as it may be removed; the member itself is only read and changed. */
+async function userFor(operation: string, target: Target): Promise<string> {
+  const { team, user } = OWNERS[target];
+  if (target === 'own' && !/^(DELETE|POST)/.test(operation)) return user;
+  return String(((await (await box.post('/admin/users', { team })).json()) as { id: string }).id);
+}
+
 /** The ID that a path takes. A key is made for each cell, as it may be revoked. */
 async function idFor(operation: string, target: Target): Promise<string> {
   if (operation.includes('/decisions/')) return decisions[target] ?? '';
   if (operation.includes('/models/')) return 'toy';
+  if (operation.includes('/admin/teams/')) return OWNERS[target].team;
+  if (operation.includes('/admin/users/')) return userFor(operation, target);
   if (operation.includes('/admin/keys/')) return idOf(await makeKey(target));
   return 'none';
 }

@@ -1,5 +1,26 @@
+import { join } from 'node:path';
 import type { Caller, Scope } from '../../src/core/caller.ts';
+import { NO_TERMS } from '../../src/core/people.ts';
 import type { Role } from '../../src/core/role.ts';
+import { openStore } from '../../src/store/open.ts';
+import { aTeam, aUser } from '../store/suites/people.ts';
+import { waitFor } from '../support/answers.ts';
+import type { Signalbox } from '../support/signalbox.ts';
+
+const NO_MONEY = { models: null, limits: null, budgets: [], memberDefaults: NO_TERMS };
+
+/** Puts the teams and users behind those people, under their IDs, and waits until the server knows them. */
+export async function seatPeople(box: Signalbox): Promise<void> {
+  const store = await openStore(join(box.data, 'signalbox.db'), { mode: 'beside', rooms: ['access', 'people'] });
+  const { people } = store;
+  const users = Object.values(PEOPLE).map(({ keyId, team = null }) => aUser(keyId.replace('user_', ''), { team }));
+  await store.commit([
+    ...['red', 'blue'].map((name) => people.putTeam(aTeam(name, NO_MONEY), null)),
+    ...users.map((user) => people.putUser(user, null)),
+  ]);
+  await store.close();
+  await waitFor(async () => (await box.get('/admin/users/user_newcomer')).status === 200);
+}
 
 /** People who stand before the server as a sign-in would make them: by the header `authorization`. */
 

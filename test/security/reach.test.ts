@@ -3,7 +3,7 @@ import { answerOf } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';
-import { PEOPLE, PEOPLE_POLICY } from './people.ts';
+import { PEOPLE, PEOPLE_POLICY, seatPeople } from './people.ts';
 
 /** What people see of lists, and what they may give to a key that they make. */
 const box = useSignalbox({ policy: PEOPLE_POLICY, callerOf: (header) => PEOPLE[header ?? ''] ?? null });
@@ -27,6 +27,7 @@ const decisions = new Map<Name, string>();
 const nameOf = new Map<unknown, Name>();
 
 beforeAll(async () => {
+  await seatPeople(box);
   for (const name of NAMES) {
     const made = await box.post('/admin/keys', { name, ...OWNERS[name] });
     const { key } = (await made.json()) as { key: string };
@@ -156,6 +157,10 @@ describe('a key that a member makes', () => {
       await expectError(await make(role, { team: 'team_blue' }), 'insufficient_permissions', 'team');
     }
     await expectError(await make('member', { user: 'user_lead' }), 'insufficient_permissions', 'user');
+    for (const user of ['user_stranger', 'user_newcomer']) {
+      await expectError(await make('lead', { user }), 'insufficient_permissions', 'team');
+    }
+    expect((await make('lead', { user: 'user_member' })).status).toBe(200);
     expect((await make('member', { labels: { desk: 'seven' } })).status).toBe(200);
   });
 

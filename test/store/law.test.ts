@@ -10,6 +10,7 @@ import { keyEvent, keyInfo, subjectEvent } from './suites/access.ts';
 import { mark } from './suites/alerts.ts';
 import { broken } from './suites/endpoints.ts';
 import { payment } from './suites/payments.ts';
+import { aTeam, aUser } from './suites/people.ts';
 import { subject } from './suites/subjects.ts';
 import { thread } from './suites/threads.ts';
 
@@ -31,6 +32,21 @@ const writes: fc.Arbitrary<MakeWrite> = fc.oneof(
     .map(([key, own, bytes, createdAt, expiresAt]): MakeWrite => {
       return ({ keys }) => keys.insert(keyInfo(key, { holder: own, createdAt, expiresAt }), bytes);
     }),
+  fc.tuple(id, fc.option(id), fc.option(time), fc.option(number)).map(([one, name, removedAt, version]): MakeWrite => {
+    const named = name === null ? {} : { name };
+    return ({ people }) => people.putTeam(aTeam(one, { ...named, removedAt }), version);
+  }),
+  fc.tuple(id, fc.option(id), fc.option(time), fc.option(number)).map(([one, team, removedAt, version]): MakeWrite => {
+    const member = aUser(one, { team: team && `team_${team}`, sub: team ?? one, removedAt });
+    return ({ people }) => people.putUser(member, version);
+  }),
+  fc.tuple(id, fc.option(id)).map(([key, team]): MakeWrite => {
+    const membership = { team: team && `team_${team}`, user: team && `user_${key}` };
+    return ({ keys, people }) => [
+      people.requireMembership(membership),
+      keys.insert(keyInfo(key, membership), new Uint8Array(32)),
+    ];
+  }),
   fc.tuple(id, hash, time).map(([key, bytes, at]): MakeWrite => {
     return ({ keys }) => keys.rotate(key, bytes, at, at + 1);
   }),
@@ -122,8 +138,18 @@ const STATES: readonly (PaymentState | null)[] = [null, 'settling', 'captured', 
 const PLACES = IDS.flatMap((key) => IDS.map((answer) => [key, answer] as const));
 
 /** Everything that can be read. */
-const contentOf = async ({ keys, trail, payments, alerts, brokenDeclarations, subjects, threads }: TestedStore) => ({
+const contentOf = async ({
+  keys,
+  people,
+  trail,
+  payments,
+  alerts,
+  brokenDeclarations,
+  subjects,
+  threads,
+}: TestedStore) => ({
   keys: await keys.all(),
+  people: await people.changedAfter(-1),
   trail: (await trail.list({ keyId: null, limit: 99 })).map(({ id: _, ...entry }) => entry),
   marks: await alerts.marks(),
   broken: await brokenDeclarations.all(),
@@ -181,6 +207,12 @@ const MUTANTS: Readonly<Record<string, () => Promise<TestedStore>>> = {
     const own = new MemoryStore();
     const store = await openInMemory(own);
     return { ...store, ...boundTo(store), threads: memoryThreads(own, () => false).threads };
+  },
+  'a team is removed while it is in use': async () => {
+    const store = await openInMemory();
+    const putTeam: TestedStore['people']['putTeam'] = (team, version) =>
+      store.people.putTeam({ ...team, removedAt: null }, version);
+    return { ...store, ...boundTo(store), people: { ...store.people, putTeam } };
   },
   'a payment arrives twice': async () => {
     const store = await openInMemory();

@@ -5,6 +5,7 @@ import { endpointSuite } from './suites/endpoints.ts';
 import { learningSuite } from './suites/learning.ts';
 import { newsSuite } from './suites/news.ts';
 import { paymentSuite } from './suites/payments.ts';
+import { peopleSuite } from './suites/people.ts';
 import { recordSuite } from './suites/records.ts';
 import { subjectSuite } from './suites/subjects.ts';
 import { threadSuite } from './suites/threads.ts';
@@ -15,6 +16,7 @@ overEach((open) => {
   trailSuite(open);
   alertSuite(open);
   paymentSuite(open);
+  peopleSuite(open);
   recordSuite(open);
   learningSuite(open);
   endpointSuite(open);

@@ -8,6 +8,7 @@ import { ChildKeyList } from '../../src/http/schemas/child-keys.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/http/schemas/keys.ts';
 import { AdminUsage, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
+import { Removal, Team, TeamList, User, UserList } from '../../src/http/schemas/people.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
 import { EndpointList, Health, InstanceStatus, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
 import { Subject, SubjectList } from '../../src/http/schemas/subjects.ts';
@@ -61,6 +62,7 @@ export const ANSWERS = {
   PolicyReload,
   PolicyStatus,
   Readiness,
+  Removal,
   Response: ResponseBody,
   ResponseEvent,
   ResponsesUsage,
@@ -68,10 +70,14 @@ export const ANSWERS = {
   Subject,
   SubjectList,
   StreamError,
+  Team,
+  TeamList,
   TrailErasure,
   TrailReport,
   Usage,
   UsageReport,
+  User,
+  UserList,
   Wallet,
   WalletKey,
   WalletStatus,

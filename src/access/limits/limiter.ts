@@ -1,5 +1,6 @@
 import type { Caller, KeyLimits } from '../../core/caller.ts';
 import { holds, subjectIn } from '../../core/condition.ts';
+import { type CallerGroups, groupsOf } from '../../core/holder.ts';
 import type { LimitScope, RateLimit } from '../../core/rate-limit.ts';
 import { type AccountTable, bucketOf, LimitAccounts } from './accounts.ts';
 import { take, waitMs } from './bucket.ts';
@@ -106,18 +107,28 @@ export class Limiter {
   }
 
   #chosenFor(limits: readonly RateLimit[], caller: Caller): readonly CallerLimit[] {
-    const applied = [...this.#limitsOf(limits, caller, null)];
+    // A line is of one team and one user.
+    const groups = groupsOf(caller);
+    const applied = [...this.#limitsOf(limits, caller, null, groups)];
     // A child counts in all that its parents would, so that more children bring no more requests.
     for (let above = caller.parent; above; above = above.parent) {
-      const shared = this.#limitsOf(limits, above, ABOVE).filter((limit) => !applied.some((one) => isSame(one, limit)));
+      const shared = this.#limitsOf(limits, above, ABOVE, groups).filter(
+        (limit) => !applied.some((one) => isSame(one, limit)),
+      );
       applied.push(...shared);
     }
     return [...applied, ...this.#ofLevels(caller)];
   }
 
   /** The limits of one key, as if it asked by itself. @param own the name of its own one */
-  #limitsOf(limits: readonly RateLimit[], { keyId, labels, limits: figures }: Caller, own: CallerLimit['name']) {
-    const scope: LimitScope = { key: { id: keyId, labels: new Map(Object.entries(labels)) } };
+  #limitsOf(
+    limits: readonly RateLimit[],
+    { keyId, labels, limits: figures }: Caller,
+    own: CallerLimit['name'],
+    groups: CallerGroups,
+  ) {
+    const key = { id: keyId, labels: new Map(Object.entries(labels)) };
+    const scope: LimitScope = { key, ...groups };
     const applied = limits
       .filter(({ match }) => holds(match, scope))
       .map(({ name, figures, each }): CallerLimit => {

@@ -1,11 +1,14 @@
 import { keyBody } from '../../access/key-body.ts';
 import { differenceOf, type KeyPatch } from '../../access/key-patch.ts';
+import type { People } from '../../access/people.ts';
 import { WINDOWS } from '../../core/budget.ts';
 import type { KeyBudget } from '../../core/caller.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { changeKey, suspendKey } from '../../operate/key-change.ts';
+import { membershipPatch } from '../../operate/people.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import { LIST, pairsOf, parseArguments, SWITCH, TEXT } from '../arguments.ts';
+import { userIdOf } from '../people/command.ts';
 import { jsonText } from '../text.ts';
 import { operator } from '../user.ts';
 import { idOf, type KeysCommand, noSuchKey } from './command.ts';
@@ -16,19 +19,21 @@ const FLAGS = {
   ...{ rpm: TEXT, 'no-rpm': SWITCH, tpm: TEXT, 'no-tpm': SWITCH, streams: TEXT, 'no-streams': SWITCH },
   ...{ budget: LIST, 'no-budget': LIST, wallet: LIST, 'no-wallets': SWITCH },
   ...{ 'expires-in': TEXT, 'no-expiry': SWITCH, json: SWITCH },
+  ...{ team: TEXT, 'no-team': SWITCH, user: TEXT, 'no-user': SWITCH },
 } as const;
 
 type Flags = ReturnType<typeof parseArguments<typeof FLAGS>>['values'];
 
 /** `keys change ID [--name NAME] …`: the flags of `keys create`, each with one that takes its term away. Throws UsageError. */
-export async function change(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
+export async function change(args: readonly string[], { keys, people, now }: KeysCommand): Promise<string> {
   const { values, positionals } = parseArguments(args, FLAGS);
   const id = idOf(positionals, 'change');
   const patchOf = changeIn(values, now());
+  const member = memberIn(values, people);
   let before: KeyInfo | null = null;
   const info = await changeKey(operator(), keys, id, (found) => {
     before = found;
-    return patchOf(found);
+    return { ...patchOf(found), ...member };
   });
   if (!info || !before) throw noSuchKey(id);
   return values.json ? jsonText(keyBody(info, now())) : changeText(before, info);
@@ -90,6 +95,13 @@ function changeIn({ json: _, ...flags }: Flags, now: number): (info: KeyInfo) =>
     if (missing !== undefined) throw new UsageError(`The key has no label "${missing}".`);
     return { ...fixed, budgets: budgetsWith(budgets, added, removed) };
   };
+}
+
+/** Whose key it becomes. Throws UsageError and PeopleError. */
+function memberIn({ team, 'no-team': noTeam, user, 'no-user': noUser }: Flags, people: People) {
+  const id = either('user', user === undefined ? undefined : userIdOf(people, user), noUser);
+  const name = either('team', team, noTeam);
+  return membershipPatch(people, { ...(name !== undefined && { team: name }), ...(id !== undefined && { user: id }) });
 }
 
 /** A value that a flag states, or null where `--no-…` takes it away; undefined where neither was given. Throws UsageError for both. */

@@ -1,6 +1,8 @@
 import { keyStateOf } from '../../access/key-entry.ts';
 import { KeyConflict } from '../../access/key-patch.ts';
 import type { Keys } from '../../access/keys.ts';
+import type { People } from '../../access/people.ts';
+import { PeopleError } from '../../access/people-terms.ts';
 import { KeyTermsError } from '../../access/terms.ts';
 import { commandName } from '../../core/command-name.ts';
 import { UsageError } from '../../core/usage-error.ts';
@@ -13,6 +15,7 @@ import { day } from '../text.ts';
 /** The inputs of every command on keys. */
 export interface KeysCommand extends Pick<WalletSource, 'file' | 'now'> {
   readonly keys: Keys;
+  readonly people: People;
   readonly store: Pick<Repositories, 'ledger' | 'trail'>;
 }
 
@@ -27,7 +30,8 @@ export const withTerms =
   <Args extends readonly unknown[]>(run: (...args: Args) => Promise<string>) =>
   (...args: Args): Promise<string> =>
     run(...args).catch((cause: unknown) => {
-      throw cause instanceof KeyTermsError || cause instanceof KeyConflict ? new UsageError(cause.message) : cause;
+      const isRefusal = [KeyTermsError, KeyConflict, PeopleError].some((kind) => cause instanceof kind);
+      throw isRefusal && cause instanceof Error ? new UsageError(cause.message) : cause;
     });
 
 /** The one ID that a command takes. A whole key in its place is not repeated: errors end in logs and terminals. */

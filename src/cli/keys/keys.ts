@@ -2,7 +2,9 @@ import { keyBody } from '../../access/key-body.ts';
 import { holderOf } from '../../access/key-entry.ts';
 import type { IssuedKey } from '../../access/keys.ts';
 import { createKey, findKey, grantToKey, listKeys, revokeKey, rotateKey } from '../../operate/keys.ts';
+import { membershipOf } from '../../operate/people.ts';
 import { groupOf, parseArguments, parseFlags, parseGrant, SWITCH, TEXT } from '../arguments.ts';
+import { userIdOf } from '../people/command.ts';
 import { table } from '../terminal.ts';
 import { day, grantText, jsonText, labelTexts, minute } from '../text.ts';
 import { operator } from '../user.ts';
@@ -16,9 +18,10 @@ export const runKeys = withTerms(
   groupOf('keys', { create, list, show, change, grant, rotate, suspend, resume, revoke, log }),
 );
 
-async function create(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
-  const { grant: terms, json } = parseTerms(args, now());
-  const made = await createKey(operator(), keys, terms);
+async function create(args: readonly string[], { keys, people, now }: KeysCommand): Promise<string> {
+  const { grant: terms, team, user, json } = parseTerms(args, now());
+  const member = membershipOf(people, { team, user: user === null ? null : userIdOf(people, user) });
+  const made = await createKey(operator(), keys, { ...terms, ...member });
   return json ? asJson(made, now()) : shownOnce(made, `scopes ${made.info.scopes.join(', ')}`);
 }
 

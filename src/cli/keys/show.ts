@@ -1,4 +1,5 @@
 import { type KeyFunds, keyStatusBody } from '../../access/key-body.ts';
+import type { Forecast } from '../../core/budget.ts';
 import type { BudgetUse } from '../../core/caller.ts';
 import { addressOf } from '../../core/holder-address.ts';
 import { creditsText } from '../../core/text.ts';
@@ -70,12 +71,17 @@ function limitsText({ limits }: KeyInfo): string {
   return stated.join(', ') || 'as in the policy';
 }
 
-function budgetText({ budget, spent, renewsAt }: BudgetUse, usdPerCredit: string | null): string {
+function budgetText({ budget, spent, forecast, renewsAt }: BudgetUse, usdPerCredit: string | null): string {
   const { limit, window, timeZone, onExhausted } = budget;
   const per = window === 'total' ? 'in total' : `a ${window} (${timeZone})`;
-  const renews = Number.isFinite(renewsAt) ? `; renews ${utc(renewsAt)}` : '';
+  const renews = Number.isFinite(renewsAt) ? `; renews ${utc(renewsAt)}; ${forecastText(forecast)}` : '';
   const left = `${creditsText(spent)} (${usdText(spent, usdPerCredit)}) spent, ${creditsText(limit - spent)} left${renews}`;
   return `${creditsText(limit)} ${per}, then ${onExhausted}: ${left}`;
+}
+
+function forecastText({ expected, knownFrom }: Forecast): string {
+  if (expected !== null) return `${creditsText(expected)} expected by then`;
+  return knownFrom === null ? 'no forecast' : `too early for a forecast until ${utc(knownFrom)}`;
 }
 
 const balanceText = ({ granted, spent }: StoredBalance, usdPerCredit: string | null): string =>

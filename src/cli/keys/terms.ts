@@ -16,10 +16,20 @@ import { parseCredits } from '../text.ts';
 const DAY_MS = 86_400_000;
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS };
 
+/** The arguments of `keys create`. */
+interface ParsedTerms {
+  readonly grant: KeyGrant;
+  /** ID or name. */
+  readonly team: string | null;
+  /** ID or address. */
+  readonly user: string | null;
+  readonly json: boolean;
+}
+
 /** Reads the arguments of `keys create`: the key's terms, and whether to print JSON. Throws UsageError. */
-export function parseTerms(args: readonly string[], now: number): { grant: KeyGrant; json: boolean } {
+export function parseTerms(args: readonly string[], now: number): ParsedTerms {
   const flags = parseFlags(args, {
-    ...{ name: TEXT, scope: LIST, label: LIST, model: LIST, budget: LIST, wallet: LIST },
+    ...{ name: TEXT, scope: LIST, label: LIST, model: LIST, budget: LIST, wallet: LIST, team: TEXT, user: TEXT },
     ...{ 'expires-in': TEXT, rpm: TEXT, tpm: TEXT, streams: TEXT, json: SWITCH },
   });
   const expiresIn = flags['expires-in'];
@@ -33,7 +43,7 @@ export function parseTerms(args: readonly string[], now: number): { grant: KeyGr
     budgets: (flags.budget ?? []).map(budgetOf),
     holders: flags.wallet ?? null,
   };
-  return { grant, json: flags.json };
+  return { grant, team: flags.team ?? null, user: flags.user ?? null, json: flags.json };
 }
 
 /** The IDs of models that a flag states. Throws UsageError. */

@@ -44,7 +44,7 @@ const models = field.orNull(
 const owners = {
   team: field.orNull(
     Type.String(),
-    'ID of the team that it belongs to. A lead’s key belongs to its team, a member’s to the team of the member.',
+    'ID or name of the team that it belongs to. A lead’s key belongs to its team, that of a user to the team of the user.',
   ),
   user: field.orNull(Type.String(), 'ID of the user that it belongs to. A member’s key belongs to the member.'),
 };
@@ -183,6 +183,15 @@ export const ApiKeyStatus = field.named('ApiKeyStatus', 'A key with its money.',
     spent_usd: field.usd('The same as `spent_credits`.', '0.1205'),
     left_credits: field.credits('What is left of it; running requests may hold some.', 379.5),
     left_usd: field.usd('The same as `left_credits`.', '0.3795'),
+    forecast_credits: field.figureOrNull(
+      'Expected to be charged by the end of the window: the rate so far, for all of it. Null before `forecast_from`, and for a total.',
+      480.2,
+    ),
+    forecast_usd: field.textOrNull('The same as `forecast_credits`, in USD.', '0.4802'),
+    forecast_from: field.momentOrNull(
+      'From when on there is a forecast: a tenth of the window; null for never.',
+      '2026-11-03T23:00:00.000Z',
+    ),
     renews_at: field.momentOrNull('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z'),
   }),
   balance: field.shapeOrNull(

@@ -18,6 +18,15 @@ export const FundStatus = field.named('FundStatus', 'A window of a budget, or th
   held_usd: field.usd('The same as `held_credits`.', '0.0124'),
   left_credits: field.credits('Free now; negative after the limit was lowered.', 18_783.1),
   left_usd: field.usd('The same as `left_credits`.', '18.7831'),
+  forecast_credits: field.figureOrNull(
+    'Expected to be charged by the end of the window: the rate so far, for all of it. Null before `forecast_from`, and for a total.',
+    52_010.5,
+  ),
+  forecast_usd: field.textOrNull('The same as `forecast_credits`, in USD.', '52.0105'),
+  forecast_from: field.momentOrNull(
+    'From when on there is a forecast: a tenth of the window; null for never.',
+    '2026-11-04T00:00:00.000Z',
+  ),
   open_reservations: field.count('Running requests that hold it.', 3),
   oldest_reservation_seconds: field.figureOrNull(
     'For how long the oldest of them has held it, in seconds; null for none.',

@@ -1,7 +1,7 @@
 import { type Decimal, plainText, times, toNumber } from '../../core/decimal.ts';
-import { block, exact, type FieldBlock, field, isOneOf } from '../emit.ts';
+import { block, exact, type Field, type FieldBlock, field, isOneOf } from '../emit.ts';
 import { decimalOf, windowOf } from './amounts.ts';
-import { asName, type ImportContext, itemsOf, mapOf } from './context.ts';
+import { asName, type ImportContext, mapOf } from './context.ts';
 import type { Deployment } from './entries.ts';
 import type { LitellmSettings } from './fallbacks.ts';
 import { TakenNames } from './names.ts';
@@ -48,8 +48,6 @@ export function readLimits(
   );
   const sources = [
     ...globalBudget(settings, context),
-    userBudget(settings, context),
-    ...teamBudgets(settings, context),
     ...tagBudgets(settings, context),
     ...deploymentBudgets(deployments, namesOf, context),
     keyBudget(bounds),
@@ -59,7 +57,7 @@ export function readLimits(
   return { budgets, rateLimits: keyRates(bounds, context) };
 }
 
-const amountsIn = (of: BudgetSource['of']) =>
+export const amountsIn = (of: BudgetSource['of']) =>
   'limit' in of ? of : { limit: valueAt(of, 'max_budget'), duration: valueAt(of, 'budget_duration') };
 
 function globalBudget(settings: ConfigNode, { outcomes }: ImportContext): BudgetSource[] {
@@ -77,8 +75,33 @@ function globalBudget(settings: ConfigNode, { outcomes }: ImportContext): Budget
 function budgetOf(
   { name: wanted, of, each, match, differs, comment, owner }: BudgetSource,
   taken: TakenNames,
-  { outcomes }: ImportContext,
+  context: ImportContext,
 ): FieldBlock | null {
+  const { outcomes } = context;
+  const amount = amountOf(of, context);
+  if (!amount) return null;
+  const name = taken.take([wanted], wanted);
+  const to = ['budgets', name];
+  amount.told(to, differs);
+  outcomes.approximated(owner, [...to, 'match'], differs);
+  return block(
+    field('name', name, { above: [comment] }),
+    field('each', each),
+    field('match', match),
+    ...amount.fields,
+    field('alert_at', [exact('0.8'), exact('1.0')]),
+  );
+}
+
+/** An amount for a window of time, as the fields of a budget. */
+export interface ImportedAmount {
+  readonly fields: readonly (Field | null)[];
+  /** Records the outcomes of its keys. @param to the path of the budget. @param differs see `BudgetSource` */
+  told(to: readonly string[], differs: string): void;
+}
+
+/** Reads an amount of USD and its duration; null, and a reported outcome, where there is none. */
+export function amountOf(of: BudgetSource['of'], { outcomes }: ImportContext): ImportedAmount | null {
   const { limit, duration } = amountsIn(of);
   if (!limit) return outcomes.leftOut(duration, 'its budget is not stated');
   const usd = decimalOf(limit);
@@ -91,22 +114,19 @@ function budgetOf(
     if (duration) outcomes.problem(duration, 'it must be a duration such as 30s, 10m, 24h, 30d or 1mo');
     return outcomes.leftOut(limit, 'its duration could not be read');
   }
-  const name = taken.take([wanted], wanted);
-  const to = ['budgets', name];
   const scaled = times(usd, CREDITS_PER_USD);
   const credits = windowed.share < 1 ? shareOf(scaled, windowed.share) : scaled;
-  const note = [differs, windowed.note].filter((one) => one !== '').join('; ');
-  outcomes.approximated(limit, [...to, 'limit_credits'], `USD, now Credits of 0.001 USD; ${note}`);
-  outcomes.approximated(duration, [...to, 'window'], windowed.note);
-  outcomes.approximated(owner, [...to, 'match'], differs);
-  return block(
-    field('name', name, { above: [comment] }),
-    field('each', each),
-    field('match', match),
-    field('limit_credits', exact(plainText(roundDown(credits))), { beside: `${plainText(usd)} USD` }),
-    field('window', windowed.window),
-    field('alert_at', [exact('0.8'), exact('1.0')]),
-  );
+  return {
+    fields: [
+      field('limit_credits', exact(plainText(roundDown(credits))), { beside: `${plainText(usd)} USD` }),
+      field('window', windowed.window),
+    ],
+    told(to, differs) {
+      const note = [differs, windowed.note].filter((one) => one !== '').join('; ');
+      outcomes.approximated(limit, [...to, 'limit_credits'], `USD, now Credits of 0.001 USD; ${note}`);
+      outcomes.approximated(duration, [...to, 'window'], windowed.note);
+    },
+  };
 }
 
 const shareOf = ({ digits, scale }: Decimal, share: number): Decimal => ({
@@ -120,51 +140,6 @@ function roundDown({ digits, scale }: Decimal): Decimal {
 }
 
 const BY_LABEL = (label: string) => `it counts keys with this label: \`keys create --label ${label}\``;
-
-function userBudget(settings: ConfigNode, { outcomes }: ImportContext): BudgetSource {
-  const section = valueAt(settings, 'default_internal_user_params');
-  const defaults = mapOf(section, outcomes, 'a map of the settings of new users');
-  const older = {
-    limit: valueAt(settings, 'max_internal_user_budget'),
-    duration: valueAt(settings, 'internal_user_budget_duration'),
-  };
-  const isOlder = amountsIn(defaults).limit === undefined;
-  if (!isOlder) {
-    outcomes.leftOut(older.limit, 'default_internal_user_params.max_budget is used instead');
-    outcomes.leftOut(older.duration, 'default_internal_user_params.max_budget is used instead');
-  }
-  outcomes.leftOut(valueAt(defaults, 'models'), 'set the models of each key: `keys create --model ID`');
-  outcomes.leftOut(
-    valueAt(defaults, 'user_role'),
-    'set the permissions of each key: `keys create --scope`; Signalbox has keys, no users',
-  );
-  return {
-    name: 'each-user',
-    of: isOlder ? older : defaults,
-    each: 'key.labels.user',
-    match: 'key.labels.user != ""',
-    differs: BY_LABEL('user=NAME'),
-    comment: 'for each user: counts keys with the label user=NAME',
-  };
-}
-
-function teamBudgets(settings: ConfigNode, { outcomes }: ImportContext): BudgetSource[] {
-  const list = valueAt(settings, 'default_team_settings');
-  return itemsOf(list, outcomes, 'it must be a list of maps, each with team_id').flatMap((item) => {
-    const owner = valueAt(item, 'team_id');
-    const id = scalarText(owner);
-    if (id === null) return outcomes.problem(item, 'it needs a team_id') ?? [];
-    outcomes.leftOut(item, 'set rates and models for each key: `keys create`; logs, metrics and traces are built in');
-    return {
-      name: budgetName('team', id),
-      of: item,
-      match: `key.labels.team == ${JSON.stringify(id)}`,
-      differs: BY_LABEL(`team=${id}`),
-      comment: `for the team: counts keys with the label team=${id}`,
-      owner,
-    };
-  });
-}
 
 function tagBudgets(settings: ConfigNode, { outcomes }: ImportContext): BudgetSource[] {
   const map = mapOf(valueAt(settings, 'tag_budget_config'), outcomes, 'a map of a tag and its budget');

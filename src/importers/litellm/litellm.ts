@@ -8,7 +8,9 @@ import { type IncludeReader, withIncludes } from './includes.ts';
 import { LEFT_OUT_PARAMS } from './left-out.ts';
 import { nameProviders } from './models.ts';
 import { type ImportProblem, type KeyOutcome, OutcomeRecorder } from './outcomes.ts';
+import { type ModelsOf, readPeople } from './people.ts';
 import { writePolicy } from './policy.ts';
+import type { SelectorPlan } from './selectors.ts';
 import { planSelectors } from './selectors.ts';
 import { servableOf } from './servable.ts';
 import { readCommonSettings, reportSections } from './settings.ts';
@@ -85,8 +87,9 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
   const common = readCommonSettings(settings, general, context);
   const selectors = [...chosen.selectors.flatMap(({ names }) => names), ...chosen.aliases.map(({ name }) => name)];
   const limits = readLimits(settings, deployments, chosen.namesOf, context);
+  const people = readPeople(settings, modelsOf(chosen, patterns), context);
   reportSections(root, general, context);
-  const drafts = { providers, chosen, wildcards, open, common, limits, source: sources.name };
+  const drafts = { providers, chosen, wildcards, open, common, limits, people, source: sources.name };
   const files = deployments.length + wildcards.length === 0 ? [] : writePolicy(drafts, context);
   const trees = new Map(files.map(({ name, text }) => [name, readTree(text)]));
   const { todo } = context;
@@ -104,6 +107,18 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
       skipped,
     },
   };
+}
+
+/** Finds the models of a name: those of a group or of an alias, and what a wildcard serves. */
+function modelsOf({ groups, aliases, namesOf }: SelectorPlan, patterns: readonly string[]): ModelsOf {
+  const byName = new Map(
+    groups.flatMap(({ name, models }) =>
+      namesOf(name).map((one): [string, string[]] => [one, models.map(({ id }) => id)]),
+    ),
+  );
+  for (const { name, model } of aliases) byName.set(name, [model]);
+  const starts = patterns.map((pattern) => pattern.slice(0, -1));
+  return (name) => byName.get(name) ?? (starts.some((start) => name.startsWith(start)) ? [name] : null);
 }
 
 /** The environment variables that a configuration refers to. */

@@ -16,6 +16,7 @@ import type { ImportedLimits } from './budgets.ts';
 import type { ImportContext } from './context.ts';
 import type { Deployment } from './entries.ts';
 import type { ImportedModel, ImportedProvider } from './models.ts';
+import type { ImportedPeople } from './people.ts';
 import type { ImportedSelector, SelectorPlan } from './selectors.ts';
 import type { CommonSettings } from './settings.ts';
 import { wildcardBlock } from './wildcards.ts';
@@ -30,6 +31,7 @@ interface ImportedPolicy {
   readonly open: readonly Deployment[];
   readonly common: CommonSettings;
   readonly limits: ImportedLimits;
+  readonly people: ImportedPeople;
   /** The configuration's name. */
   readonly source: string;
 }
@@ -38,7 +40,9 @@ const MODELINE = 'yaml-language-server: $schema=./policy.schema.json';
 
 /** Writes the files of the policy. */
 export function writePolicy(drafts: ImportedPolicy, context: ImportContext): PolicyText[] {
-  const { limits, source, providers } = drafts;
+  const { limits, people, source, providers } = drafts;
+  const { organization } = people;
+  const teams = field('teams', some(people.teams), { isApart: organization !== null });
   const budgets = field('budgets', some(limits.budgets));
   const rateLimits = field('rate_limits', some(limits.rateLimits), { isApart: budgets !== null });
   const entries = [
@@ -62,6 +66,7 @@ export function writePolicy(drafts: ImportedPolicy, context: ImportContext): Pol
     ),
     withQuestions(catalog, drafts, context),
     ...(budgets || rateLimits ? [file('limits.yaml', LIMITS, budgets, rateLimits)] : []),
+    ...(organization || teams ? [file('people.yaml', PEOPLE, field('organization', organization), teams)] : []),
     file(
       'cases.yaml',
       'The meaning of the configuration, as cases. They run before a policy comes into force.',
@@ -71,6 +76,8 @@ export function writePolicy(drafts: ImportedPolicy, context: ImportContext): Pol
 }
 
 const CATALOG = 'The catalog. Prices are USD per 1M tokens. Quality is the share of good answers.';
+const PEOPLE =
+  'Teams, and the terms of users. Create users with `users create --team`, and their keys with `keys create --user`.';
 const LIMITS = 'The limits on spend in a window of time, in Credits, and on the rate of requests.';
 
 /** Adds the entries that wait for an answer, as comments. */

@@ -5,6 +5,7 @@ import { usdWriter } from '../../core/usd.ts';
 import type { FundGroup } from '../../ledger/audit/funds.ts';
 import { foldJournal } from '../../ledger/audit/run.ts';
 import { balanceFund } from '../../ledger/drawn-fund.ts';
+import { forecastOf } from '../../ledger/forecast.ts';
 import { levelOf } from '../../ledger/holder-budgets.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { type FundHolds, holdAge, OpenHolds } from '../../ledger/open-holds.ts';
@@ -98,6 +99,7 @@ export function fundBodies(funds: readonly FundUse[], now: number, usdPerCredit:
 
 function fundBody({ title, limit, spent, held, holds }: FundUse, now: number, usd: ReturnType<typeof usdWriter>) {
   const left = limit - spent - held;
+  const { expected, knownFrom } = forecastOf(spent, title, now);
   return {
     kind: title.kind,
     name: title.name,
@@ -110,6 +112,9 @@ function fundBody({ title, limit, spent, held, holds }: FundUse, now: number, us
     held_usd: usd(held),
     left_credits: toCredits(left),
     left_usd: usd(left),
+    forecast_credits: expected === null ? null : toCredits(expected),
+    forecast_usd: expected === null ? null : usd(expected),
+    forecast_from: knownFrom === null ? null : iso(knownFrom),
     open_reservations: holds.open,
     oldest_reservation_seconds: holds.open === 0 ? null : holdAge(holds, now) / 1_000,
     starts: title.starts === 0 ? null : iso(title.starts),

@@ -18,6 +18,7 @@ import { accessMigrations } from './keys.ts';
 import { learningMigrations } from './learning/schema.ts';
 import { NEWS_TABLE } from './news.ts';
 import { paymentMigrations, SETTLE } from './payments.ts';
+import { peopleMigrations } from './people.ts';
 import { openReader } from './reader.ts';
 import { recordsMigrations } from './records/schema.ts';
 import { readSpool, Spool } from './spool.ts';
@@ -36,6 +37,7 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   ledger: ledgerMigrations,
   news: NEWS_TABLE,
   payments: paymentMigrations,
+  people: peopleMigrations,
   records: recordsMigrations,
   // Behind the tables that its first version reads.
   instances: instanceMigrations,

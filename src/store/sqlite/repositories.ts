@@ -8,6 +8,7 @@ import { sqliteKeys } from './keys.ts';
 import { sqliteLearning } from './learning/tables.ts';
 import { sqliteBlocklist, sqliteGasNonces, sqlitePendingSettlements, sqliteQuoteSecret } from './payment-extras.ts';
 import { sqlitePayments } from './payments.ts';
+import { sqlitePeople } from './people.ts';
 import { sqliteRecords } from './records/tables.ts';
 import type { SqlTables } from './statement.ts';
 import { sqliteSubjects } from './subjects.ts';
@@ -27,6 +28,7 @@ export const sqliteRepositories = (db: SqlTables): Repositories => ({
   pendingSettlements: sqlitePendingSettlements(db),
   gasNonces: sqliteGasNonces(db),
   quoteSecret: sqliteQuoteSecret(db),
+  people: sqlitePeople(db),
   records: sqliteRecords(db),
   learning: sqliteLearning(db),
   brokenDeclarations: sqliteBrokenDeclarations(db),

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { CL100K_TOKEN_SPLIT_REGEX, O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
 import { parseAddress } from '../../../src/core/address.ts';
 import { REDACTIONS } from '../../../src/core/content.ts';
+import { NO_GROUPS } from '../../../src/core/holder.ts';
 import { jsonFault } from '../../../src/core/json-fault.ts';
 import { beyondLimits } from '../../../src/core/json-limits.ts';
 import type { RuleScope } from '../../../src/core/rules.ts';
@@ -353,6 +354,7 @@ const scopeOf = (text: string): RuleScope => ({
     metadata: new Map([['one', text]]),
   },
   key: { id: 'key', labels: new Map() },
+  ...NO_GROUPS,
   time: { year: 2026, month: 11, day: 23, weekday: 1, hour: 9, minute: 0 },
 });
 

@@ -47,6 +47,49 @@ describe('each of the configurations', () => {
   });
 });
 
+test('teams and the terms of users become those of the policy, with the models that their names stand for', () => {
+  const params = 'model: openai/gpt-4o, input_cost_per_token: 1e-6, output_cost_per_token: 1e-6';
+  const text = `model_list:
+  - { model_name: big, litellm_params: { ${params} } }
+router_settings: { model_group_alias: { best: big } }
+litellm_settings:
+  default_team_settings:
+    - { team_id: Data Science, models: [best], rpm_limit: 60, max_budget: 5, budget_duration: 1d, langfuse_project: x }
+    - { team_id: team_0mwu5is5xvpe4n3f3, models: [nobody], tpm_limit: 0 }
+    - { max_budget: 5 }
+  default_internal_user_params: { tpm_limit: 1000, user_role: proxy_admin }
+`;
+  const { files, report } = imported(text);
+  expect(files.find(({ name }) => name === 'people.yaml')?.text.replace(/^#.*\n/gm, '')).toBe(`organization:
+  # the terms of each user that has none of its own
+  member_defaults:
+    limits:
+      tokens_per_minute: 1000
+
+teams:
+  - name: Data Science
+    models: [big]
+    limits:
+      requests_per_minute: 60
+    budgets:
+      - limit_credits: 5000 # 5 USD
+        window: day
+  - name: team-0mwu5is5xvpe4n3f3
+`);
+  expect(errorsIn(files)).toEqual([]);
+  const outcomes = report.keys.filter(({ path }) => /team_settings.*(models|project)|user_role/.test(path));
+  expect(outcomes.map(({ path, outcome }) => [path.split('.').at(-1), outcome])).toEqual([
+    ['models[0]', 'mapped'],
+    ['langfuse_project', 'left_out'],
+    ['models[0]', 'left_out'],
+    ['user_role', 'left_out'],
+  ]);
+  expect(report.problems.map(({ message }) => message)).toEqual([
+    'it must be a whole number from 1',
+    'it needs a team_id',
+  ]);
+});
+
 test.each(['cohere/rerank-v3.5', 'whisper-1', 'openai/gpt-4o-mini-tts', 'dall-e-3'])(
   '%s is no chat model by its name, unless its mode says chat',
   (model) => {

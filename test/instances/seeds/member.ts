@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { shipped } from '../../../plugins/index.ts';
 import { openKeys } from '../../../src/access/keys.ts';
+import { openPeople } from '../../../src/access/people.ts';
 import type { Budget } from '../../../src/core/budget.ts';
 import { steady } from '../../../src/core/clock.ts';
 import type { PolicyCandidate } from '../../../src/runtime/candidate.ts';
@@ -90,7 +91,8 @@ export async function openMember(
   const network = new UpstreamNetwork(undefined, timers);
   const secrets = new SecretFiles({ env, now, onUnusable: () => {} });
   const tools = { ...judgeTools(host), network, folder: policy.folder, dataFolder: policy.folder, health, secrets };
-  const opened = await openGateway(withBudgets(policy, budgets), tools, { store, keys, log, host });
+  const people = await openPeople({ store, now: store.instance.now.bind(store.instance) });
+  const opened = await openGateway(withBudgets(policy, budgets), tools, { store, keys, people, log, host });
   recount = opened.recount;
   const stopLooking = await keepDoing(() => store.news.look(), LOOK_EVERY_MS, timers);
   return { ...opened, store, keys, stopLooking, connection: store.connection };

@@ -1,9 +1,11 @@
 import type { AnswerRow, AnswerVersion, IdempotencyTable } from '../../../src/store/idempotency.ts';
 import { type InstanceName, isSameInstance } from '../../../src/store/instance.ts';
 import type { KeyRow, KeyTable, StoredKey } from '../../../src/store/keys.ts';
+import type { Membership } from '../../../src/store/people.ts';
 import type { Repositories } from '../../../src/store/repositories.ts';
 import type { KeyEvent, SubjectEvent, TrailEvent, TrailLink, TrailTable, WordSlot } from '../../../src/store/trail.ts';
 import { anchorOf, entryOf, erasureOf, GENESIS, linkAfter } from '../../../src/store/trail-chain.ts';
+import { memoryPeople } from './people.ts';
 import { type MemoryStore, MemoryTable, refuse, unmet } from './store.ts';
 import { memoryThreads } from './threads.ts';
 
@@ -37,8 +39,8 @@ const isValidBy = (key: StoredKey, made: Uint8Array | null, time: number): boole
 const isOpenBelow = (key: StoredKey, above: StoredKey, time: number): boolean =>
   !isEnded(key, time) && opens(above, key.parentHash, time);
 
-/** The keys, their trail and their threads, which look at the keys. */
-export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'trail' | 'threads'> {
+/** The keys, their trail, and their threads and people, which look at the keys. */
+export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'people' | 'threads' | 'trail'> {
   const rows = new MemoryTable<string, KeyRow>(store);
   const entries = new MemoryTable<number, TrailLink>(store);
   const unrevoked = (wallet: string) =>
@@ -57,6 +59,17 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'tra
     change(id, (key) => ({ ...key, info: { ...key.info, revokedAt } }));
     erase(id);
   };
+  const ofLiving = (of: Partial<Membership>) => (row: KeyRow) => {
+    const { team, user, revokedAt } = row.key.info;
+    return revokedAt === null && (of.team === undefined ? of.user === user : of.team === team);
+  };
+  const people = memoryPeople(store, {
+    isInUse: (of) => rows.rows().some(ofLiving(of)),
+    move(user, team) {
+      for (const { key } of rows.rows().filter(ofLiving({ user })))
+        change(key.info.id, (stored) => ({ ...stored, info: { ...stored.info, team } }));
+    },
+  });
   const keys: KeyTable = {
     all: async () => rows.rows().sort(inOrder),
     find: async (id) => rows.rows().find(({ key }) => key.info.id === id) ?? null,
@@ -198,7 +211,7 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'tra
         .filter(({ id }) => id > after)
         .slice(0, limit),
   };
-  return { keys, trail, threads };
+  return { keys, people, trail, threads };
 }
 
 export function memoryIdempotency(store: MemoryStore): IdempotencyTable {

@@ -4,6 +4,7 @@ import type { Write } from '../../../src/store/store.ts';
 import { refusalOf, type TestedStore } from '../implementations.ts';
 import { keyEvent, keyInfo, subjectEvent } from './access.ts';
 import { broken } from './endpoints.ts';
+import { aTeam, aUser } from './people.ts';
 
 const HASH = new Uint8Array(32).fill(7);
 
@@ -48,6 +49,8 @@ export function newsSuite(open: () => Promise<TestedStore>): void {
     ['a revocation of all keys of a holder', 'keys', ({ keys }) => keys.revokeOfHolder('0xa', null, 5)],
     ['a use of a key', null, ({ keys }) => keys.putUses({ one: 5 })],
     ['an entry of the trail', null, ({ trail }) => trail.add(subjectEvent(keyEvent('one')))],
+    ['a new team', 'people', ({ people }) => people.putTeam(aTeam('a'), null)],
+    ['a new user', 'people', ({ people }) => people.putUser(aUser('one'), null)],
     ['a blocked wallet', 'wallets', ({ blocklist }) => blocklist.put('0xb', '', 5)],
     ['another note of a blocked wallet', 'wallets', ({ blocklist }) => blocklist.put('0xa', 'why', 5)],
     ['an unblocked wallet', 'wallets', ({ blocklist }) => blocklist.delete('0xa')],

@@ -1,0 +1,203 @@
+import type { Caller, KeyBudget, KeyLimits } from '../core/caller.ts';
+import { type GroupTerms, type HolderTerms, NO_GROUP_TERMS, NO_TERMS } from '../core/people.ts';
+import type { News } from '../store/news.ts';
+import type { PeopleChanges, Team, User, VersionedRow } from '../store/people.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store } from '../store/store.ts';
+
+export interface PeopleOptions {
+  readonly store: Pick<Store, 'commit'> & Pick<Repositories, 'people' | 'trail'> & { readonly news: News };
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Called when budgets of teams or users change. */
+  readonly onChange?: () => void | Promise<void>;
+}
+
+/** A level above keys, with the terms that its requests must keep. */
+export interface PeopleLevel {
+  readonly kind: 'organization' | 'team' | 'user';
+  /** Empty for the organization, as its name is. */
+  readonly id: string;
+  readonly name: string;
+  /** IDs of the models that it allows; null for all. */
+  readonly models: readonly string[] | null;
+  readonly limits: KeyLimits | null;
+  readonly budgets: readonly KeyBudget[];
+}
+
+/** This instance's copy of the teams and users. State: people. */
+export class PeopleCopy {
+  protected readonly store: PeopleOptions['store'];
+  protected readonly now: () => number;
+  protected readonly allTeams: ReadonlyMap<string, VersionedRow<Team>>;
+  protected readonly allUsers: ReadonlyMap<string, VersionedRow<User>>;
+  readonly #onChange: PeopleOptions['onChange'];
+  readonly #deafen: () => void;
+  readonly #teams = new Map<string, VersionedRow<Team>>();
+  readonly #users = new Map<string, VersionedRow<User>>();
+  /** IDs of those that exist. */
+  readonly #teamNames = new Map<string, string>();
+  readonly #persons = new Map<string, string>();
+  #organization: GroupTerms = NO_GROUP_TERMS;
+  #version = 0;
+  /** The number of the news that the copy has. */
+  #through = -1;
+
+  constructor({ store, now, onChange }: PeopleOptions) {
+    this.store = store;
+    this.now = now;
+    this.allTeams = this.#teams;
+    this.allUsers = this.#users;
+    this.#onChange = onChange;
+    this.#deafen = store.news.on('people', () => this.refresh());
+  }
+
+  /** Ends the following of the news. */
+  close(): void {
+    this.#deafen();
+  }
+
+  /** The team of an ID, removed or not. Cheap, as all that reads. */
+  team(id: string): Team | null {
+    return this.#teams.get(id)?.row ?? null;
+  }
+
+  user(id: string): User | null {
+    return this.#users.get(id)?.row ?? null;
+  }
+
+  /** The team that has a name now. */
+  teamNamed(name: string): Team | null {
+    const id = this.#teamNames.get(name);
+    return id === undefined ? null : this.team(id);
+  }
+
+  /** The user that a sign-in knows. */
+  userOf(issuer: string, sub: string): User | null {
+    const id = this.#persons.get(personOf(issuer, sub));
+    return id === undefined ? null : this.user(id);
+  }
+
+  /** Those that exist, in the order in which they were made. */
+  teams(): readonly Team[] {
+    return inOrder(this.#teams.values());
+  }
+
+  users(): readonly User[] {
+    return inOrder(this.#users.values());
+  }
+
+  /** The teams that were made through the API: name → ID. */
+  madeTeams(): ReadonlyMap<string, string> {
+    return new Map(this.teams().flatMap(({ id, name, origin }) => (origin === 'api' ? [[name, id]] : [])));
+  }
+
+  /** Names the version of a row, as `ETag` does. Each change makes another. */
+  tagOf(id: string): string {
+    return String((this.#teams.get(id) ?? this.#users.get(id))?.version ?? '');
+  }
+
+  /** Whether a user may not be served: it is suspended or removed. A key of no user is nobody's. */
+  isOut(id: string | null): boolean {
+    if (id === null) return false;
+    const user = this.user(id);
+    return user === null || user.suspendedAt !== null || user.removedAt !== null;
+  }
+
+  /** Another one with each change of any terms or names. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Puts the organization of the policy in force. */
+  useOrganization(organization: GroupTerms): void {
+    this.#organization = organization;
+    this.#version++;
+  }
+
+  /** The levels above a key, by its team and user, the nearest first: the user, the team, the organization. */
+  termsOf({ team, user }: Pick<Caller, 'team' | 'user'>): readonly PeopleLevel[] {
+    const ofTeam = team === undefined ? null : this.team(team);
+    const ofUser = user === undefined ? null : this.user(user);
+    return [
+      ...(ofUser ? [this.#levelOfUser(ofUser, this.#organization)] : []),
+      ...(ofTeam ? [levelOf('team', ofTeam.id, ofTeam.name, ofTeam)] : []),
+      levelOf('organization', '', '', this.#organization),
+    ];
+  }
+
+  /** Every level that has budgets. @param organization of a policy that comes into force; by default that in force */
+  budgets(organization = this.#organization): readonly PeopleLevel[] {
+    const teams = this.teams().map((team) => levelOf('team', team.id, team.name, team));
+    const users = this.users().map((user) => this.#levelOfUser(user, organization));
+    const all = [levelOf('organization', '', '', organization), ...teams, ...users];
+    return all.filter(({ budgets }) => budgets.length > 0);
+  }
+
+  #levelOfUser({ id, name, terms, team }: User, { memberDefaults }: GroupTerms): PeopleLevel {
+    const ofTeam = (team === null ? null : this.team(team)?.memberDefaults) ?? NO_TERMS;
+    return levelOf('user', id, name || id, {
+      models: terms.models ?? ofTeam.models ?? memberDefaults.models,
+      limits: terms.limits ?? ofTeam.limits ?? memberDefaults.limits,
+      budgets: terms.budgets ?? (ofTeam.budgets.length > 0 ? ofTeam.budgets : memberDefaults.budgets),
+    });
+  }
+
+  /** Brings the copy up to the store. Rejects with StoreError, and has then changed nothing. */
+  async refresh(): Promise<void> {
+    const changes = await this.store.people.changedAfter(this.#through);
+    // A reading that began earlier may end later: it has nothing new.
+    if (changes.through <= this.#through) return;
+    const isFirst = this.#through === -1;
+    this.#through = changes.through;
+    if (this.#take(changes) && !isFirst) await this.#onChange?.();
+  }
+
+  /** @returns whether the budgets of somebody have changed */
+  #take({ teams, users }: PeopleChanges): boolean {
+    this.#version++;
+    const isChanged =
+      teams.some(({ row }) => moneyOfTeam(row) !== moneyOfTeam(this.team(row.id))) ||
+      users.some(({ row }) => moneyOfUser(row) !== moneyOfUser(this.user(row.id)));
+    for (const one of teams) {
+      const before = this.team(one.row.id);
+      if (before && this.#teamNames.get(before.name) === before.id) this.#teamNames.delete(before.name);
+      this.#teams.set(one.row.id, one);
+    }
+    for (const { row } of teams) if (row.removedAt === null) this.#teamNames.set(row.name, row.id);
+    for (const one of users) {
+      const before = this.user(one.row.id);
+      if (before) this.#persons.delete(personOf(before.issuer, before.sub));
+      this.#users.set(one.row.id, one);
+    }
+    for (const { row } of users)
+      if (row.removedAt === null && row.issuer !== null) this.#persons.set(personOf(row.issuer, row.sub), row.id);
+    return isChanged;
+  }
+}
+
+/** The budgets of a team and its members, to be compared; empty where there are none. */
+function moneyOfTeam(team: Team | null): string {
+  const all = team?.removedAt === null ? [team.budgets, team.memberDefaults.budgets] : [[], []];
+  return all.some(({ length }) => length > 0) ? JSON.stringify(all) : '';
+}
+
+/** The same of a user, whose team may have some for it. */
+const moneyOfUser = (user: User | null): string =>
+  user?.removedAt === null ? JSON.stringify([user.terms.budgets, user.team]) : '';
+
+const personOf = (issuer: string | null, sub: string | null): string => JSON.stringify([issuer, sub]);
+
+const inOrder = <Row extends { readonly id: string; readonly removedAt: number | null }>(
+  rows: Iterable<VersionedRow<Row>>,
+): readonly Row[] =>
+  [...rows]
+    .flatMap(({ row }) => (row.removedAt === null ? [row] : []))
+    .sort(({ id: one }, { id: other }) => (one < other ? -1 : 1));
+
+const levelOf = (
+  kind: PeopleLevel['kind'],
+  id: string,
+  name: string,
+  { models, limits, budgets }: HolderTerms,
+): PeopleLevel => ({ kind, id, name, models, limits, budgets });

@@ -1,0 +1,97 @@
+import type { HolderTerms } from '../core/people.ts';
+import type { Team, TeamOrigin, User } from '../store/people.ts';
+import type { TeamDraft, UserDraft } from './people-body.ts';
+import { checkHolderTerms, checkText, KeyTermsError } from './terms.ts';
+
+/** Why teams and users cannot be changed in this way. The message is one or two sentences. */
+export class PeopleError extends Error {
+  override readonly name = 'PeopleError';
+  /** `conflict`: with what there is; `stale`: another version than was expected; `missing`: there is none; `busy`: others change it. */
+  readonly reason: 'conflict' | 'stale' | 'missing' | 'busy';
+  /** The tag that the row has now, where another one was expected. */
+  readonly tag: string | null;
+
+  private constructor(reason: PeopleError['reason'], message: string, tag: string | null = null) {
+    super(message);
+    this.reason = reason;
+    this.tag = tag;
+  }
+
+  static missing = () => new PeopleError('missing', 'Nothing has this ID, or it was removed.');
+  static hindered = () =>
+    new PeopleError('busy', 'Other changes or keys that are being made hinder this one. Try again.');
+  static stale = (tag: string) =>
+    new PeopleError('stale', 'It has changed meanwhile, so nothing was changed. Read it again.', tag);
+  static declared = ({ name }: Team) =>
+    new PeopleError(
+      'conflict',
+      `The team "${name}" is declared in the policy. Change it there, in the section \`teams\`, or remove it there first.`,
+    );
+  static left = ({ name }: Team) =>
+    new PeopleError(
+      'conflict',
+      `The team "${name}" is of the policy, which no longer has it. Declare it again, or take it over first, with \`declared\` false.`,
+    );
+  static made = ({ name, id }: Team) =>
+    new PeopleError(
+      'conflict',
+      `The team "${name}" was made through the API (${id}). Give the team of the policy another name, or hand that one to the policy: teams change ${id} --origin policy.`,
+    );
+  static nameTaken = ({ name, id, origin }: Team) =>
+    new PeopleError('conflict', `There is a team "${name}" (${id}), ${ORIGINS[origin]}.`);
+  static personTaken = ({ id }: User) => new PeopleError('conflict', `The user ${id} has this issuer and sub.`);
+  static noTeam = () => new PeopleError('conflict', 'There is no team with this ID or name.');
+  static noUser = () => new PeopleError('conflict', 'There is no user with this ID.');
+  static otherTeam = () =>
+    new PeopleError(
+      'conflict',
+      'The user is not of this team. A key of a user is of the team of the user: leave the team out.',
+    );
+  static inUse = (name: string, count: number, what: 'user' | 'key') =>
+    new PeopleError(
+      'conflict',
+      `${count} ${what}${count === 1 ? ' is' : 's are'} of ${name === '' ? 'it' : `"${name}"`}. ${what === 'user' ? 'Move or remove them first.' : 'Revoke them first.'}`,
+    );
+}
+
+const NAME_MAX = 128;
+/** A name that looks like an ID could stand for another team. */
+const TEAM_ID = /^team_[0-9a-z]{17}$/;
+
+const ORIGINS: Readonly<Record<TeamOrigin, string>> = {
+  api: 'made through the API',
+  policy: 'declared in the policy',
+  former: 'of a policy that no longer has it',
+};
+
+/** Checks what a team states. @throws KeyTermsError */
+export function checkTeam({ name, memberDefaults, ...terms }: TeamDraft): void {
+  if (name.trim() !== name || name === '' || name.length > NAME_MAX || TEAM_ID.test(name)) {
+    const form = `1 to ${NAME_MAX} characters, without spaces around it, and does not look like the ID of a team`;
+    throw new KeyTermsError('name', `The name of a team has ${form}.`);
+  }
+  checkText('name', name);
+  checkHolderTerms(terms);
+  below('member_defaults', memberDefaults);
+}
+
+function below(param: string, terms: HolderTerms): void {
+  try {
+    checkHolderTerms(terms);
+  } catch (cause) {
+    if (!(cause instanceof KeyTermsError)) throw cause;
+    throw new KeyTermsError(`${param}.${cause.param}`, cause.message);
+  }
+}
+
+/** Checks what a user states. @throws KeyTermsError */
+export function checkUser({ issuer, sub, name, email, team, role, terms }: UserDraft): void {
+  checkText('name', name);
+  for (const [param, text] of Object.entries({ email, issuer, sub })) if (text !== null) checkText(param, text);
+  if ((issuer === null) !== (sub === null)) {
+    throw new KeyTermsError('sub', '`issuer` and `sub` name a person together: state both, or none.');
+  }
+  if (issuer === '' || sub === '') throw new KeyTermsError('sub', '`issuer` and `sub` must not be empty.');
+  if (role === 'lead' && team === null) throw new KeyTermsError('role', 'A lead needs a team.');
+  checkHolderTerms({ ...terms, budgets: terms.budgets ?? [] });
+}

@@ -1,0 +1,242 @@
+import { type DeclaredTeam, INHERITED, type UserRole } from '../core/people.ts';
+import type { Team, User, VersionedRow } from '../store/people.ts';
+import { StoreError, type Write } from '../store/store.ts';
+import { type Actor, SERVER, type TrailAction, type TrailDetails } from '../store/trail.ts';
+import { differing, type TeamDraft, teamTermsBody, type UserDraft, userTermsBody } from './people-body.ts';
+import { PeopleCopy, type PeopleOptions } from './people-copy.ts';
+import { checkTeam, checkUser, PeopleError } from './people-terms.ts';
+
+/** A person as a sign-in or a token names it. */
+export interface SignedPerson {
+  readonly issuer: string;
+  readonly sub: string;
+  readonly name: string;
+  readonly email: string | null;
+  /** ID of its team, null for none; absent: as it is. */
+  readonly team?: string | null;
+  /** Absent: as it is, and `member` for a new one. */
+  readonly role?: UserRole;
+}
+
+/** Tags, as `tagOf` returns them, of which a row must have one; null for any. */
+export type Tags = readonly string[] | null;
+
+/** How often a change is planned again because another one came first. */
+const TRIES = 5;
+
+/** Reads all teams and users. Rejects with StoreError. */
+export async function openPeople(options: PeopleOptions): Promise<People> {
+  const people = new People(options);
+  await people.refresh();
+  return people;
+}
+
+/** The teams and users. Each change is committed together with its entry in the trail. */
+export class People extends PeopleCopy {
+  /**
+   * Makes a team. @throws KeyTermsError for terms that it cannot have, PeopleError for a name that is taken
+   */
+  createTeam(draft: TeamDraft, by: Actor): Promise<Team> {
+    checkTeam(draft);
+    return this.#commit(() => {
+      this.#checkName(draft.name, null);
+      const team: Team = { ...draft, ...this.#fresh('team_'), origin: 'api' };
+      return { writes: this.#putTeam(null, team, 'create', by), result: () => this.team(team.id) ?? team };
+    });
+  }
+
+  /**
+   * Changes a team that was made through the API, hands it to the policy, or takes over one that the policy no longer has.
+   * @param alter may be called several times
+   * @throws KeyTermsError, PeopleError
+   */
+  changeTeam(id: string, alter: (before: Team) => TeamDraft, by: Actor, tags: Tags = null): Promise<Team> {
+    return this.#commit(() => {
+      const before = this.#present(this.allTeams, id, tags);
+      const { row } = before;
+      const { origin = row.origin, ...terms } = alter(row);
+      checkTeam(terms);
+      const isSame = differing(teamTermsBody(row), teamTermsBody({ ...row, ...terms })) === null;
+      if (row.origin === 'policy' && !(isSame && origin !== 'api')) throw PeopleError.declared(row);
+      if (row.origin === 'former' && origin !== 'api' && !isSame) throw PeopleError.left(row);
+      this.#checkName(terms.name, id);
+      const isHanded = row.origin === 'api' && origin === 'policy';
+      const team: Team = { ...row, ...terms, origin: origin === 'api' ? 'api' : isHanded ? 'former' : row.origin };
+      return { writes: this.#putTeam(before, team, 'change', by), result: () => this.team(id) ?? team };
+    });
+  }
+
+  /** Removes a team. @throws PeopleError for one of the policy, or one that users or unrevoked keys are of */
+  removeTeam(id: string, by: Actor, tags: Tags = null): Promise<Team> {
+    return this.#commit(() => {
+      const before = this.#present(this.allTeams, id, tags);
+      if (before.row.origin === 'policy') throw PeopleError.declared(before.row);
+      const members = this.users().filter(({ team }) => team === id).length;
+      if (members > 0) throw PeopleError.inUse(before.row.name, members, 'user');
+      const team = { ...before.row, removedAt: this.now() };
+      return { writes: this.#putTeam(before, team, 'remove', by), result: () => team };
+    });
+  }
+
+  /**
+   * Writes the teams of a policy that comes into force, in one commit. One that the policy no longer has keeps its terms until it is
+   * declared again, taken over or removed.
+   * @throws PeopleError, and changes nothing, for the name of a team that was made through the API
+   */
+  declare(teams: readonly DeclaredTeam[], by: Actor = SERVER): Promise<void> {
+    const names = new Set(teams.map(({ name }) => name));
+    return this.#commit(() => {
+      const declared = teams.flatMap((terms) => {
+        const present = this.teamNamed(terms.name);
+        const before = present === null ? null : (this.allTeams.get(present.id) ?? null);
+        if (present?.origin === 'api') throw PeopleError.made(present);
+        const team: Team = { ...this.#fresh('team_'), ...before?.row, ...terms, origin: 'policy' };
+        return this.#putTeam(before, team, before ? 'change' : 'create', by);
+      });
+      const left = [...this.allTeams.values()].flatMap((before) => {
+        const { row } = before;
+        if (row.origin !== 'policy' || row.removedAt !== null || names.has(row.name)) return [];
+        return this.#putTeam(before, { ...row, origin: 'former' }, 'change', by);
+      });
+      return { writes: [...declared, ...left], result: () => undefined };
+    });
+  }
+
+  /** Makes a user. @throws KeyTermsError, PeopleError */
+  createUser(draft: UserDraft, by: Actor): Promise<User> {
+    checkUser(draft);
+    return this.#commit(() => {
+      this.#checkPerson(draft, null);
+      const user: User = { ...draft, ...this.#fresh('user_'), suspendedAt: null };
+      return { writes: this.#putUser(null, user, 'create', by), result: () => this.user(user.id) ?? user };
+    });
+  }
+
+  /** Changes a user. @throws KeyTermsError, PeopleError */
+  changeUser(id: string, alter: (before: User) => UserDraft, by: Actor, tags: Tags = null): Promise<User> {
+    return this.#commit(() => {
+      const before = this.#present(this.allUsers, id, tags);
+      const draft = alter(before.row);
+      checkUser(draft);
+      this.#checkPerson(draft, id);
+      const user: User = { ...before.row, ...draft };
+      return { writes: this.#putUser(before, user, 'change', by), result: () => this.user(id) ?? user };
+    });
+  }
+
+  /** Suspends a user, whose keys and logins are refused from then on, or resumes it. Repeating it changes nothing. */
+  suspendUser(id: string, isSuspended: boolean, by: Actor): Promise<User> {
+    return this.#commit(() => {
+      const before = this.#present(this.allUsers, id);
+      const suspendedAt = isSuspended ? (before.row.suspendedAt ?? this.now()) : null;
+      const user = { ...before.row, suspendedAt };
+      const action = isSuspended ? 'suspend' : 'resume';
+      const writes = before.row.suspendedAt === suspendedAt ? [] : this.#putUser(before, user, action, by);
+      return { writes, result: () => this.user(id) ?? user };
+    });
+  }
+
+  /** Removes a user, and its words. @throws PeopleError while unrevoked keys are of it */
+  removeUser(id: string, by: Actor, tags: Tags = null): Promise<User> {
+    return this.#commit(() => {
+      const before = this.#present(this.allUsers, id, tags);
+      const words = { issuer: null, sub: null, name: '', email: null };
+      const user: User = { ...before.row, ...words, removedAt: this.now() };
+      return { writes: this.#putUser(before, user, 'remove', by), result: () => user };
+    });
+  }
+
+  /**
+   * Makes or updates the user that has signed in, or whose token was verified. Writes nothing where nothing is new.
+   * @throws KeyTermsError, PeopleError
+   */
+  putUser({ issuer, sub, name, email, ...more }: SignedPerson, by: Actor = SERVER): Promise<User> {
+    return this.#commit(() => {
+      const present = this.userOf(issuer, sub);
+      const before = present && (this.allUsers.get(present.id) ?? null);
+      const { team = present?.team ?? null, role = present?.role ?? 'member' } = more;
+      const drafted = { terms: INHERITED, ...present, issuer, sub, name, email, team, role };
+      checkUser(drafted);
+      this.#checkPerson(drafted, present?.id ?? null);
+      const user: User = { ...this.#fresh('user_'), suspendedAt: null, ...drafted };
+      const writes = this.#putUser(before, user, before ? 'change' : 'create', by);
+      return { writes, result: () => this.user(user.id) ?? user };
+    });
+  }
+
+  /** Commits what a plan makes of the present rows. Where another change came first, it plans again. */
+  async #commit<Result>(
+    plan: () => { readonly writes: readonly Write[]; readonly result: () => Result },
+  ): Promise<Result> {
+    for (let tries = 1; ; tries++) {
+      await this.refresh();
+      const { writes, result } = plan();
+      if (writes.length === 0) return result();
+      try {
+        await this.store.commit(writes);
+      } catch (cause) {
+        if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
+        if (tries < TRIES) continue;
+        throw PeopleError.hindered();
+      }
+      // If the disk cannot be read now, the change must still not look undone; the news repeats the reading.
+      await this.refresh().catch(() => {});
+      return result();
+    }
+  }
+
+  #present<Row extends { readonly removedAt: number | null }>(
+    rows: ReadonlyMap<string, VersionedRow<Row>>,
+    id: string,
+    tags: Tags = null,
+  ): VersionedRow<Row> {
+    const found = rows.get(id);
+    if (!found || found.row.removedAt !== null) throw PeopleError.missing();
+    if (tags && !tags.includes(this.tagOf(id))) throw PeopleError.stale(this.tagOf(id));
+    return found;
+  }
+
+  #checkName(name: string, own: string | null): void {
+    const taken = this.teamNamed(name);
+    if (taken && taken.id !== own) throw PeopleError.nameTaken(taken);
+  }
+
+  #checkPerson({ issuer, sub, team }: UserDraft, own: string | null): void {
+    const taken = issuer === null || sub === null ? null : this.userOf(issuer, sub);
+    if (taken && taken.id !== own) throw PeopleError.personTaken(taken);
+    if (team !== null && this.team(team)?.removedAt !== null) throw PeopleError.noTeam();
+  }
+
+  /** What a new row has. IDs grow with time, so that lists are in order and can be read on from any. */
+  #fresh(prefix: string) {
+    const createdAt = this.now();
+    const random = crypto.getRandomValues(new Uint8Array(8));
+    const tail = [...random].map((byte) => (byte % 36).toString(36)).join('');
+    return { id: `${prefix}${createdAt.toString(36).padStart(9, '0')}${tail}`, createdAt, removedAt: null };
+  }
+
+  #putTeam(before: VersionedRow<Team> | null, team: Team, action: TrailAction, by: Actor): readonly Write[] {
+    const details = detailsOf(before && teamTermsBody(before.row), teamTermsBody(team), action);
+    if (details === null) return [];
+    const { people, trail } = this.store;
+    const subject = { kind: 'team', id: team.id };
+    const event = { time: this.now(), actor: by, action, subject, details };
+    return [people.putTeam(team, before?.version ?? null), trail.add(event)];
+  }
+
+  #putUser(before: VersionedRow<User> | null, user: User, action: TrailAction, by: Actor): readonly Write[] {
+    const details = detailsOf(before && userTermsBody(before.row), userTermsBody(user), action);
+    if (details === null) return [];
+    const { people, trail } = this.store;
+    const subject = { kind: 'user', id: user.id };
+    const event = { time: this.now(), actor: by, action, subject, details };
+    return [people.putUser(user, before?.version ?? null), trail.add(event)];
+  }
+}
+
+/** What the trail says of a change; null for one that changes nothing. */
+function detailsOf(before: TrailDetails | null, after: TrailDetails, action: TrailAction): TrailDetails | null {
+  if (before === null) return after;
+  if (action === 'remove') return { before };
+  return action === 'change' ? differing(before, after) : {};
+}

@@ -1,0 +1,35 @@
+import type { KeyBudget, KeyLimits } from './caller.ts';
+import type { Role } from './role.ts';
+
+/** Roles that a user can have. `lead` and `member` are of its team. */
+export const USER_ROLES = ['owner', 'admin', 'finance', 'auditor', 'lead', 'member'] as const satisfies readonly Role[];
+export type UserRole = (typeof USER_ROLES)[number];
+
+/** Terms of a level: the organization, a team or a user. Each level applies beside the others. */
+export interface HolderTerms {
+  /** IDs of the models that it may use; null for all. */
+  readonly models: readonly string[] | null;
+  /** Null for those of the other levels alone. */
+  readonly limits: KeyLimits | null;
+  readonly budgets: readonly KeyBudget[];
+}
+
+/** Terms of a user: null for those that its team states for members, or else the organization. */
+export interface MemberTerms extends Omit<HolderTerms, 'budgets'> {
+  readonly budgets: readonly KeyBudget[] | null;
+}
+
+/** Terms of a group, with those of each member that states none of its own. */
+export interface GroupTerms extends HolderTerms {
+  readonly memberDefaults: HolderTerms;
+}
+
+/** A team of the policy. */
+export interface DeclaredTeam extends GroupTerms {
+  readonly name: string;
+}
+
+export const NO_TERMS: HolderTerms = Object.freeze({ models: null, limits: null, budgets: Object.freeze([]) });
+export const NO_GROUP_TERMS: GroupTerms = Object.freeze({ ...NO_TERMS, memberDefaults: NO_TERMS });
+/** Those of a user that states none. */
+export const INHERITED: MemberTerms = Object.freeze({ models: null, limits: null, budgets: null });

@@ -1,0 +1,124 @@
+import type { Static } from '@sinclair/typebox';
+import type { Microcredits } from '../core/credits.ts';
+import { type DeclaredTeam, type GroupTerms, type HolderTerms, NO_GROUP_TERMS, NO_TERMS } from '../core/people.ts';
+import type { SourceSpan } from './diagnostics.ts';
+import { decimalAt } from './prices.ts';
+import type { Report } from './report.ts';
+import type { OrganizationText } from './schema-people.ts';
+import { type CheckContext, checkList, checkSection, sectionSubject } from './sections.ts';
+import { checkTimeZone } from './time-zone.ts';
+import { placeAt, type Tree, valueAt } from './tree.ts';
+import { CREDIT_DECIMALS, unitsOf } from './usd.ts';
+
+type GroupText = Static<typeof OrganizationText>;
+type TermsText = Omit<GroupText, 'member_defaults'>;
+
+/** What terms are read with. */
+interface TermsContext {
+  readonly report: Report;
+  /** The default time zone of budgets. */
+  readonly zone: string;
+  /** Whether a name is one of a model. */
+  readonly models: ModelNames;
+}
+
+/** The models that terms can name. */
+export interface ModelNames {
+  readonly ids: ReadonlyMap<string, SourceSpan>;
+  /** Beginnings of IDs that wildcards serve. */
+  readonly starts: readonly string[];
+}
+
+/** The organization and the teams of a policy, with the place of each team's name. */
+export interface PeopleDraft {
+  readonly organization: GroupTerms;
+  readonly teams: readonly (DeclaredTeam & { readonly place: SourceSpan })[];
+}
+
+/** Checks the sections `organization` and `teams`. Of a team that is wrong, nothing is read. */
+export function draftPeople(context: CheckContext, zone: string, models: ModelNames): PeopleDraft {
+  const terms: TermsContext = { report: context.report, zone, models };
+  const organization = checkSection('organization', context);
+  const { tree } = sectionSubject('organization', context);
+  return {
+    organization: organization ? groupOf(organization, tree, 'organization', terms) : NO_GROUP_TERMS,
+    teams: checkList('teams', context).flatMap(({ data, tree: item, path }) => {
+      if (!data) return [];
+      const { name, ...text } = data;
+      return { name, place: placeAt(item, 'name'), ...groupOf(text, item, path, terms) };
+    }),
+  };
+}
+
+function groupOf({ member_defaults: defaults, ...text }: GroupText, tree: Tree, path: string, context: TermsContext) {
+  const below = valueAt(tree, 'member_defaults');
+  return {
+    ...termsOf(text, tree, path, context),
+    memberDefaults: defaults && below ? termsOf(defaults, below, `${path}.member_defaults`, context) : NO_TERMS,
+  };
+}
+
+function termsOf({ models, limits, budgets }: TermsText, tree: Tree, path: string, context: TermsContext): HolderTerms {
+  for (const [at, model] of (models ?? []).entries()) checkModel(model, placeAt(tree, 'models', at), context);
+  return {
+    models: models ?? null,
+    limits: limits
+      ? {
+          requestsPerMinute: limits.requests_per_minute ?? null,
+          tokensPerMinute: limits.tokens_per_minute ?? null,
+          concurrentStreams: limits.concurrent_streams ?? null,
+        }
+      : null,
+    budgets: budgets.map(({ window, time_zone: stated, on_exhausted: onExhausted }, at) => {
+      const item = valueAt(tree, 'budgets', at) ?? tree;
+      const timeZone = stated ?? context.zone;
+      if (stated !== undefined) checkTimeZone(stated, placeAt(item, 'time_zone'), context.report);
+      checkOnce(budgets.slice(0, at), { window, timeZone, onExhausted }, item, context);
+      return { limit: limitOf(item, `${path}.budgets[${at}]`, context), window, timeZone, onExhausted };
+    }),
+  };
+}
+
+/** As for a key: two of the same window would be one fund. */
+function checkOnce(
+  before: TermsText['budgets'],
+  { window, timeZone, onExhausted }: Omit<HolderTerms['budgets'][number], 'limit'>,
+  tree: Tree,
+  { report, zone }: TermsContext,
+): void {
+  const isSame = (other: (typeof before)[number]) =>
+    other.window === window && (other.time_zone ?? zone) === timeZone && other.on_exhausted === onExhausted;
+  if (!before.some(isSame)) return;
+  const message = `two budgets have the same window, \`${window}\` in ${timeZone}`;
+  report.add('conflicting-keys', placeAt(tree, 'window'), message, { hint: 'keep one of them' });
+}
+
+function limitOf(tree: Tree, path: string, { report }: TermsContext): Microcredits {
+  const decimal = decimalAt(tree, 'limit_credits', report);
+  const limit = decimal && unitsOf(CREDIT_DECIMALS, decimal);
+  if (decimal && limit === null) {
+    report.add(
+      'bad-form',
+      placeAt(tree, 'limit_credits'),
+      `\`${path}.limit_credits\` has more than ${CREDIT_DECIMALS} decimals`,
+      { expected: 'a multiple of 0.000001 Credits, the smallest amount that is charged' },
+    );
+  }
+  return Number(limit ?? 0n);
+}
+
+function checkModel(model: string, place: SourceSpan, { models: { ids, starts }, report }: TermsContext): void {
+  if (ids.has(model) || starts.some((start) => model.startsWith(start))) return;
+  report.addUnknown('model', model, ids.keys(), place);
+}
+
+/** Reports teams that were made through the API: a team is wholly the one or the other. @param made by name, with their IDs */
+export function reviewTeams({ teams }: PeopleDraft, made: ReadonlyMap<string, string>, report: Report): void {
+  for (const { name, place } of teams) {
+    const id = made.get(name);
+    if (id === undefined) continue;
+    report.add('team-exists', place, `a team \`${name}\` was made through the API (${id})`, {
+      hint: `give this one another name, or hand that one to the policy: \`signalbox teams change ${id} --origin policy\``,
+    });
+  }
+}

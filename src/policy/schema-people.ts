@@ -1,0 +1,63 @@
+import { Type } from '@sinclair/typebox';
+import { BudgetText } from './schema-budgets.ts';
+import { closed, integer } from './schema-parts.ts';
+
+const limit = (description: string, example: number) =>
+  Type.Optional(integer({ minimum: 1, maximum: 1_000_000_000, example }, description));
+
+const { limit_credits, window, time_zone, on_exhausted } = BudgetText.properties;
+
+const LevelBudgetText = closed('A limit on what a level spends in a window of time.', {
+  limit_credits,
+  window,
+  time_zone,
+  on_exhausted,
+});
+
+const TERMS = {
+  models: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+      minItems: 1,
+      maxItems: 1_000,
+      examples: [['gpt-6-luna']],
+      description: 'IDs of the models that it may use. Default: all that the other levels allow.',
+    }),
+  ),
+  limits: Type.Optional(
+    closed(
+      'Rate limits of all of it together, beside those of the other levels.',
+      {
+        requests_per_minute: limit('Most chat and route requests in a minute.', 600),
+        tokens_per_minute: limit('Most tokens in a minute.', 2_000_000),
+        concurrent_streams: limit('Most chat requests with `stream: true` that run at once.', 50),
+      },
+      { minProperties: 1, examples: [{ requests_per_minute: 600 }] },
+    ),
+  ),
+  budgets: Type.Array(LevelBudgetText, {
+    maxItems: 16,
+    default: [],
+    examples: [[{ limit_credits: 200_000, window: 'month' }]],
+    description: 'Budgets of all of it together, beside those of the other levels.',
+  }),
+};
+
+const MemberDefaultsText = closed('Terms of each member that states none of its own.', TERMS, {
+  examples: [{ budgets: [{ limit_credits: 5_000, window: 'month' }] }],
+});
+
+export const OrganizationText = closed('Terms of all keys and users of this installation together.', {
+  ...TERMS,
+  member_defaults: Type.Optional(MemberDefaultsText),
+});
+
+export const TeamText = closed('A team, with the terms of all of its keys and users together.', {
+  name: Type.String({
+    pattern: '^(?!team_[0-9a-z]{17}$)[^\\s\\x00-\\x1f](?:[^\\x00-\\x1f]{0,126}[^\\s\\x00-\\x1f])?$',
+    expected: '1 to 128 characters in one line, without spaces around them, not like the ID of a team',
+    examples: ['search'],
+    description: 'Its name. Under another name it is another team.',
+  }),
+  ...TERMS,
+  member_defaults: Type.Optional(MemberDefaultsText),
+});

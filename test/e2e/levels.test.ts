@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'bun:test';
+import { waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { testPolicy } from '../support/policies.ts';
+import { withKey } from '../support/signalbox.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
+
+const upstream = useUpstream();
+const box = useSignalbox(() => ({
+  policy: testPolicy(
+    { first: upstream.url },
+    { m: { endpoints: ['first'] } },
+    `budgets:
+  - { name: each, each: key, match: 'key.labels.kind == "shared"', limit_credits: 1, window: total, on_exhausted: reject }
+gateway: { retries_max: 0 }
+`,
+  ),
+}));
+
+interface MadeKey {
+  readonly id: string;
+  readonly key: string;
+}
+const bodyOf = async <Body>(response: Response): Promise<Body> => (await response.json()) as Body;
+const ofDay = (credits: number) => [{ limit_credits: credits, window: 'day', on_exhausted: 'reject' }];
+
+const chat = ({ key }: MadeKey, more: object = {}) =>
+  box.post(
+    '/v1/chat/completions',
+    { model: 'm', messages: [{ role: 'user', content: 'Hi.' }], max_tokens: 100, ...more },
+    withKey(key),
+  );
+
+/** Chats in turn with these keys until one is refused. Returns the charges by key, and the refusal. */
+async function spendAll(...keys: readonly MadeKey[]) {
+  const charged = keys.map(() => 0);
+  for (let at = 0; at < 200; at++) {
+    const who = at % keys.length;
+    const response = await chat(keys[who]!);
+    if (response.status !== 200) return { charged, response };
+    charged[who]! += Number(response.headers.get('x-signalbox-credits'));
+  }
+  throw new Error('nothing was refused');
+}
+
+interface ShownBudget {
+  readonly spent_credits: number;
+  readonly forecast_credits: number | null;
+  readonly forecast_from: string | null;
+}
+
+describe('the money of a line of keys', () => {
+  test('is that of its first key, whichever of them spends it; the refusal names the key and tells none of its figures', async () => {
+    const scopes = ['chat', 'delegate'];
+    const root = await bodyOf<MadeKey>(await box.post('/admin/keys', { scopes, budgets: ofDay(1) }));
+    const child = await bodyOf<MadeKey>(await box.post('/v1/keys', { scopes, budgets: ofDay(100) }, withKey(root.key)));
+    const grandchild = await bodyOf<MadeKey>(await box.post('/v1/keys', {}, withKey(child.key)));
+    const { charged, response } = await spendAll(grandchild, child, root);
+    const total = charged.reduce((sum, one) => sum + one, 0);
+    expect(total).toBeLessThanOrEqual(1);
+    expect(charged.every((one) => one > 0)).toBe(true);
+    await expectError(response, 'insufficient_quota');
+    const { details, message } = await expectError(await chat(grandchild), 'insufficient_quota');
+    expect(message).toStartWith(`The daily budget of the key \`${root.id}\` above this API key has too little left`);
+    expect(details).toMatchObject({ budget: 'key-day', subject: root.id, level: 'key' });
+    expect(details).not.toHaveProperty('spent_credits');
+
+    const shown = await bodyOf<{ budgets: ShownBudget[] }>(await box.get(`/admin/keys/${root.id}`));
+    expect(shown.budgets[0]?.spent_credits).toBeCloseTo(total, 6);
+    const printed = await box.run('keys', 'show', root.id, '--json');
+    const { budgets } = JSON.parse(printed.out) as { budgets: ShownBudget[] };
+    expect(budgets[0]?.spent_credits).toBe(shown.budgets[0]!.spent_credits);
+    // The child has spent its own and its child's.
+    const ofChild = await bodyOf<{ budgets: ShownBudget[] }>(await box.get(`/admin/keys/${child.id}`));
+    expect(ofChild.budgets[0]?.spent_credits).toBeCloseTo(charged[0]! + charged[1]!, 6);
+
+    const own = await bodyOf<{ funds: { name: string; subject: string }[] }>(
+      await box.get('/v1/usage', withKey(child.key)),
+    );
+    expect(own.funds.map(({ name, subject }) => [name, subject])).toEqual([['key-day', child.id]]);
+  });
+
+  test('is shared in a budget of the policy for each key, too', async () => {
+    const labels = { kind: 'shared' };
+    const root = await bodyOf<MadeKey>(await box.post('/admin/keys', { scopes: ['chat', 'delegate'], labels }));
+    const children = await Promise.all(
+      [1, 2, 3].map(async () => bodyOf<MadeKey>(await box.post('/v1/keys', {}, withKey(root.key)))),
+    );
+    const { charged } = await spendAll(...children);
+    expect(charged.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(1);
+    const { message } = await expectError(await chat(children[0]!), 'insufficient_quota');
+    expect(message).toStartWith(`The budget \`each\` of the key \`${root.id}\` above this API key has too little left`);
+  });
+
+  test('is its balance, where it is prepaid', async () => {
+    const root = await bodyOf<MadeKey>(await box.post('/admin/keys', { scopes: ['chat', 'delegate'] }));
+    await box.post(`/admin/keys/${root.id}/grant`, { credits: 1 });
+    const child = await bodyOf<MadeKey>(await box.post('/v1/keys', {}, withKey(root.key)));
+    const { charged } = await spendAll(child);
+    const shown = await bodyOf<{ balance: { spent_credits: number } }>(await box.get(`/admin/keys/${root.id}`));
+    expect(shown.balance.spent_credits).toBeCloseTo(charged[0]!, 6);
+    const { message } = await expectError(await chat(child), 'insufficient_quota');
+    expect(message).toContain(`of the key \`${root.id}\` above this API key`);
+  });
+});
+
+test('a budget is shown with what is expected by the end of its window, or from when on that can be said', async () => {
+  const made = await bodyOf<MadeKey>(await box.post('/admin/keys', { budgets: ofDay(100) }));
+  const spent = Number((await chat(made)).headers.get('x-signalbox-credits'));
+  const { budgets } = await bodyOf<{ budgets: ShownBudget[] }>(await box.get(`/admin/keys/${made.id}`));
+  const { funds } = await bodyOf<{ funds: (ShownBudget & { subject: string })[] }>(
+    await box.get('/admin/ledger?name=key-day'),
+  );
+  const fund = funds.find(({ subject }) => subject === made.id);
+  const midnight = new Date().setUTCHours(0, 0, 0, 0);
+  const from = midnight + 8_640_000;
+  const isEarly = Date.now() < from;
+  for (const shown of [budgets[0], fund]) {
+    expect(shown?.forecast_from).toBe(new Date(from).toISOString());
+    if (isEarly) expect(shown?.forecast_credits).toBeNull();
+    else expect(shown?.forecast_credits).toBeGreaterThanOrEqual(spent);
+  }
+  const { out } = await box.run('keys', 'show', made.id);
+  expect(out).toMatch(isEarly ? /too early for a forecast until/ : /Credits? expected by then/);
+});
+
+test('usage is grouped and filtered by the team and the user that a key belonged to', async () => {
+  const made = await bodyOf<MadeKey>(await box.post('/admin/keys', {}));
+  await chat(made);
+  const by = async (query: string) => {
+    const { groups } = await bodyOf<{ groups: { group: Record<string, string>; credits: number }[] }>(
+      await box.get(`/admin/usage?key=${made.id}&${query}`),
+    );
+    return groups;
+  };
+  await waitFor(async () => (await by('by=key')).length === 1);
+  expect((await by('by=team,user')).map(({ group }) => group)).toEqual([{ team_id: '', user_id: '' }]);
+  expect(await by('by=key&team=team_none')).toEqual([]);
+  expect(await by('by=key&user=user_none')).toEqual([]);
+  const { out } = await box.run('ledger', 'usage', '--by', 'team,user', '--key', made.id);
+  expect(out).toStartWith('TEAM_ID  USER_ID');
+});

@@ -1,0 +1,305 @@
+import { describe, expect, test } from 'bun:test';
+import { waitFor } from '../support/answers.ts';
+import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
+import { testPolicy } from '../support/policies.ts';
+import { withKey } from '../support/signalbox.ts';
+import { useLivePolicy, useUpstream } from '../support/use.ts';
+
+/** Teams and users, through the API, the commands and the policy. */
+const upstream = useUpstream();
+const base = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] }, other: { endpoints: ['first'] } });
+const teamsOf = (...names: readonly string[]) =>
+  `teams:\n${names.map((name) => `  - { name: ${name}, models: [best], budgets: [{ limit_credits: 500, window: month }] }`).join('\n')}\n`;
+const live = useLivePolicy(() => ({ 'policy.yaml': base, 'teams.yaml': teamsOf('search') }));
+
+/** What stops a user stops its keys within a second; taken four times, ms. */
+const WITHIN = 4_000;
+
+interface Answer {
+  readonly status: number;
+  readonly etag: string;
+  readonly body: {
+    readonly id: string;
+    readonly name: string;
+    readonly origin: string;
+    readonly key: string;
+    readonly team: string | null;
+    readonly state: string;
+    readonly budgets: readonly { readonly limit_credits: number }[] | null;
+    readonly data: readonly { readonly id: string; readonly name: string }[];
+    readonly has_more: boolean;
+    readonly error: { readonly code: string; readonly message: string; readonly param: string | null };
+  };
+}
+
+async function send(
+  method: string,
+  path: string,
+  body?: object,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+  const response = await live.box.get(path, init);
+  return {
+    status: response.status,
+    etag: response.headers.get('etag') ?? '',
+    body: (await response.json()) as Answer['body'],
+  };
+}
+const made = async (path: string, body: object) => {
+  const answer = await send('POST', path, body);
+  expect(answer.status).toBe(200);
+  return answer.body;
+};
+const trailOf = async (id: string) => {
+  const { out } = await live.box.run('trail', 'list', '--subject', id, '--json');
+  return JSON.parse(out) as { action: string; actor: { kind: string }; details: { before?: object; after?: object } }[];
+};
+
+describe('a team of the API', () => {
+  test('is made, read by its ID and name, changed member by member, and removed; the trail has before and after', async () => {
+    const budgets = [{ limit_credits: 200, window: 'month' }];
+    const team = await made('/admin/teams', {
+      name: 'ads',
+      budgets,
+      limits: { requests_per_minute: 9 },
+      models: ['best'],
+    });
+    expect(team).toMatchObject({ origin: 'api', users: 0, budgets: [{ limit_credits: 200, on_exhausted: 'cap' }] });
+    expect((await send('GET', '/admin/teams/ads')).body).toEqual((await send('GET', `/admin/teams/${team.id}`)).body);
+    const changed = await send('PATCH', '/admin/teams/ads', { limits: { tokens_per_minute: 5 }, models: null });
+    expect(changed.body).toMatchObject({ models: null, limits: { requests_per_minute: 9, tokens_per_minute: 5 } });
+    expect((await send('DELETE', '/admin/teams/ads')).body).toEqual({
+      id: team.id,
+      object: 'removed',
+      revoked_keys: 0,
+    } as object as Answer['body']);
+    expect((await send('GET', `/admin/teams/${team.id}`)).status).toBe(404);
+    const trail = await trailOf(team.id);
+    expect(trail.map(({ action }) => action)).toEqual(['remove', 'change', 'create']);
+    expect(trail[1]?.details).toMatchObject({ before: { models: ['best'] }, after: { models: null } });
+  });
+
+  test('is changed in the version that was read, where If-Match says so', async () => {
+    const { id } = await made('/admin/teams', { name: 'versions' });
+    const { etag } = await send('GET', `/admin/teams/${id}`);
+    const first = await send('PATCH', `/admin/teams/${id}`, { name: 'version two' }, { 'if-match': etag });
+    expect(first.status).toBe(200);
+    const late = await send('PATCH', `/admin/teams/${id}`, { name: 'version three' }, { 'if-match': etag });
+    expect([late.status, late.body.error.code, late.etag]).toEqual([412, 'precondition_failed', first.etag]);
+    expect((await send('DELETE', `/admin/teams/${id}`, undefined, { 'if-match': etag })).status).toBe(412);
+    expect((await send('PATCH', `/admin/teams/${id}`, { name: 'version three' })).status).toBe(200);
+  });
+
+  test.each([
+    [{}, 'invalid_value', 'name'],
+    [{ name: ' x' }, 'invalid_value', 'name'],
+    [{ name: 'team_0mwu5is5xvpe4n3f3' }, 'invalid_value', 'name'],
+    [{ name: 'x', nam: 'y' }, 'unknown_field', 'nam'],
+    [{ name: 'x', models: [''] }, 'invalid_value', 'models[0]'],
+    [
+      { name: 'x', budgets: [{ limit_credits: 1, window: 'day', time_zone: 'Mars' }] },
+      'invalid_value',
+      'budgets[0].time_zone',
+    ],
+    [
+      { name: 'x', member_defaults: { budgets: [{ limit_credits: 1, window: 'day', time_zone: 'Mars' }] } },
+      'invalid_value',
+      'member_defaults.budgets[0].time_zone',
+    ],
+    [{ name: 'search' }, 'conflict', null],
+  ])('%j is refused, with the field', async (body, code, param) => {
+    const { error } = (await send('POST', '/admin/teams', body)).body;
+    expect([error.code, error.param]).toEqual([code, param]);
+  });
+
+  test('with users or keys is not removed, and says what to do', async () => {
+    const { id } = await made('/admin/teams', { name: 'busy' });
+    const user = await made('/admin/users', { name: 'U', team: 'busy' });
+    const key = await made('/admin/keys', { team: 'busy' });
+    expect(key).toMatchObject({ team: id });
+    const refused = async () => (await send('DELETE', '/admin/teams/busy')).body.error.message;
+    expect(await refused()).toBe('1 user is of "busy". Move or remove them first.');
+    await send('DELETE', `/admin/users/${user.id}`);
+    expect(await refused()).toBe('1 key is of "busy". Revoke them first.');
+    await live.box.post(`/admin/keys/${key.id}/revoke`, {});
+    expect((await send('DELETE', '/admin/teams/busy')).status).toBe(200);
+  });
+});
+
+describe('a user', () => {
+  test('has keys of its team, which go along with it and are refused within a second while it is suspended', async () => {
+    const [one, two] = [await made('/admin/teams', { name: 'one' }), await made('/admin/teams', { name: 'two' })];
+    const user = await made('/admin/users', { name: 'Ada', email: 'ada@example.com', team: 'one', role: 'lead' });
+    const { key, id, team } = await made('/admin/keys', { user: user.id });
+    expect(team).toBe(one.id);
+    const status = async () => (await live.box.get('/v1/models', withKey(key))).status;
+    expect(await status()).toBe(200);
+    expect((await send('PATCH', `/admin/users/${user.id}`, { team: 'two' })).body).toMatchObject({ team_name: 'two' });
+    expect((await send('GET', `/admin/keys/${id}`)).body.team).toBe(two.id);
+    expect((await send('POST', `/admin/users/${user.id}/suspend`)).body.state).toBe('suspended');
+    expect(await status()).toBe(403);
+    expect((await send('POST', `/admin/users/${user.id}/resume`)).body.state).toBe('active');
+    expect(await status()).toBe(200);
+    // By a command, in another process.
+    expect((await live.box.run('users', 'suspend', 'ada@example.com')).code).toBe(0);
+    await waitFor(async () => (await status()) === 403, WITHIN);
+    expect((await send('DELETE', `/admin/users/${user.id}`)).body).toMatchObject({ revoked_keys: 1 });
+    expect((await send('GET', `/admin/users/${user.id}`)).status).toBe(404);
+    expect((await trailOf(user.id)).map(({ action }) => action)).toEqual(
+      ['remove', 'suspend', 'resume', 'suspend', 'change', 'create'].filter(
+        (action, at) => at !== 1 || action !== 'remove',
+      ),
+    );
+  });
+
+  test('is a person by issuer and sub alone: another one with both is refused, one with the same address is not', async () => {
+    const person = { issuer: 'https://id.example', sub: '7', email: 'same@example.com' };
+    await made('/admin/users', person);
+    expect((await send('POST', '/admin/users', person)).body.error.code).toBe('conflict');
+    await made('/admin/users', { email: 'same@example.com' });
+    expect((await send('POST', '/admin/users', { issuer: 'https://id.example' })).body.error).toMatchObject({
+      param: 'sub',
+    });
+    const { code, err } = await live.box.run('users', 'show', 'same@example.com');
+    expect([code, err]).toEqual([1, expect.stringContaining('2 users have the address')]);
+  });
+
+  test('lists are read in pages, by filters', async () => {
+    const { id } = await made('/admin/teams', { name: 'paged' });
+    for (const name of ['p1', 'p2', 'p3']) await made('/admin/users', { name, team: id });
+    const page = async (more: string) => (await send('GET', `/admin/users?team=paged&limit=2${more}`)).body;
+    const first = await page('');
+    expect([first.data.map(({ name }) => name), first.has_more]).toEqual([['p1', 'p2'], true]);
+    const rest = await page(`&after=${first.data[1]?.id}`);
+    expect([rest.data.map(({ name }) => name), rest.has_more]).toEqual([['p3'], false]);
+    expect((await page('&search=P2')).data).toHaveLength(1);
+    expect((await page('&state=suspended')).data).toEqual([]);
+    expect((await send('GET', '/admin/users?role=boss')).body.error.param).toBe('role');
+    expect((await send('GET', '/admin/users?limit=0')).body.error.param).toBe('limit');
+    expect((await send('GET', '/admin/users?team=none')).status).toBe(404);
+  });
+
+  test('takes over a key that was made before it, and gives it back', async () => {
+    await made('/admin/teams', { name: 'takers' });
+    const user = await made('/admin/users', { email: 'taker@example.com', team: 'takers' });
+    const { id } = await made('/admin/keys', {});
+    const taken = await send('PATCH', `/admin/keys/${id}`, { user: user.id });
+    expect(taken.body).toMatchObject({ user: user.id, team: user.team });
+    expect((await send('PATCH', `/admin/keys/${id}`, { team: 'search' })).body.error.param).toBe('team');
+    expect((await live.box.run('keys', 'change', id, '--no-user', '--team', 'search')).code).toBe(0);
+    expect((await send('GET', `/admin/keys/${id}`)).body).toMatchObject({
+      user: null,
+      team: expect.stringContaining('team_'),
+    });
+    expect((await live.box.run('keys', 'change', id, '--user', 'taker@example.com', '--team', 'search')).err).toContain(
+      'not of this team',
+    );
+  });
+
+  test.each([
+    [{ team: 'none' }, 'conflict'],
+    [{ user: 'user_none' }, 'conflict'],
+    [{ team: 'none', user: 'user_none' }, 'conflict'],
+  ])('a key of %j is not made', async (body, code) => {
+    expect((await send('POST', '/admin/keys', body)).body.error.code).toBe(code);
+  });
+});
+
+describe('a team of the policy', () => {
+  test('is there with the policy, and changed by it alone', async () => {
+    const { origin, id } = (await send('GET', '/admin/teams/search')).body;
+    expect(origin).toBe('policy');
+    for (const [method, body] of [
+      ['PATCH', { models: null }],
+      ['PATCH', { origin: 'api' }],
+      ['DELETE', undefined],
+    ] as const) {
+      const { status, body: answer } = await send(method, `/admin/teams/${id}`, body);
+      expect([status, answer.error.code]).toEqual([409, 'conflict']);
+      expect(answer.error.message).toContain('is declared in the policy. Change it there, in the section `teams`');
+    }
+    expect((await live.box.run('teams', 'delete', 'search')).err).toContain('is declared in the policy');
+  });
+
+  test('keeps its ID through edits; one that left the policy can be declared again, or taken over', async () => {
+    const before = (await send('GET', '/admin/teams/search')).body;
+    const load = async (...names: readonly string[]) => {
+      live.write('teams.yaml', names.length > 0 ? teamsOf(...names) : '');
+      expect((await live.reload()).status).toBe(200);
+    };
+    await load('search', 'ops');
+    await load('ops');
+    expect((await send('GET', '/admin/teams/search')).body).toEqual({ ...before, origin: 'former' });
+    expect((await send('PATCH', '/admin/teams/search', { models: null })).body.error.message).toContain(
+      'no longer has it',
+    );
+    await load('search', 'ops');
+    expect((await send('GET', '/admin/teams/search')).body).toEqual(before);
+    await load('search');
+    expect((await send('PATCH', '/admin/teams/ops', { origin: 'api', models: null })).body).toMatchObject({
+      origin: 'api',
+      models: null,
+    });
+    live.write('teams.yaml', teamsOf('search', 'ops'));
+    const refused = (await (await live.reload()).json()) as { error: { details: { diagnostics: unknown[] } } };
+    expect(refused.error.details.diagnostics).toMatchObject([
+      {
+        code: 'team-exists',
+        file: expect.stringContaining('teams.yaml'),
+        line: 3,
+        column: 13,
+        hint: expect.stringContaining('--origin policy'),
+      },
+    ]);
+    expect((await send('PATCH', '/admin/teams/ops', { origin: 'policy' })).body.origin).toBe('former');
+    await load('search', 'ops');
+    expect((await send('GET', '/admin/teams/ops')).body).toMatchObject({ origin: 'policy', models: ['best'] });
+  });
+
+  test('has a name that nobody may take meanwhile: the start is refused, with the place', async () => {
+    await using other = await opened(await startLivePolicy({ 'policy.yaml': base }));
+    expect((await other.live.box.run('teams', 'create', '--name', 'search')).code).toBe(0);
+    other.live.write('teams.yaml', teamsOf('search'));
+    const checked = await other.live.box.run('policy', 'check', other.live.folder);
+    expect([checked.code, checked.out]).toEqual([2, expect.stringContaining('teams.yaml:2:13  team-exists')]);
+  });
+});
+
+const opened = async (one: LivePolicy) => ({ live: one, [Symbol.asyncDispose]: () => one.stop() });
+
+test('commands make, show, change and delete teams and users as the API does', async () => {
+  const run = async (...args: string[]) => {
+    const { code, out, err } = await live.box.run(...args);
+    expect([code, err]).toEqual([0, '']);
+    return out;
+  };
+  await run(
+    'teams',
+    'create',
+    '--name',
+    'Data Science',
+    '--budget',
+    '200/month',
+    '--member-budget',
+    '5/day',
+    '--rpm',
+    '60',
+  );
+  expect(await run('teams', 'show', 'Data Science')).toMatch(/^member budgets +5 Credits a day$/m);
+  await run('teams', 'change', 'Data Science', '--budget', 'none', '--rpm', 'none', '--model', 'best');
+  const { body } = await send('GET', '/admin/teams/Data%20Science');
+  expect(body).toMatchObject({ budgets: [], limits: null, models: ['best'] });
+  expect(JSON.parse(await run('teams', 'show', 'Data Science', '--json'))).toEqual(body);
+  await run('users', 'create', '--name', 'Bob', '--email', 'bob@example.com', '--team', 'Data Science');
+  await run('users', 'change', 'bob@example.com', '--role', 'lead', '--budget', '9/day');
+  const [bob] = JSON.parse(await run('users', 'list', '--team', 'Data Science', '--json')) as Answer['body'][];
+  expect(bob).toMatchObject({ role: 'lead', budgets: [{ limit_credits: 9 }] });
+  expect(bob).toEqual((await send('GET', `/admin/users/${bob?.id}`)).body);
+  await run('users', 'change', 'bob@example.com', '--budget', 'none', '--team', 'none', '--role', 'member');
+  expect((await send('GET', `/admin/users/${bob?.id}`)).body).toMatchObject({ budgets: null, team: null });
+  await run('keys', 'create', '--user', 'bob@example.com');
+  expect(await run('users', 'delete', 'bob@example.com')).toContain('revoked 1 key');
+  await run('teams', 'delete', 'Data Science');
+  expect((await live.box.run('teams', 'change', 'nothing')).err).toContain('what to change');
+});
