@@ -19,9 +19,6 @@ export interface PeopleTerms {
   budgets(): Iterable<HolderBudgets>;
 }
 
-/** No organization, teams or users with terms. */
-export const NO_PEOPLE: PeopleTerms = { version: 0, termsOf: () => [], budgets: () => [] };
-
 /** The keys as this instance knows them. */
 interface KnownKeys extends Pick<KeyLines, 'descendantsOf'> {
   known(id: string): Pick<KeyInfo, 'parent'> | null;

@@ -125,7 +125,8 @@ export class Alerts {
     const { store, policy, readings } = this.#options;
     await this.#outbox.adopt();
     await this.#prune();
-    const { rules } = policy();
+    const { rules, webhooks } = policy();
+    this.counts.begin(webhooks);
     if (rules.length === 0 || this.#outbox.size >= WAITING_MAX) return;
     const marks = this.#marks ?? new Map((await store.alerts.marks()).map((mark) => [mark.id, mark]));
     this.#marks = marks;

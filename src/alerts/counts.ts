@@ -2,7 +2,8 @@ import { counter } from '../telemetry/counts.ts';
 import type { Family } from '../telemetry/families.ts';
 
 /** The end of a try: `retried` where another one follows. */
-type TryOutcome = 'sent' | 'retried' | 'failed';
+const OUTCOMES = ['sent', 'retried', 'failed'] as const;
+type TryOutcome = (typeof OUTCOMES)[number];
 
 /** Counts tries to send alerts. */
 export class AlertCounts {
@@ -14,6 +15,11 @@ export class AlertCounts {
 
   get families(): readonly Family[] {
     return [this.#tries.family];
+  }
+
+  /** Begins the series of webhooks, so that the first failure is an increase. */
+  begin(webhooks: Iterable<{ readonly name: string }>): void {
+    for (const { name } of webhooks) for (const outcome of OUTCOMES) this.#tries.at(name, outcome);
   }
 
   add(webhook: string, outcome: TryOutcome): void {

@@ -1,7 +1,7 @@
 import type { AlertPolicy } from '../core/alert-policy.ts';
 import { type AlertDelivery, type AlertMessage, isWaiting } from '../store/alerts.ts';
 import type { OpenStore } from '../store/driver.ts';
-import { nameOf } from '../store/instance.ts';
+import { isSameInstance, nameOf } from '../store/instance.ts';
 import { StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { AlertCounts } from './counts.ts';
@@ -48,11 +48,18 @@ export class Outbox {
     if (isWaiting(message)) this.#entries.set(message.id, { message, isUnwritten: false });
   }
 
-  /** Takes the messages of instances that are gone. Rejects with StoreError. */
+  /** Takes the messages of instances that are gone, and own ones whose commit seemed to fail. Rejects with StoreError. */
   async adopt(): Promise<void> {
     const { alerts, instance, commit } = this.#store;
+    // One that ends while they are read still seems to wait.
+    const known = new Set(this.#entries.keys());
     for (const message of await alerts.waiting()) {
-      if (this.#entries.has(message.id) || (await instance.lives(message.owner))) continue;
+      if (known.has(message.id)) continue;
+      if (isSameInstance(message.owner, instance)) {
+        this.add(message);
+        continue;
+      }
+      if (await instance.lives(message.owner)) continue;
       const own = { ...message, owner: nameOf(instance) };
       try {
         await commit([alerts.update(own, message.owner)]);

@@ -309,7 +309,7 @@ Exit code: 0 when the copied books are right, 2 when they are not, 1 without a c
 ${DATA}`,
   },
   'decisions list': {
-    usage: `[--from T] [--to T] [--key ID] [--model ID] [--task T] [--status S]
+    usage: `[--from T] [--to T] [--key ID] [--team ID] [--user ID] [--model ID] [--task T] [--status S]
 [--operation chat] [--session NAME] [--label K=V]... [--after ID] [--limit 50] [--json]
 [--data DIR]`,
     summary: 'List records of decisions, newest first.',

@@ -4,6 +4,7 @@ import { openSqlite, type SqliteRepositories } from '../../src/store/sqlite/data
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import { peopleMigrations } from '../../src/store/sqlite/people.ts';
+import { subjectMigrations } from '../../src/store/sqlite/subjects.ts';
 
 export interface Clock {
   now: number;
@@ -24,7 +25,7 @@ export async function open(
   clock: Clock = { now: MORNING },
   options: Partial<KeysOptions> = {},
 ): Promise<OpenedKeys> {
-  const store = await openSqlite(file, [accessMigrations, paymentMigrations, peopleMigrations]);
+  const store = await openSqlite(file, [accessMigrations, paymentMigrations, peopleMigrations, subjectMigrations]);
   const keys = await openKeys({ store, now: () => clock.now, ...options });
   const close = async () => {
     keys.close();

@@ -150,8 +150,16 @@ describe('an alert', () => {
     expect(logged('an alert could not be sent')).toHaveLength(1);
     const counted = one.alerts.counts.families.flatMap((family) => [...family.samples()]);
     expect(counted.map(([{ outcome }, tries]) => [outcome, tries])).toEqual([
-      ['retried', 4],
-      ['failed', 1],
+      ...[
+        ['sent', 0],
+        ['retried', 4],
+        ['failed', 1],
+      ],
+      ...[
+        ['sent', 0],
+        ['retried', 0],
+        ['failed', 0],
+      ],
     ]);
   });
 
@@ -312,6 +320,19 @@ test('while the store is away nothing is sent twice, and later nothing is lost',
   await pass(60_000, one);
   expect(receiver.received).toHaveLength(1);
   expect(await statusOf()).toMatchObject({ data: [{ deliveries: [{ state: 'sent', tries: 1 }] }] });
+});
+
+test('an alert whose commit was answered with an error, and was written all the same, is sent once', async () => {
+  const one = begun(() => SPENT);
+  const { commit } = store;
+  store.commit = async (writes) => {
+    await commit.call(store, writes);
+    store.commit = commit;
+    throw new StoreError('the answer was lost', { reason: 'unknown' });
+  };
+  await pass(DAY_MS / 24, one);
+  expect(receiver.received).toHaveLength(1);
+  expect(await statusOf()).toMatchObject({ data: [{ deliveries: [{ state: 'sent' }] }] });
 });
 
 test('a test is one try at each webhook, and is listed', async () => {

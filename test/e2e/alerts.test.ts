@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,9 @@ import { AlertList, AlertTest } from '../../src/http/schemas/alerts.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { startReceiver } from '../alerts/receiver.ts';
 import { waitFor } from '../support/answers.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { makeTestKey, type Signalbox, startSignalbox, withKey, writePolicy } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
 
 const receiver = startReceiver();
 const data = mkdtempSync(join(tmpdir(), 'signalbox-alerts-'));
@@ -84,6 +86,19 @@ async function verification(): Promise<(header: string | null, body: string, sec
   const { isGenuine } = await import(file);
   return isGenuine;
 }
+
+const upstream = useUpstream();
+const WATCHED = testPolicy(
+  { fake: upstream.url },
+  { best: { endpoints: ['fake'] } },
+  `alerts:
+  webhooks:
+    slack: { url_env: SLACK_URL, format: slack, allow_private_network: true }
+  rules:
+    - { name: down, on: provider_down, after_seconds: 0, to: [slack] }
+    - { name: caches, on: cached_share, below: 0.4, to: [slack] }
+`,
+).replace('context_window: 32768', 'context_window: 1000000');
 
 const of = (path: string) => receiver.received.filter((one) => one.path === path);
 
@@ -206,5 +221,39 @@ describe('a test of webhooks', () => {
     expect(refused.status).toBe(403);
     const command = await signalbox.run('alerts', 'test', 'op', '--policies', folder);
     expect([command.code, command.err]).toEqual([1, expect.stringContaining('no webhook `op`')]);
+  });
+});
+
+describe('alerts of providers', () => {
+  let watched: Signalbox;
+  beforeAll(async () => {
+    watched = await startSignalbox({ policy: WATCHED, env: { ...ENV, ...UPSTREAM_ENV }, timers: quick });
+  });
+  afterAll(() => watched.stop());
+
+  const chat = (content: string) =>
+    watched.post('/v1/chat/completions', { model: 'best', max_tokens: 8, messages: [{ role: 'user', content }] });
+  const told = () => of('/slack').map(({ text }) => text);
+
+  test('tell of one that does not answer, and that it answers again', async () => {
+    expect((await chat('hello')).status).toBe(200);
+    upstream.behave({ status: 500, error: 'no' });
+    for (let tries = 0; tries < 20; tries++) await chat('hello');
+    await waitFor(() => told().length > 0);
+    upstream.behave({});
+    await waitFor(async () => (await chat('hello')).status === 200);
+    await waitFor(() => told().length > 1);
+    expect(told()).toEqual([
+      'Signalbox, down: Provider fake has answered nothing for 0 s; 1 of 1 endpoints are shut.',
+      expect.stringMatching(/^Signalbox, down: Provider fake answers again; the alert was \d+ s ago\.$/),
+    ]);
+  });
+
+  test('tell of prompts that providers do not have in their caches', async () => {
+    expect((await chat('word '.repeat(140_000))).status).toBe(200);
+    await waitFor(() => told().length > 0);
+    expect(told()).toEqual([
+      'Signalbox, caches: Providers had 0 % of the input of the last 60 min in their caches, less than 40 %: prompts may have changed at their beginning.',
+    ]);
   });
 });

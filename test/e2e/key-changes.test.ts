@@ -136,6 +136,27 @@ describe('PATCH /admin/keys/{id}', () => {
     expect((await shown(id)).budgets).toMatchObject([{ limit_credits: 50, spent_credits: paid + again }]);
   });
 
+  test('counts what was spent while a budget was taken away, once it is back in its window', async () => {
+    const budget = (limit: number, more: object = {}) => {
+      return { budgets: [{ limit_credits: Number(limit.toFixed(6)), window: 'month', ...more }] };
+    };
+    // The budget of another key goes on meanwhile.
+    await create(budget(50));
+    const { id, key } = await create(budget(50));
+    const pay = async () => (await answerOf(await chat(key))).platform.credits_consumed ?? 0;
+    const first = await pay();
+    await changed(id, { budgets: null });
+    const spent = first + (await pay());
+    await changed(id, budget(spent + 0.000001));
+    expect((await shown(id)).budgets[0]?.spent_credits).toBeCloseTo(spent, 6);
+    expect((await chat(key)).status).toBe(402);
+    // Another action at the end is another fund, which has as much.
+    await changed(id, budget(spent + 0.000001, { on_exhausted: 'reject' }));
+    expect((await chat(key)).status).toBe(402);
+    await changed(id, budget(50));
+    expect(await pay()).toBeGreaterThan(0);
+  });
+
   test('says which version it answers, and changes no other one where If-Match names it', async () => {
     const made = await box.post('/admin/keys', { name: 'one' });
     const { id } = (await made.json()) as KeyAnswer;

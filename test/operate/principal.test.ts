@@ -28,6 +28,7 @@ import type { Principal } from '../../src/operate/principal.ts';
 import { ACTION_NAMES, type Action } from '../../src/operate/roles.ts';
 import { FULL_SIGHT } from '../../src/operate/sight.ts';
 import { explainStoredDecision } from '../../src/operate/stored-decision.ts';
+import { blockSubject, findSubject, listSubjects, unblockSubject } from '../../src/operate/subjects.ts';
 import { eraseWords, exportedTrail, listTrail, verifyTrail } from '../../src/operate/trail.ts';
 import { ownUsage, servedUsage, storedUsage } from '../../src/operate/usage.ts';
 import { blockWallet, creditWallet, findWallet, listWallets, unblockWallet } from '../../src/operate/wallets.ts';
@@ -63,6 +64,7 @@ const GRANT = { amount: 1, note: '' };
 const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run: (by: Principal) => unknown]>> = {
   alertsBody: [AUDITED, (by) => alertsBody(by, stub, { limit: 1, after: null })],
   backUp: [['owner'], (by) => backUp(by, stub, { target: import.meta.path, onSpool: stub })],
+  blockSubject: [OPERATORS, (by) => blockSubject(by, stub, 's', '')],
   blockWallet: [OPERATORS, (by) => blockWallet(by, stub, 'w', '')],
   changeKey: [[...OPERATORS, ...MEMBERS], (by) => changeKey(by, stub, 'k', stub)],
   childKeys: [['caller'], (by) => childKeys(by, stub)],
@@ -78,6 +80,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   exportedTrail: [AUDITED, (by) => exportedTrail(by, stub, { from: 0, to: 1 }, 0)],
   findKey: [[...AUDITED, 'finance', ...MEMBERS], (by) => findKey(by, stub, 'k')],
   findPayment: [PEOPLE_AND_KEYS, (by) => findPayment(by, stub, 'pay_0a4x1wm3zk0')],
+  findSubject: [[...AUDITED, 'finance'], (by) => findSubject(by, stub, 's')],
   findWallet: [[...AUDITED, 'finance'], (by) => findWallet(by, { store: stub, keys: stub, file: '', now: stub }, 'w')],
   forgetLearning: [OPERATORS, (by) => forgetLearning(by, '/nowhere/signalbox.db', null, 0)],
   grantToKey: [OPERATORS, (by) => grantToKey(by, stub, stub, 'k', GRANT, 0)],
@@ -86,6 +89,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   listDecisions: [[...REPORTED, ...MEMBERS], (by) => listDecisions(by, stub, { limit: 1 })],
   listKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => listKeys(by, stub)],
   listPayments: [[...AUDITED, 'finance'], (by) => listPayments(by, stub, stub)],
+  listSubjects: [[...AUDITED, 'finance'], (by) => listSubjects(by, stub, { limit: 1, before: null })],
   listTrail: [AUDITED, (by) => listTrail(by, stub, { keyId: null, limit: 1 })],
   listWallets: [[...AUDITED, 'finance'], (by) => listWallets(by, { store: stub, keys: stub, file: '', now: stub })],
   // A person has no scope to hand on.
@@ -114,6 +118,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   storedUsage: [[...MONEY, ...MEMBERS], (by) => storedUsage(by, stub, stub)],
   suspendKey: [OPERATORS, (by) => suspendKey(by, stub, 'k', true)],
   testedWebhooks: [OPERATORS, (by) => testedWebhooks(by, stub, null)],
+  unblockSubject: [OPERATORS, (by) => unblockSubject(by, stub, 's')],
   unblockWallet: [OPERATORS, (by) => unblockWallet(by, stub, 'w')],
   verifyTrail: [AUDITED, (by) => verifyTrail(by, stub, [])],
 };

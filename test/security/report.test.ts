@@ -71,11 +71,11 @@ const read = async (path: string, key: string) => await box.get(path, withKey(ke
 const readJson = async (path: string, key = report) => (await (await read(path, key)).json()) as Members;
 type Members = Readonly<Record<string, unknown>>;
 
-/** All that may change: keys without their last use, the trail, the books, the policy. */
+/** All that may change but by time alone: keys, the trail, the books, the policy. */
 async function stateOf(): Promise<string> {
   const paths = ['/admin/keys', '/admin/trail', '/admin/ledger', '/admin/usage', '/admin/policy', '/admin/payments'];
   const texts = await Promise.all(paths.map(async (path) => (await box.get(path)).text()));
-  return texts.join('\n').replace(/"last_used_at":[^,}]*/g, '');
+  return texts.join('\n').replace(/"(last_used_at|forecast_[a-z]+)":[^,}]*/g, '');
 }
 
 function statusOf(operation: string, key: string): Promise<number> {

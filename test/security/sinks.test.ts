@@ -127,7 +127,7 @@ describe('the store', () => {
     // The caller's names of a session and its agent: plain and short, hashes where they have an address or a secret in them.
     named.push('accounts.session', 'accounts.agent', 'records.session', 'record_index.session');
     // IDs of ours.
-    named.push('accounts.team_id', 'accounts.user_id');
+    for (const table of ['accounts', 'records', 'record_index']) named.push(`${table}.team_id`, `${table}.user_id`);
     // A random name.
     named.push('identity.ledger');
     named.push(...payments, 'accounts.payer', 'payment_secret.secret');

@@ -28,6 +28,7 @@ test('a server does its regular work by the timers of its host: so often, and no
     'the folder of the policy': 2_000,
     'payments of unknown outcome': 5_000,
     'checkpoints of sums, the sweep': 10_000,
+    'alerts to people': 15_000,
     'learning, the system’s clock': 60_000,
     pruning: 3_600_000,
   };

@@ -79,5 +79,6 @@ export const AlertTest = field.named(
       sent: field.flag('Whether it answered with a 2xx.', false),
       problem: field.textOrNull('Why it was not sent; null where it was.', PROBLEM),
     }),
+    'In the order of the policy.',
   ),
 );
