@@ -137,6 +137,11 @@ test('usage is grouped and filtered by the team and the user that a key belonged
   expect((await by('by=team,user')).map(({ group }) => group)).toEqual([{ team_id: '', user_id: '' }]);
   expect(await by('by=key&team=team_none')).toEqual([]);
   expect(await by('by=key&user=user_none')).toEqual([]);
+  const listed = await bodyOf<{ data: { team_id: string | null; user_id: string | null }[] }>(
+    await box.get(`/admin/decisions?key=${made.id}`),
+  );
+  expect(listed.data).toMatchObject([{ team_id: null, user_id: null }]);
+  expect(await bodyOf<object>(await box.get(`/admin/decisions?key=${made.id}&team=none`))).toMatchObject({ data: [] });
   const { out } = await box.run('ledger', 'usage', '--by', 'team,user', '--key', made.id);
   expect(out).toStartWith('TEAM_ID  USER_ID');
 });
