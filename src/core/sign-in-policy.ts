@@ -1,7 +1,5 @@
 import type { UserRole } from './people.ts';
-
-/** The claims of a token, as its issuer states them. */
-export type Claims = Readonly<Record<string, unknown>>;
+import type { Claims } from './token-issuer.ts';
 
 /** Roles that claims can give. An owner is made by an owner, or by an admin key. */
 export type ClaimedRole = Exclude<UserRole, 'owner'>;

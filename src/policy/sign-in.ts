@@ -3,10 +3,9 @@ import type { RoleRow, SignInPolicy } from '../core/sign-in-policy.ts';
 import { normalUrl, reportNoAddress } from './addresses.ts';
 import type { Program } from './cel-check.ts';
 import { claimsViewOf } from './cel-types.ts';
-import type { ExpressionChecker } from './expressions.ts';
 import type { Environment } from './providers.ts';
 import type { Report } from './report.ts';
-import { expressionAt } from './rule-drafts.ts';
+import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
 import { type CheckContext, checkSection, sectionSubject, statedSubject } from './sections.ts';
 import { placeAt, type ScalarTree, valueAt } from './tree.ts';
 
@@ -68,7 +67,7 @@ function checkIssuer({ value, place }: ScalarTree, report: Report): void {
 /** Checks the conditions of the rows, and compiles the section. Null where it is left out or wrong. */
 export function compileSignIn(
   signIn: ReturnType<typeof draftSection>,
-  check: ExpressionChecker,
+  check: { ofClaims(draft: ExpressionDraft | null): Program | null },
   env: Environment,
   report: Report,
 ): SignInPolicy | null {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { type Claims, rowFor } from '../../src/core/sign-in-policy.ts';
+import { rowFor } from '../../src/core/sign-in-policy.ts';
+import type { Claims } from '../../src/core/token-issuer.ts';
 import { BASE } from './golden.ts';
 import { load } from './support.ts';
 

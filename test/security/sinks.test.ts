@@ -233,6 +233,7 @@ describe('the log', () => {
       'src/server/log.ts',
       'src/server/serve.ts',
       'src/server/shutdown.ts',
+      'src/server/sign-in.ts',
       'src/server/store.ts',
       'src/server/trail-head.ts',
       'src/server/upkeep.ts',

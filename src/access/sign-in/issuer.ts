@@ -1,6 +1,7 @@
 import * as oidc from 'openid-client';
 import { isLoopbackHost } from '../../core/loopback.ts';
-import type { Claims, SignInPolicy } from '../../core/sign-in-policy.ts';
+import type { SignInPolicy } from '../../core/sign-in-policy.ts';
+import type { Claims } from '../../core/token-issuer.ts';
 import { outbound } from '../../outbound/outbound.ts';
 import type { Transaction } from './transaction.ts';
 

@@ -1,6 +1,7 @@
 import type { Caller } from '../../core/caller.ts';
-import { type Claims, rowFor, type SignInPolicy } from '../../core/sign-in-policy.ts';
+import { rowFor, type SignInPolicy } from '../../core/sign-in-policy.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
+import type { Claims } from '../../core/token-issuer.ts';
 import type { Login } from '../../store/logins.ts';
 import type { User } from '../../store/people.ts';
 import { type Actor, SERVER } from '../../store/trail.ts';
