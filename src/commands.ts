@@ -83,6 +83,7 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
     case 'trail':
       return trail(command, host);
     case 'keys':
+    case 'logins':
     case 'subjects':
     case 'teams':
     case 'users':
@@ -142,6 +143,7 @@ async function trail({ args, data }: DataArguments, { now, write }: CommandHost)
 /** The commands that a running server follows. */
 const CHANGING = {
   keys: async () => (await import('./cli/keys/keys.ts')).runKeys,
+  logins: async () => (await import('./cli/logins.ts')).runLogins,
   subjects: async () => (await import('./cli/subjects.ts')).runSubjects,
   teams: async () => (await import('./cli/people/teams.ts')).runTeams,
   users: async () => (await import('./cli/people/users.ts')).runUsers,
@@ -166,7 +168,10 @@ async function changing(
     ]);
   // They read the ledger, too: a newer version is refused before anything is written.
   (await readStore(file, ['ledger'])).close();
-  const store = await openStore(file, { mode: 'beside', rooms: ['access', 'payments', 'people', 'subjects'] });
+  const store = await openStore(file, {
+    mode: 'beside',
+    rooms: ['access', 'logins', 'payments', 'people', 'subjects'],
+  });
   const [keys, people] = await Promise.all([openKeys({ store, now }), openPeople({ store, now })]);
   const blocklist = await loadBlocklist(store, now);
   try {

@@ -1,5 +1,5 @@
 import type { Caller, KeyBudget, KeyLimits } from '../core/caller.ts';
-import { type GroupTerms, type HolderTerms, NO_GROUP_TERMS, NO_TERMS } from '../core/people.ts';
+import { type GroupTerms, type HolderTerms, NO_GROUP_TERMS, NO_TERMS, type UserRole } from '../core/people.ts';
 import type { News } from '../store/news.ts';
 import type { PeopleChanges, Team, User, VersionedRow } from '../store/people.ts';
 import type { Repositories } from '../store/repositories.ts';
@@ -19,6 +19,8 @@ export interface PeopleLevel {
   /** Empty for the organization, as its name is. */
   readonly id: string;
   readonly name: string;
+  /** Of a user. */
+  readonly role?: UserRole;
   /** IDs of the models that it allows; null for all. */
   readonly models: readonly string[] | null;
   readonly limits: KeyLimits | null;
@@ -134,13 +136,14 @@ export class PeopleCopy {
     return all.filter(({ budgets }) => budgets.length > 0);
   }
 
-  #levelOfUser({ id, name, terms, team }: User, { memberDefaults }: GroupTerms): PeopleLevel {
+  #levelOfUser({ id, name, role, terms, team }: User, { memberDefaults }: GroupTerms): PeopleLevel {
     const ofTeam = (team === null ? null : this.team(team)?.memberDefaults) ?? NO_TERMS;
-    return levelOf('user', id, name || id, {
+    const inForce = {
       models: terms.models ?? ofTeam.models ?? memberDefaults.models,
       limits: terms.limits ?? ofTeam.limits ?? memberDefaults.limits,
       budgets: terms.budgets ?? (ofTeam.budgets.length > 0 ? ofTeam.budgets : memberDefaults.budgets),
-    });
+    };
+    return { ...levelOf('user', id, name || id, inForce), role };
   }
 
   /** Brings the copy up to the store. Rejects with StoreError, and has then changed nothing. */

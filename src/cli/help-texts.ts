@@ -229,6 +229,14 @@ ${DATA}`,
     usage: '[--subject ID] [--limit 100] [--before ID] [--json] [--data DIR]',
     summary: 'List changes to keys, people, wallets and the policy, newest first, with who made them from where.',
   },
+  'logins list': {
+    usage: '[--user ID] [--json] [--data DIR]',
+    summary: 'List the logins of people that have not ended, newest first.',
+  },
+  'logins end': {
+    usage: 'ID [--data DIR]',
+    summary: 'End a login: its cookie is refused within a second.',
+  },
   'trail verify': {
     usage: '[--against FILE]... [--json] [--data DIR]',
     summary: 'Prove that no entry of the trail was changed, removed, added or cut off since it was noted.',
@@ -304,7 +312,7 @@ Exit code: 0 when the copied books are right, 2 when they are not, 1 without a c
 ${DATA}`,
   },
   'decisions list': {
-    usage: `[--from T] [--to T] [--key ID] [--model ID] [--task T] [--status S]
+    usage: `[--from T] [--to T] [--key ID] [--team ID] [--user ID] [--model ID] [--task T] [--status S]
 [--operation chat] [--session NAME] [--label K=V]... [--after ID] [--limit 50] [--json]
 [--data DIR]`,
     summary: 'List records of decisions, newest first.',

@@ -19,7 +19,17 @@ export interface PolicyArguments extends DataArguments {
 }
 
 /** Commands on a data folder alone. */
-const DATA_COMMANDS = ['decisions', 'keys', 'ledger', 'subjects', 'teams', 'trail', 'users', 'wallets'] as const;
+const DATA_COMMANDS = [
+  'decisions',
+  'keys',
+  'ledger',
+  'logins',
+  'subjects',
+  'teams',
+  'trail',
+  'users',
+  'wallets',
+] as const;
 type DataCommandName = (typeof DATA_COMMANDS)[number];
 
 export type Command =

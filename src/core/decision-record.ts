@@ -24,6 +24,9 @@ export interface DecisionRecord {
   readonly labels: Readonly<Record<string, string>> | null;
   /** The request's `metadata`, redacted, by the keys that the policy's `records.metadata` lists. */
   readonly metadata: Readonly<Record<string, string>>;
+  /** IDs of the team and the user that the key belonged to; null for none. */
+  readonly team: string | null;
+  readonly user: string | null;
   /** The session that the request names; null for none. */
   readonly session: string | null;
   /** The agent of that session that the request names, and the one that started it; null for none. */

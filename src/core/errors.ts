@@ -27,6 +27,18 @@ export const ERRORS = {
     401,
     'The API key is missing, unknown, expired or revoked; or a token in its place is not accepted.',
   ),
+  not_signed_in: spec('authentication_error', false)(
+    401,
+    'The login of the cookie has ended: it was ended, not used for 12 hours, is 7 days old, or its issuer no longer confirms it. Sign in again.',
+  ),
+  wrong_origin: forbidden(
+    403,
+    'A change with the cookie of a login came without the `Origin` of the gateway’s own pages. Programs send a key instead.',
+  ),
+  wrong_host: invalid(
+    421,
+    'The console, and requests with the cookie of a login, are served at the host of `public_url` and at names of this machine alone.',
+  ),
   key_suspended: forbidden(403, 'The API key is suspended. It works again once its operator resumes it.'),
   insufficient_permissions: forbidden(403, 'The key lacks the scope, or may not use this model.'),
   invalid_json: invalid(400, 'The body is not JSON, or is nested too deeply.'),

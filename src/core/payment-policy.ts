@@ -4,7 +4,7 @@ import type { Microcredits } from './credits.ts';
 export interface PaymentPolicy {
   /** Where payments are taken, in the order in which they are offered. */
   readonly networks: readonly [PaymentNetwork, ...PaymentNetwork[]];
-  /** Where agents reach this gateway, without a path; null for the address that a request was sent to. */
+  /** Where agents reach this gateway, without a slash at its end; null for the address that a request was sent to. */
   readonly publicUrl: string | null;
   /** How long a quote can be paid, ms. */
   readonly quoteTtlMs: number;

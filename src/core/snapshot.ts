@@ -12,6 +12,7 @@ import type { PolicyCase } from './policy-case.ts';
 import type { Price } from './price.ts';
 import type { AdmissionPolicy, LimitScope, RateLimit } from './rate-limit.ts';
 import type { Constraint, Preference } from './rules.ts';
+import type { SignInPolicy } from './sign-in-policy.ts';
 import type { TokenIssuer } from './token-issuer.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
@@ -81,6 +82,10 @@ export interface PolicySnapshot {
   readonly ledger: LedgerPolicy;
   /** How agents pay for themselves; null where they cannot. */
   readonly payments: PaymentPolicy | null;
+  /** Where people and agents reach this gateway, with the path that a proxy removes, without a slash at its end; null where it is not stated. */
+  readonly publicUrl: string | null;
+  /** Null where nobody signs in. */
+  readonly signIn: SignInPolicy | null;
   /** Terms of all callers together. */
   readonly organization: GroupTerms;
   /** Teams of the policy, which the store has under their IDs once it is in force. */

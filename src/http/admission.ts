@@ -14,6 +14,7 @@ import { checkAction, isAction } from '../operate/roles.ts';
 import type { Admission, RequestContext } from '../request/request-context.ts';
 import { callerAddress, type Peers } from './address.ts';
 import { tooLarge } from './body-reading.ts';
+import { type LoginDoor, notSignedIn } from './console/login-door.ts';
 import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf } from './credentials.ts';
 import { pathOf, type RouteEntry, type RouteRule, type RouteTable } from './routes.ts';
 import { nothingAt, printable } from './unknown-path.ts';
@@ -42,6 +43,7 @@ export interface AdmissionRules {
   /** Puts the terms of their levels to callers. */
   readonly levels: Pick<Levels, 'of'>;
   readonly gate: Gate;
+  readonly logins: Pick<LoginDoor, 'admit'>;
   /** Throws SignalboxError for a preflight that the policy does not allow. */
   refusePreflight(request: Request, route: RouteEntry): void;
 }
@@ -85,9 +87,11 @@ export function admit(
   const credentials = isOpen ? null : credentialsIn(headers);
   // A bad key is refused, never paid for instead.
   const isKeyless = isForPay && credentials === null;
-  const caller = isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay);
-  if (caller instanceof Promise) return caller.then((found) => enter(request, rules, peers, context, route, found));
-  enter(request, rules, peers, context, route, caller);
+  const login = route.takesLogins ? rules.logins.admit(request, credentials !== null) : null;
+  const caller = login ?? (isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay));
+  const go = (found: Caller | 'ended' | null) => enter(request, rules, peers, context, route, found);
+  if (caller instanceof Promise) return caller.then(go);
+  go(caller);
   return null;
 }
 
@@ -98,12 +102,13 @@ function enter(
   peers: Peers | null,
   context: RequestContext,
   { isOpen, path, methods, allow }: RouteEntry,
-  caller: Caller | null,
+  found: Caller | 'ended' | null,
 ): void {
   const { headers } = request;
   const { method } = context;
   const policy = rules.policy();
   const rule = methods.get(method === 'HEAD' ? 'GET' : method);
+  const caller = found === 'ended' ? refuseEnded(request, rules, peers) : found;
   const isKeyless = !isOpen && caller === null;
   context.caller = caller;
   if (isKeyless || (isOpen && !PROBES.has(path))) throttle('keyless', placeOf(request, rules, peers), rules);
@@ -131,6 +136,12 @@ function checkForm({ url, headers }: Request): void {
   if (headerBytes(headers) > HEADER_BYTES_MAX) {
     throw new SignalboxError('headers_too_large', `All headers together may have at most ${HEADER_BYTES_MAX} bytes.`);
   }
+}
+
+/** Refuses the cookie of no login, and counts it as a wrong key. @throws SignalboxError */
+function refuseEnded(request: Request, rules: AdmissionRules, peers: Peers | null): never {
+  throttle('failed-auth', placeOf(request, rules, peers), rules);
+  throw notSignedIn();
 }
 
 /** @throws SignalboxError `insufficient_permissions` */

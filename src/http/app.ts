@@ -5,10 +5,12 @@ import type { Levels } from '../access/levels.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
+import type { SignIn } from '../access/sign-in/sign-in.ts';
 import type { Tokens } from '../access/tokens/tokens.ts';
 import { errorBody } from '../api/error.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
+import { endLogin, type LoginDesk } from '../operate/logins.ts';
 import type { PeopleDesk } from '../operate/people.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import { sightOf } from '../operate/sight.ts';
@@ -25,6 +27,8 @@ import { type AlertDesk, alertRoutes } from './alerts.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
 import { childKeyRoutes } from './child-keys.ts';
+import { type LoginDoor, loginDoor } from './console/login-door.ts';
+import { signInRoutes } from './console/sign-in.ts';
 import { answerOrigin, CORS_HEADERS, preflightRefusal } from './cors.ts';
 import { countTokensRoutes } from './count-tokens.ts';
 import { decisionRoutes } from './decisions.ts';
@@ -35,6 +39,7 @@ import { feedbackRoutes } from './feedback.ts';
 import { healthRoutes, type StoreHealth } from './health.ts';
 import { HeldRequests } from './held-requests.ts';
 import { ledgerRoutes } from './ledger.ts';
+import { loginRoutes } from './logins.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { peopleRoutes } from './people.ts';
@@ -65,6 +70,8 @@ export interface AppOptions {
   readonly store: GrantStore & StoreHealth & SubjectSource['store'];
   readonly alerts: AlertDesk;
   authenticate(header: string | null): Authentication;
+  readonly signIn: SignIn;
+  readonly logins: LoginDesk;
   readonly tokens: Tokens;
   readonly trailHeads?: TrailServices['trailHeads'];
   /** Puts the terms of their levels to callers; absent where there are none. */
@@ -126,8 +133,8 @@ const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['s
 });
 
 /** All other routes of the API. */
-const otherRoutes = (services: RouteServices, options: AppOptions) => {
-  const { gateway, policy, keys, people, store, metrics, status, trailHeads, alerts } = options;
+const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptions) => {
+  const { gateway, policy, keys, people, store, metrics, status, trailHeads, alerts, signIn, logins } = options;
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
@@ -143,6 +150,18 @@ const otherRoutes = (services: RouteServices, options: AppOptions) => {
     .use(decisionRoutes(services))
     .use(feedbackRoutes(services))
     .use(usageRoutes(services))
+    .use(loginRoutes({ ...services, desk: logins, door }))
+    .use(
+      signInRoutes({
+        ...services,
+        ...{ signIn, door },
+        endLogin: (request, { login, caller }) => {
+          services.contextOf(request).caller = caller;
+          return endLogin(services.principalOf(request), logins, login.id);
+        },
+        teamName: (id) => (id === null ? null : (logins.people.team(id)?.name ?? null)),
+      }),
+    )
     .use(subjectRoutes({ ...services, subjects: () => subjectSource(gateway, store) }))
     .use(x402Routes({ ...services, gateway, store }));
 };
@@ -152,6 +171,7 @@ const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };
 const admissionRules = (
   { gateway, authenticate, tokens, levels = NO_LEVELS, gate }: AppOptions,
   routes: RouteTable,
+  logins: LoginDoor,
 ): AdmissionRules => ({
   routes,
   authenticate,
@@ -161,6 +181,7 @@ const admissionRules = (
   limiter: new Limiter(gateway.clock),
   levels,
   gate,
+  logins,
   refusePreflight: preflightRefusal(gateway.log),
 });
 
@@ -225,10 +246,11 @@ export function createApp(options: AppOptions) {
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
   const services = servicesOf(options, contextOf, edgeOf(app));
   const requests = requestRoutes(services, options, () => app.server);
-  const others = otherRoutes(services, options);
+  const door = loginDoor(options.signIn, () => gateway.lease().snapshot);
+  const others = otherRoutes(services, door, options);
   const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
-  const rules = admissionRules(options, routes);
+  const rules = admissionRules(options, routes, door);
   const held = new HeldRequests((request) => app.handle(request));
   return (
     app

@@ -27,6 +27,8 @@ const QUERY = t.Object({
   key: queryText(
     'The ID of the key, or the address of the wallet, that made the request; for a key with the scope `report`, the name of the key.',
   ),
+  team: queryText('The ID of the team that the key belonged to.'),
+  user: queryText('The ID of the user that the key belonged to. Not for a key with the scope `report`.'),
   model: queryText('The last model tried, or the choice if none was tried.'),
   task: queryText('The task type of the request.'),
   status: queryText(`One of ${RECORD_STATUSES.join(', ')}.`),

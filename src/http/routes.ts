@@ -63,6 +63,8 @@ export interface RouteEntry {
   readonly methods: ReadonlyMap<string, RouteRule>;
   /** Whether its callers need no key, by any method. */
   readonly isOpen: boolean;
+  /** Whether the cookie of a login may stand for a key. */
+  readonly takesLogins: boolean;
   /** Comma-separated, as headers list them. */
   readonly allow: string;
   readonly matches: (path: string) => boolean;
@@ -72,6 +74,7 @@ const entryOf = (path: string, rules: readonly RouteRule[]): RouteEntry => ({
   path,
   methods: new Map(rules.map((rule) => [rule.method, rule])),
   isOpen: rules.every(({ access }) => access === 'open'),
+  takesLogins: path.startsWith('/admin/'),
   allow: rules.map(({ method }) => method).join(', '),
   matches: matcher(path),
 });

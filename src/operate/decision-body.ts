@@ -22,6 +22,8 @@ export function decisionBody(explanation: Explanation, sight = FULL_SIGHT): obje
     object: 'decision',
     created: Math.floor(record.time / 1000),
     ...snakeKeys({ kind, session, agent, parentAgent }),
+    team_id: record.team,
+    user_id: sight.isNarrow ? null : record.user,
     policy_revision: record.revision,
     seed,
     route_reason: record.reason,

@@ -18,7 +18,9 @@ export type DecisionFilters = Readonly<Partial<Record<TextFilter, string>>> & {
   readonly label?: readonly string[];
 };
 /** `after` is the ID of the last decision of the page before. */
-type TextFilter = 'from' | 'to' | 'key' | 'model' | 'task' | 'status' | 'operation' | 'session' | 'after' | 'limit';
+type TextFilter =
+  | ('from' | 'to' | 'key' | 'team' | 'user' | 'model' | 'task' | 'status' | 'operation' | 'session')
+  | ('after' | 'limit');
 
 /** A filter that cannot be read. */
 export class DecisionFilterError extends Error {
@@ -32,16 +34,18 @@ export class DecisionFilterError extends Error {
 
 /** @throws DecisionFilterError */
 export function decisionQuery(filters: DecisionFilters, sight = FULL_SIGHT): RecordQuery {
-  const { from, to, key, model, task, status, operation, session, label = [], after, limit } = filters;
+  const { from, to, key, team, user, model, task, status, operation, session, label = [], after, limit } = filters;
   const query: RecordQuery = {
     from: from === undefined ? undefined : timeOf('from', from),
     to: to === undefined ? undefined : timeOf('to', to),
     ...(key !== undefined && keysIn(key, sight)),
+    team,
+    user: user !== undefined && sight.isNarrow ? refuseNarrow('user') : user,
     model,
     task,
     status: status === undefined ? undefined : wordOf<RecordStatus>('status', status, RECORD_STATUSES),
     operation: operation === undefined ? undefined : wordOf<Operation>('operation', operation, OPERATION_NAMES),
-    session: session !== undefined && sight.isNarrow ? refuseSession() : session,
+    session: session !== undefined && sight.isNarrow ? refuseNarrow('session') : session,
     labels: Object.fromEntries(label.map(labelOf)),
     after: after === undefined ? undefined : cursorOf(after),
     limit: limit === undefined ? PAGE_LIMIT : limitOf(limit),
@@ -59,8 +63,8 @@ function keysIn(key: string, sight: Sight): Pick<RecordQuery, 'keyId' | 'keyIds'
 }
 
 /** A filter would confirm a guess. */
-function refuseSession(): never {
-  throw new DecisionFilterError('session', 'is not open to a key with the scope `report`');
+function refuseNarrow(filter: 'session' | 'user'): never {
+  throw new DecisionFilterError(filter, 'is not open to a key with the scope `report`');
 }
 
 const timeOf = (filter: 'from' | 'to', text: string): number =>
@@ -124,6 +128,8 @@ function entryBody({ id, keyId, model, task, status, operation, record }: Record
     object: 'decision.summary',
     created: record && Math.floor(record.time / 1000),
     ...(sight.isNarrow ? { key_id: null, key_name: sight.keyOf(keyId) } : { key_id: keyId }),
+    team_id: record?.team ?? null,
+    user_id: (!sight.isNarrow && record?.user) || null,
     ...{ operation, status, model, task },
     selector: record && (record.facts.pinned ? 'pinned' : record.facts.model),
     stream: record?.stream ?? null,

@@ -30,6 +30,7 @@ import { cachedTokensMin, compileProvider, type Environment } from './providers.
 import { Report } from './report.ts';
 import { type CheckedRules, type CompiledRules, checkRules, compileRules } from './rules.ts';
 import { compileSelectors } from './selectors.ts';
+import { compileSignIn } from './sign-in.ts';
 import { reviewSmallBudgets } from './small-budgets.ts';
 import { inSteps } from './steps.ts';
 import { compileIssuers } from './tokens.ts';
@@ -130,6 +131,7 @@ function* compile(
   check.metered(parsed.meteredLabel);
   const contentMatch = check.condition(parsed.contentMatch, 'budget');
   const reportedRuns = check.condition(parsed.reportedRuns, 'limit');
+  const signIn = compileSignIn(parsed.signIn, check, env, report);
   const tokens = compileIssuers(parsed.tokens, { check, env, report });
   const isAffordable = check.reviewTotals();
   reviewWebhooks(parsed.alerts, env, report);
@@ -172,6 +174,7 @@ function* compile(
     rateLimits: rateLimits.map(compileRateLimit),
     content: compileContent(settings.content, contentMatch),
     reportedRuns: compileReportedRuns(reportedRuns),
+    signIn,
     tokens,
   });
   const figures = wildcards?.patterns.length && facts ? [['facts', facts.source]] : [];
@@ -184,14 +187,14 @@ const NO_LABELS: KnownLabels = new Map();
 interface SnapshotParts
   extends Pick<
     PolicySnapshot,
-    'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'tokens' | 'learning' | 'wildcards'
+    'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'tokens' | 'learning' | 'signIn' | 'wildcards'
   > {
   readonly rules: CompiledRules;
   readonly selectors: readonly Selector[];
 }
 
 function assembleSnapshot(
-  { tasks, cases, payments, alerts, people, ...parsed }: ParsedPolicy,
+  { tasks, cases, payments, alerts, people, publicUrl, ...parsed }: ParsedPolicy,
   { baseline, admitUnstated, ...figures }: PolicySettings,
   usdPerCredit: string,
   { providers, models, leftOut }: Availability,
@@ -219,6 +222,7 @@ function assembleSnapshot(
     countsAddresses: parts.rateLimits.some(({ each }) => each === 'address'),
     namedModelsReadIntent: readIntent || dependsOnIntent({ constraints, taskIndex, ...parts }),
     payments,
+    publicUrl,
     organization: people.organization,
     teams: people.teams.map(({ place: _, ...team }) => team),
     alerts,

@@ -91,6 +91,7 @@ const WARNINGS = {
   'free-model': 'A provider with a key has a price of 0, so its use is not metered.',
   'passthrough-all': '`*` lets callers send any field to the provider, priced or not.',
   'unknown-language': 'A programming language of a model is unknown and resembles a known one.',
+  'nobody-signs-in': 'The variable with the secret of `sign_in` is not set, so nobody can sign in.',
   'needs-restart': 'A setting differs from that of the running server, which keeps it from its start.',
   'stale-figure': 'A figure was seen more than 90 days ago.',
   'unverified-figure': 'A figure does not state its day or its source.',

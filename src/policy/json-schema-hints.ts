@@ -50,6 +50,7 @@ export const HINTS: Readonly<Record<string, EditorHint>> = {
   'budgets[].time_zone': { names: 'zone' },
   'rate_limits[].each': { sees: 'limit' },
   'rate_limits[].match': { sees: 'limit' },
+  'sign_in.roles[].when': { sees: 'claims' },
   'tokens[].when': { sees: 'claims' },
   'tokens[].admin': { sees: 'claims' },
   'tokens[].labels.*': { sees: 'claims' },

@@ -93,12 +93,14 @@ function boundsOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: TSch
 const grouped = (figure: unknown): string => Number(figure).toLocaleString('en', { maximumFractionDigits: 20 });
 
 function namesSeen(kind: CelKind): string {
+  if (kind === 'claims') return 'claims, as the issuer states them';
   return Object.entries(VARIABLES[kind])
     .flatMap(([name, type]) => Object.keys(FIELDS[type]).map((field) => `${name}.${field}`))
     .join(', ');
 }
 
 function fieldsSeen(kind: CelKind): string {
+  if (kind === 'claims') return 'What it sees: `claims`, as the issuer states them.';
   const lists = Object.entries(VARIABLES[kind]).map(([name, type]) => fieldsOf(name, type));
   return ['What it sees:', ...lists].join('\n\n');
 }

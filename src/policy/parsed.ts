@@ -31,6 +31,7 @@ import {
   statedSubject,
 } from './sections.ts';
 import { draftSelectors } from './selectors.ts';
+import { draftSignIn, readPublicUrl } from './sign-in.ts';
 import { compileTasks } from './tasks.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { draftIssuers } from './token-drafts.ts';
@@ -101,6 +102,7 @@ function checkSections(context: CheckContext) {
   const zone = settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default;
   const budgets = draftBudgets(context, zone);
   const preferences = draftPreferences(context);
+  const publicUrl = readPublicUrl(context);
   const names: CaseNames = {
     models: ids,
     providers: new Set(providers.map(({ name }) => name)),
@@ -148,7 +150,8 @@ function checkSections(context: CheckContext) {
     contentMatch: contentMatch(context),
     reportedRuns: reportedRunsMatch(context),
     learning: draftLearning(context),
-    payments: draftPayments(context, usdPerCredit),
+    payments: draftPayments(context, usdPerCredit, publicUrl),
+    ...draftSignIn(context, publicUrl),
     tokens: draftIssuers(context),
     cases: draftCases(context, names),
     /** The names that cases send as `model`. They are checked where public figures are at hand. */

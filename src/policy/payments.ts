@@ -15,7 +15,11 @@ const PATH = 'payments.x402';
  * Drafts the payment policy. The whole section is checked even if it is off. Null if it is off or wrong. The payments room
  * checks whether the variables that it names are set.
  */
-export function draftPayments(context: CheckContext, usdPerCredit: Decimal): PaymentPolicy | null {
+export function draftPayments(
+  context: CheckContext,
+  usdPerCredit: Decimal,
+  publicUrl: string | null,
+): PaymentPolicy | null {
   const { report } = context;
   const section = sectionSubject('payments', context).tree;
   const text = checkSection('payments', context)?.x402 ?? null;
@@ -38,7 +42,7 @@ export function draftPayments(context: CheckContext, usdPerCredit: Decimal): Pay
   if (!text?.enabled || !quote || !topUp || !first) return null;
   return {
     networks: [first, ...others],
-    publicUrl: text.public_url ?? null,
+    publicUrl: text.public_url ?? publicUrl,
     quoteTtlMs: text.quote.ttl_seconds * 1000,
     ...quote,
     settleMarginMs: text.settle_margin_seconds * 1000,

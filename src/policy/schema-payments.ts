@@ -132,7 +132,7 @@ export const X402Text = closed('Payments by the protocol x402, in stablecoins.',
       maxLength: 256,
       example: 'https://llm.example.com',
     },
-    'Address of this gateway for agents, without a path. Default: the address of the request.',
+    'Address of this gateway for agents, without a path. Default: the section `public_url`, else the address of the request.',
   ),
   networks: Type.Array(NetworkText, {
     maxItems: 16,

@@ -6,7 +6,12 @@ import type { MapTree, ScalarTree, Tree } from './tree.ts';
 const SECRET_KEYS =
   /^(?:api_?key|x-api-key|(?:access_?|auth_?|bearer_?)?token|bearer|secret|client_?secret|private_?key|mnemonic|password|authorization)$/i;
 /** Keys that name a variable. A secret without a recognizable form may be pasted there. */
-const VARIABLE_KEYS: ReadonlySet<string> = new Set(['api_key_env', 'private_key_env', 'bearer_env']);
+const VARIABLE_KEYS: ReadonlySet<string> = new Set([
+  'api_key_env',
+  'private_key_env',
+  'bearer_env',
+  'client_secret_env',
+]);
 const VARIABLE = /^[A-Z_][A-Z0-9_]*$/;
 /** Wrong forms of a variable that are not secrets: `$NAME`, `${NAME}` or `openai_api_key`. */
 const MEANT_AS_VARIABLE =
@@ -26,7 +31,8 @@ const looksSecret = (text: string, isOfPayments: boolean): boolean =>
 
 function hintFor(key: string, isOfPayments: boolean): string {
   if (!isOfPayments) {
-    return 'put the secret into an environment variable, and write the name of that variable in `api_key_env`';
+    const variable = key === 'client_secret_env' ? key : 'api_key_env';
+    return `put the secret into an environment variable, and write the name of that variable in \`${variable}\``;
   }
   return key.startsWith('rpc_url')
     ? 'put an address that holds a key into an environment variable, and write the name of that variable in `rpc_urls_env`'

@@ -13,19 +13,24 @@ import type { Gateway } from './gateway.ts';
 /** The parts of a request that conditions see beside the facts, as far as a record keeps them. */
 type RecordedInputs = Pick<
   DecisionRecord,
-  'keyId' | 'stream' | 'labels' | 'metadata' | 'session' | 'agent' | 'parentAgent'
+  'keyId' | 'team' | 'user' | 'stream' | 'labels' | 'metadata' | 'session' | 'agent' | 'parentAgent'
 >;
+
+type RecordedCaller = Pick<Caller, 'keyId' | 'labels'> & {
+  readonly team?: string | null | undefined;
+  readonly user?: string | null | undefined;
+};
 
 /** The rule inputs of a request; its `metadata` only by the keys that the policy lists, redacted. */
 export function recordedOf(
   { stream, routing }: Pick<ModelRequest, 'stream' | 'routing'>,
-  { keyId, labels }: Pick<Caller, 'keyId' | 'labels'>,
+  { keyId, labels, team = null, user = null }: RecordedCaller,
   { recordedMetadata }: Pick<PolicySnapshot, 'recordedMetadata'>,
   { session, agent, parentAgent }: RunNames = NO_RUN,
 ): RecordedInputs {
   const isRecorded = recordedMetadata.length > 0 && routing.metadata != null;
   const metadata = isRecorded ? pickMetadata(routing.metadata, recordedMetadata) : NO_METADATA;
-  return { keyId, stream, labels, metadata, session, agent, parentAgent };
+  return { keyId, team, user, stream, labels, metadata, session, agent, parentAgent };
 }
 
 /** Characters of a value; the metadata of a request has no longer ones. */
@@ -45,7 +50,7 @@ export function recordDecision(
   { records, nextId, now }: Pick<Gateway, 'records' | 'nextId' | 'now'>,
   kind: DecisionRecord['kind'],
   decision: Decision,
-  { keyId, stream, labels, metadata, session, agent, parentAgent }: RecordedInputs,
+  { keyId, team, user, stream, labels, metadata, session, agent, parentAgent }: RecordedInputs,
   snapshot: PolicySnapshot,
   outcome: DecisionOutcome | null,
 ): readonly Write[] {
@@ -58,6 +63,8 @@ export function recordDecision(
     id,
     time: now(),
     keyId,
+    team,
+    user,
     kind,
     revision,
     readingsNumber,

@@ -35,6 +35,7 @@ import { openObserver } from './observer.ts';
 import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
+import { openSignIn } from './sign-in.ts';
 import { openDataStore } from './store.ts';
 import { openTokens } from './tokens.ts';
 import { keepTrailHead, notedHeads } from './trail-head.ts';
@@ -103,11 +104,11 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const watched = { gateway, gate, policy: reloader, store, health: tools.health, version };
   const app = createApp({
     ...watched,
-    surfaces,
-    keys,
+    ...{ surfaces, keys },
     people: { people, keys },
     idempotency,
     authenticate: authenticationOf(keys, host),
+    ...(await openSignIn(resources, gateway.lease)),
     levels,
     tokens,
     alerts: alerts.sender,

@@ -9,7 +9,7 @@ import { keepDoing } from './keep-doing.ts';
 /** Interval at which a server looks for changes by commands, ms. */
 const LOOK_EVERY_MS = 100;
 /** The subjects that the changes in the trail raise. */
-const TRAIL_NEWS = ['keys', 'people', 'wallets', 'funds'] as const;
+const TRAIL_NEWS = ['keys', 'people', 'logins', 'wallets', 'funds'] as const;
 
 /** Holds the place in the trail up to which the server has all changes in force. */
 const noteFile = (data: string): string => join(data, 'trail.seen');

@@ -10,6 +10,8 @@ import type { Log } from '../telemetry/log.ts';
 import type { Host } from './host.ts';
 
 const DAY_MS = 86_400_000;
+/** Days that ended logins are kept. */
+const LOGIN_DAYS = 7;
 
 /** The parts of a server whose old rows are deleted. */
 interface PrunedParts {
@@ -17,7 +19,7 @@ interface PrunedParts {
   readonly idempotency: Idempotency;
   readonly learner: Pick<Learner, 'prune'>;
   readonly threads: Pick<Threads, 'prune'>;
-  readonly store: Pick<OpenStore, 'commit' | 'trail'>;
+  readonly store: Pick<OpenStore, 'commit' | 'logins' | 'trail'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -31,6 +33,7 @@ export async function prune(parts: PrunedParts, { recordDays: days, trailDays }:
   try {
     await idempotency.prune();
     await threads.prune();
+    await store.logins.prune(now() - LOGIN_DAYS * DAY_MS);
     await records.prune(days * DAY_MS);
     await learner.prune(days * DAY_MS);
     const time = now();

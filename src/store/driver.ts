@@ -17,6 +17,7 @@ export type StoreRoom =
   | 'instances'
   | 'learning'
   | 'ledger'
+  | 'logins'
   | 'news'
   | 'payments'
   | 'people'

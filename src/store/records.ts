@@ -25,6 +25,9 @@ export interface RecordQuery {
   readonly task?: string;
   readonly status?: RecordStatus;
   readonly operation?: Operation;
+  /** IDs of the team and the user that the key belonged to. */
+  readonly team?: string;
+  readonly user?: string;
   /** The session that the request names. */
   readonly session?: string;
   /** Labels of the key; a record must have all of them. */

@@ -5,6 +5,7 @@ import type { JournalReader } from './journal-reader.ts';
 import type { KeyTable } from './keys.ts';
 import type { LearningTables } from './learning.ts';
 import type { LedgerTable } from './ledger-table.ts';
+import type { LoginTable } from './logins.ts';
 import type {
   BlocklistTable,
   GasNonceTable,
@@ -38,4 +39,5 @@ export interface Repositories {
   readonly brokenDeclarations: BrokenDeclarationTable;
   readonly subjects: SubjectTable;
   readonly threads: ThreadTable;
+  readonly logins: LoginTable;
 }

@@ -43,6 +43,8 @@ export const TRAIL_ACTIONS = [
   'replay',
   'erase',
   'anchor',
+  'sign_in',
+  'end',
 ] as const;
 export type TrailAction = (typeof TRAIL_ACTIONS)[number];
 

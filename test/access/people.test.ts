@@ -42,7 +42,15 @@ test('a user has its own terms, else those that its team states for members, els
     SERVER,
   );
   expect(people.termsOf({ team: id, user: plain.id })).toEqual([
-    { kind: 'user', id: plain.id, name: 'a', models: ['good'], limits: limits(5), budgets: [budget(9)] },
+    {
+      kind: 'user',
+      id: plain.id,
+      name: 'a',
+      role: 'member',
+      models: ['good'],
+      limits: limits(5),
+      budgets: [budget(9)],
+    },
     { kind: 'team', id, name: 'search', models: null, limits: null, budgets: [budget(500)] },
     { kind: 'organization', id: '', name: '', models: ['best', 'good'], limits: null, budgets: [] },
   ]);

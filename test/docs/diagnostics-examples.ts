@@ -383,6 +383,12 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       ],
     },
   },
+  'Sign-in': {
+    'nobody-signs-in': {
+      golden: 'sign-in-secret-unset',
+      mend: 'Set the variable, or name a file with the secret in `SIGNALBOX_OIDC_SECRET_FILE`.',
+    },
+  },
   Tokens: {
     'open-issuer': {
       golden: 'tokens-open',

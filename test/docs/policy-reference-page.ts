@@ -28,6 +28,7 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
     gateway: '../spend/rate-limits.md',
     tokens: '../operate/tokens.md',
     records: '../operate/privacy.md',
+    sign_in: '../operate/sign-in.md',
     cases: 'testing.md',
   },
 };
@@ -40,6 +41,7 @@ const VALUES = [
   'credits',
   'ledger',
   'metrics',
+  'public_url',
   'baseline',
   'default_weights',
   'reference_price',

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { recordedOf } from '../../src/request/decision-record.ts';
 import { chatRequest } from '../support/model-request.ts';
 
-const caller = { keyId: 'k', labels: { team: 'search' } };
+const caller = { keyId: 'k', labels: { team: 'search' }, team: 'team_1', user: null };
 
 test('a record keeps stream and labels, and of the metadata only the keys that the policy lists, redacted', () => {
   const metadata = { team: 'red', mail: 'write to ada@example.com', secret: 'mine' };

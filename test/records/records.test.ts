@@ -18,6 +18,7 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
     id,
     time,
     keyId: 'key',
+    ...{ team: null, user: null },
     session: null,
     agent: null,
     parentAgent: null,

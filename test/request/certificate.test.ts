@@ -30,6 +30,8 @@ import { temporaryFolder } from '../support/signalbox.ts';
 
 const recorded = {
   keyId: 'key',
+  team: null,
+  user: null,
   stream: false,
   labels: {},
   metadata: {},

@@ -93,6 +93,8 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
   return {
     revision: 'r',
     usdPerCredit: '0.001',
+    publicUrl: null,
+    signIn: null,
     wildcards: null,
     aliasPatterns: [],
     organization: NO_GROUP_TERMS,

@@ -127,7 +127,7 @@ describe('the store', () => {
     // The caller's names of a session and its agent: plain and short, hashes where they have an address or a secret in them.
     named.push('accounts.session', 'accounts.agent', 'records.session', 'record_index.session');
     // IDs of ours.
-    named.push('accounts.team_id', 'accounts.user_id');
+    for (const table of ['accounts', 'records', 'record_index']) named.push(`${table}.team_id`, `${table}.user_id`);
     // A random name.
     named.push('identity.ledger');
     named.push(...payments, 'accounts.payer', 'payment_secret.secret');
@@ -143,6 +143,8 @@ describe('the store', () => {
     named.push('alert_marks.id', 'alert_marks.state', 'alert_messages.content', 'alert_messages.deliveries');
     // Names of the policy.
     named.push(...['provider', 'upstream', 'model'].map((name) => `broken_declarations.${name}`));
+    // Who is signed in, by IDs and a hash, from where and by which browser; a refresh token that only the cookie opens.
+    named.push(...['id', 'user', 'hash', 'token', 'browser', 'address'].map((name) => `logins.${name}`));
     // Workloads by the words of their issuer's tokens, and a name of the policy.
     named.push(...['id', 'issuer', 'sub', 'name'].map((name) => `subjects.${name}`));
     // Which service keeps a history: its ID of the answer, names of the policy and of tools, a hash.
@@ -159,6 +161,7 @@ describe('the store', () => {
       'src/store/sqlite/instance.ts',
       'src/store/sqlite/keys.ts',
       'src/store/sqlite/learning/schema.ts',
+      'src/store/sqlite/logins.ts',
       'src/store/sqlite/payments.ts',
       'src/store/sqlite/people.ts',
       'src/store/sqlite/records/schema.ts',
@@ -193,6 +196,7 @@ describe('the log', () => {
 
   test('is written to by these files', () => {
     expect(files).toEqual([
+      'src/access/sign-in/sign-in.ts',
       'src/access/tokens/tokens.ts',
       'src/alerts/alerts.ts',
       'src/alerts/outbox.ts',
@@ -229,6 +233,7 @@ describe('the log', () => {
       'src/server/log.ts',
       'src/server/serve.ts',
       'src/server/shutdown.ts',
+      'src/server/sign-in.ts',
       'src/server/store.ts',
       'src/server/trail-head.ts',
       'src/server/upkeep.ts',

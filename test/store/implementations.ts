@@ -13,6 +13,7 @@ import { memoryIdempotency, memoryKeys } from './memory/access.ts';
 import { memoryAlerts } from './memory/alerts.ts';
 import { memoryBrokenDeclarations } from './memory/endpoints.ts';
 import { memoryLearning } from './memory/learning.ts';
+import { memoryLogins } from './memory/logins.ts';
 import {
   memoryBlocklist,
   memoryGasNonces,
@@ -43,6 +44,7 @@ export const memoryRepositories = (store: MemoryStore): TestedRepositories => ({
   records: memoryRecords(store),
   learning: memoryLearning(store),
   brokenDeclarations: memoryBrokenDeclarations(store),
+  logins: memoryLogins(store),
   subjects: memorySubjects(store),
 });
 

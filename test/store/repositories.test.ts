@@ -3,6 +3,7 @@ import { accessSuite } from './suites/access.ts';
 import { alertSuite } from './suites/alerts.ts';
 import { endpointSuite } from './suites/endpoints.ts';
 import { learningSuite } from './suites/learning.ts';
+import { loginSuite } from './suites/logins.ts';
 import { newsSuite } from './suites/news.ts';
 import { paymentSuite } from './suites/payments.ts';
 import { peopleSuite } from './suites/people.ts';
@@ -22,5 +23,6 @@ overEach((open) => {
   endpointSuite(open);
   newsSuite(open);
   threadSuite(open);
+  loginSuite(open);
   subjectSuite(open);
 });

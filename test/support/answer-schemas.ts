@@ -8,6 +8,7 @@ import { ChildKeyList } from '../../src/http/schemas/child-keys.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/http/schemas/keys.ts';
 import { AdminUsage, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
+import { Login, LoginList, Me } from '../../src/http/schemas/logins.ts';
 import { Removal, Team, TeamList, User, UserList } from '../../src/http/schemas/people.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
 import { EndpointList, Health, InstanceStatus, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
@@ -51,6 +52,9 @@ export const ANSWERS = {
   KeyTrail,
   LearningStatus,
   LedgerStatus,
+  Login,
+  LoginList,
+  Me,
   Model,
   ModelList,
   NewApiKey,

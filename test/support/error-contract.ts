@@ -6,6 +6,9 @@ import { UPSTREAM_KEY } from './policies.ts';
 /** The public contract, spelled out once more: status, type, code on the wire, `x-should-retry`. */
 export const CONTRACT = {
   invalid_api_key: [401, 'authentication_error', 'invalid_api_key', false],
+  not_signed_in: [401, 'authentication_error', 'not_signed_in', false],
+  wrong_origin: [403, 'permission_error', 'wrong_origin', false],
+  wrong_host: [421, 'invalid_request_error', 'wrong_host', false],
   key_suspended: [403, 'permission_error', 'key_suspended', false],
   insufficient_permissions: [403, 'permission_error', 'insufficient_permissions', false],
   invalid_json: [400, 'invalid_request_error', 'invalid_json', false],

@@ -1,4 +1,5 @@
 import { Gate } from '../../src/access/limits/gate.ts';
+import { SignIn } from '../../src/access/sign-in/sign-in.ts';
 import { Tokens } from '../../src/access/tokens/tokens.ts';
 import type { Gateway } from '../../src/request/gateway.ts';
 import { Observer } from '../../src/request/observe/observer.ts';
@@ -12,11 +13,25 @@ export const noTokens = (log: Log) =>
     onSubject() {},
   });
 
-/** What an app is made with where nobody looks at its requests. */
+/** A part that no test here asks. */
+const unasked = (): never => Object.create(null) as never;
+
+const noLogins = { logins: { list: () => [], end: async () => false }, people: { user: () => null, team: () => null } };
+
+/** What an app is made with where nobody looks at its requests, and nobody signs in. */
 export const unobserved = ({ log, clock, nextId }: Gateway) => ({
   tokens: noTokens(log),
   observer: new Observer({ trace: null, reporters: [], log, clock, nextId, written: async () => {} }),
   gate: new Gate(() => performance.now()),
+  signIn: new SignIn({
+    policy: () => ({ signIn: null }),
+    env: () => undefined,
+    logins: unasked(),
+    people: unasked(),
+    now: Date.now,
+    log,
+  }),
+  logins: noLogins,
   socketBytesMax: 1_048_576,
   metrics: null,
   alerts: { list: async () => [], test: async () => [] },

@@ -17,7 +17,7 @@ import { operator } from '../user.ts';
 
 const OPTIONS = {
   ...{ from: TEXT, to: TEXT, key: TEXT, model: TEXT, task: TEXT, status: TEXT, operation: TEXT, label: LIST },
-  ...{ session: TEXT, after: TEXT, limit: TEXT, json: SWITCH },
+  ...{ team: TEXT, user: TEXT, session: TEXT, after: TEXT, limit: TEXT, json: SWITCH },
 };
 
 /**

@@ -177,6 +177,10 @@ export const Decision = field.named('Decision', 'Why a model was chosen, and the
   object: field.always('decision'),
   created: field.unixTime('When it was written.'),
   kind: field.word(['chat', 'embed', 'route'], 'A completion, embeddings, or a recommendation.'),
+  team_id: field.textOrNull('ID of the team that the key belonged to; null for none.'),
+  user_id: field.textOrNull(
+    'ID of the user that the key belonged to; null for none, and where reports do not name it.',
+  ),
   session: field.textOrNull('The session that the request names; null for none.'),
   agent: field.textOrNull('The agent of that session; null for none, or the first one.'),
   parent_agent: field.textOrNull('The agent that started it; null for none.'),
@@ -233,6 +237,10 @@ const DecisionSummary = field.named(
     stream: field.flagOrNull('Whether the request asked for a stream; null in records of version 0.1.', true),
     labels: texts('The labels of the key at the time; null in records of version 0.1.', { team: 'search' }),
     metadata: texts('The `metadata` that the policy’s `records.metadata` lists, redacted.', {}),
+    team_id: field.textOrNull('ID of the team that the key belonged to; null for none.'),
+    user_id: field.textOrNull(
+      'ID of the user that the key belonged to; null for none, and where reports do not name it.',
+    ),
     session: field.textOrNull('The session that the request names; null for none, and where reports do not name it.'),
     route_reason: field.textOrNull('Why this model was chosen.', 'auto:balanced'),
     policy_revision: field.textOrNull('The policy in force when the decision was made.', '95f1a7d5f908027b'),

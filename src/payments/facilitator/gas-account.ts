@@ -1,6 +1,7 @@
 import type { Hex } from 'viem';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { addressOf } from '../../core/holder-address.ts';
+import { isLoopbackHost } from '../../core/loopback.ts';
 import type { PaymentNetwork } from '../../core/payment-policy.ts';
 import { registerSecrets } from '../../telemetry/secrets.ts';
 import type { NetworkHost } from './facilitator.ts';
@@ -69,10 +70,7 @@ function accountOf(key: string): PrivateKeyAccount | null {
   }
 }
 
-function isLoopback(url: string): boolean {
-  const { hostname } = new URL(url);
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
-}
+const isLoopback = (url: string): boolean => isLoopbackHost(new URL(url).hostname);
 
 /** Throws an Error of one sentence for mixed case that is not the address's checksum: a digit may be wrong. */
 export function checkAddress(address: string, what: string): void {

@@ -16,6 +16,7 @@ import { identityMigrations } from './identity.ts';
 import { instanceMigrations, openSqliteInstance } from './instance.ts';
 import { accessMigrations } from './keys.ts';
 import { learningMigrations } from './learning/schema.ts';
+import { loginMigrations } from './logins.ts';
 import { NEWS_TABLE } from './news.ts';
 import { paymentMigrations, SETTLE } from './payments.ts';
 import { peopleMigrations } from './people.ts';
@@ -35,6 +36,8 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   identity: identityMigrations,
   learning: learningMigrations,
   ledger: ledgerMigrations,
+  // Behind the news, which its triggers raise: by those of other rooms it is there.
+  logins: loginMigrations,
   news: NEWS_TABLE,
   payments: paymentMigrations,
   people: peopleMigrations,

@@ -6,6 +6,7 @@ import { sqliteBrokenDeclarations } from './endpoints.ts';
 import { sqliteIdempotency } from './idempotency.ts';
 import { sqliteKeys } from './keys.ts';
 import { sqliteLearning } from './learning/tables.ts';
+import { sqliteLogins } from './logins.ts';
 import { sqliteBlocklist, sqliteGasNonces, sqlitePendingSettlements, sqliteQuoteSecret } from './payment-extras.ts';
 import { sqlitePayments } from './payments.ts';
 import { sqlitePeople } from './people.ts';
@@ -34,4 +35,5 @@ export const sqliteRepositories = (db: SqlTables): Repositories => ({
   brokenDeclarations: sqliteBrokenDeclarations(db),
   subjects: sqliteSubjects(db),
   threads: sqliteThreads(db),
+  logins: sqliteLogins(db),
 });

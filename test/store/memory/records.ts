@@ -31,7 +31,8 @@ function isMatch(entry: RecordEntry, own: DecisionRecord['labels'], query: Recor
   if (to !== undefined && entry.id >= idAt(to)) return false;
   if (after !== undefined && entry.id >= after) return false;
   if (query.keyIds !== undefined && !query.keyIds.includes(entry.keyId)) return false;
-  if (query.session !== undefined && query.session !== entry.record?.session) return false;
+  const ofRecord = ['session', 'team', 'user'] as const;
+  if (ofRecord.some((name) => query[name] !== undefined && query[name] !== entry.record?.[name])) return false;
   const filters = ['keyId', 'model', 'task', 'status', 'operation'] as const;
   if (filters.some((name) => query[name] !== undefined && query[name] !== entry[name])) return false;
   return Object.entries(labels).every(

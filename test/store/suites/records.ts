@@ -17,10 +17,12 @@ interface Made {
   readonly status?: RecordStatus;
   readonly labels?: Readonly<Record<string, string>>;
   readonly session?: string | null;
+  readonly team?: string | null;
+  readonly user?: string | null;
 }
 
 function recordOf({ id, time = NOW, keyId = 'k', model = 'm', task = 'general', ...more }: Made): DecisionRecord {
-  const { status = 'completed', labels = {}, session = null } = more;
+  const { status = 'completed', labels = {}, session = null, team = null, user = null } = more;
   const attempt = { model, provider: 'p', upstream: 'u', ms: 1, firstPartMs: 1, failure: null, endpoint: 0 };
   const ended = {
     error: null,
@@ -44,7 +46,7 @@ function recordOf({ id, time = NOW, keyId = 'k', model = 'm', task = 'general', 
       seed: '0f',
     },
     facts: facts({ task }),
-    ...{ stream: true, labels, session, metadata: { team: 'red' } },
+    ...{ stream: true, labels, session, team, user, metadata: { team: 'red' } },
     ...{ agent: session && 'a1', parentAgent: null },
     ...{ quality: new Float64Array([0.5, 1 / 3]), estimate: null, draw: null, reason: 'auto:balanced' },
     ...{ choice: model, fallbacks: ['other'], lastResorts: [] },
@@ -79,6 +81,8 @@ const made = fc.record({
   status: few(RECORD_STATUSES),
   labels: few(LABELS),
   session: few([null, null, 's1', "s'2"]),
+  team: few([null, 't1', 't2']),
+  user: few([null, 'u1', 'u2']),
   /** How much later than the record before its decision was made; records of long answers come late. */
   step: fc.integer({ min: -3, max: 5 }),
 });
@@ -91,6 +95,8 @@ const queries: fc.Arbitrary<RecordQuery> = fc.record({
   model: maybe(['m1', 'm2', 'unknown']),
   task: maybe(['coding', 'math']),
   session: maybe(['s1', "s'2", 'unknown']),
+  team: maybe(['t1', 't2', 'unknown']),
+  user: maybe(['u1', 'unknown']),
   status: maybe(RECORD_STATUSES),
   operation: maybe(['chat']),
   labels: fc.option(few(LABELS), { nil: undefined }),

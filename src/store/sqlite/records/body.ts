@@ -7,7 +7,7 @@ import type { Usage } from '../../../core/usage.ts';
 /** The fields of a record that columns of their own have as they are. */
 export type RecordHead = Pick<
   DecisionRecord,
-  'id' | 'time' | 'keyId' | 'kind' | 'revision' | 'readingsNumber' | 'session'
+  'id' | 'time' | 'keyId' | 'kind' | 'revision' | 'readingsNumber' | 'session' | 'team' | 'user'
 >;
 
 /** The fields of a record in its one text column. */

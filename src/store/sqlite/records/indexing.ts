@@ -11,8 +11,9 @@ const OLDER = '(SELECT older FROM record_indexing)';
 const LEFT = sql(`SELECT EXISTS (SELECT 1 FROM records WHERE seq > ${THROUGH}) AS fresh,
     EXISTS (SELECT 1 FROM decisions WHERE id < ${OLDER}) AS old`);
 
-const ADD_FRESH = sql(`INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation, session)
-    SELECT id, seq, key_id, model, task, status, operation, session FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?`);
+const ADD_FRESH =
+  sql(`INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation, session, team_id, user_id)
+    SELECT id, seq, key_id, model, task, status, operation, session, team_id, user_id FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?`);
 const ADD_LABELS = sql(`INSERT OR IGNORE INTO record_labels (name, value, id) SELECT label.key, label.atom, fresh.id
     FROM (SELECT id, labels FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?) AS fresh, json_each(fresh.labels) AS label`);
 const ADVANCE = sql(`UPDATE record_indexing SET through = ifnull((SELECT max(seq) FROM

@@ -15,6 +15,8 @@ type IndexRow = Omit<RecordEntry, 'record'> & {
 const FILTERS = [
   { name: 'session', column: 'session', usual: null },
   { name: 'keyId', column: 'key_id', usual: null },
+  { name: 'user', column: 'user_id', usual: null },
+  { name: 'team', column: 'team_id', usual: null },
   { name: 'model', column: 'model', usual: null },
   { name: 'task', column: 'task', usual: null },
   { name: 'status', column: 'status', usual: 'completed' },
@@ -124,6 +126,7 @@ function indexedSelection(query: RecordQuery): Selection {
 
 /** Failures are rare, and so lead. */
 function inOrder({ status }: RecordQuery): readonly (typeof FILTERS)[number][] {
-  const [session, keyId, model, task, ofStatus, operation] = FILTERS;
-  return status === undefined || status === 'completed' ? FILTERS : [session, ofStatus, keyId, model, task, operation];
+  const [session, keyId, user, team, model, task, ofStatus, operation] = FILTERS;
+  if (status === undefined || status === 'completed') return FILTERS;
+  return [session, ofStatus, keyId, user, team, model, task, operation];
 }

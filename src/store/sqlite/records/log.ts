@@ -10,13 +10,16 @@ import { listRecords } from './list.ts';
 
 const INSERT =
   sql(`INSERT INTO records (id, time, key_id, kind, operation, status, model, task, labels, revision, frame, quality,
-    estimate, body, session) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    estimate, body, session, team_id, user_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 const HEAD = 'id, time, key_id AS keyId, kind, revision, frame AS readingsNumber, quality, estimate, body';
-const FIND = sql(`SELECT ${HEAD}, labels, session FROM records WHERE seq = (SELECT seq FROM record_index WHERE id = ?1)
-    UNION ALL SELECT ${HEAD}, labels, session FROM records WHERE seq > (SELECT through FROM record_indexing) AND id = ?1
-    UNION ALL SELECT ${HEAD}, NULL, NULL FROM decisions WHERE id = ?1 LIMIT 1`);
-const READ = sql(`SELECT ${HEAD}, labels, session FROM records WHERE seq = ?`);
-const READ_OLD = sql(`SELECT ${HEAD}, NULL AS labels, NULL AS session FROM decisions WHERE id = ?`);
+const NAMED = `${HEAD}, labels, session, team_id AS team, user_id AS "user"`;
+const FIND = sql(`SELECT ${NAMED} FROM records WHERE seq = (SELECT seq FROM record_index WHERE id = ?1)
+    UNION ALL SELECT ${NAMED} FROM records WHERE seq > (SELECT through FROM record_indexing) AND id = ?1
+    UNION ALL SELECT ${HEAD}, NULL, NULL, NULL, NULL FROM decisions WHERE id = ?1 LIMIT 1`);
+const READ = sql(`SELECT ${NAMED} FROM records WHERE seq = ?`);
+const READ_OLD = sql(
+  `SELECT ${HEAD}, NULL AS labels, NULL AS session, NULL AS team, NULL AS "user" FROM decisions WHERE id = ?`,
+);
 
 type RecordRow = RecordHead & {
   readonly quality: Uint8Array;
@@ -71,6 +74,8 @@ class RecordWrite implements SqlWrite {
       record.estimate === null && record.draw === null ? null : encodeEstimate(record),
       bodyOf(record),
       record.session,
+      record.team,
+      record.user,
     ];
   }
 }

@@ -86,5 +86,12 @@ export const recordsMigrations: Migrations = {
     `ALTER TABLE records ADD COLUMN session TEXT;
     ALTER TABLE record_index ADD COLUMN session TEXT;
     CREATE INDEX record_index_session ON record_index (session) WHERE session IS NOT NULL;`,
+    `-- IDs of the team and the user that the key belonged to.
+    ALTER TABLE records ADD COLUMN team_id TEXT;
+    ALTER TABLE records ADD COLUMN user_id TEXT;
+    ALTER TABLE record_index ADD COLUMN team_id TEXT;
+    ALTER TABLE record_index ADD COLUMN user_id TEXT;
+    CREATE INDEX record_index_team ON record_index (team_id) WHERE team_id IS NOT NULL;
+    CREATE INDEX record_index_user ON record_index (user_id) WHERE user_id IS NOT NULL;`,
   ],
 };

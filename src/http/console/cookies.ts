@@ -1,0 +1,16 @@
+/** A name that begins so is taken by browsers only with `Secure`, the path `/` and without a domain: no other host can set it. */
+export const LOGIN_COOKIE = '__Host-signalbox';
+/** Of a sign-in under way. */
+export const SIGN_IN_COOKIE = '__Host-signalbox-sign-in';
+
+/** The value of a cookie that a request bears; null for none. */
+export function cookieIn(headers: Headers, name: string): string | null {
+  const text = headers.get('cookie');
+  if (text === null) return null;
+  const pairs = text.split(';').map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
+}
+
+/** @param value empty to remove it */
+export const cookieText = (name: string, value: string, ageMs: number): string =>
+  `${name}=${value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${value === '' ? 0 : Math.floor(ageMs / 1_000)}`;

@@ -1,0 +1,68 @@
+import type { PresentLogin, SignIn } from '../../access/sign-in/sign-in.ts';
+import type { Caller } from '../../core/caller.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
+import { cookieIn, LOGIN_COOKIE } from './cookies.ts';
+import { checkOrigin, type Site, siteOf } from './site.ts';
+
+/** Judges the cookies of logins, where a route takes them. */
+export interface LoginDoor {
+  /** The site of a request to the console. @throws SignalboxError `not_found` where nobody signs in, `wrong_host` */
+  siteOf(request: Request): Site;
+  /**
+   * The caller of the login that a request bears.
+   * @param hasKey whether it has an API key, too
+   * @returns null without the cookie of a login, `ended` for that of no login; a promise where the issuer is asked first
+   * @throws SignalboxError for another host or origin, and for a key beside it
+   */
+  admit(request: Request, hasKey: boolean): Caller | 'ended' | null | Promise<Caller | 'ended'>;
+  /** The login of a request to the console, which needs none; null for none. */
+  presentIn(request: Request): Promise<PresentLogin | null>;
+  /** The login by which a request was admitted; null for none. */
+  loginOf(request: Request): PresentLogin | null;
+}
+
+type DoorPolicy = Pick<PolicySnapshot, 'publicUrl' | 'signIn'>;
+
+export function loginDoor(signIn: SignIn, policy: () => DoorPolicy): LoginDoor {
+  const borne = new WeakMap<Request, PresentLogin>();
+  const take = (request: Request, value: string): PresentLogin | null => {
+    const present = signIn.of(value);
+    if (present) borne.set(request, present);
+    return present;
+  };
+  return {
+    siteOf(request) {
+      const { signIn: stated, publicUrl } = policy();
+      if (!stated) throw new SignalboxError('not_found', 'Nobody signs in here: the policy has no section `sign_in`.');
+      return siteOf(request, publicUrl);
+    },
+    admit(request, hasKey) {
+      const { signIn: stated, publicUrl } = policy();
+      const value = stated && cookieIn(request.headers, LOGIN_COOKIE);
+      if (value === null) return null;
+      const site = siteOf(request, publicUrl);
+      if (hasKey) {
+        const message = 'The request has both an API key and the cookie of a login. Send one of them.';
+        throw new SignalboxError('invalid_value', message, { param: 'Cookie' });
+      }
+      checkOrigin(request, site);
+      const present = take(request, value);
+      if (!present) return 'ended';
+      const renewal = signIn.renewal(value, present);
+      return renewal ? renewal.then(() => take(request, value)?.caller ?? 'ended') : present.caller;
+    },
+    async presentIn({ headers }) {
+      const value = cookieIn(headers, LOGIN_COOKIE);
+      const present = value === null ? null : signIn.of(value);
+      if (value === null || !present) return null;
+      await signIn.renewal(value, present);
+      return signIn.of(value);
+    },
+    loginOf: (request) => borne.get(request) ?? null,
+  };
+}
+
+/** The error of a request whose login has ended. */
+export const notSignedIn = (): SignalboxError =>
+  new SignalboxError('not_signed_in', 'The login has ended. Sign in again at /console/sign-in.');

@@ -1,0 +1,28 @@
+/** A piece of HTML that may be put into a page as it is. */
+export interface Markup {
+  readonly markup: string;
+}
+
+/** Makes HTML. Texts among the values are escaped; lists are joined, and null is nothing. */
+export function html(
+  parts: TemplateStringsArray,
+  ...values: readonly (MarkupValue | readonly MarkupValue[])[]
+): Markup {
+  const texts = values.map((value) => [value].flat().map(markupOf).join(''));
+  return { markup: parts.map((part, at) => part + (texts[at] ?? '')).join('') };
+}
+
+type MarkupValue = Markup | string | null;
+
+const markupOf = (value: MarkupValue): string =>
+  value === null ? '' : typeof value === 'string' ? escaped(value) : value.markup;
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => ESCAPES[sign] ?? '');

@@ -1,0 +1,138 @@
+import { Elysia } from 'elysia';
+import { LOGIN_MS } from '../../access/logins.ts';
+import { type PresentLogin, type SignIn, SignInError, type SignInFault } from '../../access/sign-in/sign-in.ts';
+import { TRANSACTION_MS } from '../../access/sign-in/transaction.ts';
+import { iso } from '../../core/clock.ts';
+import { orOverloaded } from '../../store/unwritten.ts';
+import type { RouteServices } from '../route-services.ts';
+import { unlisted } from '../routes.ts';
+import { cookieIn, cookieText, LOGIN_COOKIE, SIGN_IN_COOKIE } from './cookies.ts';
+import type { LoginDoor } from './login-door.ts';
+import { html } from './markup.ts';
+import { page, sentTo } from './pages.ts';
+import { checkOrigin, type Site } from './site.ts';
+
+export interface SignInServices extends Pick<RouteServices, 'contextOf' | 'addressOf'> {
+  readonly signIn: SignIn;
+  readonly door: LoginDoor;
+  /** Ends the login of a request that a person has signed out of. */
+  endLogin(request: Request, login: PresentLogin): Promise<unknown>;
+  /** Name of a team; null for none. */
+  teamName(id: string | null): string | null;
+}
+
+const OPEN = unlisted({ access: 'open' });
+const CALLBACK = '/console/sign-in/callback';
+
+/** `/console`: who is signed in, and how to sign in and out. */
+export const signInRoutes = (services: SignInServices) => {
+  const { door } = services;
+  return new Elysia({ name: 'sign-in' })
+    .get('/console', ({ request }) => consolePage(services, request), OPEN)
+    .get('/console/sign-in', ({ request }) => orFaultPage(services, request, () => begin(services, request)), OPEN)
+    .get(CALLBACK, ({ request }) => orFaultPage(services, request, () => finish(services, request)), OPEN)
+    .post(
+      '/console/sign-out',
+      async ({ request }) => {
+        const site = door.siteOf(request);
+        checkOrigin(request, site);
+        const present = await door.presentIn(request);
+        if (present) await written(() => services.endLogin(request, present));
+        return sentTo(`${site.base}/console`, [cookieText(LOGIN_COOKIE, '', 0)]);
+      },
+      unlisted({ access: 'open', body: 'none' }),
+    );
+};
+
+const written = <T>(work: () => Promise<T>): Promise<T> =>
+  orOverloaded('The database cannot be written now; try again.', work);
+
+async function begin({ signIn, door }: SignInServices, request: Request): Promise<Response> {
+  const site = door.siteOf(request);
+  const asked = new URL(request.url).searchParams.get('return_to');
+  const { url, value } = await signIn.begin(site.base + CALLBACK, ownPath(asked, site));
+  return sentTo(url.href, [cookieText(SIGN_IN_COOKIE, value, TRANSACTION_MS)]);
+}
+
+async function finish(services: SignInServices, request: Request): Promise<Response> {
+  const { signIn, door, contextOf, addressOf } = services;
+  const site = door.siteOf(request);
+  const { headers } = request;
+  const finished = await written(() =>
+    signIn.finish(new URL(request.url).search, cookieIn(headers, SIGN_IN_COOKIE), {
+      redirectUri: site.base + CALLBACK,
+      agent: headers.get('user-agent') ?? '',
+      address: addressOf(request),
+      loginBefore: cookieIn(headers, LOGIN_COOKIE),
+      requestId: contextOf(request).requestId,
+    }),
+  );
+  return sentTo(site.base + ownPath(finished.returnTo, site), [
+    cookieText(LOGIN_COOKIE, finished.value, LOGIN_MS),
+    cookieText(SIGN_IN_COOKIE, '', 0),
+  ]);
+}
+
+/** A path of the console that an address of the same site names; `/console` for anything else. */
+function ownPath(asked: string | null, { base }: Site): string {
+  const url = asked === null ? null : URL.parse(asked, `${base}/`);
+  const isOwn = asked?.startsWith('/') && url?.origin === new URL(base).origin;
+  return isOwn && /^\/console(?:[/?]|$)/.test(url.pathname + url.search) ? url.pathname + url.search : '/console';
+}
+
+async function consolePage(services: SignInServices, request: Request): Promise<Response> {
+  const { signIn, door, teamName } = services;
+  const { base } = door.siteOf(request);
+  const present = await door.presentIn(request);
+  if (!present) return welcome(base, signIn.issuer ?? '');
+  const { user, login } = present;
+  const rows: readonly (readonly [string, string | null])[] = [
+    ['E-mail', user.email],
+    ['Role', user.role],
+    ['Team', teamName(user.team)],
+    ['Signed in', minute(login.createdAt)],
+    ['Ends', minute(login.expiresAt)],
+  ];
+  return page(
+    user.name || user.id,
+    html`<p>You are signed in.</p>
+    <dl>${rows.map(([name, text]) => (text ? html`<dt>${name}</dt><dd>${text}</dd>` : null))}</dl>
+    <form method="post" action="${base}/console/sign-out"><button>Sign out</button></form>
+    <footer><a href="${base}/docs">API documentation</a></footer>`,
+  );
+}
+
+const welcome = (base: string, issuer: string): Response =>
+  page(
+    'Sign in',
+    html`<p>You go on at ${new URL(issuer).host}, which tells Signalbox who you are.</p>
+    <a class="button" href="${base}/console/sign-in">Sign in</a>`,
+  );
+
+const minute = (time: number): string => `${iso(time).slice(0, 16).replace('T', ' ')} UTC`;
+
+const FAULTS: Readonly<Record<SignInFault, { readonly status: number; readonly title: string }>> = {
+  off: { status: 404, title: 'No sign-in here' },
+  away: { status: 503, title: 'Sign-in is not available now' },
+  stale: { status: 400, title: 'This sign-in has ended' },
+  refused: { status: 400, title: 'You are not signed in' },
+  nobody: { status: 403, title: 'You may not sign in here' },
+};
+
+/** Shows the reason where nobody is signed in. A second answer of the issuer in a browser that is signed in by now changes nothing. */
+async function orFaultPage(
+  { door }: SignInServices,
+  request: Request,
+  work: () => Promise<Response>,
+): Promise<Response> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (!(cause instanceof SignInError)) throw cause;
+    const { base } = door.siteOf(request);
+    if (cause.fault === 'stale' && (await door.presentIn(request))) return sentTo(`${base}/console`);
+    const { status, title } = FAULTS[cause.fault];
+    const again = html`<a class="button" href="${base}/console/sign-in">Try again</a>`;
+    return page(title, html`<p>${cause.message}</p>${cause.fault === 'off' ? null : again}`, status);
+  }
+}

@@ -1,0 +1,40 @@
+import { SignalboxError } from '../../core/errors.ts';
+import { isLoopbackHost } from '../../core/loopback.ts';
+import { printable } from '../unknown-path.ts';
+
+/** The address under which a browser has reached the gateway. */
+export interface Site {
+  /** As people reach it: `public_url`, without a slash at its end. */
+  readonly base: string;
+  /** Of its own pages. */
+  readonly origins: readonly string[];
+}
+
+/**
+ * The site of a request that may bear a cookie: that of `public_url`, or this machine. A page of another host, whose name leads here
+ * since somebody has bent it, gets nothing.
+ * @throws SignalboxError `wrong_host`
+ */
+export function siteOf({ url }: Pick<Request, 'url'>, publicUrl: string | null): Site {
+  const { host, hostname } = new URL(url);
+  const own = publicUrl === null ? null : new URL(publicUrl);
+  const origins = own ? [own.origin] : [];
+  const base = publicUrl ?? `http://${host}`;
+  if (own && URL.parse(`${own.protocol}//${host}`)?.host === own.host) return { base, origins };
+  // A proxy on this machine may speak TLS, or replace the name of the host by its own.
+  if (isLoopbackHost(hostname)) return { base, origins: [`http://${host}`, `https://${host}`, ...origins] };
+  const advice = own ? `Use ${own.href}.` : 'State `public_url` in the policy.';
+  throw new SignalboxError('wrong_host', `Logins do not work at the host ${printable(host)}. ${advice}`);
+}
+
+const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** Refuses a change that no page of our own has sent. @throws SignalboxError `wrong_origin` */
+export function checkOrigin({ method, headers }: Pick<Request, 'method' | 'headers'>, { origins }: Site): void {
+  const origin = headers.get('origin');
+  if (SAFE.has(method) || (origin !== null && origins.includes(origin))) return;
+  throw new SignalboxError(
+    'wrong_origin',
+    `With a login, ${method} takes the header Origin: ${origins[0]}. Programs send an API key in place of the cookie.`,
+  );
+}

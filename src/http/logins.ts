@@ -1,0 +1,72 @@
+import { Elysia, t } from 'elysia';
+import { SignalboxError } from '../core/errors.ts';
+import { endLogin, LOGINS_LIMIT, LOGINS_LIMIT_MAX, type LoginDesk, listLogins, meBody } from '../operate/logins.ts';
+import type { LoginDoor } from './console/login-door.ts';
+import { routeDocs } from './docs/route-docs.ts';
+import { queryLimit, queryText } from './query.ts';
+import type { RouteServices } from './route-services.ts';
+import * as schemas from './schemas/logins.ts';
+import { limitOf, orNothingDone } from './terms.ts';
+
+export interface LoginServices extends Pick<RouteServices, 'principalOf'> {
+  readonly desk: LoginDesk;
+  readonly door: Pick<LoginDoor, 'loginOf'>;
+}
+
+const QUERY = t.Object({
+  user: queryText('Only logins of the user with this ID.'),
+  after: queryText('The ID of the last login of the page before.'),
+  limit: queryLimit(LOGINS_LIMIT, LOGINS_LIMIT_MAX),
+});
+
+/** `/admin/me` and `/admin/logins`. */
+export const loginRoutes = ({ principalOf, desk, door }: LoginServices) =>
+  new Elysia({ name: 'logins' })
+    .get(
+      '/admin/me',
+      ({ request }) => meBody(principalOf(request), door.loginOf(request), desk.people),
+      routeDocs({
+        access: 'me.read',
+        summary: 'Who asks',
+        description: 'Returns the role of the caller, and the person and the login where a browser asks.',
+        answer: { schema: schemas.Me, description: 'The caller.' },
+      }),
+    )
+    .get(
+      '/admin/logins',
+      ({ request, query: { user = null, after = null, limit } }) =>
+        listLogins(principalOf(request), desk, {
+          user,
+          after,
+          limit: limitOf(limit ?? LOGINS_LIMIT, LOGINS_LIMIT_MAX),
+        }),
+      {
+        query: QUERY,
+        ...routeDocs({
+          access: 'logins.read',
+          summary: 'List logins',
+          description: 'Lists the logins that have not ended. Owners, admins and auditors see all, others their own.',
+          answer: { schema: schemas.LoginList, description: 'The page.' },
+          errorField: 'limit',
+          errors: ['invalid_value', 'out_of_range'],
+        }),
+      },
+    )
+    .delete(
+      '/admin/logins/:id',
+      async ({ request, params: { id } }) => {
+        const ended = await orNothingDone(() => endLogin(principalOf(request), desk, id));
+        if (!ended)
+          throw new SignalboxError('not_found', 'No login that you may end has this ID. It may have ended already.');
+        return ended;
+      },
+      routeDocs({
+        access: 'logins.end',
+        body: 'none',
+        summary: 'End a login',
+        description:
+          'Ends a login: the cookie is refused within a second. Owners and admins end any, others their own. To keep a person out, suspend the user.',
+        answer: { schema: schemas.Login, description: 'The login that was ended.' },
+        errors: ['not_found', 'overloaded'],
+      }),
+    );

@@ -1,0 +1,94 @@
+import { isLoopbackHost } from '../core/loopback.ts';
+import type { RoleRow, SignInPolicy } from '../core/sign-in-policy.ts';
+import { normalUrl, reportNoAddress } from './addresses.ts';
+import type { Program } from './cel-check.ts';
+import { claimsViewOf } from './cel-types.ts';
+import type { Environment } from './providers.ts';
+import type { Report } from './report.ts';
+import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
+import { type CheckContext, checkSection, sectionSubject, statedSubject } from './sections.ts';
+import { placeAt, type ScalarTree, valueAt } from './tree.ts';
+
+/** The address at which people reach the gateway, without a slash at its end; null where none is stated, or it is wrong. */
+export function readPublicUrl({ sections, report }: CheckContext): string | null {
+  const subject = statedSubject('public_url', sections);
+  if (subject?.tree.kind !== 'scalar') return null;
+  const text = String(subject.tree.value);
+  const url = normalUrl(text);
+  if (url === null) reportNoAddress(text, '`public_url`', subject.tree.place, report);
+  return url;
+}
+
+/** Checks the section `sign_in`, without its conditions and the environment; null where it is left out. */
+export const draftSignIn = (context: CheckContext, publicUrl: string | null) => ({
+  publicUrl,
+  signIn: draftSection(context, publicUrl),
+});
+
+function draftSection(context: CheckContext, publicUrl: string | null) {
+  const stated = statedSubject('sign_in', context.sections);
+  if (!stated) return null;
+  const { report } = context;
+  const data = checkSection('sign_in', context);
+  const issuer = valueAt(stated.tree, 'issuer');
+  if (issuer?.kind === 'scalar') checkIssuer(issuer, report);
+  if (publicUrl !== null && !isProtected(publicUrl)) {
+    const { place } = sectionSubject('public_url', context).tree;
+    report.add('bad-form', place, 'people cannot sign in over `http://`: browsers store no cookie of a login from it', {
+      expected: 'https://, or the address of this machine',
+    });
+  }
+  const rows = valueAt(stated.tree, 'roles');
+  const items = rows?.kind === 'list' ? rows.items : [];
+  return {
+    data,
+    secretPlace: placeAt(stated.tree, 'client_secret_env'),
+    rows: items.map((tree, at) => ({
+      when: expressionAt({ path: `sign_in.roles[${at}]`, tree }, 'when'),
+      place: tree.place,
+      data: data?.roles[at] ?? null,
+    })),
+  };
+}
+
+const isProtected = (url: string): boolean => url.startsWith('https:') || isLoopbackHost(new URL(url).hostname);
+
+/** The issuer is compared letter by letter with that of tokens, so it is not put into a normal form. */
+function checkIssuer({ value, place }: ScalarTree, report: Report): void {
+  const issuer = String(value);
+  if (normalUrl(issuer) === null) reportNoAddress(issuer, '`sign_in.issuer`', place, report);
+  else if (!isProtected(issuer)) {
+    report.add('bad-form', place, '`sign_in.issuer` is asked over `http://`, where others can answer in its place', {
+      expected: 'https://, or the address of this machine',
+    });
+  }
+}
+
+/** Checks the conditions of the rows, and compiles the section. Null where it is left out or wrong. */
+export function compileSignIn(
+  signIn: ReturnType<typeof draftSection>,
+  check: { ofClaims(draft: ExpressionDraft | null): Program | null },
+  env: Environment,
+  report: Report,
+): SignInPolicy | null {
+  if (!signIn) return null;
+  const roles = signIn.rows.flatMap(({ when, place, data }): RoleRow[] => {
+    const program = check.ofClaims(when);
+    if (data?.role === 'lead' && data.team === undefined) {
+      report.add('missing-key', place, 'a `lead` leads a team, and this row names none', { expected: '`team: NAME`' });
+    }
+    return data ? [{ role: data.role, team: data.team ?? null, when: conditionOf(program) }] : [];
+  });
+  if (!signIn.data) return null;
+  const { issuer, client_id: clientId, client_secret_env: clientSecretEnv = null, scopes } = signIn.data;
+  if (clientSecretEnv !== null && !env.get(clientSecretEnv)?.trim()) {
+    const message = `${clientSecretEnv} is not set, so nobody can sign in`;
+    report.add('nobody-signs-in', signIn.secretPlace, message, {
+      hint: `set it, or put its value into a file and name that in \`${clientSecretEnv}_FILE\``,
+    });
+  }
+  return { issuer, clientId, clientSecretEnv, scopes: [...new Set(['openid', ...scopes])], roles };
+}
+
+const conditionOf = (program: Program | null): RoleRow['when'] =>
+  program && ((claims) => program.run(claimsViewOf(claims)));

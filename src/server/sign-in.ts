@@ -1,0 +1,26 @@
+import { openLogins } from '../access/logins.ts';
+import type { People } from '../access/people.ts';
+import { SignIn } from '../access/sign-in/sign-in.ts';
+import type { LoginDesk } from '../operate/logins.ts';
+import type { Gateway } from '../request/gateway.ts';
+import type { OpenStore } from '../store/driver.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Host } from './host.ts';
+
+interface SignInResources {
+  readonly store: OpenStore;
+  readonly people: People;
+  readonly log: Log;
+  readonly host: Pick<Host, 'env'>;
+}
+
+/** Opens the logins, and the sign-in of the policy in force. */
+export async function openSignIn(
+  { store, people, log, host }: SignInResources,
+  lease: Gateway['lease'],
+): Promise<{ readonly signIn: SignIn; readonly logins: LoginDesk }> {
+  const { now } = store.instance;
+  const logins = await openLogins({ store, now });
+  const policy = () => lease().snapshot;
+  return { signIn: new SignIn({ policy, env: host.env, logins, people, now, log }), logins: { logins, people } };
+}

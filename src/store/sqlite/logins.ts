@@ -1,0 +1,82 @@
+import type { Login, LoginRow, LoginTable } from '../logins.ts';
+import { batchDeletion } from './delete-batches.ts';
+import { raisedBy } from './news.ts';
+import { first, type Migrations, type SqlTables, sql, write } from './statement.ts';
+
+/** `hash` is the SHA-256 of the cookie's value. `token` is a refresh token that only that value opens; `renewing` the end of an instance's claim to use it. */
+export const loginMigrations: Migrations = {
+  room: 'logins',
+  versions: [
+    `CREATE TABLE logins (
+      id TEXT PRIMARY KEY,
+      hash BLOB NOT NULL CHECK (length(hash) = 32),
+      user TEXT NOT NULL,
+      created_at INTEGER NOT NULL,
+      used_at INTEGER NOT NULL,
+      confirmed_at INTEGER NOT NULL,
+      expires_at INTEGER NOT NULL,
+      ended_at INTEGER,
+      browser TEXT NOT NULL,
+      address TEXT,
+      token BLOB,
+      renewing INTEGER NOT NULL DEFAULT 0,
+      changed INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE INDEX logins_changed ON logins (changed);
+    CREATE INDEX logins_expires ON logins (expires_at);
+    ${raisedBy(
+      'logins',
+      'logins',
+      ['INSERT', 'UPDATE OF used_at, confirmed_at, expires_at, ended_at'],
+      `
+      UPDATE logins SET changed = (SELECT logins FROM news) WHERE id = NEW.id;`,
+    )}`,
+  ],
+};
+
+const COLUMNS = `id, hash, user, created_at AS createdAt, used_at AS usedAt, confirmed_at AS confirmedAt, expires_at AS expiresAt,
+    ended_at AS endedAt, browser, address AS "from"`;
+const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM logins WHERE id = ?`);
+const SELECT_CHANGED = sql(`SELECT ${COLUMNS}, changed FROM logins WHERE changed > ? ORDER BY created_at, id`);
+const SELECT_TOKEN = sql('SELECT token FROM logins WHERE id = ?');
+const INSERT =
+  sql(`INSERT INTO logins (id, hash, user, created_at, used_at, confirmed_at, expires_at, ended_at, browser, address, token)
+    VALUES ($id, $hash, $user, $createdAt, $usedAt, $confirmedAt, $expiresAt, $endedAt, $browser, $from, $token)`);
+// An ended login is never used again, so neither is its token.
+const END = sql(
+  'UPDATE logins SET ended_at = $time, expires_at = min(expires_at, $time), token = NULL WHERE id = $id AND ended_at IS NULL',
+  { mustChange: true },
+);
+const USE = sql('UPDATE logins SET used_at = $time WHERE id = $id AND used_at < $time');
+const CLAIM = sql(
+  `UPDATE logins SET renewing = $until
+    WHERE id = $id AND ended_at IS NULL AND confirmed_at = $confirmedAt AND renewing <= $now`,
+  { mustChange: true },
+);
+const CONFIRM = sql(
+  'UPDATE logins SET confirmed_at = $time, token = $token, renewing = 0 WHERE id = $id AND ended_at IS NULL',
+);
+const deleteOld = batchDeletion({ table: 'logins', key: 'id', by: 'expires_at', comparison: '<=', batch: 1_000 });
+
+type SqlLogin = Login & { readonly hash: Uint8Array };
+
+const rowOf = ({ hash, ...login }: SqlLogin): LoginRow => ({ login, hash });
+
+export const sqliteLogins = (db: SqlTables): LoginTable => ({
+  async find(id) {
+    const row = await first<SqlLogin>(db, SELECT_ONE, id);
+    return row && rowOf(row);
+  },
+  async changedAfter(number) {
+    const rows = await db.query<SqlLogin & { readonly changed: number }>(SELECT_CHANGED, [number]);
+    const through = rows.reduce((last, { changed }) => Math.max(last, changed), number);
+    return { rows: rows.map(({ changed: _, ...row }) => rowOf(row)), through };
+  },
+  insert: ({ login, hash }, token) => write(INSERT, { ...login, hash, token }),
+  end: (id, time) => write(END, { id, time }),
+  use: (id, time) => write(USE, { id, time }),
+  tokenOf: async (id) => (await first<{ token: Uint8Array | null }>(db, SELECT_TOKEN, id))?.token ?? null,
+  claim: (renewal) => write(CLAIM, { ...renewal }),
+  confirm: (id, time, token) => write(CONFIRM, { id, time, token }),
+  prune: (until) => deleteOld(db, until),
+});

@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'bun:test';
+import { rowFor } from '../../src/core/sign-in-policy.ts';
+import type { Claims } from '../../src/core/token-issuer.ts';
+import { BASE } from './golden.ts';
+import { load } from './support.ts';
+
+/** The compiled section of rows, written as flow maps. */
+function signInOf(...rows: readonly string[]) {
+  const text = `sign_in:\n  issuer: https://login.example\n  client_id: gw\n  roles:\n${rows.map((row) => `    - ${row}\n`).join('')}`;
+  const { snapshot, diagnostics } = load([BASE, { path: 'p.yaml', text }]);
+  expect(diagnostics).toEqual([]);
+  return snapshot?.signIn ?? expect.unreachable();
+}
+
+const SIGN_IN = signInOf(
+  `{ when: '"platform" in claims.groups', role: admin }`,
+  `{ when: '!("guests" in claims.groups) && claims.email_verified', role: lead, team: search }`,
+  `{ when: 'claims.realm_access.roles.exists(r, r == "finance") || claims.level >= 3', role: finance }`,
+  `{ when: claims.is_auditor, role: auditor }`,
+);
+const roleOf = (claims: Claims) => rowFor(SIGN_IN, claims)?.role ?? null;
+
+describe('the roles of sign-in', () => {
+  test('are those of the first row whose condition holds', () => {
+    expect(rowFor(SIGN_IN, { groups: ['x', 'platform'], is_auditor: true })).toEqual({ role: 'admin', team: null });
+    expect(rowFor(SIGN_IN, { groups: ['x'], email_verified: true })).toEqual({ role: 'lead', team: 'search' });
+    expect(roleOf({ realm_access: { roles: ['finance'] } })).toBe('finance');
+    expect(roleOf({ level: 3 })).toBe('finance');
+    expect(roleOf({ is_auditor: true })).toBe('auditor');
+  });
+
+  test('are given by no condition that cannot be judged, also not by one with `!`', () => {
+    for (const claims of [{}, { groups: null }, { groups: 7, email_verified: true }, { email_verified: true }]) {
+      expect(roleOf(claims)).toBeNull();
+    }
+    expect(roleOf({ is_auditor: 'yes' })).toBeNull();
+  });
+
+  test('are given by no claims that are larger than the cost of conditions assumes', () => {
+    const many = Array.from({ length: 257 }, (_, at) => `g${at}`);
+    expect(roleOf({ groups: ['platform', ...many] })).toBeNull();
+    expect(roleOf({ groups: ['platform', ...many.slice(2)] })).toBe('admin');
+  });
+
+  test('of a row without a condition are everybody’s', () => {
+    expect(rowFor(signInOf('{ role: member }'), {})).toEqual({ role: 'member', team: null });
+  });
+});
+
+test('`openid` is always asked for', () => {
+  expect(SIGN_IN.scopes).toEqual(['openid', 'profile', 'email']);
+});
+
+test('`public_url` keeps its path and loses the slash at its end, and quotes have it unless they state their own', () => {
+  const { snapshot } = load([BASE, { path: 'p.yaml', text: 'public_url: https://llm.example.com/gateway/' }]);
+  expect(snapshot?.publicUrl).toBe('https://llm.example.com/gateway');
+});

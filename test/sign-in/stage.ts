@@ -1,0 +1,43 @@
+import { CLIENT_SECRET } from '../support/issuer.ts';
+import { type Signalbox, type StartOptions, startSignalbox } from '../support/signalbox.ts';
+import type { Visitor } from '../support/visitor.ts';
+
+const MODEL = `version: 2
+providers: { sim: { adapter: simulated } }
+models:
+  toy:
+    provider: sim
+    price: { input: 1000, output: 4000, as_of: 2026-11-01, basis: own }
+    context_window: 32768
+    max_output: 256
+    latency: { ttft_ms: 1, output_tokens_per_second: 100000, basis: guessed }
+    quality: { default: 0.5, basis: guessed }
+gateway: { failed_auth_per_minute: 1000000, keyless_per_minute: 1000000, cors: { origins: ['https://pages.example'] } }
+`;
+
+/** The gateway of a test, where people sign in at an issuer. */
+export const startGateway = (issuer: string, more = '', options: StartOptions = {}): Promise<Signalbox> =>
+  startSignalbox({
+    policy: `${MODEL}${more}
+sign_in:
+  issuer: ${issuer}
+  client_id: signalbox
+  client_secret_env: OIDC_SECRET
+  scopes: [openid, profile, email, groups, offline_access]
+  roles:
+    - { when: '"platform" in claims.groups', role: admin }
+    - { when: '"staff" in claims.groups', role: member }
+`,
+    ...options,
+    env: { OIDC_SECRET: CLIENT_SECRET, ...options.env },
+  });
+
+export const LOGIN = '__Host-signalbox';
+export const SIGN_IN = '__Host-signalbox-sign-in';
+
+/** The value of the cookie of a visitor's login. */
+export const loginOf = (visitor: Visitor, { url }: Signalbox): string => visitor.cookie(url, LOGIN) ?? '';
+
+/** Who is asked for, by the value of the cookie of a login. */
+export const meBy = (box: Signalbox, value: string, headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(`${box.url}/admin/me`, { headers: { cookie: `${LOGIN}=${value}`, ...headers } });
