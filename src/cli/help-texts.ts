@@ -104,7 +104,7 @@ A running server accepts the key once the command returns.`,
   },
   'keys list': {
     usage: `[--state valid|suspended|expired|revoked] [--name NAME] [--label K=V]...
-[--team ID] [--user ID] [--parent ID] [--json] [--data DIR]`,
+[--team NAME|ID] [--user ID|ADDRESS] [--parent ID] [--json] [--data DIR]`,
     summary: 'List API keys: all, or those that match every filter.',
     details: `--parent: the child keys of one.
 ${DATA}`,

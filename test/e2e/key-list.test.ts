@@ -30,10 +30,19 @@ test.each([
   [['--state', 'suspended'], ['paused']],
   [['--state', 'expired'], []],
   [['--state', 'valid', '--name', 'batch'], ['batch']],
-  [['--team', 'team_none'], []],
   [['--parent', 'nobody'], []],
 ])('keys list %p shows the keys that match, and no others', async (flags, names) => {
   expect(await list(...flags)).toEqual(names);
+});
+
+test('keys list finds the keys of a team by its name', async () => {
+  const team = await box.post('/admin/teams', { name: 'search' });
+  expect(team.status).toBe(200);
+  await make('--name', 'crawler', '--team', 'search');
+  expect(await list('--team', 'search')).toEqual(['crawler']);
+  expect(await list('--team', ((await team.json()) as { id: string }).id)).toEqual(['crawler']);
+  const { code, err } = await box.run('keys', 'list', '--team', 'serach');
+  expect([code, err]).toEqual([1, 'signalbox: There is no team with the ID or name "serach".\n']);
 });
 
 test('keys list refuses a state that there is none of', async () => {
