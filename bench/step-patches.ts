@@ -21,7 +21,8 @@ const after = (file: string, find: string, more: string): Patch => ({ file, find
 const before = (file: string, find: string, more: string): Patch => ({ file, find, replace: `${more}\n${find}` });
 const insteadOf = (file: string, find: string, replace: string): Patch => ({ file, find, replace });
 
-const CONSTANT = "return new Response('{}', { headers: { 'content-type': 'application/json' } });";
+const EMPTY = "new Response('{}', { headers: { 'content-type': 'application/json' } })";
+const CONSTANT = `return ${EMPTY};`;
 /** Where a request has been decided. */
 const GIVEN = '    const reservedAt = clock();';
 /** The request ends in the middle of the pipeline: what it stopped with is handed out to where the answer would be written. */
@@ -63,10 +64,13 @@ export const CUTS: readonly Cut[] = [
     kind: 'up to',
     name: 'admitted, with log line and metrics',
     patches: [
-      after(
+      insteadOf(
         APP,
-        '        context.addLimitHeaders(set.headers);',
-        `if (request.method === 'POST') { context.handled(200, null); ${CONSTANT} }`,
+        '          } else context.addLimitHeaders(set.headers);',
+        `} else {
+          context.addLimitHeaders(set.headers);
+          if (request.method === 'POST') { context.handled(200, null); early = ${EMPTY}; }
+        }`,
       ),
     ],
   },

@@ -8,10 +8,7 @@ const extra = '    max_output: 2048\n';
 export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Example>>>> = {
   'Files and YAML': {
     'file-too-large': { golden: 'file-too-large', mend: 'Split it: all files of the folder are one policy.' },
-    'unreadable-file': {
-      golden: 'file-unreadable',
-      mend: 'Let the user that runs Signalbox read it.',
-    },
+    'unreadable-file': { golden: 'file-unreadable', mend: 'Let the user that runs Signalbox read it.' },
     'not-utf-8': { golden: 'file-not-utf-8', mend: 'Save it as UTF-8.' },
     'symlink-loop': { golden: 'file-symlink-loop', mend: 'Point it at a file, or remove it.' },
     'yaml-syntax': {
@@ -83,14 +80,8 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'Add `version: 2`.',
       correction: ['providers:', 'version: 2\nproviders:'],
     },
-    'no-models': {
-      golden: 'models-missing',
-      mend: '[Add one](guide.md#add-a-model), or name the right folder.',
-    },
-    'nothing-to-serve': {
-      golden: 'variable-missing',
-      mend: 'Set one of the variables in the hint.',
-    },
+    'no-models': { golden: 'models-missing', mend: '[Add one](guide.md#add-a-model), or name the right folder.' },
+    'nothing-to-serve': { golden: 'variable-missing', mend: 'Set one of the variables in the hint.' },
     'bad-environment': {
       golden: 'variable-holds-no-address',
       mend: 'Correct it, as in `LAN_URL=http://10.0.0.1:8080`.',
@@ -151,10 +142,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       golden: 'plugin-not-there',
       mend: 'Check the path, which begins at the policy folder, or install the package beside it.',
     },
-    'plugin-outside': {
-      golden: 'plugin-outside',
-      mend: 'Move the code into the folder, or install it as a package.',
-    },
+    'plugin-outside': { golden: 'plugin-outside', mend: 'Move the code into the folder, or install it as a package.' },
     'plugin-failed': {
       golden: 'selector-refused-by-plugin',
       mend: 'Use options that it takes; the message is its own.',
