@@ -21,6 +21,7 @@ import { backUp } from '../../src/operate/ledger/backup.ts';
 import { readBooks } from '../../src/operate/ledger/reading.ts';
 import { refund } from '../../src/operate/ledger/refund.ts';
 import { overviewOf, storedOverview } from '../../src/operate/ledger/status.ts';
+import { endLogin, listLogins, meBody } from '../../src/operate/logins.ts';
 import { findPayment, listPayments, reconcilePayment } from '../../src/operate/payments.ts';
 import {
   changeTeam,
@@ -87,6 +88,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   createTeam: [OPERATORS, (by) => createTeam(by, stub, {})],
   createUser: [[...OPERATORS, 'lead'], (by) => createUser(by, stub, {})],
   creditWallet: [OPERATORS, (by) => creditWallet(by, stub, 'w', GRANT, 0)],
+  endLogin: [[...AUDITED, 'finance', ...MEMBERS], (by) => endLogin(by, stub, 'l')],
   endpointStatus: [REPORTED, (by) => endpointStatus(by, stub)],
   eraseWords: [['owner'], (by) => eraseWords(by, stub, { subject: 'a' }, 0)],
   explainDecision: [[...REPORTED, ...MEMBERS, 'caller'], (by) => explainDecision(by, stub, 'dec_0a4x1wm3zk0')],
@@ -105,6 +107,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   learningStatus: [AUDITED, (by) => learningStatus(by, stub, null, stub, 0)],
   listDecisions: [[...REPORTED, ...MEMBERS], (by) => listDecisions(by, stub, { limit: 1 })],
   listKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => listKeys(by, stub)],
+  listLogins: [[...AUDITED, 'finance', ...MEMBERS], (by) => listLogins(by, stub, stub)],
   listPayments: [[...AUDITED, 'finance'], (by) => listPayments(by, stub, stub)],
   listSubjects: [[...AUDITED, 'finance'], (by) => listSubjects(by, stub, { limit: 1, before: null })],
   listTeams: [[...AUDITED, 'finance', ...MEMBERS], (by) => listTeams(by, stub, stub)],
@@ -113,6 +116,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   listWallets: [[...AUDITED, 'finance'], (by) => listWallets(by, { store: stub, keys: stub, file: '', now: stub })],
   // A person has no scope to hand on.
   makeChildKey: [['caller'], (by) => makeChildKey(by, stub, null, { name: '' })],
+  meBody: [[...PEOPLE_AND_KEYS, 'report'], (by) => meBody(by, null, stub)],
   overviewOf: [MONEY, (by) => overviewOf(by, stub, '1', FULL_SIGHT)],
   ownUsage: [PEOPLE_AND_KEYS, (by) => ownUsage(by, stub, stub)],
   pageOfKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => pageOfKeys(by, stub, stub, 0)],
