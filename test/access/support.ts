@@ -2,6 +2,7 @@ import type { KeysOptions } from '../../src/access/key-copy.ts';
 import { type Keys, openKeys } from '../../src/access/keys.ts';
 import { openSqlite, type SqliteRepositories } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
+import { loginMigrations } from '../../src/store/sqlite/logins.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import { peopleMigrations } from '../../src/store/sqlite/people.ts';
 import { subjectMigrations } from '../../src/store/sqlite/subjects.ts';
@@ -25,7 +26,13 @@ export async function open(
   clock: Clock = { now: MORNING },
   options: Partial<KeysOptions> = {},
 ): Promise<OpenedKeys> {
-  const store = await openSqlite(file, [accessMigrations, paymentMigrations, peopleMigrations, subjectMigrations]);
+  const store = await openSqlite(file, [
+    accessMigrations,
+    paymentMigrations,
+    peopleMigrations,
+    subjectMigrations,
+    loginMigrations,
+  ]);
   const keys = await openKeys({ store, now: () => clock.now, ...options });
   const close = async () => {
     keys.close();

@@ -29,7 +29,7 @@ const MISTAKES: readonly (readonly [golden: string, place: string, mend: string]
   ['address-of-a-variable', 'p.yaml:2:48', 'write `base_url_env: UPSTREAM_URL`'],
   ['yaml-variable-without-quotes', 'p.yaml:2:48', 'write `base_url_env: UPSTREAM_URL`'],
   ['address-without-scheme', 'p.yaml:2:48', 'write `https://api.example.com/v1`'],
-  ['cel-field-of-the-caller', 'p.yaml:3:11', 'write `key.labels.department`'],
+  ['cel-field-of-the-caller', 'p.yaml:3:16', 'a label of the key is `key.labels.department`'],
   ['model-with-fallbacks', 'p.yaml:8:5', 'Signalbox ranks the fallbacks of each request itself'],
   ['yaml-anchor-and-alias', 'p.yaml:1:18', 'remove `&w`'],
   ['yaml-markdown-fence', 'p.yaml:1:1', 'remove the lines 1 and 3'],
