@@ -253,7 +253,7 @@ class StoredKeys extends KeyCopy {
       // Of all conditions, only those on other admin keys and on its people can fail without a change of this one.
       if (row.version === refused) throw isMoved ? noMember() : new KeyConflict('last_admin_key');
       refused = row.version;
-      const before = this.infoOf(row);
+      const { inForce: _, ...before } = this.infoOf(row);
       if (tags && !tags.includes(keyTag(before))) throw new KeyConflict('stale', keyTag(before));
       const time = this.now();
       const after = alter(before, time);
@@ -264,7 +264,10 @@ class StoredKeys extends KeyCopy {
       const member = isMoved ? [people.requireMembership(after)] : [];
       const condition = { version: row.version, otherAdminAt: adminLossAt(before, after, time) };
       const entry = trail.addIfUnchanged({ time, actor, action, keyId: id, details }, condition);
-      if (await this.#commit([entry, ...member, isRevoked ? keys.revoke(id, time) : keys.change(after)])) return after;
+      if (await this.#commit([entry, ...member, isRevoked ? keys.revoke(id, time) : keys.change(after)])) {
+        const inForce = after.parent === null ? null : this.entryOf(id)?.inForce;
+        return { ...after, ...(inForce && { inForce }) };
+      }
     }
   }
 

@@ -102,8 +102,9 @@ export function checkBelow(grant: KeyGrant, upper: Info): void {
   }
   checkItems('models', models, upper.models, 'This API key may not use the model');
   checkItems('wallets', holders && normalizedHolders(holders), upper.holders, 'This API key may not name the wallet');
-  for (const name of Object.keys(labels)) {
-    if (Object.hasOwn(upper.labels, name)) refuse(`labels.${name}`, `This API key has the label ${name} itself.`);
+  for (const [name, value] of Object.entries(labels)) {
+    const own = Object.hasOwn(upper.labels, name) ? upper.labels[name] : value;
+    if (own !== value) refuse(`labels.${name}`, `This API key has the label ${name} itself, with another value.`);
   }
 }
 

@@ -103,8 +103,11 @@ changes nothing.
 A running server accepts the key once the command returns.`,
   },
   'keys list': {
-    usage: '[--parent ID] [--json] [--data DIR]',
-    summary: 'List API keys, or the child keys of one.',
+    usage: `[--state valid|suspended|expired|revoked] [--name NAME] [--label K=V]...
+[--team NAME|ID] [--user ID|ADDRESS] [--parent ID] [--json] [--data DIR]`,
+    summary: 'List API keys: all, or those that match every filter.',
+    details: `--parent: the child keys of one.
+${DATA}`,
   },
   'keys show': {
     usage: 'ID [--json] [--data DIR]',

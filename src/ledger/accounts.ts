@@ -1,6 +1,6 @@
 import { type Dimensions, LABEL, labelsOf } from '../accounting/entry.ts';
 import type { BudgetScope } from '../core/budget.ts';
-import type { Caller } from '../core/caller.ts';
+import { type Caller, CHILD_LABEL } from '../core/caller.ts';
 import type { KeyLines } from '../core/holder.ts';
 import { checkedHolder } from '../core/holder-address.ts';
 import type { DrawnFund } from './drawn-fund.ts';
@@ -150,8 +150,13 @@ export function scopesOfEntries(dimensions: Dimensions, lineOf: KeyLines['lineOf
   return scopesOf(scopeOf({ keyId, labels: labelsOf(dimensions), team, user }, selector, session), lineOf);
 }
 
-/** Adds the facts of the same request as if the keys above had sent it, so that more keys of a line have no more than one. */
-const scopesOf = (own: BudgetScope, lineOf: KeyLines['lineOf']): BudgetScopes => [
-  own,
-  ...lineOf(own.key.id).map((id) => ({ ...own, key: { ...own.key, id } })),
-];
+/**
+ * Adds the facts of the same request as if the keys above had sent it, so that more keys of a line have no more than one: without the
+ * labels that keys give their children.
+ */
+function scopesOf(own: BudgetScope, lineOf: KeyLines['lineOf']): BudgetScopes {
+  const line = lineOf(own.key.id);
+  if (line.length === 0) return [own];
+  const labels = new Map([...own.key.labels].filter(([name]) => !name.startsWith(CHILD_LABEL)));
+  return [own, ...line.map((id) => ({ ...own, key: { id, labels } }))];
+}

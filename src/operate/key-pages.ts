@@ -54,7 +54,7 @@ function matches(info: KeyInfo, { state, labels, ...wanted }: KeyQuery, now: num
   const members = (['name', 'team', 'user', 'parent'] as const).filter((member) => wanted[member] !== null);
   return (
     members.every((member) => info[member] === wanted[member]) &&
-    (state === null || keyStateOf(info, now) === state) &&
+    (state === null || keyStateOf(info.inForce ?? info, now) === state) &&
     Object.entries(labels).every(([name, value]) => Object.hasOwn(info.labels, name) && info.labels[name] === value)
   );
 }

@@ -109,7 +109,9 @@ function ownedGrant(caller: Caller, reach: Reach, grant: KeyGrant): KeyGrant {
   if (Object.entries(grant.labels ?? {}).some(([name, value]) => caller.labels[name] !== value)) {
     throw beyond('labels', 'Labels decide what a key may do, so only an operator can choose them.');
   }
-  if (grant.team != null && grant.team !== team) throw beyond('team', 'You can make keys of your own team only.');
+  // A user without a team is of no lead.
+  const isOfOther = grant.team == null ? grant.user != null && grant.user !== user : grant.team !== team;
+  if (isOfOther) throw beyond('team', 'You can make keys of your own team only.');
   if (reach === 'own' && grant.user != null && grant.user !== user) {
     throw beyond('user', 'You can make keys of your own only.');
   }

@@ -1,7 +1,6 @@
 import type { AlertPolicy, AlertRule, AlertTrigger, AlertWebhook } from '../core/alert-policy.ts';
 import { checkValue, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { isOfOthers } from './limit-drafts.ts';
 import { listNames } from './nearest.ts';
 import type { Environment } from './providers.ts';
 import type { Report } from './report.ts';
@@ -55,6 +54,9 @@ function webhookOf({ key, place, value: tree }: Entry, report: Report): AlertWeb
   return { name: key, place, urlEnv, secretEnv, format, allowPrivate: allow_private_network ?? false };
 }
 
+/** Budgets of the organization, and those that teams, users and keys have of their own: no policy names them. */
+const OF_LEVEL = /^(?:organization|team|user|key)-(?:day|week|month|total)(?:[@:].*)?$/;
+
 interface RuleNames {
   readonly webhooks: ReadonlySet<string>;
   readonly budgets: ReadonlySet<string>;
@@ -77,7 +79,7 @@ function ruleOf(
     if (!names.webhooks.has(one)) report.addUnknown('webhook', one, names.webhooks, placeAt(tree, 'to', at));
   });
   budgets.forEach((one, at) => {
-    if (names.budgets.has(one) || isOfOthers(one)) return;
+    if (names.budgets.has(one) || OF_LEVEL.test(one)) return;
     report.addUnknown('budget', one, names.budgets, placeAt(tree, 'budgets', at));
   });
   if (on === undefined) return null;

@@ -129,7 +129,7 @@ function refuseEndless({ path, tree }: NamedItem<BudgetText>, report: Report): v
 /** Names that answers and reports give to a balance, and to budgets of keys. */
 const NAMES_OF_OTHERS = /^(balance|key-(day|week|month|total)([@:].*)?)$/;
 
-export const isOfOthers = (name: string): boolean => NAMES_OF_OTHERS.test(name);
+const isOfOthers = (name: string): boolean => NAMES_OF_OTHERS.test(name);
 
 function reviewName(name: string, place: SourceSpan, report: Report): void {
   if (!isOfOthers(name)) return;

@@ -82,7 +82,8 @@ export const AlertRuleText = closed('What people are told of, and where.', {
     maxItems: 500,
     default: [],
     examples: [['team-month']],
-    description: 'With `budget_share` and `budget_forecast`: names of budgets. Default: all.',
+    description:
+      'With `budget_share` and `budget_forecast`: names of budgets, `team-month` and the like among them. Default: all.',
   }),
   below: optional.number(
     { exclusiveMinimum: 0, maximum: 1, example: 0.4 },

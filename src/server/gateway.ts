@@ -15,7 +15,6 @@ import type { Learner } from '../learning/learner.ts';
 import { openLearner } from '../learning/open.ts';
 import { holderBudgets, holdersOf } from '../ledger/holder-budgets.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
-import { seenByFirstKeys } from '../ledger/line-budgets.ts';
 import { x402Funding } from '../money/x402/funding.ts';
 import { instanceStatus } from '../operate/instance.ts';
 import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
@@ -91,7 +90,7 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
   const ofHolders = (organization: GroupTerms) =>
     holderBudgets([...people.budgets(organization), ...holdersOf(keys.budgets())], lines);
   const terms: TermsOf = ({ budgets, ledger, usdPerCredit, organization }) => {
-    return { budgets: [...seenByFirstKeys(budgets, lines), ...ofHolders(organization)], ledger, usdPerCredit };
+    return { budgets: [...budgets, ...ofHolders(organization)], ledger, usdPerCredit };
   };
   const ledger = await openLedger({
     books: await store.openBooks(now),

@@ -200,6 +200,13 @@ describe('what an operator changes of a key', () => {
 
   test('gives a child key nothing that no child key has', async () => {
     const made = await child(await delegating());
+    for (const [verb, state] of [
+      ['suspend', 'suspended'],
+      ['resume', 'valid'],
+    ] as const) {
+      const answer = await box.post(`/admin/keys/${made.id}/${verb}`, {});
+      expect(await answer.json()).toMatchObject({ state });
+    }
     expect((await change(made, { scopes: ['admin'] })).error).toMatchObject({ param: 'scopes[0]' });
     expect((await change(made, { labels: { tier: 'gold' } })).error).toMatchObject({ param: 'labels' });
     expect((await change(made, { labels: { 'child.task': 'a' }, models: ['plain'] })).error).toBeUndefined();

@@ -9,7 +9,7 @@ const upstream = useUpstream();
 const box = useSignalbox(() => ({
   policy: testPolicy(
     { first: upstream.url },
-    { m: { endpoints: ['first'] } },
+    { m: { endpoints: ['first'] }, other: { endpoints: ['first'] } },
     `budgets:
   - { name: each, each: key, match: 'key.labels.kind == "shared"', limit_credits: 1, window: total, on_exhausted: reject }
 gateway: { retries_max: 0 }
@@ -144,4 +144,57 @@ test('usage is grouped and filtered by the team and the user that a key belonged
   expect(await bodyOf<object>(await box.get(`/admin/decisions?key=${made.id}&team=none`))).toMatchObject({ data: [] });
   const { out } = await box.run('ledger', 'usage', '--by', 'team,user', '--key', made.id);
   expect(out).toStartWith('TEAM_ID  USER_ID');
+});
+
+describe('a key of a user in a team', () => {
+  const setUp = async (name: string, team: object, user: object = {}) => {
+    const ofTeam = await bodyOf<{ id: string }>(await box.post('/admin/teams', { name, ...team }));
+    const ofUser = await bodyOf<{ id: string }>(
+      await box.post('/admin/users', { name: `${name}’s Ada`, team: name, ...user }),
+    );
+    const keys = await Promise.all(
+      [1, 2].map(async () => bodyOf<MadeKey>(await box.post('/admin/keys', { user: ofUser.id }))),
+    );
+    return { team: ofTeam.id, user: ofUser.id, first: keys[0]!, second: keys[1]! };
+  };
+
+  test('spends the budgets of its user and its team; the refusal names the level and who it is', async () => {
+    const { team, user, first, second } = await setUp('search', { budgets: ofDay(1) }, { budgets: ofDay(100) });
+    const { charged, response } = await spendAll(first, second);
+    const total = charged.reduce((sum, one) => sum + one, 0);
+    expect(total).toBeLessThanOrEqual(1);
+    const { details, message } = await expectError(response, 'insufficient_quota');
+    expect(message).toStartWith('The daily budget of the team `search` has spent');
+    expect(details).toMatchObject({ budget: 'team-day', subject: team, level: 'team', limit_credits: 1 });
+    const { funds } = await bodyOf<{ funds: { name: string; subject: string; spent_credits: number }[] }>(
+      await box.get('/v1/usage', withKey(first.key)),
+    );
+    const own = funds.map(({ name, subject, spent_credits }) => [name, subject, spent_credits.toFixed(6)]);
+    expect(own.sort()).toEqual([
+      ['team-day', team, total.toFixed(6)],
+      ['user-day', user, total.toFixed(6)],
+    ]);
+    const { groups } = await bodyOf<{ groups: { group: object; credits: number }[] }>(
+      await box.get(`/admin/usage?by=team,user&team=${team}`),
+    );
+    expect(groups.map(({ group }) => group)).toEqual([{ team_id: team, user_id: user }]);
+    expect(groups[0]?.credits).toBeCloseTo(total, 6);
+    const listed = await bodyOf<{ data: object[] }>(
+      await box.get(`/admin/decisions?team=${team}&user=${user}&limit=1`),
+    );
+    expect(listed.data).toMatchObject([{ team_id: team, user_id: user }]);
+    expect(JSON.parse((await box.run('ledger', 'audit', '--json')).out)).toMatchObject({ findings: [] });
+  });
+
+  test('may use the models that its team may, and shares its rate limits', async () => {
+    const limits = { requests_per_minute: 1 };
+    const { first, second } = await setUp('ads', { limits });
+    expect((await chat(first)).status).toBe(200);
+    const { message, details } = await expectError(await chat(second), 'rate_limit_exceeded');
+    expect(message).toStartWith('The rate limit of the team `ads` allows 1 requests a minute');
+    expect(details).toMatchObject({ limit: 'team' });
+    const closed = await setUp('closed', { models: ['other'] });
+    const refusal = await expectError(await chat(closed.first), 'insufficient_permissions', 'model');
+    expect(refusal.message).toBe('The team `closed` may not use the model `m`.');
+  });
 });

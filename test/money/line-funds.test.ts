@@ -11,7 +11,7 @@ let purse: Purse;
 beforeAll(async () => {
   purse = await startPurse(
     100,
-    `name: each, each: key, match: 'key.labels.kind == "each"', limit_credits: 1, window: total`,
+    `name: each, each: key, match: 'key.labels.kind == "each" && key.labels["child.mark"] == ""', limit_credits: 1, window: total`,
   );
 });
 afterAll(() => purse.stop());
@@ -34,7 +34,9 @@ const post = async (path: string, body: object, init: RequestInit = {}) =>
   (await (await purse.live.box.post(path, body, init)).json()) as MadeKey;
 const made: Make = (body, above) => {
   const headers = { authorization: `Bearer ${above?.key}` };
-  return above ? post('/v1/keys', { ...body, scopes: ['chat', 'delegate'] }, { headers }) : first(body, '');
+  return above
+    ? post('/v1/keys', { ...body, scopes: ['chat', 'delegate'], labels: { 'child.mark': 'yes' } }, { headers })
+    : first(body, '');
 };
 const first = (body: object, kind: string) =>
   post('/admin/keys', { ...body, scopes: ['chat', 'delegate'], labels: { kind } });

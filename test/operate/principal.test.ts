@@ -22,6 +22,19 @@ import { readBooks } from '../../src/operate/ledger/reading.ts';
 import { refund } from '../../src/operate/ledger/refund.ts';
 import { overviewOf, storedOverview } from '../../src/operate/ledger/status.ts';
 import { findPayment, listPayments, reconcilePayment } from '../../src/operate/payments.ts';
+import {
+  changeTeam,
+  changeUser,
+  createTeam,
+  createUser,
+  listTeams,
+  listUsers,
+  removeTeam,
+  removeUser,
+  showTeam,
+  showUser,
+  suspendUser,
+} from '../../src/operate/people.ts';
 import { storedPayer } from '../../src/operate/policy/key-funds.ts';
 import { reloadPolicy, servedPolicy } from '../../src/operate/policy/serving.ts';
 import type { Principal } from '../../src/operate/principal.ts';
@@ -67,8 +80,12 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   blockSubject: [OPERATORS, (by) => blockSubject(by, stub, 's', '')],
   blockWallet: [OPERATORS, (by) => blockWallet(by, stub, 'w', '')],
   changeKey: [[...OPERATORS, ...MEMBERS], (by) => changeKey(by, stub, 'k', stub)],
+  changeTeam: [OPERATORS, (by) => changeTeam(by, stub, 't', {})],
+  changeUser: [[...OPERATORS, 'lead'], (by) => changeUser(by, stub, 'u', {})],
   childKeys: [['caller'], (by) => childKeys(by, stub)],
   createKey: [[...OPERATORS, ...MEMBERS], (by) => createKey(by, stub, { name: '', scopes: ['chat'] })],
+  createTeam: [OPERATORS, (by) => createTeam(by, stub, {})],
+  createUser: [[...OPERATORS, 'lead'], (by) => createUser(by, stub, {})],
   creditWallet: [OPERATORS, (by) => creditWallet(by, stub, 'w', GRANT, 0)],
   endpointStatus: [REPORTED, (by) => endpointStatus(by, stub)],
   eraseWords: [['owner'], (by) => eraseWords(by, stub, { subject: 'a' }, 0)],
@@ -90,6 +107,8 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   listKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => listKeys(by, stub)],
   listPayments: [[...AUDITED, 'finance'], (by) => listPayments(by, stub, stub)],
   listSubjects: [[...AUDITED, 'finance'], (by) => listSubjects(by, stub, { limit: 1, before: null })],
+  listTeams: [[...AUDITED, 'finance', ...MEMBERS], (by) => listTeams(by, stub, stub)],
+  listUsers: [[...AUDITED, 'finance', ...MEMBERS], (by) => listUsers(by, stub, stub)],
   listTrail: [AUDITED, (by) => listTrail(by, stub, { keyId: null, limit: 1 })],
   listWallets: [[...AUDITED, 'finance'], (by) => listWallets(by, { store: stub, keys: stub, file: '', now: stub })],
   // A person has no scope to hand on.
@@ -104,6 +123,8 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   refund: [OPERATORS, (by) => refund(by, '/nowhere/signalbox.db', stub, GRANT, 0)],
   reloadPolicy: [OPERATORS, (by) => reloadPolicy(by, stub, null)],
   revokeKey: [[...OPERATORS, ...MEMBERS], (by) => revokeKey(by, stub, 'k')],
+  removeTeam: [OPERATORS, (by) => removeTeam(by, stub, 't')],
+  removeUser: [[...OPERATORS, 'lead'], (by) => removeUser(by, stub, 'u')],
   revokeChildKey: [['caller'], (by) => revokeChildKey(by, stub, 'k')],
   rewriteLearning: [OPERATORS, (by) => rewriteLearning(by, '', stub, '/nowhere/signalbox.db')],
   rotateKey: [[...OPERATORS, ...MEMBERS], (by) => rotateKey(by, stub, 'k', 0)],
@@ -112,10 +133,13 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
     [...MONEY, ...MEMBERS],
     (by) => servedUsage(by, { ledger: stub, usdPerCredit: '1', sight: FULL_SIGHT }, stub),
   ],
+  showTeam: [[...AUDITED, 'finance', ...MEMBERS], (by) => showTeam(by, stub, 't')],
+  showUser: [[...AUDITED, 'finance', ...MEMBERS], (by) => showUser(by, stub, 'u')],
   storedLearningStatus: [AUDITED, (by) => storedLearningStatus(by, stub, stub, 0)],
   storedOverview: [MONEY, (by) => storedOverview(by, stub, 0)],
   storedPayer: [[...AUDITED, 'finance', ...MEMBERS], (by) => storedPayer(by, '/nowhere/signalbox.db', 'k', 0)],
   storedUsage: [[...MONEY, ...MEMBERS], (by) => storedUsage(by, stub, stub)],
+  suspendUser: [[...OPERATORS, 'lead'], (by) => suspendUser(by, stub, 'u', true)],
   suspendKey: [OPERATORS, (by) => suspendKey(by, stub, 'k', true)],
   testedWebhooks: [OPERATORS, (by) => testedWebhooks(by, stub, null)],
   unblockSubject: [OPERATORS, (by) => unblockSubject(by, stub, 's')],

@@ -1,10 +1,12 @@
-import { describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { expectError } from '../support/error-contract.ts';
 import { useSignalbox } from '../support/use.ts';
-import { PEOPLE, PEOPLE_POLICY } from './people.ts';
+import { PEOPLE, PEOPLE_POLICY, seatPeople } from './people.ts';
 
 /** What people may change of a key: never so that somebody has more than the one who changes it. */
 const box = useSignalbox({ policy: PEOPLE_POLICY, callerOf: (header) => PEOPLE[header ?? ''] ?? null });
+
+beforeAll(() => seatPeople(box));
 
 async function make(owner: object = { team: 'team_red', user: 'user_member' }): Promise<string> {
   const made = await box.post('/admin/keys', { name: 'app', labels: { tier: 'one' }, models: ['toy'], ...owner });
@@ -27,8 +29,8 @@ const TERMS = {
   expires_at: { expires_in_seconds: 600 },
   labels: { labels: { tier: 'gold' } },
   wallets: { wallets: [`0x${'ab'.repeat(20)}`] },
-  team: { team: 'team_blue' },
-  user: { user: 'user_stranger' },
+  team: { team: 'team_blue', user: null },
+  user: { user: 'user_lead' },
 } as const;
 type Term = keyof typeof TERMS;
 const ALL = Object.keys(TERMS) as Term[];

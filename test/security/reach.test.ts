@@ -157,6 +157,10 @@ describe('a key that a member makes', () => {
       await expectError(await make(role, { team: 'team_blue' }), 'insufficient_permissions', 'team');
     }
     await expectError(await make('member', { user: 'user_lead' }), 'insufficient_permissions', 'user');
+    for (const user of ['user_stranger', 'user_newcomer']) {
+      await expectError(await make('lead', { user }), 'insufficient_permissions', 'team');
+    }
+    expect((await make('lead', { user: 'user_member' })).status).toBe(200);
     expect((await make('member', { labels: { desk: 'seven' } })).status).toBe(200);
   });
 

@@ -1,9 +1,21 @@
 import { keyBody } from '../../access/key-body.ts';
-import { holderOf } from '../../access/key-entry.ts';
+import { holderOf, KEY_STATES } from '../../access/key-entry.ts';
 import type { IssuedKey } from '../../access/keys.ts';
-import { createKey, findKey, grantToKey, listKeys, revokeKey, rotateKey } from '../../operate/keys.ts';
+import { pageOfKeys } from '../../operate/key-pages.ts';
+import { createKey, findKey, grantToKey, revokeKey, rotateKey } from '../../operate/keys.ts';
 import { membershipOf } from '../../operate/people.ts';
-import { groupOf, parseArguments, parseFlags, parseGrant, SWITCH, TEXT } from '../arguments.ts';
+import {
+  choiceOf,
+  groupOf,
+  LIST,
+  needed,
+  pairsOf,
+  parseArguments,
+  parseFlags,
+  parseGrant,
+  SWITCH,
+  TEXT,
+} from '../arguments.ts';
 import { userIdOf } from '../people/command.ts';
 import { table } from '../terminal.ts';
 import { day, grantText, jsonText, labelTexts, minute } from '../text.ts';
@@ -31,11 +43,16 @@ const asJson = ({ key, info }: IssuedKey, now: number): string => jsonText({ key
 const shownOnce = ({ key, info }: IssuedKey, more: string): string =>
   `${key}\n\nCopy the key now: Signalbox stores only its hash and cannot show it again. ID ${info.id}, ${more}.\n`;
 
-async function list(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
-  const { json, parent } = parseFlags(args, { parent: TEXT, json: SWITCH });
-  const above = parent === undefined ? null : idOf([parent], 'list --parent');
-  const all = (await listKeys(operator(), keys)).filter((info) => above === null || info.parent === above);
+async function list(args: readonly string[], { keys, people, now }: KeysCommand): Promise<string> {
+  const flags = { state: TEXT, name: TEXT, label: LIST, team: TEXT, user: TEXT, parent: TEXT };
+  const { json, state, label, ...stated } = parseFlags(args, { ...flags, json: SWITCH });
+  const { name = null, team = null, user = null, parent = null } = stated;
+  const whose = { team: team && teamIdOf(people, team), user: user && userIdOf(people, user) };
+  const query = { name, ...whose, parent: parent && idOf([parent], 'list --parent'), after: null, limit: null };
+  const chosen = state === undefined ? null : choiceOf('--state', state, KEY_STATES);
   const time = now();
+  const filters = { ...query, state: chosen, labels: pairsOf(label, 'A label') };
+  const { keys: all } = await pageOfKeys(operator(), keys, filters, time);
   if (json) return jsonText(all.map((info) => keyBody(info, time)));
   const rows = all.map((info) => [
     info.id,
@@ -56,6 +73,10 @@ async function list(args: readonly string[], { keys, now }: KeysCommand): Promis
   ];
   return table([names, ...rows].map((row) => row.filter((_, at) => !unused.includes(names[at]!))));
 }
+
+/** The ID of a team that is given by its ID, also of a removed one, or its name. Throws UsageError. */
+const teamIdOf = (people: KeysCommand['people'], text: string): string =>
+  needed(people.team(text) ?? people.teamNamed(text), `There is no team with the ID or name "${text}".`).id;
 
 async function revoke(args: readonly string[], { keys }: KeysCommand): Promise<string> {
   const { positionals } = parseArguments(args, {});

@@ -1,0 +1,106 @@
+import { beforeAll, expect, test } from 'bun:test';
+import { PEOPLE, PEOPLE_POLICY, seatPeople } from '../security/people.ts';
+import { answerOf } from '../support/answers.ts';
+import { type ApiClient, apiClient } from '../support/api-client.ts';
+import { withKey } from '../support/signalbox.ts';
+import { useSignalbox } from '../support/use.ts';
+
+/** The admin API by a client that knows nothing but the document: a member serves itself, and an operator and an auditor look on. */
+const box = useSignalbox({ policy: PEOPLE_POLICY, callerOf: (header) => PEOPLE[header ?? ''] ?? null });
+let api: ApiClient;
+
+interface Row {
+  readonly id: string;
+}
+interface List {
+  readonly data: readonly Row[];
+  readonly has_more: boolean;
+}
+interface NewKey extends Row {
+  readonly key: string;
+}
+
+const MEMBER = { key: 'login-member' };
+const LEAD = { key: 'login-lead' };
+const AUDITOR = { key: 'login-auditor' };
+
+beforeAll(async () => {
+  await seatPeople(box);
+  api = await apiClient(box.url);
+});
+
+/** Follows the pages of a list to its end. */
+async function pages(operation: string, cursor: 'after' | 'before', key: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (;;) {
+    const last = ids.at(-1);
+    const query = { limit: 2, ...(last !== undefined && { [cursor]: last }) };
+    const { body } = await api.call<List>(operation, { key, query });
+    ids.push(...body.data.map(({ id }) => String(id)));
+    if (!body.has_more) return ids;
+  }
+}
+
+test('a member makes, uses, rotates and revokes a key, and sees what it spent and why', async () => {
+  const made = await api.call<NewKey>('POST /admin/keys', { ...MEMBER, body: { name: 'laptop' } });
+  const { id, key } = made.body;
+  const chat = { model: 'toy', messages: [{ role: 'user', content: 'Hello' }] };
+  const { platform } = await answerOf(await box.post('/v1/chat/completions', chat, withKey(key)));
+  const usage = await api.call<{ total_credits: number }>('GET /admin/usage', {
+    ...MEMBER,
+    query: { by: 'key', key: id },
+  });
+  expect(usage.body.total_credits).toBe(platform.credits_consumed ?? -1);
+  const decisions = await api.call<List>('GET /admin/decisions', { ...MEMBER, query: { key: id, limit: 5 } });
+  expect(decisions.body.data.map((one) => one.id)).toEqual([platform.decision_id]);
+  await api.call('GET /admin/decisions/{id}', { ...MEMBER, id: platform.decision_id });
+  expect((await api.call('GET /admin/decisions/{id}/content', { ...MEMBER, id: platform.decision_id })).status).toBe(
+    403,
+  );
+  const rotated = await api.call<NewKey>('POST /admin/keys/{id}/rotate', {
+    ...MEMBER,
+    id,
+    body: { overlap_seconds: 0 },
+  });
+  expect(rotated.body.key).not.toBe(key);
+  expect((await api.call('POST /admin/keys/{id}/revoke', { ...MEMBER, id })).body).toMatchObject({ state: 'revoked' });
+  const { body } = await api.call<List>('GET /admin/trail', { ...AUDITOR, query: { subject: id } });
+  expect(body.data).toMatchObject(
+    ['revoke', 'rotate', 'create'].map((action) => ({ action, actor: { kind: 'user' } })),
+  );
+});
+
+test('pages of every list are complete and in order', async () => {
+  for (const name of ['a', 'b', 'c', 'd', 'e']) {
+    const { body } = await api.call<NewKey>('POST /admin/keys', { ...LEAD, body: { name } });
+    await box.post(
+      '/v1/chat/completions',
+      { model: 'toy', messages: [{ role: 'user', content: name }] },
+      withKey(body.key),
+    );
+  }
+  for (const [operation, cursor, key] of [
+    ['GET /admin/keys', 'after', LEAD.key],
+    ['GET /admin/keys', 'after', MEMBER.key],
+    ['GET /admin/decisions', 'after', LEAD.key],
+    ['GET /admin/trail', 'before', AUDITOR.key],
+    ['GET /admin/payments', 'before', AUDITOR.key],
+  ] as const) {
+    const whole = await api.call<List>(operation, { key });
+    const ids = whole.body.data.map(({ id }) => String(id));
+    expect([operation, ...(await pages(operation, cursor, key))]).toEqual([operation, ...ids]);
+  }
+});
+
+test('every reading operation of operators answers as documented', async () => {
+  const reading = api.operations.filter((name) => name.startsWith('GET /admin/') && !name.includes('{id}'));
+  expect(reading.length).toBeGreaterThan(10);
+  for (const name of reading) expect([name, (await api.call(name, AUDITOR)).status]).toEqual([name, 200]);
+});
+
+test('the client sends and takes nothing that the document lacks', async () => {
+  const list = (query: Readonly<Record<string, string>>) => api.call('GET /admin/keys', { ...AUDITOR, query });
+  await expect(list({ colour: 'red' })).rejects.toThrow('no parameter colour');
+  await expect(api.call('GET /admin/nothing', AUDITOR)).rejects.toThrow('no operation');
+  await expect(api.call('POST /admin/keys', { ...LEAD, body: { name: 7 } })).rejects.toThrow('must be string');
+});

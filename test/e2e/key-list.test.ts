@@ -1,0 +1,51 @@
+import { beforeAll, expect, test } from 'bun:test';
+import { useSignalbox } from '../support/use.ts';
+
+const box = useSignalbox({});
+
+async function make(...flags: string[]): Promise<string> {
+  return (await box.makeKey(...flags)).split('_')[2] ?? '';
+}
+async function list(...flags: string[]): Promise<string[]> {
+  const { code, out } = await box.run('keys', 'list', ...flags, '--json');
+  expect(code).toBe(0);
+  return (JSON.parse(out) as { readonly name: string }[]).map(({ name }) => name);
+}
+
+beforeAll(async () => {
+  await make('--name', 'billing', '--label', 'team=finance', '--label', 'tier=a,b');
+  await make('--name', 'batch', '--label', 'team=finance');
+  await box.run('keys', 'revoke', await make('--name', 'gone'));
+  await box.run('keys', 'suspend', await make('--name', 'paused'));
+});
+
+test.each([
+  [['--name', 'billing'], ['billing']],
+  [
+    ['--label', 'team=finance'],
+    ['billing', 'batch'],
+  ],
+  [['--label', 'team=finance', '--label', 'tier=a,b'], ['billing']],
+  [['--state', 'revoked'], ['gone']],
+  [['--state', 'suspended'], ['paused']],
+  [['--state', 'expired'], []],
+  [['--state', 'valid', '--name', 'batch'], ['batch']],
+  [['--parent', 'nobody'], []],
+])('keys list %p shows the keys that match, and no others', async (flags, names) => {
+  expect(await list(...flags)).toEqual(names);
+});
+
+test('keys list finds the keys of a team by its name', async () => {
+  const team = await box.post('/admin/teams', { name: 'search' });
+  expect(team.status).toBe(200);
+  await make('--name', 'crawler', '--team', 'search');
+  expect(await list('--team', 'search')).toEqual(['crawler']);
+  expect(await list('--team', ((await team.json()) as { id: string }).id)).toEqual(['crawler']);
+  const { code, err } = await box.run('keys', 'list', '--team', 'serach');
+  expect([code, err]).toEqual([1, 'signalbox: There is no team with the ID or name "serach".\n']);
+});
+
+test('keys list refuses a state that there is none of', async () => {
+  const { code, err } = await box.run('keys', 'list', '--state', 'odd');
+  expect([code, err]).toEqual([1, 'signalbox: --state is valid, suspended, expired or revoked, not "odd".\n']);
+});

@@ -1,0 +1,91 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
+
+/** A client that is made from the server's own OpenAPI document: it can send and be answered only what is documented. */
+
+export interface ApiCall {
+  /** The key, or what stands for it. */
+  readonly key: string;
+  readonly id?: string;
+  /** Several values of one name are repeated. */
+  readonly query?: Readonly<Record<string, string | number | readonly string[]>>;
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface ApiAnswer<Body> {
+  readonly status: number;
+  readonly body: Body;
+}
+
+export interface ApiClient {
+  /** `GET /admin/keys`, … */
+  readonly operations: readonly string[];
+  /**
+   * Sends a documented request, and checks the answer against the schema of its status.
+   * @throws Error where the document does not have the operation, the parameter, the body or the answer
+   */
+  call<Body = Readonly<Record<string, unknown>>>(operation: string, call: ApiCall): Promise<ApiAnswer<Body>>;
+}
+
+interface Content {
+  readonly content?: Readonly<Record<string, object>>;
+}
+
+interface Operation {
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: Content;
+  readonly responses: Readonly<Record<string, Content>>;
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+const JSON_TYPE = 'application/json';
+const escaped = (name: string): string => encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'));
+
+/** @param url of the server */
+export async function apiClient(url: string): Promise<ApiClient> {
+  const document = (await (await fetch(`${url}/docs/json`)).json()) as Document;
+  const ajv = new Ajv2020({ strict: false, allErrors: true }).addSchema(document, 'api');
+  const known = new Map<string, ValidateFunction>();
+  const check = (value: unknown, ...place: readonly string[]): void => {
+    const pointer = place.map(escaped).join('/');
+    const validate = known.get(pointer) ?? ajv.compile({ $ref: `api#/${pointer}` });
+    known.set(pointer, validate);
+    if (validate(value)) return;
+    throw new Error(`${place.join(' ')}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(value)}`);
+  };
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  return {
+    operations,
+    async call<Body>(name: string, { key, id = '', query = {}, body, headers = {} }: ApiCall) {
+      const [method = '', path = ''] = name.split(' ');
+      const operation = document.paths[path]?.[method.toLowerCase()];
+      if (!operation) throw new Error(`the document has no operation ${name}`);
+      const parameters = new Set(operation.parameters?.filter((one) => one.in === 'query').map((one) => one.name));
+      const wanted = new URLSearchParams();
+      for (const [parameter, values] of Object.entries(query)) {
+        if (!parameters.has(parameter)) throw new Error(`the document has no parameter ${parameter} of ${name}`);
+        for (const value of [values].flat()) wanted.append(parameter, String(value));
+      }
+      const at = ['paths', path, method.toLowerCase()] as const;
+      if (body) check(body, ...at, 'requestBody', 'content', JSON_TYPE, 'schema');
+      const answer = await fetch(`${url}${path.replace('{id}', id)}${wanted.size > 0 ? `?${wanted}` : ''}`, {
+        method,
+        headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': JSON_TYPE }), ...headers },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      const { status } = answer;
+      const type = (answer.headers.get('content-type') ?? '').split(';')[0] ?? '';
+      if (!operation.responses[status]?.content?.[type]) {
+        throw new Error(`the document has no answer ${status} ${type} of ${name}: ${await answer.text()}`);
+      }
+      const shown: unknown = type === JSON_TYPE ? await answer.json() : await answer.text();
+      check(shown, ...at, 'responses', String(status), 'content', type, 'schema');
+      return { status, body: shown as Body };
+    },
+  };
+}
