@@ -12,15 +12,15 @@ const AUDITED = { ...OPERATORS, auditor: 'all' } as const satisfies Reaches;
 const REPORTED = { ...AUDITED, report: 'all' } as const satisfies Reaches;
 const MONEY = { ...REPORTED, finance: 'all' } as const satisfies Reaches;
 const MEMBERS = { lead: 'team', member: 'own' } as const satisfies Reaches;
-const OWN = {
+const PEOPLE_OWN = {
   owner: 'own',
   admin: 'own',
   finance: 'own',
   auditor: 'own',
   lead: 'own',
   member: 'own',
-  caller: 'own',
-} as const;
+} as const satisfies Reaches;
+const OWN = { ...PEOPLE_OWN, caller: 'own' } as const satisfies Reaches;
 
 /** Every action beside requests of models, with the roles that may take it and how far they reach. A route names its action. */
 const ACTIONS = {
@@ -46,7 +46,7 @@ const ACTIONS = {
   'keys.read': { ...AUDITED, finance: 'all', ...MEMBERS },
   'keys.change': { ...OPERATORS, ...MEMBERS },
   'keys.grant': OPERATORS,
-  'me.read': { ...OWN, report: 'own' },
+  'me.read': { ...PEOPLE_OWN, report: 'own' },
   'logins.read': { ...AUDITED, finance: 'own', lead: 'own', member: 'own' },
   'logins.end': { ...OPERATORS, auditor: 'own', finance: 'own', lead: 'own', member: 'own' },
   'people.read': { ...AUDITED, finance: 'all', ...MEMBERS },

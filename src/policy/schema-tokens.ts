@@ -83,6 +83,7 @@ export const TokenIssuerText = closed('An issuer of tokens, and what their subje
         minItems: 1,
         maxItems: 100,
         description: 'Public keys.',
+        examples: [[{ kty: 'RSA', kid: 'one', n: '0vx7agoebGc', e: 'AQAB' }]],
       }),
     }),
   ),

@@ -10,6 +10,7 @@ import { type Ledger, type LedgerTerms, openLedger } from '../../src/ledger/ledg
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 
 export interface Opened {
@@ -49,7 +50,7 @@ export async function lastHoldIn(store: SqlStore): Promise<number> {
 /** A ledger on the database at `file`. */
 export async function open(file: string, options: OpenOptions = {}): Promise<Opened> {
   const { wrap = (store: SqlStore) => store, now = () => NOON, terms = NO_TERMS, lineOf = NO_LINES.lineOf } = options;
-  const store = await openSqlite(file, [ledgerMigrations]);
+  const store = await openSqlite(file, [ledgerMigrations, accessMigrations]);
   const alarms: Opened['alarms'] = [];
   const alerts: Opened['alerts'] = [];
   const ledger = await openLedger({

@@ -116,7 +116,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   listWallets: [[...AUDITED, 'finance'], (by) => listWallets(by, { store: stub, keys: stub, file: '', now: stub })],
   // A person has no scope to hand on.
   makeChildKey: [['caller'], (by) => makeChildKey(by, stub, null, { name: '' })],
-  meBody: [[...PEOPLE_AND_KEYS, 'report'], (by) => meBody(by, null, stub)],
+  meBody: [[...REPORTED, 'finance', ...MEMBERS], (by) => meBody(by, null, stub)],
   overviewOf: [MONEY, (by) => overviewOf(by, stub, '1', FULL_SIGHT)],
   ownUsage: [PEOPLE_AND_KEYS, (by) => ownUsage(by, stub, stub)],
   pageOfKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => pageOfKeys(by, stub, stub, 0)],
