@@ -16,7 +16,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 31 for the limit of reports, and names of keys.
   // 7 for keys that are suspended, and of a team or a user.
   // 1823 for keys that change, lines of keys, levels, people, logins, sign-in and tokens.
-  'src/access': 3376,
+  'src/access': 3397,
   // 9 for the age of readings, and for what a late settlement takes back.
   'src/accounting': 231,
   // Rules, readings and the sender of alerts to people.
@@ -40,7 +40,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 38 for exact USD.
   // 7 for the same.
   // 221 for roles, levels, tokens and sign-in.
-  'src/core': 3391,
+  'src/core': 3392,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
   // 35 for answers that end without a price once the lease is lost.
   // 1 for people, keys that change and tokens.
@@ -84,7 +84,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 5 for timers of the host.
   // 71 for `metrics.key_label`, `records.reported_runs`, short keys and adapters without keys.
   // 996 for `organization`, `teams`, `sign_in`, `tokens` and `alerts`.
-  'src/policy': 9518,
+  'src/policy': 9527,
   // 6 for threads that are stored.
   'src/prompt': 783,
   // 4 for timers of the host.
@@ -106,7 +106,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 63 for files of secrets, the commit of a clone, an archive or a build, and the loss of a lease.
   // 101 for the head of the trail, noted outside the store.
   // 178 for people, keys that change and tokens.
-  'src/server': 1867,
+  'src/server': 1872,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.

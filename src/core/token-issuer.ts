@@ -30,6 +30,8 @@ export interface TokenIssuer {
   readonly admin: ((claims: Claims) => boolean) | null;
   /** Label → its value. May throw, and then the subject lacks the label. */
   readonly labels: ReadonlyMap<string, (claims: Claims) => string>;
+  /** The name of a subject's team; null for none. May throw, and then the token is not admitted: a team bounds what it may. */
+  readonly team: ((claims: Claims) => string) | null;
   readonly scopes: readonly Scope[];
   /** IDs of the models that subjects may use; null for all. */
   readonly models: ReadonlySet<string> | null;

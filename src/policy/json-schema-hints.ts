@@ -53,6 +53,7 @@ export const HINTS: Readonly<Record<string, EditorHint>> = {
   'sign_in.roles[].when': { sees: 'claims' },
   'tokens[].when': { sees: 'claims' },
   'tokens[].admin': { sees: 'claims' },
+  'tokens[].team': { sees: 'claims' },
   'tokens[].labels.*': { sees: 'claims' },
   'tokens[].models[]': { names: 'model' },
   learning: { short: Object.entries(LEARNING_MODE_MEANINGS) },

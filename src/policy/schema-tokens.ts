@@ -50,6 +50,11 @@ export const TokenIssuerText = closed('An issuer of tokens, and what their subje
       description: 'Labels of the subjects, as of keys: name → CEL over `claims`. A subject lacks a label that fails.',
     },
   ),
+  team: optional.expression(
+    'Name of the team of the subjects: CEL over `claims`, or a text in quotes. A token whose team does not exist is refused. Default: none.',
+    '"search"',
+    'claims.repository_owner',
+  ),
   models: Type.Optional(
     Type.Array(string({ minLength: 1, maxLength: 200 }, 'ID of a model.'), {
       minItems: 1,

@@ -43,6 +43,7 @@ function draftIssuer(named: NamedItem<TokenIssuerText>, report: Report) {
     keys: data && keysOf(named, data, report),
     when: expressionAt(named, 'when'),
     admin: expressionAt(named, 'admin'),
+    team: expressionAt(named, 'team'),
     labels: labelsAt(named),
     outline: JSON.stringify(toData(tree)),
   };

@@ -23,6 +23,7 @@ export const compileIssuers = (drafts: readonly IssuerDraft[], context: IssuerCo
 function compileIssuer(draft: IssuerDraft, { check, env, report }: IssuerContext): TokenIssuer | null {
   const when = check.ofClaims(draft.when);
   const admin = check.ofClaims(draft.admin);
+  const team = check.textOfClaims(draft.team);
   if (when) refuseOpen(when, 'every token of the issuer', report);
   if (admin) refuseOpen(admin, 'every subject of the issuer an administrator', report);
   const labels = draft.labels.flatMap(([label, expression]): [string, TextProgram][] => {
@@ -42,6 +43,7 @@ function compileIssuer(draft: IssuerDraft, { check, env, report }: IssuerContext
     when: (claims) => when.run(claimsViewOf(claims)),
     admin: admin && ((claims) => admin.run(claimsViewOf(claims))),
     labels: new Map(labels.map(([label, program]) => [label, (claims: Claims) => program.run(claimsViewOf(claims))])),
+    team: team && ((claims) => team.run(claimsViewOf(claims))),
     scopes: data.scopes,
     models: data.models ? new Set(data.models) : null,
     limits: data.limits ? limitsOf(data.limits) : null,

@@ -6,11 +6,16 @@ import type { GatewayResources } from './gateway.ts';
 export async function openTokens({
   store,
   log,
+  people,
   host: { clock },
-}: Pick<GatewayResources, 'store' | 'log' | 'host'>): Promise<Tokens> {
+}: Pick<GatewayResources, 'store' | 'log' | 'people' | 'host'>): Promise<Tokens> {
   const { now } = store.instance;
   return new Tokens({
     ...{ clock, now, log, secret: await loadSecret(store) },
+    teams: {
+      idOf: (name) => people.teamNamed(name)?.id ?? null,
+      has: (id) => people.team(id)?.removedAt === null,
+    },
     blocksAge: () => store.news.ageOf('wallets'),
     onSubject: (subject) => store.append([store.subjects.see(subject, now())]),
   });

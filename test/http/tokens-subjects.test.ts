@@ -131,3 +131,34 @@ describe('a kept answer', () => {
     expect((await answerOf(other)).id).not.toBe(id);
   });
 });
+
+const grouped = useSignalbox(() => ({
+  policy: tokenPolicy(
+    issuer,
+    'team: claims.team\n',
+    'teams:\n  - { name: search, models: [toy] }\n  - { name: legal, budgets: [{ limit_credits: 1, window: day }] }\n',
+  ),
+}));
+
+describe('the team of a subject', () => {
+  const askIn = async (team?: string) => {
+    const { headers } = withKey(await issuer.sign({ sub: `of ${team}`, team }));
+    return await grouped.post('/v1/chat/completions', HELLO, { headers });
+  };
+
+  test('bounds what its tokens may use, and counts what they have used', async () => {
+    expect((await askIn('search')).status).toBe(200);
+    expect((await askIn('legal')).status).not.toBe(200);
+    const usage = await grouped.get('/admin/usage?by=team');
+    expect(await usage.json()).toMatchObject({
+      groups: [{ group: { team_id: expect.stringMatching(/^team_/) }, charges: 1 }],
+    });
+  });
+
+  test('has to exist, and to be named by the token: else it is refused', async () => {
+    for (const team of ['nobody', '', undefined]) {
+      const refused = await askIn(team);
+      expect([refused.status, (await answerOf(refused)).error?.code]).toEqual([401, 'invalid_api_key']);
+    }
+  });
+});

@@ -9,6 +9,7 @@ import type { Log } from '../../src/telemetry/log.ts';
 export const noTokens = (log: Log) =>
   new Tokens({
     ...{ log, clock: () => performance.now(), now: Date.now, secret: new Uint8Array(32) },
+    teams: { idOf: () => null, has: () => false },
     blocksAge: () => 0,
     onSubject() {},
   });

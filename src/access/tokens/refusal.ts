@@ -1,6 +1,6 @@
 /**
  * Why a token is refused. `unreadable`: it is no JWT. `key`: none of the issuer's signs with its `kid`. `condition`: that of the
- * policy does not hold.
+ * policy does not hold. `team`: that of the policy does not exist.
  */
 export type TokenRefusal =
   | 'unreadable'
@@ -15,7 +15,8 @@ export type TokenRefusal =
   | 'audience'
   | 'key'
   | 'signature'
-  | 'condition';
+  | 'condition'
+  | 'team';
 
 const ACCEPTED =
   'This token is not accepted: its issuer, audience, key, signature or claims are not those of the policy. The server’s log has the reason.';
@@ -35,6 +36,7 @@ const TEXTS: Readonly<Record<TokenRefusal, string>> = {
   key: ACCEPTED,
   signature: ACCEPTED,
   condition: ACCEPTED,
+  team: ACCEPTED,
 };
 
 /** The sentence that the sender of a refused token gets. */

@@ -24,8 +24,12 @@ const ANSWERS = 'signalbox answers of subjects 1\n';
 export const answerSecretOf = (secret: Uint8Array, id: string): string =>
   createHmac('sha256', secret).update(ANSWERS).update(id).digest('base64url');
 
-/** The caller that a checked token stands for. */
-export function subjectCaller(issuer: TokenIssuer, claims: Claims & { readonly sub: string }): Caller {
+/** The caller that a checked token stands for. @param team the ID of its team; null for none */
+export function subjectCaller(
+  issuer: TokenIssuer,
+  claims: Claims & { readonly sub: string },
+  team: string | null,
+): Caller {
   const isAdmin = orElse(() => issuer.admin?.(claims) ?? false, false);
   return {
     keyId: subjectId(issuer.issuer, claims.sub),
@@ -34,6 +38,7 @@ export function subjectCaller(issuer: TokenIssuer, claims: Claims & { readonly s
     models: issuer.models,
     limits: issuer.limits,
     budgets: [],
+    ...(team !== null && { team }),
     // Never the owner, who may make keys that outlive the token.
     ...(isAdmin && { role: 'admin' }),
   };

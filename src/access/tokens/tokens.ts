@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { errors, jwtVerify } from 'jose';
 import type { Caller } from '../../core/caller.ts';
-import { messageOf } from '../../core/thrown.ts';
+import { messageOf, orElse } from '../../core/thrown.ts';
 import type { Claims, TokenIssuer } from '../../core/token-issuer.ts';
 import type { TokenSubject } from '../../store/subjects.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -22,7 +22,16 @@ export type TokenCheck =
   | { readonly refusal: TokenRefusal }
   | { readonly refusal: 'unavailable'; readonly waitMs: number };
 
+/** The teams that there are now. */
+export interface TeamDirectory {
+  /** The ID of the team of a name; null for none. */
+  idOf(name: string): string | null;
+  /** Whether the team of an ID exists. */
+  has(id: string): boolean;
+}
+
 interface TokensOptions {
+  readonly teams: TeamDirectory;
   /** Of the store. */
   readonly secret: Uint8Array;
   /** The age of this instance's copy of the blocked subjects, ms. */
@@ -80,7 +89,8 @@ export class Tokens {
     const isValid =
       issuer?.definition === known.definition &&
       known.expiresAt > this.#options.now() &&
-      this.#keysOf(issuer).current === known.keys;
+      this.#keysOf(issuer).current === known.keys &&
+      (known.caller.team === undefined || this.#options.teams.has(known.caller.team));
     if (isValid) return known.caller;
     this.#checked.delete(name);
     return null;
@@ -114,7 +124,9 @@ export class Tokens {
     const fault = isNew ? await this.#inTurn(address, () => this.#signatureOf(token, read, keys, count)) : first;
     if (fault !== null) return this.#refused(fault, read.issuer);
     if (!holds(read)) return this.#refused('condition', read.issuer, read.claims.sub);
-    return { caller: this.#admit(name, read, keys) };
+    const team = this.#teamOf(read);
+    if (team === undefined) return this.#refused('team', read.issuer, read.claims.sub);
+    return { caller: this.#admit(name, read, keys, team) };
   }
 
   /** One signature at a time for an address: so many as it may fail with are not checked at once. */
@@ -148,8 +160,16 @@ export class Tokens {
     }
   }
 
-  #admit(name: string, { issuer, claims, expiresAt }: TokenClaim, keys: SigningKeys): Caller {
-    const caller = subjectCaller(issuer, claims);
+  /** The ID of a subject's team, null for none; undefined for one that does not exist. */
+  #teamOf({ issuer, claims }: TokenClaim): string | null | undefined {
+    const { team } = issuer;
+    if (team === null) return null;
+    const name = orElse(() => team(claims), '');
+    return this.#options.teams.idOf(name) ?? undefined;
+  }
+
+  #admit(name: string, { issuer, claims, expiresAt }: TokenClaim, keys: SigningKeys, team: string | null): Caller {
+    const caller = subjectCaller(issuer, claims, team);
     if (this.#checked.size >= TOKENS_MAX) this.#checked.delete(this.#checked.keys().next().value!);
     this.#checked.set(name, { caller, issuer: issuer.issuer, definition: issuer.definition, keys, expiresAt });
     this.#options.onSubject({ id: caller.keyId, issuer: issuer.issuer, sub: claims.sub, name: issuer.name });

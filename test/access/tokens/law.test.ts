@@ -29,13 +29,14 @@ afterAll(async () => {
 
 const termsOf = ({ url, keys }: TestIssuer): TokenIssuer => ({
   ...{ name: 'robots', issuer: url, audiences: [AUDIENCE], when: () => true, admin: null },
-  ...{ labels: new Map(), scopes: ['chat'], models: null, limits: null, definition: '' },
+  ...{ labels: new Map(), team: null, scopes: ['chat'], models: null, limits: null, definition: '' },
   keys: { from: 'policy', set: { keys: keys.map((key) => ({ ...key })) } },
 });
 
 const tokens = new Tokens({
   ...{ clock: () => performance.now(), now: Date.now, secret: new Uint8Array(32) },
   log: { info() {}, warn() {}, error() {} },
+  teams: { idOf: () => null, has: () => false },
   blocksAge: () => 0,
   onSubject() {},
 });
