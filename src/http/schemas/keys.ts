@@ -184,7 +184,7 @@ export const ApiKeyStatus = field.named('ApiKeyStatus', 'A key with its money.',
     left_credits: field.credits('What is left of it; running requests may hold some.', 379.5),
     left_usd: field.usd('The same as `left_credits`.', '0.3795'),
     forecast_credits: field.figureOrNull(
-      'Expected to be charged by the end of the window: the rate so far, for all of it. Null before `forecast_from`, and for a total.',
+      'Credits that are expected to be charged by the end of the window: the rate so far, for all of it. Null before `forecast_from`, and for a total.',
       480.2,
     ),
     forecast_usd: field.textOrNull('The same as `forecast_credits`, in USD.', '0.4802'),

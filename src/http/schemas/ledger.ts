@@ -19,7 +19,7 @@ export const FundStatus = field.named('FundStatus', 'A window of a budget, or th
   left_credits: field.credits('Free now; negative after the limit was lowered.', 18_783.1),
   left_usd: field.usd('The same as `left_credits`.', '18.7831'),
   forecast_credits: field.figureOrNull(
-    'Expected to be charged by the end of the window: the rate so far, for all of it. Null before `forecast_from`, and for a total.',
+    'Credits that are expected to be charged by the end of the window: the rate so far, for all of it. Null before `forecast_from`, and for a total.',
     52_010.5,
   ),
   forecast_usd: field.textOrNull('The same as `forecast_credits`, in USD.', '52.0105'),

@@ -16,4 +16,4 @@ export const Subject = field.named('Subject', 'A workload that sends tokens of a
   is_blocked: field.flag('Whether its tokens are refused.', false),
 });
 
-export const SubjectList = field.named('SubjectList', 'Subjects.', field.listOf(Subject));
+export const SubjectList = field.named('SubjectList', 'Subjects.', field.listOf(Subject, 'The newest first.'));
