@@ -1,12 +1,9 @@
 import { commandName } from '../../core/command-name.ts';
-import { measuredModels } from '../../core/readings.ts';
-import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { plural } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
-import { checkPolicy, type PolicyCheck } from '../../operate/policy/check.ts';
-import { type Diagnostic, diagnosticsJson } from '../../policy/diagnostics.ts';
+import { checkBody, checkPolicy, declaredIn, type PolicyCheck } from '../../operate/policy/check.ts';
+import type { Diagnostic } from '../../policy/diagnostics.ts';
 import { STALE_AFTER_DAYS } from '../../policy/figures.ts';
-import { isWildcard } from '../../policy/models.ts';
 import { LATEST_VERSION } from '../../policy/versions.ts';
 import { modelCount } from '../../policy/wildcards.ts';
 import { parseArguments, SWITCH } from '../arguments.ts';
@@ -24,7 +21,10 @@ export async function runCheck(args: readonly string[], options: PolicyCommand):
   const { diagnostics, unread } = check;
   const isWrong = countOf(diagnostics, 'error') > 0 || (values.strict && diagnostics.length + unread.length > 0);
   const form = { folder, all: values.all || values.strict, colour: options.terminal };
-  return { text: values.json ? asJson(check) : asText(check, form), code: isWrong ? 2 : 0 };
+  return {
+    text: values.json ? jsonText({ ...checkBody(check), not_read: unread }) : asText(check, unread, form),
+    code: isWrong ? 2 : 0,
+  };
 }
 
 /** Warnings that may be why an error is there: another strategy than a selector names, a text that nothing has. */
@@ -33,12 +33,6 @@ const isTold = ({ severity, code }: Diagnostic): boolean => severity === 'error'
 
 const countOf = (found: readonly Diagnostic[], severity: Diagnostic['severity']): number =>
   found.filter((one) => one.severity === severity).length;
-
-/** The declared models and wildcards: also those that serve only alone, which are left out where every variable is set. */
-const declaredIn = (snapshot: PolicySnapshot): string[] => [
-  ...measuredModels(snapshot).map(({ id }) => id),
-  ...snapshot.leftOut.flatMap(({ kind, name }) => (kind === 'model' ? [name] : [])),
-];
 
 /** Catalogs age all at once: a line for each figure is enough. */
 const isOfFigure = ({ code }: Diagnostic): boolean => code === 'stale-figure' || code === 'unverified-figure';
@@ -80,7 +74,8 @@ interface CheckForm {
 }
 
 function asText(
-  { bundle, snapshot, diagnostics: found, missing, unread, changedDefaults }: PolicyCheck,
+  { bundle, snapshot, diagnostics: found, missing, changedDefaults }: PolicyCheck,
+  unread: readonly string[],
   { folder, all, colour }: CheckForm,
 ): string {
   const errors = countOf(found, 'error');
@@ -108,17 +103,4 @@ function asText(
   if (isFew && missing.length > 0) parts.push(leftOutText(missing));
   if (errors === 0 && changedDefaults) parts.push(versionText(changedDefaults, folder));
   return `${parts.join('\n\n')}\n`;
-}
-
-function asJson({ bundle, snapshot, diagnostics, missing, unread, changedDefaults }: PolicyCheck): string {
-  return jsonText({
-    ...diagnosticsJson(diagnostics),
-    files: bundle.files.map(({ path }) => path),
-    models: snapshot && declaredIn(snapshot).filter((id) => !isWildcard(id)).length,
-    wildcards: snapshot && declaredIn(snapshot).filter(isWildcard).length,
-    cases: snapshot?.cases.length ?? null,
-    left_out_here: missing,
-    not_read: unread,
-    changed_by_latest_version: changedDefaults,
-  });
 }

@@ -9,12 +9,12 @@ import {
   type Totals,
 } from '../../operate/policy/compare.ts';
 import type { PolicyDifference } from '../../operate/policy/diff.ts';
+import { changedCases } from '../../operate/policy/diff-body.ts';
 import type { ComparedRequests, DifferentRequest } from '../../operate/policy/diff-requests.ts';
 import type { BuiltPolicy } from '../../operate/policy/diff-side.ts';
 import type { PolicyChange, PolicyRename } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import { grid, paragraphs } from '../terminal.ts';
-import { changedCases } from './diff-json.ts';
 import { fromTo, growth, pair, short } from './diff-values.ts';
 import { problemsText } from './problems.ts';
 

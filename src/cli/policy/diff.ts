@@ -1,11 +1,12 @@
 import { UsageError } from '../../core/usage-error.ts';
 import { diffPolicy, type PolicyDifference } from '../../operate/policy/diff.ts';
+import { differenceBody } from '../../operate/policy/diff-body.ts';
 import { isFolder } from '../../operate/policy/tools.ts';
 import { type LanguageVersion, VERSIONS } from '../../policy/versions.ts';
 import { parseArguments, SWITCH, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
+import { jsonText } from '../text.ts';
 import type { PolicyCommand } from './command.ts';
-import { differenceJson } from './diff-json.ts';
 import { differenceText } from './diff-text.ts';
 
 const FLAGS = { requests: TEXT, 'as-version': TEXT, json: SWITCH, strict: SWITCH };
@@ -25,7 +26,7 @@ export async function runDiff(args: readonly string[], command: PolicyCommand): 
   }
   const workspace = { ...command, folder: folderMeant(positionals, command) };
   const difference = await diffPolicy({ a: a ?? workspace.folder, b, asVersion, requests: values.requests }, workspace);
-  const text = values.json ? differenceJson(difference) : differenceText(difference, command.terminal);
+  const text = values.json ? jsonText(differenceBody(difference)) : differenceText(difference, command.terminal);
   if (difference.a.side === null) {
     await command.write(text);
     throw new UsageError(`${difference.a.place.label} cannot be loaded, so only the declarations were compared.`);

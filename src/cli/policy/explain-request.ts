@@ -5,6 +5,7 @@ import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { visible } from '../../core/visible.ts';
 import { explainRequest, type TaskReasons } from '../../operate/policy/explain.ts';
+import { taskBody } from '../../operate/policy/explanation-body.ts';
 import { momentOf } from '../../operate/policy/hypothetical.ts';
 import { storedPayer } from '../../operate/policy/key-funds.ts';
 import { bodyOf, isFolder, runtimeOf } from '../../operate/policy/tools.ts';
@@ -116,9 +117,3 @@ function taskText({ task, share, words }: TaskReasons): string {
   );
   return `Task: ${task} (${percent(share)} likely${signs.length > 0 ? `, by ${signs.join('; ')}` : ''}).`;
 }
-
-const taskBody = ({ task, share, words }: TaskReasons): object => ({
-  task,
-  share,
-  words: words.map(({ text, of, adds }) => ({ text, of, adds: Number(adds.toFixed(2)) })),
-});

@@ -1,8 +1,7 @@
 import { toCredits } from '../../core/credits.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
-import { certificateBody } from '../../operate/certificate-body.ts';
-import { factsBody } from '../../operate/decision-body.ts';
 import type { HypotheticalExplanation } from '../../operate/policy/explain.ts';
+import { explanationBody } from '../../operate/policy/explanation-body.ts';
 import { story } from '../../routing/story.ts';
 import type { CommandResult } from '../result.ts';
 import { paragraphs } from '../terminal.ts';
@@ -54,18 +53,12 @@ export function explanationResult(
   { json, before, after, note, missing, head }: ExplainForm,
   { terminal }: PolicyCommand,
 ): CommandResult {
-  const { facts, certificate, firstHold, shortage, words, runtime } = explanation;
+  const { facts, certificate, shortage, words, runtime } = explanation;
   const { snapshot } = runtime;
-  const { choice, reason, refusal, candidates } = certificate;
+  const { choice, candidates } = certificate;
   const code = choice === null || shortage ? 2 : 0;
   if (json) {
-    const decision = { policy_revision: snapshot.revision, route_reason: reason, choice, refusal };
-    const reasons = { facts: factsBody(facts), ...certificateBody(certificate, facts) };
-    const hold = {
-      first_hold_credits: firstHold && toCredits(firstHold.amount),
-      shortage: shortage?.code ?? null,
-    };
-    return { text: jsonText({ ...head, ...decision, ...reasons, ...hold, left_out_here: missing }), code };
+    return { text: jsonText({ ...head, ...explanationBody(explanation), left_out_here: missing }), code };
   }
   const notes = missing.length > 0 ? [`${leftOutBriefly(missing)}.`] : [];
   const ranked = candidates.filter(({ rank }) => rank !== null && rank <= 2);

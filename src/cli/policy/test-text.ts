@@ -8,10 +8,10 @@ import { COVERAGE_CLASSES } from '../../operate/policy/coverage.ts';
 import { type CoverageSummary, percentText } from '../../operate/policy/coverage-summary.ts';
 import type { Mismatch } from '../../operate/policy/mismatches.ts';
 import type { Settings } from '../../operate/policy/settings.ts';
+import { countsOf } from '../../operate/policy/test-body.ts';
 import type { CaseResult, SettingRun } from '../../operate/policy/test-run.ts';
 import { clipped } from '../terminal.ts';
 import { leftOutBriefly, SETTING_WORDS } from './setting-text.ts';
-import { countsOf } from './test-json.ts';
 
 /** The form in which results of cases are shown. */
 export interface TextForm {

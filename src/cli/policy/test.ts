@@ -2,6 +2,7 @@ import { plural } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { summaryOf } from '../../operate/policy/coverage-summary.ts';
 import { type Settings, settingsOf } from '../../operate/policy/settings.ts';
+import { testBody } from '../../operate/policy/test-body.ts';
 import { coverageOf, runCases } from '../../operate/policy/test-run.ts';
 import { diagnosticsJson } from '../../policy/diagnostics.ts';
 import { scrub } from '../../telemetry/secrets.ts';
@@ -10,7 +11,6 @@ import type { CommandResult } from '../result.ts';
 import { pathText } from '../text.ts';
 import { folderIn, type PolicyCommand } from './command.ts';
 import { problemsText } from './problems.ts';
-import { testBody } from './test-json.ts';
 import { testText } from './test-text.ts';
 import { testOnEdits } from './test-watch.ts';
 

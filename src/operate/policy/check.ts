@@ -1,23 +1,31 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StrategyPlugin } from '../../contract/strategy.ts';
+import { measuredModels } from '../../core/readings.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import type { Diagnostic } from '../../policy/diagnostics.ts';
+import { type Diagnostic, diagnosticsJson } from '../../policy/diagnostics.ts';
+import { isWildcard } from '../../policy/models.ts';
 import { changedDefaults } from '../../policy/version-changes.ts';
 import { buildCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../runtime/candidate.ts';
 import { isPolicyFile, type PolicyBundle } from '../../runtime/source.ts';
 import { idleIn, idleText, type JudgeTools, readPolicy, toolsFor } from './tools.ts';
 
 /** The result of checking a policy. */
-export type PolicyCheck = Awaited<ReturnType<typeof checkPolicy>>;
+export type PolicyCheck = Awaited<ReturnType<typeof checkBundle>>;
+
+/** Checks the policy of a folder as `checkBundle` does, and tells which of its files are not read. */
+export async function checkPolicy(folder: string, judge: JudgeTools, today: string) {
+  return { ...(await checkBundle(folder, await readPolicy(folder), judge, today)), unread: await unreadFiles(folder) };
+}
 
 /**
  * Checks a policy with every variable set and with the variables that are set here.
+ * @param folder that of relative plugins
  * @param today the day, such as `2026-10-07`, for warnings of stale figures.
  * @throws UsageError when there is nothing to check.
  */
-export async function checkPolicy(folder: string, judge: JudgeTools, today: string) {
-  const bundle = await readPolicy(folder);
+export async function checkBundle(folder: string, bundle: PolicyBundle, judge: JudgeTools, today: string) {
   const tools = await toolsFor(folder, bundle, { ...judge, today });
   const judged = await buildCandidate(bundle, tools.anywhere);
   if (isRejected(judged) && judged.message !== null) throw new UsageError(`${folder}: ${judged.message}`);
@@ -31,8 +39,6 @@ export async function checkPolicy(folder: string, judge: JudgeTools, today: stri
     diagnostics: [...anywhere, ...here.diagnostics.filter((one) => !anywhere.some((other) => isSame(one, other)))],
     // Providers that the variables set here leave out, with the reason.
     missing: here.missing,
-    // Files that look like a part of the policy and are not read, with the reason.
-    unread: await unreadFiles(folder),
     // The defaults that the latest version of the language would change; null for a policy of that version.
     changedDefaults: changedDefaults(JSON.parse(tools.parsed.outline), strategiesOf(judge.shipped)),
   };
@@ -53,6 +59,23 @@ async function checkHere(bundle: PolicyBundle, tools: PolicyTools) {
 
 const isSame = (a: Diagnostic, b: Diagnostic): boolean =>
   a.code === b.code && a.file === b.file && a.line === b.line && a.column === b.column && a.message === b.message;
+
+/** The result as `policy check --json` prints it and `POST /admin/policy/check` answers. */
+export const checkBody = ({ bundle, snapshot, diagnostics, missing, changedDefaults }: PolicyCheck) => ({
+  ...diagnosticsJson(diagnostics),
+  files: bundle.files.map(({ path }) => path),
+  models: snapshot && declaredIn(snapshot).filter((id) => !isWildcard(id)).length,
+  wildcards: snapshot && declaredIn(snapshot).filter(isWildcard).length,
+  cases: snapshot?.cases.length ?? null,
+  left_out_here: missing,
+  changed_by_latest_version: changedDefaults,
+});
+
+/** The declared models and wildcards: also those that serve only alone, which are left out where every variable is set. */
+export const declaredIn = (snapshot: PolicySnapshot): string[] => [
+  ...measuredModels(snapshot).map(({ id }) => id),
+  ...snapshot.leftOut.flatMap(({ kind, name }) => (kind === 'model' ? [name] : [])),
+];
 
 /** Lists files that look like a part of the policy and are not read, so that their rules have no effect: each with the reason. */
 async function unreadFiles(folder: string): Promise<string[]> {

@@ -27,12 +27,20 @@ export interface Settings {
   readonly missing: readonly string[];
 }
 
+/** Prepares the policy of a folder as `settingsOfBundle` does. */
+export const settingsOf = async (folder: string, judge: JudgeTools, onlyHere: boolean): Promise<Settings> =>
+  settingsOfBundle(folder, await readPolicy(folder), judge, onlyHere);
+
 /**
  * Prepares a policy with every variable set, so that results do not depend on who looks, and with the variables that are
  * set here; with `onlyHere`, in the second way alone. Throws UsageError when there is nothing to judge.
  */
-export async function settingsOf(folder: string, judge: JudgeTools, onlyHere: boolean): Promise<Settings> {
-  const bundle = await readPolicy(folder);
+export async function settingsOfBundle(
+  folder: string,
+  bundle: PolicyBundle,
+  judge: JudgeTools,
+  onlyHere: boolean,
+): Promise<Settings> {
   const tools = await toolsFor(folder, bundle, judge);
   const anywhere = onlyHere ? null : await preparedBy(bundle, tools.anywhere);
   if (anywhere && !anywhere.runtime) return { bundle, settings: [], problems: anywhere.problems, missing: [] };

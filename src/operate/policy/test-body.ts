@@ -1,10 +1,10 @@
-import { COVERAGE_CLASSES, type CoverageEntry } from '../../operate/policy/coverage.ts';
-import type { CoverageShare, CoverageSummary } from '../../operate/policy/coverage-summary.ts';
-import { isDecision } from '../../operate/policy/reasons.ts';
-import type { Settings } from '../../operate/policy/settings.ts';
-import type { CaseResult } from '../../operate/policy/test-run.ts';
+import { COVERAGE_CLASSES, type CoverageEntry } from './coverage.ts';
+import type { CoverageShare, CoverageSummary } from './coverage-summary.ts';
+import { isDecision } from './reasons.ts';
+import type { Settings } from './settings.ts';
+import type { CaseResult } from './test-run.ts';
 
-/** The body of `policy test --json`. */
+/** The results as `policy test --json` prints them and `POST /admin/policy/test` answers. */
 export function testBody(
   { settings, missing }: Settings,
   results: readonly CaseResult[],

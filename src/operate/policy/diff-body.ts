@@ -1,3 +1,5 @@
+import { diagnosticsJson } from '../../policy/diagnostics.ts';
+import { scrubAll } from '../../telemetry/secrets.ts';
 import {
   type ComparedCase,
   type Figures,
@@ -6,18 +8,16 @@ import {
   plus,
   type RequestOutcome,
   type Totals,
-} from '../../operate/policy/compare.ts';
-import type { PolicyDifference } from '../../operate/policy/diff.ts';
-import type { BuiltPolicy } from '../../operate/policy/diff-side.ts';
-import { diagnosticsJson } from '../../policy/diagnostics.ts';
-import { scrubAll } from '../../telemetry/secrets.ts';
-import { jsonText } from '../text.ts';
+} from './compare.ts';
+import type { PolicyDifference } from './diff.ts';
+import type { BuiltPolicy } from './diff-side.ts';
 
 /** The cases that are decided differently, or no longer hold. */
 export const changedCases = (cases: readonly ComparedCase[]): ComparedCase[] =>
   cases.filter(({ a, b, broken }) => !isSame(a, b) || broken.length > 0);
 
-export function differenceJson({ a, b, changes, renamed, decisions }: PolicyDifference): string {
+/** The difference as `policy diff --json` prints it and `POST /admin/policy/diff` answers, with secrets masked. */
+export function differenceBody({ a, b, changes, renamed, decisions }: PolicyDifference) {
   const body = {
     a: sideJson(a),
     b: sideJson(b),
@@ -42,8 +42,7 @@ export function differenceJson({ a, b, changes, renamed, decisions }: PolicyDiff
       requests: decisions.requests && totalsJson(decisions.requests.totals),
     },
   };
-  // Names of cases and requests, and texts of plugins, may hold control characters.
-  return jsonText(scrubAll(body));
+  return scrubAll(body);
 }
 
 const sideJson = ({ place, side, problems, message }: BuiltPolicy) => ({
