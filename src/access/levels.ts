@@ -60,14 +60,17 @@ export class Levels {
 
   #put(caller: Caller): Caller {
     const { version } = this.#people;
-    const levels = this.#people.termsOf(caller).flatMap((terms): readonly CallerLevel[] => {
-      const { kind, id, name, models, limits, role } = terms;
-      // It needs no name, so without terms it changes nothing for most callers.
-      if (kind === 'organization' && models === null && limits === null) return [];
-      return [{ kind, id, name, models: models && new Set(models), limits, ...(role && { role }) }];
-    });
+    const levels = callerLevels(this.#people.termsOf(caller));
     const leveled = levels.length === 0 ? caller : { ...caller, levels };
     this.#leveled.set(caller, { caller: leveled, version });
     return leveled;
   }
 }
+
+/** Levels as callers have them. */
+export const callerLevels = (all: readonly LevelTerms[]): readonly CallerLevel[] =>
+  all.flatMap(({ kind, id, name, models, limits, role }): readonly CallerLevel[] => {
+    // It needs no name, so without terms it changes nothing for most callers.
+    if (kind === 'organization' && models === null && limits === null) return [];
+    return [{ kind, id, name, models: models && new Set(models), limits, ...(role && { role }) }];
+  });

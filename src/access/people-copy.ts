@@ -121,29 +121,17 @@ export class PeopleCopy {
   termsOf({ team, user }: Pick<Caller, 'team' | 'user'>): readonly PeopleLevel[] {
     const ofTeam = team === undefined ? null : this.team(team);
     const ofUser = user === undefined ? null : this.user(user);
-    return [
-      ...(ofUser ? [this.#levelOfUser(ofUser, this.#organization)] : []),
-      ...(ofTeam ? [levelOf('team', ofTeam.id, ofTeam.name, ofTeam)] : []),
-      levelOf('organization', '', '', this.#organization),
-    ];
+    return levelsAbove({ team: ofTeam, user: ofUser }, this.#organization);
   }
 
   /** Every level that has budgets. @param organization of a policy that comes into force; by default that in force */
   budgets(organization = this.#organization): readonly PeopleLevel[] {
     const teams = this.teams().map((team) => levelOf('team', team.id, team.name, team));
-    const users = this.users().map((user) => this.#levelOfUser(user, organization));
+    const users = this.users().map((user) =>
+      levelOfUser(user, user.team === null ? null : this.team(user.team), organization),
+    );
     const all = [levelOf('organization', '', '', organization), ...teams, ...users];
     return all.filter(({ budgets }) => budgets.length > 0);
-  }
-
-  #levelOfUser({ id, name, role, terms, team }: User, { memberDefaults }: GroupTerms): PeopleLevel {
-    const ofTeam = (team === null ? null : this.team(team)?.memberDefaults) ?? NO_TERMS;
-    const inForce = {
-      models: terms.models ?? ofTeam.models ?? memberDefaults.models,
-      limits: terms.limits ?? ofTeam.limits ?? memberDefaults.limits,
-      budgets: terms.budgets ?? (ofTeam.budgets.length > 0 ? ofTeam.budgets : memberDefaults.budgets),
-    };
-    return { ...levelOf('user', id, name || id, inForce), role };
   }
 
   /** Brings the copy up to the store. Rejects with StoreError, and has then changed nothing. */
@@ -177,6 +165,33 @@ export class PeopleCopy {
       if (row.removedAt === null && row.issuer !== null) this.#persons.set(personOf(row.issuer, row.sub), row.id);
     return isChanged;
   }
+}
+
+/** The levels above a key of a team and a user, null for none, the nearest first. */
+export const levelsAbove = (
+  { team, user }: { readonly team: GroupRow<GroupTerms> | null; readonly user: GroupRow<LeveledUser> | null },
+  organization: GroupTerms,
+): readonly PeopleLevel[] => [
+  ...(user ? [levelOfUser(user, team, organization)] : []),
+  ...(team ? [levelOf('team', team.id, team.name, team)] : []),
+  levelOf('organization', '', '', organization),
+];
+
+type GroupRow<Row> = Row & Pick<Team, 'id' | 'name'>;
+type LeveledUser = Pick<User, 'role' | 'terms'>;
+
+function levelOfUser(
+  { id, name, role, terms }: GroupRow<LeveledUser>,
+  team: GroupTerms | null,
+  { memberDefaults }: GroupTerms,
+): PeopleLevel {
+  const ofTeam = team?.memberDefaults ?? NO_TERMS;
+  const inForce = {
+    models: terms.models ?? ofTeam.models ?? memberDefaults.models,
+    limits: terms.limits ?? ofTeam.limits ?? memberDefaults.limits,
+    budgets: terms.budgets ?? (ofTeam.budgets.length > 0 ? ofTeam.budgets : memberDefaults.budgets),
+  };
+  return { ...levelOf('user', id, name || id, inForce), role };
 }
 
 /** The budgets of a team and its members, to be compared; empty where there are none. */

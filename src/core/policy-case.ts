@@ -1,3 +1,4 @@
+import type { UserRole } from './people.ts';
 import type { SourcePlace } from './source-place.ts';
 
 /**
@@ -20,6 +21,9 @@ export interface PolicyCase {
       readonly labels: Readonly<Record<string, string>>;
       readonly models: readonly string[] | null;
     };
+    /** The team and the user that the key belongs to; null for none. */
+    readonly team: { readonly id: string; readonly name: string } | null;
+    readonly user: { readonly id: string; readonly name: string; readonly role: UserRole } | null;
     /** ISO 8601, for `time`; null for a fixed Wednesday noon. */
     readonly time: string | null;
   };

@@ -37,7 +37,7 @@ export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[
     if (!data) return [];
     checkBody(named, data, context.report);
     checkExpectation(named, data, context.report);
-    const { metadata, key, time = null, body, model: usual, ...query } = data.given;
+    const { metadata, key, team, user, time = null, body, model: usual, ...query } = data.given;
     const model = typeof body?.model === 'string' ? body.model : usual;
     const { expect } = data;
     return [
@@ -50,6 +50,8 @@ export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[
           ...(body && { body }),
           metadata,
           key: { id: key.id, labels: key.labels, models: key.models ?? null },
+          team: team ?? null,
+          user: user ?? null,
           time,
         },
         expect: {

@@ -1,7 +1,8 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { RouteChat, RouteQuery } from '../api/route-query.ts';
 import { withoutNull } from '../core/nullable.ts';
-import { closed, closedOrEmpty, optional, string } from './schema-parts.ts';
+import { USER_ROLES } from '../core/people.ts';
+import { closed, closedOrEmpty, oneOf, optional, string } from './schema-parts.ts';
 
 const query = RouteChat.properties;
 const { operation, input, dimensions } = RouteQuery.properties;
@@ -58,6 +59,19 @@ export const GivenText = closedOrEmpty('A route query with its key, metadata and
   ),
   metadata: labels('Metadata of the request.', { interactive: 'true' }),
   key: CaseKeyText,
+  team: Type.Optional(
+    closed('The team that the key belongs to. One that the policy declares has its terms. Default: none.', {
+      name: string({ minLength: 1, maxLength: 128, example: 'search' }, 'Name of the team.'),
+      id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the team.'),
+    }),
+  ),
+  user: Type.Optional(
+    closed('The user that the key belongs to, with the terms that are stated for members. Default: none.', {
+      name: string({ maxLength: 128, default: '', example: 'Ada' }, 'Name of the user.'),
+      id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the user.'),
+      role: oneOf(USER_ROLES, { default: 'member', examples: ['lead'], description: 'Role of the user.' }),
+    }),
+  ),
   time: optional.string(
     {
       pattern:

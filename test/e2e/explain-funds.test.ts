@@ -106,3 +106,42 @@ test('`policy explain --key` says with which error a key is refused that has too
   // Labels of flags are put over those of the key.
   expect((await explain(key, '--label', 'purse=none')).out).not.toContain('It is refused');
 });
+
+describe('`policy explain --key` of a key within a line, a team and by a user', () => {
+  type Made = { readonly id: string; readonly key: string };
+  const made = async (path: string, body: object, init = {}) =>
+    (await box.post(path, body, init)).json() as Promise<Made>;
+  const of = (credits: number) => [{ limit_credits: credits, window: 'month', on_exhausted: 'cap' }];
+  const half = (credits: number) => credits / 2;
+
+  test('counts the budgets of team, user and the keys above it, as the request then does', async () => {
+    const team = await made('/admin/teams', { name: 'search', budgets: of(30) });
+    const user = await made('/admin/users', { name: 'Ada', team: team.id, budgets: of(20) });
+    const root = await made('/admin/keys', { team: team.id, scopes: ['chat', 'route', 'delegate'], budgets: of(24) });
+    const child = await made('/v1/keys', {}, withKey(root.key));
+    for (const [{ key }, credits] of [
+      [await made('/admin/keys', { team: team.id }), 30],
+      [await made('/admin/keys', { user: user.id }), 20],
+      [root, 24],
+      [child, 24],
+    ] as const) {
+      expect((await advised(key)).first_hold_credits).toBe(half(credits));
+      expect(await explained(key)).toMatchObject({ first_hold_credits: half(credits), code: 0 });
+    }
+    // What the team has spent counts for each key of it.
+    answer = { tokens: 65, atOnce: 400, reports: 'last' };
+    const other = await made('/admin/keys', { team: team.id });
+    await answerOf(await ask(root.key));
+    expect(await explained(other.key)).toMatchObject(
+      await advised(other.key).then(({ first_hold_credits }) => ({ first_hold_credits })),
+    );
+    expect((await explained(other.key)).first_hold_credits).toBe(half(30 - 0.3));
+  });
+
+  test('refuses a model that its team may not use', async () => {
+    const team = await made('/admin/teams', { name: 'ads', models: ['another'] });
+    const { key } = await made('/admin/keys', { team: team.id });
+    expect((await ask(key)).status).toBe(403);
+    expect((await explain(key)).err).toContain('team `ads`');
+  });
+});

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { callerLevels } from '../../access/levels.ts';
+import { levelsAbove } from '../../access/people-copy.ts';
 import { parseJson } from '../../core/object.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
@@ -48,13 +50,17 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   const body = withFlags(bodyOf(file === undefined ? {} : await jsonOf(file, command)), flags);
   const runtime = await runtimeOf(folder, command.judge);
   const timeMs = flags.time === undefined ? command.judge.now() : momentOf('--time', flags.time);
-  const payer = flags.key === undefined ? null : await storedPayer(operator(), command.database, flags.key, timeMs);
+  const { organization, budgets } = runtime.snapshot;
+  const payer =
+    flags.key === undefined ? null : await storedPayer(operator(), command.database, flags.key, timeMs, organization);
   const labels = { ...payer?.info.labels, ...pairsOf(flags.label, 'A label') };
   const stated = flags['key-models'];
   const models = stated === undefined ? (payer?.info.models ?? null) : knownModels(stated, runtime);
-  const key = { id: flags.key ?? 'explain', labels, models };
+  const { team = null, user = null } = payer?.info ?? {};
+  const levels = payer?.levels ?? callerLevels(levelsAbove({ team: null, user: null }, organization));
+  const key = { id: flags.key ?? 'explain', labels, models, team, user, levels };
   const request = readRouteBody(body);
-  const funds = payer?.fundsUnder(runtime.snapshot.budgets, labels, request.model);
+  const funds = payer?.fundsUnder(budgets, labels, request.model);
   const explanation = await explainRequest({ request, key, timeMs, funds }, runtime, command.database);
   const { taskNote, taskReasons: reasons, failedRules } = explanation;
   const form = {

@@ -1,4 +1,4 @@
-import { OPERATOR } from '../../core/caller.ts';
+import { type CallerLevel, OPERATOR } from '../../core/caller.ts';
 import type { Decision, Refusal } from '../../core/decision.ts';
 import type { Estimate } from '../../core/estimate.ts';
 import type { Facts } from '../../core/facts.ts';
@@ -42,6 +42,11 @@ export interface HypotheticalRequest {
     readonly labels: Readonly<Record<string, string>>;
     /** Models that the key may use, by ID; null for all. */
     readonly models: readonly string[] | null;
+    /** IDs of its team and its user; null for none. */
+    readonly team?: string | null;
+    readonly user?: string | null;
+    /** The levels above it; absent for none. */
+    readonly levels?: readonly CallerLevel[];
   };
   /** Milliseconds since 1970. */
   readonly timeMs: number;
@@ -59,8 +64,13 @@ export function hypotheticalFacts(
   onFailure: OnRuleFailure = () => {},
   inputTokensCounted: Facts['inputTokensCounted'] = null,
 ): Facts {
-  const { id: keyId, labels } = key;
-  const caller = { ...OPERATOR, keyId, labels, models: key.models && new Set(key.models) };
+  const { id: keyId, labels, team, user: owner, levels } = key;
+  const caller = {
+    ...{ ...OPERATOR, keyId, labels, models: key.models && new Set(key.models) },
+    ...(team && { team }),
+    ...(owner && { user: owner }),
+    ...(levels && levels.length > 0 && { levels }),
+  };
   const { stream, settings, routing } = request;
   const { user = '' } = settings;
   const { metadata = {} } = routing;

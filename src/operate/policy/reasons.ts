@@ -1,9 +1,12 @@
+import { callerLevels } from '../../access/levels.ts';
+import { levelsAbove } from '../../access/people-copy.ts';
 import { RouteRequest } from '../../api/route-query.ts';
 import { type Decision, REJECTIONS, type Refusal } from '../../core/decision.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { Facts } from '../../core/facts.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import { dropNulls } from '../../core/nullable.ts';
+import { INHERITED, NO_GROUP_TERMS } from '../../core/people.ts';
 import type { PolicyCase } from '../../core/policy-case.ts';
 import { hasBit } from '../../core/rules.ts';
 import { isRefusal } from '../../routing/decide.ts';
@@ -24,9 +27,17 @@ const dropped = dropNulls(RouteRequest);
  * @throws SignalboxError as a request would.
  */
 export function factsOf({ given }: PolicyCase, runtime: Runtime): Facts {
-  const { key, time } = given;
+  const { time, team, user } = given;
   const request = requestOf(given);
+  const key = { ...given.key, team: team?.id, user: user?.id, levels: levelsIn(given, runtime) };
   return hypotheticalFacts({ request, key, timeMs: Date.parse(time ?? USUAL_TIME) }, runtime);
+}
+
+/** The levels above the key of a case: its user and team, with the terms that the policy states for them, and the organization. */
+function levelsIn({ team, user }: PolicyCase['given'], { snapshot: { teams, organization } }: Runtime) {
+  const terms = teams.find(({ name }) => name === team?.name) ?? NO_GROUP_TERMS;
+  const above = { team: team && { ...terms, ...team }, user: user && { ...user, terms: INHERITED } };
+  return callerLevels(levelsAbove(above, organization));
 }
 
 /** @throws SignalboxError for a body that could not be sent */

@@ -35,7 +35,7 @@ export const settingsOf = async (folder: string, judge: JudgeTools, onlyHere: bo
  * Prepares a policy with every variable set, so that results do not depend on who looks, and with the variables that are
  * set here; with `onlyHere`, in the second way alone. Throws UsageError when there is nothing to judge.
  */
-export async function settingsOfBundle(
+async function settingsOfBundle(
   folder: string,
   bundle: PolicyBundle,
   judge: JudgeTools,

@@ -97,5 +97,6 @@ export const anyGiven: fc.Arbitrary<PolicyCase['given']> = fc
     },
     metadata: { where, interactive },
     key: { id: 'case', labels: { department }, models: models ?? null },
+    ...{ team: null, user: null },
     time,
   }));

@@ -31,6 +31,8 @@ const PLAIN: PolicyCase['given'] = {
   query: {},
   metadata: {},
   key: { id: 'case', labels: {}, models: null },
+  team: null,
+  user: null,
   time: null,
 };
 const legal = { ...PLAIN, key: { ...PLAIN.key, labels: { department: 'legal' } } };
