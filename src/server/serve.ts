@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { parseKey } from '../access/key.ts';
-import { type Keys, openKeys } from '../access/keys.ts';
+import { openKeys } from '../access/keys.ts';
 import { Gate } from '../access/limits/gate.ts';
 import { openPeople } from '../access/people.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -108,7 +108,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     ...{ surfaces, keys, built: openConsole(log) },
     people: { people, keys },
     idempotency,
-    authenticate: authenticationOf(keys, host),
+    authenticate: keys.authenticate,
     ...(await openSignIn(resources, gateway.lease)),
     levels,
     tokens,
@@ -146,15 +146,6 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   if (gateway.payments.policy && simulated) {
     log.warn('payments are on, but only simulated models serve: no provider has a key');
   }
-}
-
-/** Other callers come first: a header that names one is no key. */
-function authenticationOf({ authenticate }: Keys, { callerOf }: Host): Keys['authenticate'] {
-  if (!callerOf) return authenticate;
-  return (header) => {
-    const caller = callerOf(header);
-    return caller ? { caller, reason: null, ageMs: 0 } : authenticate(header);
-  };
 }
 
 const openSecrets = ({ env, now }: Host, log: Log): SecretFiles =>
