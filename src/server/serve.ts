@@ -21,6 +21,7 @@ import { UpstreamNetwork } from '../upstream/connection/network.ts';
 import { Health } from '../upstream/health/health.ts';
 import { openAlerts } from './alerts.ts';
 import { announce } from './announce.ts';
+import { openConsole } from './console.ts';
 import { databaseOf, ledgerOnDisk, madeTeamsOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
@@ -104,7 +105,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const watched = { gateway, gate, policy: reloader, store, health: tools.health, version };
   const app = createApp({
     ...watched,
-    ...{ surfaces, keys },
+    ...{ surfaces, keys, built: openConsole(log) },
     people: { people, keys },
     idempotency,
     authenticate: keys.authenticate,

@@ -2,7 +2,8 @@ import { CLIENT_SECRET } from '../support/issuer.ts';
 import { type Signalbox, type StartOptions, startSignalbox } from '../support/signalbox.ts';
 import type { Visitor } from '../support/visitor.ts';
 
-const MODEL = `version: 2
+/** A policy in which nobody signs in by OpenID. */
+export const MODEL = `version: 2
 providers: { sim: { adapter: simulated } }
 models:
   toy:
