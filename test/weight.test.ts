@@ -36,6 +36,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/commands.ts': 172,
   // 4 for adapters without keys.
   'src/conformance': 2115,
+  // The web client.
+  'src/console': 60,
   'src/contract': 487,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
   // 38 for exact USD.
@@ -43,7 +45,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 221 for roles, levels, tokens and sign-in.
   // 3 for the policy tools over HTTP, and people in explanations and cases.
   // 37 for lists without bodies.
-  'src/core': 3432,
+  // 1 for the console as it is served.
+  'src/core': 3433,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
   // 35 for answers that end without a price once the lease is lost.
   // 1 for people, keys that change and tokens.
@@ -53,7 +56,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 31 for the address of who changes, and the subject of each change.
   // 1857 for the routes of people, keys, child keys, sign-in, tokens and alerts.
   // 25 for lists without bodies.
-  'src/http': 7002,
+  // 97 for the console as it is served.
+  'src/http': 7099,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -79,7 +83,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 1147 for the one door: use cases of people, keys, logins, subjects and alerts by the table of roles.
   // 232 for the policy tools over HTTP, and people in explanations and cases.
   // 37 for lists without bodies.
-  'src/operate': 5209,
+  // 3 for the models that a login may give: those of its user and team.
+  'src/operate': 5212,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -92,7 +97,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 71 for `metrics.key_label`, `records.reported_runs`, short keys and adapters without keys.
   // 996 for `organization`, `teams`, `sign_in`, `tokens` and `alerts`.
   // 16 for the policy tools over HTTP, and people in explanations and cases.
-  'src/policy': 9543,
+  // 6 for the console as it is served.
+  'src/policy': 9549,
   // 6 for threads that are stored.
   'src/prompt': 783,
   // 4 for timers of the host.
@@ -115,7 +121,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 101 for the head of the trail, noted outside the store.
   // 178 for people, keys that change and tokens.
   // 1 for lists without bodies.
-  'src/server': 1873,
+  // 7 for the console as it is served.
+  'src/server': 1880,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
@@ -156,7 +163,7 @@ function linesByRoom(): Record<string, number> {
   const rooms: Record<string, number> = {};
   for (const folder of ['src', 'plugins']) {
     for (const entry of readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })) {
-      if (!entry.isFile() || !entry.name.endsWith('.ts')) continue;
+      if (!entry.isFile() || !/\.tsx?$/.test(entry.name)) continue;
       const path = join(entry.parentPath, entry.name);
       const room = roomOf(relative(ROOT, path));
       rooms[room] = (rooms[room] ?? 0) + linesIn(readFileSync(path, 'utf8'));
