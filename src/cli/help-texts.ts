@@ -225,6 +225,20 @@ ${DATA}`,
     details: `An issuer that still signs the person in makes a new user: to keep somebody out, suspend.
 ${DATA}`,
   },
+  'traffic show': {
+    usage: `[--by model|provider|key|team|task|status] [--step minute|hour|day]
+[--from 2026-11-20] [--to T] [--time-zone UTC] [--limit 10] [--model ID] [--key ID] [--json]
+[--data DIR]`,
+    summary: 'Show requests, money, tokens and times of a period.',
+    details: `A row for each series, the greatest spend first, of the last 24 hours unless it is said.
+--json has the figures of each bucket, as GET /admin/traffic returns them.
+--provider, --team, --task and --status are filters, too; one filter at a time.`,
+  },
+  'traffic rebuild': {
+    usage: '[--data DIR]',
+    summary: 'Count traffic again, from the ledger and the records that still exist.',
+    details: `Works beside a running server. Days whose records were deleted are kept as they are.`,
+  },
   'trail list': {
     usage: '[--subject ID] [--limit 100] [--before ID] [--json] [--data DIR]',
     summary: 'List changes to keys, people, wallets and the policy, newest first, with who made them from where.',

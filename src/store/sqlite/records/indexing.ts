@@ -1,4 +1,5 @@
 import { first, type SqlReader, type SqlTables, type SqlWrite, type Statement, sql, write } from '../statement.ts';
+import { RECORDS_PRUNED } from '../traffic/state.ts';
 
 /** Rows in one transaction at most: a batch takes a few milliseconds, in which no request is served. */
 const BATCH = 500;
@@ -77,7 +78,11 @@ export async function pruneRecords(db: SqlTables, beforeId: number): Promise<num
   for (let deleted = 0; ; ) {
     const below = await first<{ old: number; indexed: number; fresh: number }>(db, COUNT_BELOW, ...params);
     if (!below || below.old + below.indexed === 0) return deleted;
-    await db.commit([...DELETIONS.map((statement) => write(statement, ...params)), write(RESTART)]);
+    await db.commit([
+      ...DELETIONS.map((statement) => write(statement, ...params)),
+      write(RESTART),
+      write(RECORDS_PRUNED, beforeId),
+    ]);
     deleted += below.old + below.fresh;
   }
 }
