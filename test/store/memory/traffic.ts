@@ -1,6 +1,6 @@
 import { type DecisionRecord, modelOf, statusOf } from '../../../src/core/decision-record.ts';
-import { TimeHistogram } from '../../../src/core/time-histogram.ts';
 import { timeOfId } from '../../../src/core/id.ts';
+import { TimeHistogram } from '../../../src/core/time-histogram.ts';
 import type { OpenStore } from '../../../src/store/driver.ts';
 import type { MoneyEntry } from '../../../src/store/journal-reader.ts';
 import {
@@ -72,7 +72,14 @@ async function countedBuckets(sources: Sources, query: TrafficQuery): Promise<Tr
 
 async function samplesOf({ records, journal }: Sources): Promise<Sample[]> {
   const known = new Map<number, DecisionRecord>();
-  for (const { record } of await records.log.list({ limit: 1_000_000 })) if (record) known.set(record.id, record);
+  for (let after: number | null | undefined; after !== null; ) {
+    const { entries, next } = await records.log.list({ limit: 1_000, ...(after !== undefined && { after }) });
+    for (const { id } of entries) {
+      const record = await records.log.find(id);
+      if (record) known.set(id, record);
+    }
+    after = next;
+  }
   const samples = [...known.values()].flatMap(requestSamples);
   for await (const page of journal.money({ from: 0, to: Number.POSITIVE_INFINITY, keyId: null, model: null })) {
     for (const entry of page) samples.push(...moneySamples(entry, known));

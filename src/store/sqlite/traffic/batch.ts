@@ -71,9 +71,15 @@ interface Batch {
 
 /**
  * Adds up the next rows: new ones of records and journal, else those of the past.
+ * @param isIndexed whether the index has all records of the past
  * @returns null where none are left
  */
-export async function nextBatch(db: SqlReader, state: CountingState, sums: TrafficSums): Promise<Batch | null> {
+export async function nextBatch(
+  db: SqlReader,
+  state: CountingState,
+  sums: TrafficSums,
+  isIndexed: boolean,
+): Promise<Batch | null> {
   const ends = [RECORDS_END, state.recordsThrough, RECORDS, JOURNAL_END, state.journalThrough] as const;
   const [recordsThrough, journalThrough] = [
     await place(db, ends[0], ends[1], ends[2]),
@@ -89,7 +95,7 @@ export async function nextBatch(db: SqlReader, state: CountingState, sums: Traff
     const entries = await db.query<EntryRow>(ENTRIES_BETWEEN, [state.journalThrough + 1, to.journalThrough, 0]);
     return { to, writes: await addAll(db, state, sums, rows, entries) };
   }
-  return await pastBatch(db, state, sums);
+  return isIndexed ? await pastBatch(db, state, sums) : null;
 }
 
 async function pastBatch(db: SqlReader, state: CountingState, sums: TrafficSums): Promise<Batch | null> {

@@ -1,7 +1,7 @@
 import { idAt } from '../../../core/id.ts';
 import { keptFromAt, STEP_MS, TRAFFIC_STEPS } from '../../traffic.ts';
 import { TrafficSums } from '../../traffic-sums.ts';
-import { indexRecords } from '../records/indexing.ts';
+import { indexRecords, leftToIndex } from '../records/indexing.ts';
 import { first, type SqlTables, sql, write } from '../statement.ts';
 import { nextBatch } from './batch.ts';
 import { additionsTo, widthOf } from './rows.ts';
@@ -12,13 +12,14 @@ const CLEARED = 2_000;
 
 /** As `TrafficTable.count`. */
 export async function countTraffic(db: SqlTables, now: number): Promise<boolean> {
-  // A charge finds its record by the index.
-  if (await indexRecords(db)) return true;
+  // A charge finds its record by the index, which may be far behind in a folder of an earlier version.
+  const isIndexLeft = await indexRecords(db);
   const state = await countingState(db);
   if (state.isClearing) return await clear(db, state);
   const sums = new TrafficSums(keptFromAt(now));
-  const batch = await nextBatch(db, state, sums);
-  if (!batch) return false;
+  const left = await leftToIndex(db);
+  const batch = await nextBatch(db, state, sums, !left.fresh && !left.old);
+  if (!batch) return isIndexLeft;
   await advance(db, state, batch.to, [...batch.writes, ...(await additionsTo(db, sums))]);
   return true;
 }
