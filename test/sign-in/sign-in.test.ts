@@ -231,6 +231,16 @@ describe('an issuer that is away', () => {
   });
 });
 
+test('signing out ends the login of a person who is suspended, for the time after that, too', async () => {
+  const bob = await signedIn('bob');
+  const stolen = loginOf(bob, box);
+  const { user } = (await json(await meBy(box, stolen))) as { user: { id: string } };
+  await adminSend(`/admin/users/${user.id}/suspend`, { method: 'POST' });
+  await bob.go(`${box.url}/console/sign-out`, { method: 'POST', origin: box.url });
+  await adminSend(`/admin/users/${user.id}/resume`, { method: 'POST' });
+  await expectError(await meBy(box, stolen), 'not_signed_in');
+});
+
 test('signing out ends the login, for a copy of its cookie, too', async () => {
   const visitor = await signedIn('ada');
   const stolen = loginOf(visitor, box);
