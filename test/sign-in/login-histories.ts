@@ -25,42 +25,55 @@ export type Step =
 
 const at = fc.constantFrom(0, 1);
 const sub = fc.constantFrom(...SUBS);
-const login = fc.nat(4);
-const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({ do: fc.constant('sign in' as const), sub, at, over: fc.integer({ min: -3, max: 3 }) }),
-  },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('use' as const), login, at }) },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      do: fc.constant('wait' as const),
-      ms: fc.constantFrom(10_000, 11 * MINUTE, HOUR, 7 * HOUR, 11.5 * HOUR, 12 * HOUR, 70 * HOUR),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('sign out' as const), login, at }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('group' as const), sub, group: fc.constantFrom(...GROUPS) }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({ do: fc.constantFrom('revoke' as const, 'suspend', 'resume', 'resume', 'delete'), sub, at }),
-  },
-  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('issuer' as const, 'policy') }) },
+/** Counted from the first on, or from the last one back. */
+const login = fc.integer({ min: -2, max: 3 });
+const wait = fc.record({
+  do: fc.constant('wait' as const),
+  ms: fc.constantFrom(10_000, 11 * MINUTE, HOUR, 7 * HOUR, 11.5 * HOUR, 12 * HOUR, 70 * HOUR),
+});
+const use = fc.record({ do: fc.constant('use' as const), login, at });
+const signIn = fc.record({ do: fc.constant('sign in' as const), sub, at, over: login });
+const signOut = fc.record({ do: fc.constant('sign out' as const), login, at });
+const group = fc.record({ do: fc.constant('group' as const), sub, group: fc.constantFrom(...GROUPS) });
+const change = fc.record({ do: fc.constantFrom('revoke' as const, 'suspend', 'resume', 'resume', 'delete'), sub, at });
+const turn = fc.record({ do: fc.constantFrom('issuer' as const, 'policy') });
+
+const single: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 5, arbitrary: signIn },
+  { weight: 8, arbitrary: use },
+  { weight: 5, arbitrary: wait },
+  { weight: 2, arbitrary: signOut },
+  { weight: 2, arbitrary: group },
+  { weight: 3, arbitrary: change },
+  { weight: 2, arbitrary: turn },
 );
+/** Somebody signs in, something happens to that person or to all, and the cookie is used when the claims are old, or before. */
+const turned = fc
+  .tuple(signIn, fc.oneof(group, change, turn, signOut), fc.constantFrom(MINUTE, HOUR, 11 * HOUR), at)
+  .map(([first, then, ms, place]): Step[] => [
+    first,
+    'sub' in then ? { ...then, sub: first.sub } : then,
+    { do: 'wait', ms },
+    { do: 'use', login: -1, at: place },
+  ]);
 /** Long lives take many uses, which chance alone would hardly put in a row. */
-const life = fc.record({ sub, uses: fc.nat(18) }).map(({ sub: who, uses }): Step[] => [
-  { do: 'sign in', sub: who, at: 0, over: -1 },
+const life = fc.tuple(signIn, fc.integer({ min: 12, max: 16 })).map(([first, uses]): Step[] => [
+  first,
   ...Array.from({ length: uses }, (): Step[] => [
     { do: 'wait', ms: 11.5 * HOUR },
-    { do: 'use', login: 0, at: 1 },
+    { do: 'use', login: -1, at: 1 },
   ]).flat(),
 ]);
 export const history = fc
-  .tuple(
-    fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: life }),
-    fc.array(step, { minLength: 4, maxLength: 24 }),
+  .array(
+    fc.oneof(
+      { weight: 12, arbitrary: single.map((one) => [one]) },
+      { weight: 4, arbitrary: turned },
+      { weight: 1, arbitrary: life },
+    ),
+    { minLength: 4, maxLength: 20 },
   )
-  .map(([first, more]) => [...first, ...more]);
+  .map((parts) => parts.flat());
 
 /** The issuer, as it is now. It takes each refresh token once. */
 export class Stated {
@@ -79,7 +92,8 @@ export class Stated {
   again(token: string): Identity {
     this.check();
     const who = this.#tokens.get(token);
-    if (who === undefined || !this.#tokens.delete(token)) throw refusal();
+    if (who === undefined || !this.#tokens.delete(token))
+      throw refusal(this.#made % 2 === 0 ? 'invalid_grant' : 'interaction_required');
     return this.identity(who);
   }
 
@@ -92,9 +106,9 @@ export class Stated {
   }
 }
 
-export const refusal = () =>
+export const refusal = (error = 'invalid_grant') =>
   new ResponseBodyError('refused', {
-    cause: { error: 'invalid_grant' },
+    cause: { error },
     response: new Response(null, { status: 400 }),
   });
 
@@ -144,9 +158,10 @@ export class Model {
   /** The role with which a cookie admits now; null where it does not. Notes what follows from the request. */
   use(login: ModelLogin): string | null {
     const { now } = this.#clock;
-    if (this.isOff || !this.lives(login)) return null;
+    if (!this.lives(login)) return null;
     if (now - login.usedAt >= GRAIN) login.usedAt = now;
-    if (!this.#served(login)) return null;
+    // A request that is refused for the person is a use of the cookie all the same.
+    if (this.isOff || !this.#served(login)) return null;
     if (now - login.confirmedAt >= HOUR && now >= login.pausedUntil) this.#renew(login);
     return login.hasEnded ? null : (this.#served(login)?.role ?? null);
   }

@@ -181,7 +181,7 @@ class Run {
         return this.#signIn(one.sub, one.at, model.logins.at(one.over));
       case 'use':
       case 'sign out': {
-        const login = model.logins[one.login % Math.max(model.logins.length, 1)];
+        const login = model.logins.at(one.login);
         if (!login) return true;
         return one.do === 'use' ? this.#use(login, one.at) : this.#signOut(login, one.at);
       }
@@ -262,7 +262,7 @@ const NAME =
   'a cookie admits one person, in its present role, exactly while its login lives and the person may, at every instance';
 
 test(NAME, async () => {
-  await fc.assert(lawOf({}), tries(NAME, 300, 20_000));
+  await fc.assert(lawOf({}), tries(NAME, 200, 20_000));
 }, 60_000);
 
 const FAR = START * 2;
