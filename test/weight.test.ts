@@ -36,13 +36,17 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/commands.ts': 172,
   // 4 for adapters without keys.
   'src/conformance': 2115,
+  // The web client.
+  // 2,940 for the frame, the parts of a screen, charts and the first view.
+  'src/console': 3000,
   'src/contract': 487,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
   // 38 for exact USD.
   // 7 for the same.
   // 221 for roles, levels, tokens and sign-in.
   // 3 for the policy tools over HTTP, and people in explanations and cases.
-  'src/core': 3395,
+  // 1 for the console as it is served.
+  'src/core': 3396,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
   // 35 for answers that end without a price once the lease is lost.
   // 1 for people, keys that change and tokens.
@@ -51,7 +55,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 167 for reports, USD, and the one box for the key on `/docs`.
   // 31 for the address of who changes, and the subject of each change.
   // 1857 for the routes of people, keys, child keys, sign-in, tokens and alerts.
-  'src/http': 6977,
+  // 97 for the console as it is served.
+  'src/http': 7074,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -75,7 +80,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 22 for roles of people and how far each reaches.
   // 1147 for the one door: use cases of people, keys, logins, subjects and alerts by the table of roles.
   // 232 for the policy tools over HTTP, and people in explanations and cases.
-  'src/operate': 5172,
+  // 3 for the models that a login may give: those of its user and team.
+  'src/operate': 5175,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -88,7 +94,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 71 for `metrics.key_label`, `records.reported_runs`, short keys and adapters without keys.
   // 996 for `organization`, `teams`, `sign_in`, `tokens` and `alerts`.
   // 16 for the policy tools over HTTP, and people in explanations and cases.
-  'src/policy': 9543,
+  // 6 for the console as it is served.
+  'src/policy': 9549,
   // 6 for threads that are stored.
   'src/prompt': 783,
   // 4 for timers of the host.
@@ -110,7 +117,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 63 for files of secrets, the commit of a clone, an archive or a build, and the loss of a lease.
   // 101 for the head of the trail, noted outside the store.
   // 178 for people, keys that change and tokens.
-  'src/server': 1872,
+  // 7 for the console as it is served.
+  'src/server': 1879,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
@@ -150,7 +158,7 @@ function linesByRoom(): Record<string, number> {
   const rooms: Record<string, number> = {};
   for (const folder of ['src', 'plugins']) {
     for (const entry of readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })) {
-      if (!entry.isFile() || !entry.name.endsWith('.ts')) continue;
+      if (!entry.isFile() || !/\.tsx?$/.test(entry.name)) continue;
       const path = join(entry.parentPath, entry.name);
       const room = roomOf(relative(ROOT, path));
       rooms[room] = (rooms[room] ?? 0) + linesIn(readFileSync(path, 'utf8'));

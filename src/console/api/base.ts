@@ -10,6 +10,9 @@ export const CONSOLE = `${BASE}/console`;
 /** Host of the issuer at which people sign in; '' where they do so by keys alone. */
 export const ISSUER = document.documentElement.dataset.issuer ?? '';
 
+/** Whether a login came with the page. */
+export const IS_SIGNED_IN = document.documentElement.dataset.signedIn !== 'false';
+
 type QueryValue = string | number | boolean | null | undefined;
 export type Query = Readonly<Record<string, QueryValue>>;
 
