@@ -10,7 +10,7 @@ import type { Tokens } from '../access/tokens/tokens.ts';
 import { errorBody } from '../api/error.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
-import { endLogin, type LoginDesk } from '../operate/logins.ts';
+import type { LoginDesk } from '../operate/logins.ts';
 import type { PeopleDesk } from '../operate/people.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import { sightOf } from '../operate/sight.ts';
@@ -159,16 +159,7 @@ const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptio
     .use(usageRoutes(services))
     .use(trafficRoutes({ ...services, store, nameOf: namesOf(options) }))
     .use(loginRoutes({ ...services, desk: logins, door }))
-    .use(
-      signInRoutes({
-        ...services,
-        ...{ signIn, door, built },
-        endLogin: (request, { login, caller }) => {
-          services.contextOf(request).caller = caller;
-          return endLogin(services.principalOf(request), logins, login.id);
-        },
-      }),
-    )
+    .use(signInRoutes({ ...services, signIn, door, built }))
     .use(consoleRoutes({ signIn, door, built }))
     .use(subjectRoutes({ ...services, subjects: () => subjectSource(gateway, store) }))
     .use(x402Routes({ ...services, gateway, store }));
