@@ -44,8 +44,9 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 7 for the same.
   // 221 for roles, levels, tokens and sign-in.
   // 3 for the policy tools over HTTP, and people in explanations and cases.
+  // 37 for lists without bodies.
   // 1 for the console as it is served.
-  'src/core': 3396,
+  'src/core': 3433,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
   // 35 for answers that end without a price once the lease is lost.
   // 1 for people, keys that change and tokens.
@@ -54,8 +55,9 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 167 for reports, USD, and the one box for the key on `/docs`.
   // 31 for the address of who changes, and the subject of each change.
   // 1857 for the routes of people, keys, child keys, sign-in, tokens and alerts.
+  // 25 for lists without bodies.
   // 97 for the console as it is served.
-  'src/http': 7074,
+  'src/http': 7099,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -67,7 +69,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 41 for USD in exports, and holds of an instance that lost its lease.
   // 10 for an earmark whose capture failed.
   // 196 for budgets at every level, and forecasts.
-  'src/ledger': 2864,
+  // 7 for lists without bodies.
+  'src/ledger': 2871,
   // 2 for the commit behind the version.
   'src/main.ts': 139,
   // 3 for an earmark that ends with a capture that failed.
@@ -79,8 +82,9 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 22 for roles of people and how far each reaches.
   // 1147 for the one door: use cases of people, keys, logins, subjects and alerts by the table of roles.
   // 232 for the policy tools over HTTP, and people in explanations and cases.
+  // 37 for lists without bodies.
   // 3 for the models that a login may give: those of its user and team.
-  'src/operate': 5175,
+  'src/operate': 5212,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -116,15 +120,17 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 63 for files of secrets, the commit of a clone, an archive or a build, and the loss of a lease.
   // 101 for the head of the trail, noted outside the store.
   // 178 for people, keys that change and tokens.
+  // 1 for lists without bodies.
   // 7 for the console as it is served.
-  'src/server': 1879,
+  'src/server': 1880,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
   // 365 for the chain of the trail: hashes made in the commit, words beside it, and the anchor of retention.
   // 22 for the same.
   // 605 for people, logins, subjects, alerts and lines of keys.
-  'src/store': 7901,
+  // 128 for lists without bodies.
+  'src/store': 8029,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.

@@ -106,7 +106,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   findWallet: [[...AUDITED, 'finance'], (by) => findWallet(by, { store: stub, keys: stub, file: '', now: stub }, 'w')],
   forgetLearning: [OPERATORS, (by) => forgetLearning(by, '/nowhere/signalbox.db', null, 0)],
   grantToKey: [OPERATORS, (by) => grantToKey(by, stub, stub, 'k', GRANT, 0)],
-  instanceStatus: [REPORTED, (by) => instanceStatus(by, stub, '')],
+  instanceStatus: [REPORTED, (by) => instanceStatus(by, stub, { version: '', policyRevision: '' })],
   learningStatus: [AUDITED, (by) => learningStatus(by, stub, null, stub, 0)],
   listDecisions: [[...REPORTED, ...MEMBERS], (by) => listDecisions(by, stub, { limit: 1 })],
   listKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => listKeys(by, stub)],
