@@ -17,7 +17,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 7 for keys that are suspended, and of a team or a user.
   // 1823 for keys that change, lines of keys, levels, people, logins, sign-in and tokens.
   // 13 for the policy tools over HTTP, and people in explanations and cases.
-  'src/access': 3410,
+  // 47 for keys that sign in.
+  'src/access': 3457,
   // 9 for the age of readings, and for what a late settlement takes back.
   'src/accounting': 231,
   // Rules, readings and the sender of alerts to people.
@@ -57,7 +58,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 1857 for the routes of people, keys, child keys, sign-in, tokens and alerts.
   // 25 for lists without bodies.
   // 97 for the console as it is served.
-  'src/http': 7099,
+  // 69 for keys that sign in.
+  'src/http': 7168,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -84,7 +86,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 232 for the policy tools over HTTP, and people in explanations and cases.
   // 37 for lists without bodies.
   // 3 for the models that a login may give: those of its user and team.
-  'src/operate': 5212,
+  // 14 for keys that sign in.
+  'src/operate': 5226,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -130,7 +133,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 22 for the same.
   // 605 for people, logins, subjects, alerts and lines of keys.
   // 128 for lists without bodies.
-  'src/store': 8029,
+  // 37 for keys that sign in.
+  'src/store': 8066,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
