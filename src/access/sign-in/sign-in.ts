@@ -150,14 +150,20 @@ export class SignIn {
     { agent, address, loginBefore, requestId }: SignInBrowser,
   ) {
     const { logins } = this.#options;
-    const whereabouts = { requestId, from: address };
-    const by: Actor =
-      holder.user === null
-        ? { kind: 'key', name: holder.key ?? '', ...whereabouts }
-        : { kind: 'user', name: holder.user, ...whereabouts };
+    const by = actorOf(holder, { requestId, from: address });
     const before = loginBefore === null ? null : logins.of(loginBefore);
     if (before) await logins.end(before, by, 'signed in again');
     return logins.begin({ ...holder, browser: agent, from: address }, by);
+  }
+
+  /**
+   * Ends the login of a cookie, also while its user or key is not served: a copy of the cookie must not count once it is again.
+   * Rejects with StoreError.
+   */
+  async signOut(value: string, { address, requestId }: Pick<SignInBrowser, 'address' | 'requestId'>): Promise<void> {
+    const { logins } = this.#options;
+    const login = logins.of(value);
+    if (login) await logins.end(login, actorOf(login, { requestId, from: address }));
   }
 
   /** The login of a cookie, whose claims may be too old; null where it has ended, or its user or key is no longer served. */
@@ -308,6 +314,12 @@ export class SignIn {
         );
   }
 }
+
+/** The holder of a login, as the trail names it. */
+const actorOf = (
+  { user, key }: Pick<Login, 'user' | 'key'>,
+  more: { readonly requestId: string; readonly from: string | null },
+): Actor => (user === null ? { kind: 'key', name: key ?? '', ...more } : { kind: 'user', name: user, ...more });
 
 const NO_SCOPES: Caller['scopes'] = new Set();
 

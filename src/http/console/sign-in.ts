@@ -1,12 +1,6 @@
 import { Elysia, t } from 'elysia';
 import { LOGIN_MS } from '../../access/logins.ts';
-import {
-  type PresentLogin,
-  type SignIn,
-  type SignInBrowser,
-  SignInError,
-  type SignInFault,
-} from '../../access/sign-in/sign-in.ts';
+import { type SignIn, type SignInBrowser, SignInError, type SignInFault } from '../../access/sign-in/sign-in.ts';
 import { TRANSACTION_MS } from '../../access/sign-in/transaction.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
@@ -25,8 +19,6 @@ export interface SignInServices extends Pick<RouteServices, 'contextOf' | 'addre
   readonly door: LoginDoor;
   /** Counts a request as one with a wrong key. @throws SignalboxError when its address has sent too many */
   countFailure(request: Request): void;
-  /** Ends the login of a request that a person has signed out of. */
-  endLogin(request: Request, login: PresentLogin): Promise<unknown>;
   built(): BuiltConsole | null;
 }
 
@@ -50,8 +42,9 @@ export const signInRoutes = (services: SignInServices) => {
       async ({ request }) => {
         const site = door.siteOf(request);
         checkOrigin(request, site);
-        const present = await door.presentIn(request);
-        if (present) await written(() => services.endLogin(request, present));
+        const value = cookieIn(request.headers, LOGIN_COOKIE);
+        const by = browserOf(services, request);
+        if (value !== null) await written(() => services.signIn.signOut(value, by));
         // Relative: the browser may have come by another name of this machine than `public_url` states.
         return sentTo('../console', [cookieText(LOGIN_COOKIE, '', 0)]);
       },
