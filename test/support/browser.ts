@@ -11,6 +11,14 @@ export async function startBrowser(): Promise<Browser> {
   return playwright.launch({ executablePath: await unpacked(), args, headless: true });
 }
 
+let shared: Promise<Browser> | null = null;
+
+/** The one browser of all files in this process. It ends with the process. */
+export function sharedBrowser(): Promise<Browser> {
+  shared ??= startBrowser();
+  return shared;
+}
+
 /**
  * Unpacks the browser for all processes that share a folder for temporary files: a program that another one still writes cannot be
  * started.

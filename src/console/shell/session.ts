@@ -50,7 +50,7 @@ export function followSession(): void {
   });
 }
 
-/** Exchanges an admin key for a login. The key is in nothing but this one request. */
+/** Exchanges a key for a login. The key is in nothing but this one request. */
 export async function signInByKey(key: string): Promise<string | null> {
   let response: Response;
   try {

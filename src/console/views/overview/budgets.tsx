@@ -65,7 +65,11 @@ export function Budgets({ ledger }: { readonly ledger: Resource<ReadOf<'/admin/l
                     {
                       id: 'name',
                       head: 'Budget',
-                      cell: (fund) => <span title={fundName(fund)}>{fundName(fund)}</span>,
+                      cell: (fund) => (
+                        <span class="table-name" title={fundName(fund)}>
+                          {fundName(fund)}
+                        </span>
+                      ),
                     },
                     {
                       id: 'spent',
@@ -120,5 +124,7 @@ const barTone = (tone: Tone): string => (tone === 'good' || tone === 'quiet' ? '
 function headingOf(first: Fund | undefined, at: number | null, now: number): string {
   if (!first) return 'Budgets';
   if (at === null) return 'No budget runs out before it renews.';
-  return at <= now ? `${fundName(first)} is spent.` : `${fundName(first)} runs out first, on ${dayTime(at)}.`;
+  return at <= now
+    ? `Budget ${fundName(first)} is spent.`
+    : `Budget ${fundName(first)} runs out first, on ${dayTime(at)}.`;
 }
