@@ -75,6 +75,9 @@ export async function traffic(box: Pick<Signalbox, 'post'>, count: number): Prom
   }
 }
 
+/** The views, below the console. */
+export const VIEW_PATHS = ['', '/playground', '/requests', '/policies', '/people', '/money', '/fleet'] as const;
+
 interface OpenOptions {
   /** Below the console, with its query. */
   readonly path?: string;

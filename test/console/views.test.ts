@@ -7,6 +7,7 @@ import {
   openStage,
   overflowOf,
   tabOrder,
+  VIEW_PATHS,
 } from './stage.ts';
 
 /** What holds for every view, looked at in a real browser. */
@@ -16,9 +17,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => stage.stop());
 
-const VIEWS = ['', '/playground', '/requests', '/policies', '/people', '/money', '/fleet'];
-
-describe.each(VIEWS)('the view /console%s', (path) => {
+describe.each([...VIEW_PATHS])('the view /console%s', (path) => {
   for (const theme of ['light', 'dark'] as const) {
     test(`has nothing for axe in the ${theme} theme, breaks no rule of its policy, and each chart has its table`, async () => {
       const { page, faults } = await openConsole(stage, { path, theme });

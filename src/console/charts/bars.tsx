@@ -39,7 +39,7 @@ export function Bars({ heading, label, bars: given, write }: BarsProps) {
             <span class="figure" title={write(value).exact}>
               {write(value).short} <span class="dim">· {shareOf(value).short}</span>
             </span>
-            <ShareBar className={markOf(markedBy ?? name).className} share={total === 0 ? 0 : value / total} />
+            <ShareBar className={markOf(markedBy ?? name)} share={total === 0 ? 0 : value / total} />
           </div>
         ))}
       </div>

@@ -1,11 +1,10 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
-import { ShareBar } from '../../charts/bars.tsx';
 import { dayTime, percent, usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
-import { Money } from '../../design/written.tsx';
+import { Money, Written } from '../../design/written.tsx';
 import { hrefOf } from '../../shell/router.ts';
 
 type Fund = ReadOf<'/admin/ledger'>['funds'][number];
@@ -89,11 +88,8 @@ export function Budgets({ ledger }: { readonly ledger: Resource<ReadOf<'/admin/l
                     {
                       id: 'share',
                       head: 'Used',
-                      cell: (fund) => (
-                        <span class="bar-cell" title={percent(full(fund)).exact}>
-                          <ShareBar className={`mark-${barTone(stateOf(fund, now).tone)}`} share={full(fund)} />
-                        </span>
-                      ),
+                      isFigure: true,
+                      cell: (fund) => <Written value={percent(Math.round(full(fund) * 1_000) / 1_000)} />,
                     },
                     {
                       id: 'state',
@@ -118,8 +114,6 @@ export function Budgets({ ledger }: { readonly ledger: Resource<ReadOf<'/admin/l
     </section>
   );
 }
-
-const barTone = (tone: Tone): string => (tone === 'good' || tone === 'quiet' ? 'accent' : tone);
 
 function headingOf(first: Fund | undefined, at: number | null, now: number): string {
   if (!first) return 'Budgets';

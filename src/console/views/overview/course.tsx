@@ -78,13 +78,13 @@ function linesOf(measure: MeasureName, report: TrafficReport): readonly ChartLin
     const { label } = MEASURES[measure];
     const line = {
       name: label,
-      mark: { className: 'mark-accent', dash: '' },
+      mark: 'mark-accent',
       values: bucketsOf(measure, report.total, perCredit),
     };
     if (measure !== 'spend') return [line];
     const { credits, saved_credits: saved } = report.total.buckets;
     const baseline = credits.map((spent, at) => (spent + (saved[at] ?? 0)) * perCredit);
-    return [line, { name: 'Baseline', mark: { className: 'mark-other', dash: '6 3' }, values: baseline }];
+    return [line, { name: 'Baseline', mark: 'mark-other', values: baseline }];
   }
   const lines = report.series.map((series) => ({
     name: series.name || 'none',
