@@ -34,7 +34,7 @@ models:
   mistral-breeze:${model('north', 100, 0.5, 2)}
 baseline: claude-mirror-4
 teams:
-  search: { budgets: { week: { limit_credits: 4000, window: week } } }
+  - name: search
 budgets:
   - { name: day, limit_credits: 400, window: day }
   - { name: month, limit_credits: 50000, window: month }
@@ -48,7 +48,7 @@ sign_in:
   client_secret_env: OIDC_SECRET
   scopes: [openid, profile, email, groups, offline_access]
   roles:
-${ROLES.map((role) => `    - { when: '"${role}" in claims.groups', role: ${role} }`).join('\n')}
+${ROLES.map((role) => `    - { when: '"${role}" in claims.groups', role: ${role}${role === 'lead' || role === 'member' ? ', team: search' : ''} }`).join('\n')}
 `;
 
 /** Starts a gateway with the built console. @param requests how many it answers first */
@@ -118,7 +118,7 @@ export async function openConsole(
 /** Waits until the view is there and all that it has asked for has come. */
 export async function settled(page: Page): Promise<void> {
   await page.locator('main h1').first().waitFor();
-  await page.waitForFunction('document.querySelector("main .skeletons") === null');
+  await page.locator('main .skeletons').first().waitFor({ state: 'detached' });
 }
 
 async function signedIn(box: Signalbox, role: ConsoleRole): Promise<OpenedConsole & { readonly faults: string[] }> {

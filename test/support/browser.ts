@@ -7,7 +7,8 @@ import { waitFor } from './answers.ts';
 
 /** Starts a real browser, with the web's own rules about origins. Tests of one file share it. */
 export async function startBrowser(): Promise<Browser> {
-  const args = chromium.args.filter((arg) => arg !== '--disable-web-security');
+  // In a single process the pages of one person would send the cookies of another.
+  const args = chromium.args.filter((arg) => arg !== '--disable-web-security' && arg !== '--single-process');
   return playwright.launch({ executablePath: await unpacked(), args, headless: true });
 }
 
