@@ -136,7 +136,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 178 for people, keys that change and tokens.
   // 1 for lists without bodies.
   // 7 for the console as it is served.
-  // 7 for the same.
+  // 7 for traffic.
   'src/server': 1887,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
