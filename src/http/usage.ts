@@ -132,7 +132,7 @@ async function adminUsage(
     labels: Object.fromEntries(query.getAll('label').map(labelIn)),
   };
   const source = { ledger, usdPerCredit: lease().snapshot.usdPerCredit, sight };
-  return await bodyOf(() => servedUsage(principal, source, wanted), sight, namesFor(principal, people));
+  return await bodyOf(() => servedUsage(principal, source, wanted), sight, namesFor(principal.caller, people));
 }
 
 async function bodyOf(read: () => Promise<UsageReport>, sight = FULL_SIGHT, nameOf?: HolderNames) {

@@ -1,7 +1,7 @@
 import type { PeopleCopy } from '../access/people-copy.ts';
 import { labelsOf } from '../accounting/entry.ts';
 import { windowAt } from '../accounting/window.ts';
-import { roleOf } from '../core/caller.ts';
+import { type Caller, roleOf } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { usdWriter } from '../core/usd.ts';
 import { moneyEntries } from '../ledger/export/export.ts';
@@ -212,7 +212,7 @@ export type HolderNames = (kind: 'team' | 'user', id: string) => string | null;
 type NamedPeople = Pick<PeopleCopy, 'team' | 'user'>;
 
 /** The names that a caller may see: of the people that it may read, and of teams those of reports, too, which name no person. */
-export function namesFor({ caller }: Principal, people: NamedPeople): HolderNames {
+export function namesFor(caller: Caller, people: NamedPeople): HolderNames {
   const role = roleOf(caller);
   const reach = reachOf(role, 'people.read');
   const all: HolderNames = (kind, id) => people[kind](id)?.name || null;
