@@ -43,6 +43,7 @@ import { loginRoutes } from './logins.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { peopleRoutes } from './people.ts';
+import { type PolicyTable, policyRoutes } from './policy.ts';
 import { recommendRoutes } from './recommend.ts';
 import { requestContexts } from './request-contexts.ts';
 import type { EdgeServer, RequestCarrier, RouteServices } from './route-services.ts';
@@ -63,6 +64,7 @@ export interface AppOptions {
   /** The dialects that callers may speak. */
   readonly surfaces: readonly Surface[];
   readonly policy: PolicyAdmin;
+  readonly desk: PolicyTable;
   readonly keys: KeyAdmin & ChildKeys;
   readonly people: PeopleDesk;
   readonly idempotency: Idempotency;
@@ -134,11 +136,12 @@ const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['s
 
 /** All other routes of the API. */
 const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptions) => {
-  const { gateway, policy, keys, people, store, metrics, status, trailHeads, alerts, signIn, logins } = options;
+  const { gateway, policy, desk, keys, people, store, metrics, status, trailHeads, alerts, signIn, logins } = options;
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
     .use(adminRoutes(services, policy))
+    .use(policyRoutes({ ...services, desk, store }))
     .use(alertRoutes({ ...services, alerts }))
     .use(ledgerRoutes(services))
     .use(statusRoutes(services, status))
