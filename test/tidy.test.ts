@@ -34,7 +34,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['request'],
   ['surface'],
   ['operate', 'conformance'],
-  ['http', 'cli'],
+  ['http', 'cli', 'console'],
   ['server'],
 ];
 
@@ -53,7 +53,7 @@ interface Source {
 
 function filesBelow(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
 }
 

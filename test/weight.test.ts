@@ -37,13 +37,17 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/commands.ts': 172,
   // 4 for adapters without keys.
   'src/conformance': 2115,
+  // The web client.
+  'src/console': 60,
   'src/contract': 487,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
   // 38 for exact USD.
   // 7 for the same.
   // 221 for roles, levels, tokens and sign-in.
   // 3 for the policy tools over HTTP, and people in explanations and cases.
-  'src/core': 3395,
+  // 37 for lists without bodies.
+  // 1 for the console as it is served.
+  'src/core': 3433,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
   // 35 for answers that end without a price once the lease is lost.
   // 1 for people, keys that change and tokens.
@@ -52,8 +56,10 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 167 for reports, USD, and the one box for the key on `/docs`.
   // 31 for the address of who changes, and the subject of each change.
   // 1857 for the routes of people, keys, child keys, sign-in, tokens and alerts.
+  // 25 for lists without bodies.
+  // 97 for the console as it is served.
   // 560 for the policy tools and the policy's files, half of it the schemas of their answers.
-  'src/http': 7560,
+  'src/http': 7682,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -65,7 +71,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 41 for USD in exports, and holds of an instance that lost its lease.
   // 10 for an earmark whose capture failed.
   // 196 for budgets at every level, and forecasts.
-  'src/ledger': 2864,
+  // 7 for lists without bodies.
+  'src/ledger': 2871,
   // 2 for the commit behind the version.
   'src/main.ts': 139,
   // 3 for an earmark that ends with a capture that failed.
@@ -77,8 +84,10 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 22 for roles of people and how far each reaches.
   // 1147 for the one door: use cases of people, keys, logins, subjects and alerts by the table of roles.
   // 232 for the policy tools over HTTP, and people in explanations and cases.
+  // 37 for lists without bodies.
+  // 3 for the models that a login may give: those of its user and team.
   // 1100 for the policy tools of a server: policies that are sent, explanations by the present, guarded edits, patches.
-  'src/operate': 6272,
+  'src/operate': 6312,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -91,7 +100,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 71 for `metrics.key_label`, `records.reported_runs`, short keys and adapters without keys.
   // 996 for `organization`, `teams`, `sign_in`, `tokens` and `alerts`.
   // 16 for the policy tools over HTTP, and people in explanations and cases.
-  'src/policy': 9543,
+  // 6 for the console as it is served.
+  'src/policy': 9549,
   // 6 for threads that are stored.
   'src/prompt': 783,
   // 4 for timers of the host.
@@ -114,15 +124,18 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 63 for files of secrets, the commit of a clone, an archive or a build, and the loss of a lease.
   // 101 for the head of the trail, noted outside the store.
   // 178 for people, keys that change and tokens.
+  // 1 for lists without bodies.
+  // 7 for the console as it is served.
   // 60 for the desk of the policy tools, and an edit that is finished at a start.
-  'src/server': 1932,
+  'src/server': 1940,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
   // 365 for the chain of the trail: hashes made in the commit, words beside it, and the anchor of retention.
   // 22 for the same.
   // 605 for people, logins, subjects, alerts and lines of keys.
-  'src/store': 7901,
+  // 128 for lists without bodies.
+  'src/store': 8029,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
@@ -155,7 +168,7 @@ function linesByRoom(): Record<string, number> {
   const rooms: Record<string, number> = {};
   for (const folder of ['src', 'plugins']) {
     for (const entry of readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })) {
-      if (!entry.isFile() || !entry.name.endsWith('.ts')) continue;
+      if (!entry.isFile() || !/\.tsx?$/.test(entry.name)) continue;
       const path = join(entry.parentPath, entry.name);
       const room = roomOf(relative(ROOT, path));
       rooms[room] = (rooms[room] ?? 0) + linesIn(readFileSync(path, 'utf8'));

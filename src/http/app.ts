@@ -27,7 +27,9 @@ import { type AlertDesk, alertRoutes } from './alerts.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
 import { childKeyRoutes } from './child-keys.ts';
+import type { BuiltConsole } from './console/built.ts';
 import { type LoginDoor, loginDoor } from './console/login-door.ts';
+import { consoleRoutes } from './console/routes.ts';
 import { signInRoutes } from './console/sign-in.ts';
 import { answerOrigin, CORS_HEADERS, preflightRefusal } from './cors.ts';
 import { countTokensRoutes } from './count-tokens.ts';
@@ -73,6 +75,8 @@ export interface AppOptions {
   readonly alerts: AlertDesk;
   authenticate(header: string | null): Authentication;
   readonly signIn: SignIn;
+  /** The files of `/console`; null where they are not built. */
+  built(): BuiltConsole | null;
   readonly logins: LoginDesk;
   readonly tokens: Tokens;
   readonly trailHeads?: TrailServices['trailHeads'];
@@ -136,7 +140,8 @@ const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['s
 
 /** All other routes of the API. */
 const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptions) => {
-  const { gateway, policy, desk, keys, people, store, metrics, status, trailHeads, alerts, signIn, logins } = options;
+  const { gateway, policy, desk, keys, people, store, metrics, status, trailHeads, alerts, signIn, built, logins } =
+    options;
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
@@ -157,14 +162,14 @@ const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptio
     .use(
       signInRoutes({
         ...services,
-        ...{ signIn, door },
+        ...{ signIn, door, built },
         endLogin: (request, { login, caller }) => {
           services.contextOf(request).caller = caller;
           return endLogin(services.principalOf(request), logins, login.id);
         },
-        teamName: (id) => (id === null ? null : (logins.people.team(id)?.name ?? null)),
       }),
     )
+    .use(consoleRoutes({ signIn, door, built }))
     .use(subjectRoutes({ ...services, subjects: () => subjectSource(gateway, store) }))
     .use(x402Routes({ ...services, gateway, store }));
 };

@@ -3,13 +3,12 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 /** A client that is made from the server's own OpenAPI document: it can send and be answered only what is documented. */
 
 export interface ApiCall {
-  /** The key, or what stands for it. */
-  readonly key: string;
   readonly id?: string;
   /** Several values of one name are repeated. */
   readonly query?: Readonly<Record<string, string | number | readonly string[]>>;
   readonly body?: object;
-  readonly headers?: Readonly<Record<string, string>>;
+  /** With the key, or the cookie of a login. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface ApiAnswer<Body> {
@@ -61,7 +60,7 @@ export async function apiClient(url: string): Promise<ApiClient> {
   );
   return {
     operations,
-    async call<Body>(name: string, { key, id = '', query = {}, body, headers = {} }: ApiCall) {
+    async call<Body>(name: string, { id = '', query = {}, body, headers }: ApiCall) {
       const [method = '', path = ''] = name.split(' ');
       const operation = document.paths[path]?.[method.toLowerCase()];
       if (!operation) throw new Error(`the document has no operation ${name}`);
@@ -75,7 +74,7 @@ export async function apiClient(url: string): Promise<ApiClient> {
       if (body) check(body, ...at, 'requestBody', 'content', JSON_TYPE, 'schema');
       const answer = await fetch(`${url}${path.replace('{id}', id)}${wanted.size > 0 ? `?${wanted}` : ''}`, {
         method,
-        headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': JSON_TYPE }), ...headers },
+        headers: { ...headers, ...(body && { 'content-type': JSON_TYPE }) },
         ...(body && { body: JSON.stringify(body) }),
       });
       const { status } = answer;

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Caller } from '../../src/core/caller.ts';
 import type { Timers } from '../../src/core/timers.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
 import type { Surface } from '../../src/surface/surface.ts';
@@ -37,8 +36,6 @@ export interface StartOptions {
   readonly clock?: () => number;
   /** Its timers; not of a process. */
   readonly timers?: Timers;
-  /** Finds callers by the header `authorization` beside those of keys; not of a process. */
-  readonly callerOf?: (header: string | null) => Caller | null;
   /** Opens its store, in place of the database in the data folder; not of a process. */
   readonly openStore?: () => Promise<OpenStore>;
 }

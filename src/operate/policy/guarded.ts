@@ -82,6 +82,7 @@ const SECTION_GUARDS: Readonly<Record<keyof typeof SECTIONS, Guard>> = {
   payments: 'it decides who is paid, and by which service',
   sign_in: 'it decides who signs in, and with which role',
   tokens: 'it decides whose tokens are taken in place of keys, and makes administrators',
+  console: 'it decides who can open the console',
   public_url: 'it decides where people are sent for sign-in, and what quotes name',
   records: 'it decides which texts of callers are stored, and how long evidence is kept',
   metrics: 'it decides which labels of keys stand at `/metrics`, which needs no key',
