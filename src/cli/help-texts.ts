@@ -7,7 +7,6 @@ export interface CommandHelp {
   /** Flags, files and exit codes, in lines of at most 90 columns; by default what --data is. */
   readonly details?: string;
 }
-
 export const DATA = `--data DIR is the data folder: ./.signalbox, or SIGNALBOX_DATA.`;
 
 /** By the words of each command, in the order of the overview. */

@@ -17,7 +17,7 @@ import { bodyIn } from './body.ts';
 import * as docs from './docs/policy-docs.ts';
 import { queryLimit, queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
-import * as schemas from './schemas/policy-tools.ts';
+import * as requests from './schemas/policy-requests.ts';
 import { limitOf, orNothingDone, refuseValue } from './terms.ts';
 
 /** The policy's tools and files, as the edge sees them. */
@@ -37,21 +37,21 @@ const toolRoutes = ({ desk, principalOf }: PolicyServices) =>
     .post(
       '/admin/policy/check',
       ({ body, request }) => checkServed(principalOf(request), desk, body, iso(desk.now()).slice(0, 10)),
-      { ...bodyIn(schemas.PolicyCheckRequest), ...docs.CHECK },
+      { ...bodyIn(requests.PolicyCheckRequest), ...docs.CHECK },
     )
     .post(
       '/admin/policy/test',
       ({ body: { case: text = null, here = false, ...sent }, request }) =>
         testServed(principalOf(request), desk, sent, { text, onlyHere: here }),
-      { ...bodyIn(schemas.PolicyTestRequest), ...docs.TEST },
+      { ...bodyIn(requests.PolicyTestRequest), ...docs.TEST },
     )
     .post(
       '/admin/policy/diff',
       ({ body: { a = null, b = {} }, request }) => diffServed(principalOf(request), desk, a, b),
-      { ...bodyIn(schemas.PolicyDiffRequest), ...docs.DIFF },
+      { ...bodyIn(requests.PolicyDiffRequest), ...docs.DIFF },
     )
     .post('/admin/policy/explain', ({ body, request }) => explainServed(principalOf(request), desk, body), {
-      ...bodyIn(schemas.PolicyExplainRequest),
+      ...bodyIn(requests.PolicyExplainRequest),
       ...docs.EXPLAIN,
     });
 
@@ -75,13 +75,13 @@ const fileRoutes = ({ desk, principalOf }: PolicyServices) =>
         set.headers.etag = `"${reload.revision}"`;
         return { object: 'policy.write', revision: reload.revision, ...written, reload: attemptBody(reload) };
       },
-      { ...bodyIn(schemas.PolicyEditRequest), ...docs.WRITE },
+      { ...bodyIn(requests.PolicyEditRequest), ...docs.WRITE },
     )
     .post(
       '/admin/policy/patch',
       async ({ body: { changes }, request }) =>
         new Response(await policyPatch(principalOf(request), desk, changes), { headers: PATCH_HEADERS }),
-      { ...bodyIn(schemas.PolicyEditRequest), ...docs.PATCH },
+      { ...bodyIn(requests.PolicyEditRequest), ...docs.PATCH },
     );
 
 const PATCH_HEADERS = {
