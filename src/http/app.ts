@@ -10,11 +10,12 @@ import type { Tokens } from '../access/tokens/tokens.ts';
 import { errorBody } from '../api/error.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
-import { endLogin, type LoginDesk } from '../operate/logins.ts';
+import type { LoginDesk } from '../operate/logins.ts';
 import type { PeopleDesk } from '../operate/people.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import { sightOf } from '../operate/sight.ts';
 import type { SubjectSource } from '../operate/subjects.ts';
+import type { TrafficSources } from '../operate/traffic/traffic.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
 import type { RequestContext } from '../request/request-context.ts';
@@ -26,6 +27,7 @@ import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
 import { type AlertDesk, alertRoutes } from './alerts.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
+import { changesOnce } from './changes-once.ts';
 import { childKeyRoutes } from './child-keys.ts';
 import type { BuiltConsole } from './console/built.ts';
 import { type LoginDoor, loginDoor } from './console/login-door.ts';
@@ -56,6 +58,7 @@ import { subjectRoutes } from './subjects.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
+import { trafficRoutes } from './traffic.ts';
 import { type TrailServices, trailRoutes } from './trail.ts';
 import { usageRoutes } from './usage.ts';
 import { x402Routes } from './x402/routes.ts';
@@ -71,7 +74,7 @@ export interface AppOptions {
   readonly people: PeopleDesk;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
-  readonly store: GrantStore & StoreHealth & SubjectSource['store'];
+  readonly store: GrantStore & StoreHealth & SubjectSource['store'] & TrafficSources['store'];
   readonly alerts: AlertDesk;
   authenticate(header: string | null): Authentication;
   readonly signIn: SignIn;
@@ -158,21 +161,18 @@ const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptio
     .use(decisionRoutes(services))
     .use(feedbackRoutes(services))
     .use(usageRoutes(services))
+    .use(trafficRoutes({ ...services, store, nameOf: namesOf(options) }))
     .use(loginRoutes({ ...services, desk: logins, door }))
-    .use(
-      signInRoutes({
-        ...services,
-        ...{ signIn, door, built },
-        endLogin: (request, { login, caller }) => {
-          services.contextOf(request).caller = caller;
-          return endLogin(services.principalOf(request), logins, login.id);
-        },
-      }),
-    )
+    .use(signInRoutes({ ...services, signIn, door, built }))
     .use(consoleRoutes({ signIn, door, built }))
     .use(subjectRoutes({ ...services, subjects: () => subjectSource(gateway, store) }))
     .use(x402Routes({ ...services, gateway, store }));
 };
+
+const namesOf = ({ keys, logins }: AppOptions): TrafficSources['nameOf'] => ({
+  key: (id) => keys.known(id)?.name ?? null,
+  team: (id) => logins.people.team(id)?.name ?? null,
+});
 
 const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };
 
@@ -260,6 +260,7 @@ export function createApp(options: AppOptions) {
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
   const rules = admissionRules(options, routes, door);
   const held = new HeldRequests((request) => app.handle(request));
+  const once = changesOnce({ ...services, routes, pass: (request, end) => held.hold(request, end) });
   return (
     app
       .onRequest(({ request, set }) => {
@@ -276,10 +277,12 @@ export function createApp(options: AppOptions) {
           early = answer;
         } else {
           const admission = isBack ? held.release(request) : admit(request, rules, services.server(), context);
-          if (admission) {
+          if (!admission) context.addLimitHeaders(set.headers);
+          const answering = admission ? held.hold(request, admission) : once.answerTo(request, context, set.headers);
+          if (answering) {
             set.headers = {};
-            early = held.hold(request, admission);
-          } else context.addLimitHeaders(set.headers);
+            early = answering;
+          }
         }
         // No call stands in a `return`: by that Elysia would take the hook for an asynchronous one, and wait in every request.
         return early;
@@ -310,7 +313,8 @@ export function createApp(options: AppOptions) {
       .onParse({ as: 'global' }, ({ request }) => {
         const context = contextOf(request);
         if (routes.at(context.route)?.methods.get(request.method)?.body === 'none') return {};
-        return services.bodyOf(request, context);
+        const begun = once.bodyOf(request);
+        return begun ? begun.body : services.bodyOf(request, context);
       })
       .use(others)
       .use(pages)
