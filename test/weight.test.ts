@@ -54,7 +54,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 1 for the console as it is served.
   // 37 for lists without bodies.
   // 72 for histograms of times, which can be merged and stored.
-  'src/core': 3508,
+  'src/core': 3509,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
   // 35 for answers that end without a price once the lease is lost.
   // 1 for people, keys that change and tokens.
@@ -97,7 +97,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 3 for the models that a login may give: those of its user and team.
   // 406 for traffic: its periods, who sees which series, and its lines.
   // 1100 for the policy tools of a server: policies that are sent, explanations by the present, guarded edits, patches.
-  'src/operate': 6728,
+  'src/operate': 6752,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -111,7 +111,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 996 for `organization`, `teams`, `sign_in`, `tokens` and `alerts`.
   // 16 for the policy tools over HTTP, and people in explanations and cases.
   // 6 for the console as it is served.
-  'src/policy': 9549,
+  'src/policy': 9560,
   // 6 for threads that are stored.
   'src/prompt': 783,
   // 4 for timers of the host.
