@@ -44,7 +44,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/conformance': 2115,
   // The web client.
   // 3,700 for the frame, the parts of a screen, charts and the overview.
-  'src/console': 3700,
+  // 2,400 for the view People: teams, members, keys, logins, workloads and the trail.
+  'src/console': 6100,
   'src/contract': 487,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
   // 38 for exact USD.
@@ -55,7 +56,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 1 for the console as it is served.
   // 37 for lists without bodies.
   // 81 for histograms of times, which can be merged and stored.
-  'src/core': 3518,
+  // 2 for the places of teams.
+  'src/core': 3520,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
   // 35 for answers that end without a price once the lease is lost.
   // 1 for people, keys that change and tokens.
@@ -70,7 +72,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 25 for lists without bodies.
   // 154 for traffic by time.
   // 560 for the policy tools and the policy's files, half of it the schemas of their answers.
-  'src/http': 8057,
+  // 33 for the funds of teams and people, their place in the policy, and the search for keys.
+  'src/http': 8095,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -83,7 +86,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 10 for an earmark whose capture failed.
   // 196 for budgets at every level, and forecasts.
   // 7 for lists without bodies.
-  'src/ledger': 2871,
+  // 8 for the budgets of one holder.
+  'src/ledger': 2879,
   // 2 for the commit behind the version.
   'src/main.ts': 139,
   // 3 for an earmark that ends with a capture that failed.
@@ -100,7 +104,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 14 for keys that sign in.
   // 406 for traffic: its periods, who sees which series, and its lines.
   // 1100 for the policy tools of a server: policies that are sent, explanations by the present, guarded edits, patches.
-  'src/operate': 6775,
+  // 2 for the search for keys.
+  'src/operate': 6777,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -114,7 +119,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 996 for `organization`, `teams`, `sign_in`, `tokens` and `alerts`.
   // 16 for the policy tools over HTTP, and people in explanations and cases.
   // 6 for the console as it is served.
-  'src/policy': 9560,
+  // 1 for the places of teams.
+  'src/policy': 9561,
   // 6 for threads that are stored.
   'src/prompt': 783,
   // 4 for timers of the host.

@@ -10,6 +10,7 @@ const LIMIT_MAX = 1_000;
 export const KEYS_QUERY = t.Object({
   state: queryText(`One of ${KEY_STATES.join(', ')}.`),
   name: queryText('Only keys of this name.'),
+  search: queryText('A part of the name or the ID, in any case.'),
   team: queryText('Only keys of the team with this ID.'),
   user: queryText('Only keys of the user with this ID.'),
   parent: queryText('Only keys that the key with this ID has made.'),
@@ -24,6 +25,7 @@ export function keyQueryOf(url: string): KeyQuery {
   const [state, limit] = [query.get('state'), query.get('limit')];
   return {
     state: state === null ? null : stateOf(state),
+    search: query.get('search'),
     ...{ name: query.get('name'), team: query.get('team'), user: query.get('user'), parent: query.get('parent') },
     labels: Object.fromEntries(query.getAll('label').map(labelIn)),
     after: query.get('after'),

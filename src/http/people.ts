@@ -1,6 +1,8 @@
 import { Elysia, t } from 'elysia';
 import type { Tags } from '../access/people.ts';
+import type { HolderKind } from '../core/caller.ts';
 import { USER_ROLES } from '../core/people.ts';
+import { fundBodies, usesOf } from '../operate/ledger/status.ts';
 import {
   changeTeam,
   changeUser,
@@ -18,6 +20,7 @@ import {
   showUser,
   suspendUser,
 } from '../operate/people.ts';
+import type { Gateway } from '../request/gateway.ts';
 import { TEAM_ORIGINS } from '../store/people.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/people-docs.ts';
@@ -33,7 +36,7 @@ import {
 } from './schemas/people.ts';
 import { inPeople, limitOf, orNothingDone, refuseValue } from './terms.ts';
 
-export interface PeopleServices extends Pick<RouteServices, 'principalOf'> {
+export interface PeopleServices extends Pick<RouteServices, 'principalOf' | 'gateway'> {
   readonly desk: PeopleDesk;
 }
 
@@ -47,19 +50,21 @@ const TEAMS_QUERY = t.Object({
   limit: queryLimit(PEOPLE_LIMIT, PEOPLE_LIMIT_MAX),
 });
 
-const teamRoutes = ({ desk, principalOf }: PeopleServices) =>
+const teamRoutes = ({ desk, principalOf, gateway }: PeopleServices) =>
   new Elysia({ name: 'teams' })
     .get(
       '/admin/teams',
       ({ query: { origin: text, after = null, limit }, request }) => {
         const origin = text === undefined ? null : wordOf('origin', text, TEAM_ORIGINS);
-        return pageBody(listTeams(principalOf(request), desk, { ...pageOf(after, limit), origin }));
+        const { rows, hasMore } = listTeams(principalOf(request), desk, { ...pageOf(after, limit), origin });
+        return pageBody({ rows: rows.map(teamStatusIn(gateway)), hasMore });
       },
       { query: TEAMS_QUERY, ...docs.LIST_TEAMS },
     )
     .get(
       '/admin/teams/:id',
-      ({ params: { id }, request, set }) => tagged(set, desk, showTeam(principalOf(request), desk, id)),
+      ({ params: { id }, request, set }) =>
+        tagged(set, desk, teamStatusIn(gateway)(showTeam(principalOf(request), desk, id))),
       docs.SHOW_TEAM,
     )
     .post(
@@ -98,7 +103,7 @@ const USERS_QUERY = t.Object({
 const userRoutes = (services: PeopleServices) =>
   new Elysia({ name: 'users' }).use(userReading(services)).use(userChanges(services));
 
-const userReading = ({ desk, principalOf }: PeopleServices) =>
+const userReading = ({ desk, principalOf, gateway }: PeopleServices) =>
   new Elysia({ name: 'users-read' })
     .get(
       '/admin/users',
@@ -108,13 +113,15 @@ const userReading = ({ desk, principalOf }: PeopleServices) =>
           role: role === undefined ? null : wordOf('role', role, USER_ROLES),
           isSuspended: state === undefined ? null : wordOf('state', state, ['active', 'suspended']) === 'suspended',
         };
-        return pageBody(listUsers(principalOf(request), desk, { ...pageOf(after, limit), ...filters }));
+        const { rows, hasMore } = listUsers(principalOf(request), desk, { ...pageOf(after, limit), ...filters });
+        return pageBody({ rows: rows.map(fundedIn(gateway, 'user')), hasMore });
       },
       { query: USERS_QUERY, ...docs.LIST_USERS },
     )
     .get(
       '/admin/users/:id',
-      ({ params: { id }, request, set }) => tagged(set, desk, showUser(principalOf(request), desk, id)),
+      ({ params: { id }, request, set }) =>
+        tagged(set, desk, fundedIn(gateway, 'user')(showUser(principalOf(request), desk, id))),
       docs.SHOW_USER,
     );
 
@@ -153,6 +160,25 @@ const userChanges = ({ desk, principalOf }: PeopleServices) =>
       },
       docs.REMOVE_USER,
     );
+
+/** Adds the use of the budgets that a team or a user has of its own. */
+function fundedIn({ ledger, lease, now }: Gateway, kind: HolderKind) {
+  const [holds, at, { usdPerCredit }] = [ledger.openHolds(), now(), lease().snapshot];
+  return <Body extends { readonly id: string }>(body: Body) => {
+    const uses = usesOf({ openHolds: () => holds }, ledger.fundsOfHolder(kind, body.id));
+    return { ...body, funds: fundBodies(uses, at, usdPerCredit) };
+  };
+}
+
+/** The same of a team, with its place in the policy. */
+function teamStatusIn(gateway: Gateway) {
+  const funded = fundedIn(gateway, 'team');
+  const { teamPlaces } = gateway.lease().snapshot;
+  return (team: ReturnType<typeof showTeam>) => {
+    const { file, line } = (team.origin === 'policy' && teamPlaces.get(team.name)) || { file: '', line: 0 };
+    return { ...funded(team), declared_at: file === '' ? null : { file, line } };
+  };
+}
 
 const teamPatch = ({ name, member_defaults: defaults, ...terms }: TeamTerms) => ({
   ...termsPatch(terms),

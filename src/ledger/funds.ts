@@ -1,6 +1,6 @@
 import { type Window, windowAt } from '../accounting/window.ts';
 import type { Budget, BudgetScope } from '../core/budget.ts';
-import type { KeyBudget } from '../core/caller.ts';
+import type { HolderKind, KeyBudget } from '../core/caller.ts';
 import { holds, subjectIn } from '../core/condition.ts';
 import { isAddress } from '../core/holder-address.ts';
 import type { EnforcedBudget } from '../store/books.ts';
@@ -190,6 +190,16 @@ export class Funds {
     });
     found?.windowAt(timeMs);
     return found?.lookAt(keyId, timeMs) ?? null;
+  }
+
+  /** Returns the windows at a time of all budgets of a holder, its own alone. Creates no state. */
+  ofHolder(kind: HolderKind, id: string, timeMs: number): DrawnFund[] {
+    return this.#budgetWindows.flatMap((windows) => {
+      const { definition, limits } = windows.budget;
+      if (!limits?.has(id) || levelOf(definition) !== kind) return [];
+      windows.windowAt(timeMs);
+      return windows.lookAt(id, timeMs) ?? [];
+    });
   }
 
   /** Returns the windows at a time that sessions of a key have begun to draw on. */

@@ -2,7 +2,7 @@ import { checkDeposit, type Deposit } from '../accounting/entry.ts';
 import type { FundStanding } from '../accounting/fund.ts';
 import { checkHeldSum } from '../accounting/held-sum.ts';
 import type { LedgerState } from '../core/budget.ts';
-import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
+import type { BudgetUse, Caller, HolderKind, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { type KeyLines, NO_LINES } from '../core/holder.ts';
 import { checkedHolder, isAddress } from '../core/holder-address.ts';
@@ -312,15 +312,15 @@ export class Ledger {
    * the windows of its sessions, those that have spent most.
    */
   fundsOf(caller: BudgetedKey, names: readonly string[]): readonly FundStanding[] {
-    const { keyId } = caller;
     const scopes = names.map((name) => scopeOf(caller, name));
-    const ofSessions = this.#books.standing(this.#funds.ofSessions(keyId, this.#time));
+    const ofNames = this.#books.standing(this.#funds.ofNames(scopes, caller.keyId, this.#time));
+    const ofSessions = this.#books.standing(this.#funds.ofSessions(caller.keyId, this.#time));
     const drawnOn = ofSessions.filter(({ spent, held }) => spent + held !== 0).sort((a, b) => b.spent - a.spent);
-    return [
-      ...this.#books.standing(this.#funds.ofNames(scopes, keyId, this.#time)),
-      ...drawnOn.slice(0, SESSIONS_SHOWN),
-    ];
+    return [...ofNames, ...drawnOn.slice(0, SESSIONS_SHOWN)];
   }
+
+  /** The windows in force of the budgets that a holder has of its own, drawn on or not. */
+  fundsOfHolder = (kind: HolderKind, id: string) => this.#books.standing(this.#funds.ofHolder(kind, id, this.#time));
 
   /** Returns how much of each of a key's own budgets is spent now, by itself and the keys below it. */
   budgetUses(keyId: string, budgets: readonly KeyBudget[]): Promise<readonly BudgetUse[]> {

@@ -18,12 +18,18 @@ export interface PagedList<Row> {
   more(): void;
   /** Begins anew with the newest. */
   renew(): void;
+  /** Shows a row as a change has left it; null where it is gone. */
+  put(id: string | number, row: Row | null): void;
 }
 
 type ListPath = {
-  [Path in ReadPath]: ReadOf<Path> extends { data: readonly { id: string }[]; has_more: boolean } ? Path : never;
+  [Path in ReadPath]: ReadOf<Path> extends { data: readonly { id: string | number }[]; has_more: boolean }
+    ? Path
+    : never;
 }[ReadPath];
 type RowOf<Path extends ListPath> = ReadOf<Path> extends { data: readonly (infer Row)[] } ? Row : never;
+
+type ListedRow<Path extends ListPath> = RowOf<Path> & { readonly id: string | number };
 
 interface Pages<Row> {
   readonly rows: readonly Row[];
@@ -33,26 +39,36 @@ interface Pages<Row> {
   readonly isLoading: boolean;
 }
 
+interface PageOptions {
+  readonly limit?: number;
+  readonly every?: number | null;
+  readonly cursor?: 'after' | 'before';
+}
+
 const NOTHING = { rows: [], hasMore: false, fresh: 0, failure: null, isLoading: true };
 
-/** The pages of a list, by `after` and `limit`. @param every how often it looks for newer rows, ms; null for never */
+/**
+ * The pages of a list, by a cursor and `limit`.
+ * @param cursor the parameter that takes the last ID of the page before
+ * @param every how often it looks for newer rows, ms; null for never
+ */
 export function usePages<Path extends ListPath>(
   path: Path,
   query: Query = {},
-  { limit = 50, every = RENEWAL_MS }: { readonly limit?: number; readonly every?: number | null } = {},
-): PagedList<RowOf<Path> & { readonly id: string }> {
-  type Row = RowOf<Path> & { readonly id: string };
+  { limit = 50, every = RENEWAL_MS, cursor = 'after' }: PageOptions = {},
+): PagedList<ListedRow<Path>> {
+  type Row = ListedRow<Path>;
   const [pages, setPages] = useState<Pages<Row>>(NOTHING);
   const [turn, setTurn] = useState(0);
   const running = useRef<AbortController | null>(null);
   const address = path + queryText(query);
 
   const load = useCallback(
-    async (after: string | null, take: (got: readonly Row[], hasMore: boolean) => void) => {
+    async (after: string | number | null, take: (got: readonly Row[], hasMore: boolean) => void) => {
       running.current?.abort();
       const control = new AbortController();
       running.current = control;
-      const result = await read(path, { ...query, limit, after }, control.signal).catch(() => null);
+      const result = await read(path, { ...query, limit, [cursor]: after }, control.signal).catch(() => null);
       if (result === null || control.signal.aborted) return;
       running.current = null;
       if (!result.ok) return setPages((now) => ({ ...now, failure: result.failure, isLoading: false }));
@@ -61,7 +77,7 @@ export function usePages<Path extends ListPath>(
       take(page.data, page.has_more);
     },
     // The address stands for path and query.
-    [address, limit],
+    [address, limit, cursor],
   );
 
   useEffect(() => {
@@ -93,10 +109,12 @@ export function usePages<Path extends ListPath>(
       );
     },
     renew: () => setTurn((now) => now + 1),
+    put: (id, row) =>
+      setPages((now) => ({ ...now, rows: now.rows.flatMap((one) => (one.id === id ? (row ?? []) : one)) })),
   };
 }
 
-function freshIn<Row extends { readonly id: string }>(newest: readonly Row[], shown: readonly Row[]): number {
+function freshIn<Row extends { readonly id: string | number }>(newest: readonly Row[], shown: readonly Row[]): number {
   const known = new Set(shown.map(({ id }) => id));
   const at = newest.findIndex(({ id }) => known.has(id));
   return at < 0 ? newest.length : at;

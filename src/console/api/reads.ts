@@ -25,13 +25,15 @@ interface ReadSchemas {
   '/admin/me': typeof logins.Me;
   '/admin/policy': typeof policy.PolicyStatus;
   '/admin/subjects': typeof subjects.SubjectList;
+  [subject: `/admin/subjects/${string}`]: typeof subjects.Subject;
   '/admin/teams': typeof people.TeamList;
-  [team: `/admin/teams/${string}`]: typeof people.Team;
+  [team: `/admin/teams/${string}`]: typeof people.TeamStatus;
   '/admin/traffic': typeof traffic.Traffic;
   '/admin/trail': typeof trail.KeyTrail;
+  '/admin/trail/verify': typeof trail.TrailReport;
   '/admin/usage': typeof ledger.AdminUsage;
   '/admin/users': typeof people.UserList;
-  [user: `/admin/users/${string}`]: typeof people.User;
+  [user: `/admin/users/${string}`]: typeof people.UserStatus;
   [decision: `/admin/decisions/${string}`]: typeof decisions.Decision;
 }
 

@@ -21,7 +21,7 @@ export const LIST_TEAMS = routeDocs({
 export const SHOW_TEAM = routeDocs({
   ...{ access: 'people.read', summary: 'Show a team' },
   description: 'Finds a team by its ID or its name. The header `etag` has its version.',
-  answer: { schema: schemas.Team, description: 'The team.' },
+  answer: { schema: schemas.TeamStatus, description: 'The team.' },
   errors: ['not_found'],
 });
 
@@ -66,7 +66,7 @@ export const LIST_USERS = routeDocs({
 export const SHOW_USER = routeDocs({
   ...{ access: 'people.read', summary: 'Show a user' },
   description: 'The header `etag` has its version.',
-  answer: { schema: schemas.User, description: 'The user.' },
+  answer: { schema: schemas.UserStatus, description: 'The user.' },
   errors: ['not_found'],
 });
 

@@ -4,6 +4,7 @@ import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
 import { USER_ROLES } from '../../core/people.ts';
 import { TEAM_ORIGINS } from '../../store/people.ts';
 import { BudgetRequest, LimitsRequest } from './keys.ts';
+import { FundStatus } from './ledger.ts';
 
 const TERMS = {
   models: field.orNull(
@@ -72,7 +73,7 @@ const terms = {
   budgets: field.arrayOf(budget, 'Budgets of all of it together.'),
 };
 
-export const Team = field.named('Team', 'A team, with its terms.', {
+const team = {
   id: field.text('Its ID.', 'team_0mtqg5k3w4x1b7q2z'),
   name: field.text('Its name.', 'search'),
   origin: field.word(
@@ -84,6 +85,18 @@ export const Team = field.named('Team', 'A team, with its terms.', {
   member_defaults: field.shape('Terms of each member that states none of its own.', terms),
   users: field.count('The number of its users.', 12),
   created_at: field.moment('When it was made.'),
+};
+export const Team = field.named('Team', 'A team, with its terms.', team);
+
+const funds = field.arrayOf(FundStatus, 'The present window of each budget of its own, drawn on or not.');
+
+export const TeamStatus = field.named('TeamStatus', 'A team, with the use of its budgets.', {
+  ...team,
+  funds,
+  declared_at: field.shapeOrNull('Where the policy in force declares it; null for another team.', {
+    file: field.text('The file.', 'policies/teams.yaml'),
+    line: field.count('The line, from 1.', 12),
+  }),
 });
 
 const hasMore = field.flag(
@@ -92,11 +105,11 @@ const hasMore = field.flag(
 );
 
 export const TeamList = field.named('TeamList', 'Teams.', {
-  ...field.listOf(Team, 'In the order in which they were made.'),
+  ...field.listOf(TeamStatus, 'In the order in which they were made.'),
   has_more: hasMore,
 });
 
-export const User = field.named('User', 'A user, with its terms.', {
+const user = {
   id: field.text('Its ID.', 'user_0mtqg5k3w9c8d2f5a'),
   name: field.text('Its name, for showing.', 'Ada Lovelace'),
   email: field.textOrNull('Its address, for showing.', 'ada@example.com'),
@@ -111,10 +124,13 @@ export const User = field.named('User', 'A user, with its terms.', {
   state: field.word(['active', 'suspended'], 'Whether it and its keys are served.', 'active'),
   created_at: field.moment('When it was made.'),
   suspended_at: field.momentOrNull('When it was suspended; null if it is not.'),
-});
+};
+export const User = field.named('User', 'A user, with its terms.', user);
+
+export const UserStatus = field.named('UserStatus', 'A user, with the use of its budgets.', { ...user, funds });
 
 export const UserList = field.named('UserList', 'Users.', {
-  ...field.listOf(User, 'In the order in which they were made.'),
+  ...field.listOf(UserStatus, 'In the order in which they were made.'),
   has_more: hasMore,
 });
 
