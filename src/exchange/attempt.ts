@@ -366,6 +366,7 @@ export class Attempt {
       model: this.model.id,
       provider: this.endpoint.provider,
       upstream: this.endpoint.upstream,
+      startMs: Math.round(this.#openedAt - this.#runnable.startedAt),
       ms: Math.round(this.#tookMs()),
       firstPartMs: firstContentAt === null ? null : Math.round(firstContentAt - this.#openedAt),
       failure: failure?.kind ?? null,
