@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Static } from '@sinclair/typebox';
 import type { Decision, DecisionList, DecisionRepeat } from '../../src/http/schemas/decision.ts';
 import type { DecisionMoney } from '../../src/http/schemas/decision-money.ts';
-import { answerOf } from '../support/answers.ts';
+import { adviceOf, answerOf } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
@@ -83,8 +83,8 @@ test('each attempt says when it began; a recommendation has neither attempts nor
     end = (start_ms ?? Number.NaN) + ms;
   }
   expect(end).toBeLessThanOrEqual((outcome?.total_ms ?? 0) + 1);
-  const routed = await live.box.post('/v1/route', { prompt: 'Say hello.' });
-  expect(await moneyOf(routed.headers.get('x-signalbox-decision-id') ?? '')).toMatchObject({
+  const { decision_id } = await adviceOf(await live.box.post('/v1/route', { task_type: 'general' }));
+  expect(await moneyOf(decision_id)).toMatchObject({
     state: 'none',
     entries: [],
     sums: { held: { usd: '0' } },

@@ -177,6 +177,17 @@ export const Decision = field.named('Decision', 'Why a model was chosen, and the
   id: field.decisionId,
   object: field.always('decision'),
   created: field.unixTime('When it was written.'),
+  time: field.moment('The same, to the millisecond.'),
+  key_id: field.textOrNull(
+    'The ID of the key that made the request, or the address of a wallet; null for a key with the scope `report`.',
+    'k7mw2pq9x4ta',
+  ),
+  key_name: field.textOrNull('The name of that key, or the address; null where it has none.', 'search'),
+  labels: field.orNull(
+    Type.Record(Type.String(), Type.String()),
+    'The labels of the key at the time; null in records of version 0.1.',
+    { team: 'search' },
+  ),
   kind: field.word(['chat', 'embed', 'route'], 'A completion, embeddings, or a recommendation.'),
   team_id: field.textOrNull('ID of the team that the key belonged to; null for none.'),
   user_id: field.textOrNull(
