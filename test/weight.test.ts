@@ -54,8 +54,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 3 for changes that are carried out once for an `Idempotency-Key`.
   // 1 for the console as it is served.
   // 37 for lists without bodies.
-  // 72 for histograms of times, which can be merged and stored.
-  'src/core': 3509,
+  // 81 for histograms of times, which can be merged and stored.
+  'src/core': 3518,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
   // 35 for answers that end without a price once the lease is lost.
   // 1 for people, keys that change and tokens.
@@ -152,8 +152,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 605 for people, logins, subjects, alerts and lines of keys.
   // 128 for lists without bodies.
   // 37 for keys that sign in.
-  // 760 for traffic in buckets: its sums, batches, rows and reading.
-  'src/store': 8805,
+  // 761 for traffic in buckets: its sums, batches, rows and reading.
+  'src/store': 8806,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
