@@ -146,8 +146,7 @@ describe('signalbox policy explain', () => {
     expect((await explained('--key-models', 'good,cheap')).choice).toBe('good');
     expect((await explained('--cost-weight', '1', '--quality-weight', '0')).choice).toBe('cheap');
     const timed = await explained('--cost-weight', '0', '--quality-weight', '0', '--latency-weight', '1');
-    expect(timed.facts.route_strategy).toEqual({ cost_weight: 0, quality_weight: 0, latency_weight: 1 });
-    expect(timed.candidates[0].parts.latency).toBe(timed.candidates[0].utility);
+    expect(timed.facts).toMatchObject({ route_strategy: { cost_weight: 0, quality_weight: 0, latency_weight: 1 } });
     const { facts, choice } = await explained('--model', 'good', '--input-tokens', '9000', '--output-tokens', '70');
     expect(choice).toBe('good');
     expect(facts).toMatchObject({ pinned: true, estimated_input_tokens: 9000, estimated_output_tokens: 70 });
