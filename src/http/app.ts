@@ -165,7 +165,7 @@ const otherRoutes = (
     .use(modelRoutes(services))
     .use(decisionRoutes(services))
     .use(feedbackRoutes(services))
-    .use(usageRoutes(services))
+    .use(usageRoutes({ ...services, people: people?.people }))
     .use(trafficRoutes({ ...services, store, nameOf: namesOf(options) }))
     .use(loginRoutes({ ...services, desk: logins, door }))
     .use(signInRoutes({ ...services, signIn, door, built, countFailure }))
