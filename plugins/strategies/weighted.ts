@@ -16,7 +16,10 @@ export const weighted = defineStrategy({
   status: 'stable',
   options: Type.Object(
     { quality_floor: qualityFloor },
-    { additionalProperties: false, description: "Weighs cost, quality and latency by the caller's weights, or cost and quality evenly." },
+    {
+      additionalProperties: false,
+      description: "Weighs cost, quality and latency by the caller's weights, or cost and quality evenly.",
+    },
   ),
   prepare: ({ quality_floor: floor }) => ({
     reason: 'weighted',

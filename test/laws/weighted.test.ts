@@ -78,9 +78,12 @@ const latencyLaw: Law = {
     }),
   mutants: {
     'a time discounted by both weights': mutant(
-      (i, { quality, latency }, { latency: l = 0, quality: q }) => quality[i]! - (l * (1 - l) * q * latency[i]!) / 1_000,
+      (i, { quality, latency }, { latency: l = 0, quality: q }) =>
+        quality[i]! - (l * (1 - l) * q * latency[i]!) / 1_000,
     ),
-    'slower is better': mutant((i, { quality, latency }, { latency: l = 0 }) => quality[i]! + (l * latency[i]!) / 1_000),
+    'slower is better': mutant(
+      (i, { quality, latency }, { latency: l = 0 }) => quality[i]! + (l * latency[i]!) / 1_000,
+    ),
   },
 };
 
