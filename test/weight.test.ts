@@ -17,7 +17,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 7 for keys that are suspended, and of a team or a user.
   // 1823 for keys that change, lines of keys, levels, people, logins, sign-in and tokens.
   // 13 for the policy tools over HTTP, and people in explanations and cases.
-  'src/access': 3410,
+  // 6 for the playground.
+  'src/access': 3416,
   // 9 for the age of readings, and for what a late settlement takes back.
   'src/accounting': 231,
   // Rules, readings and the sender of alerts to people.
@@ -46,7 +47,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 3 for the policy tools over HTTP, and people in explanations and cases.
   // 37 for lists without bodies.
   // 1 for the console as it is served.
-  'src/core': 3433,
+  // 1 for the playground.
+  'src/core': 3434,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
   // 35 for answers that end without a price once the lease is lost.
   // 1 for people, keys that change and tokens.
@@ -57,7 +59,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 1857 for the routes of people, keys, child keys, sign-in, tokens and alerts.
   // 25 for lists without bodies.
   // 97 for the console as it is served.
-  'src/http': 7099,
+  // 86 for the playground.
+  'src/http': 7185,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -84,7 +87,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 232 for the policy tools over HTTP, and people in explanations and cases.
   // 37 for lists without bodies.
   // 3 for the models that a login may give: those of its user and team.
-  'src/operate': 5212,
+  // 27 for the playground.
+  'src/operate': 5239,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -107,7 +111,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 8 for timers of the host.
   // 70 for the key label of metrics, at most 200 values of it.
   // 7 for people, keys that change and tokens.
-  'src/request': 2181,
+  // 8 for the playground.
+  'src/request': 2189,
   // 3 for texts that show no quality above 99.9 %.
   // 25 for people, keys that change and tokens.
   'src/routing': 8777,
@@ -130,7 +135,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 22 for the same.
   // 605 for people, logins, subjects, alerts and lines of keys.
   // 128 for lists without bodies.
-  'src/store': 8029,
+  // 2 for the playground.
+  'src/store': 8031,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.

@@ -94,12 +94,21 @@ export class KeyCopy {
     const key = bearerOf(header);
     const parts = key === null ? null : parseKey(key);
     if (key === null || !parts) return DENIED.malformed;
-    const valid = authenticationBy(this.#entries.get(parts.id), hashOf(key), this.now());
+    return this.#inForce(authenticationBy(this.#entries.get(parts.id), hashOf(key), this.now()));
+  };
+
+  /** The authentication of a key by its state, for somebody who may send as it without its secret. Notes the use. */
+  readonly actAs = (id: string): Authentication => {
+    const entry = this.#entries.get(id);
+    return entry ? this.#inForce(authenticationBy(entry, entry.hash, this.now())) : DENIED.unknown;
+  };
+
+  #inForce(valid: Authentication): Authentication {
     const user = valid.caller?.user;
     const found = user !== undefined && this.#isOut(user) ? DENIED.suspended : valid;
     const ageMs = Math.max(this.store.news.ageOf('keys'), user === undefined ? 0 : this.store.news.ageOf('people'));
     return ageMs === 0 ? found : { ...found, ageMs };
-  };
+  }
 
   /** A key as this instance's copy has it, revoked or not. Cheap. */
   readonly known = (id: string): KeyEntry['info'] | null => this.entryOf(id)?.inForce ?? null;

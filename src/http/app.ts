@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia, type HTTPHeaders } from 'elysia';
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Authentication } from '../access/key-entry.ts';
+import type { Keys } from '../access/keys.ts';
 import type { Levels } from '../access/levels.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
@@ -45,6 +46,7 @@ import { loginRoutes } from './logins.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { peopleRoutes } from './people.ts';
+import { playgroundRoutes } from './playground.ts';
 import { recommendRoutes } from './recommend.ts';
 import { requestContexts } from './request-contexts.ts';
 import type { EdgeServer, RequestCarrier, RouteServices } from './route-services.ts';
@@ -65,7 +67,7 @@ export interface AppOptions {
   /** The dialects that callers may speak. */
   readonly surfaces: readonly Surface[];
   readonly policy: PolicyAdmin;
-  readonly keys: KeyAdmin & ChildKeys;
+  readonly keys: KeyAdmin & ChildKeys & Pick<Keys, 'actAs'>;
   readonly people: PeopleDesk;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
@@ -153,6 +155,7 @@ const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptio
     .use(modelRoutes(services))
     .use(decisionRoutes(services))
     .use(feedbackRoutes(services))
+    .use(playgroundRoutes({ ...services, keys }))
     .use(usageRoutes(services))
     .use(loginRoutes({ ...services, desk: logins, door }))
     .use(
@@ -173,12 +176,15 @@ const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptio
 const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };
 
 const admissionRules = (
-  { gateway, authenticate, tokens, levels = NO_LEVELS, gate }: AppOptions,
+  { gateway, authenticate, keys, tokens, levels = NO_LEVELS, gate }: AppOptions,
   routes: RouteTable,
   logins: LoginDoor,
+  senderOf: AdmissionRules['senderOf'],
 ): AdmissionRules => ({
   routes,
   authenticate,
+  senderOf,
+  actAs: keys.actAs,
   tokens,
   policy: () => gateway.lease().snapshot,
   funding: gateway.funding,
@@ -204,7 +210,8 @@ function edgeOf(app: AnyElysia) {
     carriers.set(request, carrier);
     return await app.handle(request);
   };
-  return { server: () => app.server && server, handle };
+  const senderOf = (request: Request) => carriers.get(request)?.sender ?? null;
+  return { server: () => app.server && server, handle, senderOf };
 }
 
 function servicesOf(
@@ -248,13 +255,14 @@ export function createApp(options: AppOptions) {
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
-  const services = servicesOf(options, contextOf, edgeOf(app));
+  const edge = edgeOf(app);
+  const services = servicesOf(options, contextOf, edge);
   const requests = requestRoutes(services, options, () => app.server);
   const door = loginDoor(options.signIn, () => gateway.lease().snapshot);
   const others = otherRoutes(services, door, options);
   const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
-  const rules = admissionRules(options, routes, door);
+  const rules = admissionRules(options, routes, door, edge.senderOf);
   const held = new HeldRequests((request) => app.handle(request));
   return (
     app

@@ -11,6 +11,7 @@ const OPERATORS = { owner: 'all', admin: 'all' } as const satisfies Reaches;
 const AUDITED = { ...OPERATORS, auditor: 'all' } as const satisfies Reaches;
 const REPORTED = { ...AUDITED, report: 'all' } as const satisfies Reaches;
 const MONEY = { ...REPORTED, finance: 'all' } as const satisfies Reaches;
+const SENDERS = { owner: 'own', admin: 'own', lead: 'own', member: 'own' } as const satisfies Reaches;
 const MEMBERS = { lead: 'team', member: 'own' } as const satisfies Reaches;
 const PEOPLE_OWN = {
   owner: 'own',
@@ -37,6 +38,8 @@ const ACTIONS = {
   'decisions.explain': { ...REPORTED, ...MEMBERS, caller: 'own' },
   'content.read': OPERATORS,
   'feedback.give': { owner: 'own', admin: 'own', lead: 'own', member: 'own', caller: 'own' },
+  // As a key of one's own; an application has its key.
+  'playground.send': SENDERS,
   'policy.read': REPORTED,
   'policy.reload': OPERATORS,
   'endpoints.read': REPORTED,

@@ -37,6 +37,7 @@ import {
   showUser,
   suspendUser,
 } from '../../src/operate/people.ts';
+import { senderAs } from '../../src/operate/playground.ts';
 import { storedPayer } from '../../src/operate/policy/key-funds.ts';
 import { reloadPolicy, servedPolicy } from '../../src/operate/policy/serving.ts';
 import type { Principal } from '../../src/operate/principal.ts';
@@ -117,6 +118,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   listUsers: [[...AUDITED, 'finance', ...MEMBERS], (by) => listUsers(by, stub, stub)],
   listTrail: [AUDITED, (by) => listTrail(by, stub, { keyId: null, limit: 1 })],
   listWallets: [[...AUDITED, 'finance'], (by) => listWallets(by, { store: stub, keys: stub, file: '', now: stub })],
+  senderAs: [[...OPERATORS, ...MEMBERS], (by) => senderAs(by, stub, 'k')],
   // A person has no scope to hand on.
   makeChildKey: [['caller'], (by) => makeChildKey(by, stub, null, { name: '' })],
   meBody: [[...REPORTED, 'finance', ...MEMBERS], (by) => meBody(by, null, stub)],
