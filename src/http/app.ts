@@ -38,6 +38,8 @@ import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
+import type { EventFeed } from './event-feed.ts';
+import { eventRoutes } from './events.ts';
 import { feedbackRoutes } from './feedback.ts';
 import { healthRoutes, type StoreHealth } from './health.ts';
 import { HeldRequests } from './held-requests.ts';
@@ -85,6 +87,8 @@ export interface AppOptions {
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
   readonly observer: Observer;
+  /** What happens here, for those who follow it. */
+  readonly feed: EventFeed;
   readonly gate: Gate;
   /** Bytes of the largest message of a WebSocket. */
   readonly socketBytesMax: number;
@@ -155,6 +159,7 @@ const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptio
     .use(modelRoutes(services))
     .use(decisionRoutes(services))
     .use(feedbackRoutes(services))
+    .use(eventRoutes({ ...services, feed: options.feed, judges: { ...options, door } }))
     .use(playgroundRoutes({ ...services, keys }))
     .use(usageRoutes(services))
     .use(loginRoutes({ ...services, desk: logins, door }))

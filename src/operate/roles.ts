@@ -40,6 +40,8 @@ const ACTIONS = {
   'feedback.give': { owner: 'own', admin: 'own', lead: 'own', member: 'own', caller: 'own' },
   // As a key of one's own; an application has its key.
   'playground.send': SENDERS,
+  // Of each kind of event as its list: decisions.list, alerts.read, policy.read, endpoints.read.
+  'events.read': { ...REPORTED, ...MEMBERS },
   'policy.read': REPORTED,
   'policy.reload': OPERATORS,
   'endpoints.read': REPORTED,

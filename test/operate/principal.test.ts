@@ -9,6 +9,7 @@ import { childKeys, makeChildKey, revokeChildKey } from '../../src/operate/child
 import { readContent } from '../../src/operate/content.ts';
 import { listDecisions } from '../../src/operate/decisions.ts';
 import { endpointStatus } from '../../src/operate/endpoints.ts';
+import { checkFollower } from '../../src/operate/events.ts';
 import { explainDecision } from '../../src/operate/explain-decision.ts';
 import { instanceStatus } from '../../src/operate/instance.ts';
 import { changeKey, suspendKey } from '../../src/operate/key-change.ts';
@@ -87,6 +88,13 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   changeKey: [[...OPERATORS, ...MEMBERS], (by) => changeKey(by, stub, 'k', stub)],
   changeTeam: [OPERATORS, (by) => changeTeam(by, stub, 't', {})],
   changeUser: [[...OPERATORS, 'lead'], (by) => changeUser(by, stub, 'u', {})],
+  checkFollower: [
+    [...REPORTED, ...MEMBERS],
+    (by) => {
+      checkFollower(by);
+      throw new Touched();
+    },
+  ],
   childKeys: [['caller'], (by) => childKeys(by, stub)],
   createKey: [[...OPERATORS, ...MEMBERS], (by) => createKey(by, stub, { name: '', scopes: ['chat'] })],
   createTeam: [OPERATORS, (by) => createTeam(by, stub, {})],
