@@ -27,6 +27,7 @@ import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
 import { type AlertDesk, alertRoutes } from './alerts.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
+import { changesOnce } from './changes-once.ts';
 import { childKeyRoutes } from './child-keys.ts';
 import type { BuiltConsole } from './console/built.ts';
 import { type LoginDoor, loginDoor } from './console/login-door.ts';
@@ -264,6 +265,7 @@ export function createApp(options: AppOptions) {
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
   const rules = admissionRules(options, routes, door, edge.senderOf);
   const held = new HeldRequests((request) => app.handle(request));
+  const once = changesOnce({ ...services, routes, pass: (request, end) => held.hold(request, end) });
   return (
     app
       .onRequest(({ request, set }) => {
@@ -280,10 +282,12 @@ export function createApp(options: AppOptions) {
           early = answer;
         } else {
           const admission = isBack ? held.release(request) : admit(request, rules, services.server(), context);
-          if (admission) {
+          if (!admission) context.addLimitHeaders(set.headers);
+          const answering = admission ? held.hold(request, admission) : once.answerTo(request, context, set.headers);
+          if (answering) {
             set.headers = {};
-            early = held.hold(request, admission);
-          } else context.addLimitHeaders(set.headers);
+            early = answering;
+          }
         }
         // No call stands in a `return`: by that Elysia would take the hook for an asynchronous one, and wait in every request.
         return early;
@@ -314,7 +318,8 @@ export function createApp(options: AppOptions) {
       .onParse({ as: 'global' }, ({ request }) => {
         const context = contextOf(request);
         if (routes.at(context.route)?.methods.get(request.method)?.body === 'none') return {};
-        return services.bodyOf(request, context);
+        const begun = once.bodyOf(request);
+        return begun ? begun.body : services.bodyOf(request, context);
       })
       .use(others)
       .use(pages)
