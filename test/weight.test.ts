@@ -98,7 +98,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 3 for the models that a login may give: those of its user and team.
   // 27 for the playground.
   // 406 for traffic: its periods, who sees which series, and its lines.
-  'src/operate': 5645,
+  'src/operate': 5669,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -112,7 +112,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 996 for `organization`, `teams`, `sign_in`, `tokens` and `alerts`.
   // 16 for the policy tools over HTTP, and people in explanations and cases.
   // 6 for the console as it is served.
-  'src/policy': 9549,
+  'src/policy': 9560,
   // 6 for threads that are stored.
   'src/prompt': 783,
   // 4 for timers of the host.

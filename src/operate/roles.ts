@@ -38,7 +38,8 @@ const ACTIONS = {
   'ledger.copy': { owner: 'all' },
   'decisions.list': { ...REPORTED, ...MEMBERS },
   'decisions.explain': { ...REPORTED, ...MEMBERS, caller: 'own' },
-  'content.read': OPERATORS,
+  // Their own where the policy says so. A lead's reach over the figures of a team does not extend to the words of its members.
+  'content.read': { ...OPERATORS, lead: 'own', member: 'own' },
   'feedback.give': { owner: 'own', admin: 'own', lead: 'own', member: 'own', caller: 'own' },
   // As a key of one's own; an application has its key.
   'playground.send': SENDERS,

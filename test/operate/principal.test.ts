@@ -128,7 +128,8 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   ownUsage: [PEOPLE_AND_KEYS, (by) => ownUsage(by, stub, stub)],
   pageOfKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => pageOfKeys(by, stub, stub, 0)],
   readBooks: [MONEY, (by) => readBooks(by, { file: '/nowhere', spool: '/nowhere' }, stub)],
-  readContent: [OPERATORS, (by) => readContent(by, stub, 'dec_0a4x1wm3zk0')],
+  // Members their own, where the policy says so: test/security/own-content.test.ts.
+  readContent: [[...OPERATORS, ...MEMBERS], (by) => readContent(by, stub, 'dec_0a4x1wm3zk0')],
   readLearning: [AUDITED, (by) => readLearning(by, '/nowhere', stub)],
   rebuildTraffic: [OPERATORS, (by) => rebuildTraffic(by, stub, stub)],
   reconcilePayment: [OPERATORS, (by) => reconcilePayment(by, stub, 'pay_0a4x1wm3zk0')],
