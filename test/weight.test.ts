@@ -20,7 +20,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 6 for the playground.
   // 1 for changes that are carried out once for an `Idempotency-Key`.
   // 11 for signing out while a user is suspended, and for issuers that ask a person again.
-  'src/access': 3428,
+  // 47 for keys that sign in.
+  'src/access': 3475,
   // 9 for the age of readings, and for what a late settlement takes back.
   'src/accounting': 231,
   // Rules, readings and the sender of alerts to people.
@@ -55,7 +56,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 1 for the playground.
   // 37 for lists without bodies.
   // 72 for histograms of times, which can be merged and stored.
-  'src/core': 3509,
+  // 1 for the playground.
+  'src/core': 3510,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
   // 35 for answers that end without a price once the lease is lost.
   // 1 for people, keys that change and tokens.
@@ -69,7 +71,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 86 for the playground.
   // 25 for lists without bodies.
   // 154 for traffic by time.
-  'src/http': 7496,
+  // 69 for keys that sign in.
+  'src/http': 7553,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -98,7 +101,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 3 for the models that a login may give: those of its user and team.
   // 27 for the playground.
   // 406 for traffic: its periods, who sees which series, and its lines.
-  'src/operate': 5669,
+  // 14 for keys that sign in.
+  'src/operate': 5683,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -138,7 +142,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 178 for people, keys that change and tokens.
   // 1 for lists without bodies.
   // 7 for the console as it is served.
-  // 7 for the same.
+  // 7 for traffic.
   'src/server': 1887,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
@@ -149,7 +153,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 128 for lists without bodies.
   // 2 for the playground.
   // 760 for traffic in buckets: its sums, batches, rows and reading.
-  'src/store': 8791,
+  // 37 for keys that sign in.
+  'src/store': 8807,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.

@@ -24,7 +24,7 @@ import type { Surface } from '../surface/surface.ts';
 import { wholeAddress } from './address.ts';
 import { adminRoutes } from './admin.ts';
 import { keyRoutes } from './admin-keys.ts';
-import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
+import { type AdmissionRules, admit, bodyBytesMax, countFailedAuth } from './admission.ts';
 import { type AlertDesk, alertRoutes } from './alerts.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
@@ -142,7 +142,12 @@ const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['s
 });
 
 /** All other routes of the API. */
-const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptions) => {
+const otherRoutes = (
+  services: RouteServices,
+  door: LoginDoor,
+  countFailure: (request: Request) => void,
+  options: AppOptions,
+) => {
   const { gateway, policy, keys, people, store, metrics, status, trailHeads, alerts, signIn, built, logins } = options;
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
@@ -162,7 +167,7 @@ const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptio
     .use(usageRoutes(services))
     .use(trafficRoutes({ ...services, store, nameOf: namesOf(options) }))
     .use(loginRoutes({ ...services, desk: logins, door }))
-    .use(signInRoutes({ ...services, signIn, door, built }))
+    .use(signInRoutes({ ...services, signIn, door, built, countFailure }))
     .use(consoleRoutes({ signIn, door, built }))
     .use(subjectRoutes({ ...services, subjects: () => subjectSource(gateway, store) }))
     .use(x402Routes({ ...services, gateway, store }));
@@ -184,7 +189,7 @@ const admissionRules = (
   routes,
   authenticate,
   senderOf,
-  actAs: keys.actAs,
+  actAs: (id) => keys.actAs(id),
   tokens,
   policy: () => gateway.lease().snapshot,
   funding: gateway.funding,
@@ -218,6 +223,7 @@ function servicesOf(
   options: AppOptions,
   contextOf: RouteServices['contextOf'],
   edge: Pick<RouteServices, 'server' | 'handle'>,
+  door: LoginDoor,
 ): RouteServices {
   const { gateway, idempotency, keys, tokens } = options;
   const sources = { keys, policy: () => gateway.lease().snapshot };
@@ -232,7 +238,7 @@ function servicesOf(
     addressOf,
     callerOf: (request) => contextOf(request).knownCaller,
     sightOf: (request) => sightOf(contextOf(request).knownCaller, sources),
-    principalOf: (request) => principalOf(contextOf(request), addressOf(request)),
+    principalOf: (request) => principalOf(contextOf(request), addressOf(request), door.loginOf(request)?.login.id),
     bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context), context),
     handle: edge.handle,
     sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway),
@@ -255,11 +261,13 @@ export function createApp(options: AppOptions) {
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
+  const door = loginDoor(options.signIn, () => gateway.lease().snapshot, options.levels);
   const edge = edgeOf(app);
-  const services = servicesOf(options, contextOf, edge);
+  const services = servicesOf(options, contextOf, edge, door);
   const requests = requestRoutes(services, options, () => app.server);
-  const door = loginDoor(options.signIn, () => gateway.lease().snapshot);
-  const others = otherRoutes(services, door, options);
+  // The rules know the routes, which are made before them.
+  const countFailure = (request: Request) => countFailedAuth(request, rules, services.server());
+  const others = otherRoutes(services, door, countFailure, options);
   const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
   const rules = admissionRules(options, routes, door, edge.senderOf);

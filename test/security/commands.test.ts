@@ -67,7 +67,7 @@ beforeAll(async () => {
   });
   const { people, logins, subjects } = store;
   const login = {
-    ...{ id: 'login_1', user: 'user_ada', browser: '', from: null, endedAt: null },
+    ...{ id: 'login_1', user: 'user_ada', key: null, keyHash: null, browser: '', from: null, endedAt: null },
     ...times(Date.now()),
   };
   await store.commit([
