@@ -55,37 +55,45 @@ export async function buildConsole(folder = CONSOLE_FOLDER): Promise<ConsoleMani
 }
 
 /**
- * Names files by their content, also where they name each other. The bundler's own names depend on the folder that it runs in.
+ * Names files by their content, also where they name each other, in a circle too: by the own text and the texts of all files that it leads to.
+ * The bundler's own names depend on the folder that it runs in.
  * @param outputs by the bundler's names
  */
 function namedByContent(outputs: ReadonlyMap<string, Uint8Array<ArrayBuffer>>) {
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
-  const names = new Map<string, string>();
   const put = (name: string, bytes: Uint8Array<ArrayBuffer>): string => {
     const extension = extname(name);
     const named = `${basename(name, extension)}-${sha256(bytes).slice(0, 12)}${extension}`;
     files.set(named, bytes);
     return named;
   };
-  const nameOf = (output: string, above: readonly string[] = []): string => {
-    const known = names.get(output);
-    if (known !== undefined) return known;
-    if (above.includes(output))
-      throw new Error(`Files of the console load each other in a circle: ${above.join(', ')}.`);
-    let bytes = outputs.get(output)!;
-    if (TEXTS.has(extname(output))) {
-      let text = new TextDecoder().decode(bytes);
-      for (const other of outputs.keys()) {
-        if (other !== output && text.includes(other)) text = text.replaceAll(other, nameOf(other, [...above, output]));
-      }
-      bytes = new TextEncoder().encode(text);
-    }
-    const plain = output.slice(0, output.lastIndexOf('-'));
-    const named = put(`${plain}${extname(output)}`, bytes);
-    names.set(output, named);
-    return named;
+  const texts = new Map<string, string>();
+  for (const [output, bytes] of outputs) {
+    if (TEXTS.has(extname(output))) texts.set(output, new TextDecoder().decode(bytes));
+  }
+  // The bundler writes the hash of a name in places of its own, too.
+  const hashOf = (output: string): string => output.slice(output.lastIndexOf('-') + 1, output.lastIndexOf('.'));
+  const namedIn = (output: string) =>
+    [...outputs.keys()].filter((other) => texts.get(output)?.includes(hashOf(other)) === true);
+  /** The text with other hashes in it. */
+  const renamed = (output: string, newHash: (other: string) => string): Uint8Array<ArrayBuffer> => {
+    const text = texts.get(output);
+    if (text === undefined) return outputs.get(output)!;
+    const named = namedIn(output).reduce((rest, other) => rest.replaceAll(hashOf(other), newHash(other)), text);
+    return new TextEncoder().encode(named);
   };
-  for (const output of outputs.keys()) nameOf(output);
+  const bare = new Map([...outputs.keys()].map((output) => [output, sha256(renamed(output, () => ''))]));
+  const hashes = new Map<string, string>();
+  for (const output of outputs.keys()) {
+    const reached = new Set([output]);
+    for (const each of reached) for (const other of namedIn(each)) reached.add(other);
+    const own = sha256(renamed(output, (other) => bare.get(other)!));
+    const all = [own, ...[...reached].map((each) => bare.get(each)!).sort()].join();
+    hashes.set(output, sha256(new TextEncoder().encode(all)).slice(0, 12));
+  }
+  const newHash = (output: string): string => hashes.get(output)!;
+  const nameOf = (output: string): string => output.replace(hashOf(output), newHash(output));
+  for (const output of outputs.keys()) files.set(nameOf(output), renamed(output, newHash));
   return { files, put, nameOf };
 }
 

@@ -94,21 +94,23 @@ export class KeyCopy {
     const key = bearerOf(header);
     const parts = key === null ? null : parseKey(key);
     if (key === null || !parts) return DENIED.malformed;
-    return this.#inForce(authenticationBy(this.#entries.get(parts.id), hashOf(key), this.now()));
+    return this.authenticateBy(parts.id, hashOf(key));
+  };
+
+  /** Checks the hash of a key that was presented before. As `authenticate`. */
+  readonly authenticateBy = (id: string, hash: Uint8Array): Authentication => {
+    const valid = authenticationBy(this.#entries.get(id), hash, this.now());
+    const user = valid.caller?.user;
+    const found = user !== undefined && this.#isOut(user) ? DENIED.suspended : valid;
+    const ageMs = Math.max(this.store.news.ageOf('keys'), user === undefined ? 0 : this.store.news.ageOf('people'));
+    return ageMs === 0 ? found : { ...found, ageMs };
   };
 
   /** The authentication of a key by its state, for somebody who may send as it without its secret. Notes the use. */
   readonly actAs = (id: string): Authentication => {
     const entry = this.#entries.get(id);
-    return entry ? this.#inForce(authenticationBy(entry, entry.hash, this.now())) : DENIED.unknown;
+    return entry ? this.authenticateBy(id, entry.hash) : DENIED.unknown;
   };
-
-  #inForce(valid: Authentication): Authentication {
-    const user = valid.caller?.user;
-    const found = user !== undefined && this.#isOut(user) ? DENIED.suspended : valid;
-    const ageMs = Math.max(this.store.news.ageOf('keys'), user === undefined ? 0 : this.store.news.ageOf('people'));
-    return ageMs === 0 ? found : { ...found, ageMs };
-  }
 
   /** A key as this instance's copy has it, revoked or not. Cheap. */
   readonly known = (id: string): KeyEntry['info'] | null => this.entryOf(id)?.inForce ?? null;

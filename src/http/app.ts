@@ -11,11 +11,12 @@ import type { Tokens } from '../access/tokens/tokens.ts';
 import { errorBody } from '../api/error.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
-import { endLogin, type LoginDesk } from '../operate/logins.ts';
+import type { LoginDesk } from '../operate/logins.ts';
 import type { PeopleDesk } from '../operate/people.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import { sightOf } from '../operate/sight.ts';
 import type { SubjectSource } from '../operate/subjects.ts';
+import type { TrafficSources } from '../operate/traffic/traffic.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
 import type { RequestContext } from '../request/request-context.ts';
@@ -23,10 +24,11 @@ import type { Surface } from '../surface/surface.ts';
 import { wholeAddress } from './address.ts';
 import { adminRoutes } from './admin.ts';
 import { keyRoutes } from './admin-keys.ts';
-import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
+import { type AdmissionRules, admit, bodyBytesMax, countFailedAuth } from './admission.ts';
 import { type AlertDesk, alertRoutes } from './alerts.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
+import { changesOnce } from './changes-once.ts';
 import { childKeyRoutes } from './child-keys.ts';
 import type { BuiltConsole } from './console/built.ts';
 import { type LoginDoor, loginDoor } from './console/login-door.ts';
@@ -59,6 +61,7 @@ import { subjectRoutes } from './subjects.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
+import { trafficRoutes } from './traffic.ts';
 import { type TrailServices, trailRoutes } from './trail.ts';
 import { usageRoutes } from './usage.ts';
 import { x402Routes } from './x402/routes.ts';
@@ -73,7 +76,7 @@ export interface AppOptions {
   readonly people: PeopleDesk;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
-  readonly store: GrantStore & StoreHealth & SubjectSource['store'];
+  readonly store: GrantStore & StoreHealth & SubjectSource['store'] & TrafficSources['store'];
   readonly alerts: AlertDesk;
   authenticate(header: string | null): Authentication;
   readonly signIn: SignIn;
@@ -143,7 +146,12 @@ const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['s
 });
 
 /** All other routes of the API. */
-const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptions) => {
+const otherRoutes = (
+  services: RouteServices,
+  door: LoginDoor,
+  countFailure: (request: Request) => void,
+  options: AppOptions,
+) => {
   const { gateway, policy, keys, people, store, metrics, status, trailHeads, alerts, signIn, built, logins } = options;
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
@@ -162,21 +170,18 @@ const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptio
     .use(eventRoutes({ ...services, feed: options.feed, judges: { ...options, door } }))
     .use(playgroundRoutes({ ...services, keys }))
     .use(usageRoutes(services))
+    .use(trafficRoutes({ ...services, store, nameOf: namesOf(options) }))
     .use(loginRoutes({ ...services, desk: logins, door }))
-    .use(
-      signInRoutes({
-        ...services,
-        ...{ signIn, door, built },
-        endLogin: (request, { login, caller }) => {
-          services.contextOf(request).caller = caller;
-          return endLogin(services.principalOf(request), logins, login.id);
-        },
-      }),
-    )
+    .use(signInRoutes({ ...services, signIn, door, built, countFailure }))
     .use(consoleRoutes({ signIn, door, built }))
     .use(subjectRoutes({ ...services, subjects: () => subjectSource(gateway, store) }))
     .use(x402Routes({ ...services, gateway, store }));
 };
+
+const namesOf = ({ keys, logins }: AppOptions): TrafficSources['nameOf'] => ({
+  key: (id) => keys.known(id)?.name ?? null,
+  team: (id) => logins.people.team(id)?.name ?? null,
+});
 
 const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };
 
@@ -189,7 +194,7 @@ const admissionRules = (
   routes,
   authenticate,
   senderOf,
-  actAs: keys.actAs,
+  actAs: (id) => keys.actAs(id),
   tokens,
   policy: () => gateway.lease().snapshot,
   funding: gateway.funding,
@@ -223,6 +228,7 @@ function servicesOf(
   options: AppOptions,
   contextOf: RouteServices['contextOf'],
   edge: Pick<RouteServices, 'server' | 'handle'>,
+  door: LoginDoor,
 ): RouteServices {
   const { gateway, idempotency, keys, tokens } = options;
   const sources = { keys, policy: () => gateway.lease().snapshot };
@@ -237,7 +243,7 @@ function servicesOf(
     addressOf,
     callerOf: (request) => contextOf(request).knownCaller,
     sightOf: (request) => sightOf(contextOf(request).knownCaller, sources),
-    principalOf: (request) => principalOf(contextOf(request), addressOf(request)),
+    principalOf: (request) => principalOf(contextOf(request), addressOf(request), door.loginOf(request)?.login.id),
     bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context), context),
     handle: edge.handle,
     sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway),
@@ -260,15 +266,18 @@ export function createApp(options: AppOptions) {
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
+  const door = loginDoor(options.signIn, () => gateway.lease().snapshot, options.levels);
   const edge = edgeOf(app);
-  const services = servicesOf(options, contextOf, edge);
+  const services = servicesOf(options, contextOf, edge, door);
   const requests = requestRoutes(services, options, () => app.server);
-  const door = loginDoor(options.signIn, () => gateway.lease().snapshot);
-  const others = otherRoutes(services, door, options);
+  // The rules know the routes, which are made before them.
+  const countFailure = (request: Request) => countFailedAuth(request, rules, services.server());
+  const others = otherRoutes(services, door, countFailure, options);
   const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
   const rules = admissionRules(options, routes, door, edge.senderOf);
   const held = new HeldRequests((request) => app.handle(request));
+  const once = changesOnce({ ...services, routes, pass: (request, end) => held.hold(request, end) });
   return (
     app
       .onRequest(({ request, set }) => {
@@ -285,10 +294,12 @@ export function createApp(options: AppOptions) {
           early = answer;
         } else {
           const admission = isBack ? held.release(request) : admit(request, rules, services.server(), context);
-          if (admission) {
+          if (!admission) context.addLimitHeaders(set.headers);
+          const answering = admission ? held.hold(request, admission) : once.answerTo(request, context, set.headers);
+          if (answering) {
             set.headers = {};
-            early = held.hold(request, admission);
-          } else context.addLimitHeaders(set.headers);
+            early = answering;
+          }
         }
         // No call stands in a `return`: by that Elysia would take the hook for an asynchronous one, and wait in every request.
         return early;
@@ -319,7 +330,8 @@ export function createApp(options: AppOptions) {
       .onParse({ as: 'global' }, ({ request }) => {
         const context = contextOf(request);
         if (routes.at(context.route)?.methods.get(request.method)?.body === 'none') return {};
-        return services.bodyOf(request, context);
+        const begun = once.bodyOf(request);
+        return begun ? begun.body : services.bodyOf(request, context);
       })
       .use(others)
       .use(pages)

@@ -30,13 +30,16 @@ const ACTIONS = {
   'models.read': { ...MONEY, lead: 'all', member: 'all', caller: 'all' },
   'usage.own': OWN,
   'usage.read': { ...MONEY, ...MEMBERS },
+  'traffic.read': { ...MONEY, ...MEMBERS },
+  'traffic.rebuild': OPERATORS,
   'ledger.read': MONEY,
   'ledger.refund': OPERATORS,
   // The copy has all that the store has.
   'ledger.copy': { owner: 'all' },
   'decisions.list': { ...REPORTED, ...MEMBERS },
   'decisions.explain': { ...REPORTED, ...MEMBERS, caller: 'own' },
-  'content.read': OPERATORS,
+  // Their own where the policy says so. A lead's reach over the figures of a team does not extend to the words of its members.
+  'content.read': { ...OPERATORS, lead: 'own', member: 'own' },
   'feedback.give': { owner: 'own', admin: 'own', lead: 'own', member: 'own', caller: 'own' },
   // As a key of one's own; an application has its key.
   'playground.send': SENDERS,
@@ -52,8 +55,8 @@ const ACTIONS = {
   'keys.change': { ...OPERATORS, ...MEMBERS },
   'keys.grant': OPERATORS,
   'me.read': { ...PEOPLE_OWN, report: 'own' },
-  'logins.read': { ...AUDITED, finance: 'own', lead: 'own', member: 'own' },
-  'logins.end': { ...OPERATORS, auditor: 'own', finance: 'own', lead: 'own', member: 'own' },
+  'logins.read': { ...AUDITED, report: 'own', finance: 'own', lead: 'own', member: 'own' },
+  'logins.end': { ...OPERATORS, auditor: 'own', report: 'own', finance: 'own', lead: 'own', member: 'own' },
   'people.read': { ...AUDITED, finance: 'all', ...MEMBERS },
   'people.change': { ...OPERATORS, lead: 'team' },
   'teams.change': OPERATORS,

@@ -185,6 +185,7 @@ const lenient =
 const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   authenticate: (header) => keys.authenticate(header),
   actAs: (id) => keys.actAs(id),
+  authenticateBy: (id, hash) => keys.authenticateBy(id, hash),
   create: (grant, by) => keys.create(grant, by),
   descendantsOf: (id) => keys.descendantsOf(id),
   createForHolder: (wallet, name, isAlone) => keys.createForHolder(wallet, name, isAlone),

@@ -37,6 +37,8 @@ const namedIn = (text: string): string[] =>
 
 /** Rooms and files whose objects last as long as a request, an answer, a call, a connection, a start or a command. */
 const SHORT_LIVED = [
+  // Of a page in a browser, which ends with it.
+  'console/',
   ...['cli/', 'conformance/', 'core/', 'accounting/', 'exchange/', 'importers/', 'money/', 'operate/', 'policy/'],
   ...['routing/', 'surface/', 'ledger/audit/', 'upstream/http1/'],
   ...['alerts/rules.ts', 'access/idempotency/run.ts', 'access/limits/quota.ts'],
@@ -53,6 +55,8 @@ const SHORT_LIVED = [
     'store/sqlite/books/batch.ts',
     'store/sqlite/books/replay.ts',
     'store/sqlite/records/list.ts',
+    'store/sqlite/traffic/rows.ts',
+    'store/traffic-sums.ts',
     'telemetry/tracing/request-trace.ts',
   ],
   ...['upstream/arrival.ts', 'upstream/completion.ts', 'upstream/connection/opening.ts', 'upstream/embeddings.ts'],

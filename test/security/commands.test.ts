@@ -23,7 +23,10 @@ const data = temporaryFolder();
 const out = mkdtempSync(join(tmpdir(), 'signalbox-test-'));
 /** A provider's list of models, the receiver of a webhook, and the probe of a server. */
 const far = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => Response.json({ data: [{ id: 'far-1' }] }) });
-const env = { FAR_KEY: 'far-0123456789', HOOK: `http://127.0.0.1:${far.port}/hook` };
+const HOOK = `http://127.0.0.1:${far.port}/hook`;
+/** The address of the webhook is in a file. */
+const env = { FAR_KEY: 'far-0123456789', HOOK_FILE: join(out, 'hook') };
+writeFileSync(env.HOOK_FILE, HOOK);
 const POLICY = `version: 2
 providers:
   sim: { adapter: simulated }
@@ -45,11 +48,14 @@ cases: [{ name: any, given: { messages: [{ role: user, content: Hi }] }, expect:
 
 let seat: Seat;
 let store: OpenStore;
+/** Keys that commands have printed. */
+const secrets: string[] = [];
 
 beforeAll(async () => {
   const policies = writePolicy({ 'policy.yaml': POLICY, 'cases.yaml': CASES });
   const box = await startSignalbox({ data, env: { ...env, SIGNALBOX_API_KEY: KEY }, args: ['--policies', policies] });
   const key = await box.makeKey('--name', 'app');
+  secrets.push(key);
   const body = { model: 'toy', messages: [{ role: 'user', content: 'Hi' }] };
   const { decision_id: decision } = (await answerOf(await box.post('/v1/chat/completions', body, withKey(key))))
     .platform;
@@ -61,7 +67,7 @@ beforeAll(async () => {
   });
   const { people, logins, subjects } = store;
   const login = {
-    ...{ id: 'login_1', user: 'user_ada', browser: '', from: null, endedAt: null },
+    ...{ id: 'login_1', user: 'user_ada', key: null, keyHash: null, browser: '', from: null, endedAt: null },
     ...times(Date.now()),
   };
   await store.commit([
@@ -110,7 +116,7 @@ async function judged(words: readonly string[], args: readonly string[]) {
 async function served(line: readonly string[]) {
   const { stop } = await serveHere(line, env, []);
   await stop();
-  return { code: 0, err: '' };
+  return { code: 0, err: '', out: '' };
 }
 
 test('every command of the help has a row', () => {
@@ -126,6 +132,7 @@ describe('as operator takes the actions of its row, and no other, and is in the 
       for (const args of runs(seat)) {
         const ended = await judged(command.split(' '), args);
         expect([ended.err, ended.code]).toEqual(['', 0]);
+        secrets.push(...(ended.out.match(/sb_live_\w{12}_[\w-]{43}/g) ?? []));
         for (const call of ended.calls) taken.add(call.join(' '));
       }
       expect([...taken].toSorted()).toEqual(takes.map((action) => `owner ${action} all`).toSorted());
@@ -134,6 +141,13 @@ describe('as operator takes the actions of its row, and no other, and is in the 
       expect(left.map(({ actor }) => actor)).toEqual(left.map(() => ({ kind: 'cli', name })));
     });
   }
+});
+
+test('the trail of all of them has no secret, before or after', async () => {
+  const exported = (await runHere(['trail', 'export', '--data', data])).out;
+  expect(exported.split('\n').length).toBeGreaterThan(20);
+  expect(secrets.length).toBeGreaterThan(2);
+  for (const secret of [...secrets, KEY, env.FAR_KEY, HOOK]) expect(exported).not.toContain(secret.slice(-20));
 });
 
 test('every action is taken by a command, or stands among those of requests alone', () => {

@@ -62,6 +62,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'POST /v1/wallets/topup': byKey(404, 403, 404),
   'POST /v1/wallets/keys': byKey(404, 403, 404),
   'GET /admin/usage': [200, 200, 200, 200, 200, 200, 200, 403],
+  'GET /admin/traffic': [200, 200, 200, 200, 200, 200, 200, 403],
   'GET /admin/ledger': [200, 200, 200, 403, 403, 200, 200, 403],
   'GET /admin/decisions': [200, 200, 403, 200, 200, 200, 200, 403],
   'GET /admin/decisions/{id}': {
@@ -110,11 +111,11 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   },
   'POST /admin/keys/{id}/grant': [400, 403, 403, 403, 403, 400, 403, 403],
   'GET /admin/me': [200, 200, 200, 200, 200, 200, 200, 403],
-  'GET /admin/logins': [200, 200, 200, 200, 200, 200, 403, 403],
+  'GET /admin/logins': [200, 200, 200, 200, 200, 200, 200, 403],
   'DELETE /admin/logins/{id}': {
-    own: [200, 404, 404, 404, 200, 200, 403, 403],
-    team: [200, 404, 404, 200, 404, 200, 403, 403],
-    other: [200, 404, 404, 404, 404, 200, 403, 403],
+    own: [200, 404, 404, 404, 200, 200, 404, 403],
+    team: [200, 404, 404, 200, 404, 200, 404, 403],
+    other: [200, 404, 404, 404, 404, 200, 404, 403],
   },
   'GET /admin/subjects': [200, 200, 200, 403, 403, 200, 403, 403],
   'GET /admin/subjects/{id}': [404, 404, 404, 403, 403, 404, 403, 403],

@@ -1,10 +1,10 @@
 import { describe } from 'bun:test';
-import { join } from 'node:path';
 import type { News } from '../../src/store/news.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Repositories } from '../../src/store/repositories.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { seedOf } from '../deep/effort.ts';
+import { layStore } from '../support/empty-store.ts';
 import { turnsClock } from './hostile/clock.ts';
 import { SLOW } from './hostile/faults.ts';
 import { either } from './hostile/through.ts';
@@ -26,8 +26,8 @@ import { MemoryStore } from './memory/store.ts';
 import { memorySubjects } from './memory/subjects.ts';
 import { tempFolder } from './support.ts';
 
-/** The ledger has its own suites. */
-type TestedRepositories = Omit<Repositories, 'ledger' | 'journal'>;
+/** The ledger, and traffic that is counted from it, have suites of their own. */
+type TestedRepositories = Omit<Repositories, 'ledger' | 'journal' | 'traffic'>;
 
 export type TestedStore = Pick<Store, 'commit' | 'append' | 'written' | 'close'> &
   TestedRepositories & { readonly news: News } & AsyncDisposable;
@@ -54,7 +54,8 @@ export async function openInMemory(store = new MemoryStore()): Promise<TestedSto
 
 export async function openInSqlite(): Promise<TestedStore> {
   const folder = tempFolder();
-  const store = await openStore(join(folder.path, 'signalbox.db'), { mode: 'serve' });
+  await layStore(folder.file);
+  const store = await openStore(folder.file, { mode: 'serve' });
   const dispose = async () => {
     await store.close().catch(() => {});
     folder[Symbol.dispose]();

@@ -19,6 +19,8 @@ export interface ApiAnswer<Body> {
 export interface ApiClient {
   /** `GET /admin/keys`, … */
   readonly operations: readonly string[];
+  /** The names of the parameters of an operation, beside those in its path. */
+  parametersOf(operation: string): readonly string[];
   /**
    * Sends a documented request, and checks the answer against the schema of its status.
    * @throws Error where the document does not have the operation, the parameter, the body or the answer
@@ -58,11 +60,16 @@ export async function apiClient(url: string): Promise<ApiClient> {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
+  const find = (name: string): Operation | undefined => {
+    const [method = '', path = ''] = name.split(' ');
+    return document.paths[path]?.[method.toLowerCase()];
+  };
   return {
     operations,
+    parametersOf: (name) => find(name)?.parameters?.flatMap((one) => (one.in === 'path' ? [] : [one.name])) ?? [],
     async call<Body>(name: string, { id = '', query = {}, body, headers }: ApiCall) {
       const [method = '', path = ''] = name.split(' ');
-      const operation = document.paths[path]?.[method.toLowerCase()];
+      const operation = find(name);
       if (!operation) throw new Error(`the document has no operation ${name}`);
       const parameters = new Set(operation.parameters?.filter((one) => one.in === 'query').map((one) => one.name));
       const wanted = new URLSearchParams();
