@@ -43,8 +43,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 4 for adapters without keys.
   'src/conformance': 2115,
   // The web client.
-  // 2,940 for the frame, the parts of a screen, charts and the first view.
-  'src/console': 3000,
+  // 3,700 for the frame, the parts of a screen, charts and the overview.
+  'src/console': 3700,
   'src/contract': 487,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
   // 38 for exact USD.
