@@ -44,7 +44,12 @@ const ACTIONS = {
   // As a key of one's own; an application has its key.
   'playground.send': SENDERS,
   'policy.read': REPORTED,
+  'policy.check': REPORTED,
+  // As one of their own keys, on the policy in force.
+  'policy.explain': { ...REPORTED, ...MEMBERS },
   'policy.reload': OPERATORS,
+  // Of what gives power, owners alone, and only where the server was started for it.
+  'policy.write': OPERATORS,
   'endpoints.read': REPORTED,
   'status.read': REPORTED,
   'learning.read': AUDITED,
