@@ -36,7 +36,7 @@ baseline: claude-mirror-4
 teams:
   - name: search
 budgets:
-  - { name: day, limit_credits: 400, window: day }
+  - { name: day, limit_credits: 6000, window: day }
   - { name: month, limit_credits: 50000, window: month }
 gateway: { failed_auth_per_minute: 1000000, keyless_per_minute: 1000000 }
 `;
@@ -64,13 +64,13 @@ export async function openStage(requests = 24, policy = CONSOLE_POLICY): Promise
   return { box, issuer, stop: () => Promise.all([box.stop(), issuer.stop()]).then(() => {}) };
 }
 
-const MODELS = ['gpt-6-luna', 'claude-mirror-4', 'mistral-breeze'];
+const MODELS = ['gpt-6-luna', 'claude-mirror-4', 'mistral-breeze', 'auto'];
 
 /** Requests of every model, streamed and not, and a few that fail. */
 export async function traffic(box: Pick<Signalbox, 'post'>, count: number): Promise<void> {
   for (let at = 0; at < count; at++) {
     const messages = [{ role: 'user', content: `Write ${at} words about signals. ${'More. '.repeat(at * 4)}` }];
-    const body = { model: at % 8 === 7 ? 'nowhere' : MODELS[at % 3], messages, max_tokens: 40, stream: at % 2 === 0 };
+    const body = { model: at % 8 === 7 ? 'nowhere' : MODELS[at % 4], messages, max_tokens: 40, stream: at % 2 === 0 };
     await (await box.post('/v1/chat/completions', body)).text();
   }
 }

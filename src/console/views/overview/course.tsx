@@ -84,7 +84,7 @@ function linesOf(measure: MeasureName, report: TrafficReport): readonly ChartLin
     if (measure !== 'spend') return [line];
     const { credits, saved_credits: saved } = report.total.buckets;
     const baseline = credits.map((spent, at) => (spent + (saved[at] ?? 0)) * perCredit);
-    return [line, { name: 'Baseline', mark: 'mark-other', values: baseline }];
+    return [{ name: 'Baseline', mark: 'mark-other', values: baseline }, line];
   }
   const lines = report.series.map((series) => ({
     name: series.name || 'none',

@@ -62,7 +62,7 @@ function errorText(errors: number, requests: number): string {
 
 function speedText(p95: number | null, speed: number | null): readonly string[] {
   if (p95 === null && speed === null) return ['no streams yet'];
-  return [`median; 95 % within ${duration(p95).short}`, `${figure(speed).short} tokens a second`];
+  return [`median; 95 % within ${duration(p95).short}`, speed === null ? '' : `${figure(speed).short} tokens a second`];
 }
 
 /** `12 % above the 24 hours before`, where there is something to compare with. */
