@@ -51,6 +51,7 @@ import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { peopleRoutes } from './people.ts';
 import { playgroundRoutes } from './playground.ts';
+import { type PolicyTable, policyRoutes } from './policy.ts';
 import { recommendRoutes } from './recommend.ts';
 import { requestContexts } from './request-contexts.ts';
 import type { EdgeServer, RequestCarrier, RouteServices } from './route-services.ts';
@@ -73,6 +74,7 @@ export interface AppOptions {
   readonly surfaces: readonly Surface[];
   readonly policy: PolicyAdmin;
   readonly keys: KeyAdmin & ChildKeys & Pick<Keys, 'actAs'>;
+  readonly desk: PolicyTable;
   readonly people: PeopleDesk;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
@@ -152,11 +154,13 @@ const otherRoutes = (
   countFailure: (request: Request) => void,
   options: AppOptions,
 ) => {
-  const { gateway, policy, keys, people, store, metrics, status, trailHeads, alerts, signIn, built, logins } = options;
+  const { gateway, policy, desk, keys, people, store, metrics, status, trailHeads, alerts, signIn, built, logins } =
+    options;
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
     .use(adminRoutes(services, policy))
+    .use(policyRoutes({ ...services, desk, store }))
     .use(alertRoutes({ ...services, alerts }))
     .use(ledgerRoutes(services))
     .use(statusRoutes(services, status))

@@ -46,7 +46,12 @@ const ACTIONS = {
   // Of each kind of event as its list: decisions.list, alerts.read, policy.read, endpoints.read.
   'events.read': { ...REPORTED, ...MEMBERS },
   'policy.read': REPORTED,
+  'policy.check': REPORTED,
+  // As one of their own keys, on the policy in force.
+  'policy.explain': { ...REPORTED, ...MEMBERS },
   'policy.reload': OPERATORS,
+  // Of what gives power, owners alone, and only where the server was started for it.
+  'policy.write': OPERATORS,
   'endpoints.read': REPORTED,
   'status.read': REPORTED,
   'learning.read': AUDITED,

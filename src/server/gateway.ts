@@ -23,6 +23,7 @@ import { decisionEvent } from '../operate/events.ts';
 import { instanceStatus } from '../operate/instance.ts';
 import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
 import type { Principal } from '../operate/principal.ts';
+import type { ServeOptions } from '../operate/serve-options.ts';
 import { openPayments, type Payments } from '../payments/service.ts';
 import { Affinity } from '../prompt/affinity.ts';
 import { Sessions } from '../prompt/sessions.ts';
@@ -41,8 +42,8 @@ import { keepDeclarations } from './declarations.ts';
 import { logAlert, logRecovered } from './events.ts';
 import type { Host } from './host.ts';
 import { keepReloading, type ServerPolicyTools, saveRevision, type TermsOf } from './policy.ts';
+import { openPolicyDesk } from './policy-desk.ts';
 import { noteFirstPolicy } from './policy-trail.ts';
-
 import { Sweep } from './sweep.ts';
 import { prune, watchClock } from './upkeep.ts';
 
@@ -209,7 +210,12 @@ export interface GatewayResources {
 }
 
 /** The use cases, with all that they work with: the books opened and put in order, the policy kept in step. */
-export async function openGateway(first: PolicyCandidate, tools: ServerPolicyTools, resources: GatewayResources) {
+export async function openGateway(
+  first: PolicyCandidate,
+  tools: ServerPolicyTools,
+  resources: GatewayResources,
+  { allowsPolicyWrites }: Pick<ServeOptions, 'allowsPolicyWrites'>,
+) {
   const { store, keys, people, log, host, feed } = resources;
   const { clock, timers, err } = host;
   const { now } = store.instance;
@@ -256,7 +262,9 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
     clock,
     isDraining: false,
   };
+  const policies = openPolicyDesk({ gateway, reloader, people }, tools, resources, allowsPolicyWrites);
   const stop = () => {
+    policies.close();
     gateway.isDraining = true;
     stopUpkeep();
     void sweep.stop();
@@ -269,5 +277,5 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const instance = (by: Principal) =>
     instanceStatus(by, store, { version: host.version, policyRevision: lease().snapshot.revision });
   const status: StatusSources = { health: tools.health, learning, instance };
-  return { gateway, idempotency, reloader, status, recount, levels: new Levels(people), stop };
+  return { gateway, desk: policies.desk, idempotency, reloader, status, recount, levels: new Levels(people), stop };
 }
