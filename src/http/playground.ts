@@ -4,6 +4,7 @@ import { senderAs } from '../operate/playground.ts';
 import { bodyIn } from './body.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
+import { PLAYGROUND } from './routes.ts';
 import { PLAYGROUND_PATHS, PlaygroundRequest } from './schemas/playground.ts';
 
 interface PlaygroundServices extends RouteServices {
@@ -17,7 +18,7 @@ interface PlaygroundServices extends RouteServices {
  */
 export const playgroundRoutes = ({ principalOf, addressOf, handle, server, keys }: PlaygroundServices) =>
   new Elysia({ name: 'playground' }).post(
-    '/admin/playground',
+    PLAYGROUND,
     async ({ body: { key, dialect, body }, request, set }) => {
       const sender = senderAs(principalOf(request), keys, key);
       const text = JSON.stringify(body);

@@ -10,7 +10,7 @@ import type { Actor, TrailDetails } from '../../store/trail.ts';
 import { hasSecret, mask } from '../../telemetry/secrets.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
-import { changedBundle, type FileChange } from './bundles.ts';
+import { changedBundle, type FileChange, namedBundle } from './bundles.ts';
 import { orRefused, type PolicyDesk } from './desk.ts';
 import { type GuardedChange, guardedChanges } from './guarded.ts';
 import { filesOnDisk, framed, outlineOf, patchOf } from './served-check.ts';
@@ -61,7 +61,7 @@ export async function writePolicyFiles(
     desk.turns.alone(() =>
       orRefused(async () => {
         const edit = await plannedEdit(by, desk, changes, expected);
-        const after = await judged(edit.after, { ...desk.judge, isStale }, desk);
+        const after = await judged(namedBundle(edit.after), { ...desk.judge, isStale }, desk);
         return await put(by, desk, edit, after);
       }),
     ),
