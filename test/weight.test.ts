@@ -27,7 +27,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/accounting': 231,
   // Rules, readings and the sender of alerts to people.
   // 716 Alerts to people: rules, readings, and the sender.
-  'src/alerts': 716,
+  // 2 for the feed of events.
+  'src/alerts': 718,
   // 7 for people, keys that change and tokens.
   // 4 for changes that are carried out once for an `Idempotency-Key`.
   'src/api': 635,
@@ -74,7 +75,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 154 for traffic by time.
   // 69 for keys that sign in.
   // 560 for the policy tools and the policy's files, half of it the schemas of their answers.
-  'src/http': 8143,
+  // 316 for the feed of events.
+  'src/http': 8459,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -105,7 +107,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 406 for traffic: its periods, who sees which series, and its lines.
   // 14 for keys that sign in.
   // 1100 for the policy tools of a server: policies that are sent, explanations by the present, guarded edits, patches.
-  'src/operate': 6793,
+  // 51 for the feed of events.
+  'src/operate': 6844,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -125,7 +128,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 4 for timers of the host.
   // 2 for people, keys that change and tokens.
   // 6 for traffic, which is counted before records go.
-  'src/records': 500,
+  // 4 for the feed of events.
+  'src/records': 504,
   // 8 for timers of the host.
   // 70 for the key label of metrics, at most 200 values of it.
   // 7 for people, keys that change and tokens.
@@ -149,7 +153,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 7 for traffic.
   // 7 for the same.
   // 60 for the desk of the policy tools, and an edit that is finished at a start.
-  'src/server': 1947,
+  // 20 for the feed of events.
+  'src/server': 1967,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
