@@ -59,7 +59,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 37 for lists without bodies.
   // 72 for histograms of times, which can be merged and stored.
   // 1 for the playground.
-  'src/core': 3510,
+  // 81 for histograms of times, which can be merged and stored.
+  'src/core': 3519,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
   // 35 for answers that end without a price once the lease is lost.
   // 1 for people, keys that change and tokens.
@@ -76,7 +77,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 69 for keys that sign in.
   // 560 for the policy tools and the policy's files, half of it the schemas of their answers.
   // 316 for the feed of events.
-  'src/http': 8459,
+  // 11 for the feed of events.
+  'src/http': 8470,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -108,7 +110,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 14 for keys that sign in.
   // 1100 for the policy tools of a server: policies that are sent, explanations by the present, guarded edits, patches.
   // 51 for the feed of events.
-  'src/operate': 6844,
+  // 22 for the feed of events.
+  'src/operate': 6875,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -165,7 +168,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 2 for the playground.
   // 760 for traffic in buckets: its sums, batches, rows and reading.
   // 37 for keys that sign in.
-  'src/store': 8807,
+  // 761 for traffic in buckets: its sums, batches, rows and reading.
+  'src/store': 8808,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.

@@ -173,7 +173,7 @@ const otherRoutes = (
     .use(feedbackRoutes(services))
     .use(eventRoutes({ ...services, feed: options.feed, judges: { ...options, door } }))
     .use(playgroundRoutes({ ...services, keys }))
-    .use(usageRoutes(services))
+    .use(usageRoutes({ ...services, people: people?.people }))
     .use(trafficRoutes({ ...services, store, nameOf: namesOf(options) }))
     .use(loginRoutes({ ...services, desk: logins, door }))
     .use(signInRoutes({ ...services, signIn, door, built, countFailure }))
