@@ -4,6 +4,7 @@ import type { DecisionRecord } from '../../src/core/decision-record.ts';
 import type { Estimate } from '../../src/core/estimate.ts';
 import { idAt } from '../../src/core/id.ts';
 import { openRecords } from '../../src/records/records.ts';
+import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { encodeEstimate } from '../../src/store/sqlite/records/estimate.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
@@ -21,7 +22,7 @@ function plain(record: DecisionRecord | null) {
 }
 
 async function open(file: string, now = () => NOW) {
-  const store = await openSqlite(file, [recordsMigrations, trafficMigrations]);
+  const store = await openSqlite(file, [ledgerMigrations, recordsMigrations, trafficMigrations]);
   return { store, records: openRecords({ store, tables: store.records, now }) };
 }
 
