@@ -1,6 +1,6 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
-import { dayTime, percent, usd } from '../../design/format.ts';
+import { clockTime, dayTime, percent, usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
@@ -24,6 +24,10 @@ export function emptyAt(
 
 export const fundName = ({ name, subject }: Fund): string => (subject === '' ? name : `${name}, ${subject}`);
 
+/** `at 21:55` within half a day, else `on 24 Nov`. */
+const soonText = (at: number, now: number): string =>
+  at - now < 43_200_000 ? `at ${clockTime(at)}` : `on ${dayTime(at)}`;
+
 interface FundState {
   readonly tone: Tone;
   readonly text: string;
@@ -32,7 +36,7 @@ interface FundState {
 function stateOf(fund: Fund, now: number): FundState {
   if (fund.spent_credits >= fund.limit_credits) return { tone: 'bad', text: 'Spent' };
   const at = emptyAt(fund, now);
-  if (at !== null) return { tone: 'warn', text: `Runs out ${dayTime(at)}` };
+  if (at !== null) return { tone: 'warn', text: `Runs out ${soonText(at, now)}` };
   if (fund.forecast_usd !== null) return { tone: 'good', text: `${usd(fund.forecast_usd).short} by the end` };
   return { tone: 'quiet', text: fund.kind === 'balance' ? 'Balance' : 'No forecast yet' };
 }
@@ -120,5 +124,5 @@ function headingOf(first: Fund | undefined, at: number | null, now: number): str
   if (at === null) return 'No budget runs out before it renews.';
   return at <= now
     ? `Budget ${fundName(first)} is spent.`
-    : `Budget ${fundName(first)} runs out first, on ${dayTime(at)}.`;
+    : `Budget ${fundName(first)} runs out first, ${soonText(at, now)}.`;
 }
