@@ -78,7 +78,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 560 for the policy tools and the policy's files, half of it the schemas of their answers.
   // 316 for the feed of events.
   // 11 for the feed of events.
-  'src/http': 8470,
+  // 25 for usage as CSV.
+  'src/http': 8495,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -111,7 +112,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 1100 for the policy tools of a server: policies that are sent, explanations by the present, guarded edits, patches.
   // 51 for the feed of events.
   // 22 for the feed of events.
-  'src/operate': 6875,
+  // 74 for usage as CSV: the writer of tables was in cli.
+  'src/operate': 6949,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
