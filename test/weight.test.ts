@@ -10,7 +10,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'plugins/estimators': 1048,
   'plugins/index.ts': 25,
   'plugins/providers': 4614,
-  'plugins/strategies': 236,
+  // 9 for the weight of latency.
+  'plugins/strategies': 245,
   // 86 for state with an owner: a name is claimed with its hold and taken over from an instance that ended; only changed keys are
   // read.
   // 31 for the limit of reports, and names of keys.
@@ -31,7 +32,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/alerts': 718,
   // 7 for people, keys that change and tokens.
   // 4 for changes that are carried out once for an `Idempotency-Key`.
-  'src/api': 635,
+  // 3 for the weight of latency.
+  'src/api': 638,
   // 8 for the timers of the host, and the store of a command, which is no instance.
   // 57 for USD, `--month` and `--scope report`.
   // 134 for `signalbox trail`.
@@ -47,7 +49,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // The web client.
   // 3,700 for the frame, the parts of a screen, charts and the overview.
   'src/console': 3700,
-  'src/contract': 487,
+  // 2 for the weight of latency.
+  'src/contract': 489,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
   // 38 for exact USD.
   // 7 for the same.
@@ -79,7 +82,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 316 for the feed of events.
   // 11 for the feed of events.
   // 25 for usage as CSV.
-  'src/http': 8495,
+  // 10 for the list of models for people, and the weight of latency.
+  'src/http': 8505,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -113,7 +117,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 51 for the feed of events.
   // 22 for the feed of events.
   // 74 for usage as CSV: the writer of tables was in cli.
-  'src/operate': 6949,
+  // 3 for the weight of latency.
+  'src/operate': 6954,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -142,7 +147,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/request': 2189,
   // 3 for texts that show no quality above 99.9 %.
   // 25 for people, keys that change and tokens.
-  'src/routing': 8777,
+  // 10 for the weight of latency.
+  'src/routing': 8787,
   // 49 for policies of quotes that are built from the store.
   // 113 for secrets in files: a policy is built again with the new value, and its revision stays.
   // 5 for the actor of a reload.

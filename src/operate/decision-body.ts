@@ -64,7 +64,10 @@ export function factsBody(facts: Facts): object {
     n: facts.choices,
     needs: capabilityNames(facts.needs),
     required_languages: facts.languages,
-    route_strategy: weights && { cost_weight: weights.cost, quality_weight: weights.quality },
+    route_strategy: weights && {
+      ...{ cost_weight: weights.cost, quality_weight: weights.quality },
+      ...(weights.latency !== undefined && { latency_weight: weights.latency }),
+    },
     max_cost_credits: ceilings.costCredits,
     max_latency_ms: ceilings.latencyMs,
     budget_limit: creditsOrNull(facts.budget),

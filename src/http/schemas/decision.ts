@@ -76,6 +76,7 @@ export const Facts = field.shape('The facts that the decision was based on. They
     {
       cost_weight: field.figure('How much cost counts. Only the ratio matters.'),
       quality_weight: field.figure('How much quality counts.'),
+      latency_weight: Type.Optional(field.figure('How much latency counts; absent for 0.')),
     },
     null,
   ),
