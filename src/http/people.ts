@@ -1,8 +1,6 @@
 import { Elysia, t } from 'elysia';
 import type { Tags } from '../access/people.ts';
-import type { HolderKind } from '../core/caller.ts';
 import { USER_ROLES } from '../core/people.ts';
-import { fundBodies, usesOf } from '../operate/ledger/status.ts';
 import {
   changeTeam,
   changeUser,
@@ -16,11 +14,9 @@ import {
   type PeopleDesk,
   removeTeam,
   removeUser,
-  showTeam,
-  showUser,
   suspendUser,
 } from '../operate/people.ts';
-import type { Gateway } from '../request/gateway.ts';
+import { type MoneyDesk, teamStatus, userStatus } from '../operate/people-money.ts';
 import { TEAM_ORIGINS } from '../store/people.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/people-docs.ts';
@@ -36,7 +32,7 @@ import {
 } from './schemas/people.ts';
 import { inPeople, limitOf, orNothingDone, refuseValue } from './terms.ts';
 
-export interface PeopleServices extends Pick<RouteServices, 'principalOf' | 'gateway'> {
+export interface PeopleServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
   readonly desk: PeopleDesk;
 }
 
@@ -50,21 +46,20 @@ const TEAMS_QUERY = t.Object({
   limit: queryLimit(PEOPLE_LIMIT, PEOPLE_LIMIT_MAX),
 });
 
-const teamRoutes = ({ desk, principalOf, gateway }: PeopleServices) =>
+const teamRoutes = ({ desk, gateway, principalOf }: PeopleServices) =>
   new Elysia({ name: 'teams' })
     .get(
       '/admin/teams',
       ({ query: { origin: text, after = null, limit }, request }) => {
         const origin = text === undefined ? null : wordOf('origin', text, TEAM_ORIGINS);
-        const { rows, hasMore } = listTeams(principalOf(request), desk, { ...pageOf(after, limit), origin });
-        return pageBody({ rows: rows.map(teamStatusIn(gateway)), hasMore });
+        return pageBody(listTeams(principalOf(request), desk, { ...pageOf(after, limit), origin }));
       },
       { query: TEAMS_QUERY, ...docs.LIST_TEAMS },
     )
     .get(
       '/admin/teams/:id',
-      ({ params: { id }, request, set }) =>
-        tagged(set, desk, teamStatusIn(gateway)(showTeam(principalOf(request), desk, id))),
+      async ({ params: { id }, request, set }) =>
+        tagged(set, desk, await teamStatus(principalOf(request), desk, moneyOf(gateway), id)),
       docs.SHOW_TEAM,
     )
     .post(
@@ -103,7 +98,7 @@ const USERS_QUERY = t.Object({
 const userRoutes = (services: PeopleServices) =>
   new Elysia({ name: 'users' }).use(userReading(services)).use(userChanges(services));
 
-const userReading = ({ desk, principalOf, gateway }: PeopleServices) =>
+const userReading = ({ desk, gateway, principalOf }: PeopleServices) =>
   new Elysia({ name: 'users-read' })
     .get(
       '/admin/users',
@@ -113,15 +108,14 @@ const userReading = ({ desk, principalOf, gateway }: PeopleServices) =>
           role: role === undefined ? null : wordOf('role', role, USER_ROLES),
           isSuspended: state === undefined ? null : wordOf('state', state, ['active', 'suspended']) === 'suspended',
         };
-        const { rows, hasMore } = listUsers(principalOf(request), desk, { ...pageOf(after, limit), ...filters });
-        return pageBody({ rows: rows.map(fundedIn(gateway, 'user')), hasMore });
+        return pageBody(listUsers(principalOf(request), desk, { ...pageOf(after, limit), ...filters }));
       },
       { query: USERS_QUERY, ...docs.LIST_USERS },
     )
     .get(
       '/admin/users/:id',
-      ({ params: { id }, request, set }) =>
-        tagged(set, desk, fundedIn(gateway, 'user')(showUser(principalOf(request), desk, id))),
+      async ({ params: { id }, request, set }) =>
+        tagged(set, desk, await userStatus(principalOf(request), desk, moneyOf(gateway), id)),
       docs.SHOW_USER,
     );
 
@@ -161,25 +155,6 @@ const userChanges = ({ desk, principalOf }: PeopleServices) =>
       docs.REMOVE_USER,
     );
 
-/** Adds the use of the budgets that a team or a user has of its own. */
-function fundedIn({ ledger, lease, now }: Gateway, kind: HolderKind) {
-  const [holds, at, { usdPerCredit }] = [ledger.openHolds(), now(), lease().snapshot];
-  return <Body extends { readonly id: string }>(body: Body) => {
-    const uses = usesOf({ openHolds: () => holds }, ledger.fundsOfHolder(kind, body.id));
-    return { ...body, funds: fundBodies(uses, at, usdPerCredit) };
-  };
-}
-
-/** The same of a team, with its place in the policy. */
-function teamStatusIn(gateway: Gateway) {
-  const funded = fundedIn(gateway, 'team');
-  const { teamPlaces } = gateway.lease().snapshot;
-  return (team: ReturnType<typeof showTeam>) => {
-    const { file, line } = (team.origin === 'policy' && teamPlaces.get(team.name)) || { file: '', line: 0 };
-    return { ...funded(team), declared_at: file === '' ? null : { file, line } };
-  };
-}
-
 const teamPatch = ({ name, member_defaults: defaults, ...terms }: TeamTerms) => ({
   ...termsPatch(terms),
   ...(name !== undefined && { name }),
@@ -206,6 +181,11 @@ function tagsOf(request: Request): Tags {
   const header = request.headers.get('if-match')?.trim() ?? '*';
   if (header === '*') return null;
   return header.split(',').map((tag) => tag.trim().replace(/^"(.*)"$/, '$1'));
+}
+
+function moneyOf({ ledger, lease }: PeopleServices['gateway']): MoneyDesk {
+  const { usdPerCredit, teamPlaces } = lease().snapshot;
+  return { ledger, usdPerCredit, teamPlaces };
 }
 
 /** Names the version of what is shown. */

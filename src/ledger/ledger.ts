@@ -2,9 +2,9 @@ import { checkDeposit, type Deposit } from '../accounting/entry.ts';
 import type { FundStanding } from '../accounting/fund.ts';
 import { checkHeldSum } from '../accounting/held-sum.ts';
 import type { LedgerState } from '../core/budget.ts';
-import type { BudgetUse, Caller, HolderKind, KeyBudget } from '../core/caller.ts';
+import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
-import { type KeyLines, NO_LINES } from '../core/holder.ts';
+import { type BudgetHolder, type KeyLines, NO_LINES } from '../core/holder.ts';
 import { checkedHolder, isAddress } from '../core/holder-address.ts';
 import { timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -22,7 +22,7 @@ import { giveBack } from './give-back.ts';
 import type { Earmark, Hold, OpenSettlement } from './hold.ts';
 import { type GrantingInstance, HoldDesk } from './hold-desk.ts';
 import type { HoldRequest } from './hold-request.ts';
-import { keyBudgetUses } from './holder-budgets.ts';
+import { chargedTo, holderBudgetUses } from './holder-budgets.ts';
 import { LedgerNotifier, type LedgerNotifierOptions } from './notifier.ts';
 import type { OpenHolds } from './open-holds.ts';
 import { closeOrphans, NO_ORPHANS, type OrphansClosed } from './orphans.ts';
@@ -312,23 +312,22 @@ export class Ledger {
    * the windows of its sessions, those that have spent most.
    */
   fundsOf(caller: BudgetedKey, names: readonly string[]): readonly FundStanding[] {
+    const { keyId } = caller;
     const scopes = names.map((name) => scopeOf(caller, name));
-    const ofNames = this.#books.standing(this.#funds.ofNames(scopes, caller.keyId, this.#time));
-    const ofSessions = this.#books.standing(this.#funds.ofSessions(caller.keyId, this.#time));
+    const ofSessions = this.#books.standing(this.#funds.ofSessions(keyId, this.#time));
     const drawnOn = ofSessions.filter(({ spent, held }) => spent + held !== 0).sort((a, b) => b.spent - a.spent);
-    return [...ofNames, ...drawnOn.slice(0, SESSIONS_SHOWN)];
+    return [
+      ...this.#books.standing(this.#funds.ofNames(scopes, keyId, this.#time)),
+      ...drawnOn.slice(0, SESSIONS_SHOWN),
+    ];
   }
 
-  /** The windows in force of the budgets that a holder has of its own, drawn on or not. */
-  fundsOfHolder = (kind: HolderKind, id: string) => this.#books.standing(this.#funds.ofHolder(kind, id, this.#time));
-
-  /** Returns how much of each of a key's own budgets is spent now, by itself and the keys below it. */
-  budgetUses(keyId: string, budgets: readonly KeyBudget[]): Promise<readonly BudgetUse[]> {
-    return keyBudgetUses(
+  /** Returns how much of each of a holder's own budgets is spent now, by all below it. */
+  budgetUses(holder: BudgetHolder, budgets: readonly KeyBudget[]): Promise<readonly BudgetUse[]> {
+    return holderBudgetUses(
       async (window, budget) => {
-        const fund = this.#funds.ofKey(keyId, budget, window.starts);
-        // One that is not in force, as that of a revoked key, counts the key alone.
-        return fund ? this.#books.standing([fund])[0]!.spent : await this.#books.spentIn(keyId, window);
+        const fund = this.#funds.ofHolder(holder, budget, window.starts);
+        return fund ? this.#books.standing([fund])[0]!.spent : await chargedTo(this.#books, holder, window);
       },
       budgets,
       this.#options.now(),

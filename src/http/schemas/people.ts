@@ -3,8 +3,7 @@ import * as field from '../../api/parts.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
 import { USER_ROLES } from '../../core/people.ts';
 import { TEAM_ORIGINS } from '../../store/people.ts';
-import { BudgetRequest, LimitsRequest } from './keys.ts';
-import { FundStatus } from './ledger.ts';
+import { BudgetRequest, budgetUse, LimitsRequest } from './keys.ts';
 
 const TERMS = {
   models: field.orNull(
@@ -86,13 +85,12 @@ const team = {
   users: field.count('The number of its users.', 12),
   created_at: field.moment('When it was made.'),
 };
+
 export const Team = field.named('Team', 'A team, with its terms.', team);
 
-const funds = field.arrayOf(FundStatus, 'The present window of each budget of its own, drawn on or not.');
-
-export const TeamStatus = field.named('TeamStatus', 'A team, with the use of its budgets.', {
+export const TeamStatus = field.named('TeamStatus', 'A team, with its money.', {
   ...team,
-  funds,
+  budgets: field.rows('The current state of its budgets.', budgetUse),
   declared_at: field.shapeOrNull('Where the policy in force declares it; null for another team.', {
     file: field.text('The file.', 'policies/teams.yaml'),
     line: field.count('The line, from 1.', 12),
@@ -105,7 +103,7 @@ const hasMore = field.flag(
 );
 
 export const TeamList = field.named('TeamList', 'Teams.', {
-  ...field.listOf(TeamStatus, 'In the order in which they were made.'),
+  ...field.listOf(Team, 'In the order in which they were made.'),
   has_more: hasMore,
 });
 
@@ -125,12 +123,19 @@ const user = {
   created_at: field.moment('When it was made.'),
   suspended_at: field.momentOrNull('When it was suspended; null if it is not.'),
 };
+
 export const User = field.named('User', 'A user, with its terms.', user);
 
-export const UserStatus = field.named('UserStatus', 'A user, with the use of its budgets.', { ...user, funds });
+export const UserStatus = field.named('UserStatus', 'A user, with its money.', {
+  ...user,
+  in_force: field.shape('The terms that apply to it: its own, or else those of members.', {
+    ...terms,
+    budgets: field.rows('The current state of its budgets.', budgetUse),
+  }),
+});
 
 export const UserList = field.named('UserList', 'Users.', {
-  ...field.listOf(UserStatus, 'In the order in which they were made.'),
+  ...field.listOf(User, 'In the order in which they were made.'),
   has_more: hasMore,
 });
 

@@ -29,9 +29,22 @@ export function wordsOf(value: unknown): string | null {
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map((one) => wordsOf(one) ?? 'none').join('; ');
   const members = membersOf(value);
   if (members === null) return String(value);
-  const stated = Object.entries(members).map(([name, of]) => `${name.replaceAll('_', ' ')} ${wordsOf(of) ?? 'none'}`);
+  const stated = Object.entries(members).map(([name, of]) => `${pathWords(name)} ${wordsOf(of) ?? 'none'}`);
   return stated.length === 0 ? 'none' : stated.join(', ');
 }
 
+/** Names of a form that are no words. */
+const WORDS: Readonly<Record<string, string>> = {
+  requests: 'requests a minute',
+  tokens: 'tokens a minute',
+  streams: 'streams at once',
+  defaults: 'each member',
+  onExhausted: 'when spent',
+};
+
 /** The path as a person reads it: `limits: requests per minute`. */
-export const pathWords = (path: string): string => path.replaceAll('_', ' ').replaceAll('.', ': ');
+export const pathWords = (path: string): string =>
+  path
+    .split('.')
+    .map((part) => WORDS[part] ?? part.replaceAll('_', ' '))
+    .join(': ');

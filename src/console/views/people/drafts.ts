@@ -6,6 +6,8 @@ import type { ReadOf } from '../../api/reads.ts';
 export type KeyAnswer = ReadOf<'/admin/keys'>['data'][number];
 export type TeamAnswer = ReadOf<'/admin/teams'>['data'][number];
 export type UserAnswer = ReadOf<'/admin/users'>['data'][number];
+export type TeamMoney = ReadOf<`/admin/teams/${string}`>;
+export type UserMoney = ReadOf<`/admin/users/${string}`>;
 
 /** A budget as a form has it: texts, so that whatever was typed goes to the server, which says what is wrong with it. */
 export interface BudgetForm {

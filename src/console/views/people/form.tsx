@@ -134,7 +134,8 @@ export function ChangeForm<Path extends ReadPath, Draft extends object>(props: C
     const result = await read(path);
     if (!result.ok) return setFailure(result.failure);
     const { value, etag } = result;
-    const moved = differences(version.value, value).filter(({ path: at }) => !IN_MOTION.test(at));
+    // Of what the form has: figures change by use, and not by hand.
+    const moved = differences(before, draftOf(value));
     setVersion({ value, etag, first: rebased(draft, before, draftOf(value)), moved });
   };
   return (
@@ -155,9 +156,6 @@ export function ChangeForm<Path extends ReadPath, Draft extends object>(props: C
     </DraftForm>
   );
 }
-
-/** Figures that change by use, not by hand. */
-const IN_MOTION = /^(?:last_used_at|funds|balance|users)\b|_(?:spent|left|forecast)_/;
 
 const Moved = ({ what, moved }: { readonly what: string; readonly moved: readonly Difference[] }) => (
   <div class="notice people-moved" role="alert">

@@ -10,7 +10,7 @@ import { go, hrefOf, hrefWith, param } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { deed } from './deeds.ts';
 import type { KeyAnswer } from './drafts.ts';
-import { Headroom, usesOfKey } from './headroom.tsx';
+import { KeyBudgets } from './headroom.tsx';
 import { KeyFacts } from './key-facts.tsx';
 import { ChangeKey, MakeKey, type NewKey } from './key-form.tsx';
 import { KeyTree } from './key-tree.tsx';
@@ -60,10 +60,7 @@ export function KeyPanel({ id, closeHref, secret, onMade, onChange }: KeyPanelPr
               <KeyFacts of={found} />
               <section class="stack-tight">
                 <h3>Budgets</h3>
-                <Headroom
-                  uses={usesOfKey(found)}
-                  none="None of its own. Those of the policy, its team and its person apply."
-                />
+                <KeyBudgets of={found} />
               </section>
               <KeyUsage id={id} />
               <KeyTree of={found} />

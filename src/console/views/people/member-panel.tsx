@@ -11,9 +11,9 @@ import { When } from '../../design/written.tsx';
 import { go, hrefOf, hrefWith, param } from '../../shell/router.ts';
 import { reachOfViewer, session } from '../../shell/session.ts';
 import { deed } from './deeds.ts';
-import { NEW_USER, type UserAnswer, type UserForm, userBody, userDraft } from './drafts.ts';
+import { NEW_USER, type UserAnswer, type UserForm, type UserMoney, userBody, userDraft } from './drafts.ts';
 import { ChangeForm, DraftForm, type ErrorAt } from './form.tsx';
-import { Headroom, usesOfFunds } from './headroom.tsx';
+import { Budgets } from './headroom.tsx';
 import { Fact } from './key-facts.tsx';
 import { KeyState, UserState } from './marks.tsx';
 import { RecentTrail } from './recent-trail.tsx';
@@ -133,7 +133,7 @@ function MemberFields({ draft, set, errorAt }: MemberFieldsProps) {
 }
 
 interface DetailProps {
-  readonly of: UserAnswer;
+  readonly of: UserMoney;
   onChange(): void;
   onRemoved(): void;
 }
@@ -154,8 +154,10 @@ const MemberDetail = ({ of: user, onChange, onRemoved }: DetailProps) => (
           <a href={hrefOf(`/people/teams/${user.team}`)}>{user.team_name ?? user.team}</a>
         )}
       </Fact>
-      <Fact name="Models">{modelsText(user.models) ?? <span class="dim">Those of members of the team</span>}</Fact>
-      <Fact name="Rate limits">{limitsText(user.limits) ?? <span class="dim">Those of members of the team</span>}</Fact>
+      <Fact name="Models">
+        {modelsText(user.in_force.models) ?? <span class="dim">All that the team may use</span>}
+      </Fact>
+      <Fact name="Rate limits">{limitsText(user.in_force.limits) ?? <span class="dim">None</span>}</Fact>
       <Fact name="Signs in at">{user.issuer ?? <span class="dim">Nowhere: it has keys alone</span>}</Fact>
       <Fact name="Made">
         <When at={user.created_at} />
@@ -168,7 +170,7 @@ const MemberDetail = ({ of: user, onChange, onRemoved }: DetailProps) => (
     </dl>
     <section class="stack-tight">
       <h3>Budgets</h3>
-      <Headroom uses={usesOfFunds(user.funds)} none="None of its own." />
+      <Budgets of={user.in_force.budgets} holder={user.id} none="None of its own." />
     </section>
     <MemberKeys of={user} />
     <RecentTrail subject={user.id} />

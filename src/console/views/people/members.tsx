@@ -7,7 +7,7 @@ import { Table } from '../../design/table.tsx';
 import { go, hrefWith, param, setParams } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import type { UserAnswer } from './drafts.ts';
-import { fullest, HeadroomCell, usesOfFunds } from './headroom.tsx';
+import { FullestFund, useFunds } from './headroom.tsx';
 import { UserState } from './marks.tsx';
 import { MemberPanel } from './member-panel.tsx';
 import { ROLE_WORDS, userName, useTeams } from './words.ts';
@@ -100,6 +100,7 @@ interface MemberTableProps {
 }
 
 function MemberTable({ users, current, isFiltered }: MemberTableProps) {
+  const fundsOf = useFunds();
   if (users.rows.length === 0 && users.failure) {
     return <Failure what="Members" failure={users.failure} onRetry={users.renew} />;
   }
@@ -155,7 +156,7 @@ function MemberTable({ users, current, isFiltered }: MemberTableProps) {
             id: 'budget',
             head: 'Fullest budget',
             phone: 'second',
-            cell: ({ funds }) => <HeadroomCell use={fullest(usesOfFunds(funds))} />,
+            cell: ({ id, budgets }) => <FullestFund budgets={budgets} funds={fundsOf(id)} />,
           },
         ]}
       />

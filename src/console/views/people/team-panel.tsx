@@ -9,9 +9,9 @@ import { When } from '../../design/written.tsx';
 import { go, hrefOf, hrefWith, param } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { deed } from './deeds.ts';
-import { NEW_TEAM, type TeamAnswer, type TeamForm, teamBody, teamDraft } from './drafts.ts';
+import { NEW_TEAM, type TeamAnswer, type TeamForm, type TeamMoney, teamBody, teamDraft } from './drafts.ts';
 import { ChangeForm, DraftForm, type ErrorAt } from './form.tsx';
-import { Headroom, usesOfFunds } from './headroom.tsx';
+import { Budgets } from './headroom.tsx';
 import { Fact } from './key-facts.tsx';
 import { RecentTrail } from './recent-trail.tsx';
 import { TERMS_KNOWN, TermsFields } from './terms-fields.tsx';
@@ -99,7 +99,7 @@ export function TeamPanel({ id, closeHref, onMade, onChange }: TeamPanelProps) {
 }
 
 interface TeamDetailProps {
-  readonly of: TeamAnswer;
+  readonly of: TeamMoney;
   onChange(): void;
   onRemoved(): void;
 }
@@ -120,7 +120,7 @@ const TeamDetail = ({ of: team, onChange, onRemoved }: TeamDetailProps) => (
     </dl>
     <section class="stack-tight">
       <h3>Budgets of the team</h3>
-      <Headroom uses={usesOfFunds(team.funds)} none="None: the team as a whole is not limited here." />
+      <Budgets of={team.budgets} holder={team.id} none="None: the team as a whole is not limited here." />
     </section>
     <TeamMembers of={team} />
     <TeamKeys of={team} />

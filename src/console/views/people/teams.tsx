@@ -9,7 +9,7 @@ import { When } from '../../design/written.tsx';
 import { go, hrefWith, param, setParams } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import type { TeamAnswer } from './drafts.ts';
-import { fullest, HeadroomCell, usesOfFunds } from './headroom.tsx';
+import { FullestFund, useFunds } from './headroom.tsx';
 import { TeamPanel } from './team-panel.tsx';
 import { ORIGINS } from './words.ts';
 
@@ -59,6 +59,7 @@ export function TeamsTab({ id }: { readonly id: string | null }) {
 }
 
 function TeamTable({ teams, current }: { readonly teams: PagedList<TeamAnswer>; readonly current: string | null }) {
+  const fundsOf = useFunds();
   if (teams.rows.length === 0 && teams.failure) {
     return <Failure what="Teams" failure={teams.failure} onRetry={teams.renew} />;
   }
@@ -106,7 +107,7 @@ function TeamTable({ teams, current }: { readonly teams: PagedList<TeamAnswer>; 
             id: 'budget',
             head: 'Fullest budget',
             phone: 'second',
-            cell: ({ funds }) => <HeadroomCell use={fullest(usesOfFunds(funds))} />,
+            cell: ({ id, budgets }) => <FullestFund budgets={budgets} funds={fundsOf(id)} />,
           },
           {
             id: 'made',
