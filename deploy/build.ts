@@ -4,6 +4,7 @@ import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
 import { commitOf } from '../src/server/version.ts';
+import { buildConsole } from './console.ts';
 
 /**
  * `npm run build`: Signalbox as one program that needs neither Bun nor node_modules. `--outfile` says where it goes,
@@ -28,13 +29,14 @@ const ENTRIES = [
   'src/cli/plugin/trial-worker.ts',
 ];
 /** Folders that it reads at run time; each is there by its last name. */
-const FOLDERS = ['policies', 'src/cli/plugin/templates'];
+const FOLDERS = ['policies', 'src/cli/plugin/templates', 'dist/console'];
 
 /** Bun's own flags, as the first line of main.ts has them; what is an environment variable there, main.ts sets. */
 const FLAGS = ['--no-install', '--max-http-header-size=262144'];
 
 async function build(outfile: string, target: Target | null, commit: string): Promise<void> {
   process.chdir(ROOT);
+  await buildConsole();
   const scratch = mkdtempSync(join(tmpdir(), 'signalbox-build-'));
   try {
     const runtime =

@@ -4,13 +4,13 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-# `npm ci` copies the lock file when all packages are in place (`prepare` in package.json).
+# `npm ci` builds the console, and copies the lock file when all packages are in place (`prepare` in package.json).
 is_installed() {
   cmp -s package-lock.json node_modules/.installed-lock || return 1
   [ $# -gt 0 ] || [ -d node_modules/@biomejs/biome ]
 }
 
-is_installed "$@" && exit
+is_installed "$@" && exec deploy/console.sh
 
 # Two installations at once would remove each other's packages, so the second one waits for the first.
 lock=.installing
@@ -26,7 +26,7 @@ echo $$ >"$lock/pid"
 trap 'rm -rf "$lock"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-is_installed "$@" && exit
+is_installed "$@" && exit # the other one has built the console, too
 
 echo 'Installing packages from the npm registry. This happens once, and after each update.' >&2
 npm ci "$@" --no-audit --no-fund --loglevel=error >/dev/null &

@@ -17,14 +17,16 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 7 for keys that are suspended, and of a team or a user.
   // 1823 for keys that change, lines of keys, levels, people, logins, sign-in and tokens.
   // 13 for the policy tools over HTTP, and people in explanations and cases.
-  'src/access': 3410,
+  // 1 for changes that are carried out once for an `Idempotency-Key`.
+  'src/access': 3411,
   // 9 for the age of readings, and for what a late settlement takes back.
   'src/accounting': 231,
   // Rules, readings and the sender of alerts to people.
   // 716 Alerts to people: rules, readings, and the sender.
   'src/alerts': 716,
   // 7 for people, keys that change and tokens.
-  'src/api': 631,
+  // 4 for changes that are carried out once for an `Idempotency-Key`.
+  'src/api': 635,
   // 8 for the timers of the host, and the store of a command, which is no instance.
   // 57 for USD, `--month` and `--scope report`.
   // 134 for `signalbox trail`.
@@ -36,13 +38,19 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/commands.ts': 172,
   // 4 for adapters without keys.
   'src/conformance': 2115,
+  // The web client.
+  // 2,940 for the frame, the parts of a screen, charts and the first view.
+  'src/console': 3000,
   'src/contract': 487,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
   // 38 for exact USD.
   // 7 for the same.
   // 221 for roles, levels, tokens and sign-in.
   // 3 for the policy tools over HTTP, and people in explanations and cases.
-  'src/core': 3395,
+  // 3 for changes that are carried out once for an `Idempotency-Key`.
+  // 1 for the console as it is served.
+  // 37 for lists without bodies.
+  'src/core': 3436,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
   // 35 for answers that end without a price once the lease is lost.
   // 1 for people, keys that change and tokens.
@@ -51,7 +59,10 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 167 for reports, USD, and the one box for the key on `/docs`.
   // 31 for the address of who changes, and the subject of each change.
   // 1857 for the routes of people, keys, child keys, sign-in, tokens and alerts.
-  'src/http': 6977,
+  // 157 for changes that are carried out once for an `Idempotency-Key`.
+  // 97 for the console as it is served.
+  // 25 for lists without bodies.
+  'src/http': 7256,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -63,7 +74,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 41 for USD in exports, and holds of an instance that lost its lease.
   // 10 for an earmark whose capture failed.
   // 196 for budgets at every level, and forecasts.
-  'src/ledger': 2864,
+  // 7 for lists without bodies.
+  'src/ledger': 2871,
   // 2 for the commit behind the version.
   'src/main.ts': 139,
   // 3 for an earmark that ends with a capture that failed.
@@ -75,7 +87,9 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 22 for roles of people and how far each reaches.
   // 1147 for the one door: use cases of people, keys, logins, subjects and alerts by the table of roles.
   // 232 for the policy tools over HTTP, and people in explanations and cases.
-  'src/operate': 5172,
+  // 37 for lists without bodies.
+  // 3 for the models that a login may give: those of its user and team.
+  'src/operate': 5212,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -88,7 +102,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 71 for `metrics.key_label`, `records.reported_runs`, short keys and adapters without keys.
   // 996 for `organization`, `teams`, `sign_in`, `tokens` and `alerts`.
   // 16 for the policy tools over HTTP, and people in explanations and cases.
-  'src/policy': 9543,
+  // 6 for the console as it is served.
+  'src/policy': 9549,
   // 6 for threads that are stored.
   'src/prompt': 783,
   // 4 for timers of the host.
@@ -110,14 +125,17 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 63 for files of secrets, the commit of a clone, an archive or a build, and the loss of a lease.
   // 101 for the head of the trail, noted outside the store.
   // 178 for people, keys that change and tokens.
-  'src/server': 1872,
+  // 1 for lists without bodies.
+  // 7 for the console as it is served.
+  'src/server': 1880,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
   // 365 for the chain of the trail: hashes made in the commit, words beside it, and the anchor of retention.
   // 22 for the same.
   // 605 for people, logins, subjects, alerts and lines of keys.
-  'src/store': 7901,
+  // 128 for lists without bodies.
+  'src/store': 8029,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
@@ -150,7 +168,7 @@ function linesByRoom(): Record<string, number> {
   const rooms: Record<string, number> = {};
   for (const folder of ['src', 'plugins']) {
     for (const entry of readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })) {
-      if (!entry.isFile() || !entry.name.endsWith('.ts')) continue;
+      if (!entry.isFile() || !/\.tsx?$/.test(entry.name)) continue;
       const path = join(entry.parentPath, entry.name);
       const room = roomOf(relative(ROOT, path));
       rooms[room] = (rooms[room] ?? 0) + linesIn(readFileSync(path, 'utf8'));

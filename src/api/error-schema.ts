@@ -93,6 +93,10 @@ const details = partialShape('Figures for programs, depending on the code.', {
   ),
   policy_revision: text('The revision in force. With `precondition_failed` and `policy_invalid`.'),
   diagnostics: arrayOf(PolicyDiagnostic, 'Every mistake in the policy. With `policy_invalid`.'),
+  request_id: text(
+    'The first request with this name, as the trail calls it. With `idempotency_answer_unavailable`, where nothing was charged.',
+    'req_0a4x1wm3zk0',
+  ),
   relaxation: text(
     'The smallest change of one limit that would admit a model. With `no_eligible_model`.',
     'max_latency_ms 800 → 950 admits `gpt-6-astra`',

@@ -111,3 +111,46 @@ export const statusOf = ({ outcome }: Pick<DecisionRecord, 'outcome'>): RecordSt
 /** @returns the ID of the model that was tried last; the choice where none was tried */
 export const modelOf = ({ outcome, choice }: Pick<DecisionRecord, 'outcome' | 'choice'>): string =>
   outcome?.attempts.at(-1)?.model ?? choice;
+
+/** A record as lists show it. Null where it lacks the fact, and where no attempt was made. */
+export interface RecordSummary
+  extends Pick<DecisionRecord, 'time' | 'stream' | 'labels' | 'metadata' | 'reason' | 'revision'> {
+  /** `model` of the request; `pinned` where it named one model. */
+  readonly selector: string;
+  /** The provider that was tried last. */
+  readonly provider: string | null;
+  readonly error: ErrorCode | null;
+  /** The number of attempts. */
+  readonly attempts: number | null;
+  readonly charged: Microcredits | null;
+  readonly saved: Microcredits | null;
+  readonly firstPartMs: number | null;
+  readonly totalMs: number | null;
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+}
+
+export function summaryOf({
+  time,
+  stream,
+  labels,
+  metadata,
+  reason,
+  revision,
+  facts,
+  outcome,
+}: DecisionRecord): RecordSummary {
+  return {
+    ...{ time, stream, labels, metadata, reason, revision },
+    selector: facts.pinned ? 'pinned' : facts.model,
+    provider: outcome?.attempts.at(-1)?.provider ?? null,
+    error: outcome?.error ?? null,
+    attempts: outcome?.attempts.length ?? null,
+    charged: outcome?.charged ?? null,
+    saved: outcome?.saved ?? null,
+    firstPartMs: outcome?.firstPartMs ?? null,
+    totalMs: outcome?.totalMs ?? null,
+    inputTokens: outcome?.usage?.inputTokens ?? null,
+    outputTokens: outcome?.usage?.outputTokens ?? null,
+  };
+}

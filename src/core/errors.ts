@@ -118,10 +118,13 @@ export const ERRORS = {
   ),
   feedback_conflict: conflict(409, 'The decision already has a different score, which stays.'),
   feedback_window_over: invalid(410, 'The decision is older than `details.window_days`.'),
-  idempotency_key_reused: invalid(422, 'This `Idempotency-Key` was used with a different body in the last 24 hours.'),
+  idempotency_key_reused: invalid(
+    422,
+    'This `Idempotency-Key` was used with a different body or path in the last 24 hours.',
+  ),
   idempotency_answer_unavailable: invalid(
     422,
-    'The request was charged as `details.decision_id`, but its answer cannot be repeated: the secret of the key or the signature is different, or the answer was too large to keep.',
+    'The request was charged as `details.decision_id`, or begun as `details.request_id`, but its answer cannot be repeated: it was sent with other credentials, its answer was too large to keep, or a change was cut off.',
   ),
   request_too_large: invalid(413, 'The body has too many bytes or values.'),
   headers_too_large: { ...invalid(431, 'The headers have too many bytes.'), code: 'request_too_large' },

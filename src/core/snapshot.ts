@@ -84,7 +84,9 @@ export interface PolicySnapshot {
   readonly payments: PaymentPolicy | null;
   /** Where people and agents reach this gateway, with the path that a proxy removes, without a slash at its end; null where it is not stated. */
   readonly publicUrl: string | null;
-  /** Null where nobody signs in. */
+  /** Whether `/console` is served. */
+  readonly console: boolean;
+  /** Null where nobody signs in by OpenID. */
   readonly signIn: SignInPolicy | null;
   /** Terms of all callers together. */
   readonly organization: GroupTerms;

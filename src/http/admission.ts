@@ -108,7 +108,7 @@ function enter(
   const { method } = context;
   const policy = rules.policy();
   const rule = methods.get(method === 'HEAD' ? 'GET' : method);
-  const caller = found === 'ended' ? refuseEnded(request, rules, peers) : found;
+  const caller = found === 'ended' ? refuseEnded(request, rules, peers) : found && rules.levels.of(found);
   const isKeyless = !isOpen && caller === null;
   context.caller = caller;
   if (isKeyless || (isOpen && !PROBES.has(path))) throttle('keyless', placeOf(request, rules, peers), rules);
@@ -219,7 +219,7 @@ function authenticated(
   }
   if (authentication.caller) {
     rules.funding.checkBlocked(authentication.caller);
-    return rules.levels.of(authentication.caller);
+    return authentication.caller;
   }
   const advise = (message: string) =>
     isForPay ? `${message} ${rules.funding.keyless.advice(keyHeadersOf(request.headers))}` : message;
@@ -250,7 +250,7 @@ function authenticatedByToken(
   const caller = tokens.find(token, rules.policy().tokens);
   if (!caller) return checkedToken(token, address, rules, advise);
   funding.checkBlocked(caller);
-  return rules.levels.of(caller);
+  return caller;
 }
 
 /** Each signature counts as a failure until it is found to be none, so that nobody has more of them checked than may fail. */
@@ -269,7 +269,7 @@ async function checkedToken(
   if ('caller' in found) {
     if (isCounted) rules.limiter.giveBack('failed-auth', address);
     rules.funding.checkBlocked(found.caller);
-    return rules.levels.of(found.caller);
+    return found.caller;
   }
   const { refusal } = found;
   if (refusal === 'unavailable') {

@@ -26,8 +26,11 @@ import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
 import { type AlertDesk, alertRoutes } from './alerts.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
+import { changesOnce } from './changes-once.ts';
 import { childKeyRoutes } from './child-keys.ts';
+import type { BuiltConsole } from './console/built.ts';
 import { type LoginDoor, loginDoor } from './console/login-door.ts';
+import { consoleRoutes } from './console/routes.ts';
 import { signInRoutes } from './console/sign-in.ts';
 import { answerOrigin, CORS_HEADERS, preflightRefusal } from './cors.ts';
 import { countTokensRoutes } from './count-tokens.ts';
@@ -71,6 +74,8 @@ export interface AppOptions {
   readonly alerts: AlertDesk;
   authenticate(header: string | null): Authentication;
   readonly signIn: SignIn;
+  /** The files of `/console`; null where they are not built. */
+  built(): BuiltConsole | null;
   readonly logins: LoginDesk;
   readonly tokens: Tokens;
   readonly trailHeads?: TrailServices['trailHeads'];
@@ -134,7 +139,7 @@ const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['s
 
 /** All other routes of the API. */
 const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptions) => {
-  const { gateway, policy, keys, people, store, metrics, status, trailHeads, alerts, signIn, logins } = options;
+  const { gateway, policy, keys, people, store, metrics, status, trailHeads, alerts, signIn, built, logins } = options;
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
@@ -154,14 +159,14 @@ const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptio
     .use(
       signInRoutes({
         ...services,
-        ...{ signIn, door },
+        ...{ signIn, door, built },
         endLogin: (request, { login, caller }) => {
           services.contextOf(request).caller = caller;
           return endLogin(services.principalOf(request), logins, login.id);
         },
-        teamName: (id) => (id === null ? null : (logins.people.team(id)?.name ?? null)),
       }),
     )
+    .use(consoleRoutes({ signIn, door, built }))
     .use(subjectRoutes({ ...services, subjects: () => subjectSource(gateway, store) }))
     .use(x402Routes({ ...services, gateway, store }));
 };
@@ -252,6 +257,7 @@ export function createApp(options: AppOptions) {
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
   const rules = admissionRules(options, routes, door);
   const held = new HeldRequests((request) => app.handle(request));
+  const once = changesOnce({ ...services, routes, pass: (request, end) => held.hold(request, end) });
   return (
     app
       .onRequest(({ request, set }) => {
@@ -268,10 +274,12 @@ export function createApp(options: AppOptions) {
           early = answer;
         } else {
           const admission = isBack ? held.release(request) : admit(request, rules, services.server(), context);
-          if (admission) {
+          if (!admission) context.addLimitHeaders(set.headers);
+          const answering = admission ? held.hold(request, admission) : once.answerTo(request, context, set.headers);
+          if (answering) {
             set.headers = {};
-            early = held.hold(request, admission);
-          } else context.addLimitHeaders(set.headers);
+            early = answering;
+          }
         }
         // No call stands in a `return`: by that Elysia would take the hook for an asynchronous one, and wait in every request.
         return early;
@@ -302,7 +310,8 @@ export function createApp(options: AppOptions) {
       .onParse({ as: 'global' }, ({ request }) => {
         const context = contextOf(request);
         if (routes.at(context.route)?.methods.get(request.method)?.body === 'none') return {};
-        return services.bodyOf(request, context);
+        const begun = once.bodyOf(request);
+        return begun ? begun.body : services.bodyOf(request, context);
       })
       .use(others)
       .use(pages)

@@ -35,13 +35,15 @@ const QUERY = t.Object({
   operation: queryText(`One of ${OPERATION_NAMES.join(', ')}.`),
   session: queryText('The session that the request names. Not for a key with the scope `report`.'),
   label: queryTexts('A label of the key at the time, as `name=value`. It may be repeated; a decision must have all.'),
-  after: queryText('The ID of the last decision of the page before.'),
+  after: queryText('`next_after` of the page before, or the ID of its last decision.'),
+  newer_than: queryText('Only decisions that were begun after the one with this ID, to see how many are new.'),
   limit: queryText(`How many at most, up to ${PAGE_LIMIT_MAX}; ${PAGE_LIMIT} unless given.`),
 });
 
 /** The reasons for a choice and its outcome, the list of decisions, and the text of a request where the policy keeps it. */
-export const decisionRoutes = ({ gateway, principalOf, sightOf }: RouteServices) =>
-  new Elysia({ name: 'decisions' })
+export const decisionRoutes = ({ gateway, principalOf, sightOf }: RouteServices) => {
+  const source = () => ({ log: gateway.records, usdPerCredit: gateway.lease().snapshot.usdPerCredit });
+  return new Elysia({ name: 'decisions' })
     .get(
       '/v1/decisions/:id',
       async ({ params: { id }, request }) =>
@@ -61,7 +63,7 @@ export const decisionRoutes = ({ gateway, principalOf, sightOf }: RouteServices)
       async ({ query, request }) => {
         const sight = sightOf(request);
         const wanted = recordQuery(query, request.url, sight);
-        return decisionPageBody(await listDecisions(principalOf(request), gateway.records, wanted, sight), sight);
+        return decisionPageBody(await listDecisions(principalOf(request), source(), wanted, sight), sight);
       },
       {
         query: QUERY,
@@ -69,7 +71,7 @@ export const decisionRoutes = ({ gateway, principalOf, sightOf }: RouteServices)
           access: 'decisions.list',
           summary: 'List decisions',
           description:
-            'The records of decisions that match all filters, the newest first. `GET /v1/decisions/{id}` explains one of them. After an update from version 0.1 the server takes older records into the list in the background, the newest first.',
+            'The decisions that match all filters, the newest first. A page looks at about 100,000 decisions at most: where the filters seldom hold together it can have fewer than `limit`, or none, and `next_after` goes on. `GET /v1/decisions/{id}` explains one of them. After an update from version 0.1 the server takes older records into the list in the background, the newest first.',
           answer: { schema: DecisionList, description: 'The page.' },
           errorField: 'status',
           errors: ['invalid_value'],
@@ -111,13 +113,19 @@ export const decisionRoutes = ({ gateway, principalOf, sightOf }: RouteServices)
         errors: ['not_found'],
       }),
     );
+};
 
-function recordQuery({ label: _, ...filters }: Static<typeof QUERY>, url: string, sight: Sight): RecordQuery {
+function recordQuery(
+  { label: _, newer_than: newerThan, ...filters }: Static<typeof QUERY>,
+  url: string,
+  sight: Sight,
+): RecordQuery {
   try {
     // The router would split a label at its commas.
-    return decisionQuery({ ...filters, label: new URL(url).searchParams.getAll('label') }, sight);
+    return decisionQuery({ ...filters, newerThan, label: new URL(url).searchParams.getAll('label') }, sight);
   } catch (cause) {
     if (!(cause instanceof DecisionFilterError)) throw cause;
-    throw new SignalboxError('invalid_value', `\`${cause.filter}\` ${cause.message}.`, { param: cause.filter, cause });
+    const param = cause.filter === 'newerThan' ? 'newer_than' : cause.filter;
+    throw new SignalboxError('invalid_value', `\`${param}\` ${cause.message}.`, { param, cause });
   }
 }

@@ -25,7 +25,7 @@ import { codeOf, writtenResponse } from './written-answer.ts';
 const RETRY_MS = 1_000;
 /** A stored answer opens at once. */
 const REPLAY_COMMIT_MS = 1_000;
-const UNREADABLE = 'Stored answers cannot be read, so the request was not started; try again.';
+export const UNREADABLE = 'Stored answers cannot be read, so the request was not started; try again.';
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /** The name by which repeats of a request are recognized. */
@@ -59,11 +59,7 @@ export function nameOf(
   answerSecretOf: RouteServices['answerSecretOf'],
 ): RequestName | null {
   const { idempotencyKey: named } = context;
-  if (named !== null && !IDEMPOTENCY_KEY.test(named)) {
-    throw new SignalboxError('invalid_value', '`Idempotency-Key` must have 1 to 255 printable ASCII characters.', {
-      param: 'Idempotency-Key',
-    });
-  }
+  if (named !== null) checkName(named);
   if (identity) {
     // A client that repeats it by itself would sign another payment.
     return named === null
@@ -76,6 +72,13 @@ export function nameOf(
   const { keyId } = caller;
   const secret = isSubject(keyId) ? answerSecretOf(keyId) : secretIn(headers);
   return { keyId, secret, idempotencyKey: named, body, ...BY_KEY };
+}
+
+/** @throws SignalboxError `invalid_value` */
+export function checkName(named: string): void {
+  if (IDEMPOTENCY_KEY.test(named)) return;
+  const message = '`Idempotency-Key` must have 1 to 255 printable ASCII characters.';
+  throw new SignalboxError('invalid_value', message, { param: 'Idempotency-Key' });
 }
 
 /** Of the API key that was sent. */
@@ -189,11 +192,7 @@ function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: Request
     case 'in-flight':
       return stillRunning(label, canRetry);
     case 'reused':
-      return new SignalboxError(
-        'idempotency_key_reused',
-        'This Idempotency-Key was used with a different body. Use a new one for a new request.',
-        { param: 'Idempotency-Key' },
-      );
+      return keyReused('body');
     case 'unavailable': {
       const decision = idText('dec_', refusal.decision);
       return new SignalboxError(
@@ -204,6 +203,14 @@ function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: Request
     }
   }
 }
+
+/** @param differs what differs from the first request of this key */
+export const keyReused = (differs: string): SignalboxError =>
+  new SignalboxError(
+    'idempotency_key_reused',
+    `This Idempotency-Key was used with a different ${differs}. Use a new one for a new request.`,
+    { param: 'Idempotency-Key' },
+  );
 
 /** The refusal of a repeat while the first request runs. */
 export const stillRunning = (label: string, canRetry: boolean): SignalboxError =>

@@ -29,6 +29,13 @@ export interface RouteRule extends RouteAccess {
   readonly path: string;
 }
 
+/**
+ * Whether a route makes or changes something at no charge, so that an `Idempotency-Key` has it carried out once: by its place, so that
+ * no further route can be without.
+ */
+export const isOnceForName = (method: string, path: string): boolean =>
+  method !== 'GET' && (path.startsWith('/admin/') || path === '/v1/keys' || path.startsWith('/v1/keys/'));
+
 /** The member of an Elysia route's `detail` that holds its access. */
 export const ACCESS_DETAIL = 'x-access';
 

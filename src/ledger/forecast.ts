@@ -25,4 +25,16 @@ export function forecastOf(spent: Microcredits, { starts, ends }: Window, now: n
   return { expected: Math.round((spent * length) / elapsed), knownFrom };
 }
 
+/**
+ * When a budget is spent at the rate so far, ms since 1970: now or before where it is; null where that is not before the window ends, or
+ * before it can be said.
+ */
+export function runsOutAt(spent: Microcredits, limit: Microcredits, window: Window, now: number): number | null {
+  const { starts, ends } = window;
+  const { expected } = forecastOf(spent, window, now);
+  if (!Number.isFinite(ends) || spent <= 0 || (expected === null && spent < limit)) return null;
+  const at = Math.round(starts + ((Math.min(now, ends) - starts) * limit) / spent);
+  return at < ends ? at : null;
+}
+
 const NEVER: Forecast = Object.freeze({ expected: null, knownFrom: null });

@@ -1,9 +1,10 @@
-import { parseMoment } from '../core/clock.ts';
+import { iso, parseMoment } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import { RECORD_STATUSES, type RecordStatus } from '../core/decision-record.ts';
 import { idText, parseId } from '../core/id.ts';
 import { OPERATION_NAMES, type Operation } from '../core/operation.ts';
-import type { RecordEntry, RecordLog, RecordQuery } from '../store/records.ts';
+import { usdWriter } from '../core/usd.ts';
+import type { RecordEntry, RecordLog, RecordPage, RecordQuery } from '../store/records.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 import { FULL_SIGHT, type Sight } from './sight.ts';
@@ -17,10 +18,10 @@ export type DecisionFilters = Readonly<Partial<Record<TextFilter, string>>> & {
   /** Each as `name=value`. */
   readonly label?: readonly string[];
 };
-/** `after` is the ID of the last decision of the page before. */
+/** `after` is `next_after` of the page before. */
 type TextFilter =
   | ('from' | 'to' | 'key' | 'team' | 'user' | 'model' | 'task' | 'status' | 'operation' | 'session')
-  | ('after' | 'limit');
+  | ('after' | 'newerThan' | 'limit');
 
 /** A filter that cannot be read. */
 export class DecisionFilterError extends Error {
@@ -34,7 +35,22 @@ export class DecisionFilterError extends Error {
 
 /** @throws DecisionFilterError */
 export function decisionQuery(filters: DecisionFilters, sight = FULL_SIGHT): RecordQuery {
-  const { from, to, key, team, user, model, task, status, operation, session, label = [], after, limit } = filters;
+  const {
+    from,
+    to,
+    key,
+    team,
+    user,
+    model,
+    task,
+    status,
+    operation,
+    session,
+    label = [],
+    after,
+    newerThan,
+    limit,
+  } = filters;
   const query: RecordQuery = {
     from: from === undefined ? undefined : timeOf('from', from),
     to: to === undefined ? undefined : timeOf('to', to),
@@ -47,7 +63,8 @@ export function decisionQuery(filters: DecisionFilters, sight = FULL_SIGHT): Rec
     operation: operation === undefined ? undefined : wordOf<Operation>('operation', operation, OPERATION_NAMES),
     session: session !== undefined && sight.isNarrow ? refuseNarrow('session') : session,
     labels: Object.fromEntries(label.map(labelOf)),
-    after: after === undefined ? undefined : cursorOf(after),
+    after: after === undefined ? undefined : cursorOf('after', after),
+    newerThan: newerThan === undefined ? undefined : cursorOf('newerThan', newerThan),
     limit: limit === undefined ? PAGE_LIMIT : limitOf(limit),
   };
   if (query.from !== undefined && query.to !== undefined && query.from >= query.to) {
@@ -78,7 +95,8 @@ function labelOf(text: string): [string, string] {
   return at >= 1 ? [text.slice(0, at), text.slice(at + 1)] : refuse('label', 'is written name=value', text);
 }
 
-const cursorOf = (text: string): number => parseId('dec_', text) ?? refuse('after', 'takes the ID of a decision', text);
+const cursorOf = (filter: 'after' | 'newerThan', text: string): number =>
+  parseId('dec_', text) ?? refuse(filter, 'takes the ID of a decision', text);
 
 function limitOf(text: string): number {
   const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
@@ -89,11 +107,10 @@ function refuse(filter: keyof DecisionFilters, form: string, text: string): neve
   throw new DecisionFilterError(filter, `${form}, not "${text.slice(0, 64)}"`);
 }
 
-/** The newest decisions first. */
-export interface DecisionPage {
-  readonly entries: readonly RecordEntry[];
-  /** Whether older decisions match, too. */
-  readonly hasMore: boolean;
+/** A page of decisions, with what its rows need beside the records. */
+export interface DecisionPage extends RecordPage {
+  /** The worth of a Credit; null in a ledger that never had a policy. */
+  readonly usdPerCredit: string | null;
 }
 
 /**
@@ -102,47 +119,61 @@ export interface DecisionPage {
  */
 export async function listDecisions(
   by: Principal,
-  log: Pick<RecordLog, 'list'>,
+  { log, usdPerCredit }: { readonly log: Pick<RecordLog, 'list'> } & Pick<DecisionPage, 'usdPerCredit'>,
   query: RecordQuery,
   sight = FULL_SIGHT,
 ): Promise<DecisionPage> {
   const ids = sight.idsWithin(checkAction(by.caller, 'decisions.list'));
-  const asked = query.keyIds ?? (ids && [...ids]);
+  const asked = query.keyIds ?? (ids && (query.keyId === undefined ? [...ids] : [query.keyId]));
   const keyIds = asked?.filter((id) => ids?.has(id) ?? true);
-  const entries = await log.list({ ...query, ...(keyIds && { keyIds }), limit: query.limit + 1 });
-  return { entries: entries.slice(0, query.limit), hasMore: entries.length > query.limit };
+  return { ...(await log.list({ ...query, ...(keyIds && { keyIds }) })), usdPerCredit };
 }
 
 /** A page as `GET /admin/decisions` answers and `signalbox decisions list --json` prints it. */
-export const decisionPageBody = ({ entries, hasMore }: DecisionPage, sight = FULL_SIGHT): object => ({
-  object: 'list',
-  data: entries.map((entry) => entryBody(entry, sight)),
-  has_more: hasMore,
-});
+export function decisionPageBody({ entries, next, usdPerCredit }: DecisionPage, sight = FULL_SIGHT): object {
+  const usd = usdWriter(usdPerCredit);
+  return {
+    object: 'list',
+    data: entries.map((entry) => entryBody(entry, sight, usd)),
+    has_more: next !== null,
+    next_after: next === null ? null : idText('dec_', next),
+  };
+}
 
 /** Null where a record of version 0.1 lacks the fact, and for all facts of an unreadable record. */
-function entryBody({ id, keyId, model, task, status, operation, record }: RecordEntry, sight: Sight): object {
-  const outcome = record?.outcome ?? null;
+function entryBody(
+  { id, keyId, model, task, status, operation, team, user, session, summary }: RecordEntry,
+  sight: Sight,
+  usd: ReturnType<typeof usdWriter>,
+): object {
+  const { charged = null, saved = null, labels = null } = summary ?? {};
   return {
     id: idText('dec_', id),
     object: 'decision.summary',
-    created: record && Math.floor(record.time / 1000),
-    ...(sight.isNarrow ? { key_id: null, key_name: sight.keyOf(keyId) } : { key_id: keyId }),
-    team_id: record?.team ?? null,
-    user_id: (!sight.isNarrow && record?.user) || null,
+    created: summary && Math.floor(summary.time / 1000),
+    time: summary && iso(summary.time),
+    key_id: sight.isNarrow ? null : keyId,
+    key_name: sight.nameOf(keyId),
+    team_id: team,
+    user_id: sight.isNarrow ? null : user,
     ...{ operation, status, model, task },
-    selector: record && (record.facts.pinned ? 'pinned' : record.facts.model),
-    stream: record?.stream ?? null,
-    labels: record?.labels ?? null,
-    metadata: (!sight.isNarrow && record?.metadata) || null,
-    session: (sight.showsRunsOf(keyId, record?.labels ?? {}) && record?.session) || null,
-    route_reason: record?.reason ?? null,
-    policy_revision: record?.revision ?? null,
-    error: outcome?.error ?? null,
-    attempts: outcome?.attempts.length ?? null,
-    credits_consumed: outcome && toCredits(outcome.charged),
-    cost_saved_credits: outcome && toCredits(outcome.saved),
-    first_part_ms: outcome?.firstPartMs ?? null,
-    total_ms: outcome?.totalMs ?? null,
+    provider: summary?.provider ?? null,
+    selector: summary?.selector ?? null,
+    stream: summary?.stream ?? null,
+    labels,
+    metadata: (!sight.isNarrow && summary?.metadata) || null,
+    session: sight.showsRunsOf(keyId, labels ?? {}) ? session : null,
+    route_reason: summary?.reason ?? null,
+    policy_revision: summary?.revision ?? null,
+    error: summary?.error ?? null,
+    attempts: summary?.attempts ?? null,
+    credits_consumed: charged === null ? null : toCredits(charged),
+    charged_usd: charged === null ? null : usd(charged),
+    cost_saved_credits: saved === null ? null : toCredits(saved),
+    saved_usd: saved === null ? null : usd(saved),
+    input_tokens: summary?.inputTokens ?? null,
+    output_tokens: summary?.outputTokens ?? null,
+    first_part_ms: summary?.firstPartMs ?? null,
+    total_ms: summary?.totalMs ?? null,
   };
 }

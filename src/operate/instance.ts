@@ -8,6 +8,8 @@ import { snakeKeys } from './snake-keys.ts';
 export interface InstanceStatus {
   /** The build that answers. */
   readonly version: string;
+  /** The policy in force here. */
+  readonly policyRevision: string;
   readonly slot: number;
   readonly epoch: number;
   readonly isCurrent: boolean;
@@ -27,12 +29,12 @@ interface CopyAge {
 export function instanceStatus(
   by: Principal,
   { instance, news }: Pick<OpenStore, 'instance' | 'news'>,
-  version: string,
+  build: Pick<InstanceStatus, 'version' | 'policyRevision'>,
 ): InstanceStatus {
   checkAction(by.caller, 'status.read');
   const { slot, epoch, isCurrent, fenced, clockOffsetMs } = instance;
   const copies = NEWS_SUBJECTS.map((subject) => ({ subject, ageMs: wholeOf(news.ageOf(subject)) }));
-  return { version, slot, epoch, isCurrent, problem: fenced, clockOffsetMs, copies };
+  return { ...build, slot, epoch, isCurrent, problem: fenced, clockOffsetMs, copies };
 }
 
 const wholeOf = (ageMs: number): number | null => (Number.isFinite(ageMs) ? Math.round(ageMs) : null);

@@ -2,6 +2,7 @@ import { differenceOf, type KeyPatch, patched } from '../access/key-patch.ts';
 import type { Keys } from '../access/keys.ts';
 import { type Caller, permissionsOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { listedFor } from '../routing/model-name.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { Principal } from './principal.ts';
 import { checkGivable, isWithin } from './reach.ts';
@@ -68,10 +69,10 @@ function checkGain(caller: Caller, reach: Reach, before: KeyInfo, after: KeyInfo
   const differing = Object.keys(differenceOf(before, after)?.after ?? {});
   const closed = differing.find((name) => !CHANGEABLE[reach].has(name));
   if (closed !== undefined) throw refused(closed, `Your role does not let you change \`${closed}\` of this key.`);
-  const { models } = caller;
+  const own = listedFor(caller);
   const gained = after.models?.filter((model) => before.models?.includes(model) === false);
   const isAll = after.models === null && before.models !== null;
-  if (models && (isAll || gained?.some((model) => !models.has(model)))) {
+  if (own && (isAll || gained?.some((model) => !own.includes(model)))) {
     throw refused('models', 'You can give models only that you may use yourself.');
   }
 }

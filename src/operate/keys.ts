@@ -3,6 +3,7 @@ import type { KeyGrant } from '../access/terms.ts';
 import type { Caller } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { listedFor } from '../routing/model-name.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { LedgerTable } from '../store/ledger-table.ts';
 import type { Repositories } from '../store/repositories.ts';
@@ -115,7 +116,8 @@ function ownedGrant(caller: Caller, reach: Reach, grant: KeyGrant): KeyGrant {
   if (reach === 'own' && grant.user != null && grant.user !== user) {
     throw beyond('user', 'You can make keys of your own only.');
   }
-  const isBeyond = (model: string) => caller.models !== null && !caller.models.has(model);
+  const own = listedFor(caller);
+  const isBeyond = (model: string) => own?.includes(model) === false;
   if (grant.models?.some(isBeyond)) throw beyond('models', 'You can give models only that you may use yourself.');
   return {
     ...grant,

@@ -18,6 +18,8 @@ export interface Sight {
   readonly isNarrow: boolean;
   /** The ID of a key as it is shown, or its name; the address of a wallet and the ID of a subject are shown as they are. */
   keyOf(id: string): string;
+  /** The name of a key, or the address of a wallet; null where it is not known. */
+  nameOf(id: string): string | null;
   /** Whether the sessions and agents that a key names are shown. */
   showsRunsOf(id: string, labels: Caller['labels']): boolean;
   /** The IDs that a filter by key means. */
@@ -33,6 +35,7 @@ const NONE: ReadonlySet<string> = new Set();
 export const FULL_SIGHT: Sight = {
   isNarrow: false,
   keyOf: (id) => id,
+  nameOf: addressOf,
   showsRunsOf: () => true,
   idsOf: (key) => [key],
   titleOf: (title) => title,
@@ -59,17 +62,18 @@ export function sightOf(caller: Caller, sources: SightSources): Sight {
     const others = caller.role === undefined ? [] : idsWhere((info) => isWithin(reach, caller, info));
     return new Set([caller.keyId, ...others]);
   };
+  const nameOf: Sight['nameOf'] = (id) => addressOf(id) ?? sources.keys.known(id)?.name ?? null;
   switch (roleOf(caller)) {
     case 'report':
-      return { ...reportSight(sources), idsWithin };
+      return { ...reportSight(sources), nameOf, idsWithin };
     case 'finance':
-      return { ...FULL_SIGHT, ...runsOf(sources, FULL_SIGHT.keyOf), idsWithin };
+      return { ...FULL_SIGHT, ...runsOf(sources, FULL_SIGHT.keyOf), nameOf, idsWithin };
     default:
-      return { ...FULL_SIGHT, idsWithin };
+      return { ...FULL_SIGHT, nameOf, idsWithin };
   }
 }
 
-function reportSight(sources: SightSources): Omit<Sight, 'idsWithin'> {
+function reportSight(sources: SightSources): Omit<Sight, 'idsWithin' | 'nameOf'> {
   const { keys } = sources;
   const keyOf = (id: string) => addressOf(id) ?? (isSubject(id) ? id : (keys.known(id)?.name ?? ''));
   return {

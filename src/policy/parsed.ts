@@ -195,7 +195,8 @@ function readSettings(context: CheckContext, version: LanguageVersion, credit: D
   const records = checkSection('records', context);
   const ledger = checkSection('ledger', context);
   const metrics = checkSection('metrics', context);
-  if (!gateway || !defaultWeights || !reference || !records || !ledger || !metrics) return null;
+  const console = checkSection('console', context);
+  if (!gateway || !defaultWeights || !reference || !records || !ledger || !metrics || !console) return null;
   // Doubles are exact enough, because it only scales weights.
   const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
   return {
@@ -209,6 +210,7 @@ function readSettings(context: CheckContext, version: LanguageVersion, credit: D
     /** Whether requiring a language that no model declares excludes no model. */
     admitUnstated: unstatedLanguages === 'admit',
     keyLabel: metrics.key_label ?? null,
+    console: console.enabled,
     recordDays: records.retention_days,
     trailDays: records.trail_retention_days ?? null,
     recordedMetadata: records.metadata,

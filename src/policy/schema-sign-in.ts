@@ -1,11 +1,15 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { ClaimedRole } from '../core/sign-in-policy.ts';
-import { closed, oneOfExplained, optional, string, VARIABLE_NAME } from './schema-parts.ts';
+import { boolean, closed, oneOfExplained, optional, string, VARIABLE_NAME } from './schema-parts.ts';
 
 export const PublicUrlText = string(
   { minLength: 1, maxLength: 256, example: 'https://llm.example.com' },
   'Address at which people and agents reach this gateway, with the path that a proxy in front removes, if any. Sign-in redirects to it, and quotes name it.',
 );
+
+export const ConsoleText = closed('The web application at `/console`.', {
+  enabled: boolean({ default: true, example: false }, 'Whether it is served, and people may sign in to it with a key.'),
+});
 
 const ROLE_MEANINGS: Readonly<Record<ClaimedRole, string>> = {
   admin: 'May do everything but make admin keys, owners and admins.',

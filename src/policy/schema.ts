@@ -24,7 +24,7 @@ import { PaymentsText } from './schema-payments.ts';
 import { OrganizationText, TeamText } from './schema-people.ts';
 import { RecordsText } from './schema-records.ts';
 import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';
-import { PublicUrlText, SignInText } from './schema-sign-in.ts';
+import { ConsoleText, PublicUrlText, SignInText } from './schema-sign-in.ts';
 import { TokenIssuerText } from './schema-tokens.ts';
 import { AnyModelText } from './schema-wildcard.ts';
 import { LATEST_VERSION, type LanguageVersion, VERSIONS } from './versions.ts';
@@ -312,6 +312,7 @@ export const SECTIONS = {
   cases: Type.Array(CaseText, { description: "The policy's own tests, run before it comes into force." }),
   metrics: MetricsText,
   public_url: PublicUrlText,
+  console: ConsoleText,
   sign_in: SignInText,
   baseline: string(
     { minLength: 1, example: 'gpt-6.1-sol' },

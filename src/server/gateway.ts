@@ -251,7 +251,8 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   };
   const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();
   const learning: StatusSources['learning'] = (by) => statusOfLearning(by, store, learner, reloader.lease(), now());
-  const instance = (by: Principal) => instanceStatus(by, store, host.version);
+  const instance = (by: Principal) =>
+    instanceStatus(by, store, { version: host.version, policyRevision: lease().snapshot.revision });
   const status: StatusSources = { health: tools.health, learning, instance };
   return { gateway, idempotency, reloader, status, recount, levels: new Levels(people), stop };
 }

@@ -1,5 +1,4 @@
 import type { Plugin } from '../contract/kinds.ts';
-import type { Caller } from '../core/caller.ts';
 import type { Timers } from '../core/timers.ts';
 import type { OpenStore, SpoolNotes } from '../store/driver.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -29,10 +28,6 @@ export interface Host {
     spoolNotes: SpoolNotes,
     host: Pick<Host, 'now' | 'timers'>,
   ) => Promise<OpenStore>;
-  /**
-   * Finds callers by the header `authorization` beside those of keys. Absent: none. Tests play people with it.
-   */
-  readonly callerOf?: (header: string | null) => Caller | null;
   /** Listens to a signal, an error that was not caught (the value), or the end of the process. */
   on(event: ProcessEvent, listener: (value: unknown) => void): void;
   /** Ends the process. */

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { parseKey } from '../access/key.ts';
-import { type Keys, openKeys } from '../access/keys.ts';
+import { openKeys } from '../access/keys.ts';
 import { Gate } from '../access/limits/gate.ts';
 import { openPeople } from '../access/people.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -21,6 +21,7 @@ import { UpstreamNetwork } from '../upstream/connection/network.ts';
 import { Health } from '../upstream/health/health.ts';
 import { openAlerts } from './alerts.ts';
 import { announce } from './announce.ts';
+import { openConsole } from './console.ts';
 import { databaseOf, ledgerOnDisk, madeTeamsOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
@@ -104,10 +105,10 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const watched = { gateway, gate, policy: reloader, store, health: tools.health, version };
   const app = createApp({
     ...watched,
-    ...{ surfaces, keys },
+    ...{ surfaces, keys, built: openConsole(log) },
     people: { people, keys },
     idempotency,
-    authenticate: authenticationOf(keys, host),
+    authenticate: keys.authenticate,
     ...(await openSignIn(resources, gateway.lease)),
     levels,
     tokens,
@@ -145,15 +146,6 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   if (gateway.payments.policy && simulated) {
     log.warn('payments are on, but only simulated models serve: no provider has a key');
   }
-}
-
-/** Other callers come first: a header that names one is no key. */
-function authenticationOf({ authenticate }: Keys, { callerOf }: Host): Keys['authenticate'] {
-  if (!callerOf) return authenticate;
-  return (header) => {
-    const caller = callerOf(header);
-    return caller ? { caller, reason: null, ageMs: 0 } : authenticate(header);
-  };
 }
 
 const openSecrets = ({ env, now }: Host, log: Log): SecretFiles =>

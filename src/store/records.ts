@@ -1,4 +1,4 @@
-import type { DecisionRecord, RecordStatus } from '../core/decision-record.ts';
+import type { DecisionRecord, RecordStatus, RecordSummary } from '../core/decision-record.ts';
 import type { Operation } from '../core/operation.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Revision } from '../core/revision.ts';
@@ -32,11 +32,18 @@ export interface RecordQuery {
   readonly session?: string;
   /** Labels of the key; a record must have all of them. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** The cursor: ID of the last record of the page before. */
+  /** The cursor: `next` of the page before. */
   readonly after?: number;
+  /** Only records of a greater ID. */
+  readonly newerThan?: number;
   /** The maximum number of records. */
   readonly limit: number;
+  /** How many records of the index a page looks at, at most about; `LOOKS_MAX` unless given. */
+  readonly looksMax?: number;
 }
+
+/** Records that a page looks at: where its filters seldom hold together, it ends before it is full. */
+export const LOOKS_MAX = 100_000;
 
 /** A record in a list. */
 export interface RecordEntry {
@@ -46,8 +53,18 @@ export interface RecordEntry {
   readonly task: string;
   readonly status: RecordStatus;
   readonly operation: Operation;
+  readonly team: string | null;
+  readonly user: string | null;
+  readonly session: string | null;
   /** Null if it is unreadable. */
-  readonly record: DecisionRecord | null;
+  readonly summary: RecordSummary | null;
+}
+
+/** A page of a list, the newest records first, by ID. */
+export interface RecordPage {
+  readonly entries: readonly RecordEntry[];
+  /** The cursor of the next page; null where no older record matches. */
+  readonly next: number | null;
 }
 
 /** The log of decision records. Records are added in any order of their IDs, and are never changed. */
@@ -59,8 +76,8 @@ export interface RecordLog {
    * @throws UnreadableRecord
    */
   find(id: number): Promise<DecisionRecord | null>;
-  /** @returns the newest matching records first, by ID. Records that `index` has yet to reach may be missing if older. */
-  list(query: RecordQuery): Promise<readonly RecordEntry[]>;
+  /** Records of version 0.1 that `index` has yet to reach are missing. */
+  list(query: RecordQuery): Promise<RecordPage>;
   /**
    * Brings the index behind `list` up to date by one batch, the newest records first. It passes no place below which a record may
    * appear later.

@@ -17,7 +17,7 @@ const LEFT = `| what | in \`npm test\` | all of it |
 | --- | --- | --- |
 | faults of upstreams | one in 8 as chat, one in 40 as Messages and as Responses | \`faults\`, \`faults-messages\`, \`faults-responses\` |
 | requests at once where the money is short | 200 of 500 | \`overspend\` |
-| kills of the server, and of payments | every twelfth point, and one | \`crash\`, \`payments\` |
+| kills of the server, and of payments | one point of each | \`crash\`, \`payments\` |
 | laws of routing, refusals, certificates, the books, policies, adapters, health and metrics | a hundredth to a half of the runs; of strategies, 300 tries of 20,000 | \`laws\` |
 | laws of time | every other worst shape, every third worst request, two of four forms of embeddings | \`holes\` |
 | compilation of the test chain's contracts | a hash of their sources | \`contracts\` |

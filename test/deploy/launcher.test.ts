@@ -18,16 +18,19 @@ function script(path: string, text: string): void {
 /** An npm that takes its time, notes its arguments and ends as `prepare` of package.json does. */
 const NPM = `echo "$*" >> "$CLONE/npm-calls"
 sleep 0.3
-mkdir -p node_modules && cp package-lock.json node_modules/.installed-lock
+mkdir -p node_modules/.bin dist/console && touch dist/console/manifest.json
+printf '#!/bin/sh\\necho "$*" >> "$CLONE/builds"; touch dist/console/manifest.json' > node_modules/.bin/bun && chmod +x node_modules/.bin/bun
+cp package-lock.json node_modules/.installed-lock
 echo noise`;
 
 /** A clone and a folder of the PATH, each test's own: all run at once, for they wait most of the time. */
 function setUp() {
   const [clone, bin] = [temporaryFolder(), temporaryFolder()];
   folders.push(clone, bin);
-  for (const file of ['signalbox', 'deploy/install.sh', 'package-lock.json'])
+  for (const file of ['signalbox', 'deploy/install.sh', 'deploy/console.sh', 'deploy/console.ts', 'package-lock.json'])
     cpSync(join(ROOT, file), join(clone, file));
-  mkdirSync(join(clone, 'src'));
+  for (const folder of ['src/console', 'src/http/console']) mkdirSync(join(clone, folder), { recursive: true });
+  writeFileSync(join(clone, 'src/http/console/pages.css'), '');
   script(join(clone, 'src/main.ts'), 'echo "ran with $*"');
   script(join(bin, 'npm'), NPM);
   return {
@@ -56,6 +59,18 @@ test.concurrent('what is installed is not installed again, until the lock file c
   writeFileSync(join(clone, 'package-lock.json'), '{}');
   await launch();
   expect(calls()).toHaveLength(2);
+});
+
+test.concurrent('the console is built again where its sources changed, as by `git pull`, without another installation', async () => {
+  const { clone, launch, calls } = setUp();
+  await launch();
+  await launch();
+  expect(existsSync(join(clone, 'builds'))).toBe(false);
+  writeFileSync(join(clone, 'src/console/main.tsx'), '');
+  expect((await launch()).out).toBe('ran with policy check file\n');
+  await launch();
+  expect(readFileSync(join(clone, 'builds'), 'utf8')).toBe('deploy/console.ts\n');
+  expect(calls()).toHaveLength(1);
 });
 
 test('a clone and the standalone program start with the same settings', () => {

@@ -5,7 +5,7 @@ import { box, DIM, FAINT, LINE, picture, text } from './svg.ts';
 /** The rooms of `src`, from the doors down to what all of them stand on. A room may import from below, never from above. */
 const FLOORS: readonly (readonly [floor: string, rooms: Readonly<Record<string, string>>])[] = [
   ['start', { server: 'the life of a server: start, reload, drain' }],
-  ['doors', { http: 'routes, admission', cli: 'commands' }],
+  ['doors', { http: 'routes, admission', cli: 'commands', console: 'the web client' }],
   ['operators', { operate: 'what operators ask for', conformance: 'the laws of plugins' }],
   ['dialects', { surface: 'the dialects that callers speak' }],
   [

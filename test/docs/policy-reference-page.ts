@@ -42,6 +42,7 @@ const VALUES = [
   'ledger',
   'metrics',
   'public_url',
+  'console',
   'baseline',
   'default_weights',
   'reference_price',

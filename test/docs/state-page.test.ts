@@ -37,6 +37,8 @@ const namedIn = (text: string): string[] =>
 
 /** Rooms and files whose objects last as long as a request, an answer, a call, a connection, a start or a command. */
 const SHORT_LIVED = [
+  // Of a page in a browser, which ends with it.
+  'console/',
   ...['cli/', 'conformance/', 'core/', 'accounting/', 'exchange/', 'importers/', 'money/', 'operate/', 'policy/'],
   ...['routing/', 'surface/', 'ledger/audit/', 'upstream/http1/'],
   ...['alerts/rules.ts', 'access/idempotency/run.ts', 'access/limits/quota.ts'],

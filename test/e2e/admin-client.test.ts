@@ -1,12 +1,11 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { PEOPLE, PEOPLE_POLICY, seatPeople } from '../security/people.ts';
+import { usePeople } from '../security/people.ts';
 import { answerOf } from '../support/answers.ts';
-import { type ApiClient, apiClient } from '../support/api-client.ts';
+import { type ApiCall, type ApiClient, apiClient } from '../support/api-client.ts';
 import { withKey } from '../support/signalbox.ts';
-import { useSignalbox } from '../support/use.ts';
 
 /** The admin API by a client that knows nothing but the document: a member serves itself, and an operator and an auditor look on. */
-const box = useSignalbox({ policy: PEOPLE_POLICY, callerOf: (header) => PEOPLE[header ?? ''] ?? null });
+const box = usePeople();
 let api: ApiClient;
 
 interface Row {
@@ -20,22 +19,38 @@ interface NewKey extends Row {
   readonly key: string;
 }
 
-const MEMBER = { key: 'login-member' };
-const LEAD = { key: 'login-lead' };
-const AUDITOR = { key: 'login-auditor' };
+/** The login of each. */
+const MEMBER = {
+  get headers() {
+    return box.as('member').headers;
+  },
+};
+const LEAD = {
+  get headers() {
+    return box.as('lead').headers;
+  },
+};
+const AUDITOR = {
+  get headers() {
+    return box.as('auditor').headers;
+  },
+};
 
 beforeAll(async () => {
-  await seatPeople(box);
   api = await apiClient(box.url);
 });
 
 /** Follows the pages of a list to its end. */
-async function pages(operation: string, cursor: 'after' | 'before', key: string): Promise<string[]> {
+async function pages(
+  operation: string,
+  cursor: 'after' | 'before',
+  { headers }: Pick<ApiCall, 'headers'>,
+): Promise<string[]> {
   const ids: string[] = [];
   for (;;) {
     const last = ids.at(-1);
     const query = { limit: 2, ...(last !== undefined && { [cursor]: last }) };
-    const { body } = await api.call<List>(operation, { key, query });
+    const { body } = await api.call<List>(operation, { headers, query });
     ids.push(...body.data.map(({ id }) => String(id)));
     if (!body.has_more) return ids;
   }
@@ -79,16 +94,16 @@ test('pages of every list are complete and in order', async () => {
       withKey(body.key),
     );
   }
-  for (const [operation, cursor, key] of [
-    ['GET /admin/keys', 'after', LEAD.key],
-    ['GET /admin/keys', 'after', MEMBER.key],
-    ['GET /admin/decisions', 'after', LEAD.key],
-    ['GET /admin/trail', 'before', AUDITOR.key],
-    ['GET /admin/payments', 'before', AUDITOR.key],
+  for (const [operation, cursor, by] of [
+    ['GET /admin/keys', 'after', LEAD],
+    ['GET /admin/keys', 'after', MEMBER],
+    ['GET /admin/decisions', 'after', LEAD],
+    ['GET /admin/trail', 'before', AUDITOR],
+    ['GET /admin/payments', 'before', AUDITOR],
   ] as const) {
-    const whole = await api.call<List>(operation, { key });
+    const whole = await api.call<List>(operation, by);
     const ids = whole.body.data.map(({ id }) => String(id));
-    expect([operation, ...(await pages(operation, cursor, key))]).toEqual([operation, ...ids]);
+    expect([operation, ...(await pages(operation, cursor, by))]).toEqual([operation, ...ids]);
   }
 });
 

@@ -54,6 +54,10 @@ describe('GET /admin/decisions and signalbox decisions list', () => {
         expect([query, page.data.map(({ id }) => id)]).toEqual([query, [...expected]]);
         expect(await printed(box, ...args)).toEqual(page);
       }
+      // Two are newer than the first.
+      const since = (id: string) => served(box, `?newer_than=${id}`);
+      expect((await since(ids[2]!)).data.map(({ id }) => id)).toEqual(ids.slice(0, 2));
+      expect(await since(ids[0]!)).toMatchObject({ data: [], has_more: false, next_after: null });
       const { data, has_more } = await served(box, '?limit=1');
       expect(has_more).toBe(true);
       expect(data[0]).toMatchObject({
@@ -65,7 +69,13 @@ describe('GET /admin/decisions and signalbox decisions list', () => {
         labels: { team: 'search' },
         metadata: {},
         attempts: 1,
+        provider: expect.any(String),
+        error: null,
+        charged_usd: expect.any(String),
+        input_tokens: expect.any(Number),
+        output_tokens: expect.any(Number),
       });
+      expect(new Date(String(data[0]!.time)).getTime()).toBeGreaterThan(Date.now() - 60_000);
       const text = (await box.run('decisions', 'list', '--limit', '2')).out;
       expect(text).toContain(ids[0]!);
       expect(text).toContain(`More decisions exist. For the next page, add: --after ${ids[1]}`);

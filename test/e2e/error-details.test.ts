@@ -341,6 +341,7 @@ describe('when this program itself fails', () => {
     const keys = { ...changes, ...below, get: never, list: never, known: never, idsWhere: never };
     const people = { people: await openPeople({ store, now: Date.now }), keys };
     const app = createApp({
+      built: () => null,
       surfaces: [openaiChat],
       gateway,
       policy,

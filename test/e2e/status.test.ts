@@ -38,6 +38,7 @@ test('shows the place of the server, and that its copies are as the database is'
   expect((await chat()).status).toBe(200);
   expect(await status()).toEqual({
     version: expect.any(String),
+    policy_revision: expect.stringMatching(/^[0-9a-f]{16}$/),
     slot: 0,
     epoch: 1,
     is_current: true,

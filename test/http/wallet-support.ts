@@ -290,6 +290,7 @@ export async function startWalletApp({
   };
   const people = { people: await openPeople({ store, now }), keys };
   const edge = createApp({
+    built: () => null,
     surfaces: [openaiChat],
     gateway,
     policy: { lease, status: never, reload: never },

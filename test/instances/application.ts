@@ -101,6 +101,7 @@ export async function startApplication(
   );
   const people = { people: await openPeople({ store, now }), keys };
   const app = createApp({
+    built: () => null,
     surfaces: [openaiChat],
     gateway,
     policy: { lease, status: never, reload: never },

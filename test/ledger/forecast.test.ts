@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { windowAt } from '../../src/accounting/window.ts';
-import { forecastOf } from '../../src/ledger/forecast.ts';
+import { forecastOf, runsOutAt } from '../../src/ledger/forecast.ts';
 import { tries } from '../deep/effort.ts';
 
 const DAY_MS = 86_400_000;
@@ -46,4 +46,16 @@ test('it is never less than what is spent, never rises while nothing is spent, a
     },
   );
   fc.assert(law, tries('forecast', 100, 5_000));
+});
+
+test('a budget runs out before its window ends just when more than its limit is forecast', () => {
+  const at = (days: number) => NOVEMBER.starts + days * DAY_MS;
+  expect(runsOutAt(500, 1_000, NOVEMBER, at(10))).toBe(at(20));
+  expect(runsOutAt(500, 1_500, NOVEMBER, at(10))).toBeNull();
+  expect(runsOutAt(0, 1_000, NOVEMBER, at(10))).toBeNull();
+  expect(runsOutAt(500, 1_000, NOVEMBER, at(2))).toBeNull();
+  // Spent already, also where it is too early for a forecast.
+  expect(runsOutAt(1_000, 1_000, NOVEMBER, at(2))).toBe(at(2));
+  expect(runsOutAt(2_000, 1_000, NOVEMBER, at(10))).toBe(at(5));
+  expect(runsOutAt(500, 100, windowAt('total', 'UTC', 0), DAY_MS)).toBeNull();
 });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Glob } from 'bun';
 import { type Caller, OPERATOR } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
+import { USER_ROLES } from '../../src/core/people.ts';
 import { alertsBody, testedWebhooks } from '../../src/operate/alerts.ts';
 import { childKeys, makeChildKey, revokeChildKey } from '../../src/operate/child-keys.ts';
 import { readContent } from '../../src/operate/content.ts';
@@ -46,12 +47,14 @@ import { blockSubject, findSubject, listSubjects, unblockSubject } from '../../s
 import { eraseWords, exportedTrail, listTrail, verifyTrail } from '../../src/operate/trail.ts';
 import { ownUsage, servedUsage, storedUsage } from '../../src/operate/usage.ts';
 import { blockWallet, creditWallet, findWallet, listWallets, unblockWallet } from '../../src/operate/wallets.ts';
-import { PEOPLE } from '../security/people.ts';
 
 const { scopes: _, ...application } = OPERATOR;
 const CALLERS: Readonly<Record<string, Caller>> = {
   ...Object.fromEntries(
-    ['owner', 'admin', 'auditor', 'finance', 'lead', 'member'].map((role) => [role, PEOPLE[`Bearer login-${role}`]!]),
+    USER_ROLES.map((role) => [
+      role,
+      { ...application, role, keyId: `user_${role}`, user: `user_${role}`, team: 'team_red', scopes: new Set() },
+    ]),
   ),
   report: { ...application, keyId: 'r', scopes: new Set(['report']) },
   caller: { ...application, keyId: 'c', scopes: new Set(['chat', 'route', 'delegate']) },
@@ -103,7 +106,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   findWallet: [[...AUDITED, 'finance'], (by) => findWallet(by, { store: stub, keys: stub, file: '', now: stub }, 'w')],
   forgetLearning: [OPERATORS, (by) => forgetLearning(by, '/nowhere/signalbox.db', null, 0)],
   grantToKey: [OPERATORS, (by) => grantToKey(by, stub, stub, 'k', GRANT, 0)],
-  instanceStatus: [REPORTED, (by) => instanceStatus(by, stub, '')],
+  instanceStatus: [REPORTED, (by) => instanceStatus(by, stub, { version: '', policyRevision: '' })],
   learningStatus: [AUDITED, (by) => learningStatus(by, stub, null, stub, 0)],
   listDecisions: [[...REPORTED, ...MEMBERS], (by) => listDecisions(by, stub, { limit: 1 })],
   listKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => listKeys(by, stub)],

@@ -9,69 +9,10 @@ import { encodeEstimate } from '../../src/store/sqlite/records/estimate.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { type SqlValue, write } from '../../src/store/sqlite/statement.ts';
 import { tempFolder } from '../store/support.ts';
+import { record } from './support.ts';
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 20);
-
-function record(id: number, time: number, over: Partial<DecisionRecord> = {}): DecisionRecord {
-  return {
-    id,
-    time,
-    keyId: 'key',
-    ...{ team: null, user: null },
-    session: null,
-    agent: null,
-    parentAgent: null,
-    kind: 'chat',
-    revision: 'r1',
-    readingsNumber: 7,
-    seed: '00000000deadbeef',
-    facts: {
-      operation: 'chat',
-      model: 'auto',
-      alias: null,
-      pinned: false,
-      task: 'coding',
-      mix: [],
-      difficulty: 'easy',
-      naturalLanguage: 'en',
-      languagesSeen: ['python'],
-      inputTokens: 12,
-      inputTokensMax: 40,
-      inputTokensCounted: null,
-      images: 0,
-      audioBytes: 0,
-      pdfs: 0,
-      pages: 0,
-      unboundedMedia: 0,
-      outputTokens: null,
-      outputTokensAsked: null,
-      outputTokensMax: 100,
-      choices: 1,
-      cached: [{ model: 'm', tokens: 7 }],
-      needs: 0,
-      languages: ['typescript'],
-      weights: { cost: 0.1 + 0.2, quality: 1 },
-      ceilings: { costCredits: null, latencyMs: null },
-      budget: null,
-      funds: { free: 12 },
-      rules: { constraints: [2], preferences: [] },
-      allowedModels: null,
-    },
-    stream: false,
-    labels: {},
-    metadata: {},
-    quality: new Float64Array([0.1 + 0.2, Number.NaN, 5e-324]),
-    estimate: null,
-    draw: null,
-    reason: 'auto:balanced',
-    choice: 'model-a',
-    fallbacks: ['model-b'],
-    lastResorts: [],
-    outcome: null,
-    ...over,
-  };
-}
 
 /** With the qualities as a list, because typed arrays with NaN are never equal here. */
 function plain(record: DecisionRecord | null) {
@@ -199,7 +140,7 @@ test('a record is found and listed as soon as it is added, and is kept over a cl
   records.add(record(1, 5));
   expect(plain(await records.find(1))).toEqual(plain(record(1, 5)));
   records.add(record(2, 6));
-  expect((await records.list({ limit: 10 })).map(({ id }) => id)).toEqual([2, 1]);
+  expect((await records.list({ limit: 10 })).entries.map(({ id }) => id)).toEqual([2, 1]);
   records.add(record(3, 7));
   await store.close();
   const again = await open(folder.file);

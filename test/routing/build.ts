@@ -95,6 +95,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     usdPerCredit: '0.001',
     publicUrl: null,
     signIn: null,
+    console: true,
     wildcards: null,
     aliasPatterns: [],
     organization: NO_GROUP_TERMS,

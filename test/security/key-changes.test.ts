@@ -1,23 +1,15 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { expectError } from '../support/error-contract.ts';
-import { useSignalbox } from '../support/use.ts';
-import { PEOPLE, PEOPLE_POLICY, seatPeople } from './people.ts';
+import { type PersonName, usePeople } from './people.ts';
 
 /** What people may change of a key: never so that somebody has more than the one who changes it. */
-const box = useSignalbox({ policy: PEOPLE_POLICY, callerOf: (header) => PEOPLE[header ?? ''] ?? null });
-
-beforeAll(() => seatPeople(box));
+const box = usePeople();
 
 async function make(owner: object = { team: 'team_red', user: 'user_member' }): Promise<string> {
   const made = await box.post('/admin/keys', { name: 'app', labels: { tier: 'one' }, models: ['toy'], ...owner });
   return ((await made.json()) as { id: string }).id;
 }
-const patch = (role: string, id: string, body: object) =>
-  fetch(`${box.url}/admin/keys/${id}`, {
-    method: 'PATCH',
-    headers: { authorization: `Bearer login-${role}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+const patch = (role: PersonName, id: string, body: object) => box.as(role).send('PATCH', `/admin/keys/${id}`, body);
 const STRANGERS = { team: 'team_blue', user: 'user_stranger' };
 
 const TERMS = {
@@ -35,7 +27,7 @@ const TERMS = {
 type Term = keyof typeof TERMS;
 const ALL = Object.keys(TERMS) as Term[];
 
-const MAY: Readonly<Record<string, readonly Term[]>> = {
+const MAY: Readonly<Partial<Record<PersonName, readonly Term[]>>> = {
   owner: ALL,
   admin: ALL,
   lead: ['name', 'scopes', 'models', 'limits', 'budgets', 'expires_at'],
@@ -43,7 +35,7 @@ const MAY: Readonly<Record<string, readonly Term[]>> = {
 };
 
 describe('of the terms of a key', () => {
-  for (const [role, terms] of Object.entries(MAY)) {
+  for (const [role, terms] of Object.entries(MAY) as [PersonName, readonly Term[]][]) {
     test(`a person with the role ${role} changes ${terms.join(', ')}, and nothing else`, async () => {
       for (const term of ALL) {
         const answer = await patch(role, await make(), TERMS[term]);
@@ -67,7 +59,7 @@ describe('of the terms of a key', () => {
   });
 
   test('a key of others is not there, and its name is not changed', async () => {
-    for (const role of ['lead', 'member'])
+    for (const role of ['lead', 'member'] as const)
       await expectError(await patch(role, await make(STRANGERS), TERMS.name), 'not_found');
     await expectError(await patch('member', await make({ team: 'team_red' }), TERMS.name), 'not_found');
   });

@@ -1,8 +1,8 @@
-/** The columns of the matrix. The first five see all of it, and the last three are keys. */
+/** The columns of the matrix: five people who have signed in, and three keys. */
 export const ROLES = ['admin', 'auditor', 'finance', 'lead', 'member', 'owner', 'report', 'caller'] as const;
 export type Column = (typeof ROLES)[number];
 
-/** The targets of a path with an ID: the member's own, another one of its team, and one of another team. */
+/** The targets of what has an owner: the member's own, another one of its team, and one of another team. */
 export const TARGETS = ['own', 'team', 'other'] as const;
 export type Target = (typeof TARGETS)[number];
 
@@ -23,42 +23,44 @@ const CHANGED_USER: Readonly<Record<Target, Cells>> = {
   team: [200, 403, 403, 200, 403, 200, 403, 403],
   other: [200, 403, 403, 404, 403, 200, 403, 403],
 };
-const MODELS: Cells = [403, 403, 403, 403, 403, 403, 403, 400];
+/** Of a route at which no login counts: people send a key there, as programs do. */
+const byKey = (...keys: Keys): Cells => [401, 401, 401, 401, 401, ...keys];
+const MODELS = byKey(403, 403, 400);
 
 /**
- * Who may use what, for every operation of the OpenAPI document: the status for each role. A body is `{}`, and an ID that of a key, or
- * of a decision of it.
+ * Who may use what, for every operation of the OpenAPI document: the status for each role. An ID, and the owner in a body that makes
+ * something, are those of the target; else a body is `{}`. A row without targets is the same for each.
  */
 export const MATRIX: Readonly<Record<string, Row>> = {
   'GET /.well-known/x402': same(404),
   'GET /healthz': same(200),
   'GET /metrics': same(200),
   'GET /readyz': same(200),
-  'GET /v1/models': same(200),
-  'GET /v1/models/{id}': same(200),
-  'GET /v1/usage': [200, 200, 200, 200, 200, 200, 403, 200],
+  'GET /v1/models': byKey(200, 200, 200),
+  'GET /v1/models/{id}': byKey(200, 200, 200),
+  'GET /v1/usage': byKey(200, 403, 200),
   'GET /v1/decisions/{id}': {
-    own: [200, 200, 403, 200, 200, 200, 200, 200],
-    team: [200, 200, 403, 200, 404, 200, 200, 404],
-    other: [200, 200, 403, 404, 404, 200, 200, 404],
+    own: byKey(200, 200, 200),
+    team: byKey(200, 200, 404),
+    other: byKey(200, 200, 404),
   },
-  'GET /v1/payments/{id}': [404, 404, 404, 404, 404, 404, 403, 404],
+  'GET /v1/payments/{id}': byKey(404, 403, 404),
   // None of them is a wallet.
-  'GET /v1/wallets/me': same(403),
-  'GET /v1/responses': [403, 403, 403, 403, 403, 403, 403, 426],
+  'GET /v1/wallets/me': byKey(403, 403, 403),
+  'GET /v1/responses': byKey(403, 403, 426),
   'POST /v1/chat/completions': MODELS,
   'POST /v1/messages': MODELS,
   'POST /v1/messages/count_tokens': MODELS,
   'POST /v1/responses': MODELS,
   'POST /v1/embeddings': MODELS,
-  'POST /v1/route': [403, 403, 403, 403, 403, 403, 403, 200],
-  'POST /v1/feedback': [400, 403, 403, 400, 400, 400, 403, 400],
+  'POST /v1/route': byKey(403, 403, 200),
+  'POST /v1/feedback': byKey(400, 403, 400),
   // None has the scope `delegate`.
-  'GET /v1/keys': same(403),
-  'POST /v1/keys': same(403),
-  'DELETE /v1/keys/{id}': same(403),
-  'POST /v1/wallets/topup': [404, 404, 404, 404, 404, 404, 403, 404],
-  'POST /v1/wallets/keys': [404, 404, 404, 404, 404, 404, 403, 404],
+  'GET /v1/keys': byKey(403, 403, 403),
+  'POST /v1/keys': byKey(403, 403, 403),
+  'DELETE /v1/keys/{id}': byKey(403, 403, 403),
+  'POST /v1/wallets/topup': byKey(404, 403, 404),
+  'POST /v1/wallets/keys': byKey(404, 403, 404),
   'GET /admin/usage': [200, 200, 200, 200, 200, 200, 200, 403],
   'GET /admin/ledger': [200, 200, 200, 403, 403, 200, 200, 403],
   'GET /admin/decisions': [200, 200, 403, 200, 200, 200, 200, 403],
@@ -76,7 +78,11 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'GET /admin/endpoints': [200, 200, 403, 403, 403, 200, 200, 403],
   'GET /admin/learning': [200, 200, 403, 403, 403, 200, 403, 403],
   'GET /admin/keys': [200, 200, 200, 200, 200, 200, 403, 403],
-  'POST /admin/keys': [200, 403, 403, 200, 200, 200, 403, 403],
+  'POST /admin/keys': {
+    own: [200, 403, 403, 200, 200, 200, 403, 403],
+    team: [200, 403, 403, 200, 403, 200, 403, 403],
+    other: [200, 403, 403, 403, 403, 200, 403, 403],
+  },
   'GET /admin/keys/{id}': {
     own: [200, 200, 200, 200, 200, 200, 403, 403],
     team: [200, 200, 200, 200, 404, 200, 403, 403],
@@ -102,7 +108,11 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'POST /admin/keys/{id}/grant': [400, 403, 403, 403, 403, 400, 403, 403],
   'GET /admin/me': [200, 200, 200, 200, 200, 200, 200, 403],
   'GET /admin/logins': [200, 200, 200, 200, 200, 200, 403, 403],
-  'DELETE /admin/logins/{id}': [404, 404, 404, 404, 404, 404, 403, 403],
+  'DELETE /admin/logins/{id}': {
+    own: [200, 404, 404, 404, 200, 200, 403, 403],
+    team: [200, 404, 404, 200, 404, 200, 403, 403],
+    other: [200, 404, 404, 404, 404, 200, 403, 403],
+  },
   'GET /admin/subjects': [200, 200, 200, 403, 403, 200, 403, 403],
   'GET /admin/subjects/{id}': [404, 404, 404, 403, 403, 404, 403, 403],
   'POST /admin/subjects/{id}/block': [404, 403, 403, 403, 403, 404, 403, 403],
@@ -117,7 +127,11 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'PATCH /admin/teams/{id}': [200, 403, 403, 403, 403, 200, 403, 403],
   'DELETE /admin/teams/{id}': [409, 403, 403, 403, 403, 409, 403, 403],
   'GET /admin/users': [200, 200, 200, 200, 200, 200, 403, 403],
-  'POST /admin/users': [200, 403, 403, 200, 403, 200, 403, 403],
+  'POST /admin/users': {
+    own: [200, 403, 403, 200, 403, 200, 403, 403],
+    team: [200, 403, 403, 200, 403, 200, 403, 403],
+    other: [200, 403, 403, 403, 403, 200, 403, 403],
+  },
   'GET /admin/users/{id}': {
     own: [200, 200, 200, 200, 200, 200, 403, 403],
     team: [200, 200, 200, 200, 404, 200, 403, 403],
@@ -141,7 +155,11 @@ export const MATRIX: Readonly<Record<string, Row>> = {
 
 const isByTarget = (row: Row): row is Readonly<Record<Target, Cells>> => !Array.isArray(row);
 
-/** The targets that a row tells apart. */
-export const targetsOf = (row: Row): readonly Target[] => (isByTarget(row) ? TARGETS : ['other']);
+/** What its path names has an owner. */
+const HAS_OWNER = /\/(?:keys|users|teams|logins|decisions)\/\{id\}/;
+
+/** The targets of an operation: all of them wherever something has an owner, whether its row tells them apart or not. */
+export const targetsOf = (operation: string, row: Row): readonly Target[] =>
+  isByTarget(row) || HAS_OWNER.test(operation) ? TARGETS : ['other'];
 
 export const cellsOf = (row: Row, target: Target): Cells => (isByTarget(row) ? row[target] : row);

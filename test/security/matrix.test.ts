@@ -1,20 +1,20 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { answerOf } from '../support/answers.ts';
 import { withKey } from '../support/signalbox.ts';
-import { useSignalbox } from '../support/use.ts';
 import { type Column, cellsOf, MATRIX, ROLES, TARGETS, type Target, targetsOf } from './matrix-rows.ts';
-import { PEOPLE, PEOPLE_POLICY, seatPeople } from './people.ts';
+import { type PersonName, usePeople } from './people.ts';
 
-const box = useSignalbox({ policy: PEOPLE_POLICY, callerOf: (header) => PEOPLE[header ?? ''] ?? null });
+/** People come by the cookies of real sign-ins, with the Origin of our own pages. */
+const box = usePeople();
 
 const OWNERS: Readonly<Record<Target, { team: string; user: string }>> = {
   own: { team: 'team_red', user: 'user_member' },
   team: { team: 'team_red', user: 'user_lead' },
   other: { team: 'team_blue', user: 'user_stranger' },
 };
+const NAMES = { own: 'member', team: 'lead', other: 'stranger' } as const satisfies Record<Target, PersonName>;
 
 const idOf = (key: string): string => key.split('_')[2] ?? '';
-const as = (who: string) => ({ headers: { authorization: `Bearer ${who}` } });
 
 /** Makes a key that belongs to a user. */
 async function makeKey(target: Target, more: object = {}): Promise<string> {
@@ -27,7 +27,6 @@ const keys: Partial<Record<Target | 'owner' | 'report' | 'caller', string>> = {}
 const decisions: Partial<Record<Target, string>> = {};
 
 beforeAll(async () => {
-  await seatPeople(box);
   for (const target of TARGETS) {
     const key = await makeKey(target);
     const asked = await box.post(
@@ -44,8 +43,8 @@ beforeAll(async () => {
   keys.caller = keys.own;
 });
 
-const tokenOf = (role: Column): string =>
-  role === 'owner' || role === 'report' || role === 'caller' ? (keys[role] ?? '') : `login-${role}`;
+const headersOf = (role: Column): Readonly<Record<string, string>> =>
+  role === 'owner' || role === 'report' || role === 'caller' ? withKey(keys[role] ?? '').headers : box.as(role).headers;
 
 async function documented(): Promise<string[]> {
   const { paths } = (await (await fetch(`${box.url}/docs/json`)).json()) as { paths: Record<string, object> };
@@ -61,6 +60,12 @@ async function userFor(operation: string, target: Target): Promise<string> {
   return String(((await (await box.post('/admin/users', { team })).json()) as { id: string }).id);
 }
 
+/** A login is made for each cell, as it may be ended. */
+async function loginFor(target: Target): Promise<string> {
+  const browser = await box.signIn(NAMES[target]);
+  return ((await (await browser.get('/admin/me')).json()) as { login: { id: string } }).login.id;
+}
+
 /** The ID that a path takes. A key is made for each cell, as it may be revoked. */
 async function idFor(operation: string, target: Target): Promise<string> {
   if (operation.includes('/decisions/')) return decisions[target] ?? '';
@@ -68,14 +73,22 @@ async function idFor(operation: string, target: Target): Promise<string> {
   if (operation.includes('/admin/teams/')) return OWNERS[target].team;
   if (operation.includes('/admin/users/')) return userFor(operation, target);
   if (operation.includes('/admin/keys/')) return idOf(await makeKey(target));
+  if (operation.includes('/admin/logins/')) return loginFor(target);
   return 'none';
 }
 
-async function statusOf(operation: string, who: string, target: Target): Promise<number> {
+/** The owner of what is made. */
+function bodyFor(operation: string, target: Target): object {
+  if (operation === 'POST /admin/keys') return OWNERS[target];
+  return operation === 'POST /admin/users' ? { team: OWNERS[target].team } : {};
+}
+
+async function statusOf(operation: string, by: Readonly<Record<string, string>>, target: Target): Promise<number> {
   const [method = '', pattern = ''] = operation.split(' ');
   const path = pattern.includes('{id}') ? pattern.replace('{id}', await idFor(operation, target)) : pattern;
-  const init = { method, headers: { ...as(who).headers, 'content-type': 'application/json' } };
-  return (await fetch(box.url + path, { ...init, ...(method !== 'GET' && { body: '{}' }) })).status;
+  const init = { method, headers: { ...by, 'content-type': 'application/json' } };
+  const body = method === 'GET' ? {} : { body: JSON.stringify(bodyFor(operation, target)) };
+  return (await fetch(box.url + path, { ...init, ...body })).status;
 }
 
 test('every operation of the OpenAPI document has a row in the matrix', async () => {
@@ -85,17 +98,28 @@ test('every operation of the OpenAPI document has a row in the matrix', async ()
 describe('each role gets from each operation what its row says', () => {
   for (const [operation, row] of Object.entries(MATRIX)) {
     test(operation, async () => {
-      for (const target of targetsOf(row)) {
-        const statuses = await Promise.all(ROLES.map((role) => statusOf(operation, tokenOf(role), target)));
+      for (const target of targetsOf(operation, row)) {
+        const statuses = await Promise.all(ROLES.map((role) => statusOf(operation, headersOf(role), target)));
         expect([target, ...statuses]).toEqual([target, ...cellsOf(row, target)]);
       }
     });
   }
 
-  test('an owner who signed in gets what an admin key gets', async () => {
-    for (const [operation, row] of Object.entries(MATRIX)) {
+  test('an owner who signed in gets under /admin what an admin key gets', async () => {
+    const { headers } = box.as('owner');
+    for (const [operation, row] of Object.entries(MATRIX).filter(([name]) => name.includes(' /admin/'))) {
       const status = cellsOf(row, 'other')[ROLES.indexOf('owner')] ?? 0;
-      expect([operation, await statusOf(operation, 'login-owner', 'other')]).toEqual([operation, status]);
+      expect([operation, await statusOf(operation, headers, 'other')]).toEqual([operation, status]);
+    }
+  });
+
+  test('people change nothing by their cookie alone, without the Origin of our own pages', async () => {
+    for (const operation of Object.keys(MATRIX).filter((name) => /^(?!GET)\w+ \/admin\//.test(name))) {
+      for (const origin of [undefined, 'https://evil.example']) {
+        const { cookie = '' } = box.as('owner').headers;
+        const by = { cookie, ...(origin && { origin }) };
+        expect([operation, await statusOf(operation, by, 'team')]).toEqual([operation, 403]);
+      }
     }
   });
 });

@@ -101,7 +101,7 @@ describe('the store', () => {
         'estimate',
         'body',
       ].map((name) => `records.${name}`),
-      ...['key_id', 'model', 'task', 'status', 'operation'].map((name) => `record_index.${name}`),
+      ...['key_id', 'model', 'task', 'status', 'operation', 'summary'].map((name) => `record_index.${name}`),
       ...['record_labels.name', 'record_labels.value'],
       // What can be learnt of them: names, figures, buckets of hashes, and a caller's word for a score, which has no blanks.
       ...['key_id', 'estimator', 'model', 'task', 'features'].map((name) => `examples.${name}`),

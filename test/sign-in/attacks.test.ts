@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { buildConsoleHere } from '../support/console.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type ForgedIssuer, type Forgery, startForgedIssuer } from '../support/forged-issuer.ts';
-import { type Signalbox, withKey } from '../support/signalbox.ts';
+import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
 import { Visitor } from '../support/visitor.ts';
-import { LOGIN, loginOf, meBy, SIGN_IN, startGateway } from './stage.ts';
+import { LOGIN, loginOf, MODEL, meBy, SIGN_IN, startGateway } from './stage.ts';
 
 /** What those try who are not the person, at an issuer that can be made to lie. */
 let issuer: ForgedIssuer;
@@ -14,6 +15,7 @@ let proxied: Signalbox;
 const PUBLIC = 'https://llm.example.com/gateway';
 
 beforeAll(async () => {
+  buildConsoleHere();
   issuer = await startForgedIssuer();
   box = await startGateway(issuer.url);
   proxied = await startGateway(issuer.url, `public_url: ${PUBLIC}\n`);
@@ -288,7 +290,7 @@ describe('a sign-in', () => {
     expect(done.headers.get('location')).toBe(`${PUBLIC}/console`);
     const [cookie = ''] = (done.headers.getSetCookie()[0] ?? '').split(';');
     const page = await (await fetch(`${proxied.url}/console`, { headers: { ...headers, cookie } })).text();
-    expect(page).toContain(`action="${PUBLIC}/console/sign-out"`);
+    expect(page).toContain('data-signed-in="true"');
     const reload = (origin: string) =>
       fetch(`${proxied.url}/admin/policy/reload`, { method: 'POST', headers: { ...headers, cookie, origin } });
     await expectError(await reload(`${PUBLIC}`), 'wrong_origin');
@@ -304,9 +306,8 @@ describe('a sign-in', () => {
     await expectError(await visitor.go(`${box.url}/admin/keys`, init), 'insufficient_permissions', 'scopes');
   });
 
-  test('is not there without `sign_in` in the policy, and a cookie is not looked at', async () => {
-    const { startSignalbox } = await import('../support/signalbox.ts');
-    const plain = await startSignalbox();
+  test('is not there without `sign_in` and the console in the policy, and a cookie is not looked at', async () => {
+    const plain = await startSignalbox({ policy: `${MODEL}console: { enabled: false }\n` });
     for (const path of ['/console', '/console/sign-in', '/console/sign-in/callback?code=x&state=y']) {
       await expectError(await fetch(plain.url + path), 'not_found');
     }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Browser } from 'playwright-core';
 import { startBrowser } from '../support/browser.ts';
+import { buildConsoleHere } from '../support/console.ts';
 import { startIssuer, type TestIssuer } from '../support/issuer.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 import { startGateway } from './stage.ts';
@@ -11,6 +12,7 @@ let box: Signalbox;
 let browser: Browser;
 
 beforeAll(async () => {
+  buildConsoleHere();
   issuer = await startIssuer();
   box = await startGateway(issuer.url);
   issuer.register(box.url);
@@ -23,19 +25,33 @@ afterAll(async () => {
   await issuer.stop();
 });
 
-test('a person signs in, is known to the admin API, and signs out by the button', async () => {
+test('a person signs in, is known to the admin API, and signs out, by what pages of ours may send', async () => {
   const page = await browser.newPage();
-  await page.goto(`${box.url}/console`);
-  await page.getByRole('link', { name: 'Sign in' }).click();
+  await page.goto(`${box.url}/console/sign-in?return_to=/console/keys`);
   await page.locator('input[name=login]').fill('ada');
   await page.locator('input[name=password]').fill('x');
   await page.locator('button[type=submit], input[type=submit]').first().click();
-  await page.waitForURL(`${box.url}/console`);
-  expect(await page.getByRole('heading').textContent()).toBe('Ada Lovelace');
+  await page.waitForURL(`${box.url}/console/keys`);
+  expect(await page.locator('html').getAttribute('data-signed-in')).toBe('true');
   const me = await page.goto(`${box.url}/admin/me`);
   expect(await me?.json()).toMatchObject({ role: 'admin', user: { sub: 'ada' } });
   await page.goto(`${box.url}/console`);
-  await page.getByRole('button', { name: 'Sign out' }).click();
-  expect(await page.getByRole('heading').textContent()).toBe('Sign in');
+  const post = (path: string) => page.evaluate(async (at) => (await fetch(at, { method: 'POST' })).status, path);
+  expect(await post('/admin/policy/reload')).toBe(200);
+  expect(await post('/console/sign-out')).toBe(200);
+  expect(await page.locator('html').getAttribute('data-signed-in')).toBe('true');
+  await page.reload();
+  expect(await page.locator('html').getAttribute('data-signed-in')).toBe('false');
   expect((await page.goto(`${box.url}/admin/me`))?.status()).toBe(401);
+}, 30_000);
+
+test('a fault page has its styles from a file, and nothing that its own headers forbid', async () => {
+  const page = await browser.newPage();
+  const faults: string[] = [];
+  page.on('console', (message) => faults.push(message.text()));
+  const answer = await page.goto(`${box.url}/console/sign-in/callback?code=x&state=y`);
+  expect(answer?.status()).toBe(400);
+  expect(await page.getByRole('heading').textContent()).toBe('This sign-in has ended');
+  expect(await page.evaluate('getComputedStyle(document.querySelector("main")).maxWidth')).toBe('440px');
+  expect(faults.filter((text) => !text.includes('400'))).toEqual([]);
 }, 30_000);

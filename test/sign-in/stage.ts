@@ -2,7 +2,8 @@ import { CLIENT_SECRET } from '../support/issuer.ts';
 import { type Signalbox, type StartOptions, startSignalbox } from '../support/signalbox.ts';
 import type { Visitor } from '../support/visitor.ts';
 
-const MODEL = `version: 2
+/** A policy in which nobody signs in by OpenID. */
+export const MODEL = `version: 2
 providers: { sim: { adapter: simulated } }
 models:
   toy:
@@ -12,11 +13,25 @@ models:
     max_output: 256
     latency: { ttft_ms: 1, output_tokens_per_second: 100000, basis: guessed }
     quality: { default: 0.5, basis: guessed }
-gateway: { failed_auth_per_minute: 1000000, keyless_per_minute: 1000000, cors: { origins: ['https://pages.example'] } }
+gateway:
+  failed_auth_per_minute: 1000000
+  keyless_per_minute: 1000000
+  reports_per_minute: 1000000
+  cors: { origins: ['https://pages.example'] }
 `;
 
+interface GatewayOptions extends StartOptions {
+  /** Of `sign_in.roles`, by the group that each is for. */
+  readonly roles?: Readonly<Record<string, string>>;
+}
+const ROLES = { platform: 'role: admin', staff: 'role: member' };
+
 /** The gateway of a test, where people sign in at an issuer. */
-export const startGateway = (issuer: string, more = '', options: StartOptions = {}): Promise<Signalbox> =>
+export const startGateway = (
+  issuer: string,
+  more = '',
+  { roles = ROLES, ...options }: GatewayOptions = {},
+): Promise<Signalbox> =>
   startSignalbox({
     policy: `${MODEL}${more}
 sign_in:
@@ -25,8 +40,9 @@ sign_in:
   client_secret_env: OIDC_SECRET
   scopes: [openid, profile, email, groups, offline_access]
   roles:
-    - { when: '"platform" in claims.groups', role: admin }
-    - { when: '"staff" in claims.groups', role: member }
+${Object.entries(roles)
+  .map(([group, terms]) => `    - { when: '"${group}" in claims.groups', ${terms} }`)
+  .join('\n')}
 `,
     ...options,
     env: { OIDC_SECRET: CLIENT_SECRET, ...options.env },

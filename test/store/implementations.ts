@@ -1,10 +1,10 @@
 import { describe } from 'bun:test';
-import { join } from 'node:path';
 import type { News } from '../../src/store/news.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Repositories } from '../../src/store/repositories.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { seedOf } from '../deep/effort.ts';
+import { layStore } from '../support/empty-store.ts';
 import { turnsClock } from './hostile/clock.ts';
 import { SLOW } from './hostile/faults.ts';
 import { either } from './hostile/through.ts';
@@ -54,7 +54,8 @@ export async function openInMemory(store = new MemoryStore()): Promise<TestedSto
 
 export async function openInSqlite(): Promise<TestedStore> {
   const folder = tempFolder();
-  const store = await openStore(join(folder.path, 'signalbox.db'), { mode: 'serve' });
+  await layStore(folder.file);
+  const store = await openStore(folder.file, { mode: 'serve' });
   const dispose = async () => {
     await store.close().catch(() => {});
     folder[Symbol.dispose]();

@@ -3,13 +3,12 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 /** A client that is made from the server's own OpenAPI document: it can send and be answered only what is documented. */
 
 export interface ApiCall {
-  /** The key, or what stands for it. */
-  readonly key: string;
   readonly id?: string;
   /** Several values of one name are repeated. */
   readonly query?: Readonly<Record<string, string | number | readonly string[]>>;
   readonly body?: object;
-  readonly headers?: Readonly<Record<string, string>>;
+  /** With the key, or the cookie of a login. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface ApiAnswer<Body> {
@@ -20,6 +19,8 @@ export interface ApiAnswer<Body> {
 export interface ApiClient {
   /** `GET /admin/keys`, … */
   readonly operations: readonly string[];
+  /** The names of the parameters of an operation, beside those in its path. */
+  parametersOf(operation: string): readonly string[];
   /**
    * Sends a documented request, and checks the answer against the schema of its status.
    * @throws Error where the document does not have the operation, the parameter, the body or the answer
@@ -59,11 +60,16 @@ export async function apiClient(url: string): Promise<ApiClient> {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
+  const find = (name: string): Operation | undefined => {
+    const [method = '', path = ''] = name.split(' ');
+    return document.paths[path]?.[method.toLowerCase()];
+  };
   return {
     operations,
-    async call<Body>(name: string, { key, id = '', query = {}, body, headers = {} }: ApiCall) {
+    parametersOf: (name) => find(name)?.parameters?.flatMap((one) => (one.in === 'path' ? [] : [one.name])) ?? [],
+    async call<Body>(name: string, { id = '', query = {}, body, headers }: ApiCall) {
       const [method = '', path = ''] = name.split(' ');
-      const operation = document.paths[path]?.[method.toLowerCase()];
+      const operation = find(name);
       if (!operation) throw new Error(`the document has no operation ${name}`);
       const parameters = new Set(operation.parameters?.filter((one) => one.in === 'query').map((one) => one.name));
       const wanted = new URLSearchParams();
@@ -75,7 +81,7 @@ export async function apiClient(url: string): Promise<ApiClient> {
       if (body) check(body, ...at, 'requestBody', 'content', JSON_TYPE, 'schema');
       const answer = await fetch(`${url}${path.replace('{id}', id)}${wanted.size > 0 ? `?${wanted}` : ''}`, {
         method,
-        headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': JSON_TYPE }), ...headers },
+        headers: { ...headers, ...(body && { 'content-type': JSON_TYPE }) },
         ...(body && { body: JSON.stringify(body) }),
       });
       const { status } = answer;

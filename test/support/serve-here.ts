@@ -18,7 +18,7 @@ export const addressIn = (line: string): string | undefined =>
   /"message":"listening","address":"([^"]+)"/.exec(line)?.[1];
 
 /** The parts of its process that a test gives a server; the others are the usual ones. */
-export interface HereOptions extends Partial<Pick<Host, 'now' | 'clock' | 'timers' | 'openStore' | 'callerOf'>> {
+export interface HereOptions extends Partial<Pick<Host, 'now' | 'clock' | 'timers' | 'openStore'>> {
   readonly surfaces?: readonly Surface[] | undefined;
 }
 
@@ -37,7 +37,6 @@ export async function serveHere(
     clock = () => performance.now(),
     timers = processTimers,
     openStore,
-    callerOf,
   }: HereOptions = {},
 ) {
   const command = parseCommand(args, env, defaultPolicies);
@@ -59,7 +58,6 @@ export async function serveHere(
     timers,
     openSink: () => sinkTo(lines, listens),
     ...(openStore && { openStore }),
-    ...(callerOf && { callerOf }),
     // Errors that nobody caught are the test runner's.
     on: (event, listener) => void events.on(event, listener),
     exit: resolve,

@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Caller } from '../../src/core/caller.ts';
 import type { Timers } from '../../src/core/timers.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
 import type { Surface } from '../../src/surface/surface.ts';
+import { isDeep } from '../deep/effort.ts';
+import { layStore } from './empty-store.ts';
 import { runHere } from './run-here.ts';
 import { addressIn, serveHere } from './serve-here.ts';
 
@@ -37,8 +38,6 @@ export interface StartOptions {
   readonly clock?: () => number;
   /** Its timers; not of a process. */
   readonly timers?: Timers;
-  /** Finds callers by the header `authorization` beside those of keys; not of a process. */
-  readonly callerOf?: (header: string | null) => Caller | null;
   /** Opens its store, in place of the database in the data folder; not of a process. */
   readonly openStore?: () => Promise<OpenStore>;
 }
@@ -72,11 +71,25 @@ export const withKey = (key: string) => ({ headers: { authorization: `Bearer ${k
 
 type Signal = 'SIGHUP' | 'SIGTERM' | 'SIGKILL';
 
+/**
+ * Most processes of a test end within seconds: the engine's compiler then costs more than it saves, and a start two thirds more.
+ * What runs ten times as often as usual is still compiled. Not in `npm run test:deep`, which measures the program as it is.
+ */
+const SHORT_LIVED: Readonly<Record<string, string>> = isDeep
+  ? {}
+  : {
+      BUN_JSC_useFTLJIT: '0',
+      BUN_JSC_useWarmUpMarkedBlocks: '0',
+      BUN_JSC_thresholdForOptimizeAfterWarmUp: '10000',
+      BUN_JSC_thresholdForOptimizeAfterLongWarmUp: '10000',
+      BUN_JSC_thresholdForOptimizeSoon: '10000',
+    };
+
 /** Nothing of the developer's own keys or settings reaches a test. */
 export function cleanEnvironment(extra: Readonly<Record<string, string>>): Record<string, string> {
   const { PATH = '', HOME = '', TMPDIR = '' } = process.env;
   // The program names its interpreter, and the flags for it, in its first line.
-  return { PATH: `${BIN}:${PATH}`, HOME, ...(TMPDIR && { TMPDIR }), ...extra };
+  return { PATH: `${BIN}:${PATH}`, HOME, ...(TMPDIR && { TMPDIR }), ...SHORT_LIVED, ...extra };
 }
 
 export function temporaryFolder(): string {
@@ -135,6 +148,7 @@ export async function startSignalbox(options: StartOptions = {}): Promise<Signal
 
 async function startHere(start: Start, options: StartOptions): Promise<Signalbox> {
   const lines: string[] = [];
+  if (options.data === undefined && options.openStore === undefined) await layStore(join(start.data, 'signalbox.db'));
   const { url, stop, signal, exited } = await serveHere(start.args, start.env, lines, options);
   const noProcess = (): never => {
     throw new Error('this server runs in the process of the test; ask for `isProcess`');

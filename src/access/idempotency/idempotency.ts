@@ -29,14 +29,16 @@ export interface IdempotencyOptions {
 
 export interface KeyedRequest {
   readonly keyId: string;
-  /** Of the API key, as it was sent; of a subject of tokens, one of the store. */
+  /** Of the API key, as it was sent; of a subject of tokens, one of the store; of a change, whatever its caller proved itself by. */
   readonly secret: string;
   readonly idempotencyKey: string;
   /** SHA-256 of the body. */
   readonly body: Uint8Array;
+  /** Whether it changes something at no charge: once it has begun it is never carried out again, since it may have been done. */
+  readonly isChange?: boolean;
 }
 
-/** Why a request neither runs nor gets an answer. `unavailable`: it was charged, and its answer cannot be read. */
+/** Why a request neither runs nor gets an answer. `unavailable`: it was charged, or begun as a change, and its answer cannot be read. */
 export type ClaimRefusal =
   | { readonly kind: 'in-flight' }
   | { readonly kind: 'reused' }
@@ -134,12 +136,12 @@ export class Idempotency {
   }
 
   /** Returns the claim that a row allows; null when the request may run. */
-  #claimOf(row: AnswerRow | null, isRunning: boolean, { secret, body }: KeyedRequest): Claim | null {
+  #claimOf(row: AnswerRow | null, isRunning: boolean, { secret, body, isChange = false }: KeyedRequest): Claim | null {
     if (!row) return null;
     const seal = new AnswerSeal(secret, row.salt);
     // The body of a request with another secret cannot be compared while it runs.
     if (isRunning && !(isSame(seal.verifier, row.verifier) && !isSame(seal.bodyMark(body), row.body))) return IN_FLIGHT;
-    return isRunning || !this.#isExpired(row) ? claimOf(row, seal, body) : null;
+    return isRunning || !this.#isExpired(row) ? claimOf(row, seal, body, isChange) : null;
   }
 
   #isExpired({ time }: AnswerRow): boolean {
@@ -203,12 +205,12 @@ export class Idempotency {
 }
 
 /** Returns the claim that a row allows; null when the request may run. */
-function claimOf(row: AnswerRow, seal: AnswerSeal, bodyHash: Uint8Array): Claim | null {
+function claimOf(row: AnswerRow, seal: AnswerSeal, bodyHash: Uint8Array, isChange: boolean): Claim | null {
   const { state, verifier, body, decision, answer, losses } = row;
   // Sent with another secret: neither body nor answer can be read.
   if (!isSame(seal.verifier, verifier)) return { kind: 'unavailable', decision };
   if (!isSame(seal.bodyMark(bodyHash), body)) return REUSED;
-  if (state !== 'kept') return losses < LOSSES_MAX ? null : { kind: 'unavailable', decision };
+  if (state !== 'kept') return !isChange && losses < LOSSES_MAX ? null : { kind: 'unavailable', decision };
   const text = answer && seal.open(answer, String(decision));
   const stored = text && decodeAnswer(text);
   return stored ? { kind: 'replay', answer: stored, decision } : { kind: 'unavailable', decision };

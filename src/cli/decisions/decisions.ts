@@ -8,6 +8,7 @@ import {
   decisionQuery,
   listDecisions,
 } from '../../operate/decisions.ts';
+import { FULL_SIGHT } from '../../operate/sight.ts';
 import { readStore } from '../../store/open.ts';
 import type { RecordEntry } from '../../store/records.ts';
 import { groupOf, LIST, parseFlags, SWITCH, TEXT } from '../arguments.ts';
@@ -31,12 +32,16 @@ export const runDecisions = groupOf('decisions', { list });
 async function list(args: readonly string[], file: string): Promise<string> {
   const { json, ...filters } = parseFlags(args, OPTIONS);
   const query = queryOf(filters);
-  using reader = await readStore(file, ['records']);
+  using reader = await readStore(file, ['records', 'ledger', 'access']);
   if (!(await reader.records.isCurrent())) {
     throw new UsageError(`${file} has no records of this version yet. Start the server once to create them.`);
   }
-  const page = await listDecisions(operator(), reader.records.log, query);
-  return json ? jsonText(decisionPageBody(page)) : pageText(page);
+  const { records, journal, keys } = reader;
+  const source = { log: records.log, usdPerCredit: await journal.usdPerCredit() };
+  const names = new Map((await keys.all()).map(({ key: { info } }) => [info.id, info.name]));
+  const sight = { ...FULL_SIGHT, nameOf: (id: string) => FULL_SIGHT.nameOf(id) ?? names.get(id) ?? null };
+  const page = await listDecisions(operator(), source, query);
+  return json ? jsonText(decisionPageBody(page, sight)) : pageText(page);
 }
 
 function queryOf(filters: Parameters<typeof decisionQuery>[0]): ReturnType<typeof decisionQuery> {
@@ -50,15 +55,18 @@ function queryOf(filters: Parameters<typeof decisionQuery>[0]): ReturnType<typeo
 
 const HEAD = ['DECISION', 'TIME (UTC)', 'KEY', 'OPERATION', 'STATUS', 'MODEL', 'TASK', 'CHARGED', 'MS'];
 
-function pageText({ entries, hasMore }: DecisionPage): string {
-  if (entries.length === 0) return 'No decision matches.\n';
-  const last = idText('dec_', entries.at(-1)!.id);
-  return `${table([HEAD, ...entries.map(rowOf)])}${hasMore ? `\nMore decisions exist. For the next page, add: --after ${last}\n` : ''}`;
+function pageText({ entries, next }: DecisionPage): string {
+  const rows = entries.length === 0 ? 'No decision matches' : table([HEAD, ...entries.map(rowOf)]);
+  if (next === null) return entries.length === 0 ? `${rows}.\n` : rows;
+  const after = `add: --after ${idText('dec_', next)}\n`;
+  return entries.length === 0
+    ? `${rows} so far. To look further, ${after}`
+    : `${rows}\nMore decisions exist. For the next page, ${after}`;
 }
 
-function rowOf({ id, keyId, operation, status, model, task, record }: RecordEntry): string[] {
-  const outcome = record?.outcome;
-  const charged = outcome ? creditsText(outcome.charged) : record ? '-' : 'unreadable';
-  const ms = outcome ? `${Math.round(outcome.totalMs)}` : '-';
-  return [idText('dec_', id), minute(timeOfId(id)), keyId, operation, status, model, task, charged, ms];
+function rowOf({ id, keyId, operation, status, model, task, summary }: RecordEntry): string[] {
+  const { charged = null, totalMs = null } = summary ?? {};
+  const cost = charged === null ? (summary ? '-' : 'unreadable') : creditsText(charged);
+  const ms = totalMs === null ? '-' : `${Math.round(totalMs)}`;
+  return [idText('dec_', id), minute(timeOfId(id)), keyId, operation, status, model, task, cost, ms];
 }

@@ -7,6 +7,8 @@ import { checkOrigin, type Site, siteOf } from './site.ts';
 
 /** Judges the cookies of logins, where a route takes them. */
 export interface LoginDoor {
+  /** Whether the web application is served. */
+  isOn(): boolean;
   /** The site of a request to the console. @throws SignalboxError `not_found` where nobody signs in, `wrong_host` */
   siteOf(request: Request): Site;
   /**
@@ -22,7 +24,7 @@ export interface LoginDoor {
   loginOf(request: Request): PresentLogin | null;
 }
 
-type DoorPolicy = Pick<PolicySnapshot, 'publicUrl' | 'signIn'>;
+type DoorPolicy = Pick<PolicySnapshot, 'publicUrl' | 'console' | 'signIn'>;
 
 export function loginDoor(signIn: SignIn, policy: () => DoorPolicy): LoginDoor {
   const borne = new WeakMap<Request, PresentLogin>();
@@ -32,14 +34,15 @@ export function loginDoor(signIn: SignIn, policy: () => DoorPolicy): LoginDoor {
     return present;
   };
   return {
+    isOn: () => policy().console,
     siteOf(request) {
-      const { signIn: stated, publicUrl } = policy();
-      if (!stated) throw new SignalboxError('not_found', 'Nobody signs in here: the policy has no section `sign_in`.');
-      return siteOf(request, publicUrl);
+      const { publicUrl } = policy();
+      if (takesLogins(policy())) return siteOf(request, publicUrl);
+      throw new SignalboxError('not_found', 'The policy switches the console off, and has no section `sign_in`.');
     },
     admit(request, hasKey) {
-      const { signIn: stated, publicUrl } = policy();
-      const value = stated && cookieIn(request.headers, LOGIN_COOKIE);
+      const { publicUrl } = policy();
+      const value = takesLogins(policy()) ? cookieIn(request.headers, LOGIN_COOKIE) : null;
       if (value === null) return null;
       const site = siteOf(request, publicUrl);
       if (hasKey) {
@@ -63,6 +66,8 @@ export function loginDoor(signIn: SignIn, policy: () => DoorPolicy): LoginDoor {
   };
 }
 
+const takesLogins = ({ console, signIn }: DoorPolicy): boolean => console || signIn !== null;
+
 /** The error of a request whose login has ended. */
 export const notSignedIn = (): SignalboxError =>
-  new SignalboxError('not_signed_in', 'The login has ended. Sign in again at /console/sign-in.');
+  new SignalboxError('not_signed_in', 'The login has ended. Sign in again at /console.');

@@ -2,14 +2,14 @@ import { Elysia } from 'elysia';
 import { LOGIN_MS } from '../../access/logins.ts';
 import { type PresentLogin, type SignIn, SignInError, type SignInFault } from '../../access/sign-in/sign-in.ts';
 import { TRANSACTION_MS } from '../../access/sign-in/transaction.ts';
-import { iso } from '../../core/clock.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
 import type { RouteServices } from '../route-services.ts';
-import { unlisted } from '../routes.ts';
+import { pathOf, unlisted } from '../routes.ts';
+import type { BuiltConsole } from './built.ts';
 import { cookieIn, cookieText, LOGIN_COOKIE, SIGN_IN_COOKIE } from './cookies.ts';
 import type { LoginDoor } from './login-door.ts';
 import { html } from './markup.ts';
-import { page, sentTo } from './pages.ts';
+import { plainPage, sentTo } from './pages.ts';
 import { checkOrigin, type Site } from './site.ts';
 
 export interface SignInServices extends Pick<RouteServices, 'contextOf' | 'addressOf'> {
@@ -17,18 +17,16 @@ export interface SignInServices extends Pick<RouteServices, 'contextOf' | 'addre
   readonly door: LoginDoor;
   /** Ends the login of a request that a person has signed out of. */
   endLogin(request: Request, login: PresentLogin): Promise<unknown>;
-  /** Name of a team; null for none. */
-  teamName(id: string | null): string | null;
+  built(): BuiltConsole | null;
 }
 
 const OPEN = unlisted({ access: 'open' });
 const CALLBACK = '/console/sign-in/callback';
 
-/** `/console`: who is signed in, and how to sign in and out. */
+/** How people sign in at `/console`, and out. */
 export const signInRoutes = (services: SignInServices) => {
   const { door } = services;
   return new Elysia({ name: 'sign-in' })
-    .get('/console', ({ request }) => consolePage(services, request), OPEN)
     .get('/console/sign-in', ({ request }) => orFaultPage(services, request, () => begin(services, request)), OPEN)
     .get(CALLBACK, ({ request }) => orFaultPage(services, request, () => finish(services, request)), OPEN)
     .post(
@@ -80,37 +78,6 @@ function ownPath(asked: string | null, { base }: Site): string {
   return isOwn && /^\/console(?:[/?]|$)/.test(url.pathname + url.search) ? url.pathname + url.search : '/console';
 }
 
-async function consolePage(services: SignInServices, request: Request): Promise<Response> {
-  const { signIn, door, teamName } = services;
-  const { base } = door.siteOf(request);
-  const present = await door.presentIn(request);
-  if (!present) return welcome(base, signIn.issuer ?? '');
-  const { user, login } = present;
-  const rows: readonly (readonly [string, string | null])[] = [
-    ['E-mail', user.email],
-    ['Role', user.role],
-    ['Team', teamName(user.team)],
-    ['Signed in', minute(login.createdAt)],
-    ['Ends', minute(login.expiresAt)],
-  ];
-  return page(
-    user.name || user.id,
-    html`<p>You are signed in.</p>
-    <dl>${rows.map(([name, text]) => (text ? html`<dt>${name}</dt><dd>${text}</dd>` : null))}</dl>
-    <form method="post" action="${base}/console/sign-out"><button>Sign out</button></form>
-    <footer><a href="${base}/docs">API documentation</a></footer>`,
-  );
-}
-
-const welcome = (base: string, issuer: string): Response =>
-  page(
-    'Sign in',
-    html`<p>You go on at ${new URL(issuer).host}, which tells Signalbox who you are.</p>
-    <a class="button" href="${base}/console/sign-in">Sign in</a>`,
-  );
-
-const minute = (time: number): string => `${iso(time).slice(0, 16).replace('T', ' ')} UTC`;
-
 const FAULTS: Readonly<Record<SignInFault, { readonly status: number; readonly title: string }>> = {
   off: { status: 404, title: 'No sign-in here' },
   away: { status: 503, title: 'Sign-in is not available now' },
@@ -121,7 +88,7 @@ const FAULTS: Readonly<Record<SignInFault, { readonly status: number; readonly t
 
 /** Shows the reason where nobody is signed in. A second answer of the issuer in a browser that is signed in by now changes nothing. */
 async function orFaultPage(
-  { door }: SignInServices,
+  { door, built }: SignInServices,
   request: Request,
   work: () => Promise<Response>,
 ): Promise<Response> {
@@ -133,6 +100,7 @@ async function orFaultPage(
     if (cause.fault === 'stale' && (await door.presentIn(request))) return sentTo(`${base}/console`);
     const { status, title } = FAULTS[cause.fault];
     const again = html`<a class="button" href="${base}/console/sign-in">Try again</a>`;
-    return page(title, html`<p>${cause.message}</p>${cause.fault === 'off' ? null : again}`, status);
+    const content = html`<p>${cause.message}</p>${cause.fault === 'off' ? null : again}`;
+    return plainPage(pathOf(request.url), built(), title, content, status);
   }
 }

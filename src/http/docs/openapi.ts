@@ -1,7 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { isObject } from '../../core/object.ts';
 import type { Surface } from '../../surface/surface.ts';
-import { ACCESS_DETAIL } from '../routes.ts';
+import { ACCESS_DETAIL, isOnceForName } from '../routes.ts';
 import { PAYMENT_IDS, PAYMENTS_TAG } from '../x402/route-docs.ts';
 import { documentResponses } from './route-docs.ts';
 
@@ -81,7 +81,10 @@ function mend(collected: JsonObject): JsonObject {
   for (const [path, methods] of Object.entries(isObject(collected.paths) ? collected.paths : {})) {
     if (!isObject(methods)) continue;
     paths[path] = Object.fromEntries(
-      Object.entries(methods).map(([method, one]) => [method, isObject(one) ? mendOperation(one, path, schemas) : one]),
+      Object.entries(methods).map(([method, one]) => [
+        method,
+        isObject(one) ? mendOperation(one, path, method, schemas) : one,
+      ]),
     );
   }
   const { openapi: _, servers: __, ...rest } = collected;
@@ -97,10 +100,14 @@ function mend(collected: JsonObject): JsonObject {
   };
 }
 
-function mendOperation(one: JsonObject, path: string, schemas: JsonObject): JsonObject {
+function mendOperation(one: JsonObject, path: string, method: string, schemas: JsonObject): JsonObject {
   const { parameters, requestBody, responses, 'x-requests': requests, [ACCESS_DETAIL]: _, ...rest } = one;
   const queried = Array.isArray(parameters) ? parameters.filter((each) => isObject(each) && each.in === 'query') : [];
-  const asked = [...(path.includes('{id}') ? [idParameter(path)] : []), ...queried];
+  const asked = [
+    ...(path.includes('{id}') ? [idParameter(path)] : []),
+    ...queried,
+    ...(isOnceForName(method.toUpperCase(), path) ? [NAME_PARAMETER] : []),
+  ];
   const body =
     isObject(requestBody) && isObject(requestBody.content) ? requestBody.content['application/json'] : undefined;
   return {
@@ -128,6 +135,15 @@ const idParameter = (path: string): JsonObject => ({
   schema: { type: 'string' },
   description: ID_MEANINGS.find(([part]) => path.includes(part))?.[1] ?? 'The ID of a model or a selector.',
 });
+
+const NAME_PARAMETER: JsonObject = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
+  description:
+    'Any text of printable ASCII. A repeat with the same one, body and path gets the same answer for 24 hours, and changes nothing.',
+};
 
 const ID_MEANINGS = [
   ['/decisions/', 'A `decision_id`.'],

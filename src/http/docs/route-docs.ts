@@ -5,7 +5,7 @@ import { ErrorBody } from '../../api/error-schema.ts';
 import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { type Action, isAction, mayTake, scopesFor } from '../../operate/roles.ts';
 import type { SurfaceDocs } from '../../surface/surface.ts';
-import { ACCESS_DETAIL, type RouteAccess } from '../routes.ts';
+import { ACCESS_DETAIL, isOnceForName, type RouteAccess } from '../routes.ts';
 import { exampleOf } from './example.ts';
 
 /** The access of a route, and its documentation beyond its path and its body's schema. */
@@ -91,9 +91,9 @@ export function routeDocs(spec: RouteDocs) {
   const isNarrowed = isAction(access) && !mayTake('caller', access);
   const refusals: readonly ErrorCode[] = isNarrowed ? [...KEYED, 'insufficient_permissions'] : KEYED;
   const security = isOpen ? [] : [...KEY_SECURITY, ...(pays ? [{}] : [])];
-  const responses = () => ({
-    [answer.status ?? 200]: { ...answerResponse(answer, events), ...headersOf(spec) },
-    ...errorResponses(isOpen ? errors : [...refusals, ...errors], errorField, errorForm),
+  const responses = (more: RouteExtras) => ({
+    [answer.status ?? 200]: { ...answerResponse(answer, events), ...headersOf(spec, more.headers) },
+    ...errorResponses([...(isOpen ? [] : refusals), ...errors, ...more.errors], errorField ?? more.field, errorForm),
   });
   return {
     detail: {
@@ -113,14 +113,31 @@ export function routeDocs(spec: RouteDocs) {
 const scopesNeeded = (action: Action): string =>
   mayTake('caller', action) ? '' : ` It needs a key with the scope ${scopesFor(action)}.`;
 
+/** What a route has by its place, beside what it states itself. */
+interface RouteExtras extends Required<Pick<RouteDocs, 'headers' | 'errors'>> {
+  /** The field that examples of errors name, where the route states none. */
+  readonly field?: string;
+}
+
+const NONE: RouteExtras = { headers: {}, errors: [] };
+/** Of a route that is carried out once for an `Idempotency-Key`. */
+const ONCE_FOR_NAME: RouteExtras = {
+  headers: { 'x-signalbox-replayed': '`true` for the kept answer of an earlier request.' },
+  errors: [
+    ...(['invalid_value', 'in_flight', 'idempotency_key_reused', 'idempotency_answer_unavailable'] as const),
+    'overloaded',
+  ],
+  field: 'Idempotency-Key',
+};
+
 /** The member of a route's `detail` that makes its `responses`: hundreds of examples, which no start needs. */
 const RESPONSES_DETAIL = 'x-responses';
 
 /** Makes the `responses` of routes, before a document is made of them. */
 export function documentResponses(routes: AnyElysia['routes']): void {
-  for (const { hooks } of routes) {
+  for (const { hooks, method, path } of routes) {
     const make: unknown = hooks.detail?.[RESPONSES_DETAIL];
-    if (typeof make === 'function') hooks.detail.responses = make();
+    if (typeof make === 'function') hooks.detail.responses = make(isOnceForName(method, path) ? ONCE_FOR_NAME : NONE);
   }
 }
 
@@ -133,8 +150,8 @@ function answerResponse(answer: RouteDocs['answer'], events: RouteDocs['events']
   return { description: `${description} ${events.description}`, content: either };
 }
 
-function headersOf({ headers = {} }: RouteDocs) {
-  const documented = Object.entries(headers).map(([name, description]) => {
+function headersOf({ headers = {} }: RouteDocs, more: RouteExtras['headers']) {
+  const documented = Object.entries({ ...headers, ...more }).map(([name, description]) => {
     return [name, { description, schema: { type: 'string' } }] as const;
   });
   return documented.length > 0 && { headers: Object.fromEntries(documented) };

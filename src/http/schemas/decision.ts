@@ -221,11 +221,12 @@ const DecisionSummary = field.named(
     id: field.decisionId,
     object: field.always('decision.summary'),
     created: field.wholeOrNull('When it was written. Unix time in seconds.', 1_793_000_000),
+    time: field.momentOrNull('The same as `created`, to the millisecond.', '2026-11-20T09:30:00.000Z'),
     key_id: field.textOrNull(
       'The ID of the key that made the request, or the address of a wallet; null for a key with the scope `report`.',
       'k7mw2pq9x4ta',
     ),
-    key_name: Type.Optional(field.text('For a key with the scope `report`: the name of that key, or the address.')),
+    key_name: field.textOrNull('The name of that key, or the address; null where it has none.', 'search'),
     operation: field.word(OPERATION_NAMES, 'The operation of the request.'),
     status: field.word(
       RECORD_STATUSES,
@@ -233,6 +234,7 @@ const DecisionSummary = field.named(
     ),
     model: field.modelId('The model that was tried last, or the choice where none was tried.'),
     task: field.text('The task type of the request.', 'coding'),
+    provider: field.textOrNull('The provider that was tried last; null for none.', 'openai'),
     selector: field.textOrNull('`model` of the request; `pinned` where it named one model.', 'auto'),
     stream: field.flagOrNull('Whether the request asked for a stream; null in records of version 0.1.', true),
     labels: texts('The labels of the key at the time; null in records of version 0.1.', { team: 'search' }),
@@ -251,6 +253,10 @@ const DecisionSummary = field.named(
       `Against the baseline model; negative if the choice cost more. In Credits. ${ofOutcome}`,
       0.0456,
     ),
+    charged_usd: field.textOrNull('The same as `credits_consumed`, in USD.', '0.0000123'),
+    saved_usd: field.textOrNull('The same as `cost_saved_credits`, in USD.', '0.0000456'),
+    input_tokens: field.wholeOrNull('Input tokens of the answer; null without one.', 1_204),
+    output_tokens: field.wholeOrNull('Output tokens of the answer, hidden reasoning included; null without one.', 318),
     first_part_ms: field.wholeOrNull('From admission to the first content, in ms; null if none came.', 312),
     total_ms: field.wholeOrNull(`From admission to the end, in ms. ${ofOutcome}`, 2_149),
   },
@@ -258,7 +264,10 @@ const DecisionSummary = field.named(
 
 export const DecisionList = field.named('DecisionList', 'Decisions, the newest first.', {
   ...field.listOf(DecisionSummary),
-  has_more: field.flag('Whether older decisions match. To get them, repeat the request with `after`.'),
+  has_more: field.flag(
+    'Whether older decisions may match. To get them, repeat the request with `next_after` as `after`. A page can have fewer decisions than its limit, or none, and go on: a page looks at a bounded number of decisions.',
+  ),
+  next_after: field.textOrNull('The value of `after` for the next page; null for none.', 'dec_0a4x1wm3zk0'),
 });
 
 export const KeptContent = field.named('KeptContent', 'The stored text of one request and its answer.', {

@@ -27,6 +27,10 @@ export const FundStatus = field.named('FundStatus', 'A window of a budget, or th
     'From when on there is a forecast: a tenth of the window; null for never.',
     '2026-11-04T00:00:00.000Z',
   ),
+  runs_out_at: field.momentOrNull(
+    'When it is spent at the rate so far; null where that is not before the window ends, before `forecast_from`, and for a total or a balance. The past where it is spent already.',
+    '2026-11-28T14:00:00.000Z',
+  ),
   open_reservations: field.count('Running requests that hold it.', 3),
   oldest_reservation_seconds: field.figureOrNull(
     'For how long the oldest of them has held it, in seconds; null for none.',

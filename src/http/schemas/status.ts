@@ -55,6 +55,10 @@ export const EndpointList = field.named(
 
 export const InstanceStatus = field.named('InstanceStatus', 'This server among those of its database.', {
   version: field.text('The build that answers: its version and, behind the plus, its commit.', '0.2.0-dev+7e7a9e75'),
+  policy_revision: field.text(
+    'The policy in force here; instances of one database may differ while a policy is rolled out.',
+    '95f1a7d5f908027b',
+  ),
   slot: field.count('The number of its place, 0 to 127; 0 for the one server of a data folder.', 0),
   epoch: field.count('Grows with each server that takes the place.', 12),
   is_current: field.flag('Whether it may write. Where it may not, it refuses requests that cost.'),

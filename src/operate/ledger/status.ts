@@ -5,7 +5,7 @@ import { usdWriter } from '../../core/usd.ts';
 import type { FundGroup } from '../../ledger/audit/funds.ts';
 import { foldJournal } from '../../ledger/audit/run.ts';
 import { balanceFund } from '../../ledger/drawn-fund.ts';
-import { forecastOf } from '../../ledger/forecast.ts';
+import { forecastOf, runsOutAt } from '../../ledger/forecast.ts';
 import { levelOf } from '../../ledger/holder-budgets.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { type FundHolds, holdAge, OpenHolds } from '../../ledger/open-holds.ts';
@@ -100,6 +100,7 @@ export function fundBodies(funds: readonly FundUse[], now: number, usdPerCredit:
 function fundBody({ title, limit, spent, held, holds }: FundUse, now: number, usd: ReturnType<typeof usdWriter>) {
   const left = limit - spent - held;
   const { expected, knownFrom } = forecastOf(spent, title, now);
+  const spentAt = runsOutAt(spent, limit, title, now);
   return {
     kind: title.kind,
     name: title.name,
@@ -115,6 +116,7 @@ function fundBody({ title, limit, spent, held, holds }: FundUse, now: number, us
     forecast_credits: expected === null ? null : toCredits(expected),
     forecast_usd: expected === null ? null : usd(expected),
     forecast_from: knownFrom === null ? null : iso(knownFrom),
+    runs_out_at: spentAt === null ? null : iso(spentAt),
     open_reservations: holds.open,
     oldest_reservation_seconds: holds.open === 0 ? null : holdAge(holds, now) / 1_000,
     starts: title.starts === 0 ? null : iso(title.starts),

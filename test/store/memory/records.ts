@@ -1,4 +1,4 @@
-import { type DecisionRecord, modelOf, statusOf } from '../../../src/core/decision-record.ts';
+import { type DecisionRecord, modelOf, statusOf, summaryOf } from '../../../src/core/decision-record.ts';
 import { idAt } from '../../../src/core/id.ts';
 import type { Revision } from '../../../src/core/revision.ts';
 import type {
@@ -19,21 +19,20 @@ function copyOf(record: DecisionRecord): DecisionRecord {
 }
 
 function entryOf(record: DecisionRecord): RecordEntry {
-  const { id, keyId, facts } = record;
+  const { id, keyId, facts, team, user, session } = record;
   const { task, operation } = facts;
   const names = { model: modelOf(record), task, status: statusOf(record), operation };
-  return { id, keyId, ...names, record: structuredClone(record) };
+  return { id, keyId, ...names, team, user, session, summary: structuredClone(summaryOf(record)) };
 }
 
 function isMatch(entry: RecordEntry, own: DecisionRecord['labels'], query: RecordQuery): boolean {
-  const { from, to, after, labels = {} } = query;
+  const { from, to, after, newerThan, labels = {} } = query;
+  if (newerThan !== undefined && entry.id <= newerThan) return false;
   if (from !== undefined && entry.id < idAt(from)) return false;
   if (to !== undefined && entry.id >= idAt(to)) return false;
   if (after !== undefined && entry.id >= after) return false;
   if (query.keyIds !== undefined && !query.keyIds.includes(entry.keyId)) return false;
-  const ofRecord = ['session', 'team', 'user'] as const;
-  if (ofRecord.some((name) => query[name] !== undefined && query[name] !== entry.record?.[name])) return false;
-  const filters = ['keyId', 'model', 'task', 'status', 'operation'] as const;
+  const filters = ['keyId', 'model', 'task', 'status', 'operation', 'session', 'team', 'user'] as const;
   if (filters.some((name) => query[name] !== undefined && query[name] !== entry[name])) return false;
   return Object.entries(labels).every(
     ([name, value]) => own !== null && Object.hasOwn(own, name) && own[name] === value,
@@ -65,10 +64,8 @@ function memoryRecordLog(store: MemoryStore): RecordLog {
     find: async (id) => structuredClone(records.get(id) ?? null),
     async list(query) {
       const matching = records.rows().filter((record) => isMatch(entryOf(record), record.labels, query));
-      return matching
-        .sort((one, other) => other.id - one.id)
-        .slice(0, query.limit)
-        .map(entryOf);
+      const page = matching.sort((one, other) => other.id - one.id).slice(0, query.limit);
+      return { entries: page.map(entryOf), next: matching.length > query.limit ? page.at(-1)!.id : null };
     },
     index: async () => false,
     prune: (beforeId) =>

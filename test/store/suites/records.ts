@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { type DecisionRecord, RECORD_STATUSES, type RecordStatus } from '../../../src/core/decision-record.ts';
 import { idAt, timeOfId } from '../../../src/core/id.ts';
-import type { RecordEntry, RecordLog, RecordQuery } from '../../../src/store/records.ts';
+import type { RecordEntry, RecordLog, RecordPage, RecordQuery } from '../../../src/store/records.ts';
 import { facts } from '../../routing/build.ts';
 import { openInMemory, type TestedStore } from '../implementations.ts';
 
@@ -57,16 +57,17 @@ function recordOf({ id, time = NOW, keyId = 'k', model = 'm', task = 'general', 
   };
 }
 
-const idsOf = (entries: readonly RecordEntry[]) => entries.map(({ id }) => id);
+const idsOf = ({ entries }: RecordPage) => entries.map(({ id }) => id);
 
-/** Every page of a query, of `limit` records each. */
+/** Every page of a query, of `limit` records at most. */
 async function pages(log: Pick<RecordLog, 'list'>, query: RecordQuery): Promise<RecordEntry[]> {
   const all: RecordEntry[] = [];
   for (let after: number | undefined; ; ) {
-    const page = await log.list({ ...query, after });
-    all.push(...page);
-    if (page.length < query.limit) return all;
-    after = page.at(-1)!.id;
+    const { entries, next } = await log.list({ ...query, after });
+    expect(entries.length).toBeLessThanOrEqual(query.limit);
+    all.push(...entries);
+    if (next === null) return all;
+    after = next;
   }
 }
 
@@ -100,7 +101,9 @@ const queries: fc.Arbitrary<RecordQuery> = fc.record({
   status: maybe(RECORD_STATUSES),
   operation: maybe(['chat']),
   labels: fc.option(few(LABELS), { nil: undefined }),
+  newerThan: maybe([idAt(NOW) + 8_192 * 9, idAt(NOW + 100) + 3]),
   limit: few([1, 3, 50]),
+  looksMax: maybe([7, 200]),
 });
 
 /** The cases that every store of records passes. */
@@ -172,7 +175,7 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
     expect(idsOf(await log.list({ limit: 50 }))).toEqual([2_510, 2_509, 2_508, 2_507, 2_506]);
     expect(await log.find(2_505)).toBeNull();
     expect(await log.prune(10_000)).toBe(5);
-    expect(await log.list({ keyId: 'k', limit: 50 })).toEqual([]);
+    expect(await log.list({ keyId: 'k', limit: 50 })).toEqual({ entries: [], next: null });
     // The order of writing begins anew.
     await store.commit(at(20_000, 2_100));
     while (await log.index());
@@ -187,7 +190,7 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
     expect(idsOf(await tables.log.list({ after: 3, limit: 1 }))).toEqual([2]);
     await tables.log.prune(2);
     expect(idsOf(await tables.log.list({ after: 3, limit: 5 }))).toEqual([2]);
-    expect(await tables.log.list({ after: 1, limit: 5 })).toEqual([]);
+    expect(await tables.log.list({ after: 1, limit: 5 })).toEqual({ entries: [], next: null });
   });
 
   test('a revision keeps its first text, and goes with the last time at which it was in force', async () => {

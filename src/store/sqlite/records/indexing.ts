@@ -1,54 +1,67 @@
 import { first, type SqlReader, type SqlTables, type SqlWrite, type Statement, sql, write } from '../statement.ts';
+import { OLD_SUMMARY, SUMMARY } from './summary.ts';
 
 /** Rows in one transaction at most: a batch takes a few milliseconds, in which no request is served. */
 const BATCH = 500;
-/** Of version 0.1, whose bodies must be read. */
+/** Of version 0.1, and of those without a summary, whose bodies must be read. */
 const OLD_BATCH = 100;
 
 const THROUGH = '(SELECT through FROM record_indexing)';
 const OLDER = '(SELECT older FROM record_indexing)';
 
+const SUMMED = '(SELECT summed_from FROM record_indexing)';
+
 const LEFT = sql(`SELECT EXISTS (SELECT 1 FROM records WHERE seq > ${THROUGH}) AS fresh,
-    EXISTS (SELECT 1 FROM decisions WHERE id < ${OLDER}) AS old`);
+    EXISTS (SELECT 1 FROM decisions WHERE id < ${OLDER}) AS old,
+    EXISTS (SELECT 1 FROM record_index WHERE id < ${SUMMED}) AS bare`);
 
 const ADD_FRESH =
-  sql(`INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation, session, team_id, user_id)
-    SELECT id, seq, key_id, model, task, status, operation, session, team_id, user_id FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?`);
+  sql(`INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation, session, team_id, user_id, summary)
+    SELECT id, seq, key_id, model, task, status, operation, session, team_id, user_id, ${SUMMARY} FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?`);
 const ADD_LABELS = sql(`INSERT OR IGNORE INTO record_labels (name, value, id) SELECT label.key, label.atom, fresh.id
     FROM (SELECT id, labels FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?) AS fresh, json_each(fresh.labels) AS label`);
 const ADVANCE = sql(`UPDATE record_indexing SET through = ifnull((SELECT max(seq) FROM
     (SELECT seq FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?)), through)`);
 
 /** Version 0.1 kept these only in `body`; see `body.ts`. An edited row is indexed as far as it can be read. */
-const ADD_OLD = sql(`INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation)
+const ADD_OLD = sql(`INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation, summary)
     SELECT id, NULL, key_id, coalesce(body ->> '$[5][2][#-1][0]', body ->> '$[3]', ''), coalesce(body ->> '$[1][2]', ''),
-      coalesce(body ->> '$[5][0]', 'recommended'), 'chat'
-    FROM (SELECT id, key_id, iif(json_valid(body), body, '[]') AS body FROM decisions
+      coalesce(body ->> '$[5][0]', 'recommended'), 'chat', ${OLD_SUMMARY}
+    FROM (SELECT id, time, key_id, revision, iif(json_valid(body), body, '[]') AS body FROM decisions
       WHERE id < ${OLDER} ORDER BY id DESC LIMIT ?)`);
 const DESCEND = sql(`UPDATE record_indexing SET older = ifnull((SELECT min(id) FROM
     (SELECT id FROM decisions WHERE id < ${OLDER} ORDER BY id DESC LIMIT ?)), older)`);
+
+/** Rows that were indexed before there were summaries. */
+const SUM = sql(`UPDATE record_index SET summary = CASE WHEN seq IS NULL
+    THEN (SELECT ${OLD_SUMMARY} FROM decisions WHERE decisions.id = record_index.id)
+    ELSE (SELECT ${SUMMARY} FROM records WHERE records.seq = record_index.seq) END
+    WHERE summary IS NULL AND id IN (SELECT id FROM record_index WHERE id < ${SUMMED} ORDER BY id DESC LIMIT ?)`);
+const DESCEND_SUMMED = sql(`UPDATE record_indexing SET summed_from = ifnull((SELECT min(id) FROM
+    (SELECT id FROM record_index WHERE id < ${SUMMED} ORDER BY id DESC LIMIT ?)), 0)`);
 
 const batchOf = (rows: number, ...statements: readonly Statement[]): readonly SqlWrite[] =>
   statements.map((statement) => write(statement, rows));
 const FRESH = batchOf(BATCH, ADD_FRESH, ADD_LABELS, ADVANCE);
 const OLD = batchOf(OLD_BATCH, ADD_OLD, DESCEND);
+const BARE = batchOf(OLD_BATCH, SUM, DESCEND_SUMMED);
 
-async function leftToIndex(db: SqlReader): Promise<{ fresh: boolean; old: boolean }> {
-  const left = await first<{ fresh: number; old: number }>(db, LEFT);
-  return { fresh: left?.fresh === 1, old: left?.old === 1 };
+async function leftToIndex(db: SqlReader): Promise<{ fresh: boolean; old: boolean; bare: boolean }> {
+  const left = await first<{ fresh: number; old: number; bare: number }>(db, LEFT);
+  return { fresh: left?.fresh === 1, old: left?.old === 1, bare: left?.bare === 1 };
 }
 
 /**
- * Indexes one batch: new records first, then those of version 0.1, the newest first. Its progress is committed with it.
+ * Indexes one batch: new records first, then those of version 0.1, then summaries, the newest first. Its progress is committed with it.
  * @returns whether records are left
  * @throws StoreError
  */
 export async function indexRecords(db: SqlTables): Promise<boolean> {
   const before = await leftToIndex(db);
-  if (!before.fresh && !before.old) return false;
-  await db.commit(before.fresh ? FRESH : OLD);
+  if (!before.fresh && !before.old && !before.bare) return false;
+  await db.commit(before.fresh ? FRESH : before.old ? OLD : BARE);
   const after = await leftToIndex(db);
-  return after.fresh || after.old;
+  return after.fresh || after.old || after.bare;
 }
 
 const INDEXED_BELOW = 'SELECT id, seq FROM record_index WHERE id < ?1 ORDER BY id LIMIT ?2';

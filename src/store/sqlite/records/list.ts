@@ -1,11 +1,15 @@
-import type { DecisionRecord } from '../../../core/decision-record.ts';
+import { setImmediate } from 'node:timers/promises';
+import { type DecisionRecord, summaryOf } from '../../../core/decision-record.ts';
 import { idAt } from '../../../core/id.ts';
-import { type RecordEntry, type RecordQuery, UnreadableRecord } from '../../records.ts';
-import type { SqlReader, SqlValue, Statement } from '../statement.ts';
+import { LOOKS_MAX, type RecordEntry, type RecordPage, type RecordQuery, UnreadableRecord } from '../../records.ts';
+import { first, type SqlReader, type SqlValue, type Statement } from '../statement.ts';
+import { decodeSummary, SUMMARY } from './summary.ts';
 
-type IndexRow = Omit<RecordEntry, 'record'> & {
+type IndexRow = Omit<RecordEntry, 'summary'> & {
   /** Its row in `records`; null for one in `decisions`. */
   readonly seq: number | null;
+  /** Null where it is not made yet, and for an unreadable record. */
+  readonly summary: string | null;
 };
 
 /**
@@ -23,10 +27,23 @@ const FILTERS = [
   { name: 'operation', column: 'operation', usual: 'chat' },
 ] as const;
 
-const COLUMNS = 'r.id, r.seq, r.key_id AS keyId, r.model, r.task, r.status, r.operation';
+/** So many keys lead beside other filters: each has its share of the looks, however seldom it asks. */
+const LEADING_KEYS_MAX = 16;
+/** Records of the index that one statement looks at: it takes a few milliseconds, in which no request is served. */
+const LOOKS_AT_ONCE = 5_000;
+
+const columns = (summary: string): string =>
+  `r.id, r.seq, r.key_id AS keyId, r.model, r.task, r.status, r.operation, r.team_id AS team, r.user_id AS "user", r.session, ${summary} AS summary`;
+
+/** A range of IDs: from inclusive, to exclusive. */
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
 
 /**
- * The newest records that match: of the index, and of the records behind it that it has yet to reach.
+ * The newest records that match: of the index, and of the records behind it that it has yet to reach. It goes down the index by
+ * the filter that leads, so many at a time, until the page is full or it has looked at enough.
  * @param read reads a record by its row, or by its ID where that is null
  * @throws StoreError
  */
@@ -34,20 +51,54 @@ export async function listRecords(
   db: SqlReader,
   query: RecordQuery,
   read: (id: number, seq: number | null) => Promise<DecisionRecord | null>,
-): Promise<RecordEntry[]> {
+): Promise<RecordPage> {
+  const span = spanOf(query);
+  // One more, which says whether there are others.
+  const limit = query.limit + 1;
   // The fresh ones first: what is indexed between the two queries is in both.
-  const fresh = await db.query<IndexRow>(...freshSelection(query));
-  const indexed = await db.query<IndexRow>(...indexedSelection(query));
+  const fresh = await db.query<IndexRow>(...freshSelection(query, span, limit));
+  const { rows: indexed, to } = await searchIndex(db, query, span, limit);
   const rows = new Map([...fresh, ...indexed].map((row) => [row.id, row]));
-  const newest = [...rows.values()].sort((one, other) => other.id - one.id).slice(0, query.limit);
-  return Promise.all(
-    newest.map(async ({ seq, ...row }) => ({ ...row, record: await read(row.id, seq).catch(orNone) })),
-  );
+  const newest = [...rows.values()].filter(({ id }) => id >= to).sort((one, other) => other.id - one.id);
+  const isFull = newest.length > query.limit;
+  const shown = newest.slice(0, query.limit);
+  const entries = await Promise.all(shown.map((row) => entryOf(row, read)));
+  return { entries, next: isFull ? shown.at(-1)!.id : to > span.from ? to : null };
+}
+
+function spanOf({ from = 0, to, after, newerThan = -1 }: RecordQuery): Span {
+  const below = Math.min(to === undefined ? Number.MAX_SAFE_INTEGER : idAt(to), after ?? Number.MAX_SAFE_INTEGER);
+  return { from: Math.max(idAt(from), newerThan + 1), to: below };
+}
+
+/** Reads the record only where the index has no summary yet. */
+async function entryOf(
+  { seq, summary, ...row }: IndexRow,
+  read: (id: number, seq: number | null) => Promise<DecisionRecord | null>,
+): Promise<RecordEntry> {
+  if (summary !== null) return { ...row, summary: decodeSummary(summary) };
+  const record = await read(row.id, seq).catch(orNone);
+  return { ...row, summary: record && summaryOf(record) };
 }
 
 function orNone(cause: unknown): null {
   if (cause instanceof UnreadableRecord) return null;
   throw cause;
+}
+
+/** @returns the rows found, and the least ID of those that were looked at; that of the span where all were */
+async function searchIndex(db: SqlReader, query: RecordQuery, span: Span, limit: number) {
+  const { looksMax = LOOKS_MAX } = query;
+  const search = new IndexSearch(query);
+  const rows: IndexRow[] = [];
+  const step = Math.min(LOOKS_AT_ONCE, looksMax);
+  for (let { to } = span, looks = 0; ; looks += step) {
+    const from = search.isPlain ? span.from : ((await search.step(db, { ...span, to }, step)) ?? span.from);
+    rows.push(...(await db.query<IndexRow>(...search.selection({ from, to }, limit - rows.length))));
+    to = from;
+    if (rows.length >= limit || from <= span.from || looks + step >= looksMax) return { rows, to };
+    await setImmediate();
+  }
 }
 
 type Selection = readonly [statement: Statement, params: readonly SqlValue[]];
@@ -62,26 +113,24 @@ class Conditions {
     this.params.push(...params);
   }
 
-  /** @param id the column by which the rows are ordered */
-  selection(source: string, id: string, query: RecordQuery): Selection {
-    return [{ sql: this.#newest(COLUMNS, source, id, query) }, [...this.params, query.limit]];
-  }
-
-  /** The newest of each key, and of those the newest: what a key has not asked for long costs no look at the others' records. */
-  selectionByKey(keyIds: readonly string[], query: RecordQuery): Selection {
-    const own = this.#newest('r.id', 'record_index AS r', 'r.id', query);
-    const sql = `SELECT ${COLUMNS} FROM json_each(?) AS k CROSS JOIN record_index AS r ON r.id IN (${own}) ORDER BY r.id DESC LIMIT ?`;
-    return [{ sql }, [JSON.stringify(keyIds), ...this.params, query.limit, query.limit]];
-  }
-
-  #newest(columns: string, source: string, id: string, { from = 0, to, after }: RecordQuery): string {
-    const below = Math.min(to === undefined ? Number.MAX_SAFE_INTEGER : idAt(to), after ?? Number.MAX_SAFE_INTEGER);
-    this.add(`${id} >= ? AND ${id} < ?`, idAt(from), below);
-    return `SELECT ${columns} FROM ${source} WHERE ${this.texts.join(' AND ')} ORDER BY ${id} DESC LIMIT ?`;
+  /** The newest of a span. @param id the column by which the rows are ordered */
+  newest(column: string, source: string, id: string, { from, to }: Span, end: string): Selection {
+    const where = [...this.texts, `${id} >= ? AND ${id} < ?`].join(' AND ');
+    return [
+      { sql: `SELECT ${column} FROM ${source} WHERE ${where} ORDER BY ${id} DESC ${end}` },
+      [...this.params, from, to],
+    ];
   }
 }
 
-function freshSelection(query: RecordQuery): Selection {
+function addLabels(where: Conditions, labels: readonly (readonly [string, string])[]): void {
+  for (const label of labels) {
+    const own = 'SELECT 1 FROM record_labels AS o WHERE o.name = ? AND o.value = ? AND o.id = r.id';
+    where.add(`EXISTS (${own})`, ...label);
+  }
+}
+
+function freshSelection(query: RecordQuery, span: Span, limit: number): Selection {
   const where = new Conditions();
   where.add('r.seq > (SELECT through FROM record_indexing)');
   for (const [name, value] of Object.entries(query.labels ?? {})) {
@@ -93,35 +142,75 @@ function freshSelection(query: RecordQuery): Selection {
     if (value !== undefined) where.add(`r.${column} = ?`, value);
   }
   if (query.keyIds) where.add('r.key_id IN (SELECT value FROM json_each(?))', JSON.stringify(query.keyIds));
-  return where.selection('records AS r', 'r.id', query);
+  const [{ sql }, params] = where.newest('r.seq', 'records AS r', 'r.id', span, 'LIMIT ?');
+  return [{ sql: `SELECT ${columns(SUMMARY)} FROM records AS r WHERE r.seq IN (${sql})` }, [...params, limit]];
 }
 
-function indexedSelection(query: RecordQuery): Selection {
-  const where = new Conditions();
-  const labels = Object.entries(query.labels ?? {});
-  const label = query.keyIds ? undefined : labels.shift();
-  if (query.keyIds) where.add('r.key_id = k.value');
-  if (label) where.add('l.name = ? AND l.value = ?', ...label);
-  for (const [name, value] of labels) {
-    where.add(
-      'EXISTS (SELECT 1 FROM record_labels AS o WHERE o.name = ? AND o.value = ? AND o.id = r.id)',
-      name,
-      value,
-    );
+/** The search of a query in the index: by the rows of one filter, the lead, which the others narrow. */
+class IndexSearch {
+  /** Of the lead alone. */
+  readonly #lead = new Conditions();
+  readonly #others = new Conditions();
+  /** The keys, where they lead. */
+  readonly #keyIds: readonly string[] | null;
+  readonly #source: { readonly lead: string; readonly joined: string; readonly id: string };
+
+  constructor(query: RecordQuery) {
+    const labels = Object.entries(query.labels ?? {});
+    const { keyIds } = query;
+    const isAlone = labels.length === 0 && FILTERS.every(({ name }) => query[name] === undefined);
+    this.#keyIds = keyIds && (isAlone || keyIds.length <= LEADING_KEYS_MAX) ? keyIds : null;
+    if (keyIds && this.#keyIds === null)
+      this.#others.add('r.key_id IN (SELECT value FROM json_each(?))', JSON.stringify(keyIds));
+    const label = this.#keyIds === null ? labels.shift() : undefined;
+    const index = 'record_index AS r';
+    this.#source = label
+      ? { lead: 'record_labels AS l', joined: `record_labels AS l CROSS JOIN ${index} ON r.id = l.id`, id: 'l.id' }
+      : { lead: index, joined: index, id: 'r.id' };
+    if (this.#keyIds !== null) this.#lead.add('r.key_id = k.value');
+    if (label) this.#lead.add('l.name = ? AND l.value = ?', ...label);
+    addLabels(this.#others, labels);
+    for (const { name, column, usual } of inOrder(query)) {
+      const value = query[name];
+      if (value === undefined) continue;
+      const leads = this.#lead.texts.length === 0 && value !== usual;
+      // `+` keeps a column from leading.
+      if (!leads) this.#others.add(`+r.${column} = ?`, value);
+      else this.#lead.add(`r.${column} = ?${usual === null ? '' : ` AND r.${column} <> '${usual}'`}`, value);
+    }
   }
-  let leads = label !== undefined || query.keyIds !== undefined;
-  for (const { name, column, usual } of inOrder(query)) {
-    const value = query[name];
-    if (value === undefined) continue;
-    const isUsual = value === usual;
-    // `+` keeps a column from leading.
-    where.add(`${leads || isUsual ? '+' : ''}r.${column} = ?`, value);
-    if (usual !== null && !isUsual) where.add(`r.${column} <> '${usual}'`);
-    leads ||= !isUsual;
+
+  /** Whether every row of the lead matches. */
+  get isPlain(): boolean {
+    return this.#others.texts.length === 0;
   }
-  if (query.keyIds) return where.selectionByKey(query.keyIds, query);
-  if (label) return where.selection('record_labels AS l CROSS JOIN record_index AS r ON r.id = l.id', 'l.id', query);
-  return where.selection('record_index AS r', 'r.id', query);
+
+  /** The least ID of the newest rows of the lead, so many in all; null where it has no more. */
+  async step(db: SqlReader, span: Span, looks: number): Promise<number | null> {
+    const { lead, id } = this.#source;
+    const [{ sql }, params] = this.#lead.newest(`${id} AS "to"`, lead, id, span, 'LIMIT 1 OFFSET ?');
+    if (this.#keyIds === null) return (await first<{ to: number }>(db, { sql }, ...params, looks - 1))?.to ?? null;
+    // Of each key its share: below the greatest of their least IDs some have not been looked at.
+    const share = Math.max(1, Math.floor(looks / Math.max(1, this.#keyIds.length)));
+    const ofKeys = { sql: `SELECT max((${sql})) AS "to" FROM json_each(?) AS k` };
+    const row = await first<{ to: number | null }>(db, ofKeys, ...params, share - 1, JSON.stringify(this.#keyIds));
+    return row?.to ?? null;
+  }
+
+  /** The newest rows of a span that match. */
+  selection(span: Span, limit: number): Selection {
+    const { joined, id } = this.#source;
+    const where = new Conditions();
+    for (const { texts, params } of [this.#lead, this.#others]) where.add(texts.join(' AND ') || 'TRUE', ...params);
+    const [{ sql }, params] = where.newest(id, joined, id, span, 'LIMIT ?');
+    const select = (ids: string) => ({
+      sql: `SELECT ${columns('r.summary')} FROM record_index AS r WHERE r.id IN (${ids}) ORDER BY r.id DESC LIMIT ?`,
+    });
+    if (this.#keyIds === null) return [select(sql), [...params, limit, limit]];
+    // The newest of each key: what a key has not asked for long costs no look at the others' records.
+    const ofKeys = `SELECT n.id FROM json_each(?) AS k CROSS JOIN record_index AS n ON n.id IN (${sql})`;
+    return [select(ofKeys), [JSON.stringify(this.#keyIds), ...params, limit, limit]];
+  }
 }
 
 /** Failures are rare, and so lead. */

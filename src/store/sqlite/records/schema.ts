@@ -93,5 +93,9 @@ export const recordsMigrations: Migrations = {
     ALTER TABLE record_index ADD COLUMN user_id TEXT;
     CREATE INDEX record_index_team ON record_index (team_id) WHERE team_id IS NOT NULL;
     CREATE INDEX record_index_user ON record_index (user_id) WHERE user_id IS NOT NULL;`,
+    `-- What lists show of a record, see summary.ts; null until it is made. All rows from summed_from on have it.
+    ALTER TABLE record_index ADD COLUMN summary TEXT;
+    ALTER TABLE record_indexing ADD COLUMN summed_from INTEGER NOT NULL DEFAULT ${Number.MAX_SAFE_INTEGER};
+    UPDATE record_indexing SET summed_from = 0 WHERE NOT EXISTS (SELECT 1 FROM record_index);`,
   ],
 };

@@ -1,0 +1,71 @@
+import { BASE, type Query, queryText } from './base.ts';
+import { type ApiResult, failureOf, statedFailure } from './failure.ts';
+import type { ReadOf, ReadPath } from './reads.ts';
+import { endSession } from './session-end.ts';
+
+type Method = 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+
+interface SendOptions {
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** Reads from the admin API. @throws never, but the reason of an aborted signal */
+export const read = <Path extends ReadPath>(path: Path, query: Query = {}, signal?: AbortSignal) =>
+  request<ReadOf<Path>>(path + queryText(query), { method: 'GET', ...(signal && { signal }) });
+
+/** Changes something by the admin API. `Result` is the answer's type, by the schema of its route. */
+export function send<Result>(method: Method, path: string, { query = {}, body, headers, signal }: SendOptions = {}) {
+  return request<Result>(path + queryText(query), {
+    method,
+    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  });
+}
+
+/** The texts of answers, so that one that says the same again gives the same object, and nothing is drawn anew. */
+const lastOf = new Map<string, { readonly text: string; readonly value: unknown }>();
+const KEPT_MAX = 100;
+
+async function request<Result>(address: string, init: RequestInit): Promise<ApiResult<Result>> {
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(BASE + address, { ...init, credentials: 'same-origin', cache: 'no-store' });
+    text = await response.text();
+  } catch (cause) {
+    if (init.signal?.aborted) throw cause;
+    return { ok: false, failure: failureOf('unreachable', 'Signalbox does not answer. Check the connection.') };
+  }
+  const value = parsed(address, text);
+  if (!response.ok) {
+    if (response.status === 401) endSession();
+    return { ok: false, failure: statedFailure(value, response) };
+  }
+  if (value === undefined && text !== '') {
+    return { ok: false, failure: failureOf('unreadable', 'The answer is no JSON.', response.status) };
+  }
+  // The page and the server are one build: the schema of the route, which types `Result`, is the one that the server answers by.
+  return { ok: true, value: value as Result, etag: response.headers.get('etag') };
+}
+
+function parsed(address: string, text: string): unknown {
+  const last = lastOf.get(address);
+  if (last?.text === text) return last.value;
+  try {
+    const value: unknown = JSON.parse(text);
+    lastOf.delete(address);
+    lastOf.set(address, { text, value });
+    const [oldest] = lastOf.keys();
+    if (lastOf.size > KEPT_MAX && oldest !== undefined) lastOf.delete(oldest);
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Forgets all answers: they belonged to somebody who has signed out. */
+export const forgetAnswers = (): void => lastOf.clear();

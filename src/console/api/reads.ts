@@ -1,0 +1,39 @@
+import type { Static, TSchema } from '@sinclair/typebox';
+import type * as alerts from '../../http/schemas/alerts.ts';
+import type * as decisions from '../../http/schemas/decision.ts';
+import type * as keys from '../../http/schemas/keys.ts';
+import type * as ledger from '../../http/schemas/ledger.ts';
+import type * as logins from '../../http/schemas/logins.ts';
+import type * as people from '../../http/schemas/people.ts';
+import type * as policy from '../../http/schemas/policy.ts';
+import type * as status from '../../http/schemas/status.ts';
+import type * as subjects from '../../http/schemas/subjects.ts';
+import type * as trail from '../../http/schemas/trail.ts';
+
+/** The schema of each path that the console reads. A view that reads another adds its line. */
+interface ReadSchemas {
+  '/admin/alerts': typeof alerts.AlertList;
+  '/admin/decisions': typeof decisions.DecisionList;
+  '/admin/endpoints': typeof status.EndpointList;
+  '/admin/status': typeof status.InstanceStatus;
+  '/admin/keys': typeof keys.ApiKeyList;
+  [key: `/admin/keys/${string}`]: typeof keys.ApiKeyStatus;
+  '/admin/learning': typeof status.LearningStatus;
+  '/admin/ledger': typeof ledger.LedgerStatus;
+  '/admin/logins': typeof logins.LoginList;
+  '/admin/me': typeof logins.Me;
+  '/admin/policy': typeof policy.PolicyStatus;
+  '/admin/subjects': typeof subjects.SubjectList;
+  '/admin/teams': typeof people.TeamList;
+  [team: `/admin/teams/${string}`]: typeof people.Team;
+  '/admin/trail': typeof trail.KeyTrail;
+  '/admin/usage': typeof ledger.AdminUsage;
+  '/admin/users': typeof people.UserList;
+  [user: `/admin/users/${string}`]: typeof people.User;
+  [decision: `/admin/decisions/${string}`]: typeof decisions.Decision;
+}
+
+export type ReadPath = keyof ReadSchemas;
+
+/** The answer at a path: `ReadOf<'/admin/ledger'>`. */
+export type ReadOf<Path extends ReadPath> = ReadSchemas[Path] extends TSchema ? Static<ReadSchemas[Path]> : never;

@@ -1,0 +1,68 @@
+import type { WrittenFigure } from '../design/format.ts';
+import { markOf } from '../design/marks.ts';
+import { ChartFrame } from './frame.tsx';
+
+interface Bar {
+  readonly name: string;
+  /** Names its colour, where that is not by `name`; '' for "other". */
+  readonly markedBy?: string;
+  readonly value: number;
+}
+
+interface BarsProps {
+  readonly heading: string;
+  /** What the values are: "Spend". */
+  readonly label: string;
+  readonly bars: readonly Bar[];
+  readonly write: (value: number | null) => WrittenFigure;
+}
+
+/** Shares of a total, each a bar from zero, with the share beside it. */
+export function Bars({ heading, label, bars, write }: BarsProps) {
+  const total = bars.reduce((sum, { value }) => sum + value, 0);
+  const shareOf = (value: number): WrittenFigure => shareText(total === 0 ? 0 : value / total);
+  return (
+    <ChartFrame
+      heading={heading}
+      twin={{
+        heads: ['Name', label, 'Share'],
+        rows: bars.map(({ name, value }) => ({ name, cells: [write(value), shareOf(value)] })),
+      }}
+    >
+      <div class="bars" aria-hidden="true">
+        {bars.map(({ name, markedBy, value }) => (
+          <div key={name} class="bar-row">
+            <span title={name}>{name}</span>
+            <span class="figure" title={write(value).exact}>
+              {write(value).short} <span class="dim">· {shareOf(value).short}</span>
+            </span>
+            <ShareBar className={markOf(markedBy ?? name).className} share={total === 0 ? 0 : value / total} />
+          </div>
+        ))}
+      </div>
+    </ChartFrame>
+  );
+}
+
+const shareText = (share: number): WrittenFigure => {
+  const percent = share * 100;
+  const short = percent > 0 && percent < 1 ? '< 1 %' : `${Math.round(percent)} %`;
+  return { short, exact: `${percent.toFixed(3)} %` };
+};
+
+/** One bar from zero, as wide as its place. @param share 0 to 1 of the width; more is cut and marked at the end @param limit a mark on it, 0 to 1 */
+export const ShareBar = ({
+  className,
+  share,
+  limit,
+}: {
+  readonly className: string;
+  readonly share: number;
+  readonly limit?: number | undefined;
+}) => (
+  <svg class={className} width="100%" height="8" aria-hidden="true">
+    <rect class="bar-track" width="100%" height="8" rx="2" />
+    <rect width={`${Math.max(0, Math.min(1, share)) * 100}%`} height="8" rx="2" fill="currentColor" />
+    {limit !== undefined && limit <= 1 && <rect x={`${limit * 100}%`} width="2" height="8" fill="var(--ink)" />}
+  </svg>
+);

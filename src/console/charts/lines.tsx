@@ -1,0 +1,205 @@
+import { useState } from 'preact/hooks';
+import { clockTime, dayTime, momentTime, type WrittenFigure } from '../design/format.ts';
+import type { Mark } from '../design/marks.ts';
+import { ChartFrame, useWidth, Walk } from './frame.tsx';
+import { scaled, ticksTo } from './scale.ts';
+
+export interface ChartLine {
+  readonly name: string;
+  readonly mark: Mark;
+  /** By bucket; null is a gap. */
+  readonly values: readonly (number | null)[];
+}
+
+interface LinesProps {
+  /** The sentence above, with the answer in it. */
+  readonly heading: string;
+  /** What the values are: "Spend". */
+  readonly label: string;
+  /** The beginning of each bucket, ms since 1970. */
+  readonly times: readonly number[];
+  readonly lines: readonly ChartLine[];
+  readonly write: (value: number | null) => WrittenFigure;
+  /** Buckets from this one on are not complete; absent where all are. */
+  readonly pendingFrom?: number;
+  readonly height?: number;
+}
+
+const DAY_MS = 86_400_000;
+const [TOP, BOTTOM, RIGHT] = [12, 24, 8];
+
+/** Lines over time: straight from bucket to bucket, with gaps where there is nothing, and lighter where a bucket still grows. */
+export function Lines({ heading, label, times, lines, write, pendingFrom = times.length, height = 216 }: LinesProps) {
+  const { box, width } = useWidth();
+  const [at, setAt] = useState<number | null>(null);
+  const ticks = ticksTo(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))));
+  const left = 12 + 7 * Math.max(...ticks.map((tick) => write(tick).short.length));
+  const x = scaled(0, Math.max(1, times.length - 1), left, width - RIGHT);
+  const y = scaled(0, ticks.at(-1) ?? 1, height - BOTTOM, TOP);
+  const isDaily = (times[1] ?? 0) - (times[0] ?? 0) >= DAY_MS;
+  const nameOf = (bucket: number): string => {
+    const time = times[bucket] ?? 0;
+    return (isDaily ? dayTime(time) : momentTime(time)) + (bucket >= pendingFrom ? ', so far' : '');
+  };
+  const shown = at !== null && at < times.length ? at : null;
+  const twin = {
+    heads: ['Time', ...lines.map(({ name }) => name)],
+    rows: times.map((_, bucket) => ({
+      name: nameOf(bucket),
+      cells: lines.map(({ values }) => write(values[bucket] ?? null)),
+    })),
+  };
+  return (
+    <ChartFrame heading={heading} twin={twin}>
+      <div ref={box}>
+        <Walk
+          label={`${label} over time`}
+          count={times.length}
+          at={shown}
+          onAt={setAt}
+          height={height}
+          say={(point) =>
+            `${nameOf(point)}: ${lines.map(({ name, values }) => `${name} ${write(values[point] ?? null).short}`).join(', ')}`
+          }
+          near={(px) =>
+            times.length === 0
+              ? null
+              : clamp(Math.round(((px - left) / (width - RIGHT - left)) * (times.length - 1)), times.length)
+          }
+        >
+          <svg viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
+            {ticks.map((tick) => (
+              <g key={tick}>
+                <line
+                  class={tick === 0 ? 'chart-axis' : 'chart-grid'}
+                  x1={left}
+                  x2={width - RIGHT}
+                  y1={y(tick)}
+                  y2={y(tick)}
+                />
+                <text x={left - 8} y={y(tick) + 4} text-anchor="end">
+                  {write(tick).short}
+                </text>
+              </g>
+            ))}
+            <TimeAxis times={times} x={x} width={width} y={height - 6} />
+            {shown !== null && <line class="chart-cursor" x1={x(shown)} x2={x(shown)} y1={TOP} y2={height - BOTTOM} />}
+            {lines.map((line) => (
+              <LinePath key={line.name} line={line} x={x} y={y} pendingFrom={pendingFrom} at={shown} />
+            ))}
+          </svg>
+        </Walk>
+      </div>
+      <ul class="chart-legend">
+        <li class="chart-when">{shown === null ? 'Last complete' : nameOf(shown)}</li>
+        {lines.map((line) => (
+          <li key={line.name}>
+            <LineKey mark={line.mark} />
+            {line.name} <b>{write(line.values[shown ?? Math.min(pendingFrom, times.length) - 1] ?? null).short}</b>
+          </li>
+        ))}
+      </ul>
+    </ChartFrame>
+  );
+}
+
+const clamp = (point: number, count: number): number => Math.max(0, Math.min(count - 1, point));
+
+const LineKey = ({ mark }: { readonly mark: Mark }) => (
+  <svg class={mark.className} width="16" height="8" aria-hidden="true">
+    <line
+      x1="0"
+      x2="16"
+      y1="4"
+      y2="4"
+      stroke="currentColor"
+      stroke-width="2"
+      stroke-dasharray={mark.dash || undefined}
+    />
+  </svg>
+);
+
+type Place = (value: number) => number;
+
+function LinePath({
+  line: { mark, values },
+  x,
+  y,
+  pendingFrom,
+  at,
+}: {
+  readonly line: ChartLine;
+  readonly x: Place;
+  readonly y: Place;
+  readonly pendingFrom: number;
+  readonly at: number | null;
+}) {
+  const pathOf = (from: number, to: number): string => {
+    let text = '';
+    let isOpen = false;
+    for (let bucket = from; bucket < to; bucket++) {
+      const value = values[bucket] ?? null;
+      if (value !== null) text += `${isOpen ? 'L' : 'M'}${x(bucket).toFixed(1)} ${y(value).toFixed(1)}`;
+      isOpen = value !== null;
+    }
+    return text;
+  };
+  const point = at === null ? null : (values[at] ?? null);
+  // A value between two gaps has no line to be seen by.
+  const alone = values.flatMap((value, bucket) =>
+    value !== null && (values[bucket - 1] ?? null) === null && (values[bucket + 1] ?? null) === null
+      ? [{ value, bucket }]
+      : [],
+  );
+  return (
+    <g class={mark.className} stroke="currentColor" fill="currentColor">
+      <path class="chart-line" stroke-dasharray={mark.dash || undefined} d={pathOf(0, pendingFrom)} />
+      <path
+        class="chart-line chart-pending"
+        stroke-dasharray="1 5"
+        d={pathOf(Math.max(0, pendingFrom - 1), values.length)}
+      />
+      {alone.map(({ value, bucket }) => (
+        <circle key={bucket} cx={x(bucket)} cy={y(value)} r="2" />
+      ))}
+      {at !== null && point !== null && (
+        <circle cx={x(at)} cy={y(point)} r="4" stroke="var(--paper)" stroke-width="2" />
+      )}
+    </g>
+  );
+}
+
+/** The moments below: hours within a day, else days. */
+function TimeAxis({
+  times,
+  x,
+  width,
+  y,
+}: {
+  readonly times: readonly number[];
+  readonly x: Place;
+  readonly width: number;
+  readonly y: number;
+}) {
+  const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > 1.5 * DAY_MS;
+  const every = Math.max(1, Math.ceil(times.length / Math.max(2, Math.floor(width / 112))));
+  const marks: { readonly bucket: number; readonly text: string }[] = [];
+  for (let bucket = 0; bucket < times.length; bucket += every) {
+    const text = (isLong ? dayTime : clockTime)(times[bucket] ?? 0);
+    if (text !== marks.at(-1)?.text) marks.push({ bucket, text });
+  }
+  return (
+    <g>
+      {marks.map(({ bucket, text }) => (
+        <text
+          key={bucket}
+          x={x(bucket)}
+          y={y}
+          text-anchor={bucket === 0 ? 'start' : x(bucket) > width - 40 ? 'end' : 'middle'}
+        >
+          {text}
+        </text>
+      ))}
+    </g>
+  );
+}

@@ -1,0 +1,31 @@
+import type { ComponentChildren, JSX } from 'preact';
+
+interface ButtonProps extends Omit<JSX.IntrinsicElements['button'], 'kind'> {
+  /** `first` is the one that matters on the screen; `danger` begins what destroys, `danger-first` does it. */
+  readonly kind?: 'first' | 'danger' | 'danger-first' | 'plain';
+  /** A verb: "Revoke key". */
+  readonly children: ComponentChildren;
+}
+
+export const Button = ({ kind, children, ...rest }: ButtonProps) => (
+  <button type="button" {...rest} class={`button${kind ? ` button-${kind}` : ''}`}>
+    {children}
+  </button>
+);
+
+/** A link that looks like a button: it goes somewhere. */
+export const ButtonLink = ({
+  kind,
+  href,
+  children,
+  download,
+}: {
+  readonly kind?: ButtonProps['kind'];
+  readonly href: string;
+  readonly children: ComponentChildren;
+  readonly download?: string;
+}) => (
+  <a class={`button${kind ? ` button-${kind}` : ''}`} href={href} {...(download !== undefined && { download })}>
+    {children}
+  </a>
+);

@@ -1,0 +1,146 @@
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+
+interface FieldFrame {
+  readonly label: string;
+  /** Beside the field: what it takes. */
+  readonly hint?: string | undefined;
+  /** Why its value is refused, as the server says it. */
+  readonly error?: string | null | undefined;
+  /** The label is for screen readers alone, where the place says it. */
+  readonly isBare?: boolean;
+}
+
+interface FieldParts {
+  readonly id: string;
+  readonly 'aria-describedby': string | undefined;
+  readonly 'aria-invalid': boolean | undefined;
+}
+
+/** The label, the hint and the error around a control. */
+function Framed({
+  label,
+  hint,
+  error,
+  isBare,
+  children,
+}: FieldFrame & { readonly children: (parts: FieldParts) => ComponentChildren }) {
+  const id = useId();
+  const note = error || hint ? `${id}-note` : undefined;
+  return (
+    <div class="field">
+      <label class={isBare ? 'unseen' : 'field-label'} for={id}>
+        {label}
+      </label>
+      {children({ id, 'aria-describedby': note, 'aria-invalid': error ? true : undefined })}
+      {error ? (
+        <p class="field-error" id={note}>
+          {error}
+        </p>
+      ) : hint ? (
+        <p class="small dim" id={note}>
+          {hint}
+        </p>
+      ) : null}
+    </div>
+  );
+}
+
+interface FieldProps extends FieldFrame {
+  readonly type?: 'text' | 'password' | 'date' | 'email' | 'search' | 'number';
+  readonly value: string;
+  onValue(value: string): void;
+  readonly placeholder?: string;
+  readonly isDisabled?: boolean;
+  readonly inputMode?: 'numeric' | 'decimal';
+  /** A text of several lines. */
+  readonly rows?: number;
+}
+
+/** A labelled field. */
+export function Field({
+  value,
+  onValue,
+  isDisabled,
+  rows,
+  inputMode,
+  type = 'text',
+  placeholder,
+  ...frame
+}: FieldProps) {
+  const given = { class: 'input', placeholder, value, disabled: isDisabled };
+  return (
+    <Framed {...frame}>
+      {(parts) =>
+        rows === undefined ? (
+          <input
+            {...given}
+            {...parts}
+            // The kinds differ in nothing that is given here.
+            type={type as 'text'}
+            autocomplete="off"
+            inputMode={inputMode}
+            spellcheck={false}
+            onInput={(event) => onValue(event.currentTarget.value)}
+          />
+        ) : (
+          <textarea {...given} {...parts} rows={rows} onInput={(event) => onValue(event.currentTarget.value)} />
+        )
+      }
+    </Framed>
+  );
+}
+
+interface SelectProps<Value extends string> extends FieldFrame {
+  readonly value: Value;
+  onValue(value: Value): void;
+  readonly options: readonly { readonly value: Value; readonly label: string }[];
+  readonly isDisabled?: boolean;
+}
+
+/** A labelled choice of one. */
+export function Select<Value extends string>({ value, onValue, options, isDisabled, ...frame }: SelectProps<Value>) {
+  return (
+    <Framed {...frame}>
+      {(parts) => (
+        <span class="select">
+          <select
+            class="input"
+            {...parts}
+            value={value}
+            disabled={isDisabled}
+            onChange={(event) => {
+              const chosen = options.find((option) => option.value === event.currentTarget.value);
+              if (chosen) onValue(chosen.value);
+            }}
+          >
+            {options.map((option) => (
+              <option key={option.value} value={option.value}>
+                {option.label}
+              </option>
+            ))}
+          </select>
+        </span>
+      )}
+    </Framed>
+  );
+}
+
+/** The one row of filters above a list. `onClear` shows a button while any is set. */
+export const Filters = ({
+  children,
+  onClear,
+}: {
+  readonly children: ComponentChildren;
+  readonly onClear: (() => void) | null;
+}) => (
+  // biome-ignore lint/a11y/useSemanticElements: `search` is the element, which the types do not know
+  <div class="filters" role="search" aria-label="Filters">
+    {children}
+    {onClear && (
+      <button type="button" class="button button-plain" onClick={onClear}>
+        Clear filters
+      </button>
+    )}
+  </div>
+);

@@ -1,0 +1,104 @@
+/** Numbers and times as a person would write them. The exact value stands beside each, for the pointer and the copy button. */
+export interface WrittenFigure {
+  /** Three significant digits. */
+  readonly short: string;
+  /** All of them. */
+  readonly exact: string;
+}
+
+/** No figure where there is none. */
+export const NONE: WrittenFigure = { short: '–', exact: 'no figure' };
+
+const significant = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
+const compact = new Intl.NumberFormat('en', { maximumSignificantDigits: 3, notation: 'compact' });
+const full = new Intl.NumberFormat('en', { maximumFractionDigits: 12 });
+
+/** 0.0123 · 12.3 · 1,234 · 12.3K. Whole numbers are whole up to 9,999. */
+export function figure(value: number | null, unit = ''): WrittenFigure {
+  if (value === null || !Number.isFinite(value)) return NONE;
+  const size = Math.abs(value);
+  const behind = unit === '' ? '' : ` ${unit}`;
+  const isWhole = Number.isInteger(value) && size < 10_000;
+  const short = isWhole
+    ? full.format(value)
+    : size < 1_000
+      ? significant.format(value)
+      : size < 10_000
+        ? full.format(Math.round(value))
+        : compact.format(value);
+  return { short: short + behind, exact: full.format(value) + behind };
+}
+
+/** A part of a whole, 0 to 1, in percent. */
+export function percent(share: number | null): WrittenFigure {
+  if (share === null || !Number.isFinite(share)) return NONE;
+  const short = share !== 0 && Math.abs(share) < 0.001 ? '< 0.1 %' : `${significant.format(share * 100)} %`;
+  return { short, exact: `${full.format(share * 100)} %` };
+}
+
+/** USD. @param value an exact decimal as the API writes it, or a number */
+export function usd(value: string | number | null): WrittenFigure {
+  const amount = value === null ? Number.NaN : Number(value);
+  if (!Number.isFinite(amount)) return NONE;
+  const sign = amount < 0 ? '−' : '';
+  const size = Math.abs(amount);
+  // Prices of single requests are far below a cent, sums are read to the cent.
+  const short =
+    size === 0 ? '0' : size < 1 ? significant.format(size) : size < 10_000 ? cents.format(size) : compact.format(size);
+  return {
+    short: `${sign}$${short}`,
+    exact: `${sign}$${typeof value === 'string' ? value.replace('-', '') : full.format(size)}`,
+  };
+}
+
+const cents = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+/** How long something took: `412 ms`, `2.15 s`, `3 min 12 s`. @param ms milliseconds */
+export function duration(ms: number | null): WrittenFigure {
+  if (ms === null || !Number.isFinite(ms)) return NONE;
+  const exact = `${full.format(ms)} ms`;
+  if (ms < 1_000) return { short: `${significant.format(ms)} ms`, exact };
+  if (ms < 60_000) return { short: `${significant.format(ms / 1_000)} s`, exact };
+  return { short: span(ms), exact };
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const;
+
+/** The two greatest units of a length of time: `2 d 4 h`. */
+export function span(ms: number): string {
+  const at = UNITS.findIndex(([, unit]) => ms >= unit);
+  const [name, unit] = UNITS[at] ?? UNITS[3];
+  const whole = Math.floor(ms / unit);
+  const [nextName, next] = UNITS[at + 1] ?? ['', 0];
+  const rest = next === 0 ? 0 : Math.floor((ms - whole * unit) / next);
+  return rest === 0 ? `${whole} ${name}` : `${whole} ${name} ${rest} ${nextName}`;
+}
+
+/** `12 s ago`, `in 3 h`. @param time ms since 1970 @param now ms since 1970 */
+export function relative(time: number, now: number): string {
+  const away = Math.abs(time - now);
+  if (away < 5_000) return 'just now';
+  const [name, unit] = UNITS.find(([, size]) => away >= size) ?? UNITS[3];
+  const text = `${Math.floor(away / unit)} ${name}`;
+  return time < now ? `${text} ago` : `in ${text}`;
+}
+
+const exactly = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
+/** In the viewer's zone, with its name. */
+export const exactTime = (time: number): string => exactly.format(time);
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+const dayOf = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
+const dayAndClock = new Intl.DateTimeFormat(undefined, {
+  ...{ weekday: 'short', day: 'numeric', month: 'short' },
+  ...{ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+});
+
+export const clockTime = (time: number): string => clock.format(time);
+export const dayTime = (time: number): string => dayOf.format(time);
+export const momentTime = (time: number): string => dayAndClock.format(time);

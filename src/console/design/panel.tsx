@@ -1,0 +1,42 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { go } from '../shell/router.ts';
+
+interface PanelProps {
+  readonly title: string;
+  /** The address of the list alone. */
+  readonly closeHref: string;
+  readonly children: ComponentChildren;
+}
+
+/** A detail beside its list; on a phone a page of its own. Its address is the detail's, so closing it is going to the list. */
+export function Panel({ title, closeHref, children }: PanelProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    heading.current?.focus();
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  return (
+    <aside
+      class="panel"
+      aria-labelledby={id}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape' && !event.defaultPrevented) go(closeHref);
+      }}
+    >
+      <header class="panel-head">
+        <h2 id={id} tabIndex={-1} ref={heading}>
+          {title}
+        </h2>
+        <a class="button button-plain" href={closeHref}>
+          Close
+        </a>
+      </header>
+      {children}
+    </aside>
+  );
+}

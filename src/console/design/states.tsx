@@ -1,0 +1,91 @@
+import type { ComponentChildren } from 'preact';
+import { type ApiFailure, isForbidden } from '../api/failure.ts';
+import type { Resource } from '../api/resource.ts';
+import { Button } from './button.tsx';
+import { clockTime } from './format.ts';
+
+/** Nothing yet: what will be here, and the one thing that makes it so. */
+export const Empty = ({ title, children }: { readonly title: string; readonly children: ComponentChildren }) => (
+  <div class="state">
+    <h3>{title}</h3>
+    <p>{children}</p>
+  </div>
+);
+
+/** The place of what is on its way. It is seen after 200 ms. */
+export const Skeleton = ({ rows = 4 }: { readonly rows?: number }) => (
+  <div class="skeletons" aria-hidden="true">
+    {Array.from({ length: rows }, (_, at) => (
+      <div key={at} class="skeleton" />
+    ))}
+  </div>
+);
+
+/** What failed, and how to try again; for a role that may not see it, who can grant it. */
+export const Failure = ({
+  what,
+  failure,
+  onRetry,
+}: {
+  /** "Budgets". */
+  readonly what: string;
+  readonly failure: ApiFailure;
+  readonly onRetry: () => void;
+}) =>
+  isForbidden(failure) ? (
+    <NoPermission what={what} />
+  ) : (
+    <div class="state" role="alert">
+      <h3>{what} cannot be shown</h3>
+      <p>{failure.message}</p>
+      <Button onClick={onRetry}>Try again</Button>
+    </div>
+  );
+
+export const NoPermission = ({ what }: { readonly what: string }) => (
+  <div class="state">
+    <h3>{what} are not open to your role</h3>
+    <p>An owner or admin of this gateway can give you a role that sees them.</p>
+  </div>
+);
+
+/** Older data that could not be renewed: when they were last true. */
+const Stale = ({ what, resource }: { readonly what: string; readonly resource: Resource<unknown> }) => (
+  <div class="notice" role="status">
+    <span>
+      {what} could not be renewed{resource.at === null ? '' : ` since ${clockTime(resource.at)}`}:{' '}
+      {resource.failure?.message}
+    </span>
+    <Button onClick={resource.renew}>Try again</Button>
+  </div>
+);
+
+/** Part of what belongs here is missing. */
+export const Partial = ({ children }: { readonly children: ComponentChildren }) => (
+  <div class="notice" role="status">
+    <span>{children}</span>
+  </div>
+);
+
+interface LoadedProps<T> {
+  /** A plural noun: "Budgets". */
+  readonly what: string;
+  readonly of: Resource<T>;
+  readonly skeleton?: ComponentChildren;
+  readonly children: (data: T) => ComponentChildren;
+}
+
+/** Shows what an answer has, with the states around it: loading, failed, not allowed, and older than it should be. */
+export function Loaded<T>({ what, of, skeleton, children }: LoadedProps<T>) {
+  const { data, failure } = of;
+  if (data !== null) {
+    return (
+      <>
+        {failure && <Stale what={what} resource={of} />}
+        {children(data)}
+      </>
+    );
+  }
+  if (failure) return <Failure what={what} failure={failure} onRetry={of.renew} />;
+  return <>{skeleton ?? <Skeleton />}</>;
+}

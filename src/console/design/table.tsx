@@ -1,0 +1,169 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { go } from '../shell/router.ts';
+import { useWindow } from './window.ts';
+
+export interface TableColumn<Row> {
+  readonly id: string;
+  /** A noun; a figure's unit stands here, once. */
+  readonly head: string;
+  readonly unit?: string;
+  /** Figures are aligned to the right. */
+  readonly isFigure?: boolean;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** The value that sorts; absent where sorting helps nobody. Null comes last. */
+  readonly sort?: (row: Row) => number | string | null;
+  /**
+   * Its place on a phone's card: `main` names the row, `fact` and `second` are the two facts that matter. Others are left out. The first
+   * column is `main` where none is.
+   */
+  readonly phone?: 'main' | 'fact' | 'second';
+}
+
+interface TableProps<Row> {
+  /** What it lists, for screen readers. */
+  readonly label: string;
+  readonly columns: readonly TableColumn<Row>[];
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  /** Where a row leads; its first cell is the link. */
+  readonly hrefOf?: (row: Row) => string;
+  /** The key of the row whose detail is open. */
+  readonly current?: string | undefined;
+  /** Of a list by keyset: reads on when the end comes into sight. */
+  readonly onEnd?: (() => void) | null;
+}
+
+interface Order {
+  readonly id: string;
+  readonly isDown: boolean;
+}
+
+/** Rows that fit in a window are all drawn. */
+const WINDOWED_MIN = 100;
+
+/** A table; on a phone, cards. Of a long one only what is in sight is drawn. */
+export function Table<Row>({ label, columns, rows, keyOf, hrefOf, current, onEnd = null }: TableProps<Row>) {
+  const [order, setOrder] = useState<Order | null>(null);
+  const sorted = sortedRows(rows, columns.find(({ id }) => id === order?.id)?.sort, order?.isDown ?? false);
+  const { body, first, end, before, behind } = useWindow(sorted.length, sorted.length >= WINDOWED_MIN, onEnd);
+  const main = columns.find(({ phone }) => phone === 'main')?.id ?? columns[0]?.id;
+  const turn = ({ id, isFigure }: TableColumn<Row>) =>
+    setOrder((now) => (now?.id !== id ? { id, isDown: isFigure === true } : { id, isDown: !now.isDown }));
+  return (
+    <div class="table-scroll">
+      <table class="table table-cards" aria-label={label} aria-rowcount={onEnd ? -1 : sorted.length + 1}>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <Head key={column.id} column={column} order={order} onTurn={turn} />
+            ))}
+          </tr>
+        </thead>
+        <tbody ref={body}>
+          <Space height={before} />
+          {sorted.slice(first, end).map((row, at) => {
+            const [key, href] = [keyOf(row), hrefOf?.(row)];
+            return (
+              <tr
+                key={key}
+                aria-rowindex={first + at + 2}
+                aria-current={key === current ? 'true' : undefined}
+                data-opens={href}
+                onClick={(event) => {
+                  if (href === undefined || !(event.target instanceof Element)) return;
+                  if (event.target.closest('a, button, input') === null && getSelection()?.isCollapsed) go(href);
+                }}
+              >
+                {columns.map((column, place) => (
+                  <Cell
+                    key={column.id}
+                    column={column}
+                    row={row}
+                    href={place === 0 ? href : undefined}
+                    isMain={column.id === main}
+                  />
+                ))}
+              </tr>
+            );
+          })}
+          <Space height={behind} />
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Stands for rows out of sight. */
+const Space = ({ height }: { readonly height: number }) =>
+  height === 0 ? null : (
+    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a row takes no focus
+    <tr class="table-space" aria-hidden="true">
+      <td style={{ height: `${height}px` }} />
+    </tr>
+  );
+
+function Head<Row>({
+  column,
+  order,
+  onTurn,
+}: {
+  readonly column: TableColumn<Row>;
+  readonly order: Order | null;
+  readonly onTurn: (column: TableColumn<Row>) => void;
+}) {
+  const isOrder = order?.id === column.id;
+  const text = (
+    <>
+      {column.head}
+      {column.unit && <span class="table-unit">, {column.unit}</span>}
+    </>
+  );
+  return (
+    <th
+      scope="col"
+      class={column.isFigure ? 'is-figure' : undefined}
+      aria-sort={isOrder ? (order.isDown ? 'descending' : 'ascending') : undefined}
+    >
+      {column.sort ? (
+        <button type="button" class="table-sort" onClick={() => onTurn(column)}>
+          {text}
+          <span aria-hidden="true">{isOrder ? (order.isDown ? ' ↓' : ' ↑') : ''}</span>
+        </button>
+      ) : (
+        text
+      )}
+    </th>
+  );
+}
+
+function Cell<Row>({
+  column,
+  row,
+  href,
+  isMain,
+}: {
+  readonly column: TableColumn<Row>;
+  readonly row: Row;
+  readonly href: string | undefined;
+  readonly isMain: boolean;
+}) {
+  const { head, unit, isFigure, phone } = column;
+  const place = isMain ? 'is-main' : phone && phone !== 'main' ? `is-${phone}` : '';
+  const classes = [isFigure ? 'is-figure' : '', place].filter(Boolean).join(' ');
+  return (
+    <td class={classes || undefined} data-head={unit ? `${head}, ${unit}:` : `${head}:`}>
+      {href === undefined ? column.cell(row) : <a href={href}>{column.cell(row)}</a>}
+    </td>
+  );
+}
+
+function sortedRows<Row>(rows: readonly Row[], by: TableColumn<Row>['sort'], isDown: boolean): readonly Row[] {
+  if (!by) return rows;
+  return rows.toSorted((one, other) => {
+    const [a, b] = [by(one), by(other)];
+    if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+    const order = typeof a === 'string' && typeof b === 'string' ? a.localeCompare(b) : a < b ? -1 : a > b ? 1 : 0;
+    return isDown ? -order : order;
+  });
+}

@@ -1,0 +1,24 @@
+import type { ComponentChildren } from 'preact';
+
+export type Tone = 'good' | 'warn' | 'bad' | 'quiet';
+
+/** A shape for each tone, for eyes that do not tell the colours apart. */
+const SHAPES: Readonly<Record<Tone, string>> = {
+  good: 'M4 0a4 4 0 1 0 0 8a4 4 0 0 0 0-8z',
+  warn: 'M4 0.5L8 7.5H0z',
+  bad: 'M0.5 0.5h7v7h-7z',
+  quiet: 'M0 3h8v2H0z',
+};
+
+/** A state: a word and a shape, with the colour beside them. */
+export const State = ({ tone, children }: { readonly tone: Tone; readonly children: ComponentChildren }) => (
+  <span class={`tag tag-${tone}`}>
+    <svg width="8" height="8" viewBox="0 0 8 8" aria-hidden="true">
+      <path d={SHAPES[tone]} />
+    </svg>
+    {children}
+  </span>
+);
+
+/** A word that classifies, without a state. */
+export const Tag = ({ children }: { readonly children: ComponentChildren }) => <span class="tag">{children}</span>;

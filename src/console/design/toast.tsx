@@ -1,0 +1,69 @@
+import { signal } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
+import { Button } from './button.tsx';
+
+interface ToastText {
+  readonly id: number;
+  readonly text: string;
+  readonly undo: (() => void) | null;
+}
+
+const TOASTS_MAX = 3;
+/** Long enough to read and to take it back. */
+const TOAST_MS = 8_000;
+
+const toasts = signal<readonly ToastText[]>([]);
+const made = signal(0);
+
+/** Says what was done. @param undo takes it back; absent where nothing can */
+export function toast(text: string, undo?: () => void): void {
+  made.value += 1;
+  toasts.value = [...toasts.value, { id: made.value, text, undo: undo ?? null }].slice(-TOASTS_MAX);
+}
+
+const dismiss = (id: number): void => {
+  toasts.value = toasts.value.filter((one) => one.id !== id);
+};
+
+function Toast({ id, text, undo }: ToastText) {
+  // It stays while somebody is about to use it.
+  const [isHeld, setHeld] = useState(false);
+  useEffect(() => {
+    if (isHeld) return;
+    const timer = setTimeout(() => dismiss(id), TOAST_MS);
+    return () => clearTimeout(timer);
+  }, [id, isHeld]);
+  return (
+    <div
+      class="toast"
+      onPointerEnter={() => setHeld(true)}
+      onPointerLeave={() => setHeld(false)}
+      onFocusIn={() => setHeld(true)}
+      onFocusOut={() => setHeld(false)}
+    >
+      <span>{text}</span>
+      {undo && (
+        <Button
+          onClick={() => {
+            dismiss(id);
+            undo();
+          }}
+        >
+          Undo
+        </Button>
+      )}
+      <Button onClick={() => dismiss(id)} aria-label="Dismiss the message">
+        Dismiss
+      </Button>
+    </div>
+  );
+}
+
+/** Where they appear, once on the page. */
+export const Toasts = () => (
+  <div class="toasts" role="status" aria-live="polite">
+    {toasts.value.map((one) => (
+      <Toast key={one.id} {...one} />
+    ))}
+  </div>
+);

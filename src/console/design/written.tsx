@@ -1,0 +1,40 @@
+import { useEffect, useState } from 'preact/hooks';
+import { exactTime, NONE, relative, usd, type WrittenFigure } from './format.ts';
+
+/** A figure with the exact one for the pointer. */
+export const Written = ({ value }: { readonly value: WrittenFigure }) => (
+  <span class="figure" title={value.exact === value.short ? undefined : value.exact}>
+    {value.short}
+  </span>
+);
+
+/** Money: USD, and Credits for the pointer. Where there is room, show both: `MoneyBoth`. */
+export const Money = ({ usd: amount, credits }: { readonly usd: string | null; readonly credits: number | null }) => (
+  <span class="figure" title={amount === null || credits === null ? NONE.exact : bothExact(amount, credits)}>
+    {usd(amount).short}
+  </span>
+);
+
+const credit = new Intl.NumberFormat('en', { maximumFractionDigits: 6 });
+const bothExact = (amount: string, credits: number): string =>
+  `${usd(amount).exact} · ${credit.format(credits)} Credits`;
+
+/** `12.3 Credits`, with all digits below 10,000. */
+export const creditsText = (credits: number): string =>
+  `${new Intl.NumberFormat('en', { maximumSignificantDigits: Math.abs(credits) >= 1_000 ? 4 : 3 }).format(credits)} Credits`;
+
+/** A moment as its distance from now, with the exact one for the pointer. @param at ISO 8601 */
+export function When({ at }: { readonly at: string }) {
+  const time = Date.parse(at);
+  const [now, setNow] = useState(Date.now);
+  const isNear = Math.abs(time - now) < 3_600_000;
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), isNear ? 10_000 : 60_000);
+    return () => clearInterval(timer);
+  }, [isNear]);
+  return (
+    <time dateTime={at} title={exactTime(time)} class="nowrap">
+      {relative(time, now)}
+    </time>
+  );
+}

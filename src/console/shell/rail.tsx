@@ -1,0 +1,55 @@
+import { Button } from '../design/button.tsx';
+import { toast } from '../design/toast.tsx';
+import { VIEWS } from '../views.ts';
+import { Logo } from './logo.tsx';
+import { hrefOf } from './router.ts';
+import { mayView, session, signOut } from './session.ts';
+import { type Theme, theme } from './theme.ts';
+import type { ConsoleView } from './view.ts';
+
+const NEXT: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
+const THEMES: Readonly<Record<Theme, string>> = { system: 'System theme', light: 'Light theme', dark: 'Dark theme' };
+
+/** The seven words, and who is signed in. */
+export function Rail({ view }: { readonly view: ConsoleView | null }) {
+  const now = session.value;
+  const leave = async () => {
+    const problem = await signOut();
+    if (problem !== null) toast(problem);
+  };
+  return (
+    <header class="rail">
+      <a class="rail-name" href={hrefOf('/')}>
+        <Logo />
+        Signalbox
+      </a>
+      <nav class="rail-views" aria-label="Views">
+        {VIEWS.filter(({ action }) => mayView(action)).map(({ name, title, path }) => (
+          <a key={name} class="rail-view" href={hrefOf(path)} aria-current={view?.name === name ? 'page' : undefined}>
+            {title}
+          </a>
+        ))}
+      </nav>
+      <div class="rail-foot">
+        {now.state === 'in' && (
+          <p class="rail-person" title={now.viewer.user?.email ?? undefined}>
+            {now.viewer.name ?? now.viewer.user?.name}
+            <span class="small dim"> · {now.viewer.role}</span>
+          </p>
+        )}
+        <Button
+          kind="plain"
+          title={`Next: ${THEMES[NEXT[theme.value]].toLowerCase()}`}
+          onClick={() => {
+            theme.value = NEXT[theme.value];
+          }}
+        >
+          {THEMES[theme.value]}
+        </Button>
+        <Button kind="plain" onClick={() => void leave()}>
+          Sign out
+        </Button>
+      </div>
+    </header>
+  );
+}

@@ -1,0 +1,65 @@
+import { computed } from '@preact/signals';
+import { recall, remember } from './memory.ts';
+import { param, setParams } from './router.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+export const RANGES = {
+  '1h': { label: 'Last hour', ms: HOUR_MS },
+  '24h': { label: 'Last 24 hours', ms: DAY_MS },
+  '7d': { label: 'Last 7 days', ms: 7 * DAY_MS },
+  '30d': { label: 'Last 30 days', ms: 30 * DAY_MS },
+  '90d': { label: 'Last 90 days', ms: 90 * DAY_MS },
+} as const;
+export type RangeName = keyof typeof RANGES;
+
+const isRangeName = (name: string): name is RangeName => Object.hasOwn(RANGES, name);
+
+/** The period that all views show: one that ends now, or days that were chosen. */
+export interface TimeRange {
+  readonly name: RangeName | 'days';
+  /** "Last 7 days", "3 Nov to 9 Nov". */
+  readonly label: string;
+  /** Its length, ms. */
+  readonly ms: number;
+  /** Its first and its last day, `YYYY-MM-DD`, of chosen days; null else. */
+  readonly days: { readonly from: string; readonly to: string } | null;
+}
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const dayLabel = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+
+/** The range in force: of the address, else the one that this browser had last, else a day. */
+export const range = computed((): TimeRange => {
+  const [from, to] = [param('from'), param('to')];
+  if (DAY.test(from) && DAY.test(to) && from <= to) {
+    const [first, last] = [new Date(`${from}T00:00Z`), new Date(`${to}T00:00Z`)];
+    const label = from === to ? dayLabel.format(first) : `${dayLabel.format(first)} to ${dayLabel.format(last)}`;
+    return { name: 'days', label, ms: last.getTime() + DAY_MS - first.getTime(), days: { from, to } };
+  }
+  const named = [param('range'), recall('range') ?? ''].find(isRangeName) ?? '24h';
+  return { name: named, ...RANGES[named], days: null };
+});
+
+export function chooseRange(name: RangeName): void {
+  remember('range', name);
+  setParams({ range: name, from: null, to: null }, false);
+}
+
+export const chooseDays = (from: string, to: string): void => setParams({ range: null, from, to }, false);
+
+/** Writes the range into the address, so that it can be sent to somebody. */
+export function stateRange(): void {
+  const { name } = range.value;
+  if (name !== 'days' && param('range') !== name) setParams({ range: name, from: null, to: null });
+}
+
+/** The ends of a range as moments. The end of one that ends now is null: the server's own now. @param now ms since 1970 */
+export function endsOf({ days, ms }: TimeRange, now: number): { readonly from: number; readonly to: number | null } {
+  if (!days) return { from: now - ms, to: null };
+  // Days begin where the viewer is.
+  const next = new Date(`${days.to}T00:00`);
+  next.setDate(next.getDate() + 1);
+  return { from: new Date(`${days.from}T00:00`).getTime(), to: next.getTime() };
+}

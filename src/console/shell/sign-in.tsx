@@ -1,0 +1,57 @@
+import { useState } from 'preact/hooks';
+import { BASE, CONSOLE, ISSUER } from '../api/base.ts';
+import { Button, ButtonLink } from '../design/button.tsx';
+import { Field } from '../design/field.tsx';
+import { Logo } from './logo.tsx';
+import { signInByKey } from './session.ts';
+
+/** The door: OpenID where the policy has it, and an admin key. */
+export function SignIn() {
+  const [key, setKey] = useState('');
+  const [problem, setProblem] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (key === '' || isBusy) return;
+    setBusy(true);
+    const refused = await signInByKey(key);
+    setBusy(false);
+    setKey('');
+    setProblem(refused);
+  };
+  // The server leads back to where the link pointed.
+  const back = `${BASE}/console/sign-in?${new URLSearchParams({ return_to: CONSOLE + location.pathname.slice(CONSOLE.length) + location.search })}`;
+  return (
+    <main class="door">
+      <div class="card">
+        <div class="stack-tight">
+          <p class="dim">
+            <Logo /> Signalbox
+          </p>
+          <h1>Sign in</h1>
+        </div>
+        {ISSUER !== '' && (
+          <>
+            <ButtonLink kind="first" href={back}>
+              Continue with {ISSUER}
+            </ButtonLink>
+            <div class="door-or">or</div>
+          </>
+        )}
+        <form class="stack-tight" onSubmit={(event) => void submit(event)}>
+          <Field
+            label="Admin key"
+            type="password"
+            value={key}
+            onValue={setKey}
+            error={problem}
+            hint="It is exchanged once for a login, and kept nowhere in the browser."
+          />
+          <Button type="submit" kind={ISSUER === '' ? 'first' : 'plain'} disabled={isBusy}>
+            Sign in with the key
+          </Button>
+        </form>
+      </div>
+    </main>
+  );
+}

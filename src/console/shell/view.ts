@@ -1,0 +1,15 @@
+import type { ComponentType } from 'preact';
+import type { Action } from '../../operate/roles.ts';
+
+/** One of the seven words of the rail. */
+export interface ConsoleView {
+  /** Its folder in `src/console/views/`. */
+  readonly name: string;
+  readonly title: string;
+  /** Below the console. All paths that begin with it are its own. */
+  readonly path: string;
+  /** The action that opens it; null for every role. */
+  readonly action: Action | null;
+  /** Its code comes when it is opened. */
+  load(): Promise<{ readonly default: ComponentType }>;
+}

@@ -1,0 +1,54 @@
+import type { ConsoleView } from './shell/view.ts';
+
+/** The views, in the order of the rail. Each has a folder of its own in `views/`, whose `index.tsx` exports the component as default. */
+export const VIEWS: readonly ConsoleView[] = [
+  {
+    name: 'overview',
+    title: 'Overview',
+    path: '/',
+    action: null,
+    load: () => import('./views/overview/index.tsx'),
+  },
+  {
+    name: 'playground',
+    title: 'Playground',
+    path: '/playground',
+    action: 'policy.read',
+    load: () => import('./views/playground/index.tsx'),
+  },
+  {
+    name: 'requests',
+    title: 'Requests',
+    path: '/requests',
+    action: 'decisions.list',
+    load: () => import('./views/requests/index.tsx'),
+  },
+  {
+    name: 'policies',
+    title: 'Policies',
+    path: '/policies',
+    action: 'policy.read',
+    load: () => import('./views/policies/index.tsx'),
+  },
+  {
+    name: 'people',
+    title: 'People',
+    path: '/people',
+    action: 'people.read',
+    load: () => import('./views/people/index.tsx'),
+  },
+  {
+    name: 'money',
+    title: 'Money',
+    path: '/money',
+    action: 'usage.read',
+    load: () => import('./views/money/index.tsx'),
+  },
+  {
+    name: 'fleet',
+    title: 'Fleet',
+    path: '/fleet',
+    action: 'endpoints.read',
+    load: () => import('./views/fleet/index.tsx'),
+  },
+];

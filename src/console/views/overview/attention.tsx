@@ -1,0 +1,161 @@
+import type { ComponentChildren } from 'preact';
+import type { ReadOf } from '../../api/reads.ts';
+import type { Resource } from '../../api/resource.ts';
+import { exactTime } from '../../design/format.ts';
+import { State, type Tone } from '../../design/tag.tsx';
+import { When } from '../../design/written.tsx';
+import { hrefOf } from '../../shell/router.ts';
+import { emptyAt, fundName } from './budgets.tsx';
+import { isSick } from './providers.tsx';
+
+interface AttentionItem {
+  readonly id: string;
+  readonly tone: Tone;
+  readonly word: string;
+  readonly text: ComponentChildren;
+  /** Where somebody mends it. */
+  readonly href: string;
+}
+
+interface AttentionSources {
+  readonly ledger: Resource<ReadOf<'/admin/ledger'>>;
+  readonly endpoints: Resource<ReadOf<'/admin/endpoints'>>;
+  readonly policy: Resource<ReadOf<'/admin/policy'>>;
+  readonly alerts: Resource<ReadOf<'/admin/alerts'>>;
+}
+
+const ITEMS_SHOWN = 6;
+const DAY_MS = 86_400_000;
+
+/** What somebody has to look at, the worst first. It is one quiet line where there is nothing. */
+export function Attention(sources: AttentionSources) {
+  const { ledger, endpoints, policy, alerts } = sources;
+  const isKnown = [ledger, endpoints, policy, alerts].every(({ data, failure }) => data !== null || failure !== null);
+  const seen = [ledger, endpoints, policy, alerts].some(({ data }) => data !== null);
+  if (!seen) return null;
+  const items = itemsOf(sources, Date.now()).toSorted((one, other) => RANK[one.tone] - RANK[other.tone]);
+  if (items.length === 0) {
+    return <p class="overview-calm dim">{isKnown ? 'Nothing needs attention.' : ' '}</p>;
+  }
+  const more = items.length - ITEMS_SHOWN;
+  return (
+    <section class="card" aria-labelledby="attention">
+      <div class="card-head">
+        <h2 id="attention">
+          {items.length === 1 ? 'One thing needs attention.' : `${items.length} things need attention.`}
+        </h2>
+      </div>
+      <ul class="overview-items">
+        {items.slice(0, ITEMS_SHOWN).map(({ id, tone, word, text, href }) => (
+          <li key={id}>
+            <span class="overview-word">
+              <State tone={tone}>{word}</State>
+            </span>
+            <a href={href}>{text}</a>
+          </li>
+        ))}
+        {more > 0 && <li class="dim">and {more} more</li>}
+      </ul>
+    </section>
+  );
+}
+
+const RANK: Readonly<Record<Tone, number>> = { bad: 0, warn: 1, quiet: 2, good: 3 };
+
+function itemsOf({ ledger, endpoints, policy, alerts }: AttentionSources, now: number): readonly AttentionItem[] {
+  return [
+    ...(ledger.data?.funds ?? []).flatMap((fund) => fundItem(fund, now)),
+    ...(endpoints.data?.data ?? []).filter(isSick).map(endpointItem),
+    ...(policy.data ? policyItems(policy.data) : []),
+    ...(alerts.data ? alertItems(alerts.data, now) : []),
+  ];
+}
+
+function fundItem(fund: ReadOf<'/admin/ledger'>['funds'][number], now: number): readonly AttentionItem[] {
+  const at = emptyAt(fund, now);
+  const item = { id: `fund ${fundName(fund)}`, href: hrefOf('/money') };
+  if (at === null) return [];
+  if (at <= now) {
+    const until = fund.renews_at === null ? '' : `; it renews ${exactTime(Date.parse(fund.renews_at))}`;
+    return [{ ...item, tone: 'bad', word: 'Spent', text: `${fundName(fund)} has no Credits left${until}` }];
+  }
+  return [
+    {
+      ...item,
+      tone: 'warn',
+      word: 'Budget',
+      text: (
+        <>
+          {fundName(fund)} runs out <When at={new Date(at).toISOString()} /> at the rate so far
+        </>
+      ),
+    },
+  ];
+}
+
+const endpointItem = (endpoint: ReadOf<'/admin/endpoints'>['data'][number]): AttentionItem => ({
+  id: `endpoint ${endpoint.provider} ${endpoint.upstream}`,
+  tone: endpoint.state === 'cooling' ? 'warn' : 'bad',
+  word: 'Provider',
+  text: `${endpoint.provider}, ${endpoint.upstream}: ${WORDS[endpoint.state] ?? endpoint.state}`,
+  href: hrefOf('/fleet'),
+});
+
+const WORDS: Readonly<Record<string, string>> = {
+  ejected: 'ejected after failures',
+  cooling: 'cooling after a 429',
+  misconfigured: 'the provider refuses the key',
+};
+
+function policyItems({ last_reload, warnings }: ReadOf<'/admin/policy'>): readonly AttentionItem[] {
+  const items: AttentionItem[] = [];
+  const href = hrefOf('/policies');
+  if (last_reload.result === 'refused') {
+    items.push({
+      id: 'reload',
+      tone: 'bad',
+      word: 'Policy',
+      text: `The last edit was refused: ${last_reload.message}`,
+      href,
+    });
+  }
+  if (warnings.length > 0) {
+    const text =
+      warnings.length === 1
+        ? `The policy has a warning: ${warnings[0]?.message}`
+        : `The policy has ${warnings.length} warnings`;
+    items.push({ id: 'warnings', tone: 'warn', word: 'Policy', text, href });
+  }
+  return items;
+}
+
+function alertItems({ data, webhooks }: ReadOf<'/admin/alerts'>, now: number): readonly AttentionItem[] {
+  const failing = webhooks.filter(({ state }) => state === 'failing');
+  const latest = data.find(({ type, time }) => type === 'alert' && now - Date.parse(time) < DAY_MS);
+  return [
+    ...failing.map(
+      ({ name, problem }): AttentionItem => ({
+        id: `webhook ${name}`,
+        tone: 'bad',
+        word: 'Webhook',
+        text: `Alerts do not reach ${name}${problem === null ? '' : `: ${problem}`}`,
+        href: hrefOf('/fleet'),
+      }),
+    ),
+    ...(latest
+      ? [
+          {
+            id: latest.id,
+            tone: 'warn',
+            word: 'Alert',
+            text: (
+              <>
+                {latest.text} <When at={latest.time} />
+              </>
+            ),
+            href: hrefOf('/fleet'),
+          } as const,
+        ]
+      : []),
+  ];
+}

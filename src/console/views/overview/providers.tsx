@@ -1,0 +1,157 @@
+import type { ReadOf } from '../../api/reads.ts';
+import type { Resource } from '../../api/resource.ts';
+import { duration, figure, percent } from '../../design/format.ts';
+import { Empty, Loaded } from '../../design/states.tsx';
+import { Table } from '../../design/table.tsx';
+import { State, type Tone } from '../../design/tag.tsx';
+import { Written } from '../../design/written.tsx';
+import { hrefOf } from '../../shell/router.ts';
+
+type Endpoint = ReadOf<'/admin/endpoints'>['data'][number];
+
+const STATES: Readonly<Record<string, { readonly tone: Tone; readonly word: string }>> = {
+  healthy: { tone: 'good', word: 'Healthy' },
+  ejected: { tone: 'bad', word: 'Ejected' },
+  cooling: { tone: 'warn', word: 'Cooling' },
+  misconfigured: { tone: 'bad', word: 'Misconfigured' },
+};
+
+interface ProviderRow {
+  readonly name: string;
+  readonly endpoints: readonly Endpoint[];
+  /** Of those that were measured, the slowest model's median, ms. */
+  readonly ttftMs: number | null;
+  readonly tokensPerSecond: number | null;
+  readonly attempts: number;
+  readonly failed: number;
+  readonly sick: readonly Endpoint[];
+}
+
+/** Health and speed of each provider, as this server measures them now. */
+export function Providers({ endpoints }: { readonly endpoints: Resource<ReadOf<'/admin/endpoints'>> }) {
+  return (
+    <section class="card" aria-labelledby="providers">
+      <Loaded what="Providers" of={endpoints}>
+        {({ data }) => {
+          const rows = rowsOf(data);
+          return (
+            <>
+              <div class="card-head">
+                <h2 id="providers">{headingOf(rows)}</h2>
+                <a href={hrefOf('/fleet')}>All endpoints</a>
+              </div>
+              {rows.length === 0 ? (
+                <Empty title="No provider is declared">
+                  Add one under <code>providers</code> in the policy.
+                </Empty>
+              ) : (
+                <ProviderTable rows={rows} />
+              )}
+            </>
+          );
+        }}
+      </Loaded>
+    </section>
+  );
+}
+
+const ProviderTable = ({ rows }: { readonly rows: readonly ProviderRow[] }) => (
+  <Table
+    label="Providers"
+    rows={rows}
+    keyOf={({ name }) => name}
+    columns={[
+      { id: 'name', head: 'Provider', cell: ({ name }) => name, sort: ({ name }) => name },
+      { id: 'state', head: 'State', phone: 'fact', cell: (row) => <ProviderState row={row} /> },
+      {
+        id: 'endpoints',
+        head: 'Endpoints',
+        isFigure: true,
+        cell: ({ endpoints }) => endpoints.length,
+        sort: ({ endpoints }) => endpoints.length,
+      },
+      {
+        id: 'attempts',
+        head: 'Attempts',
+        isFigure: true,
+        cell: ({ attempts }) => <Written value={figure(attempts)} />,
+        sort: ({ attempts }) => attempts,
+      },
+      {
+        id: 'failed',
+        head: 'Failed',
+        isFigure: true,
+        cell: ({ failed, attempts }) => <Written value={percent(attempts === 0 ? null : failed / attempts)} />,
+        sort: ({ failed, attempts }) => (attempts === 0 ? null : failed / attempts),
+      },
+      {
+        id: 'ttft',
+        head: 'First token, median',
+        isFigure: true,
+        phone: 'second',
+        cell: ({ ttftMs }) => <Written value={duration(ttftMs)} />,
+        sort: ({ ttftMs }) => ttftMs,
+      },
+      {
+        id: 'speed',
+        head: 'Speed',
+        unit: 'tokens/s',
+        isFigure: true,
+        cell: ({ tokensPerSecond }) => <Written value={figure(tokensPerSecond)} />,
+        sort: ({ tokensPerSecond }) => tokensPerSecond,
+      },
+    ]}
+  />
+);
+
+function ProviderState({ row: { sick, endpoints } }: { readonly row: ProviderRow }) {
+  const [worst] = sick;
+  if (!worst) return <State tone="good">Healthy</State>;
+  const { tone, word } = STATES[worst.state] ?? { tone: 'warn', word: worst.state };
+  const isAll = sick.length === endpoints.length;
+  return <State tone={isAll ? tone : 'warn'}>{isAll ? word : `${word}: ${sick.length} of ${endpoints.length}`}</State>;
+}
+
+function rowsOf(data: readonly Endpoint[]): readonly ProviderRow[] {
+  const byName = Map.groupBy(data, ({ provider }) => provider);
+  return [...byName].map(([name, endpoints]) => {
+    const attempts = endpoints.flatMap(({ attempts: counts }) => Object.entries(counts));
+    const sum = (of: readonly (readonly [string, number])[]) => of.reduce((total, [, count]) => total + count, 0);
+    return {
+      name,
+      endpoints,
+      ttftMs: greatest(endpoints.map(({ ttft_ms }) => ttft_ms?.p50 ?? null)),
+      tokensPerSecond: middle(endpoints.map(({ tokens_per_second }) => tokens_per_second?.p50 ?? null)),
+      attempts: sum(attempts),
+      failed: sum(attempts.filter(([outcome]) => outcome !== 'ok' && outcome !== 'dropped')),
+      sick: endpoints.filter(isSick),
+    };
+  });
+}
+
+export const isSick = ({ state }: Endpoint): boolean => state !== 'healthy';
+
+function greatest(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : Math.max(...known);
+}
+
+function middle(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null).toSorted((one, other) => one - other);
+  return known[Math.floor(known.length / 2)] ?? null;
+}
+
+function headingOf(rows: readonly ProviderRow[]): string {
+  const sick = rows.filter((row) => row.sick.length > 0);
+  if (sick.length > 0) {
+    const names = sick.map(({ name }) => name);
+    return names.length === 1
+      ? `${names[0]} is not healthy.`
+      : `${names.length} providers are not healthy: ${names.join(', ')}.`;
+  }
+  const slowest = rows.toSorted((one, other) => (other.ttftMs ?? -1) - (one.ttftMs ?? -1))[0];
+  if (rows.length > 1 && slowest && slowest.ttftMs !== null) {
+    return `All providers are healthy; ${slowest.name} is the slowest with ${duration(slowest.ttftMs).short}.`;
+  }
+  return rows.length === 0 ? 'Providers' : 'All providers are healthy.';
+}

@@ -1,0 +1,49 @@
+import { Elysia } from 'elysia';
+import type { SignIn } from '../../access/sign-in/sign-in.ts';
+import { pathOf, unlisted } from '../routes.ts';
+import { assetOf } from './assets.ts';
+import type { BuiltConsole } from './built.ts';
+import type { LoginDoor } from './login-door.ts';
+import { html } from './markup.ts';
+import { clientPage, plainPage } from './pages.ts';
+
+interface ConsoleServices {
+  readonly signIn: Pick<SignIn, 'issuer'>;
+  readonly door: Pick<LoginDoor, 'siteOf' | 'presentIn' | 'isOn'>;
+  built(): BuiltConsole | null;
+}
+
+const OPEN = unlisted({ access: 'open' });
+
+/** `/console`: the one page of all views, and its files. */
+export function consoleRoutes(services: ConsoleServices) {
+  const { door, built } = services;
+  const view = ({ request }: { readonly request: Request }) => viewPage(services, request);
+  return new Elysia({ name: 'console' })
+    .get(
+      '/console/assets/:name',
+      ({ request, params: { name } }) => {
+        door.siteOf(request);
+        return assetOf(built(), name, request.headers);
+      },
+      OPEN,
+    )
+    .get('/console', view, OPEN)
+    .get('/console/*', view, OPEN);
+}
+
+async function viewPage({ signIn, door, ...services }: ConsoleServices, request: Request): Promise<Response> {
+  door.siteOf(request);
+  const built = services.built();
+  const path = pathOf(request.url);
+  if (!door.isOn()) {
+    const off = html`<p>The policy says <code>console: { enabled: false }</code>. A login opens the admin API alone.</p>`;
+    return plainPage(path, built, 'The console is off', off, 404);
+  }
+  if (!built) return plainPage(path, null, 'The console is not built', NOT_BUILT, 503);
+  const { issuer } = signIn;
+  const isSignedIn = (await door.presentIn(request)) !== null;
+  return clientPage(path, built, { issuer: issuer === null ? null : new URL(issuer).host, isSignedIn });
+}
+
+const NOT_BUILT = html`<p>Run <code>npm run console</code> in the folder of Signalbox, and reload this page.</p>`;

@@ -1,0 +1,68 @@
+import { expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { contrast, tokensOf } from './colours.ts';
+
+/** The rules of the room `src/console`, which a reader could break without noticing. */
+const ROOT = join(import.meta.dir, '../..');
+const ROOM = join(ROOT, 'src/console');
+
+const files = readdirSync(ROOM, { withFileTypes: true, recursive: true })
+  .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
+  .map((entry) => join(entry.parentPath, entry.name))
+  .map((path) => ({ path: relative(ROOT, path), text: readFileSync(path, 'utf8') }));
+
+const IMPORT = /^(?:import|export)( type)? (?:[\w*{][^'"]*? from )?'([^']+)';|\bimport\('([^']+)'\)/gm;
+const PACKAGE = /^(?:preact(?:\/hooks)?|@preact\/signals|@codemirror\/[\w-]+|@lezer\/[\w-]+)$/;
+/** Of the server, and only types. */
+const LENT = /^src\/(?:http\/schemas\/|core\/|operate\/roles\.ts$|store\/traffic\.ts$)/;
+
+function faultOf(path: string, isType: boolean, target: string): string | null {
+  if (!target.startsWith('.')) {
+    const isLent = PACKAGE.test(target) || (isType && target === '@sinclair/typebox');
+    return isLent ? null : `${path} → ${target}`;
+  }
+  const file = relative(ROOT, resolve(ROOT, dirname(path), target));
+  if (file.startsWith('src/console/')) return null;
+  return isType && LENT.test(file) ? null : `${path} → ${file}`;
+}
+
+test('the console imports itself, its few packages, and types of schemas', () => {
+  const outward = files.flatMap(({ path, text }) =>
+    [...text.matchAll(IMPORT)].flatMap(
+      ([, type, target, lazy]) => faultOf(path, type !== undefined, target ?? lazy ?? '') ?? [],
+    ),
+  );
+  expect(outward).toEqual([]);
+});
+
+test('nothing makes markup or code of a text', () => {
+  const MARKUP = /innerHTML|outerHTML|insertAdjacentHTML|dangerouslySet|document\.write|\beval\(|new Function\(|srcdoc/;
+  expect(files.filter(({ text }) => MARKUP.test(text)).map(({ path }) => path)).toEqual([]);
+});
+
+test('an admin key is kept nowhere: only habits of the viewer are', () => {
+  const STORED = /localStorage|sessionStorage|indexedDB|document\.cookie/;
+  const storing = files.filter(({ text }) => STORED.test(text)).map(({ path }) => path);
+  expect(storing).toEqual(['src/console/shell/memory.ts']);
+});
+
+const { light, dark } = tokensOf(readFileSync(join(ROOM, 'design/tokens.css'), 'utf8'));
+const MARKS = [...Array.from({ length: 8 }, (_, at) => `mark-${at}`), 'mark-other'];
+
+for (const [theme, tokens] of Object.entries({ light, dark })) {
+  test(`${theme}: every text has a contrast of 4.5 on its ground, every line and mark 3`, () => {
+    const texts = [
+      ...['ink', 'dim', 'accent', 'good', 'warn', 'bad'].flatMap((ink) => [`${ink} paper`, `${ink} ground`]),
+      ...['ink sunk', 'dim sunk', 'accent accent-soft', 'on-accent accent', 'paper bad'],
+      ...['good good-soft', 'warn warn-soft', 'bad bad-soft'],
+    ];
+    const marks = [...MARKS, 'edge'].map((mark) => `${mark} paper`);
+    const ratios = (pairs: readonly string[], least: number) =>
+      pairs
+        .map((pair) => [pair, contrast(...(pair.split(' ').map((name) => tokens[name]!) as [string, string]))] as const)
+        .filter(([, ratio]) => !(ratio >= least));
+    expect(ratios(texts, 4.5)).toEqual([]);
+    expect(ratios(marks, 3)).toEqual([]);
+  });
+}

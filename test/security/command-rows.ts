@@ -1,0 +1,156 @@
+import type { Action } from '../../src/operate/roles.ts';
+
+/** The things of the prepared data folder that commands are about, and files outside it. */
+export interface Seat {
+  readonly policies: string;
+  /** For files that commands write. */
+  readonly out: string;
+  /** A server that runs on other data. */
+  readonly server: string;
+  /** ID of a key, of a decision of it, and of a login. */
+  readonly key: string;
+  readonly decision: string;
+  readonly login: string;
+}
+
+export interface CommandRow {
+  /** The arguments of each run, in the order in which they are run; `--data` is added where the command takes it. */
+  readonly runs: (seat: Seat) => readonly (readonly string[])[];
+  /** The actions that it takes, as operator. */
+  readonly takes: readonly Action[];
+  /** The entries of the trail that it leaves, oldest first: the action and the kind of its subject. */
+  readonly leaves?: readonly string[];
+}
+
+/** Stands for the seat's. */
+const KEY = '{key}';
+export const SUBJECT = `subject_${'0a'.repeat(16)}`;
+const WALLET = `0x${'ab'.repeat(20)}`;
+
+const once = (takes: readonly Action[], ...words: readonly string[]): CommandRow => ({
+  runs: ({ key }) => [words.map((word) => (word === KEY ? key : word))],
+  takes,
+});
+const changing = (action: Action, leaves: string, ...words: readonly string[]): CommandRow => ({
+  ...once([action], ...words),
+  leaves: [leaves],
+});
+
+/** What every command does, in an order in which each finds what it is about. */
+export const COMMANDS: Readonly<Record<string, CommandRow>> = {
+  // What runs on a policy or a file alone, or starts the server, asks for nothing that somebody has.
+  serve: { runs: ({ policies }) => [['--port', '0', '--policies', policies]], takes: [] },
+  health: { runs: ({ server }) => [['--url', server]], takes: [] },
+  version: once([]),
+  'policy check': { runs: ({ policies }) => [[policies]], takes: [] },
+  'policy test': { runs: ({ policies }) => [[policies]], takes: [] },
+  'policy diff': { runs: ({ policies }) => [[policies, policies]], takes: [] },
+  'policy fmt': { runs: ({ policies }) => [[policies, '--check']], takes: [] },
+  'policy schema': { runs: ({ policies }) => [[policies]], takes: [] },
+  'policy explain': {
+    runs: ({ policies, key, decision }) => [
+      [policies, '--key', key],
+      [policies, '--decision', decision],
+    ],
+    takes: ['keys.read', 'ledger.read', 'decisions.explain'],
+  },
+  'catalog sync': { runs: ({ policies }) => [['far', '--policies', policies]], takes: [] },
+  'plugin new': { runs: ({ out }) => [['strategy', 'mine', '--dir', out]], takes: [] },
+  'plugin test': { runs: ({ out }) => [[`${out}/mine`, '--runs', '1']], takes: [] },
+  'import litellm': { runs: ({ out }) => [[`${out}/litellm.yaml`, '--out', `${out}/imported`]], takes: [] },
+
+  'teams create': changing('teams.change', 'create team', '--name', 'ads'),
+  'teams list': once(['people.read']),
+  'teams show': once(['people.read'], 'ads'),
+  'teams change': changing('teams.change', 'change team', 'ads', '--name', 'ads-two'),
+  'teams delete': changing('teams.change', 'remove team', 'ads-two'),
+  'users create': changing('people.change', 'create user', '--name', 'Eve', '--email', 'eve@example.com'),
+  'users list': once(['people.read']),
+  'users show': once(['people.read'], 'eve@example.com'),
+  'users change': changing('people.change', 'change user', 'eve@example.com', '--role', 'auditor'),
+  'users suspend': changing('people.change', 'suspend user', 'eve@example.com'),
+  'users resume': changing('people.change', 'resume user', 'eve@example.com'),
+  'users delete': {
+    ...once(['people.change'], 'eve@example.com'),
+    // Its logins end at once, also where a key cannot be revoked yet.
+    leaves: ['suspend user', 'remove user'],
+  },
+  'keys create': changing('keys.change', 'create key', '--name', 'made', '--scope', 'admin'),
+  'keys list': once(['keys.read']),
+  'keys show': once(['keys.read'], KEY),
+  'keys change': changing('keys.change', 'change key', KEY, '--name', 'renamed'),
+  'keys grant': { ...once(['keys.grant', 'keys.read'], KEY, '5'), leaves: ['grant key'] },
+  'keys rotate': changing('keys.change', 'rotate key', KEY),
+  'keys suspend': changing('keys.suspend', 'suspend key', KEY),
+  'keys resume': changing('keys.suspend', 'resume key', KEY),
+  'keys revoke': changing('keys.change', 'revoke key', KEY),
+  'keys log': once(['trail.read']),
+  'logins list': once(['logins.read']),
+  'logins end': { runs: ({ login }) => [[login]], takes: ['logins.end'], leaves: ['end login'] },
+  'subjects list': once(['subjects.read']),
+  'subjects show': once(['subjects.read'], SUBJECT),
+  'subjects block': changing('subjects.change', 'block subject', SUBJECT),
+  'subjects unblock': changing('subjects.change', 'unblock subject', SUBJECT),
+  'wallets credit': changing('wallets.change', 'grant wallet', WALLET, '5'),
+  'wallets list': once(['wallets.read']),
+  'wallets show': once(['wallets.read'], WALLET),
+  'alerts list': { runs: ({ policies }) => [['--policies', policies]], takes: ['alerts.read'] },
+  'alerts test': { runs: ({ policies }) => [['--policies', policies]], takes: ['alerts.test'] },
+  'decisions list': once(['decisions.list']),
+  'learn status': { runs: ({ policies }) => [['--policies', policies]], takes: ['learning.read'] },
+  'learn export': { runs: ({ policies }) => [['--policies', policies]], takes: ['learning.read'] },
+  'learn replay': {
+    runs: ({ policies }) => [
+      ['--policies', policies],
+      ['--policies', policies, '--write'],
+    ],
+    takes: ['learning.read', 'learning.change'],
+    leaves: ['replay learning'],
+  },
+  'learn reset': {
+    runs: ({ policies }) => [['--yes', '--policies', policies]],
+    takes: ['learning.read', 'learning.change'],
+    leaves: ['reset learning'],
+  },
+  'ledger status': once(['ledger.read']),
+  'ledger usage': once(['ledger.read', 'usage.read']),
+  'ledger export': once(['ledger.read']),
+  'ledger audit': once(['ledger.read']),
+  'ledger refund': {
+    runs: ({ decision }) => [[decision]],
+    takes: ['ledger.read', 'ledger.refund'],
+    leaves: ['refund decision'],
+  },
+  'ledger backup': { runs: ({ out }) => [[`${out}/copy.db`]], takes: ['ledger.copy'] },
+  'trail list': once(['trail.read']),
+  'trail verify': once(['trail.read']),
+  'trail export': once(['trail.read']),
+  'trail erase': changing('trail.erase', 'erase trail', '--subject', KEY, '--yes'),
+};
+
+/** Those that take no data folder. */
+export const WITHOUT_DATA: ReadonlySet<string> = new Set([
+  'health',
+  'version',
+  'plugin new',
+  'plugin test',
+  'import litellm',
+]);
+
+/** Actions that no command takes. */
+export const NO_COMMAND: readonly Action[] = [
+  // They are about who asks.
+  ...([
+    'usage.own',
+    'feedback.give',
+    'me.read',
+    'keys.delegate',
+    'wallets.own',
+    'wallets.pay',
+    'payments.own',
+  ] as const),
+  // They are about a server that runs.
+  ...(['models.read', 'policy.read', 'policy.reload', 'endpoints.read', 'status.read'] as const),
+  // Requests alone have them.
+  ...(['content.read', 'payments.read', 'payments.change'] as const),
+];

@@ -1,0 +1,81 @@
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { AnswerSeal } from '../../src/access/idempotency/crypto.ts';
+import { expectError } from '../support/error-contract.ts';
+import { startIssuer, type TestIssuer } from '../support/issuer.ts';
+import type { Signalbox } from '../support/signalbox.ts';
+import { Visitor } from '../support/visitor.ts';
+import { loginOf, startGateway } from './stage.ts';
+
+/** Changes with an `Idempotency-Key` by people who have signed in: no API key is there to seal the answer with. */
+let issuer: TestIssuer;
+let box: Signalbox;
+
+beforeAll(async () => {
+  issuer = await startIssuer();
+  box = await startGateway(issuer.url);
+  issuer.register(box.url);
+  issuer.people.set('ada', { name: 'Ada', email: 'ada@example.com', groups: ['platform'] });
+}, 60_000);
+afterAll(async () => {
+  await box.stop();
+  await issuer.stop();
+});
+
+async function signedIn(): Promise<Visitor> {
+  const visitor = new Visitor();
+  await visitor.signIn(`${box.url}/console/sign-in`, 'ada');
+  return visitor;
+}
+
+const makeKey = (visitor: Visitor, name: string, origin = box.url) =>
+  visitor.go(`${box.url}/admin/keys`, {
+    method: 'POST',
+    body: JSON.stringify({ name }),
+    headers: { 'content-type': 'application/json', 'idempotency-key': name },
+    origin,
+  });
+
+const keysCalled = async (wanted: string): Promise<number> => {
+  const { data } = (await (await box.get('/admin/keys')).json()) as { data: { name: string }[] };
+  return data.filter(({ name }) => name === wanted).length;
+};
+
+/** The rows of kept answers; an SQLite of its own reads what the server has written. */
+function keptRows(): { salt: Uint8Array; answer: Uint8Array; decision: number }[] {
+  const db = new Database(join(box.data, 'signalbox.db'), { readonly: true });
+  const rows = db.query<{ salt: Uint8Array; answer: Uint8Array; decision: number }, []>(
+    `SELECT salt, answer, decision FROM idempotency WHERE state = 'kept' ORDER BY id`,
+  );
+  const all = rows.all();
+  db.close();
+  return all;
+}
+
+test('a repeat by the same login gets the same key; its answer is sealed by the cookie, which the store does not have', async () => {
+  const ada = await signedIn();
+  const first = await (await makeKey(ada, 'one')).text();
+  const again = await makeKey(ada, 'one');
+  expect(again.headers.get('x-signalbox-replayed')).toBe('true');
+  expect(await again.text()).toBe(first);
+  expect(await keysCalled('one')).toBe(1);
+  const { key } = JSON.parse(first) as { key: string };
+  const [{ salt, answer, decision }] = keptRows() as [ReturnType<typeof keptRows>[number]];
+  expect(Buffer.from(answer).includes(key.slice(-12))).toBe(false);
+  expect(new AnswerSeal(loginOf(ada, box), salt).open(answer, String(decision))).toContain(key);
+});
+
+test('another login of the same person does not get the key, and makes none', async () => {
+  expect((await makeKey(await signedIn(), 'two')).status).toBe(200);
+  await expectError(await makeKey(await signedIn(), 'two'), 'idempotency_answer_unavailable', 'Idempotency-Key');
+  expect(await keysCalled('two')).toBe(1);
+});
+
+test('a kept answer is for the own origin and for living logins alone', async () => {
+  const ada = await signedIn();
+  expect((await makeKey(ada, 'three')).status).toBe(200);
+  await expectError(await makeKey(ada, 'three', 'https://elsewhere.example'), 'wrong_origin');
+  await ada.go(`${box.url}/console/sign-out`, { method: 'POST', origin: box.url });
+  await expectError(await makeKey(ada, 'three'), 'invalid_api_key');
+});
