@@ -80,6 +80,8 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
       return (await import('./cli/alerts.ts')).runAlerts(command.args, await policyCommand(command, host));
     case 'ledger':
       return ledger(command, host);
+    case 'traffic':
+      return traffic(command, host);
     case 'trail':
       return trail(command, host);
     case 'keys':
@@ -123,6 +125,25 @@ async function ledger({ args, data }: DataArguments, { now, write, warn }: Comma
   if (fault !== null) warn(`signalbox: ${fault.reason}.\n`);
   const output = await runLedger(args, { file, spool: spoolOf(data), now, write, warn });
   return fault === null ? output : { ...resultOf(output), code: 2 };
+}
+
+async function traffic({ args, data }: DataArguments, { now }: CommandHost): Promise<CommandOutput> {
+  const file = await existing(data);
+  const [{ openStore }, { openKeys }, { openPeople }, { runTraffic }] = await Promise.all([
+    import('./store/open.ts'),
+    import('./access/keys.ts'),
+    import('./access/people.ts'),
+    import('./cli/traffic.ts'),
+  ]);
+  const store = await openStore(file, { mode: 'beside', rooms: ['access', 'ledger', 'people', 'records', 'traffic'] });
+  const [keys, people] = await Promise.all([openKeys({ store, now }), openPeople({ store, now })]);
+  try {
+    return await runTraffic(args, { store, keys, people, now });
+  } finally {
+    keys.close();
+    people.close();
+    await store.close();
+  }
 }
 
 async function trail({ args, data }: DataArguments, { now, write }: CommandHost): Promise<CommandOutput> {

@@ -1,12 +1,5 @@
-/** The help of one command. */
-export interface CommandHelp {
-  /** Arguments and flags, in lines of at most 90 columns. */
-  readonly usage: string;
-  /** One line for the overview. */
-  readonly summary: string;
-  /** Flags, files and exit codes, in lines of at most 90 columns; by default what --data is. */
-  readonly details?: string;
-}
+import type { CommandHelp } from './command-help.ts';
+import { POLICY_HELP } from './policy/help-texts.ts';
 
 export const DATA = `--data DIR is the data folder: ./.signalbox, or SIGNALBOX_DATA.`;
 
@@ -28,56 +21,7 @@ On SIGTERM the server takes no new requests and gives running ones --drain-ms to
     details: `Asks /healthz, or with --ready /readyz, of --url or of PORT on this machine.
 Exit code: 0 when the server says yes within 3 s, else 1. Made for containers without curl.`,
   },
-  'policy check': {
-    usage: '[DIR] [--all] [--strict] [--json] [--data DIR]',
-    summary: 'List every mistake in a policy, with its place and its mend.',
-    details: `Needs no provider key. A ledger in --data must fit the policy.
---all lists each of many similar warnings; --strict treats warnings as mistakes.
-Exit code: 0 when the policy may serve, 2 when it may not, 1 when there is none.`,
-  },
-  'policy test': {
-    usage: `[DIR] [--case TEXT] [--watch] [--coverage] [--min PERCENT] [--here] [--json]
-[--data DIR]`,
-    summary: "Run a policy's cases.",
-    details: `Runs each case as if every variable were set, and again with the variables that are set;
---here does only the second. --case picks cases by a part of their name.
---watch runs again after every edit. --coverage lists what no case touches.
-Exit code: 0 when all cases hold, 2 when one fails or coverage is below --min, 1 when none ran.`,
-  },
-  'policy explain': {
-    usage: `[DIR] [REQUEST.json | -] [--model auto] [--task T] [--message TEXT]
-[--input-tokens N] [--output-tokens N] [--cost-weight N] [--quality-weight N]
-[--label K=V]... [--metadata K=V]... [--key ID] [--key-models ID,ID]
-[--time 2026-11-20T08:00:00Z] [--case NAME] [--decision ID] [--here] [--json]
-[--data DIR]`,
-    summary: 'Show which model a request gets, and why.',
-    details: `Lists every model with its estimates and utility, or the rule that rejects it.
-REQUEST.json is a body for /v1/chat/completions, /v1/messages, /v1/responses or /v1/route; put flags before it.
---key takes the labels, models and money of a key in --data.
---case explains the request of a case. --decision decides a recorded decision again.
-Exit code: 0 for a decision, 2 for a refusal or a decision that differs, 1 when nothing was decided.`,
-  },
-  'policy diff': {
-    usage: 'A [B] [--as-version 2] [--requests FILE.jsonl | -] [--strict] [--json] [--data DIR]',
-    summary: 'Compare two policies: declarations, and what they choose at which cost.',
-    details: `A and B are folders, revisions kept in --data, or commits (HEAD~1, main:path/to/folder).
-Without B, A is compared with the policy folder. The plugins of a commit run.
---as-version compares one policy, by default the policy folder, with itself in that version of the language.
-Decides the cases of both, and the requests of a file.
-Exit code: 2 when a case that held fails or B cannot load (--strict: when any choice differs).`,
-  },
-  'policy fmt': {
-    usage: '[DIR | FILE... | -] [--check] [--json]',
-    summary: 'Format YAML files as editors do.',
-    details: `Keeps comments and figures. --check changes nothing and shows what would change.
-"-" reads standard input. Exit code: 2 when --check found something or a file was left as it is.`,
-  },
-  'policy schema': {
-    usage: '[DIR] [--write]',
-    summary: 'Print the JSON Schema of the policy language for editors.',
-    details: `Includes the options of the policy's plugins and the names that it defines.
---write saves it as DIR/policy.schema.json. The policy may have mistakes. Its plugins run.`,
-  },
+  ...POLICY_HELP,
   'catalog sync': {
     usage: 'PROVIDER [--out FILE] [--policies DIR] [--data DIR]',
     summary: "Propose the models of a provider's own list that a policy does not have.",
@@ -224,6 +168,20 @@ ${DATA}`,
     summary: "Revoke a user's keys and forget its name.",
     details: `An issuer that still signs the person in makes a new user: to keep somebody out, suspend.
 ${DATA}`,
+  },
+  'traffic show': {
+    usage: `[--by model|provider|key|team|task|status] [--step minute|hour|day]
+[--from 2026-11-20] [--to T] [--time-zone UTC] [--limit 10] [--model ID] [--key ID] [--json]
+[--data DIR]`,
+    summary: 'Show requests, money, tokens and times of a period.',
+    details: `A row for each series, the greatest spend first, of the last 24 hours unless it is said.
+--json has the figures of each bucket, as GET /admin/traffic returns them.
+--provider, --team, --task and --status are filters, too; one filter at a time.`,
+  },
+  'traffic rebuild': {
+    usage: '[--data DIR]',
+    summary: 'Count traffic again, from the ledger and the records that still exist.',
+    details: `Works beside a running server. Days whose records were deleted are kept as they are.`,
   },
   'trail list': {
     usage: '[--subject ID] [--limit 100] [--before ID] [--json] [--data DIR]',

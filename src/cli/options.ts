@@ -26,6 +26,7 @@ const DATA_COMMANDS = [
   'logins',
   'subjects',
   'teams',
+  'traffic',
   'trail',
   'users',
   'wallets',

@@ -10,11 +10,12 @@ import type { Tokens } from '../access/tokens/tokens.ts';
 import { errorBody } from '../api/error.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
-import { endLogin, type LoginDesk } from '../operate/logins.ts';
+import type { LoginDesk } from '../operate/logins.ts';
 import type { PeopleDesk } from '../operate/people.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
 import { sightOf } from '../operate/sight.ts';
 import type { SubjectSource } from '../operate/subjects.ts';
+import type { TrafficSources } from '../operate/traffic/traffic.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
 import type { RequestContext } from '../request/request-context.ts';
@@ -56,6 +57,7 @@ import { subjectRoutes } from './subjects.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { principalOf } from './terms.ts';
+import { trafficRoutes } from './traffic.ts';
 import { type TrailServices, trailRoutes } from './trail.ts';
 import { usageRoutes } from './usage.ts';
 import { x402Routes } from './x402/routes.ts';
@@ -70,7 +72,7 @@ export interface AppOptions {
   readonly people: PeopleDesk;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
-  readonly store: GrantStore & StoreHealth & SubjectSource['store'];
+  readonly store: GrantStore & StoreHealth & SubjectSource['store'] & TrafficSources['store'];
   readonly alerts: AlertDesk;
   authenticate(header: string | null): Authentication;
   readonly signIn: SignIn;
@@ -155,21 +157,18 @@ const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptio
     .use(decisionRoutes(services))
     .use(feedbackRoutes(services))
     .use(usageRoutes(services))
+    .use(trafficRoutes({ ...services, store, nameOf: namesOf(options) }))
     .use(loginRoutes({ ...services, desk: logins, door }))
-    .use(
-      signInRoutes({
-        ...services,
-        ...{ signIn, door, built },
-        endLogin: (request, { login, caller }) => {
-          services.contextOf(request).caller = caller;
-          return endLogin(services.principalOf(request), logins, login.id);
-        },
-      }),
-    )
+    .use(signInRoutes({ ...services, signIn, door, built }))
     .use(consoleRoutes({ signIn, door, built }))
     .use(subjectRoutes({ ...services, subjects: () => subjectSource(gateway, store) }))
     .use(x402Routes({ ...services, gateway, store }));
 };
+
+const namesOf = ({ keys, logins }: AppOptions): TrafficSources['nameOf'] => ({
+  key: (id) => keys.known(id)?.name ?? null,
+  team: (id) => logins.people.team(id)?.name ?? null,
+});
 
 const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };
 

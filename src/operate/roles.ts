@@ -29,6 +29,8 @@ const ACTIONS = {
   'models.read': { ...MONEY, lead: 'all', member: 'all', caller: 'all' },
   'usage.own': OWN,
   'usage.read': { ...MONEY, ...MEMBERS },
+  'traffic.read': { ...MONEY, ...MEMBERS },
+  'traffic.rebuild': OPERATORS,
   'ledger.read': MONEY,
   'ledger.refund': OPERATORS,
   // The copy has all that the store has.

@@ -23,13 +23,16 @@ interface RecordsOptions {
   readonly tables: RecordTables;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Whether all records are counted, so that old ones may go; absent: they are. */
+  readonly isCounted?: () => Promise<boolean>;
 }
 
 export type Records = ReturnType<typeof openRecords>;
 
-async function prune({ store, tables, now }: RecordsOptions, ageMs: number): Promise<number> {
+async function prune({ store, tables, now, isCounted }: RecordsOptions, ageMs: number): Promise<number> {
   const { log, readings, revisions, contents } = tables;
   await contents.prune(now());
+  if (isCounted && !(await isCounted())) return 0;
   const deleted = await log.prune(idAt(now() - ageMs));
   await readings.prune(idAt(now() - ageMs - RENEW_MS));
   await store.commit([revisions.pruneBefore(now() - ageMs)]);
@@ -37,7 +40,8 @@ async function prune({ store, tables, now }: RecordsOptions, ageMs: number): Pro
 }
 
 /** Opens the log of decisions and content. State: records. */
-export function openRecords({ store, tables, now }: RecordsOptions) {
+export function openRecords(options: RecordsOptions) {
+  const { store, tables, now } = options;
   const { log, readings, revisions, contents } = tables;
   /** A row that is not found may wait for a later commit; a reader that needs it now flushes. */
   const flushed = async <Found>(find: () => Promise<Found | null>): Promise<Found | null> => {
@@ -62,7 +66,6 @@ export function openRecords({ store, tables, now }: RecordsOptions) {
       await store.flush();
       return log.list(query);
     },
-    index: () => log.index(),
     /** The stored content of a decision's request and answer; null if there is none. */
     findContent: (id: number) => flushed(() => contents.find(id, now())),
     /**
@@ -70,7 +73,7 @@ export function openRecords({ store, tables, now }: RecordsOptions) {
      * content.
      * @returns the number of decisions deleted
      */
-    prune: (ageMs: number) => prune({ store, tables, now }, ageMs),
+    prune: (ageMs: number) => prune(options, ageMs),
     /** Stores a policy under its revision, as in force from now on. A text stored before stays unchanged. */
     saveRevision: (revision: Omit<Revision, 'saved'>) => store.commit([revisions.save({ ...revision, saved: now() })]),
   };

@@ -23,8 +23,8 @@ import { openPayments, type Payments } from '../payments/service.ts';
 import { Affinity } from '../prompt/affinity.ts';
 import { Sessions } from '../prompt/sessions.ts';
 import { Threads } from '../prompt/threads.ts';
-import { keepIndexed } from '../records/keep-indexed.ts';
-import { openRecords, type Records } from '../records/records.ts';
+import { isCounted, keepIndexed } from '../records/keep-indexed.ts';
+import { openRecords } from '../records/records.ts';
 import { CountPlaces } from '../request/count-places.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { PolicyCandidate } from '../runtime/candidate.ts';
@@ -146,12 +146,17 @@ async function statusOfLearning(
   return { ...status, faults: faults > 0 ? ['An estimator has failed since the start; the log tells where.'] : [] };
 }
 
-/** Prunes and indexes, now and regularly. Returns a function that stops it. */
-async function keepUp(records: Records, log: Log, timers: Timers, prune: () => Promise<void>): Promise<() => void> {
+/** Prunes, indexes and counts, now and regularly. Returns a function that stops it. */
+async function keepUp(
+  count: () => Promise<boolean>,
+  log: Log,
+  timers: Timers,
+  prune: () => Promise<void>,
+): Promise<() => void> {
   const pruning = timers.every(PRUNE_EVERY_MS, () => void prune());
   await prune();
-  const stopIndexing = keepIndexed(records, timers, (error) =>
-    log.warn('records could not be indexed', { error: String(error) }),
+  const stopIndexing = keepIndexed(count, timers, (error) =>
+    log.warn('records could not be indexed and counted', { error: String(error) }),
   );
   return () => {
     pruning.close();
@@ -207,7 +212,8 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   people.useOrganization(first.runtime.snapshot.organization);
   const { ledger, terms } = await openBudgets(first, resources);
   const stopDeclarations = await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
-  const records = openRecords({ store, tables: store.records, now });
+  const count = () => store.traffic.count(now());
+  const records = openRecords({ store, tables: store.records, now, isCounted: () => isCounted(count) });
   const nextId = idsOf(store.instance);
   await saveRevision(records, first);
   const payments = await takePayments(first, ledger, nextId, resources);
@@ -222,7 +228,7 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const learner = await openLearning(nextId, resources);
   const threads = new Threads(store, now);
   const pruned = { records, idempotency, learner, threads, store, now };
-  const stopUpkeep = await keepUp(records, log, timers, () => prune(pruned, reloader.lease().snapshot, log));
+  const stopUpkeep = await keepUp(count, log, timers, () => prune(pruned, reloader.lease().snapshot, log));
   const sweep = openSweep({ ledger, payments, idempotency }, resources);
   await sweep.begin();
   const publishing = timers.every(PUBLISH_EVERY_MS, () => tools.health.publish());

@@ -23,7 +23,8 @@ export type StoreRoom =
   | 'people'
   | 'records'
   | 'subjects'
-  | 'threads';
+  | 'threads'
+  | 'traffic';
 
 /** A store with its repositories. */
 export interface OpenStore extends Store, Deferral, Repositories {

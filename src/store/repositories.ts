@@ -17,6 +17,7 @@ import type { PeopleTable } from './people.ts';
 import type { RecordTables } from './records.ts';
 import type { SubjectTable } from './subjects.ts';
 import type { ThreadTable } from './threads.ts';
+import type { TrafficTable } from './traffic.ts';
 import type { TrailTable } from './trail.ts';
 
 /** The repositories of one store. It commits their writes, together or apart; writes of another store are refused. */
@@ -40,4 +41,5 @@ export interface Repositories {
   readonly subjects: SubjectTable;
   readonly threads: ThreadTable;
   readonly logins: LoginTable;
+  readonly traffic: TrafficTable;
 }

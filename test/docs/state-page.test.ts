@@ -55,6 +55,8 @@ const SHORT_LIVED = [
     'store/sqlite/books/batch.ts',
     'store/sqlite/books/replay.ts',
     'store/sqlite/records/list.ts',
+    'store/sqlite/traffic/rows.ts',
+    'store/traffic-sums.ts',
     'telemetry/tracing/request-trace.ts',
   ],
   ...['upstream/arrival.ts', 'upstream/completion.ts', 'upstream/connection/opening.ts', 'upstream/embeddings.ts'],

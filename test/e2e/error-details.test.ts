@@ -354,6 +354,7 @@ describe('when this program itself fails', () => {
         ledger: store.ledger,
         activity: store.activity,
         subjects: store.subjects,
+        traffic: store.traffic,
         blocklist: store.blocklist,
       },
       authenticate,

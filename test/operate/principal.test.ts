@@ -44,6 +44,8 @@ import { ACTION_NAMES, type Action } from '../../src/operate/roles.ts';
 import { FULL_SIGHT } from '../../src/operate/sight.ts';
 import { explainStoredDecision } from '../../src/operate/stored-decision.ts';
 import { blockSubject, findSubject, listSubjects, unblockSubject } from '../../src/operate/subjects.ts';
+import { rebuildTraffic } from '../../src/operate/traffic/rebuild.ts';
+import { trafficBody } from '../../src/operate/traffic/traffic.ts';
 import { eraseWords, exportedTrail, listTrail, verifyTrail } from '../../src/operate/trail.ts';
 import { ownUsage, servedUsage, storedUsage } from '../../src/operate/usage.ts';
 import { blockWallet, creditWallet, findWallet, listWallets, unblockWallet } from '../../src/operate/wallets.ts';
@@ -126,6 +128,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   readBooks: [MONEY, (by) => readBooks(by, { file: '/nowhere', spool: '/nowhere' }, stub)],
   readContent: [OPERATORS, (by) => readContent(by, stub, 'dec_0a4x1wm3zk0')],
   readLearning: [AUDITED, (by) => readLearning(by, '/nowhere', stub)],
+  rebuildTraffic: [OPERATORS, (by) => rebuildTraffic(by, stub, stub)],
   reconcilePayment: [OPERATORS, (by) => reconcilePayment(by, stub, 'pay_0a4x1wm3zk0')],
   refund: [OPERATORS, (by) => refund(by, '/nowhere/signalbox.db', stub, GRANT, 0)],
   reloadPolicy: [OPERATORS, (by) => reloadPolicy(by, stub, null)],
@@ -149,6 +152,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   suspendUser: [[...OPERATORS, 'lead'], (by) => suspendUser(by, stub, 'u', true)],
   suspendKey: [OPERATORS, (by) => suspendKey(by, stub, 'k', true)],
   testedWebhooks: [OPERATORS, (by) => testedWebhooks(by, stub, null)],
+  trafficBody: [[...MONEY, ...MEMBERS], (by) => trafficBody(by, stub, stub)],
   unblockSubject: [OPERATORS, (by) => unblockSubject(by, stub, 's')],
   unblockWallet: [OPERATORS, (by) => unblockWallet(by, stub, 'w')],
   verifyTrail: [AUDITED, (by) => verifyTrail(by, stub, [])],

@@ -122,6 +122,8 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     leaves: ['refund decision'],
   },
   'ledger backup': { runs: ({ out }) => [[`${out}/copy.db`]], takes: ['ledger.copy'] },
+  'traffic show': once(['traffic.read']),
+  'traffic rebuild': once(['traffic.rebuild']),
   'trail list': once(['trail.read']),
   'trail verify': once(['trail.read']),
   'trail export': once(['trail.read']),

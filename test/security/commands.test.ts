@@ -45,11 +45,14 @@ cases: [{ name: any, given: { messages: [{ role: user, content: Hi }] }, expect:
 
 let seat: Seat;
 let store: OpenStore;
+/** Keys that commands have printed. */
+const secrets: string[] = [];
 
 beforeAll(async () => {
   const policies = writePolicy({ 'policy.yaml': POLICY, 'cases.yaml': CASES });
   const box = await startSignalbox({ data, env: { ...env, SIGNALBOX_API_KEY: KEY }, args: ['--policies', policies] });
   const key = await box.makeKey('--name', 'app');
+  secrets.push(key);
   const body = { model: 'toy', messages: [{ role: 'user', content: 'Hi' }] };
   const { decision_id: decision } = (await answerOf(await box.post('/v1/chat/completions', body, withKey(key))))
     .platform;
@@ -110,7 +113,7 @@ async function judged(words: readonly string[], args: readonly string[]) {
 async function served(line: readonly string[]) {
   const { stop } = await serveHere(line, env, []);
   await stop();
-  return { code: 0, err: '' };
+  return { code: 0, err: '', out: '' };
 }
 
 test('every command of the help has a row', () => {
@@ -126,6 +129,7 @@ describe('as operator takes the actions of its row, and no other, and is in the 
       for (const args of runs(seat)) {
         const ended = await judged(command.split(' '), args);
         expect([ended.err, ended.code]).toEqual(['', 0]);
+        secrets.push(...(ended.out.match(/sb_live_\w{12}_[\w-]{43}/g) ?? []));
         for (const call of ended.calls) taken.add(call.join(' '));
       }
       expect([...taken].toSorted()).toEqual(takes.map((action) => `owner ${action} all`).toSorted());
@@ -134,6 +138,13 @@ describe('as operator takes the actions of its row, and no other, and is in the 
       expect(left.map(({ actor }) => actor)).toEqual(left.map(() => ({ kind: 'cli', name })));
     });
   }
+});
+
+test('the trail of all of them has no secret, before or after', async () => {
+  const exported = (await runHere(['trail', 'export', '--data', data])).out;
+  expect(exported.split('\n').length).toBeGreaterThan(20);
+  expect(secrets.length).toBeGreaterThan(2);
+  for (const secret of [...secrets, KEY, env.FAR_KEY, env.HOOK]) expect(exported).not.toContain(secret.slice(-20));
 });
 
 test('every action is taken by a command, or stands among those of requests alone', () => {

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { waitFor } from '../support/answers.ts';
 import { buildConsoleHere } from '../support/console.ts';
 import { expectError } from '../support/error-contract.ts';
-import { startIssuer, type TestIssuer } from '../support/issuer.ts';
-import type { Signalbox } from '../support/signalbox.ts';
+import { CLIENT_SECRET, startIssuer, type TestIssuer } from '../support/issuer.ts';
+import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
 import { Visitor } from '../support/visitor.ts';
 import { LOGIN, loginOf, meBy, SIGN_IN, startGateway } from './stage.ts';
 
@@ -118,6 +120,48 @@ describe('a person who signs in', () => {
   });
 });
 
+test('the secret of the client may be in a file, whose change counts without a restart', async () => {
+  const folder = temporaryFolder();
+  const file = join(folder, 'secret');
+  writeFileSync(file, 'not the secret of the client');
+  const own = await startIssuer();
+  own.people.set('ada', ADA);
+  const gateway = await startGateway(own.url, '', { env: { OIDC_SECRET_FILE: file } });
+  own.register(gateway.url);
+  const status = async () => (await new Visitor().signIn(`${gateway.url}/console/sign-in`, 'ada')).response?.status;
+  expect(await status()).toBe(400);
+  writeFileSync(file, `${CLIENT_SECRET}\n`);
+  await waitFor(async () => (await status()) === 200, 5_000);
+  await gateway.stop();
+  await own.stop();
+  rmSync(folder, { recursive: true });
+});
+
+test('an admin key makes the first owner, who stays one when the claims say less, or nothing', async () => {
+  const bob = await signedIn('bob');
+  const value = loginOf(bob, box);
+  const { user } = (await json(await meBy(box, value))) as { user: { id: string } };
+  const promote = { method: 'PATCH', body: '{"role":"owner"}', headers: { 'content-type': 'application/json' } };
+  await expectError(
+    await bob.go(`${box.url}/admin/users/${user.id}`, { ...promote, origin: box.url }),
+    'insufficient_permissions',
+  );
+  const ada = await signedIn('ada');
+  await expectError(
+    await ada.go(`${box.url}/admin/users/${user.id}`, { ...promote, origin: box.url }),
+    'insufficient_permissions',
+  );
+  expect((await adminSend(`/admin/users/${user.id}`, promote)).status).toBe(200);
+  issuer.people.set('bob', { ...BOB, groups: [] });
+  ahead += HOUR_MS;
+  expect(await json(await meBy(box, value))).toMatchObject({ role: 'owner' });
+  expect(await json(await (await signedIn('bob')).go(`${box.url}/admin/me`))).toMatchObject({ role: 'owner' });
+  // Only the operator takes it back, and then the claims decide again.
+  await adminSend(`/admin/users/${user.id}`, { ...promote, body: '{"role":"member"}' });
+  ahead += HOUR_MS;
+  await expectError(await meBy(box, value), 'not_signed_in');
+});
+
 describe('a login', () => {
   test('is listed and ended, by its owner and by others who may', async () => {
     const [ada, bob] = [await signedIn('ada'), await signedIn('bob')];
@@ -229,6 +273,16 @@ describe('an issuer that is away', () => {
     issuer.people.set('ada', ADA);
     await waitFor(async () => (await new Visitor().go(`${box.url}/console/sign-in`)).status === 303, 4_000);
   });
+});
+
+test('signing out ends the login of a person who is suspended, for the time after that, too', async () => {
+  const bob = await signedIn('bob');
+  const stolen = loginOf(bob, box);
+  const { user } = (await json(await meBy(box, stolen))) as { user: { id: string } };
+  await adminSend(`/admin/users/${user.id}/suspend`, { method: 'POST' });
+  await bob.go(`${box.url}/console/sign-out`, { method: 'POST', origin: box.url });
+  await adminSend(`/admin/users/${user.id}/resume`, { method: 'POST' });
+  await expectError(await meBy(box, stolen), 'not_signed_in');
 });
 
 test('signing out ends the login, for a copy of its cookie, too', async () => {

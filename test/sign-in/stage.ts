@@ -45,7 +45,7 @@ ${Object.entries(roles)
   .join('\n')}
 `,
     ...options,
-    env: { OIDC_SECRET: CLIENT_SECRET, ...options.env },
+    env: options.env ?? { OIDC_SECRET: CLIENT_SECRET },
   });
 
 export const LOGIN = '__Host-signalbox';

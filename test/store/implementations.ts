@@ -26,8 +26,8 @@ import { MemoryStore } from './memory/store.ts';
 import { memorySubjects } from './memory/subjects.ts';
 import { tempFolder } from './support.ts';
 
-/** The ledger has its own suites. */
-type TestedRepositories = Omit<Repositories, 'ledger' | 'journal'>;
+/** The ledger, and traffic that is counted from it, have suites of their own. */
+type TestedRepositories = Omit<Repositories, 'ledger' | 'journal' | 'traffic'>;
 
 export type TestedStore = Pick<Store, 'commit' | 'append' | 'written' | 'close'> &
   TestedRepositories & { readonly news: News } & AsyncDisposable;

@@ -173,9 +173,17 @@ async function around<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Whether the issuer has refused a refresh token: it was revoked, or the person may no longer sign in. */
+/** A refresh token no longer does, or the person has to be asked first. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  'invalid_grant',
+  'interaction_required',
+  'login_required',
+  'consent_required',
+]);
+
+/** Whether the issuer has refused a refresh token: it was revoked, or the person may no longer sign in without being asked. */
 export const isRefusal = (error: unknown): boolean =>
-  error instanceof oidc.ResponseBodyError && error.error === 'invalid_grant';
+  error instanceof oidc.ResponseBodyError && REFUSALS.has(error.error);
 
 /** The sentence of an error about the protocol, for the log: what the issuer said, or what did not fit. Never a token. */
 export function faultText(error: unknown): string {

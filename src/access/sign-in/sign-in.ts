@@ -125,6 +125,16 @@ export class SignIn {
     return { ...(await logins.begin(draft, by)), returnTo: transaction.returnTo };
   }
 
+  /**
+   * Ends the login of a cookie, also while its user is not served: a copy of the cookie must not count once the user is again.
+   * Rejects with StoreError.
+   */
+  async signOut(value: string, { address, requestId }: Pick<SignInBrowser, 'address' | 'requestId'>): Promise<void> {
+    const { logins } = this.#options;
+    const login = logins.of(value);
+    if (login) await logins.end(login, { kind: 'user', name: login.user, requestId, from: address });
+  }
+
   /** The login of a cookie, whose claims may be too old; null where it has ended, or its user is no longer served. */
   of(value: string): PresentLogin | null {
     const { logins, people } = this.#options;

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { LOGIN_MS } from '../../access/logins.ts';
-import { type PresentLogin, type SignIn, SignInError, type SignInFault } from '../../access/sign-in/sign-in.ts';
+import { type SignIn, SignInError, type SignInFault } from '../../access/sign-in/sign-in.ts';
 import { TRANSACTION_MS } from '../../access/sign-in/transaction.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
 import type { RouteServices } from '../route-services.ts';
@@ -15,8 +15,6 @@ import { checkOrigin, type Site } from './site.ts';
 export interface SignInServices extends Pick<RouteServices, 'contextOf' | 'addressOf'> {
   readonly signIn: SignIn;
   readonly door: LoginDoor;
-  /** Ends the login of a request that a person has signed out of. */
-  endLogin(request: Request, login: PresentLogin): Promise<unknown>;
   built(): BuiltConsole | null;
 }
 
@@ -34,8 +32,9 @@ export const signInRoutes = (services: SignInServices) => {
       async ({ request }) => {
         const site = door.siteOf(request);
         checkOrigin(request, site);
-        const present = await door.presentIn(request);
-        if (present) await written(() => services.endLogin(request, present));
+        const value = cookieIn(request.headers, LOGIN_COOKIE);
+        const by = { address: services.addressOf(request), requestId: services.contextOf(request).requestId };
+        if (value !== null) await written(() => services.signIn.signOut(value, by));
         return sentTo(`${site.base}/console`, [cookieText(LOGIN_COOKIE, '', 0)]);
       },
       unlisted({ access: 'open', body: 'none' }),

@@ -26,6 +26,7 @@ import { readSpool, Spool } from './spool.ts';
 import type { Migrations } from './statement.ts';
 import { subjectMigrations } from './subjects.ts';
 import { threadMigrations } from './threads.ts';
+import { trafficMigrations } from './traffic/schema.ts';
 
 /** The tables of a store, by the room that they serve. */
 const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
@@ -46,6 +47,8 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   instances: instanceMigrations,
   threads: threadMigrations,
   subjects: subjectMigrations,
+  // Behind the tables whose rows it counts.
+  traffic: trafficMigrations,
 };
 
 /** The tables of every room, in the order in which a new store gets them. */

@@ -14,6 +14,7 @@ import { sqliteRecords } from './records/tables.ts';
 import type { SqlTables } from './statement.ts';
 import { sqliteSubjects } from './subjects.ts';
 import { sqliteThreads } from './threads.ts';
+import { sqliteTraffic } from './traffic/table.ts';
 import { sqliteTrail } from './trail.ts';
 
 /** The repositories over one handle of a database. Of a handle that only reads, none may be asked to prune. */
@@ -36,4 +37,5 @@ export const sqliteRepositories = (db: SqlTables): Repositories => ({
   subjects: sqliteSubjects(db),
   threads: sqliteThreads(db),
   logins: sqliteLogins(db),
+  traffic: sqliteTraffic(db),
 });

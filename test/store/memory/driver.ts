@@ -6,6 +6,7 @@ import { memoryJournal } from './books/journal.ts';
 import { memoryLedger } from './books/ledger.ts';
 import { loneInstance } from './instance.ts';
 import { MemoryStore } from './store.ts';
+import { memoryTraffic } from './traffic.ts';
 
 export function openMemoryStore(
   now: () => number = Date.now,
@@ -13,9 +14,11 @@ export function openMemoryStore(
   const store = new MemoryStore();
   const repositories = memoryRepositories(store);
   const books = new MemoryBooks(store);
+  const journal = memoryJournal(books.journal, repositories.payments, () => books.state().usdPerCredit);
   return Object.assign(store, repositories, {
     ledger: memoryLedger(store, books),
-    journal: memoryJournal(books.journal, repositories.payments, () => books.state().usdPerCredit),
+    journal,
+    traffic: memoryTraffic({ records: repositories.records, journal }),
     instance: loneInstance(now),
     books,
     openBooks: async () => books,

@@ -209,6 +209,12 @@ export function decodeBody(text: string): RecordBody {
   };
 }
 
+/** Decodes the outcome alone, as the text of a body has it. */
+export const decodeOutcome = (text: string): DecisionOutcome | null => {
+  const values = JSON.parse(text);
+  return values && unpackOutcome(values);
+};
+
 function unpackFacts(values: readonly unknown[]): Facts {
   const facts = unpack<UsualFacts>(values.slice(0, FACTS.length), FACTS);
   const rare = unpack<Facts>(values.slice(FACTS.length), RARE_FACTS);

@@ -1,4 +1,5 @@
 import { first, type SqlReader, type SqlTables, type SqlWrite, type Statement, sql, write } from '../statement.ts';
+import { RECORDS_PRUNED } from '../traffic/state.ts';
 import { OLD_SUMMARY, SUMMARY } from './summary.ts';
 
 /** Rows in one transaction at most: a batch takes a few milliseconds, in which no request is served. */
@@ -46,7 +47,8 @@ const FRESH = batchOf(BATCH, ADD_FRESH, ADD_LABELS, ADVANCE);
 const OLD = batchOf(OLD_BATCH, ADD_OLD, DESCEND);
 const BARE = batchOf(OLD_BATCH, SUM, DESCEND_SUMMED);
 
-async function leftToIndex(db: SqlReader): Promise<{ fresh: boolean; old: boolean; bare: boolean }> {
+/** Which records the index lacks: new ones, those of version 0.1, and summaries. */
+export async function leftToIndex(db: SqlReader): Promise<{ fresh: boolean; old: boolean; bare: boolean }> {
   const left = await first<{ fresh: number; old: number; bare: number }>(db, LEFT);
   return { fresh: left?.fresh === 1, old: left?.old === 1, bare: left?.bare === 1 };
 }
@@ -90,7 +92,11 @@ export async function pruneRecords(db: SqlTables, beforeId: number): Promise<num
   for (let deleted = 0; ; ) {
     const below = await first<{ old: number; indexed: number; fresh: number }>(db, COUNT_BELOW, ...params);
     if (!below || below.old + below.indexed === 0) return deleted;
-    await db.commit([...DELETIONS.map((statement) => write(statement, ...params)), write(RESTART)]);
+    await db.commit([
+      ...DELETIONS.map((statement) => write(statement, ...params)),
+      write(RESTART),
+      write(RECORDS_PRUNED, beforeId),
+    ]);
     deleted += below.old + below.fresh;
   }
 }

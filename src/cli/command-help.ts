@@ -1,0 +1,9 @@
+/** The help of one command. */
+export interface CommandHelp {
+  /** Arguments and flags, in lines of at most 90 columns. */
+  readonly usage: string;
+  /** One line for the overview. */
+  readonly summary: string;
+  /** Flags, files and exit codes, in lines of at most 90 columns; by default what --data is. */
+  readonly details?: string;
+}

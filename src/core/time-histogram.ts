@@ -1,0 +1,96 @@
+/** The ratio of a bound to the one below. A value is told within the root of it: 4.9 %. */
+const RATIO = 1.1;
+const LOG_RATIO = Math.log(RATIO);
+/** Above an hour in ms, which no request takes. Greater values count here. */
+const PLACE_MAX = 160;
+
+/** The place of a value: 0 up to 1, then one for each tenth more. */
+const placeOf = (value: number): number =>
+  value <= 1 ? 0 : Math.min(PLACE_MAX, Math.ceil(Math.log(value) / LOG_RATIO - 1e-9));
+
+/** The value that stands for a place: the middle of its bounds, as ratios go. */
+const valueAt = (place: number): number => (place === 0 ? 1 : RATIO ** (place - 0.5));
+
+/** Counts of values above 0 by size. Two are merged by adding their counts, so that hours are the sum of their minutes. */
+export class TimeHistogram {
+  readonly #counts = new Map<number, number>();
+
+  /** @throws RangeError for bytes that `encode` did not make */
+  static decode(bytes: Uint8Array): TimeHistogram {
+    const histogram = new TimeHistogram();
+    const numbers = numbersIn(bytes);
+    if (numbers.length % 2 === 1) throw new RangeError('a histogram is cut off');
+    let place = 0;
+    for (let at = 0; at < numbers.length; at += 2) {
+      place += numbers[at]!;
+      histogram.#counts.set(place, numbers[at + 1]!);
+    }
+    return histogram;
+  }
+
+  add(value: number): void {
+    const place = placeOf(value);
+    this.#counts.set(place, (this.#counts.get(place) ?? 0) + 1);
+  }
+
+  merge(other: TimeHistogram): void {
+    for (const [place, count] of other.#counts) this.#counts.set(place, (this.#counts.get(place) ?? 0) + count);
+  }
+
+  get count(): number {
+    let sum = 0;
+    for (const count of this.#counts.values()) sum += count;
+    return sum;
+  }
+
+  /**
+   * The value that a share of all is not above, within 5 %.
+   * @param share from 0 to 1
+   * @returns null without values
+   */
+  quantile(share: number): number | null {
+    const rank = Math.max(1, Math.ceil(share * this.count));
+    let seen = 0;
+    for (const [place, count] of this.#sorted()) {
+      seen += count;
+      if (seen >= rank) return valueAt(place);
+    }
+    return null;
+  }
+
+  /** Distance to the place before and count, of each place that has one, seven bits a byte. */
+  encode(): Uint8Array {
+    const bytes: number[] = [];
+    let before = 0;
+    for (const [place, count] of this.#sorted()) {
+      push(bytes, place - before);
+      push(bytes, count);
+      before = place;
+    }
+    return Uint8Array.from(bytes);
+  }
+
+  #sorted(): [number, number][] {
+    return [...this.#counts].sort(([one], [other]) => one - other);
+  }
+}
+
+function push(bytes: number[], value: number): void {
+  let rest = value;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push(128 + (rest % 128));
+  bytes.push(rest);
+}
+
+function numbersIn(bytes: Uint8Array): number[] {
+  const numbers: number[] = [];
+  let [value, scale] = [0, 1];
+  for (const byte of bytes) {
+    value += (byte % 128) * scale;
+    scale *= 128;
+    if (byte >= 128) continue;
+    numbers.push(value);
+    [value, scale] = [0, 1];
+  }
+  if (scale > 1) throw new RangeError('a histogram is cut off');
+  return numbers;
+}

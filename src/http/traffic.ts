@@ -1,0 +1,69 @@
+import { Elysia, t } from 'elysia';
+import { questionOf } from '../operate/traffic/question.ts';
+import { TRAFFIC_LIMIT, TRAFFIC_LIMIT_MAX, type TrafficSources, trafficBody } from '../operate/traffic/traffic.ts';
+import { TRAFFIC_DIMENSIONS, TRAFFIC_STEPS } from '../store/traffic.ts';
+import { routeDocs } from './docs/route-docs.ts';
+import { queryLimit, queryText } from './query.ts';
+import type { RouteServices } from './route-services.ts';
+import * as schemas from './schemas/traffic.ts';
+
+interface TrafficServices extends Pick<RouteServices, 'gateway' | 'principalOf' | 'sightOf'> {
+  readonly store: TrafficSources['store'];
+  readonly nameOf: TrafficSources['nameOf'];
+}
+
+const QUERY = {
+  from: queryText(
+    'The first moment, such as `2026-11-20` or `2026-11-20T08:00Z`; 24 hours before `to` unless given, and 30 days by `day`.',
+  ),
+  to: queryText('The moment behind the last one; now unless given.'),
+  step: queryText(
+    `The length of a bucket: ${TRAFFIC_STEPS.join(', ')}; \`hour\` unless given. Minutes are kept for 2 days, hours for 93, days for 1,098.`,
+  ),
+  time_zone: queryText(
+    'IANA name of the zone in which days begin; UTC unless given. Days of another zone are put together from hours.',
+  ),
+  by: queryText(`The dimension of \`series\`: ${TRAFFIC_DIMENSIONS.join(', ')}; the total alone unless given.`),
+  model: queryText('Only the model with this ID, in the total or by `model`.'),
+  provider: queryText('Only the provider with this ID, in the total or by `provider`.'),
+  key: queryText(
+    'Only the key with this ID, or this wallet, in the total, by `key` or by `model`; for a key with the scope `report`, the keys of this name.',
+  ),
+  team: queryText('Only keys that belonged to the team with this ID, in the total or by `team`.'),
+  task: queryText('Only requests of this task, in the total or by `task`.'),
+  status: queryText('Only requests with this status, in the total or by `status`.'),
+  limit: queryLimit(
+    TRAFFIC_LIMIT,
+    TRAFFIC_LIMIT_MAX,
+    `How many series at most; ${TRAFFIC_LIMIT} unless said. The rest is \`other\`.`,
+  ),
+};
+
+/** `GET /admin/traffic`: requests, money, tokens and times by bucket. */
+export const trafficRoutes = ({ gateway, principalOf, sightOf, store, nameOf }: TrafficServices) =>
+  new Elysia({ name: 'traffic' }).get(
+    '/admin/traffic',
+    ({ request, query }) => {
+      const now = gateway.now();
+      const sources = {
+        store,
+        nameOf,
+        now,
+        sight: sightOf(request),
+        usdPerCredit: gateway.lease().snapshot.usdPerCredit,
+      };
+      return trafficBody(principalOf(request), sources, questionOf(query, now));
+    },
+    {
+      query: t.Object(QUERY),
+      ...routeDocs({
+        access: 'traffic.read',
+        summary: 'Traffic by time',
+        description:
+          'Returns requests, errors, money, savings, tokens and times by minute, hour or day, as a whole and by one dimension. A request counts in the bucket in which it began. Money is that of the ledger, less refunds; everything else is that of the records of decisions, and of no prompt. A lead is shown its team and the keys that it has now, a member its own. [Traffic](docs/operate/traffic.md) explains the figures.',
+        answer: { schema: schemas.Traffic, description: 'The figures.' },
+        errorField: 'step',
+        errors: ['invalid_value', 'out_of_range'],
+      }),
+    },
+  );

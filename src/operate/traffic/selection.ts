@@ -1,0 +1,89 @@
+import type { Caller } from '../../core/caller.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { TrafficDimension, TrafficKind, TrafficTable } from '../../store/traffic.ts';
+import type { Reach } from '../roles.ts';
+import type { Sight } from '../sight.ts';
+
+export type TrafficFilters = Readonly<Partial<Record<TrafficDimension, string>>>;
+
+/** Series that are read. */
+export interface SeriesChoice {
+  readonly kind: TrafficKind;
+  /** Null for all. */
+  readonly names: readonly string[] | null;
+}
+
+/** What an asker gets to see of what it asks for. */
+export interface TrafficSelection {
+  readonly total: SeriesChoice;
+  /** The series to tell apart; null for the total alone. */
+  readonly lines: SeriesChoice | null;
+  /** The value that a series is told by. Several may have one. */
+  shownAs(series: string): string;
+}
+
+/** The series of every request. */
+const ALL: SeriesChoice = { kind: 'total', names: null };
+
+/**
+ * The series that an asker may see: of a team or a person, those of its keys, by key, model and, for a lead, its team.
+ * @throws SignalboxError
+ */
+export async function selectionOf(
+  traffic: Pick<TrafficTable, 'modelsOf'>,
+  { caller, reach, sight }: { readonly caller: Caller; readonly reach: Reach; readonly sight: Sight },
+  by: TrafficDimension | null,
+  filters: TrafficFilters,
+): Promise<TrafficSelection> {
+  const shownAs = (series: string) => (by === 'key' ? sight.keyOf(series) : series);
+  const ids = sight.idsWithin(reach);
+  const [filter, ...more] = Object.keys(filters) as TrafficDimension[];
+  if (more.length > 0) refuseFilter(more[0]!, 'Traffic is filtered by one dimension at a time.');
+  const keys = filter === 'key' ? sight.idsOf(filters.key!).filter((id) => ids?.has(id) ?? true) : ids && [...ids];
+  if (keys && (filter === undefined || filter === 'key')) {
+    if (by === 'team' && filter === undefined) return ofTeam(caller, reach);
+    return await ofKeys(traffic, keys, by, shownAs);
+  }
+  if (ids)
+    return filter === 'team' && filters.team === caller.team && [null, 'team'].includes(by)
+      ? ofTeam(caller, reach)
+      : refuseBeyond();
+  if (filter === undefined) return { total: ALL, lines: by && { kind: by, names: null }, shownAs };
+  const one = { kind: filter, names: [filters[filter]!] };
+  if (by !== null && by !== filter) {
+    refuseFilter(
+      filter,
+      `Traffic by ${by} is not kept for each ${filter}; GET /admin/usage has charges by several dimensions.`,
+    );
+  }
+  return { total: one, lines: by && one, shownAs };
+}
+
+async function ofKeys(
+  traffic: Pick<TrafficTable, 'modelsOf'>,
+  keys: readonly string[],
+  by: TrafficDimension | null,
+  shownAs: TrafficSelection['shownAs'],
+): Promise<TrafficSelection> {
+  const total: SeriesChoice = { kind: 'key', names: keys };
+  if (by === null || by === 'key') return { total, lines: by && total, shownAs };
+  if (by !== 'model') return refuseBeyond();
+  const names = (await Promise.all(keys.map((key) => traffic.modelsOf(key)))).flat();
+  return { total, lines: { kind: 'key_model', names }, shownAs: (series) => series.slice(series.indexOf(' ') + 1) };
+}
+
+/** The team of a lead, as it was at each time. */
+function ofTeam({ team }: Caller, reach: Reach): TrafficSelection {
+  if (reach !== 'team' || team === undefined) return refuseBeyond();
+  const own: SeriesChoice = { kind: 'team', names: [team] };
+  return { total: own, lines: own, shownAs: (series) => series };
+}
+
+function refuseBeyond(): never {
+  const message = 'Of some keys alone, traffic is kept by key and by model, and of a team as a whole.';
+  throw new SignalboxError('invalid_value', message, { param: 'by' });
+}
+
+function refuseFilter(param: TrafficDimension, message: string): never {
+  throw new SignalboxError('invalid_value', message, { param });
+}

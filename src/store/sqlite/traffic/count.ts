@@ -1,0 +1,48 @@
+import { idAt } from '../../../core/id.ts';
+import { keptFromAt, STEP_MS, TRAFFIC_STEPS } from '../../traffic.ts';
+import { TrafficSums } from '../../traffic-sums.ts';
+import { indexRecords, leftToIndex } from '../records/indexing.ts';
+import { first, type SqlTables, sql, write } from '../statement.ts';
+import { nextBatch } from './batch.ts';
+import { additionsTo, widthOf } from './rows.ts';
+import { advance, type CountingState, countingState } from './state.ts';
+
+/** Rows deleted in one transaction. */
+const CLEARED = 2_000;
+
+/** As `TrafficTable.count`. */
+export async function countTraffic(db: SqlTables, now: number): Promise<boolean> {
+  // A charge finds its record by the index, which may be far behind in a folder of an earlier version.
+  const isIndexLeft = await indexRecords(db);
+  const state = await countingState(db);
+  if (state.isClearing) return await clear(db, state);
+  const sums = new TrafficSums(keptFromAt(now));
+  const left = await leftToIndex(db);
+  const batch = await nextBatch(db, state, sums, !left.fresh && !left.old);
+  if (!batch) return isIndexLeft;
+  await advance(db, state, batch.to, [...batch.writes, ...(await additionsTo(db, sums))]);
+  return true;
+}
+
+const HAS_LATER = sql('SELECT 1 AS one FROM traffic WHERE width = ?1 AND bucket >= ?2 LIMIT 1');
+const DELETE_LATER = sql(`DELETE FROM traffic WHERE (width, kind, bucket, series) IN
+    (SELECT width, kind, bucket, series FROM traffic WHERE width = ?1 AND bucket >= ?2 LIMIT ${CLEARED})`);
+const WAIT_NO_MORE = sql('DELETE FROM traffic_waiting WHERE id >= ?');
+
+/** Deletes a batch of the buckets to count again; behind the last one all rows but the new ones are the past. */
+async function clear(db: SqlTables, state: CountingState): Promise<boolean> {
+  const { recountFrom, recordsThrough, journalThrough } = state;
+  for (const step of TRAFFIC_STEPS) {
+    const from = [widthOf(step), Math.floor(recountFrom / STEP_MS[step])];
+    if (!(await first(db, HAS_LATER, ...from))) continue;
+    await advance(db, state, {}, [write(DELETE_LATER, ...from)]);
+    return true;
+  }
+  const past = {
+    recordsBefore: recordsThrough + 1,
+    journalBefore: journalThrough + 1,
+    oldBefore: Number.MAX_SAFE_INTEGER,
+  };
+  await advance(db, state, { ...past, isClearing: 0 }, [write(WAIT_NO_MORE, idAt(recountFrom))]);
+  return true;
+}

@@ -1,0 +1,72 @@
+import type { Migrations } from '../statement.ts';
+
+const FIRST_RECORD =
+  '(SELECT min(id) FROM (SELECT min(id) AS id FROM decisions UNION ALL SELECT min(id) FROM records))';
+
+/**
+ * `kind` is the place in `TRAFFIC_KINDS`, `width` the length of a bucket in minutes, and `bucket` its number since 1970. Rows of one
+ * kind and time lie together, since most questions are about a stretch of time. `traffic_series` names their series by number; 0 is
+ * the rest. `ttft` and `duration` are histograms, see `core/time-histogram.ts`.
+ * `traffic_counting` says how far records and journal are counted: rows up to `…_through` and from `…_before` on; `decisions` from
+ * `old_before` on. What was there before this table is the past, and counted backwards. Each change raises `version`, on which all
+ * are conditional. `traffic_waiting` has the charges whose record is not there yet.
+ */
+export const trafficMigrations: Migrations = {
+  room: 'traffic',
+  versions: [
+    `CREATE TABLE traffic (
+      width INTEGER NOT NULL,
+      kind INTEGER NOT NULL,
+      bucket INTEGER NOT NULL,
+      series INTEGER NOT NULL,
+      requests INTEGER NOT NULL,
+      errors INTEGER NOT NULL,
+      failed_attempts INTEGER NOT NULL,
+      microcredits INTEGER NOT NULL,
+      saved INTEGER NOT NULL,
+      input INTEGER NOT NULL,
+      cached INTEGER NOT NULL,
+      output INTEGER NOT NULL,
+      visible INTEGER NOT NULL,
+      visible_ms INTEGER NOT NULL,
+      ttft BLOB NOT NULL,
+      duration BLOB NOT NULL,
+      PRIMARY KEY (width, kind, bucket, series)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE traffic_series (
+      kind INTEGER NOT NULL,
+      number INTEGER NOT NULL,
+      name TEXT NOT NULL,
+      last_day INTEGER NOT NULL,
+      PRIMARY KEY (kind, name)
+    ) STRICT, WITHOUT ROWID;
+    CREATE UNIQUE INDEX traffic_series_number ON traffic_series (kind, number);
+    CREATE TABLE traffic_waiting (
+      seq INTEGER PRIMARY KEY,
+      id INTEGER NOT NULL,
+      key_id TEXT NOT NULL,
+      team_id TEXT NOT NULL,
+      model TEXT,
+      provider TEXT,
+      microcredits INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX traffic_waiting_id ON traffic_waiting (id);
+    CREATE TABLE traffic_counting (
+      only INTEGER PRIMARY KEY CHECK (only = 1),
+      version INTEGER NOT NULL,
+      records_through INTEGER NOT NULL,
+      records_before INTEGER NOT NULL,
+      old_before INTEGER NOT NULL,
+      journal_through INTEGER NOT NULL,
+      journal_before INTEGER NOT NULL,
+      recount_from INTEGER NOT NULL,
+      is_clearing INTEGER NOT NULL,
+      pruned_below INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO traffic_counting SELECT 1, 0, r.seq, r.seq + 1, ${Number.MAX_SAFE_INTEGER}, j.seq, j.seq + 1, 0, 0,
+        -- Where the journal reaches further back than records, some were deleted.
+        CASE WHEN (SELECT reservation FROM journal WHERE reservation IS NOT NULL ORDER BY seq LIMIT 1) < ${FIRST_RECORD}
+          THEN ${FIRST_RECORD} ELSE 0 END
+      FROM (SELECT coalesce(max(seq), 0) AS seq FROM records) AS r, (SELECT coalesce(max(seq), 0) AS seq FROM journal) AS j;`,
+  ],
+};

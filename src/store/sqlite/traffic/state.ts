@@ -1,0 +1,60 @@
+import { StoreError } from '../../store.ts';
+import { first, type SqlReader, type SqlTables, type SqlWrite, sql, write } from '../statement.ts';
+
+/** How far traffic is counted, as its table has it. */
+export interface CountingState {
+  readonly version: number;
+  readonly recordsThrough: number;
+  readonly recordsBefore: number;
+  readonly oldBefore: number;
+  readonly journalThrough: number;
+  readonly journalBefore: number;
+  /** Ms since 1970: the past before it is counted already. */
+  readonly recountFrom: number;
+  /** 1 while buckets are deleted to be counted again. */
+  readonly isClearing: number;
+  /** Records below this ID were deleted. */
+  readonly prunedBelow: number;
+}
+
+const SELECT =
+  sql(`SELECT version, records_through AS recordsThrough, records_before AS recordsBefore, old_before AS oldBefore,
+    journal_through AS journalThrough, journal_before AS journalBefore, recount_from AS recountFrom,
+    is_clearing AS isClearing, pruned_below AS prunedBelow FROM traffic_counting`);
+const ADVANCE = sql(
+  `UPDATE traffic_counting SET version = version + 1, records_through = $recordsThrough, records_before = $recordsBefore,
+      old_before = $oldBefore, journal_through = $journalThrough, journal_before = $journalBefore,
+      recount_from = $recountFrom, is_clearing = $isClearing WHERE version = $version`,
+  { mustChange: true },
+);
+
+export async function countingState(db: SqlReader): Promise<CountingState> {
+  const state = await first<CountingState>(db, SELECT);
+  if (!state) throw new StoreError('traffic has no state', { reason: 'damaged' });
+  return state;
+}
+
+/**
+ * Commits writes together with how far they count, unless something was counted since the state was read.
+ * @returns whether they were written
+ */
+export async function advance(
+  db: SqlTables,
+  state: CountingState,
+  to: Partial<CountingState>,
+  writes: readonly SqlWrite[],
+): Promise<boolean> {
+  try {
+    await db.commit([write(ADVANCE, { ...state, ...to, version: state.version }), ...writes]);
+    return true;
+  } catch (cause) {
+    if (cause instanceof StoreError && cause.reason === 'unmet') return false;
+    throw cause;
+  }
+}
+
+/** Behind the deletion of records below an ID: without rows their numbers begin again at 1. */
+export const RECORDS_PRUNED =
+  sql(`UPDATE traffic_counting SET version = version + 1, pruned_below = max(pruned_below, ?1),
+    records_before = CASE records_before WHEN 0 THEN 0 ELSE min(records_before, (SELECT ifnull(max(seq), 0) FROM records) + 1) END,
+    records_through = min(records_through, (SELECT ifnull(max(seq), 0) FROM records))`);

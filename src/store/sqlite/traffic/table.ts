@@ -1,0 +1,116 @@
+import { timeOfId } from '../../../core/id.ts';
+import { TimeHistogram } from '../../../core/time-histogram.ts';
+import {
+  keptFromAt,
+  type SeriesSpend,
+  STEP_MS,
+  TRAFFIC_FIGURES,
+  TRAFFIC_KINDS,
+  TRAFFIC_STEPS,
+  type TrafficBucket,
+  type TrafficFigures,
+  type TrafficQuery,
+  type TrafficTable,
+} from '../../traffic.ts';
+import { first, type SqlTables, sql, write } from '../statement.ts';
+import { isPastLeft } from './batch.ts';
+import { countTraffic } from './count.ts';
+import { FIGURE_COLUMNS, type FigureRow, numberOfKind, widthOf } from './rows.ts';
+import { advance, countingState } from './state.ts';
+
+/** Rows deleted in one transaction. */
+const PRUNED = 2_000;
+
+const BETWEEN = 't.width = ?1 AND t.kind = ?2 AND t.bucket >= ?3 AND t.bucket < ?4';
+const NAMED = 'LEFT JOIN traffic_series AS s ON s.kind = ?2 AND s.number = t.series';
+const ALL = sql(`SELECT t.bucket, s.name AS series, ${FIGURE_COLUMNS} FROM traffic AS t ${NAMED} WHERE ${BETWEEN}
+    ORDER BY t.bucket, t.series`);
+/** Looked up one by one: a stretch of time has many more series than are named. */
+const SOME =
+  sql(`WITH RECURSIVE buckets (bucket) AS (SELECT ?3 WHERE ?3 < ?4 UNION ALL SELECT bucket + 1 FROM buckets WHERE bucket + 1 < ?4)
+    SELECT t.bucket, s.name AS series, ${FIGURE_COLUMNS}
+    FROM json_each(?5) AS k CROSS JOIN traffic_series AS s ON s.kind = ?2 AND s.name = k.value
+      CROSS JOIN buckets AS b CROSS JOIN traffic AS t ON t.width = ?1 AND t.kind = ?2 AND t.bucket = b.bucket AND t.series = s.number`);
+const SPEND = sql(`SELECT s.name AS series, sum(t.microcredits) AS microcredits, sum(t.requests) AS requests
+    FROM traffic AS t ${NAMED} WHERE ${BETWEEN} GROUP BY t.series`);
+const MODELS = sql(
+  `SELECT name FROM traffic_series WHERE kind = ${numberOfKind('key_model')} AND name >= ?1 AND name < ?2`,
+);
+
+const FRESH = sql(`SELECT min(time) AS time FROM (
+    SELECT * FROM (SELECT time FROM records WHERE seq > (SELECT records_through FROM traffic_counting) ORDER BY seq LIMIT 1)
+    UNION ALL SELECT * FROM (SELECT time FROM journal WHERE seq > (SELECT journal_through FROM traffic_counting) ORDER BY seq LIMIT 1))`);
+const PAST = sql(`SELECT max(time) AS time FROM (
+    SELECT * FROM (SELECT time FROM records WHERE seq < (SELECT records_before FROM traffic_counting) ORDER BY seq DESC LIMIT 1)
+    UNION ALL SELECT * FROM (SELECT time FROM decisions WHERE id < (SELECT old_before FROM traffic_counting) ORDER BY id DESC LIMIT 1)
+    UNION ALL SELECT * FROM (SELECT time FROM journal WHERE seq < (SELECT journal_before FROM traffic_counting) ORDER BY seq DESC LIMIT 1))`);
+
+const HAS_EARLIER = sql('SELECT 1 AS one FROM traffic WHERE width = ?1 AND kind = ?2 AND bucket < ?3 LIMIT 1');
+const DELETE_EARLIER =
+  sql(`DELETE FROM traffic WHERE (width, kind, bucket, series) IN (SELECT width, kind, bucket, series
+    FROM traffic WHERE width = ?1 AND kind = ?2 AND bucket < ?3 ORDER BY bucket LIMIT ${PRUNED})`);
+const FORGET_SERIES = sql('DELETE FROM traffic_series WHERE last_day < ?');
+const FORGET_WAITING = sql('DELETE FROM traffic_waiting WHERE id < (SELECT pruned_below FROM traffic_counting)');
+
+type BucketRow = FigureRow & { readonly bucket: number; readonly series: string | null };
+
+const paramsOf = ({ step, kind, from, to }: Omit<TrafficQuery, 'series'>) =>
+  [widthOf(step), numberOfKind(kind), Math.ceil(from / STEP_MS[step]), Math.ceil(to / STEP_MS[step])] as const;
+
+export const sqliteTraffic = (db: SqlTables): TrafficTable => ({
+  count: (now) => countTraffic(db, now),
+  async buckets(query) {
+    const { series, step } = query;
+    const rows = await (series === null
+      ? db.query<BucketRow>(ALL, paramsOf(query))
+      : db.query<BucketRow>(SOME, [...paramsOf(query), JSON.stringify(series)]));
+    return rows.map((row) => bucketOf(row, STEP_MS[step]));
+  },
+  spend: (query) => db.query<SeriesSpend>(SPEND, paramsOf(query)),
+  async modelsOf(key) {
+    // The sign behind a space is `!`.
+    const rows = await db.query<{ name: string }>(MODELS, [`${key} `, `${key}!`]);
+    return rows.map(({ name }) => name);
+  },
+  progress: () => progressOf(db),
+  async recount() {
+    const state = await countingState(db);
+    if (state.isClearing || isPastLeft(state)) return null;
+    const recountFrom = state.prunedBelow === 0 ? 0 : dayFrom(timeOfId(state.prunedBelow));
+    return (await advance(db, state, { recountFrom, isClearing: 1 }, [])) ? recountFrom : null;
+  },
+  async prune(now) {
+    const keptFrom = keptFromAt(now);
+    for (const step of TRAFFIC_STEPS) {
+      for (const kind of TRAFFIC_KINDS) {
+        const before = [widthOf(step), numberOfKind(kind), Math.ceil(keptFrom[step] / STEP_MS[step])];
+        while (await first(db, HAS_EARLIER, ...before)) await db.commit([write(DELETE_EARLIER, ...before)]);
+      }
+    }
+    await db.commit([write(FORGET_SERIES, Math.floor(keptFrom.day / STEP_MS.day)), write(FORGET_WAITING)]);
+  },
+});
+
+/** The first day that begins at a moment or later. */
+const dayFrom = (time: number): number => Math.ceil(time / STEP_MS.day) * STEP_MS.day;
+
+function bucketOf({ bucket, series, ttft, duration, ...row }: BucketRow, lengthMs: number): TrafficBucket {
+  const figures = Object.fromEntries(TRAFFIC_FIGURES.map((name) => [name, row[name]])) as unknown as TrafficFigures;
+  return {
+    time: bucket * lengthMs,
+    series,
+    figures,
+    ttft: TimeHistogram.decode(ttft),
+    duration: TimeHistogram.decode(duration),
+  };
+}
+
+async function progressOf(db: SqlTables) {
+  const state = await countingState(db);
+  const fresh = await first<{ time: number | null }>(db, FRESH);
+  const past = isPastLeft(state) ? await first<{ time: number | null }>(db, PAST) : null;
+  return {
+    freshFrom: fresh?.time ?? null,
+    pastBefore: state.isClearing === 1 ? Number.MAX_SAFE_INTEGER : (past?.time ?? null),
+  };
+}

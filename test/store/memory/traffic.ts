@@ -1,0 +1,136 @@
+import { type DecisionRecord, modelOf, statusOf } from '../../../src/core/decision-record.ts';
+import { timeOfId } from '../../../src/core/id.ts';
+import { TimeHistogram } from '../../../src/core/time-histogram.ts';
+import type { OpenStore } from '../../../src/store/driver.ts';
+import type { MoneyEntry } from '../../../src/store/journal-reader.ts';
+import {
+  NO_TRAFFIC,
+  STEP_MS,
+  type TrafficBucket,
+  type TrafficFigures,
+  type TrafficKind,
+  type TrafficQuery,
+  type TrafficTable,
+} from '../../../src/store/traffic.ts';
+
+type Sources = Pick<OpenStore, 'records' | 'journal'>;
+
+/** Something that counts in one series of each kind. */
+interface Sample {
+  readonly id: number;
+  readonly series: Readonly<Record<TrafficKind, string>>;
+  readonly figures: Partial<TrafficFigures>;
+  readonly ttft: Readonly<Partial<Record<TrafficKind, number | null>>>;
+  readonly duration: Readonly<Partial<Record<TrafficKind, number | null>>>;
+}
+
+/** Traffic as one count over all records and the whole journal tells it: slow, and right by its form. Series have no bound. */
+export const memoryTraffic = (sources: Sources): TrafficTable => ({
+  count: async () => false,
+  buckets: (query) => countedBuckets(sources, query),
+  async spend(query) {
+    const sums = new Map<string | null, { microcredits: number; requests: number }>();
+    for (const { series, figures } of await countedBuckets(sources, { ...query, series: null })) {
+      const sum = sums.get(series) ?? { microcredits: 0, requests: 0 };
+      sum.microcredits += figures.microcredits;
+      sum.requests += figures.requests;
+      sums.set(series, sum);
+    }
+    return [...sums].map(([series, sum]) => ({ series, ...sum }));
+  },
+  async modelsOf(key) {
+    const samples = await samplesOf(sources);
+    const names = samples.map(({ series }) => series.key_model).filter((name) => name.startsWith(`${key} `));
+    return [...new Set(names)].sort();
+  },
+  progress: async () => ({ freshFrom: null, pastBefore: null }),
+  recount: async () => 0,
+  prune: async () => {},
+});
+
+async function countedBuckets(sources: Sources, query: TrafficQuery): Promise<TrafficBucket[]> {
+  const { step, kind, from, to, series } = query;
+  const buckets = new Map<string, TrafficBucket>();
+  for (const sample of await samplesOf(sources)) {
+    const moment = timeOfId(sample.id);
+    const time = Math.floor(moment / STEP_MS[step]) * STEP_MS[step];
+    const name = sample.series[kind];
+    if (time < from || time >= to || (series !== null && !series.includes(name))) continue;
+    const place = JSON.stringify([time, name]);
+    const before = buckets.get(place) ?? {
+      ...{ time, series: name, figures: NO_TRAFFIC, ttft: new TimeHistogram(), duration: new TimeHistogram() },
+    };
+    const figures = { ...before.figures };
+    for (const [figure, value] of Object.entries(sample.figures)) figures[figure as keyof TrafficFigures] += value;
+    buckets.set(place, { ...before, figures });
+    const [ttft, duration] = [sample.ttft[kind] ?? null, sample.duration[kind] ?? null];
+    if (ttft !== null) before.ttft.add(ttft);
+    if (duration !== null) before.duration.add(duration);
+  }
+  return [...buckets.values()].sort((one, other) => one.time - other.time);
+}
+
+async function samplesOf({ records, journal }: Sources): Promise<Sample[]> {
+  const known = new Map<number, DecisionRecord>();
+  for (let after: number | null | undefined; after !== null; ) {
+    const { entries, next } = await records.log.list({ limit: 1_000, ...(after !== undefined && { after }) });
+    for (const { id } of entries) {
+      const record = await records.log.find(id);
+      if (record) known.set(id, record);
+    }
+    after = next;
+  }
+  const samples = [...known.values()].flatMap(requestSamples);
+  for await (const page of journal.money({ from: 0, to: Number.POSITIVE_INFINITY, keyId: null, model: null })) {
+    for (const entry of page) samples.push(...moneySamples(entry, known));
+  }
+  return samples;
+}
+
+const seriesOf = (place: Omit<Sample['series'], 'total' | 'key_model'>): Sample['series'] => ({
+  ...{ total: '', ...place },
+  key_model: `${place.key} ${place.model}`,
+});
+
+function requestSamples(record: DecisionRecord): Sample[] {
+  const { id, outcome, facts } = record;
+  if (!outcome) return [];
+  const last = outcome.attempts.at(-1);
+  const place = { key: record.keyId, team: record.team ?? '', task: facts.task, status: statusOf(record) };
+  const { usage, firstPartMs, totalMs } = outcome;
+  const visible = usage ? usage.outputTokens - usage.reasoningTokens : 0;
+  const visibleMs = last?.firstPartMs == null ? 0 : last.ms - last.firstPartMs;
+  const figures = {
+    requests: 1,
+    errors: ['failed', 'broken'].includes(outcome.status) ? 1 : 0,
+    saved: outcome.saved,
+    ...(usage && { input: usage.inputTokens, cached: usage.cachedInputTokens, output: usage.outputTokens }),
+    ...(visible >= 16 && visibleMs >= 50 && { visible, visibleMs }),
+  };
+  const byCaller = (value: number | null) => ({ total: value, key: value, team: value, task: value, status: value });
+  const byAttempt = (value: number | null) => ({ model: value, provider: value, key_model: value });
+  const failures = outcome.attempts.filter(({ failure }) => failure !== null);
+  return [
+    {
+      ...{ id, figures, series: seriesOf({ ...place, model: modelOf(record), provider: last?.provider ?? '' }) },
+      ttft: { ...byCaller(firstPartMs), ...byAttempt(last?.firstPartMs ?? null) },
+      duration: { ...byCaller(totalMs), ...byAttempt(last?.ms ?? null) },
+    },
+    ...failures.map(({ model, provider }) => ({
+      ...{ id, figures: { failedAttempts: 1 }, ttft: {}, duration: {} },
+      series: seriesOf({ ...place, model, provider }),
+    })),
+  ];
+}
+
+function moneySamples(entry: MoneyEntry, known: ReadonlyMap<number, DecisionRecord>): Sample[] {
+  const { reservation: id, amount, kind, keyId: key, team } = entry;
+  if (id === null || amount === 0 || !['post', 'settle', 'expire', 'correct'].includes(kind)) return [];
+  const record = known.get(id);
+  const series = seriesOf({
+    ...{ key, team, task: record?.facts.task ?? '', status: record ? statusOf(record) : '' },
+    model: entry.model || (record ? modelOf(record) : ''),
+    provider: entry.provider || (record?.outcome?.attempts.at(-1)?.provider ?? ''),
+  });
+  return [{ id, series, figures: { microcredits: amount }, ttft: {}, duration: {} }];
+}
