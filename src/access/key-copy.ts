@@ -94,7 +94,12 @@ export class KeyCopy {
     const key = bearerOf(header);
     const parts = key === null ? null : parseKey(key);
     if (key === null || !parts) return DENIED.malformed;
-    const valid = authenticationBy(this.#entries.get(parts.id), hashOf(key), this.now());
+    return this.authenticateBy(parts.id, hashOf(key));
+  };
+
+  /** Checks the hash of a key that was presented before. As `authenticate`. */
+  readonly authenticateBy = (id: string, hash: Uint8Array): Authentication => {
+    const valid = authenticationBy(this.#entries.get(id), hash, this.now());
     const user = valid.caller?.user;
     const found = user !== undefined && this.#isOut(user) ? DENIED.suspended : valid;
     const ageMs = Math.max(this.store.news.ageOf('keys'), user === undefined ? 0 : this.store.news.ageOf('people'));

@@ -35,10 +35,8 @@ export interface LoginsOptions {
 /** Why a login was ended that nobody has asked to end. */
 type EndReason = 'refused by the issuer' | 'has no role' | 'needs a new sign-in' | 'signed in again';
 
-/** A login that begins. */
-export interface LoginDraft {
-  /** ID of the user. */
-  readonly user: string;
+/** A login that begins: of a user, or of a key with the hash of its secret. */
+export interface LoginDraft extends Pick<Login, 'user' | 'key' | 'keyHash'> {
   /** What the browser says of itself. */
   readonly browser: string;
   readonly from: string | null;
@@ -91,14 +89,20 @@ class StoredLogins {
   }
 
   /** @returns the login, and the value of its cookie, which is available only here */
-  async begin({ user, browser, from, refreshToken }: LoginDraft, by: Actor) {
+  async begin({ browser, from, refreshToken, ...holder }: LoginDraft, by: Actor) {
     const value = randomBytes(VALUE_BYTES).toString('base64url');
     const id = `login_${randomBytes(10).toString('hex')}`;
     const now = this.#now();
     const times = { createdAt: now, usedAt: now, confirmedAt: now, expiresAt: now + LOGIN_MS, endedAt: null };
-    const login: Login = { id, user, ...times, browser: plain(browser), from };
+    const login: Login = { id, ...holder, ...times, browser: plain(browser), from };
     const { logins, trail } = this.#store;
-    const line = trail.add({ time: now, actor: by, action: 'sign_in', subject: subjectOf(id), details: { user } });
+    const line = trail.add({
+      time: now,
+      actor: by,
+      action: 'sign_in',
+      subject: subjectOf(id),
+      details: detailsOf(login),
+    });
     const row = { login, hash: hashOf(value) };
     await this.#commit([line, logins.insert(row, refreshToken === null ? null : sealed(refreshToken, id, value))]);
     return { login, value };
@@ -109,9 +113,10 @@ class StoredLogins {
    * @param reason for the trail; absent: somebody has asked for it
    * @returns false where it has ended before, or never was
    */
-  async end({ id, user }: Pick<Login, 'id' | 'user'>, by: Actor, reason?: EndReason): Promise<boolean> {
+  async end(login: Pick<Login, 'id' | 'user' | 'key'>, by: Actor, reason?: EndReason): Promise<boolean> {
+    const { id } = login;
     const time = this.#now();
-    const details = { user, ...(reason && { reason }) };
+    const details = { ...detailsOf(login), ...(reason && { reason }) };
     const line = this.#store.trail.add({ time, actor: by, action: 'end', subject: subjectOf(id), details });
     return this.#commit([this.#store.logins.end(id, time), line]);
   }
@@ -174,6 +179,8 @@ class StoredLogins {
 
 const isLive = ({ usedAt, expiresAt, endedAt }: Login, now: number): boolean =>
   endedAt === null && now < expiresAt && now < usedAt + IDLE_MAX_MS;
+
+const detailsOf = ({ user, key }: Pick<Login, 'user' | 'key'>) => (user === null ? { key } : { user });
 
 const subjectOf = (id: string) => ({ kind: 'login', id });
 

@@ -1,3 +1,4 @@
+import { openKeys } from '../access/keys.ts';
 import { type LoginsOptions, openLogins } from '../access/logins.ts';
 import { openPeople } from '../access/people.ts';
 import { commandName } from '../core/command-name.ts';
@@ -11,12 +12,13 @@ import { operator } from './user.ts';
 /** `signalbox logins list|end`. Returns what to print. Throws UsageError. */
 export async function runLogins(
   args: readonly string[],
-  source: LoginsOptions & Parameters<typeof openPeople>[0],
+  source: LoginsOptions & Parameters<typeof openPeople>[0] & Parameters<typeof openKeys>[0],
 ): Promise<string> {
-  const [logins, people] = await Promise.all([openLogins(source), openPeople(source)]);
+  const [logins, people, keys] = await Promise.all([openLogins(source), openPeople(source), openKeys(source)]);
   try {
-    return await run(args, { logins, people });
+    return await run(args, { logins, people, keys });
   } finally {
+    keys.close();
     logins.close();
     people.close();
   }
@@ -31,14 +33,14 @@ async function list(args: readonly string[], desk: LoginDesk): Promise<string> {
   const minute = (time: string) => time.slice(0, 16).replace('T', ' ');
   const rows = data.map((one) => [
     one.id,
-    one.user_name ?? one.user_id,
+    holderText(one),
     minute(one.created_at),
     minute(one.last_used_at),
     minute(one.expires_at),
     one.from ?? '-',
     one.browser || '-',
   ]);
-  return table([['ID', 'USER', 'SIGNED IN', 'LAST USED', 'ENDS', 'FROM', 'BROWSER'], ...rows]);
+  return table([['ID', 'OF', 'SIGNED IN', 'LAST USED', 'ENDS', 'FROM', 'BROWSER'], ...rows]);
 }
 
 async function end(args: readonly string[], desk: LoginDesk): Promise<string> {
@@ -49,5 +51,9 @@ async function end(args: readonly string[], desk: LoginDesk): Promise<string> {
   );
   const ended = await endLogin(operator(), desk, id);
   if (!ended) throw new UsageError(`There is no login ${id}. It may have ended already.`);
-  return `Ended the login of ${ended.user_name ?? ended.user_id}, ${id}.\n`;
+  return `Ended the login of ${holderText(ended)}, ${id}.\n`;
 }
+
+/** Whose a login is, as people read it. */
+const holderText = (login: NonNullable<Awaited<ReturnType<typeof endLogin>>>): string =>
+  login.key_id === null ? (login.user_name ?? login.user_id ?? '') : `key ${login.key_name ?? login.key_id}`;

@@ -23,7 +23,7 @@ export const runSubjects = withTerms(groupOf('subjects', { list, show, block, un
 async function list(args: readonly string[], source: SubjectSource): Promise<string> {
   const { json, limit: text, before = null } = parseFlags(args, { json: SWITCH, limit: TEXT, before: TEXT });
   const limit = text === undefined ? SUBJECT_LIMIT : wholeOf('--limit', text, 1, SUBJECT_LIMIT_MAX);
-  const subjects = await listSubjects(operator(), source, { limit, before: before && checkedId(before) });
+  const { subjects } = await listSubjects(operator(), source, { limit, before: before && checkedId(before) });
   if (json) return jsonText(subjects.map(subjectBody));
   const rows = subjects.map(({ id, name, sub, lastSeen, isBlocked }) => [
     ...[id, name, sub, minute(lastSeen)],

@@ -11,6 +11,8 @@ export interface ContentPolicy {
   readonly keepsPrompt: boolean;
   readonly keepsAnswer: boolean;
   readonly redact: readonly Redaction[];
+  /** Whether people may read the texts of their own requests; otherwise operators alone read any. */
+  readonly isOwnReadable: boolean;
   /** How long it is kept, days. */
   readonly days: number;
 }

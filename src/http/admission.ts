@@ -1,4 +1,4 @@
-import type { Authentication } from '../access/key-entry.ts';
+import { type Authentication, KEYS_AGE_MAX_MS } from '../access/key-entry.ts';
 import type { Levels } from '../access/levels.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import type { Limiter, Offence } from '../access/limits/limiter.ts';
@@ -43,13 +43,10 @@ export interface AdmissionRules {
   /** Puts the terms of their levels to callers. */
   readonly levels: Pick<Levels, 'of'>;
   readonly gate: Gate;
-  readonly logins: Pick<LoginDoor, 'admit'>;
+  readonly logins: Pick<LoginDoor, 'admit' | 'loginOf'>;
   /** Throws SignalboxError for a preflight that the policy does not allow. */
   refusePreflight(request: Request, route: RouteEntry): void;
 }
-
-/** The oldest copy of the keys that is believed, ms. A look brings it up to the store each tenth of a second. */
-const KEYS_AGE_MAX_MS = 5_000;
 
 /** Paths that are not throttled: a refused probe would take a working gateway out of its balancer, and an answer costs no more. */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/health', '/readyz']);
@@ -125,7 +122,9 @@ function enter(
   if ((method === 'POST' || method === 'PATCH') && rule.body !== 'none')
     checkBodyHeaders(headers, context.bodyBytes, bytesMax);
   if (isOpen) return;
-  context.admit(rule.counts ? counted(request, context, policy, rules, peers) : uncounted(caller, policy, rules));
+  context.admit(
+    rule.counts ? counted(request, context, policy, rules, peers) : uncounted(request, caller, policy, rules),
+  );
 }
 
 function checkForm({ url, headers }: Request): void {
@@ -138,9 +137,13 @@ function checkForm({ url, headers }: Request): void {
   }
 }
 
+/** Counts a request as one with a wrong key. @throws SignalboxError `rate_limit_exceeded` when there were too many */
+export const countFailedAuth = (request: Request, rules: AdmissionRules, peers: Peers | null): void =>
+  throttle('failed-auth', placeOf(request, rules, peers), rules);
+
 /** Refuses the cookie of no login, and counts it as a wrong key. @throws SignalboxError */
 function refuseEnded(request: Request, rules: AdmissionRules, peers: Peers | null): never {
-  throttle('failed-auth', placeOf(request, rules, peers), rules);
+  countFailedAuth(request, rules, peers);
   throw notSignedIn();
 }
 
@@ -155,8 +158,14 @@ function checkAccess(caller: Caller, access: RouteRule['access']): void {
 const UNCOUNTED = { place: null, quota: null, acceptPayer: () => null };
 
 /** A request that reads counts only with a key for reports, in a limit of its own. */
-function uncounted(caller: Caller | null, { gateway }: AdmissionPolicies, { limiter }: AdmissionRules): Admission {
-  if (!caller || roleOf(caller) !== 'report') return { caller, ...UNCOUNTED };
+function uncounted(
+  request: Request,
+  caller: Caller | null,
+  { gateway }: AdmissionPolicies,
+  { limiter, logins }: AdmissionRules,
+): Admission {
+  // A person at the console reads as one with the role `finance` does, and takes nothing from the programs that have the key.
+  if (!caller || roleOf(caller) !== 'report' || logins.loginOf(request)) return { caller, ...UNCOUNTED };
   return { caller, ...UNCOUNTED, quota: limiter.admitReport(caller, gateway.reportsPerMinute) };
 }
 

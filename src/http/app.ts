@@ -23,7 +23,7 @@ import type { Surface } from '../surface/surface.ts';
 import { wholeAddress } from './address.ts';
 import { adminRoutes } from './admin.ts';
 import { keyRoutes } from './admin-keys.ts';
-import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
+import { type AdmissionRules, admit, bodyBytesMax, countFailedAuth } from './admission.ts';
 import { type AlertDesk, alertRoutes } from './alerts.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
@@ -140,7 +140,12 @@ const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['s
 });
 
 /** All other routes of the API. */
-const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptions) => {
+const otherRoutes = (
+  services: RouteServices,
+  door: LoginDoor,
+  countFailure: (request: Request) => void,
+  options: AppOptions,
+) => {
   const { gateway, policy, keys, people, store, metrics, status, trailHeads, alerts, signIn, built, logins } = options;
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
@@ -159,7 +164,7 @@ const otherRoutes = (services: RouteServices, door: LoginDoor, options: AppOptio
     .use(usageRoutes(services))
     .use(trafficRoutes({ ...services, store, nameOf: namesOf(options) }))
     .use(loginRoutes({ ...services, desk: logins, door }))
-    .use(signInRoutes({ ...services, signIn, door, built }))
+    .use(signInRoutes({ ...services, signIn, door, built, countFailure }))
     .use(consoleRoutes({ signIn, door, built }))
     .use(subjectRoutes({ ...services, subjects: () => subjectSource(gateway, store) }))
     .use(x402Routes({ ...services, gateway, store }));
@@ -211,6 +216,7 @@ function servicesOf(
   options: AppOptions,
   contextOf: RouteServices['contextOf'],
   edge: Pick<RouteServices, 'server' | 'handle'>,
+  door: LoginDoor,
 ): RouteServices {
   const { gateway, idempotency, keys, tokens } = options;
   const sources = { keys, policy: () => gateway.lease().snapshot };
@@ -225,7 +231,7 @@ function servicesOf(
     addressOf,
     callerOf: (request) => contextOf(request).knownCaller,
     sightOf: (request) => sightOf(contextOf(request).knownCaller, sources),
-    principalOf: (request) => principalOf(contextOf(request), addressOf(request)),
+    principalOf: (request) => principalOf(contextOf(request), addressOf(request), door.loginOf(request)?.login.id),
     bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context), context),
     handle: edge.handle,
     sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway),
@@ -248,10 +254,12 @@ export function createApp(options: AppOptions) {
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
-  const services = servicesOf(options, contextOf, edgeOf(app));
+  const door = loginDoor(options.signIn, () => gateway.lease().snapshot, options.levels);
+  const services = servicesOf(options, contextOf, edgeOf(app), door);
   const requests = requestRoutes(services, options, () => app.server);
-  const door = loginDoor(options.signIn, () => gateway.lease().snapshot);
-  const others = otherRoutes(services, door, options);
+  // The rules know the routes, which are made before them.
+  const countFailure = (request: Request) => countFailedAuth(request, rules, services.server());
+  const others = otherRoutes(services, door, countFailure, options);
   const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
   const rules = admissionRules(options, routes, door);

@@ -94,7 +94,7 @@ export const decisionRoutes = ({ gateway, principalOf, sightOf }: RouteServices)
     .get(
       '/admin/decisions/:id/content',
       async ({ params: { id }, request }) => {
-        const found = await readContent(principalOf(request), gateway, id);
+        const found = await readContent(principalOf(request), gateway, id, sightOf(request));
         return {
           decision_id: found.decision,
           object: 'content',
@@ -108,7 +108,7 @@ export const decisionRoutes = ({ gateway, principalOf, sightOf }: RouteServices)
         access: 'content.read',
         summary: 'Read the text of a request and its answer',
         description:
-          'Available only if `records.content` of the policy had them stored, which is off by default. Each read is logged.',
+          'Available only if `records.content` of the policy had them stored, which is off by default. Owners and administrators read any; team leads and members those of requests with keys of their own, if `readable_by` is `own`. Each read is logged.',
         answer: { schema: KeptContent, description: 'The stored text.' },
         errors: ['not_found'],
       }),

@@ -14,7 +14,7 @@ export interface LoginServices extends Pick<RouteServices, 'principalOf'> {
 }
 
 const QUERY = t.Object({
-  user: queryText('Only logins of the user with this ID.'),
+  user: queryText('Only logins of the user, or the key, with this ID.'),
   after: queryText('The ID of the last login of the page before.'),
   limit: queryLimit(LOGINS_LIMIT, LOGINS_LIMIT_MAX),
 });
@@ -24,11 +24,12 @@ export const loginRoutes = ({ principalOf, desk, door }: LoginServices) =>
   new Elysia({ name: 'logins' })
     .get(
       '/admin/me',
-      ({ request }) => meBody(principalOf(request), door.loginOf(request), desk.people),
+      ({ request }) => meBody(principalOf(request), door.loginOf(request), desk),
       routeDocs({
         access: 'me.read',
         summary: 'Who asks',
-        description: 'Returns the role of the caller, and the person and the login where a browser asks.',
+        description:
+          'Returns the role of the caller with each action that it may take and how far that reaches, and the login where a browser asks.',
         answer: { schema: schemas.Me, description: 'The caller.' },
       }),
     )
@@ -45,7 +46,8 @@ export const loginRoutes = ({ principalOf, desk, door }: LoginServices) =>
         ...routeDocs({
           access: 'logins.read',
           summary: 'List logins',
-          description: 'Lists the logins that have not ended. Owners, admins and auditors see all, others their own.',
+          description:
+            'Lists the logins that have not ended. Owners, admins and auditors see all, others their own. A login belongs to a user, or to the key that signed in.',
           answer: { schema: schemas.LoginList, description: 'The page.' },
           errorField: 'limit',
           errors: ['invalid_value', 'out_of_range'],
@@ -65,7 +67,7 @@ export const loginRoutes = ({ principalOf, desk, door }: LoginServices) =>
         body: 'none',
         summary: 'End a login',
         description:
-          'Ends a login: the cookie is refused within a second. Owners and admins end any, others their own. To keep a person out, suspend the user.',
+          'Ends a login: the cookie is refused within a second. Owners and admins end any, others their own. To keep a person out, suspend the user; to keep a key out, suspend or revoke it.',
         answer: { schema: schemas.Login, description: 'The login that was ended.' },
         errors: ['not_found', 'overloaded'],
       }),

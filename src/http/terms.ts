@@ -62,12 +62,17 @@ export function grantedAmount(credits: number): Microcredits {
 }
 
 /**
- * The principal of a request. The trail names its key, user or subject, the ID of the request and the caller's address.
+ * The principal of a request. The trail names its key, user or subject, the login, the ID of the request and the caller's address.
  * @param from as `RouteServices.addressOf` returns it
+ * @param login ID of the login that the request bears; undefined for none
  */
-export const principalOf = ({ knownCaller: caller, requestId }: RequestContext, from: string | null): Principal => ({
+export const principalOf = (
+  { knownCaller: caller, requestId }: RequestContext,
+  from: string | null,
+  login: string | undefined,
+): Principal => ({
   caller,
-  actor: { kind: actorKind(caller), name: caller.keyId, requestId, from },
+  actor: { kind: actorKind(caller), name: caller.keyId, requestId, from, ...(login !== undefined && { login }) },
 });
 
 /** Keys have no role of their own; a person is called by the ID of its user. */

@@ -1,3 +1,4 @@
+import type { Keys } from '../access/keys.ts';
 import type { Logins } from '../access/logins.ts';
 import type { People } from '../access/people.ts';
 import type { PresentLogin } from '../access/sign-in/sign-in.ts';
@@ -6,16 +7,17 @@ import { iso } from '../core/clock.ts';
 import type { Login } from '../store/logins.ts';
 import type { User } from '../store/people.ts';
 import type { Principal } from './principal.ts';
-import { checkAction } from './roles.ts';
+import { ACTION_NAMES, checkAction, reachOf } from './roles.ts';
 
 /** Logins, with those who have them. */
 export interface LoginDesk {
   readonly logins: Pick<Logins, 'list' | 'end'>;
   readonly people: Pick<People, 'user' | 'team'>;
+  readonly keys: Pick<Keys, 'known'>;
 }
 
 export interface LoginQuery {
-  /** ID of a user; null for all. */
+  /** ID of a user, or of a key; null for all. */
   readonly user: string | null;
   /** ID of the last login of the page before; null for the first page. */
   readonly after: string | null;
@@ -27,12 +29,12 @@ export const LOGINS_LIMIT = 100;
 export const LOGINS_LIMIT_MAX = 1_000;
 
 /** Lists the logins that have not ended and that the principal may see, the newest first. */
-export function listLogins({ caller }: Principal, { logins, people }: LoginDesk, { user, after, limit }: LoginQuery) {
+export function listLogins({ caller }: Principal, desk: LoginDesk, { user, after, limit }: LoginQuery) {
   const reach = checkAction(caller, 'logins.read');
-  const all = logins.list().filter((login) => reach === 'all' || login.user === caller.user);
-  const wanted = user === null ? all : all.filter((login) => login.user === user);
+  const all = desk.logins.list().filter((login) => reach === 'all' || holderOf(login) === caller.keyId);
+  const wanted = user === null ? all : all.filter((login) => holderOf(login) === user);
   const rest = after === null ? wanted : wanted.slice(wanted.findIndex(({ id }) => id === after) + 1);
-  const data = rest.slice(0, limit).map((login) => loginBody(login, people.user(login.user)));
+  const data = rest.slice(0, limit).map((login) => loginBody(login, desk));
   return { object: 'list' as const, data, has_more: rest.length > limit };
 }
 
@@ -40,22 +42,34 @@ export function listLogins({ caller }: Principal, { logins, people }: LoginDesk,
  * Ends a login.
  * @returns its body, or null where there is none that the principal may end. Rejects with StoreError.
  */
-export async function endLogin({ caller, actor }: Principal, { logins, people }: LoginDesk, id: string) {
+export async function endLogin({ caller, actor }: Principal, desk: LoginDesk, id: string) {
   const reach = checkAction(caller, 'logins.end');
-  const login = logins.list().find((one) => one.id === id && (reach === 'all' || one.user === caller.user));
-  const isEnded = login !== undefined && (await logins.end(login, actor));
-  return isEnded ? loginBody(login, people.user(login.user)) : null;
+  const login = desk.logins.list().find((one) => one.id === id && (reach === 'all' || holderOf(one) === caller.keyId));
+  const isEnded = login !== undefined && (await desk.logins.end(login, actor));
+  return isEnded ? loginBody(login, desk) : null;
 }
 
-/** Who asks, as the server sees it. @param present its login; null for a key */
-export function meBody({ caller }: Principal, present: PresentLogin | null, people: Pick<People, 'team'>) {
+/** The ID of the user or the key that a login belongs to: its caller's. */
+const holderOf = ({ user, key }: Login): string | null => user ?? key;
+
+/** Who asks, as the server sees it, and all that it may do. @param present its login; null for none */
+export function meBody({ caller }: Principal, present: PresentLogin | null, desk: Pick<LoginDesk, 'keys' | 'people'>) {
   checkAction(caller, 'me.read');
+  const role = roleOf(caller);
+  const user = present?.user ?? null;
   return {
     object: 'me' as const,
-    role: roleOf(caller),
-    key_id: present ? null : caller.keyId,
-    user: present && personBody(present.user, people),
-    login: present && loginBody(present.login, present.user),
+    role,
+    name: user?.name ?? desk.keys.known(caller.keyId)?.name ?? null,
+    key_id: user ? null : caller.keyId,
+    user: user && personBody(user, desk.people),
+    login: present && loginBody(present.login, desk),
+    actions: Object.fromEntries(
+      ACTION_NAMES.flatMap((action) => {
+        const reach = reachOf(role, action);
+        return reach === null ? [] : [[action, reach]];
+      }),
+    ),
   };
 }
 
@@ -65,11 +79,13 @@ const personBody = ({ id, issuer, sub, name, email, team }: User, people: Pick<P
   team: team === null ? null : (people.team(team)?.name ?? null),
 });
 
-const loginBody = (login: Login, user: Pick<User, 'name'> | null) => ({
+const loginBody = (login: Login, { people, keys }: Pick<LoginDesk, 'keys' | 'people'>) => ({
   id: login.id,
   object: 'login' as const,
   user_id: login.user,
-  user_name: user?.name ?? null,
+  user_name: (login.user === null ? null : people.user(login.user)?.name) ?? null,
+  key_id: login.key,
+  key_name: (login.key === null ? null : keys.known(login.key)?.name) ?? null,
   browser: login.browser,
   from: login.from,
   created_at: iso(login.createdAt),

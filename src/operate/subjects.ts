@@ -26,16 +26,24 @@ export interface SubjectState extends SubjectRow {
 export const SUBJECT_LIMIT = 100;
 export const SUBJECT_LIMIT_MAX = 1_000;
 
+/** A page of subjects. */
+export interface SubjectPage {
+  readonly subjects: readonly SubjectState[];
+  /** Whether there are older ones. */
+  readonly hasMore: boolean;
+}
+
 /** Returns the subjects by their first token, newest first. @param before as `SubjectTable.list`. Rejects with StoreError. */
 export async function listSubjects(
   by: Principal,
   { store }: Pick<SubjectSource, 'store'>,
   { limit, before }: { readonly limit: number; readonly before: string | null },
-): Promise<SubjectState[]> {
+): Promise<SubjectPage> {
   checkAction(by.caller, 'subjects.read');
   const blocked = new Set(await store.blocklist.all());
-  const rows = await store.subjects.list(limit, before);
-  return rows.map((row) => ({ ...row, isBlocked: blocked.has(row.id) }));
+  const rows = await store.subjects.list(limit + 1, before);
+  const subjects = rows.slice(0, limit).map((row) => ({ ...row, isBlocked: blocked.has(row.id) }));
+  return { subjects, hasMore: rows.length > limit };
 }
 
 /** Returns a subject; null for one that has shown no token. Rejects with StoreError. */

@@ -13,8 +13,11 @@ export type ContentDraft = Omit<ContentPolicy, 'match'>;
 /** Null if no content is kept. */
 export function draftContent({ content }: Static<typeof RecordsText>): ContentDraft | null {
   if (!content) return null;
-  const { keep, redact, retention_days: days } = content;
-  return { keepsPrompt: keep.includes('prompt'), keepsAnswer: keep.includes('answer'), redact, days };
+  const { keep, redact, retention_days: days, readable_by: readers } = content;
+  return {
+    ...{ keepsPrompt: keep.includes('prompt'), keepsAnswer: keep.includes('answer') },
+    ...{ redact, days, isOwnReadable: readers === 'own' },
+  };
 }
 
 /** The keys whose runs reports name. Checked by itself, too. */

@@ -35,6 +35,14 @@ const ContentText = closed('Stores texts of prompts and answers. Default: none.'
     examples: [['email', 'secret']],
     description: 'Kinds of data removed before storage.',
   }),
+  readable_by: oneOfExplained({
+    means: {
+      operators: 'Owners and administrators.',
+      own: 'Also team leads and members, each those of requests with keys of their own.',
+    },
+    default: 'operators',
+    description: 'Who may read them.',
+  }),
   retention_days: integer({ minimum: 1, maximum: 365, default: 7 }, 'Days that they are kept.'),
 });
 

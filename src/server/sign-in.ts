@@ -1,3 +1,4 @@
+import type { Keys } from '../access/keys.ts';
 import { openLogins } from '../access/logins.ts';
 import type { People } from '../access/people.ts';
 import { SignIn } from '../access/sign-in/sign-in.ts';
@@ -9,6 +10,7 @@ import type { Host } from './host.ts';
 
 interface SignInResources {
   readonly store: OpenStore;
+  readonly keys: Keys;
   readonly people: People;
   readonly log: Log;
   readonly host: Pick<Host, 'env'>;
@@ -16,11 +18,14 @@ interface SignInResources {
 
 /** Opens the logins, and the sign-in of the policy in force. */
 export async function openSignIn(
-  { store, people, log, host }: SignInResources,
+  { store, keys, people, log, host }: SignInResources,
   lease: Gateway['lease'],
 ): Promise<{ readonly signIn: SignIn; readonly logins: LoginDesk }> {
   const { now } = store.instance;
   const logins = await openLogins({ store, now });
   const policy = () => lease().snapshot;
-  return { signIn: new SignIn({ policy, env: host.env, logins, people, now, log }), logins: { logins, people } };
+  return {
+    signIn: new SignIn({ policy, env: host.env, logins, keys, people, now, log }),
+    logins: { logins, keys, people },
+  };
 }

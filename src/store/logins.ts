@@ -1,15 +1,19 @@
 import type { Write } from './store.ts';
 
-/** A person's login in one browser. Times are milliseconds since 1970. */
+/** The login of a person or of a key in one browser. Times are milliseconds since 1970. */
 export interface Login {
   /** Public: names the login in lists and the trail. */
   readonly id: string;
-  /** ID of the user. */
-  readonly user: string;
+  /** ID of the user; null for the login of a key. */
+  readonly user: string | null;
+  /** ID of the key; null for the login of a user. */
+  readonly key: string | null;
+  /** SHA-256 of the key as it was typed: the login lasts no longer than that secret. Null for that of a user. */
+  readonly keyHash: Uint8Array | null;
   readonly createdAt: number;
   /** The last use, written at most every ten minutes. */
   readonly usedAt: number;
-  /** When the issuer last stated the claims of the user. */
+  /** When the issuer last stated the claims of the user; of a key, the sign-in. */
   readonly confirmedAt: number;
   /** The end, however much it is used. */
   readonly expiresAt: number;

@@ -29,7 +29,7 @@ const SIDES: ReadonlySet<string> = new Set(['before', 'after']);
 /** Makes the entry that follows another one. Whatever looks like a secret is taken out of its details. */
 export function linkAfter(head: TrailHead, event: SubjectEvent): TrailLink {
   const { time, actor, action, subject } = event;
-  const { facts, words: personal } = parted(event.details);
+  const { facts, words: personal } = parted({ ...event.details, ...('login' in actor && { login: actor.login }) });
   const texts: Record<WordSlot, string | null> = {
     by: actor.kind === 'server' ? null : actor.name,
     from: (actor.kind === 'server' ? null : actor.from) ?? null,

@@ -10,7 +10,13 @@ export type Actor =
   /** A command, run by a user of the operating system. */
   | ({ readonly kind: 'cli'; readonly name: string } & Whereabouts)
   /** A request with an admin key, of a person or of a workload's token, named by the ID of the key, the user or the subject. */
-  | ({ readonly kind: 'key' | 'user' | 'token'; readonly name: string; readonly requestId: string } & Whereabouts)
+  | ({
+      readonly kind: 'key' | 'user' | 'token';
+      readonly name: string;
+      readonly requestId: string;
+      /** ID of the login that it came by; absent for none. */
+      readonly login?: string;
+    } & Whereabouts)
   /** A holder that has proved itself, by its address. */
   | ({ readonly kind: 'wallet'; readonly name: string } & Whereabouts)
   /** The server itself: for the first key, the installed one, files of the policy, and retention. */

@@ -15,7 +15,7 @@ const ROWS_MAX = 40;
 /** The work that left `npm test`. First cells differ from the sections' names, by which `pageWith` finds its rows. */
 const LEFT = `| what | in \`npm test\` | all of it |
 | --- | --- | --- |
-| faults of upstreams | one in 8 as chat, one in 40 as Messages and as Responses | \`faults\`, \`faults-messages\`, \`faults-responses\` |
+| faults of upstreams | one in 12 as chat, one in 60 as Messages and as Responses | \`faults\`, \`faults-messages\`, \`faults-responses\` |
 | requests at once where the money is short | 200 of 500 | \`overspend\` |
 | kills of the server, and of payments | one point of each | \`crash\`, \`payments\` |
 | laws of routing, refusals, certificates, the books, policies, adapters, health and metrics | a hundredth to a half of the runs; of strategies, 300 tries of 20,000 | \`laws\` |
@@ -23,6 +23,8 @@ const LEFT = `| what | in \`npm test\` | all of it |
 | compilation of the test chain's contracts | a hash of their sources | \`contracts\` |
 | the fit of the profile's weights | a digest of what they follow from | \`profile\` |
 | costly variants of what other tests try: a second form, signal or client | one of each | \`costly\` |
+| faults and wrong policies under which secrets are searched for | every other | \`costly\` |
+| plugins of each kind, just made, in Deno | a provider | \`conformance\` |
 | nonsense in any place of a body; commands as processes beside those in a test; keys made and revoked | a third, three of ten, six of twenty | \`costly\` |
 | the other sections | a half to a tenth of the runs | their own |
 `;

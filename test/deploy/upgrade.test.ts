@@ -226,6 +226,32 @@ test(
   PATIENCE,
 );
 
+test('logins of people outlive the tables that know logins of keys, and are news as before', async () => {
+  const file = join(temporaryFolder(), 'signalbox.db');
+  atEnd(() => rmSync(dirname(file), { recursive: true }));
+  const earlier = ALL_TABLES.map((one) =>
+    one.room === 'logins' ? { ...one, versions: one.versions.slice(0, 1) } : one,
+  );
+  await (await openSqlite(file, earlier)).close();
+  const write = (sql: string) => {
+    using db = new Database(file);
+    db.run(sql);
+  };
+  const insert = (columns: string, values: string) =>
+    write(`INSERT INTO logins (id, hash, created_at, used_at, confirmed_at, expires_at, browser, ${columns})
+      VALUES ('${values.slice(1, 2)}', zeroblob(32), 1, 2, 3, 4, 'Firefox', ${values})`);
+  insert('user, token', "'a', x'0102'");
+  const [before] = rowsOf<Record<string, unknown>>(file, 'SELECT * FROM logins');
+  await (await openSqlite(file, ALL_TABLES)).close();
+  expect(rowsOf(file, 'SELECT * FROM logins')).toEqual([{ ...before, key: null, key_hash: null }]);
+  insert('key, key_hash', "'k', zeroblob(32)");
+  const numbers = () => rowsOf<{ id: string; changed: number }>(file, 'SELECT id, changed FROM logins ORDER BY id');
+  const [a, k] = numbers();
+  expect(k?.changed).toBeGreaterThan(a?.changed ?? Infinity);
+  write("UPDATE logins SET used_at = 9 WHERE id = 'a'");
+  expect(numbers()[0]?.changed).toBeGreaterThan(k?.changed ?? Infinity);
+});
+
 test('tables that some data folder has are never edited: a change is a version of its own, behind them', async () => {
   const known = (await Bun.file(join(FIXTURES, 'migrations.json')).json()) as Record<string, string[]>;
   const found = ALL_TABLES.map(({ room, versions }) => [room, versions.map(hashOf)] as const);

@@ -59,7 +59,7 @@ const shortOfFunds = (stage: () => Stage) => () => {
   }
 };
 
-faultMatrix('faults', chat, 8, [...AGAIN.flatMap(({ alone, beside }) => [alone, beside]), ...POOR], (stage) => {
+faultMatrix('faults', chat, 12, [...AGAIN.flatMap(({ alone, beside }) => [alone, beside]), ...POOR], (stage) => {
   describe('health', health(stage));
   describe('where funds do not allow the raise', shortOfFunds(stage));
 });

@@ -1,4 +1,4 @@
 import { faultMatrix } from './matrix.ts';
 import { messages } from './surfaces.ts';
 
-faultMatrix('faults-messages', messages, 40);
+faultMatrix('faults-messages', messages, 60);

@@ -1,4 +1,4 @@
 import { faultMatrix } from './matrix.ts';
 import { responses } from './surfaces.ts';
 
-faultMatrix('faults-responses', responses, 40);
+faultMatrix('faults-responses', responses, 60);

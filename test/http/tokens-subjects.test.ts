@@ -114,6 +114,13 @@ describe('a subject', () => {
     expect(first?.sub).toBe('newer');
     const { data } = (await (await box.get(`/admin/subjects?limit=1&before=${first?.id}`)).json()) as { data: Shown[] };
     expect(data).toEqual(rest.slice(0, 1));
+    for (const [limit, more] of [
+      [1, true],
+      [rest.length, true],
+      [rest.length + 1, false],
+    ] as const) {
+      expect(await (await box.get(`/admin/subjects?limit=${limit}`)).json()).toMatchObject({ has_more: more });
+    }
     expect((await box.get('/admin/subjects?before=x')).status).toBe(400);
   });
 });

@@ -4,11 +4,13 @@ import { SERVER } from '../../src/store/trail.ts';
 import { waitFor } from '../support/answers.ts';
 import { SharedWorld } from './world.ts';
 
+const USER = { user: 'user_1', key: null, keyHash: null };
+
 test('a login that one instance begins is known to the other, and refused by it once ended', async () => {
   const world = new SharedWorld();
   const [a, b] = await Promise.all([0, 1].map((slot) => openLogins({ store: world.open(slot), now: Date.now })));
   if (!a || !b) return expect.unreachable();
-  const { login, value } = await a.begin({ user: 'user_1', browser: 'x', from: null, refreshToken: 't' }, SERVER);
+  const { login, value } = await a.begin({ ...USER, browser: 'x', from: null, refreshToken: 't' }, SERVER);
   // Within the second that is promised, by a wait of four times that.
   await waitFor(() => b.of(value) !== null, 4_000);
   expect(await b.tokenOf(login, value)).toBe('t');

@@ -4,6 +4,7 @@ import type { StreamPart } from '../../src/contract/parts.ts';
 import { costBound, type Price } from '../../src/core/price.ts';
 import { plainUsage } from '../../src/core/usage.ts';
 import * as rules from '../../src/money/tranches.ts';
+import { tries } from '../deep/effort.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 
 type Rules = Pick<typeof rules, 'firstTranche' | 'mayReadOn' | 'nextTranche' | 'wholeTranche'>;
@@ -84,11 +85,12 @@ const isPaidFor = (given: Rules) =>
     },
   );
 
-const RUNS = { numRuns: 3_000 };
-
 describe('an answer that is held in tranches', () => {
   test('is never billed above its hold, which is never above its worst case', () => {
-    fc.assert(isPaidFor(rules), RUNS);
+    fc.assert(
+      isPaidFor(rules),
+      tries('what a service bills is within the hold, and the hold within its worst case', 500, 50_000),
+    );
   });
 
   test('is not cut while each extension is granted at once', () => {
@@ -97,7 +99,7 @@ describe('an answer that is held in tranches', () => {
         const { isCut } = play({ ...each, grants: ['wanted'], delay: 0 }, rules);
         expect(isCut).toBe(false);
       }),
-      RUNS,
+      tries('an answer whose hold grows at once is not cut', 500, 50_000),
     );
   });
 

@@ -23,7 +23,10 @@ const data = temporaryFolder();
 const out = mkdtempSync(join(tmpdir(), 'signalbox-test-'));
 /** A provider's list of models, the receiver of a webhook, and the probe of a server. */
 const far = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => Response.json({ data: [{ id: 'far-1' }] }) });
-const env = { FAR_KEY: 'far-0123456789', HOOK: `http://127.0.0.1:${far.port}/hook` };
+const HOOK = `http://127.0.0.1:${far.port}/hook`;
+/** The address of the webhook is in a file. */
+const env = { FAR_KEY: 'far-0123456789', HOOK_FILE: join(out, 'hook') };
+writeFileSync(env.HOOK_FILE, HOOK);
 const POLICY = `version: 2
 providers:
   sim: { adapter: simulated }
@@ -64,7 +67,7 @@ beforeAll(async () => {
   });
   const { people, logins, subjects } = store;
   const login = {
-    ...{ id: 'login_1', user: 'user_ada', browser: '', from: null, endedAt: null },
+    ...{ id: 'login_1', user: 'user_ada', key: null, keyHash: null, browser: '', from: null, endedAt: null },
     ...times(Date.now()),
   };
   await store.commit([
@@ -144,7 +147,7 @@ test('the trail of all of them has no secret, before or after', async () => {
   const exported = (await runHere(['trail', 'export', '--data', data])).out;
   expect(exported.split('\n').length).toBeGreaterThan(20);
   expect(secrets.length).toBeGreaterThan(2);
-  for (const secret of [...secrets, KEY, env.FAR_KEY, env.HOOK]) expect(exported).not.toContain(secret.slice(-20));
+  for (const secret of [...secrets, KEY, env.FAR_KEY, HOOK]) expect(exported).not.toContain(secret.slice(-20));
 });
 
 test('every action is taken by a command, or stands among those of requests alone', () => {

@@ -145,6 +145,7 @@ describe('the sink', () => {
     keepsPrompt: true,
     keepsAnswer: true,
     redact: ['email', 'card'],
+    isOwnReadable: false,
     days: 7,
     ...over,
   });

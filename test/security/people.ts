@@ -41,12 +41,15 @@ export interface PeopleBox extends Signalbox {
   signIn(name: PersonName): Promise<Browser>;
 }
 
-/** A gateway at which people have signed in at a real OpenID provider, by logins as browsers have them. */
-export const usePeople = (): PeopleBox => useStarted(startPeople);
+/**
+ * A gateway at which people have signed in at a real OpenID provider, by logins as browsers have them.
+ * @param records that section of the policy
+ */
+export const usePeople = (records = '{ content: {} }'): PeopleBox => useStarted(() => startPeople(records));
 
-async function startPeople(): Promise<PeopleBox> {
+async function startPeople(records: string): Promise<PeopleBox> {
   const issuer = await startIssuer();
-  const box = await startGateway(issuer.url, 'records: { content: {} }\n', { roles: PEOPLE });
+  const box = await startGateway(issuer.url, `records: ${records}\n`, { roles: PEOPLE });
   issuer.register(box.url);
   for (const name of NAMES) issuer.people.set(name, { groups: [name] });
   await seat(box, issuer.url);

@@ -187,6 +187,60 @@ describe('a key that a member makes', () => {
   });
 });
 
+describe('a user that people make or change', () => {
+  const PERSON = { issuer: 'https://id.example', sub: 'somebody' };
+  const refused = async (role: PersonName, method: string, path: string, body?: object) => {
+    const answer = await box.as(role).send(method, `/admin/users${path}`, body);
+    expect([role, method, path, body, answer.status]).toEqual([role, method, path, body, 403]);
+    await expectError(answer, 'insufficient_permissions');
+  };
+  const made = async (role: PersonName, body: object): Promise<string> => {
+    const answer = await box.as(role).post('/admin/users', body);
+    expect([role, body, answer.status]).toEqual([role, body, 200]);
+    return ((await answer.json()) as { id: string }).id;
+  };
+
+  test('is an owner or an administrator by an owner alone, who alone changes and stops those', async () => {
+    for (const role of ['owner', 'admin']) {
+      await refused('admin', 'POST', '', { role });
+      await refused('admin', 'PATCH', '/user_member', { role });
+    }
+    for (const id of ['user_owner', 'user_admin']) {
+      await refused('admin', 'PATCH', `/${id}`, { role: 'member' });
+      await refused('admin', 'PATCH', `/${id}`, PERSON);
+      await refused('admin', 'POST', `/${id}/suspend`);
+      await refused('admin', 'DELETE', `/${id}`);
+    }
+    const id = await made('owner', { role: 'admin' });
+    expect((await box.as('owner').send('DELETE', `/admin/users/${id}`)).status).toBe(200);
+    for (const role of ['auditor', 'finance', 'lead']) await made('admin', { role, team: 'red' });
+  });
+
+  test('is a member of its team by a lead, who states no person, and touches nobody with another role', async () => {
+    for (const role of ['admin', 'auditor', 'finance', 'lead', 'owner']) {
+      await refused('lead', 'POST', '', { role });
+      await refused('lead', 'PATCH', '/user_member', { role });
+    }
+    for (const body of [PERSON, { team: 'blue' }, { team: null }]) {
+      await refused('lead', 'POST', '', body);
+      await refused('lead', 'PATCH', '/user_member', body);
+    }
+    for (const id of ['user_lead', 'user_finance', 'user_auditor', 'user_admin', 'user_owner']) {
+      await refused('lead', 'PATCH', `/${id}`, { name: 'x' });
+      for (const action of ['suspend', 'resume']) await refused('lead', 'POST', `/${id}/${action}`);
+      await refused('lead', 'DELETE', `/${id}`);
+    }
+    const id = await made('lead', { name: 'new' });
+    const terms = {
+      budgets: [{ limit_credits: 5, window: 'day' }],
+      limits: { requests_per_minute: 9 },
+      models: ['toy'],
+    };
+    const changed = await box.as('lead').send('PATCH', `/admin/users/${id}`, terms);
+    expect(await changed.json()).toMatchObject({ team: 'team_red', role: 'member', models: ['toy'] });
+  });
+});
+
 describe('an admin key', () => {
   test('is made, and its new secret is told, to an owner alone', async () => {
     const admin = idOf(await box.makeKey('--scope', 'admin'));

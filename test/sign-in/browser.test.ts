@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { startBrowser } from '../support/browser.ts';
 import { buildConsoleHere } from '../support/console.ts';
 import { startIssuer, type TestIssuer } from '../support/issuer.ts';
@@ -10,6 +10,8 @@ import { startGateway } from './stage.ts';
 let issuer: TestIssuer;
 let box: Signalbox;
 let browser: Browser;
+/** One for all tests: this browser is one process, and stores cookies for its first context alone. */
+let page: Page;
 
 beforeAll(async () => {
   buildConsoleHere();
@@ -18,6 +20,7 @@ beforeAll(async () => {
   issuer.register(box.url);
   issuer.people.set('ada', { name: 'Ada Lovelace', email: 'ada@example.com', groups: ['platform'] });
   browser = await startBrowser();
+  page = await browser.newPage();
 }, 60_000);
 afterAll(async () => {
   await browser.close();
@@ -26,7 +29,6 @@ afterAll(async () => {
 });
 
 test('a person signs in, is known to the admin API, and signs out, by what pages of ours may send', async () => {
-  const page = await browser.newPage();
   await page.goto(`${box.url}/console/sign-in?return_to=/console/keys`);
   await page.locator('input[name=login]').fill('ada');
   await page.locator('input[name=password]').fill('x');
@@ -46,7 +48,6 @@ test('a person signs in, is known to the admin API, and signs out, by what pages
 }, 30_000);
 
 test('a fault page has its styles from a file, and nothing that its own headers forbid', async () => {
-  const page = await browser.newPage();
   const faults: string[] = [];
   page.on('console', (message) => faults.push(message.text()));
   const answer = await page.goto(`${box.url}/console/sign-in/callback?code=x&state=y`);
@@ -54,4 +55,24 @@ test('a fault page has its styles from a file, and nothing that its own headers 
   expect(await page.getByRole('heading').textContent()).toBe('This sign-in has ended');
   expect(await page.evaluate('getComputedStyle(document.querySelector("main")).maxWidth')).toBe('440px');
   expect(faults.filter((text) => !text.includes('400'))).toEqual([]);
+}, 30_000);
+
+test('a key signs in from the page, which keeps nothing of it, and out again', async () => {
+  await page.goto(`${box.url}/console/money`);
+  const signIn = (key: string) =>
+    page.evaluate(async (text) => {
+      const headers = { 'content-type': 'application/json' };
+      const init = { method: 'POST', headers, body: JSON.stringify({ key: text }) };
+      return (await fetch('/console/sign-in/key', init)).status;
+    }, key);
+  expect(await signIn('sb_live_wrong')).toBe(401);
+  expect(await signIn(box.key)).toBe(204);
+  await page.reload();
+  expect(page.url()).toBe(`${box.url}/console/money`);
+  expect(await page.locator('html').getAttribute('data-signed-in')).toBe('true');
+  const stored = await page.evaluate('document.cookie + JSON.stringify([{ ...localStorage }, { ...sessionStorage }])');
+  expect(stored).not.toContain(box.key);
+  expect(await page.content()).not.toContain(box.key);
+  expect(await page.evaluate(async () => (await fetch('/console/sign-out', { method: 'POST' })).status)).toBe(200);
+  expect((await page.goto(`${box.url}/admin/me`))?.status()).toBe(401);
 }, 30_000);

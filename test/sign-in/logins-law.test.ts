@@ -1,5 +1,6 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import fc from 'fast-check';
+import { openKeys } from '../../src/access/keys.ts';
 import { type Logins, openLogins } from '../../src/access/logins.ts';
 import { openPeople, type People } from '../../src/access/people.ts';
 import { Issuer, IssuerAway } from '../../src/access/sign-in/issuer.ts';
@@ -73,10 +74,11 @@ async function stand(spoil: Spoil, clock: { now: number }, stated: Stated, polic
     const people = over(opened[1], spoil.people?.(opened[1]));
     const log = { info() {}, warn() {} };
     const signIn = new SignIn({
-      policy: () => ({ signIn: spoil.ignoresPolicy ? POLICY : policy() }),
+      policy: () => ({ signIn: spoil.ignoresPolicy ? POLICY : policy(), console: true }),
       env: () => undefined,
       logins,
       people,
+      keys: await openKeys({ store, now }),
       now,
       log,
     });
@@ -212,13 +214,14 @@ class Run {
       });
     if (made === null || isRefused) return (made === null) === isRefused;
     if (before && model.lives(before)) before.hasEnded = true;
-    const { value, login } = made;
-    const isOther = model.logins.some((one) => one.value === value || (one.user === login.user && one.sub !== who));
-    if (isOther || (user && user.id !== login.user)) return false;
+    const { value } = made;
+    const id = made.login.user ?? '';
+    const isOther = model.logins.some((one) => one.value === value || (one.user === id && one.sub !== who));
+    if (isOther || (user && user.id !== id)) return false;
     const { now } = this.#clock;
-    model.users.set(who, { id: login.user, role, isSuspended: false });
+    model.users.set(who, { id, role, isSuspended: false });
     model.logins.push({
-      ...{ value, sub: who, user: login.user, createdAt: now, usedAt: now, confirmedAt: now },
+      ...{ value, sub: who, user: id, createdAt: now, usedAt: now, confirmedAt: now },
       ...{ pausedUntil: 0, hasEnded: false, isRenewable: who !== 'cay' },
     });
     return true;

@@ -17,7 +17,11 @@ export const noTokens = (log: Log) =>
 /** A part that no test here asks. */
 const unasked = (): never => Object.create(null) as never;
 
-const noLogins = { logins: { list: () => [], end: async () => false }, people: { user: () => null, team: () => null } };
+const noLogins = {
+  logins: { list: () => [], end: async () => false },
+  people: { user: () => null, team: () => null },
+  keys: { known: () => null },
+};
 
 /** What an app is made with where nobody looks at its requests, and nobody signs in. */
 export const unobserved = ({ log, clock, nextId }: Gateway) => ({
@@ -25,10 +29,11 @@ export const unobserved = ({ log, clock, nextId }: Gateway) => ({
   observer: new Observer({ trace: null, reporters: [], log, clock, nextId, written: async () => {} }),
   gate: new Gate(() => performance.now()),
   signIn: new SignIn({
-    policy: () => ({ signIn: null }),
+    policy: () => ({ signIn: null, console: true }),
     env: () => undefined,
     logins: unasked(),
     people: unasked(),
+    keys: unasked(),
     now: Date.now,
     log,
   }),

@@ -4,6 +4,7 @@ import { closeSync, constants, openSync, readFileSync, readSync, rmSync } from '
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { openSink, type Sink, type SinkOptions, systemWrite, type WriteCall } from '../../src/telemetry/sink.ts';
+import { tries } from '../deep/effort.ts';
 import { waitFor } from '../support/answers.ts';
 import { MAIN, temporaryFolder } from '../support/signalbox.ts';
 
@@ -123,7 +124,7 @@ describe('a sink', () => {
   test('delivers every line whole and in order, or counts it as dropped, at any pace of its reader', async () => {
     await fc.assert(
       law((write) => write),
-      FEW,
+      tries('a sink delivers every line whole and in order, or counts it as dropped', 25, 1_000),
     );
   });
 

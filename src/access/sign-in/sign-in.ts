@@ -1,4 +1,5 @@
-import type { Caller } from '../../core/caller.ts';
+import { type Caller, roleOf } from '../../core/caller.ts';
+import { SignalboxError } from '../../core/errors.ts';
 import { rowFor, type SignInPolicy } from '../../core/sign-in-policy.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import type { Claims } from '../../core/token-issuer.ts';
@@ -6,7 +7,10 @@ import type { Login } from '../../store/logins.ts';
 import type { User } from '../../store/people.ts';
 import { type Actor, SERVER } from '../../store/trail.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { Logins } from '../logins.ts';
+import { hashOf, parseKey } from '../key.ts';
+import { type Authentication, KEYS_AGE_MAX_MS } from '../key-entry.ts';
+import type { Keys } from '../keys.ts';
+import type { LoginDraft, Logins } from '../logins.ts';
 import type { People, SignedPerson } from '../people.ts';
 import { PeopleError } from '../people-terms.ts';
 import { KeyTermsError } from '../terms.ts';
@@ -32,10 +36,11 @@ export class SignInError extends Error {
 
 export interface SignInOptions {
   /** The policy in force. */
-  policy(): Pick<PolicySnapshot, 'signIn'>;
+  policy(): Pick<PolicySnapshot, 'signIn' | 'console'>;
   /** The environment, in which `NAME_FILE` may stand for `NAME`. */
   env(name: string): string | undefined;
   readonly logins: Logins;
+  readonly keys: Pick<Keys, 'authenticate' | 'authenticateBy'>;
   readonly people: Pick<People, 'user' | 'userOf' | 'teamNamed' | 'putUser'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -44,8 +49,6 @@ export interface SignInOptions {
 
 /** The browser that signs in. */
 export interface SignInBrowser {
-  /** The address of the page to which the issuer sends it. */
-  readonly redirectUri: string;
   /** What it says of itself. */
   readonly agent: string;
   readonly address: string | null;
@@ -54,14 +57,24 @@ export interface SignInBrowser {
   readonly requestId: string;
 }
 
+/** A browser that the issuer has sent back. */
+interface ReturningBrowser extends SignInBrowser {
+  /** The address of the page to which the issuer has sent it. */
+  readonly redirectUri: string;
+}
+
 /** A login that a request bears. */
 export interface PresentLogin {
   readonly login: Login;
-  readonly user: User;
+  /** Null for that of a key. */
+  readonly user: User | null;
   readonly caller: Caller;
 }
 
-/** People sign in at the issuer of the policy, and their logins last while it states a role for them. State: renewals. */
+/**
+ * People sign in at the issuer of the policy, and their logins last while it states a role for them; keys sign in by themselves where
+ * the console is on, and their logins last while the key works and has a scope for it. State: renewals.
+ */
 export class SignIn {
   readonly #options: SignInOptions;
   readonly #issuer: Issuer;
@@ -104,7 +117,7 @@ export class SignIn {
    * @returns the value of the cookie of the login, and the path that the person wanted to see
    * @throws SignInError
    */
-  async finish(query: string, value: string | null, browser: SignInBrowser) {
+  async finish(query: string, value: string | null, browser: ReturningBrowser) {
     const client = this.#client();
     const transaction = value === null ? null : transactionOf(value, this.#options.now());
     if (!transaction) {
@@ -116,30 +129,66 @@ export class SignIn {
       throw this.#failed(cause, client);
     });
     const user = await this.#member(identity);
-    const { logins } = this.#options;
-    const { agent, address, loginBefore, requestId } = browser;
-    const by: Actor = { kind: 'user', name: user.id, requestId, from: address };
-    const before = loginBefore === null ? null : logins.of(loginBefore);
-    if (before) await logins.end(before, by, 'signed in again');
-    const draft = { user: user.id, browser: agent, from: address, refreshToken: identity.refreshToken };
-    return { ...(await logins.begin(draft, by)), returnTo: transaction.returnTo };
+    const holder = { user: user.id, key: null, keyHash: null, refreshToken: identity.refreshToken };
+    return { ...(await this.#begin(holder, browser)), returnTo: transaction.returnTo };
   }
 
   /**
-   * Ends the login of a cookie, also while its user is not served: a copy of the cookie must not count once the user is again.
+   * Signs a key in that may see anything of the console: one with the scope `admin` or `report`.
+   * @returns the value of the cookie of the login; null for any other text
+   */
+  async byKey(text: string, browser: SignInBrowser): Promise<string | null> {
+    const parts = parseKey(text);
+    if (!parts || !this.#callerBy(this.#options.keys.authenticate(`Bearer ${text}`))) return null;
+    const holder = { user: null, key: parts.id, keyHash: hashOf(text), refreshToken: null };
+    return (await this.#begin(holder, browser)).value;
+  }
+
+  /** Begins a login, and ends the one that the browser had before. */
+  async #begin(
+    holder: Omit<LoginDraft, 'browser' | 'from'>,
+    { agent, address, loginBefore, requestId }: SignInBrowser,
+  ) {
+    const { logins } = this.#options;
+    const by = actorOf(holder, { requestId, from: address });
+    const before = loginBefore === null ? null : logins.of(loginBefore);
+    if (before) await logins.end(before, by, 'signed in again');
+    return logins.begin({ ...holder, browser: agent, from: address }, by);
+  }
+
+  /**
+   * Ends the login of a cookie, also while its user or key is not served: a copy of the cookie must not count once it is again.
    * Rejects with StoreError.
    */
   async signOut(value: string, { address, requestId }: Pick<SignInBrowser, 'address' | 'requestId'>): Promise<void> {
     const { logins } = this.#options;
     const login = logins.of(value);
-    if (login) await logins.end(login, { kind: 'user', name: login.user, requestId, from: address });
+    if (login) await logins.end(login, actorOf(login, { requestId, from: address }));
   }
 
-  /** The login of a cookie, whose claims may be too old; null where it has ended, or its user is no longer served. */
+  /** The login of a cookie, whose claims may be too old; null where it has ended, or its user or key is no longer served. */
   of(value: string): PresentLogin | null {
-    const { logins, people } = this.#options;
-    const login = logins.of(value);
-    const user = login && people.user(login.user);
+    const login = this.#options.logins.of(value);
+    if (!login) return null;
+    return login.user === null ? this.#ofKey(login) : this.#ofUser(login, login.user);
+  }
+
+  #ofKey(login: Login): PresentLogin | null {
+    const { keys, policy } = this.#options;
+    const { key, keyHash } = login;
+    if (key === null || keyHash === null || !policy().console) return null;
+    const caller = this.#callerBy(keys.authenticateBy(key, keyHash));
+    return caller && { login, user: null, caller };
+  }
+
+  /** @throws SignalboxError where the keys cannot be read */
+  #callerBy({ caller, ageMs }: Authentication): Caller | null {
+    if (ageMs > KEYS_AGE_MAX_MS) throw new SignalboxError('overloaded', 'The API keys cannot be read now; try again.');
+    return caller && roleOf(caller) !== 'caller' ? caller : null;
+  }
+
+  #ofUser(login: Login, id: string): PresentLogin | null {
+    const user = this.#options.people.user(id);
     if (!user || user.suspendedAt !== null || user.removedAt !== null || user.issuer !== this.issuer) return null;
     return { login, user, caller: this.#callerOf(user) };
   }
@@ -149,7 +198,7 @@ export class SignIn {
    * @returns null where they need not be, or cannot be since the issuer is away: the login stays as it is
    */
   renewal(value: string, { login, user }: PresentLogin): Promise<void> | null {
-    if (!this.#options.logins.isDue(login)) return null;
+    if (!user || !this.#options.logins.isDue(login)) return null;
     const known = this.#renewals.get(login.id);
     if (known) return known;
     const renewal = this.#renew(value, login, user).finally(() => this.#renewals.delete(login.id));
@@ -265,6 +314,12 @@ export class SignIn {
         );
   }
 }
+
+/** The holder of a login, as the trail names it. */
+const actorOf = (
+  { user, key }: Pick<Login, 'user' | 'key'>,
+  more: { readonly requestId: string; readonly from: string | null },
+): Actor => (user === null ? { kind: 'key', name: key ?? '', ...more } : { kind: 'user', name: user, ...more });
 
 const NO_SCOPES: Caller['scopes'] = new Set();
 

@@ -1,3 +1,4 @@
+import type { Levels } from '../../access/levels.ts';
 import type { PresentLogin, SignIn } from '../../access/sign-in/sign-in.ts';
 import type { Caller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
@@ -26,11 +27,14 @@ export interface LoginDoor {
 
 type DoorPolicy = Pick<PolicySnapshot, 'publicUrl' | 'console' | 'signIn'>;
 
-export function loginDoor(signIn: SignIn, policy: () => DoorPolicy): LoginDoor {
+/** @param levels puts the terms of their levels to the callers of keys; absent where there are none */
+export function loginDoor(signIn: SignIn, policy: () => DoorPolicy, levels?: Pick<Levels, 'of'>): LoginDoor {
   const borne = new WeakMap<Request, PresentLogin>();
   const take = (request: Request, value: string): PresentLogin | null => {
-    const present = signIn.of(value);
-    if (present) borne.set(request, present);
+    const found = signIn.of(value);
+    if (!found) return null;
+    const present = found.user || !levels ? found : { ...found, caller: levels.of(found.caller) };
+    borne.set(request, present);
     return present;
   };
   return {
@@ -55,12 +59,12 @@ export function loginDoor(signIn: SignIn, policy: () => DoorPolicy): LoginDoor {
       const renewal = signIn.renewal(value, present);
       return renewal ? renewal.then(() => take(request, value)?.caller ?? 'ended') : present.caller;
     },
-    async presentIn({ headers }) {
-      const value = cookieIn(headers, LOGIN_COOKIE);
+    async presentIn(request) {
+      const value = cookieIn(request.headers, LOGIN_COOKIE);
       const present = value === null ? null : signIn.of(value);
       if (value === null || !present) return null;
       await signIn.renewal(value, present);
-      return signIn.of(value);
+      return take(request, value);
     },
     loginOf: (request) => borne.get(request) ?? null,
   };

@@ -1,8 +1,10 @@
-import { Elysia } from 'elysia';
+import { Elysia, t } from 'elysia';
 import { LOGIN_MS } from '../../access/logins.ts';
-import { type SignIn, SignInError, type SignInFault } from '../../access/sign-in/sign-in.ts';
+import { type SignIn, type SignInBrowser, SignInError, type SignInFault } from '../../access/sign-in/sign-in.ts';
 import { TRANSACTION_MS } from '../../access/sign-in/transaction.ts';
+import { SignalboxError } from '../../core/errors.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
+import { bodyIn } from '../body.ts';
 import type { RouteServices } from '../route-services.ts';
 import { pathOf, unlisted } from '../routes.ts';
 import type { BuiltConsole } from './built.ts';
@@ -15,8 +17,12 @@ import { checkOrigin, type Site } from './site.ts';
 export interface SignInServices extends Pick<RouteServices, 'contextOf' | 'addressOf'> {
   readonly signIn: SignIn;
   readonly door: LoginDoor;
+  /** Counts a request as one with a wrong key. @throws SignalboxError when its address has sent too many */
+  countFailure(request: Request): void;
   built(): BuiltConsole | null;
 }
+
+const KeyText = t.Object({ key: t.String({ maxLength: 256 }) }, { additionalProperties: false });
 
 const OPEN = unlisted({ access: 'open' });
 const CALLBACK = '/console/sign-in/callback';
@@ -27,19 +33,51 @@ export const signInRoutes = (services: SignInServices) => {
   return new Elysia({ name: 'sign-in' })
     .get('/console/sign-in', ({ request }) => orFaultPage(services, request, () => begin(services, request)), OPEN)
     .get(CALLBACK, ({ request }) => orFaultPage(services, request, () => finish(services, request)), OPEN)
+    .post('/console/sign-in/key', ({ request, body }) => signInByKey(services, request, body.key), {
+      ...bodyIn(KeyText),
+      ...OPEN,
+    })
     .post(
       '/console/sign-out',
       async ({ request }) => {
         const site = door.siteOf(request);
         checkOrigin(request, site);
         const value = cookieIn(request.headers, LOGIN_COOKIE);
-        const by = { address: services.addressOf(request), requestId: services.contextOf(request).requestId };
+        const by = browserOf(services, request);
         if (value !== null) await written(() => services.signIn.signOut(value, by));
-        return sentTo(`${site.base}/console`, [cookieText(LOGIN_COOKIE, '', 0)]);
+        // Relative: the browser may have come by another name of this machine than `public_url` states.
+        return sentTo('../console', [cookieText(LOGIN_COOKIE, '', 0)]);
       },
       unlisted({ access: 'open', body: 'none' }),
     );
 };
+
+/** Exchanges a key for a login. The answer to any other text is the same, whatever is wrong with it. */
+async function signInByKey(services: SignInServices, request: Request, key: string): Promise<Response> {
+  const { signIn, door, countFailure } = services;
+  const site = door.siteOf(request);
+  if (!door.isOn()) throw new SignalboxError('not_found', 'The policy switches the console off.');
+  checkOrigin(request, site);
+  const value = await written(() => signIn.byKey(key, browserOf(services, request)));
+  if (value === null) {
+    countFailure(request);
+    throw new SignalboxError(
+      'invalid_api_key',
+      'Nobody signs in by this key. It takes a valid one with the scope `admin` or `report`.',
+    );
+  }
+  return new Response(null, {
+    status: 204,
+    headers: { 'set-cookie': cookieText(LOGIN_COOKIE, value, LOGIN_MS), 'cache-control': 'no-store' },
+  });
+}
+
+const browserOf = ({ contextOf, addressOf }: SignInServices, request: Request): SignInBrowser => ({
+  agent: request.headers.get('user-agent') ?? '',
+  address: addressOf(request),
+  loginBefore: cookieIn(request.headers, LOGIN_COOKIE),
+  requestId: contextOf(request).requestId,
+});
 
 const written = <T>(work: () => Promise<T>): Promise<T> =>
   orOverloaded('The database cannot be written now; try again.', work);
@@ -52,16 +90,13 @@ async function begin({ signIn, door }: SignInServices, request: Request): Promis
 }
 
 async function finish(services: SignInServices, request: Request): Promise<Response> {
-  const { signIn, door, contextOf, addressOf } = services;
+  const { signIn, door } = services;
   const site = door.siteOf(request);
   const { headers } = request;
   const finished = await written(() =>
     signIn.finish(new URL(request.url).search, cookieIn(headers, SIGN_IN_COOKIE), {
+      ...browserOf(services, request),
       redirectUri: site.base + CALLBACK,
-      agent: headers.get('user-agent') ?? '',
-      address: addressOf(request),
-      loginBefore: cookieIn(headers, LOGIN_COOKIE),
-      requestId: contextOf(request).requestId,
     }),
   );
   return sentTo(site.base + ownPath(finished.returnTo, site), [
@@ -96,7 +131,8 @@ async function orFaultPage(
   } catch (cause) {
     if (!(cause instanceof SignInError)) throw cause;
     const { base } = door.siteOf(request);
-    if (cause.fault === 'stale' && (await door.presentIn(request))) return sentTo(`${base}/console`);
+    const isElsewhere = cause.fault === 'off' && door.isOn();
+    if (isElsewhere || (cause.fault === 'stale' && (await door.presentIn(request)))) return sentTo(`${base}/console`);
     const { status, title } = FAULTS[cause.fault];
     const again = html`<a class="button" href="${base}/console/sign-in">Try again</a>`;
     const content = html`<p>${cause.message}</p>${cause.fault === 'off' ? null : again}`;

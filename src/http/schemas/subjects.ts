@@ -16,4 +16,7 @@ export const Subject = field.named('Subject', 'A workload that sends tokens of a
   is_blocked: field.flag('Whether its tokens are refused.', false),
 });
 
-export const SubjectList = field.named('SubjectList', 'Subjects.', field.listOf(Subject, 'The newest first.'));
+export const SubjectList = field.named('SubjectList', 'Subjects.', {
+  ...field.listOf(Subject, 'The newest first.'),
+  has_more: field.flag('Whether there are older ones. To get them, repeat the request with `before`.', false),
+});

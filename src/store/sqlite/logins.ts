@@ -3,6 +3,14 @@ import { batchDeletion } from './delete-batches.ts';
 import { raisedBy } from './news.ts';
 import { first, type Migrations, type SqlTables, sql, write } from './statement.ts';
 
+const NEWS = raisedBy(
+  'logins',
+  'logins',
+  ['INSERT', 'UPDATE OF used_at, confirmed_at, expires_at, ended_at'],
+  `
+      UPDATE logins SET changed = (SELECT logins FROM news) WHERE id = NEW.id;`,
+);
+
 /** `hash` is the SHA-256 of the cookie's value. `token` is a refresh token that only that value opens; `renewing` the end of an instance's claim to use it. */
 export const loginMigrations: Migrations = {
   room: 'logins',
@@ -24,24 +32,48 @@ export const loginMigrations: Migrations = {
     ) STRICT;
     CREATE INDEX logins_changed ON logins (changed);
     CREATE INDEX logins_expires ON logins (expires_at);
-    ${raisedBy(
-      'logins',
-      'logins',
-      ['INSERT', 'UPDATE OF used_at, confirmed_at, expires_at, ended_at'],
-      `
-      UPDATE logins SET changed = (SELECT logins FROM news) WHERE id = NEW.id;`,
-    )}`,
+    ${NEWS}`,
+    // A column cannot become nullable in place. A login is of a user, or of a key with the hash of its secret.
+    `ALTER TABLE logins RENAME TO logins_of_users;
+    DROP TRIGGER logins_are_news_insert;
+    DROP TRIGGER logins_are_news_update;
+    DROP INDEX logins_changed;
+    DROP INDEX logins_expires;
+    CREATE TABLE logins (
+      id TEXT PRIMARY KEY,
+      hash BLOB NOT NULL CHECK (length(hash) = 32),
+      user TEXT,
+      key TEXT,
+      key_hash BLOB CHECK (length(key_hash) = 32),
+      created_at INTEGER NOT NULL,
+      used_at INTEGER NOT NULL,
+      confirmed_at INTEGER NOT NULL,
+      expires_at INTEGER NOT NULL,
+      ended_at INTEGER,
+      browser TEXT NOT NULL,
+      address TEXT,
+      token BLOB,
+      renewing INTEGER NOT NULL DEFAULT 0,
+      changed INTEGER NOT NULL DEFAULT 0,
+      CHECK ((user IS NULL) <> (key IS NULL) AND (key IS NULL) = (key_hash IS NULL))
+    ) STRICT;
+    INSERT INTO logins (id, hash, user, created_at, used_at, confirmed_at, expires_at, ended_at, browser, address, token, renewing, changed)
+      SELECT id, hash, user, created_at, used_at, confirmed_at, expires_at, ended_at, browser, address, token, renewing, changed FROM logins_of_users;
+    DROP TABLE logins_of_users;
+    CREATE INDEX logins_changed ON logins (changed);
+    CREATE INDEX logins_expires ON logins (expires_at);
+    ${NEWS}`,
   ],
 };
 
-const COLUMNS = `id, hash, user, created_at AS createdAt, used_at AS usedAt, confirmed_at AS confirmedAt, expires_at AS expiresAt,
+const COLUMNS = `id, hash, user, key, key_hash AS keyHash, created_at AS createdAt, used_at AS usedAt, confirmed_at AS confirmedAt, expires_at AS expiresAt,
     ended_at AS endedAt, browser, address AS "from"`;
 const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM logins WHERE id = ?`);
 const SELECT_CHANGED = sql(`SELECT ${COLUMNS}, changed FROM logins WHERE changed > ? ORDER BY created_at, id`);
 const SELECT_TOKEN = sql('SELECT token FROM logins WHERE id = ?');
 const INSERT =
-  sql(`INSERT INTO logins (id, hash, user, created_at, used_at, confirmed_at, expires_at, ended_at, browser, address, token)
-    VALUES ($id, $hash, $user, $createdAt, $usedAt, $confirmedAt, $expiresAt, $endedAt, $browser, $from, $token)`);
+  sql(`INSERT INTO logins (id, hash, user, key, key_hash, created_at, used_at, confirmed_at, expires_at, ended_at, browser, address, token)
+    VALUES ($id, $hash, $user, $key, $keyHash, $createdAt, $usedAt, $confirmedAt, $expiresAt, $endedAt, $browser, $from, $token)`);
 // An ended login is never used again, so neither is its token.
 const END = sql(
   'UPDATE logins SET ended_at = $time, expires_at = min(expires_at, $time), token = NULL WHERE id = $id AND ended_at IS NULL',

@@ -31,6 +31,9 @@ export function memoryLogins(store: MemoryStore): LoginTable {
     insert: ({ login, hash }, token) =>
       store.write(() => {
         if (rows.get(login.id)) refuse('this login is there');
+        const { user, key, keyHash } = login;
+        if ((user === null) === (key === null) || (key === null) !== (keyHash === null))
+          refuse('a login is of a user or of a key');
         rows.put(login.id, { login, hash, token, renewing: 0, changed: store.raised('logins') });
       }),
     end: (id, time) =>

@@ -1,8 +1,8 @@
 import { type DecisionRecord, modelOf, statusOf } from '../../../src/core/decision-record.ts';
 import { timeOfId } from '../../../src/core/id.ts';
 import { TimeHistogram } from '../../../src/core/time-histogram.ts';
-import type { OpenStore } from '../../../src/store/driver.ts';
-import type { MoneyEntry } from '../../../src/store/journal-reader.ts';
+import type { JournalReader, MoneyEntry } from '../../../src/store/journal-reader.ts';
+import type { RecordLog } from '../../../src/store/records.ts';
 import {
   NO_TRAFFIC,
   STEP_MS,
@@ -13,7 +13,10 @@ import {
   type TrafficTable,
 } from '../../../src/store/traffic.ts';
 
-type Sources = Pick<OpenStore, 'records' | 'journal'>;
+interface Sources {
+  readonly records: { readonly log: Pick<RecordLog, 'list' | 'find'> };
+  readonly journal: Pick<JournalReader, 'money'>;
+}
 
 /** Something that counts in one series of each kind. */
 interface Sample {

@@ -3,7 +3,8 @@ import type { Login } from '../../../src/store/logins.ts';
 import { refusalOf, type TestedStore } from '../implementations.ts';
 
 export const login = (id: string, more: Partial<Login> = {}): Login => ({
-  ...{ id, user: 'user_1', createdAt: 5, usedAt: 5, confirmedAt: 5, expiresAt: 100, endedAt: null },
+  ...{ id, user: 'user_1', key: null, keyHash: null },
+  ...{ createdAt: 5, usedAt: 5, confirmedAt: 5, expiresAt: 100, endedAt: null },
   ...{ browser: 'Firefox', from: '192.0.2.7' },
   ...more,
 });
@@ -26,6 +27,27 @@ export function loginSuite(open: () => Promise<TestedStore>): void {
     for (const id of ['a', 'b']) expect(await refusalOf(store.commit([logins.end(id, 10)]))).toBe('unmet');
     await store.commit([logins.confirm('a', 11, TOKEN)]);
     expect((await logins.find('a'))?.login.confirmedAt).toBe(5);
+  });
+
+  test('a login is of a user, or of a key with the hash of its secret', async () => {
+    await using store = await open();
+    const { logins } = store;
+    const keyHash = new Uint8Array(32).fill(3);
+    const ofKey = login('k', { user: null, key: 'key_1', keyHash });
+    await store.commit([logins.insert({ login: ofKey, hash: HASH }, null)]);
+    const found = await logins.find('k');
+    expect(found).toEqual({ login: ofKey, hash: HASH });
+    expect((await logins.changedAfter(-1)).rows).toEqual([{ login: ofKey, hash: HASH }]);
+    for (const [id, odd] of [
+      ['none', { user: null }],
+      ['both', { key: 'key_1', keyHash }],
+      ['half', { user: null, key: 'key_1' }],
+    ] as const) {
+      expect(
+        await refusalOf(store.commit([logins.insert({ login: login(id, odd), hash: HASH }, null)])),
+      ).not.toBeNull();
+      expect(await logins.find(id)).toBeNull();
+    }
   });
 
   test('a reading has the changes since the last one: logins, uses, ends and renewals', async () => {

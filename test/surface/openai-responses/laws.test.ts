@@ -4,6 +4,7 @@ import { isObject, type Json, listOf, textOf } from '../../../plugins/providers/
 import type { FinishReason, StreamPart } from '../../../src/contract/parts.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { openaiResponses } from '../../../src/surface/openai-responses/surface.ts';
+import { tries } from '../../deep/effort.ts';
 import { RECEIPT } from '../../support/caller-message.ts';
 import { checkEvents, checkResponse, checkStream } from '../../support/open-responses/schemas.ts';
 
@@ -85,7 +86,10 @@ describe('every answer', () => {
         reason === 'stop' || reason === 'tool_calls' ? 'response.completed' : 'response.incomplete',
       );
     });
-    fc.assert(law, { numRuns: 300 });
+    fc.assert(
+      law,
+      tries('an answer of Responses conforms to its schemas, and its stream says what its JSON says', 100, 5_000),
+    );
   });
 
   test.each([
@@ -113,7 +117,7 @@ describe('every answer', () => {
       for (const item of listOf(output)) expect(Object(item).status ?? 'completed').toBe('completed');
       expect(listOf(output).some((item) => /call$/.test(textOf(Object(item).type)))).toBe(false);
     });
-    fc.assert(law, { numRuns: 300 });
+    fc.assert(law, tries('an answer of Responses that breaks off is never ended as completed', 100, 5_000));
   });
 });
 
@@ -145,7 +149,7 @@ describe('the state of an answer', () => {
     const law = fc.property(parts, (all) => {
       expect(stateIn(bodyOf(all, 'stop').output)).toEqual(expected(all));
     });
-    fc.assert(law, { numRuns: 300 });
+    fc.assert(law, tries('the state of an answer of Responses comes back with its items', 100, 5_000));
   });
 
   test('and a client that drops reasoning items is found out', () => {
