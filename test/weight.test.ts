@@ -20,7 +20,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 47 for keys that sign in.
   // 1 for changes that are carried out once for an `Idempotency-Key`.
   // 11 for signing out while a user is suspended, and for issuers that ask a person again.
-  'src/access': 3469,
+  // 16 for the caller and the labels of a key by its ID, for explanations.
+  'src/access': 3485,
   // 9 for the age of readings, and for what a late settlement takes back.
   'src/accounting': 231,
   // Rules, readings and the sender of alerts to people.
@@ -42,8 +43,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 4 for adapters without keys.
   'src/conformance': 2115,
   // The web client.
-  // 2,940 for the frame, the parts of a screen, charts and the first view.
-  'src/console': 3000,
+  // 3,700 for the frame, the parts of a screen, charts and the overview.
+  'src/console': 3700,
   'src/contract': 487,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
   // 38 for exact USD.
@@ -53,8 +54,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 3 for changes that are carried out once for an `Idempotency-Key`.
   // 1 for the console as it is served.
   // 37 for lists without bodies.
-  // 72 for histograms of times, which can be merged and stored.
-  'src/core': 3509,
+  // 81 for histograms of times, which can be merged and stored.
+  'src/core': 3518,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
   // 35 for answers that end without a price once the lease is lost.
   // 1 for people, keys that change and tokens.
@@ -68,7 +69,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 69 for keys that sign in.
   // 25 for lists without bodies.
   // 154 for traffic by time.
-  'src/http': 7467,
+  // 560 for the policy tools and the policy's files, half of it the schemas of their answers.
+  'src/http': 8057,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -97,7 +99,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 3 for the models that a login may give: those of its user and team.
   // 14 for keys that sign in.
   // 406 for traffic: its periods, who sees which series, and its lines.
-  'src/operate': 5656,
+  // 1100 for the policy tools of a server: policies that are sent, explanations by the present, guarded edits, patches.
+  'src/operate': 6775,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -129,7 +132,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 113 for secrets in files: a policy is built again with the new value, and its revision stays.
   // 5 for the actor of a reload.
   // 6 for people, keys that change and tokens.
-  'src/runtime': 1352,
+  // 225 for edits of several files that become the policy as one; a third of it was in operate.
+  'src/runtime': 1577,
   // 211 for the sweep, the timers of a host, the copies that follow news, and IDs of requests by a maker of their own.
   // 63 for files of secrets, the commit of a clone, an archive or a build, and the loss of a lease.
   // 101 for the head of the trail, noted outside the store.
@@ -137,7 +141,9 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 1 for lists without bodies.
   // 7 for the console as it is served.
   // 7 for traffic.
-  'src/server': 1887,
+  // 7 for the same.
+  // 60 for the desk of the policy tools, and an edit that is finished at a start.
+  'src/server': 1947,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
@@ -146,8 +152,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 605 for people, logins, subjects, alerts and lines of keys.
   // 128 for lists without bodies.
   // 37 for keys that sign in.
-  // 760 for traffic in buckets: its sums, batches, rows and reading.
-  'src/store': 8805,
+  // 761 for traffic in buckets: its sums, batches, rows and reading.
+  'src/store': 8806,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.

@@ -1,4 +1,4 @@
-import type { KeyBudgets } from '../core/caller.ts';
+import type { Caller, KeyBudgets } from '../core/caller.ts';
 import type { Timer, Timers } from '../core/timers.ts';
 import type { KeyInfo, KeyRow } from '../store/keys.ts';
 import type { News } from '../store/news.ts';
@@ -14,6 +14,7 @@ import {
   type HolderGrants,
   type KeyEntry,
   keyEntryOf,
+  keyStateOf,
 } from './key-entry.ts';
 import { LINE_LIMITS } from './line.ts';
 
@@ -108,6 +109,25 @@ export class KeyCopy {
 
   /** A key as this instance's copy has it, revoked or not. Cheap. */
   readonly known = (id: string): KeyEntry['info'] | null => this.entryOf(id)?.inForce ?? null;
+
+  /** The caller that a key stands for now; null for a key that does not work. Cheap. */
+  readonly callerOf = (id: string): Caller | null => {
+    const entry = this.#entries.get(id);
+    if (!entry || keyStateOf(entry.inForce, this.now()) !== 'valid') return null;
+    const { caller } = entry.authentication;
+    return caller.user !== undefined && this.#isOut(caller.user) ? null : caller;
+  };
+
+  /** The labels of unrevoked keys: name → values. */
+  readonly labels = (): ReadonlyMap<string, ReadonlySet<string>> => {
+    const labels = new Map<string, Set<string>>();
+    for (const { info } of this.#entries.values()) {
+      if (info.revokedAt !== null) continue;
+      for (const [name, value] of Object.entries(info.labels))
+        labels.getOrInsertComputed(name, () => new Set()).add(value);
+    }
+    return labels;
+  };
 
   /** The IDs of the keys above a key, the nearest first. Cheap. */
   readonly above = (id: string): readonly string[] => this.entryOf(id)?.authentication.caller.line ?? [];

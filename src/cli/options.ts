@@ -3,7 +3,7 @@ import { UsageError } from '../core/usage-error.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import { refuseUrl } from '../store/open.ts';
 import { LOG_FORMS } from '../telemetry/log.ts';
-import { choiceOf, parseFlags, TEXT } from './arguments.ts';
+import { choiceOf, parseFlags, SWITCH, TEXT } from './arguments.ts';
 import { helpOf } from './help.ts';
 import { unknownCommand } from './unknown-command.ts';
 
@@ -101,7 +101,10 @@ function folderOf(flag: string, rest: readonly string[]): { folder: string | nul
 }
 
 function serveCommand(args: readonly string[], env: Environment, defaultPolicies: DefaultPolicies): Command {
-  const options = { port: TEXT, host: TEXT, data: TEXT, policies: TEXT, 'drain-ms': TEXT, metrics: TEXT, log: TEXT };
+  const options = {
+    ...{ port: TEXT, host: TEXT, data: TEXT, policies: TEXT, 'drain-ms': TEXT, metrics: TEXT, log: TEXT },
+    'allow-policy-writes': SWITCH,
+  };
   const flags = parseFlags(args, options);
   const { port, host, policies, 'drain-ms': drainMs = '25000', metrics, log } = flags;
   const data = dataFolder(flags.data, env);
@@ -114,6 +117,7 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
       policies: policies ?? (env.SIGNALBOX_POLICIES || defaultPolicies(data)),
       drainMs: numberOf('The drain time must be a number of milliseconds', drainMs, DRAIN_MAX_MS),
       metrics: choiceOf('--metrics', metrics ?? (env.SIGNALBOX_METRICS || 'on'), ['on', 'off']) === 'on',
+      allowsPolicyWrites: flags['allow-policy-writes'] || env.SIGNALBOX_ALLOW_POLICY_WRITES === 'on',
       log: choiceOf('--log', log ?? (env.SIGNALBOX_LOG || 'auto'), LOG_FORMS),
     },
   };

@@ -11,9 +11,13 @@ const placeOf = (value: number): number =>
 /** The value that stands for a place: the middle of its bounds, as ratios go. */
 const valueAt = (place: number): number => (place === 0 ? 1 : RATIO ** (place - 0.5));
 
-/** Counts of values above 0 by size. Two are merged by adding their counts, so that hours are the sum of their minutes. */
+/**
+ * Counts of values above 0 by size. Two are merged by adding their counts, so that hours are the sum of their minutes. Kept as lists in the
+ * order of places: an answer reads some ten thousand, each with a few.
+ */
 export class TimeHistogram {
-  readonly #counts = new Map<number, number>();
+  #places: number[] = [];
+  #counts: number[] = [];
 
   /** @throws RangeError for bytes that `encode` did not make */
   static decode(bytes: Uint8Array): TimeHistogram {
@@ -23,24 +27,34 @@ export class TimeHistogram {
     let place = 0;
     for (let at = 0; at < numbers.length; at += 2) {
       place += numbers[at]!;
-      histogram.#counts.set(place, numbers[at + 1]!);
+      histogram.#places.push(place);
+      histogram.#counts.push(numbers[at + 1]!);
     }
     return histogram;
   }
 
   add(value: number): void {
     const place = placeOf(value);
-    this.#counts.set(place, (this.#counts.get(place) ?? 0) + 1);
+    const at = this.#places.findIndex((one) => one >= place);
+    if (at >= 0 && this.#places[at] === place) {
+      this.#counts[at]!++;
+      return;
+    }
+    const end = at < 0 ? this.#places.length : at;
+    this.#places.splice(end, 0, place);
+    this.#counts.splice(end, 0, 1);
   }
 
   merge(other: TimeHistogram): void {
-    for (const [place, count] of other.#counts) this.#counts.set(place, (this.#counts.get(place) ?? 0) + count);
-  }
-
-  get count(): number {
-    let sum = 0;
-    for (const count of this.#counts.values()) sum += count;
-    return sum;
+    if (other.#places.length === 0) return;
+    const [places, counts]: [number[], number[]] = [[], []];
+    for (let own = 0, its = 0; own < this.#places.length || its < other.#places.length; ) {
+      const [one, two] = [this.#places[own] ?? PLACE_MAX + 1, other.#places[its] ?? PLACE_MAX + 1];
+      places.push(Math.min(one, two));
+      counts.push((one <= two ? this.#counts[own++]! : 0) + (two <= one ? other.#counts[its++]! : 0));
+    }
+    this.#places = places;
+    this.#counts = counts;
   }
 
   /**
@@ -49,11 +63,11 @@ export class TimeHistogram {
    * @returns null without values
    */
   quantile(share: number): number | null {
-    const rank = Math.max(1, Math.ceil(share * this.count));
+    const rank = Math.max(1, Math.ceil(share * this.#counts.reduce((sum, count) => sum + count, 0)));
     let seen = 0;
-    for (const [place, count] of this.#sorted()) {
-      seen += count;
-      if (seen >= rank) return valueAt(place);
+    for (let at = 0; at < this.#places.length; at++) {
+      seen += this.#counts[at]!;
+      if (seen >= rank) return valueAt(this.#places[at]!);
     }
     return null;
   }
@@ -62,16 +76,12 @@ export class TimeHistogram {
   encode(): Uint8Array {
     const bytes: number[] = [];
     let before = 0;
-    for (const [place, count] of this.#sorted()) {
+    for (const [at, place] of this.#places.entries()) {
       push(bytes, place - before);
-      push(bytes, count);
+      push(bytes, this.#counts[at]!);
       before = place;
     }
     return Uint8Array.from(bytes);
-  }
-
-  #sorted(): [number, number][] {
-    return [...this.#counts].sort(([one], [other]) => one - other);
   }
 }
 

@@ -30,12 +30,16 @@ export const adminRoutes = ({ principalOf }: Pick<RouteServices, 'principalOf'>,
     );
 
 /** One revision, with or without quotes; null for any. */
-function expectedRevision(header: string | null): string | null {
+export function expectedRevision(header: string | null): string | null {
   const text = header?.trim() ?? '*';
   return text === '*' ? null : text.replace(/^"(.*)"$/, '$1');
 }
 
-const attemptBody = ({ time, tookMs, ...rest }: ReloadAttempt) => ({ time: iso(time), took_ms: tookMs, ...rest });
+export const attemptBody = ({ time, tookMs, ...rest }: ReloadAttempt) => ({
+  time: iso(time),
+  took_ms: tookMs,
+  ...rest,
+});
 
 function statusBody({ status: whole, models }: ServedPolicy) {
   const { counts: _, lastSuccess: __, outdatedPlugins, secrets, last, ...status } = whole;

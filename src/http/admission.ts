@@ -21,6 +21,8 @@ import { nothingAt, printable } from './unknown-path.ts';
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 
+const TAKES_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
 /** Bytes of all header names and values together. */
 const HEADER_BYTES_MAX = 16_384;
 
@@ -119,8 +121,7 @@ function enter(
   if (isKeyless) rules.funding.keyless.checkHeaders(headers);
   const bytesMax = bodyBytesMax(policy, rules.funding, isKeyless);
   context.bodyBytes = Number(headers.get('content-length') ?? 0);
-  if ((method === 'POST' || method === 'PATCH') && rule.body !== 'none')
-    checkBodyHeaders(headers, context.bodyBytes, bytesMax);
+  if (TAKES_BODY.has(method) && rule.body !== 'none') checkBodyHeaders(headers, context.bodyBytes, bytesMax);
   if (isOpen) return;
   context.admit(
     rule.counts ? counted(request, context, policy, rules, peers) : uncounted(request, caller, policy, rules),

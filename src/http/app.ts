@@ -47,6 +47,7 @@ import { loginRoutes } from './logins.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { peopleRoutes } from './people.ts';
+import { type PolicyTable, policyRoutes } from './policy.ts';
 import { recommendRoutes } from './recommend.ts';
 import { requestContexts } from './request-contexts.ts';
 import type { EdgeServer, RequestCarrier, RouteServices } from './route-services.ts';
@@ -68,6 +69,7 @@ export interface AppOptions {
   /** The dialects that callers may speak. */
   readonly surfaces: readonly Surface[];
   readonly policy: PolicyAdmin;
+  readonly desk: PolicyTable;
   readonly keys: KeyAdmin & ChildKeys;
   readonly people: PeopleDesk;
   readonly idempotency: Idempotency;
@@ -146,11 +148,13 @@ const otherRoutes = (
   countFailure: (request: Request) => void,
   options: AppOptions,
 ) => {
-  const { gateway, policy, keys, people, store, metrics, status, trailHeads, alerts, signIn, built, logins } = options;
+  const { gateway, policy, desk, keys, people, store, metrics, status, trailHeads, alerts, signIn, built, logins } =
+    options;
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
     .use(adminRoutes(services, policy))
+    .use(policyRoutes({ ...services, desk, store }))
     .use(alertRoutes({ ...services, alerts }))
     .use(ledgerRoutes(services))
     .use(statusRoutes(services, status))
@@ -161,7 +165,7 @@ const otherRoutes = (
     .use(modelRoutes(services))
     .use(decisionRoutes(services))
     .use(feedbackRoutes(services))
-    .use(usageRoutes(services))
+    .use(usageRoutes({ ...services, people: people?.people }))
     .use(trafficRoutes({ ...services, store, nameOf: namesOf(options) }))
     .use(loginRoutes({ ...services, desk: logins, door }))
     .use(signInRoutes({ ...services, signIn, door, built, countFailure }))

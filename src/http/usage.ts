@@ -1,4 +1,5 @@
 import { Elysia, t } from 'elysia';
+import type { People } from '../access/people.ts';
 import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { usdWriter } from '../core/usd.ts';
@@ -7,7 +8,9 @@ import { fundBodies, usesOf } from '../operate/ledger/status.ts';
 import type { Principal } from '../operate/principal.ts';
 import { FULL_SIGHT, type Sight } from '../operate/sight.ts';
 import {
+  type HolderNames,
   monthPeriod,
+  namesFor,
   ownUsage,
   parseDay,
   servedUsage,
@@ -35,8 +38,13 @@ const PERIOD_QUERY = {
   time_zone: queryText('IANA name of the zone in which days begin, such as `Europe/Berlin`; UTC unless given.'),
 };
 
+interface UsageServices extends Pick<RouteServices, 'gateway' | 'principalOf' | 'sightOf'> {
+  /** Names the teams and users of `GET /admin/usage`. */
+  readonly people: People;
+}
+
 /** `GET /v1/usage`: the charges of the calling key, and the funds that it draws on. `GET /admin/usage`: those of all keys. */
-export const usageRoutes = ({ gateway, principalOf, sightOf }: RouteServices) =>
+export const usageRoutes = ({ gateway, principalOf, sightOf, people }: UsageServices) =>
   new Elysia({ name: 'usage' })
     .get('/v1/usage', ({ request }) => keyUsage(principalOf(request), gateway, request.url), {
       query: t.Object({
@@ -54,32 +62,36 @@ export const usageRoutes = ({ gateway, principalOf, sightOf }: RouteServices) =>
         errors: ['invalid_value', 'out_of_range'],
       }),
     })
-    .get('/admin/usage', ({ request }) => adminUsage(principalOf(request), gateway, request.url, sightOf(request)), {
-      query: t.Object({
-        ...PERIOD_QUERY,
-        by: queryText(
-          `Groupings, with commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; \`day,model\` unless given.`,
-        ),
-        key: queryText(
-          'Only charges of the key with this ID, or of this wallet; for a key with the scope `report`, of the keys of this name.',
-        ),
-        team: queryText('Only charges of keys that belonged to the team with this ID.'),
-        user: queryText(
-          'Only charges of keys that belonged to the user with this ID. A key with the scope `report` is shown no users.',
-        ),
-        model: queryText('Only charges of the model with this ID.'),
-        label: queryTexts('Only charges of keys with this label, as `name=value`. It may be repeated.'),
-      }),
-      ...routeDocs({
-        access: 'usage.read',
-        summary: 'Usage by groups',
-        description:
-          'Returns the charges of all keys in a period, grouped by any of the dimensions that the books keep. A request counts on the day on which it began. `./signalbox ledger usage` gives the same figures.',
-        answer: { schema: schemas.AdminUsage, description: 'The report.' },
-        errorField: 'by',
-        errors: ['invalid_value', 'out_of_range'],
-      }),
-    });
+    .get(
+      '/admin/usage',
+      ({ request }) => adminUsage(principalOf(request), gateway, people, request.url, sightOf(request)),
+      {
+        query: t.Object({
+          ...PERIOD_QUERY,
+          by: queryText(
+            `Groupings, with commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; \`day,model\` unless given.`,
+          ),
+          key: queryText(
+            'Only charges of the key with this ID, or of this wallet; for a key with the scope `report`, of the keys of this name.',
+          ),
+          team: queryText('Only charges of keys that belonged to the team with this ID.'),
+          user: queryText(
+            'Only charges of keys that belonged to the user with this ID. A key with the scope `report` is shown no users.',
+          ),
+          model: queryText('Only charges of the model with this ID.'),
+          label: queryTexts('Only charges of keys with this label, as `name=value`. It may be repeated.'),
+        }),
+        ...routeDocs({
+          access: 'usage.read',
+          summary: 'Usage by groups',
+          description:
+            'Returns the charges of all keys in a period, grouped by any of the dimensions that the books keep. A request counts on the day on which it began. `./signalbox ledger usage` gives the same figures.',
+          answer: { schema: schemas.AdminUsage, description: 'The report.' },
+          errorField: 'by',
+          errors: ['invalid_value', 'out_of_range'],
+        }),
+      },
+    );
 
 async function keyUsage(principal: Principal, gateway: Gateway, url: string): Promise<object> {
   const { ledger, lease, now } = gateway;
@@ -105,6 +117,7 @@ async function keyUsage(principal: Principal, gateway: Gateway, url: string): Pr
 async function adminUsage(
   principal: Principal,
   { ledger, lease, now }: Gateway,
+  people: People,
   url: string,
   sight: Sight,
 ): Promise<object> {
@@ -119,12 +132,12 @@ async function adminUsage(
     labels: Object.fromEntries(query.getAll('label').map(labelIn)),
   };
   const source = { ledger, usdPerCredit: lease().snapshot.usdPerCredit, sight };
-  return await bodyOf(() => servedUsage(principal, source, wanted), sight);
+  return await bodyOf(() => servedUsage(principal, source, wanted), sight, namesFor(principal.caller, people));
 }
 
-async function bodyOf(read: () => Promise<UsageReport>, sight = FULL_SIGHT) {
+async function bodyOf(read: () => Promise<UsageReport>, sight = FULL_SIGHT, nameOf?: HolderNames) {
   try {
-    return usageBody(await read(), sight);
+    return usageBody(await read(), sight, nameOf);
   } catch (cause) {
     if (!(cause instanceof UsageTooLargeError)) throw cause;
     const message = `${cause.message} Choose a shorter period or fewer groupings.`;

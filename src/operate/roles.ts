@@ -41,7 +41,12 @@ const ACTIONS = {
   'content.read': { ...OPERATORS, lead: 'own', member: 'own' },
   'feedback.give': { owner: 'own', admin: 'own', lead: 'own', member: 'own', caller: 'own' },
   'policy.read': REPORTED,
+  'policy.check': REPORTED,
+  // As one of their own keys, on the policy in force.
+  'policy.explain': { ...REPORTED, ...MEMBERS },
   'policy.reload': OPERATORS,
+  // Of what gives power, owners alone, and only where the server was started for it.
+  'policy.write': OPERATORS,
   'endpoints.read': REPORTED,
   'status.read': REPORTED,
   'learning.read': AUDITED,

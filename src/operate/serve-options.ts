@@ -12,6 +12,8 @@ export interface ServeOptions {
   readonly drainMs: number;
   /** Whether `/metrics` answers, to anybody who can reach the port. */
   readonly metrics: boolean;
+  /** Whether owners may make guarded edits of the policy by HTTP: those that give power or send data elsewhere. */
+  readonly allowsPolicyWrites: boolean;
   /** The form of the log's lines; `off`: warnings and errors alone. */
   readonly log: LogForm;
 }

@@ -1,12 +1,14 @@
+import type { PeopleCopy } from '../access/people-copy.ts';
 import { labelsOf } from '../accounting/entry.ts';
 import { windowAt } from '../accounting/window.ts';
+import { type Caller, roleOf } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { usdWriter } from '../core/usd.ts';
 import { moneyEntries } from '../ledger/export/export.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { JournalReader } from '../store/journal-reader.ts';
 import type { Principal } from './principal.ts';
-import { checkAction } from './roles.ts';
+import { checkAction, reachOf } from './roles.ts';
 import { FULL_SIGHT, type Sight } from './sight.ts';
 import { columnOf, type Grouping, NO_FIGURES, type UsageGroup, UsageSums } from './usage-sums.ts';
 
@@ -203,8 +205,42 @@ function* windowsOf(query: UsageQuery): Generator<Span> {
   }
 }
 
+/** The name of a team or user as an asker is shown it; null for none. */
+export type HolderNames = (kind: 'team' | 'user', id: string) => string | null;
+
+/** What names of teams and users are looked up in. */
+type NamedPeople = Pick<PeopleCopy, 'team' | 'user'>;
+
+/** The names that a caller may see: of the people that it may read, and of teams those of reports, too, which name no person. */
+export function namesFor(caller: Caller, people: NamedPeople): HolderNames {
+  const role = roleOf(caller);
+  const reach = reachOf(role, 'people.read');
+  const all: HolderNames = (kind, id) => people[kind](id)?.name || null;
+  return (kind, id) => {
+    if (reach === 'all') return all(kind, id);
+    if (kind === 'team') return role === 'report' || (reach !== null && id === caller.team) ? all(kind, id) : null;
+    const isShown = id === caller.user || (reach === 'team' && people.user(id)?.team === caller.team);
+    return reach !== null && isShown ? all(kind, id) : null;
+  };
+}
+
+const NO_NAMES: HolderNames = () => null;
+
+/** The group of a row: its name by each grouping, and beside the ID of a team or user how that is called now. */
+function groupOf(by: readonly Grouping[], columns: readonly string[], names: readonly string[], nameOf: HolderNames) {
+  const called = by.flatMap((grouping, at) => {
+    const name = grouping === 'team' || grouping === 'user' ? nameOf(grouping, names[at]!) : null;
+    return name === null ? [] : [[`${grouping}_name`, name] as const];
+  });
+  return Object.fromEntries([...columns.map((column, at) => [column, names[at]!] as const), ...called]);
+}
+
 /** The report as the admin API and `signalbox ledger usage --json` show it. */
-export function usageBody({ query, usdPerCredit, total, groups }: UsageReport, sight = FULL_SIGHT) {
+export function usageBody(
+  { query, usdPerCredit, total, groups }: UsageReport,
+  sight = FULL_SIGHT,
+  nameOf: HolderNames = NO_NAMES,
+) {
   const usd = usdWriter(usdPerCredit);
   const { from, to, timeZone, by } = query;
   const columns = by.map((grouping) => (sight.isNarrow && grouping === 'key' ? 'key_name' : columnOf(grouping)));
@@ -217,7 +253,7 @@ export function usageBody({ query, usdPerCredit, total, groups }: UsageReport, s
     total_credits: toCredits(total),
     total_usd: usd(total),
     groups: groups.map(({ names, charges, input, output, charged }) => ({
-      group: Object.fromEntries(columns.map((column, at) => [column, names[at]!])),
+      group: groupOf(by, columns, names, nameOf),
       charges,
       input_tokens: input,
       output_tokens: output,

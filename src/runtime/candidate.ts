@@ -69,6 +69,8 @@ export interface PolicyTools {
   readonly started?: StartSettings;
   /** Runs the policy's own cases on a runtime that does not serve yet. Yields between cases; returns the failures. */
   rehearse(runtime: Runtime): Generator<undefined, readonly Diagnostic[]>;
+  /** Whether work on a policy has become pointless: it is then given up with SupersededError. Default: never. */
+  readonly isStale?: () => boolean;
   /** See `parseFiles`. */
   parse(files: readonly PolicyFile[], before: string | null): ParsedFiles | Promise<ParsedFiles>;
 }
@@ -88,7 +90,7 @@ export async function buildCandidate(
   const prepared = await compileCandidate(bundle, tools, options);
   if (isRejected(prepared)) return prepared;
   return rejectOnThrow(async () => {
-    const failures = await inSlices(tools.rehearse(prepared.runtime), options.isStale ?? never);
+    const failures = await inSlices(tools.rehearse(prepared.runtime), options.isStale ?? tools.isStale ?? never);
     if (failures.length === 0) return prepared;
     return { problems: [...prepared.warnings, ...failures.map(withoutSecrets)], message: null };
   });
@@ -98,7 +100,7 @@ export async function buildCandidate(
 export function compileCandidate(
   bundle: PolicyBundle,
   tools: PolicyTools,
-  { inForce, isStale = never }: CandidateOptions = {},
+  { inForce, isStale = tools.isStale ?? never }: CandidateOptions = {},
 ): Promise<PolicyCandidate | RejectedPolicy> {
   return rejectOnThrow(async () => {
     const parsed = await tools.parse(bundle.files, inForce?.outline ?? null);

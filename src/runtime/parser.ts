@@ -9,8 +9,8 @@ const IDLE_MS = 10_000;
 
 type WorkerReply = { readonly parsed: ParsedFiles } | { readonly error: string };
 
-/** A parser with one worker, started on demand. It parses one policy at a time. State: policy folder. */
-export function createParser() {
+/** A parser with one worker, started on demand. It parses one policy at a time, for `parseMs` at most. State: policy folder. */
+export function createParser(parseMs = PARSE_MS) {
   let worker: Worker | null = null;
   let idle: ReturnType<typeof setTimeout> | undefined;
 
@@ -41,7 +41,7 @@ export function createParser() {
     /** Parses in a worker. Throws if the worker fails or takes too long. The policy's own errors are in the result. */
     async parse(files: readonly PolicyFile[], before: string | null): Promise<ParsedFiles> {
       try {
-        const answer = await ask(started(), { files, before });
+        const answer = await ask(started(), { files, before }, parseMs);
         if ('error' in answer) throw new Error(answer.error);
         endWhenIdle();
         return answer.parsed;
@@ -54,10 +54,10 @@ export function createParser() {
   };
 }
 
-function ask(worker: Worker, request: ParseRequest): Promise<WorkerReply> {
+function ask(worker: Worker, request: ParseRequest, parseMs: number): Promise<WorkerReply> {
   const { promise, resolve, reject } = Promise.withResolvers<WorkerReply>();
-  const late = () => reject(new Error(`The policy could not be parsed within ${PARSE_MS / 1000} s.`));
-  const timer = setTimeout(late, PARSE_MS);
+  const late = () => reject(new Error(`The policy could not be parsed within ${parseMs / 1000} s.`));
+  const timer = setTimeout(late, parseMs);
   worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => resolve(data);
   worker.onerror = ({ message }) => reject(new Error(`The policy could not be parsed: ${message}`));
   worker.postMessage(request);

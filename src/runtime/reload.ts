@@ -77,6 +77,17 @@ export class Reloader {
     this.#counts.applied++;
   }
 
+  /** The policy in force with its files. */
+  get inForce(): PolicyCandidate {
+    return this.#inForce;
+  }
+
+  /** What a policy must fit beside its own text: the state of this server. */
+  get surroundings(): Pick<PolicyTools, 'ledger' | 'madeTeams' | 'started'> {
+    const { ledger, madeTeams, started } = this.#options.tools;
+    return { ledger, madeTeams, started };
+  }
+
   /** The runtime in force. */
   readonly lease = (): Runtime => this.#inForce.runtime;
 

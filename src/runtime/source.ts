@@ -2,9 +2,10 @@ import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { codeOf, messageOf } from '../core/thrown.ts';
 import type { PolicyFile } from '../policy/load.ts';
+import { EDIT_FILE, readEdit, withEdit } from './edit-journal.ts';
 
 /** Limit of files of one policy. */
-const FILES_MAX = 256;
+export const FILES_MAX = 256;
 export const FILE_BYTES_MAX = 1_048_576;
 /** Limit of characters of all files together. */
 const LENGTH_MAX = 16_777_216;
@@ -26,7 +27,7 @@ export class PolicySourceError extends Error {
 }
 
 /**
- * Reads the `.yaml` and `.yml` files of a folder as one bundle. If the folder changes meanwhile, it is
+ * Reads the `.yaml` and `.yml` files of a folder as one bundle, with an edit that is being written as if it were done. If the folder changes meanwhile, it is
  * read again, so that two generations are not mixed. Ignores names that begin with a dot.
  */
 export async function readBundle(folder: string): Promise<PolicyBundle> {
@@ -41,7 +42,7 @@ export async function readBundle(folder: string): Promise<PolicyBundle> {
 }
 
 /** Null if a file was removed between listing and reading. */
-async function readAll(folder: string): Promise<PolicyFile[] | null> {
+async function readAll(folder: string): Promise<readonly PolicyFile[] | null> {
   const names = await namesIn(folder);
   if (names === null) {
     const found = await stat(folder).catch(() => null);
@@ -52,16 +53,22 @@ async function readAll(folder: string): Promise<PolicyFile[] | null> {
     }
     throw new PolicySourceError(`The policy folder ${folder} cannot be read; name another with --policies.`);
   }
-  if (names.length === 0) throw new PolicySourceError(`The policy folder ${folder} has no .yaml files.`);
-  if (names.length > FILES_MAX) {
+  const edit = await readEdit(folder);
+  if (names.length + edit.length === 0) throw new PolicySourceError(`The policy folder ${folder} has no .yaml files.`);
+  // An edit may still have the files that it removes beside those that it adds.
+  if (names.length > FILES_MAX + edit.length) {
     throw new PolicySourceError(`The policy folder ${folder} has ${names.length} files; the limit is ${FILES_MAX}.`);
   }
-  const files = await Promise.all(names.map((name) => readOne(join(folder, name))));
-  const found = files.filter((file) => file !== null);
+  const files = await Promise.all(names.map((name) => readFileAt(join(folder, name))));
+  const found = withEdit(
+    files.filter((file) => file !== null),
+    edit,
+    (name) => displayPath(join(folder, name)),
+  );
   if (found.reduce((all, file) => all + (file.text?.length ?? 0), 0) > LENGTH_MAX) {
     throw new PolicySourceError(`The policy in ${folder} has more than ${LENGTH_MAX} characters, which is the limit.`);
   }
-  return found.length < files.length ? null : found;
+  return files.includes(null) ? null : found;
 }
 
 /** The names of policy files, sorted; null if the folder cannot be read. */
@@ -81,7 +88,8 @@ export function displayPath(file: string): string {
   return path.startsWith('..') ? resolve(file) : path;
 }
 
-async function readOne(file: string): Promise<PolicyFile | null> {
+/** Reads a policy file, or says why it cannot be read; null where there is none. */
+export async function readFileAt(file: string): Promise<PolicyFile | null> {
   const path = displayPath(file);
   try {
     const found = await stat(file);
@@ -131,7 +139,7 @@ export function decoded(
  */
 export async function signatureOf(folder: string, more: readonly string[] = []): Promise<string> {
   const names = (await namesIn(folder)) ?? ['\0unreadable'];
-  const paths = [folder, ...names.map((name) => join(folder, name)), ...more];
+  const paths = [folder, join(folder, EDIT_FILE), ...names.map((name) => join(folder, name)), ...more];
   return (await Promise.all(paths.map(async (path) => `${path} ${await stampOf(path)}`))).join('\n');
 }
 

@@ -19,6 +19,7 @@ import { x402Funding } from '../money/x402/funding.ts';
 import { instanceStatus } from '../operate/instance.ts';
 import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
 import type { Principal } from '../operate/principal.ts';
+import type { ServeOptions } from '../operate/serve-options.ts';
 import { openPayments, type Payments } from '../payments/service.ts';
 import { Affinity } from '../prompt/affinity.ts';
 import { Sessions } from '../prompt/sessions.ts';
@@ -37,8 +38,8 @@ import { keepDeclarations } from './declarations.ts';
 import { logAlert, logRecovered } from './events.ts';
 import type { Host } from './host.ts';
 import { keepReloading, type ServerPolicyTools, saveRevision, type TermsOf } from './policy.ts';
+import { openPolicyDesk } from './policy-desk.ts';
 import { noteFirstPolicy } from './policy-trail.ts';
-
 import { Sweep } from './sweep.ts';
 import { prune, watchClock } from './upkeep.ts';
 
@@ -204,7 +205,12 @@ export interface GatewayResources {
 }
 
 /** The use cases, with all that they work with: the books opened and put in order, the policy kept in step. */
-export async function openGateway(first: PolicyCandidate, tools: ServerPolicyTools, resources: GatewayResources) {
+export async function openGateway(
+  first: PolicyCandidate,
+  tools: ServerPolicyTools,
+  resources: GatewayResources,
+  { allowsPolicyWrites }: Pick<ServeOptions, 'allowsPolicyWrites'>,
+) {
   const { store, keys, people, log, host } = resources;
   const { clock, timers, err } = host;
   const { now } = store.instance;
@@ -247,7 +253,9 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
     clock,
     isDraining: false,
   };
+  const policies = openPolicyDesk({ gateway, reloader, people }, tools, resources, allowsPolicyWrites);
   const stop = () => {
+    policies.close();
     gateway.isDraining = true;
     stopUpkeep();
     void sweep.stop();
@@ -260,5 +268,5 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const instance = (by: Principal) =>
     instanceStatus(by, store, { version: host.version, policyRevision: lease().snapshot.revision });
   const status: StatusSources = { health: tools.health, learning, instance };
-  return { gateway, idempotency, reloader, status, recount, levels: new Levels(people), stop };
+  return { gateway, desk: policies.desk, idempotency, reloader, status, recount, levels: new Levels(people), stop };
 }

@@ -11,6 +11,7 @@ import type { ServeOptions } from '../operate/serve-options.ts';
 import type { Gateway } from '../request/gateway.ts';
 import { type PolicyCandidate, type ServingProvider, servingProviders } from '../runtime/candidate.ts';
 import { SecretFiles } from '../runtime/secret-files.ts';
+import { finishEdit } from '../runtime/write-edit.ts';
 import { lockStore } from '../store/open.ts';
 import type { Surface } from '../surface/surface.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -56,6 +57,10 @@ async function startPolicy({ policies, data }: ServeOptions, host: Host, secrets
     health,
     network: new UpstreamNetwork(undefined, timers),
   };
+  // Its readers see the edit as done in any case.
+  await finishEdit(tools.folder).catch((error) =>
+    log.warn('an edit could not be finished', { error: messageOf(error) }),
+  );
   const found = { ledger: await ledgerOnDisk(data), madeTeams: await madeTeamsOnDisk(data) };
   const first = await firstPolicy({ ...tools, ...found }, err);
   return { first, tools, unpacked };
@@ -95,7 +100,8 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   });
   if (apiKey !== null) await keys.install(apiKey).catch(notInstalled);
   const resources = { store, keys, people, log, host };
-  const { gateway, idempotency, reloader, status, recount, levels, stop } = await openGateway(first, tools, resources);
+  const opened = await openGateway(first, tools, resources, options);
+  const { gateway, desk, idempotency, reloader, status, recount, levels, stop } = opened;
   onBudgets = recount;
   const tokens = await openTokens(resources);
   const gate = new Gate(clock, timers);
@@ -105,12 +111,11 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const watched = { gateway, gate, policy: reloader, store, health: tools.health, version };
   const app = createApp({
     ...watched,
-    ...{ surfaces, keys, built: openConsole(log) },
+    ...{ surfaces, keys, levels, desk, built: openConsole(log) },
     people: { people, keys },
     idempotency,
     authenticate: keys.authenticate,
     ...(await openSignIn(resources, gateway.lease)),
-    levels,
     tokens,
     alerts: alerts.sender,
     observer,

@@ -192,6 +192,8 @@ const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   revokeOfHolder: (wallet, exceptId) => keys.revokeOfHolder(wallet, exceptId),
   install: (key) => keys.install(key),
   known: (id) => keys.known(id),
+  callerOf: (id) => keys.callerOf(id),
+  labels: () => keys.labels(),
   above: (id) => keys.above(id),
   below: (id) => keys.below(id),
   createBelow: (credentials, grant, by) => keys.createBelow(credentials, grant, by),

@@ -14,7 +14,8 @@ import {
 } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openFiles, replaceFile } from '../../src/operate/policy/policy-files.ts';
+import { openFiles } from '../../src/operate/policy/policy-files.ts';
+import { replaceFile } from '../../src/runtime/replace-file.ts';
 import { runHere } from '../support/run-here.ts';
 import { MAIN, runToEnd, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 

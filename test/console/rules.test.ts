@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { contrast, tokensOf } from './colours.ts';
+import { contrast, hueDistance, tokensOf } from './colours.ts';
 
 /** The rules of the room `src/console`, which a reader could break without noticing. */
 const ROOT = join(import.meta.dir, '../..');
@@ -64,5 +64,13 @@ for (const [theme, tokens] of Object.entries({ light, dark })) {
         .filter(([, ratio]) => !(ratio >= least));
     expect(ratios(texts, 4.5)).toEqual([]);
     expect(ratios(marks, 3)).toEqual([]);
+  });
+
+  test(`${theme}: any two marks differ for all eyes, also those without red, green or blue cones`, () => {
+    const eight = MARKS.slice(0, 8).map((mark) => tokens[mark]!);
+    const close = eight.flatMap((one, at) =>
+      eight.slice(at + 1).flatMap((other) => (hueDistance(one, other) < 5 ? [`${one} ${other}`] : [])),
+    );
+    expect(close).toEqual([]);
   });
 }

@@ -90,6 +90,8 @@ export const SECTIONS: readonly Section[] = [
     files: [
       'test/bench/catalog.test.ts',
       'test/core/json-fault.test.ts',
+      'test/core/time-histogram.test.ts',
+      'test/store/traffic-law.test.ts',
       'test/e2e/embeddings-law.test.ts',
       'test/e2e/three-dialects.test.ts',
       'test/prompt/affinity-law.test.ts',

@@ -38,7 +38,11 @@ import {
   suspendUser,
 } from '../../src/operate/people.ts';
 import { storedPayer } from '../../src/operate/policy/key-funds.ts';
+import { checkServed, diffServed, testServed } from '../../src/operate/policy/served-check.ts';
+import { explainServed } from '../../src/operate/policy/served-explain.ts';
+import { policyFiles, policyRevision, policyRevisions, servedSchema } from '../../src/operate/policy/served-files.ts';
 import { reloadPolicy, servedPolicy } from '../../src/operate/policy/serving.ts';
+import { policyPatch, writePolicyFiles } from '../../src/operate/policy/write.ts';
 import type { Principal } from '../../src/operate/principal.ts';
 import { ACTION_NAMES, type Action } from '../../src/operate/roles.ts';
 import { FULL_SIGHT } from '../../src/operate/sight.ts';
@@ -119,6 +123,16 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   listUsers: [[...AUDITED, 'finance', ...MEMBERS], (by) => listUsers(by, stub, stub)],
   listTrail: [AUDITED, (by) => listTrail(by, stub, { keyId: null, limit: 1 })],
   listWallets: [[...AUDITED, 'finance'], (by) => listWallets(by, { store: stub, keys: stub, file: '', now: stub })],
+  checkServed: [REPORTED, (by) => checkServed(by, stub, {}, '')],
+  testServed: [REPORTED, (by) => testServed(by, stub, {}, { text: null, onlyHere: false })],
+  diffServed: [REPORTED, (by) => diffServed(by, stub, null, {})],
+  explainServed: [[...REPORTED, ...MEMBERS], (by) => explainServed(by, stub, { request: {} })],
+  policyFiles: [REPORTED, (by) => policyFiles(by, stub)],
+  policyPatch: [REPORTED, (by) => policyPatch(by, stub, [])],
+  policyRevision: [REPORTED, (by) => policyRevision(by, stub, '')],
+  policyRevisions: [REPORTED, (by) => policyRevisions(by, stub, stub, { limit: 1, after: null })],
+  servedSchema: [REPORTED, (by) => servedSchema(by, stub)],
+  writePolicyFiles: [OPERATORS, (by) => writePolicyFiles(by, stub, [], '')],
   // A person has no scope to hand on.
   makeChildKey: [['caller'], (by) => makeChildKey(by, stub, null, { name: '' })],
   meBody: [[...REPORTED, 'finance', ...MEMBERS], (by) => meBody(by, null, stub)],

@@ -7,8 +7,17 @@ import { waitFor } from './answers.ts';
 
 /** Starts a real browser, with the web's own rules about origins. Tests of one file share it. */
 export async function startBrowser(): Promise<Browser> {
-  const args = chromium.args.filter((arg) => arg !== '--disable-web-security');
+  // In a single process the pages of one person would send the cookies of another.
+  const args = chromium.args.filter((arg) => arg !== '--disable-web-security' && arg !== '--single-process');
   return playwright.launch({ executablePath: await unpacked(), args, headless: true });
+}
+
+let shared: Promise<Browser> | null = null;
+
+/** The one browser of all files in this process. It ends with the process. */
+export function sharedBrowser(): Promise<Browser> {
+  shared ??= startBrowser();
+  return shared;
 }
 
 /**

@@ -38,6 +38,7 @@ export const unobserved = ({ log, clock, nextId }: Gateway) => ({
     log,
   }),
   logins: noLogins,
+  desk: unasked(),
   socketBytesMax: 1_048_576,
   metrics: null,
   alerts: { list: async () => [], test: async () => [] },

@@ -83,7 +83,12 @@ async function status(args: readonly string[], command: LedgerCommand): Promise<
 
 async function usage(args: readonly string[], command: LedgerCommand): Promise<string> {
   const { query, json } = parseUsage(args, command.now());
-  return usageText(await reading(command, (reader) => storedUsage(operator(), reader.journal, query)), json);
+  return reading(command, async (reader) => {
+    const report = await storedUsage(operator(), reader.journal, query);
+    const { teams, users } = await reader.people.changedAfter(-1);
+    const rows = new Map([...teams, ...users].map(({ row }) => [row.id, row.name || null]));
+    return usageText(report, json, (_, id) => rows.get(id) ?? null);
+  });
 }
 
 async function backup(args: readonly string[], command: LedgerCommand): Promise<CommandResult> {

@@ -6,7 +6,7 @@ import { parseJson } from '../../core/object.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { visible } from '../../core/visible.ts';
-import { explainRequest, type TaskReasons } from '../../operate/policy/explain.ts';
+import { explainStored, type TaskReasons } from '../../operate/policy/explain.ts';
 import { taskBody } from '../../operate/policy/explanation-body.ts';
 import { momentOf } from '../../operate/policy/hypothetical.ts';
 import { storedPayer } from '../../operate/policy/key-funds.ts';
@@ -61,7 +61,7 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   const key = { id: flags.key ?? 'explain', labels, models, team, user, levels };
   const request = readRouteBody(body);
   const funds = payer?.fundsUnder(budgets, labels, request.model);
-  const explanation = await explainRequest({ request, key, timeMs, funds }, runtime, command.database);
+  const explanation = await explainStored({ request, key, timeMs, funds }, runtime, command.database);
   const { taskNote, taskReasons: reasons, failedRules } = explanation;
   const form = {
     json: flags.json,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { replaceFile } from '../../operate/policy/policy-files.ts';
 import { schemaFor } from '../../operate/policy/schema.ts';
 import { schemaText } from '../../policy/json-schema.ts';
+import { replaceFile } from '../../runtime/replace-file.ts';
 import { parseArguments, SWITCH } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { folderIn, type PolicyCommand } from './command.ts';

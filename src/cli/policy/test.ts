@@ -5,6 +5,7 @@ import { type Settings, settingsOf } from '../../operate/policy/settings.ts';
 import { testBody } from '../../operate/policy/test-body.ts';
 import { coverageOf, runCases } from '../../operate/policy/test-run.ts';
 import { diagnosticsJson } from '../../policy/diagnostics.ts';
+import { inSlices } from '../../runtime/slices.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import { parseArguments, type parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
@@ -40,12 +41,14 @@ function percentOf(text: string): number {
   return percent;
 }
 
+const never = () => false;
+
 async function testOnce(options: TestOptions, command: PolicyCommand): Promise<CommandResult> {
   const { folder, case: text = null, min, json, watch } = options;
   const settings = await settingsOf(folder, command.judge, options.here);
   if (settings.problems.length > 0) return brokenPolicy(settings, options, command);
-  const results = runCases(settings, text);
-  const coverage = options.coverage ? summaryOf(coverageOf(settings, results), min) : null;
+  const results = await inSlices(runCases(settings, text), never);
+  const coverage = options.coverage ? summaryOf(await inSlices(coverageOf(settings, results), never), min) : null;
   const isFine = results.every(({ status }) => status !== 'failed') && (coverage?.isEnough ?? true);
   const code = isFine ? 0 : 2;
   if (json) return { text: resultText(testBody(settings, results, coverage), watch), code };

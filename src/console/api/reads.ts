@@ -8,6 +8,7 @@ import type * as people from '../../http/schemas/people.ts';
 import type * as policy from '../../http/schemas/policy.ts';
 import type * as status from '../../http/schemas/status.ts';
 import type * as subjects from '../../http/schemas/subjects.ts';
+import type * as traffic from '../../http/schemas/traffic.ts';
 import type * as trail from '../../http/schemas/trail.ts';
 
 /** The schema of each path that the console reads. A view that reads another adds its line. */
@@ -26,6 +27,7 @@ interface ReadSchemas {
   '/admin/subjects': typeof subjects.SubjectList;
   '/admin/teams': typeof people.TeamList;
   [team: `/admin/teams/${string}`]: typeof people.Team;
+  '/admin/traffic': typeof traffic.Traffic;
   '/admin/trail': typeof trail.KeyTrail;
   '/admin/usage': typeof ledger.AdminUsage;
   '/admin/users': typeof people.UserList;

@@ -18,7 +18,10 @@ interface BarsProps {
 }
 
 /** Shares of a total, each a bar from zero, with the share beside it. */
-export function Bars({ heading, label, bars, write }: BarsProps) {
+export function Bars({ heading, label, bars: given, write }: BarsProps) {
+  // The greatest first, and what has no name of its own last.
+  const rank = ({ name, markedBy, value }: Bar) => ((markedBy ?? name) === '' ? -1 : value);
+  const bars = given.toSorted((one, other) => rank(other) - rank(one));
   const total = bars.reduce((sum, { value }) => sum + value, 0);
   const shareOf = (value: number): WrittenFigure => shareText(total === 0 ? 0 : value / total);
   return (
@@ -36,7 +39,7 @@ export function Bars({ heading, label, bars, write }: BarsProps) {
             <span class="figure" title={write(value).exact}>
               {write(value).short} <span class="dim">· {shareOf(value).short}</span>
             </span>
-            <ShareBar className={markOf(markedBy ?? name).className} share={total === 0 ? 0 : value / total} />
+            <ShareBar className={markOf(markedBy ?? name)} share={total === 0 ? 0 : value / total} />
           </div>
         ))}
       </div>

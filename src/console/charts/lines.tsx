@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
 import { clockTime, dayTime, momentTime, type WrittenFigure } from '../design/format.ts';
-import type { Mark } from '../design/marks.ts';
 import { ChartFrame, useWidth, Walk } from './frame.tsx';
 import { scaled, ticksTo } from './scale.ts';
 
 export interface ChartLine {
   readonly name: string;
-  readonly mark: Mark;
+  /** Its colour, by `markOf`. */
+  readonly mark: string;
   /** By bucket; null is a gap. */
   readonly values: readonly (number | null)[];
 }
@@ -29,8 +29,17 @@ const DAY_MS = 86_400_000;
 const [TOP, BOTTOM, RIGHT] = [12, 24, 8];
 
 /** Lines over time: straight from bucket to bucket, with gaps where there is nothing, and lighter where a bucket still grows. */
-export function Lines({ heading, label, times, lines, write, pendingFrom = times.length, height = 216 }: LinesProps) {
+export function Lines({
+  heading,
+  label,
+  times,
+  lines: given,
+  write,
+  pendingFrom = times.length,
+  height = 216,
+}: LinesProps) {
   const { box, width } = useWidth();
+  const lines = dashed(given);
   const [at, setAt] = useState<number | null>(null);
   const ticks = ticksTo(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))));
   const left = 12 + 7 * Math.max(...ticks.map((tick) => write(tick).short.length));
@@ -94,7 +103,7 @@ export function Lines({ heading, label, times, lines, write, pendingFrom = times
         <li class="chart-when">{shown === null ? 'Last complete' : nameOf(shown)}</li>
         {lines.map((line) => (
           <li key={line.name}>
-            <LineKey mark={line.mark} />
+            <LineKey line={line} />
             {line.name} <b>{write(line.values[shown ?? Math.min(pendingFrom, times.length) - 1] ?? null).short}</b>
           </li>
         ))}
@@ -103,32 +112,37 @@ export function Lines({ heading, label, times, lines, write, pendingFrom = times
   );
 }
 
+interface DashedLine extends ChartLine {
+  readonly dash: string | undefined;
+}
+
+const DASHES = [undefined, '6 3', '2 3', '10 3 2 3'];
+
+/** Tells lines of one colour apart: the second of them is dashed, the third dotted. */
+const dashed = (lines: readonly ChartLine[]): readonly DashedLine[] =>
+  lines.map((line, at) => ({
+    ...line,
+    dash: DASHES[lines.slice(0, at).filter(({ mark }) => mark === line.mark).length % DASHES.length],
+  }));
+
 const clamp = (point: number, count: number): number => Math.max(0, Math.min(count - 1, point));
 
-const LineKey = ({ mark }: { readonly mark: Mark }) => (
-  <svg class={mark.className} width="16" height="8" aria-hidden="true">
-    <line
-      x1="0"
-      x2="16"
-      y1="4"
-      y2="4"
-      stroke="currentColor"
-      stroke-width="2"
-      stroke-dasharray={mark.dash || undefined}
-    />
+const LineKey = ({ line: { mark, dash } }: { readonly line: DashedLine }) => (
+  <svg class={mark} width="16" height="8" aria-hidden="true">
+    <line x1="0" x2="16" y1="4" y2="4" stroke="currentColor" stroke-width="2" stroke-dasharray={dash} />
   </svg>
 );
 
 type Place = (value: number) => number;
 
 function LinePath({
-  line: { mark, values },
+  line: { mark, dash, values },
   x,
   y,
   pendingFrom,
   at,
 }: {
-  readonly line: ChartLine;
+  readonly line: DashedLine;
   readonly x: Place;
   readonly y: Place;
   readonly pendingFrom: number;
@@ -152,8 +166,8 @@ function LinePath({
       : [],
   );
   return (
-    <g class={mark.className} stroke="currentColor" fill="currentColor">
-      <path class="chart-line" stroke-dasharray={mark.dash || undefined} d={pathOf(0, pendingFrom)} />
+    <g class={mark} stroke="currentColor" fill="currentColor">
+      <path class="chart-line" stroke-dasharray={dash} d={pathOf(0, pendingFrom)} />
       <path
         class="chart-line chart-pending"
         stroke-dasharray="1 5"

@@ -88,7 +88,7 @@ export function Scatter(props: ScatterProps) {
               d={front.map(({ cost, quality }, place) => `${place === 0 ? 'M' : 'L'}${x(cost)} ${y(quality)}`).join('')}
             />
             {points.map((point) => {
-              const mark = point.reason === null ? markOf(point.name).className : 'mark-other';
+              const mark = point.reason === null ? markOf(point.name) : 'mark-other';
               return (
                 <g key={point.name} class={mark}>
                   <circle

@@ -44,7 +44,13 @@ export function usd(value: string | number | null): WrittenFigure {
   const size = Math.abs(amount);
   // Prices of single requests are far below a cent, sums are read to the cent.
   const short =
-    size === 0 ? '0' : size < 1 ? significant.format(size) : size < 10_000 ? cents.format(size) : compact.format(size);
+    size === 0
+      ? '0'
+      : size < 0.0995
+        ? significant.format(size)
+        : size < 10_000
+          ? cents.format(size)
+          : compact.format(size);
   return {
     short: `${sign}$${short}`,
     exact: `${sign}$${typeof value === 'string' ? value.replace('-', '') : full.format(size)}`,

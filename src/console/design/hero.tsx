@@ -5,12 +5,12 @@ interface HeroProps {
   readonly label: string;
   /** Null while it is on its way. */
   readonly value: WrittenFigure | null;
-  /** Below it: what it is compared with, in words. */
-  readonly note?: ComponentChildren;
+  /** Below it, each on a line: what it means, and what it is compared with. */
+  readonly notes?: readonly string[] | null;
 }
 
 /** One of at most four figures of a view. */
-export const Hero = ({ label, value, note }: HeroProps) => (
+export const Hero = ({ label, value, notes }: HeroProps) => (
   <div class="hero">
     <dt class="dim">{label}</dt>
     <dd>
@@ -18,7 +18,11 @@ export const Hero = ({ label, value, note }: HeroProps) => (
         {value ? value.short : <span class="unseen">is loading</span>}
         {value ? null : <span aria-hidden="true">&nbsp;</span>}
       </div>
-      <div class="small dim">{note ?? ' '}</div>
+      <div class="hero-notes small dim">
+        {(notes ?? []).filter(Boolean).map((note) => (
+          <div key={note}>{note}</div>
+        ))}
+      </div>
     </dd>
   </div>
 );

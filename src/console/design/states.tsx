@@ -7,7 +7,7 @@ import { clockTime } from './format.ts';
 /** Nothing yet: what will be here, and the one thing that makes it so. */
 export const Empty = ({ title, children }: { readonly title: string; readonly children: ComponentChildren }) => (
   <div class="state">
-    <h3>{title}</h3>
+    <p class="state-title">{title}</p>
     <p>{children}</p>
   </div>
 );
@@ -36,7 +36,7 @@ export const Failure = ({
     <NoPermission what={what} />
   ) : (
     <div class="state" role="alert">
-      <h3>{what} cannot be shown</h3>
+      <p class="state-title">{what} cannot be shown</p>
       <p>{failure.message}</p>
       <Button onClick={onRetry}>Try again</Button>
     </div>
@@ -44,7 +44,7 @@ export const Failure = ({
 
 export const NoPermission = ({ what }: { readonly what: string }) => (
   <div class="state">
-    <h3>{what} are not open to your role</h3>
+    <p class="state-title">{what} are not open to your role</p>
     <p>An owner or admin of this gateway can give you a role that sees them.</p>
   </div>
 );

@@ -33,7 +33,7 @@ export function Rail({ view }: { readonly view: ConsoleView | null }) {
       <div class="rail-foot">
         {now.state === 'in' && (
           <p class="rail-person" title={now.viewer.user?.email ?? undefined}>
-            {now.viewer.name ?? now.viewer.user?.name}
+            {now.viewer.name ?? 'A token'}
             <span class="small dim"> · {now.viewer.role}</span>
           </p>
         )}

@@ -7,10 +7,7 @@ import type { ReadOf } from '../api/reads.ts';
 import { forgetAll } from '../api/resource.ts';
 import { sessionEnds } from '../api/session-end.ts';
 
-type Viewer = ReadOf<'/admin/me'> & {
-  readonly name?: string;
-  readonly actions?: Readonly<Partial<Record<Action, Reach>>>;
-};
+type Viewer = ReadOf<'/admin/me'>;
 
 /** Who looks at the page. */
 export type ConsoleSession =
@@ -29,7 +26,7 @@ export async function openSession(): Promise<void> {
     return;
   }
   const result = await read('/admin/me');
-  if (result.ok) session.value = { state: 'in', viewer: result.value as Viewer };
+  if (result.ok) session.value = { state: 'in', viewer: result.value };
   else if (result.failure.status === 401) session.value = { state: 'out' };
   else session.value = { state: 'failed', failure: result.failure };
 }
@@ -38,7 +35,7 @@ export async function openSession(): Promise<void> {
 export function reachOfViewer(action: Action): Reach | null {
   const now = session.value;
   if (now.state !== 'in') return null;
-  return now.viewer.actions?.[action] ?? null;
+  return now.viewer.actions[action] ?? null;
 }
 
 export const mayView = (action: Action | null): boolean => action === null || reachOfViewer(action) !== null;
@@ -50,7 +47,7 @@ export function followSession(): void {
   });
 }
 
-/** Exchanges an admin key for a login. The key is in nothing but this one request. */
+/** Exchanges a key for a login. The key is in nothing but this one request. */
 export async function signInByKey(key: string): Promise<string | null> {
   let response: Response;
   try {

@@ -40,7 +40,7 @@ export function SignIn() {
         )}
         <form class="stack-tight" onSubmit={(event) => void submit(event)}>
           <Field
-            label="Admin key"
+            label="Key with the scope admin or report"
             type="password"
             value={key}
             onValue={setKey}

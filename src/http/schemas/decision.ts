@@ -9,7 +9,7 @@ import { OPERATION_NAMES } from '../../core/operation.ts';
 import { Usage } from '../../surface/openai-chat/completion-schema.ts';
 import { CERTIFICATE, cachedTokens, Readings, Replay } from './certificate.ts';
 
-const Facts = field.shape('The facts that the decision was based on. They contain no text of the request.', {
+export const Facts = field.shape('The facts that the decision was based on. They contain no text of the request.', {
   operation: field.word(OPERATION_NAMES, 'The operation of the request.'),
   model: field.text('The selector or the model’s ID that `model` of the request stands for.', 'auto'),
   alias: field.textOrNull('The alias that the request used as `model`; null for the name itself.'),

@@ -25,7 +25,7 @@ export async function checkPolicy(folder: string, judge: JudgeTools, today: stri
  * @param today the day, such as `2026-10-07`, for warnings of stale figures.
  * @throws UsageError when there is nothing to check.
  */
-async function checkBundle(folder: string, bundle: PolicyBundle, judge: JudgeTools, today: string) {
+export async function checkBundle(folder: string, bundle: PolicyBundle, judge: JudgeTools, today: string) {
   const tools = await toolsFor(folder, bundle, { ...judge, today });
   const judged = await buildCandidate(bundle, tools.anywhere);
   if (isRejected(judged) && judged.message !== null) throw new UsageError(`${folder}: ${judged.message}`);

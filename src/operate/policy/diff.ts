@@ -4,13 +4,13 @@ import { inSlices } from '../../runtime/slices.ts';
 import { hashOf } from '../../runtime/source.ts';
 import { compareCases, NO_TOTALS, type Side, type Totals, withOutcomes } from './compare.ts';
 import { compareRequests } from './diff-requests.ts';
-import { buildSide, changesOf, renamesOf } from './diff-side.ts';
+import { type BuiltPolicy, buildSide, changesOf, renamesOf } from './diff-side.ts';
 import { findPlace, folderPlace } from './place.ts';
 import { createScratch } from './scratch.ts';
 import type { PolicySource, PolicyWorkspace } from './tools.ts';
 
 /** Two policies, side by side. `renamed` has the changes that only rename: removed under one name, added under another. */
-export type PolicyDifference = Awaited<ReturnType<typeof diffPolicy>>;
+export type PolicyDifference = Awaited<ReturnType<typeof differenceOf>>;
 
 /** The policies and requests to compare. */
 export interface DiffQuery {
@@ -36,11 +36,21 @@ export async function diffPolicy({ a, b, asVersion, requests }: DiffQuery, works
     const message = `${first.label} cannot be read as version ${asVersion}: write \`version: ${earlier.outline.version}\` on a line of its own.`;
     throw new UsageError(message);
   }
-  const changes = changesOf(earlier, later);
-  const sides = earlier.side && later.side && { a: earlier.side, b: later.side };
+  return await differenceOf(earlier, later, requests, judge.isStale);
+}
+
+/** Compares two policies that were built, and the outcomes of a file of requests, if one is named. */
+export async function differenceOf(
+  a: BuiltPolicy,
+  b: BuiltPolicy,
+  requests: string | undefined,
+  isStale: () => boolean = () => false,
+) {
+  const changes = changesOf(a, b);
+  const sides = a.side && b.side && { a: a.side, b: b.side };
   // Null where one of the policies cannot be loaded.
-  const decisions = sides && (await decideBoth(sides.a, sides.b, requests));
-  return { a: earlier, b: later, changes, renamed: renamesOf(earlier, later), decisions };
+  const decisions = sides && (await decideBoth(sides.a, sides.b, requests, isStale));
+  return { a, b, changes, renamed: renamesOf(a, b), decisions };
 }
 
 /** The same policy, with another version of the language in the line that states it. */
@@ -53,8 +63,8 @@ function inVersion(place: PolicySource, version: LanguageVersion): PolicySource 
   return { ...place, label, bundle: { files, hash: hashOf(JSON.stringify(files)) } };
 }
 
-async function decideBoth(a: Side, b: Side, file: string | undefined) {
-  const cases = await inSlices(compareCases(a, b), () => false);
+async function decideBoth(a: Side, b: Side, file: string | undefined, isStale: () => boolean) {
+  const cases = await inSlices(compareCases(a, b), isStale);
   return {
     cases,
     caseTotals: cases.reduce<Totals>((totals, one) => withOutcomes(totals, one.a, one.b), NO_TOTALS),

@@ -2,7 +2,9 @@ import { commandName } from '../../core/command-name.ts';
 import type { Estimate } from '../../core/estimate.ts';
 import type { Facts } from '../../core/facts.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
+import type { Readings } from '../../core/readings.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import type { Memories } from '../../learning/memories.ts';
 import { emptyMemories, openLearningReader } from '../../learning/open.ts';
 import type { FirstHold } from '../../ledger/first-hold.ts';
 import { type DecidedRequest, firstTrancheOf } from '../../money/growth.ts';
@@ -13,11 +15,13 @@ import { certify } from '../../routing/certify.ts';
 import { isRefusal } from '../../routing/decide.ts';
 import { influentialWords } from '../../routing/profile/influential-words.ts';
 import type { ProfileInput } from '../../routing/profile/input.ts';
+import type { OnRuleFailure } from '../../routing/rules.ts';
 import type { StrongWords } from '../../routing/story-estimate.ts';
 import { questionOf } from '../../routing/texts.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
 import { runtimeFor } from '../../runtime/wildcard-runtime.ts';
 import { readStore, storeExists } from '../../store/open.ts';
+import type { TokenCounter } from '../../tokenizer/counter.ts';
 import { caseNamed, runCase } from './cases.ts';
 import { exactFacts, type HypotheticalRequest, tryFor, UNNAMED } from './hypothetical.ts';
 import { factsOf } from './reasons.ts';
@@ -33,21 +37,45 @@ interface ExplainedHold extends FirstHold {
   readonly capped: { readonly by: string; readonly outputCap: number } | null;
 }
 
+/** Explains a request by the policy's figures and the outcomes of a database, which need not exist. Throws as `explainRequest` does. */
+export async function explainStored(hypothetical: HypotheticalRequest, whole: Runtime, database: string) {
+  using reader = (await storeExists(database)) ? await readStore(database, ['learning']) : null;
+  const memory = (reader && (await openLearningReader(reader))) ?? emptyMemories();
+  return await explainRequest(hypothetical, whole, { memory });
+}
+
+/** The knowledge beside the policy that a hypothetical request is decided by. */
+export interface ExplanationSources {
+  /** The outcomes so far. */
+  readonly memory: Pick<Memories, 'read' | 'estimate' | 'telling'>;
+  /** The measurements of endpoints. Default: the policy's figures. */
+  readonly readings?: (runtime: Runtime) => Readings | undefined;
+  /** Adds what is remembered of earlier answers to the same prompt. Default: nothing. */
+  readonly recall?: (facts: Facts, runtime: Runtime) => Facts;
+  readonly counter?: TokenCounter;
+}
+
 /**
- * Explains the decision for a request by the policy's figures and the stored outcomes.
- * @param database the path of the database with the outcomes, which need not exist.
+ * Explains the decision for a request that was never sent.
  * @throws SignalboxError as the API would.
  */
-export async function explainRequest(hypothetical: HypotheticalRequest, whole: Runtime, database: string) {
+export async function explainRequest(
+  hypothetical: HypotheticalRequest,
+  whole: Runtime,
+  { memory, readings, recall, counter }: ExplanationSources,
+) {
   const { request } = hypothetical;
   const { turns } = request.conversation;
   const { task } = request.routing;
   const failedRules = new Map<string, unknown>();
   const runtime = runtimeFor(whole, hypothetical.request.model);
-  const facts = await exactFacts(hypothetical, runtime, (rule, error) => failedRules.set(rule.name, error));
-  const { estimate, words } = await learntOf(facts, questionOf(turns), runtime, database);
+  const measured = readings?.(runtime);
+  const onFailure: OnRuleFailure = (rule, error) => failedRules.set(rule.name, error);
+  const read = await exactFacts({ ...hypothetical, readings: measured }, runtime, onFailure, counter);
+  const facts = recall?.(read, runtime) ?? read;
+  const { estimate, words } = learntOf(facts, questionOf(turns), runtime, memory);
   return {
-    ...explained(facts, estimate, runtime, hypothetical, words),
+    ...explained(facts, estimate, runtime, { ...hypothetical, readings: measured }, words),
     // A sentence about a stated task type that the policy does not know; null for none.
     taskNote: taskNote(task, facts.task)?.trim() || null,
     // Null where the caller states the task, or without messages.
@@ -60,21 +88,20 @@ export async function explainRequest(hypothetical: HypotheticalRequest, whole: R
 /** Words that are listed for a model. */
 const WORDS_MAX = 3;
 
-/** Estimates a request by the outcomes of the database, if it exists. Rejects with StoreError. */
-async function learntOf(facts: Facts, question: string | null, runtime: Runtime, database: string) {
-  using reader = (await storeExists(database)) ? await readStore(database, ['learning']) : null;
-  const memory = (reader && (await openLearningReader(reader))) ?? emptyMemories();
+/** Estimates a request by the outcomes so far. */
+function learntOf(facts: Facts, question: string | null, runtime: Runtime, memory: ExplanationSources['memory']) {
   const isSilent = question === null || runtime.snapshot.learning.mode === 'off';
   const wordsFor = (text: string, model: string) =>
     [model, memory.telling(runtime, { text, task: facts.task, model }, WORDS_MAX)] as const;
   return {
-    estimate: memory.estimate(runtime, facts, memory.read(runtime, question)),
+    // Nobody learns about the models of wildcards.
+    estimate: runtime.snapshot.isOfWildcard ? null : memory.estimate(runtime, facts, memory.read(runtime, question)),
     words: (models: readonly string[]): StrongWords =>
       new Map(isSilent ? [] : models.map((model) => wordsFor(question, model))),
   };
 }
 
-type ExplainedRequest = Partial<Pick<HypotheticalRequest, 'funds' | 'key'>> & {
+type ExplainedRequest = Partial<Pick<HypotheticalRequest, 'funds' | 'key' | 'readings'>> & {
   readonly request?: ModelRequest | null;
 };
 
@@ -82,14 +109,14 @@ function explained(
   asked: Facts,
   estimate: Estimate | null,
   runtime: Runtime,
-  { request = null, funds = null, key }: ExplainedRequest,
+  { request = null, funds = null, key, readings }: ExplainedRequest,
   words: (models: readonly string[]) => StrongWords,
 ) {
   const { snapshot } = runtime;
-  const { outcome, shortage } = tryFor(asked, runtime, funds, estimate);
+  const { outcome, shortage } = tryFor(asked, runtime, { funds, estimate, readings });
   // With the money that it was decided on.
   const { facts } = outcome;
-  const certificate = certify(snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime), estimate });
+  const certificate = certify(snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime), estimate, readings });
   const decided = isRefusal(outcome) || shortage ? null : { runtime, decision: outcome, request };
   const firstHold = decided && (funds ? heldOf(funds.firstHold(holdTermsOf(decided)), decided) : trancheOf(decided));
   return {

@@ -4,9 +4,10 @@ import { parseFile } from '../../policy/parse.ts';
 import { Report } from '../../policy/report.ts';
 import type { Tree } from '../../policy/tree.ts';
 import { readYaml } from '../../policy/yaml-reader.ts';
+import { replaceFile } from '../../runtime/replace-file.ts';
 import { registerSecrets } from '../../telemetry/secrets.ts';
 import { type FormatRefusal, formatYaml } from './format-yaml.ts';
-import { openFiles, replaceFile } from './policy-files.ts';
+import { openFiles } from './policy-files.ts';
 
 /** A file and the result of formatting it. */
 export interface FormattedFile {

@@ -1,8 +1,9 @@
-import { type CallerLevel, OPERATOR } from '../../core/caller.ts';
+import { type Caller, type CallerLevel, OPERATOR } from '../../core/caller.ts';
 import type { Decision, Refusal } from '../../core/decision.ts';
 import type { Estimate } from '../../core/estimate.ts';
 import type { Facts } from '../../core/facts.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
+import type { Readings } from '../../core/readings.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { AvailableFunds } from '../../ledger/available-funds.ts';
 import { checkRequest } from '../../request/check-request.ts';
@@ -21,14 +22,20 @@ export const UNNAMED = { id: 0, seed: '0000000000000000' } as const;
 export const decideFor = (facts: Facts, runtime: Runtime): Decision | Refusal =>
   runtime.decider.decide(facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
 
-/** As `decideFor`, with an estimate, within the money of a key. */
+/** The knowledge of a moment: the money of a key, an estimate, measurements. Each is left out where it is not considered. */
+interface DecisionKnowledge {
+  readonly funds?: AvailableFunds | null;
+  readonly estimate?: Estimate | null;
+  readonly readings?: Readings;
+}
+
+/** As `decideFor`, by what is known at a moment. */
 export function tryFor(
   facts: Facts,
   runtime: Runtime,
-  funds: AvailableFunds | null = null,
-  estimate: Estimate | null = null,
+  { funds = null, estimate = null, readings }: DecisionKnowledge,
 ): FundedTrial {
-  const given = { ...UNNAMED, ...strategyOf(facts, runtime), estimate };
+  const given = { ...UNNAMED, ...strategyOf(facts, runtime), estimate, readings };
   return funds
     ? decideWithin(funds, facts, given, runtime)
     : { outcome: runtime.decider.decide(facts, given), shortage: null, funds };
@@ -48,10 +55,24 @@ export interface HypotheticalRequest {
     /** The levels above it; absent for none. */
     readonly levels?: readonly CallerLevel[];
   };
+  /** The caller itself, where there is one; `key` then says the same. */
+  readonly caller?: Caller;
   /** Milliseconds since 1970. */
   readonly timeMs: number;
   /** The money of the key; absent or null where it is not considered. */
   readonly funds?: AvailableFunds | null;
+  /** Absent for the policy's figures. */
+  readonly readings?: Readings;
+}
+
+/** The caller that a hypothetical request comes from. */
+function hypotheticalCaller({ id: keyId, labels, models, team, user, levels }: HypotheticalRequest['key']): Caller {
+  return {
+    ...{ ...OPERATOR, keyId, labels, models: models && new Set(models) },
+    ...(team && { team }),
+    ...(user && { user }),
+    ...(levels && levels.length > 0 && { levels }),
+  };
 }
 
 /**
@@ -59,18 +80,11 @@ export interface HypotheticalRequest {
  * @throws SignalboxError as a request would.
  */
 export function hypotheticalFacts(
-  { request, key, timeMs }: HypotheticalRequest,
+  { request, key, timeMs, caller = hypotheticalCaller(key) }: HypotheticalRequest,
   runtime: Runtime,
   onFailure: OnRuleFailure = () => {},
   inputTokensCounted: Facts['inputTokensCounted'] = null,
 ): Facts {
-  const { id: keyId, labels, team, user: owner, levels } = key;
-  const caller = {
-    ...{ ...OPERATOR, keyId, labels, models: key.models && new Set(key.models) },
-    ...(team && { team }),
-    ...(owner && { user: owner }),
-    ...(levels && levels.length > 0 && { levels }),
-  };
   const { stream, settings, routing } = request;
   const { user = '' } = settings;
   const { metadata = {} } = routing;
@@ -97,7 +111,7 @@ export async function exactFacts(
   const { request } = hypothetical;
   checkRequest(request, runtime.snapshot.gateway);
   const facts = hypotheticalFacts(hypothetical, runtime, onFailure);
-  const { outcome, shortage } = tryFor(facts, runtime, hypothetical.funds);
+  const { outcome, shortage } = tryFor(facts, runtime, hypothetical);
   const names = decisiveTokenizers(outcome, shortage !== null, runtime.snapshot);
   if (names.length === 0) return facts;
   const counted = await countInput(counter, names, facts, countableTexts(request));

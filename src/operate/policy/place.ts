@@ -56,7 +56,7 @@ async function kept(beginning: string, database: string): Promise<Revision | nul
 }
 
 /** Loads the present code of plugins if it has the stored hash: a revision keeps only hashes of code. */
-function recalling({ surroundings }: Revision, loader: PluginLoader): PluginLoader['load'] {
+export function recalling({ surroundings }: Revision, loader: PluginLoader): PluginLoader['load'] {
   if (surroundings === null) return loader.load;
   const hashes = new Map(surroundings.plugins);
   const recall = async (specifier: string, folder: string): Promise<PluginModule | Error> => {

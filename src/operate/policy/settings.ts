@@ -1,6 +1,7 @@
 import { UsageError } from '../../core/usage-error.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
 import { compileCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../runtime/candidate.ts';
+import type { ParsedFiles } from '../../runtime/parse-files.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { PolicyBundle } from '../../runtime/source.ts';
 import { idleIn, idleText, type JudgeTools, nothingServes, readPolicy, toolsFor } from './tools.ts';
@@ -19,6 +20,7 @@ export interface PolicySetting {
 /** A policy in the settings that it is judged in. */
 export interface Settings {
   readonly bundle: PolicyBundle;
+  readonly parsed: ParsedFiles;
   /** Empty where the policy is wrong. */
   readonly settings: readonly PolicySetting[];
   /** Its errors; the cases have not run. */
@@ -35,22 +37,23 @@ export const settingsOf = async (folder: string, judge: JudgeTools, onlyHere: bo
  * Prepares a policy with every variable set, so that results do not depend on who looks, and with the variables that are
  * set here; with `onlyHere`, in the second way alone. Throws UsageError when there is nothing to judge.
  */
-async function settingsOfBundle(
+export async function settingsOfBundle(
   folder: string,
   bundle: PolicyBundle,
   judge: JudgeTools,
   onlyHere: boolean,
 ): Promise<Settings> {
   const tools = await toolsFor(folder, bundle, judge);
+  const { parsed } = tools;
   const anywhere = onlyHere ? null : await preparedBy(bundle, tools.anywhere);
-  if (anywhere && !anywhere.runtime) return { bundle, settings: [], problems: anywhere.problems, missing: [] };
+  if (anywhere && !anywhere.runtime) return { bundle, parsed, settings: [], problems: anywhere.problems, missing: [] };
   const here = await preparedBy(bundle, tools.here);
   const idle = idleIn(here.problems);
   if (idle && !anywhere) throw nothingServes(folder, idle);
   const problems = here.problems.filter((one) => one !== idle);
   const missing = idle ? [idleText(idle)] : here.missing;
-  if (problems.length > 0) return { bundle, settings: [], problems, missing };
-  return { bundle, settings: joined(anywhere?.runtime ?? null, here.runtime), problems, missing };
+  if (problems.length > 0) return { bundle, parsed, settings: [], problems, missing };
+  return { bundle, parsed, settings: joined(anywhere?.runtime ?? null, here.runtime), problems, missing };
 }
 
 /** Returns one setting where both come to the same snapshot. */

@@ -1,5 +1,4 @@
 import type { PolicyCase } from '../../core/policy-case.ts';
-import { parsePolicy } from '../../policy/load.ts';
 import { type CaseRun, casesNamed, runCase } from './cases.ts';
 import { Coverage, type CoverageReport } from './coverage.ts';
 import type { PolicySetting, SettingName, Settings } from './settings.ts';
@@ -17,12 +16,18 @@ export interface SettingRun {
   readonly run: CaseRun;
 }
 
-/** Runs the cases with this text in their names, or all, in the policy's order. Throws UsageError without one. */
-export function runCases({ settings }: Settings, text: string | null): CaseResult[] {
+/** Runs the cases with this text in their names, or all, in the policy's order; yields between them. Throws UsageError without one. */
+export function* runCases({ settings }: Settings, text: string | null): Generator<undefined, CaseResult[]> {
   const all = settings[0]?.runtime.snapshot.cases ?? [];
   const chosen = new Set(text === null ? all : casesNamed(text, all));
+  const results: CaseResult[] = [];
   // The cases of one policy are the same in each of its snapshots.
-  return all.flatMap((policyCase, at) => (chosen.has(policyCase) ? [resultOf(at, settings)] : []));
+  for (const [at, policyCase] of all.entries()) {
+    if (!chosen.has(policyCase)) continue;
+    results.push(resultOf(at, settings));
+    yield;
+  }
+  return results;
 }
 
 function resultOf(at: number, settings: readonly PolicySetting[]): CaseResult {
@@ -36,13 +41,18 @@ function resultOf(at: number, settings: readonly PolicySetting[]): CaseResult {
   return { case: runs[0]!.run.case, status, runs };
 }
 
-/** Returns the parts of the policy that the cases which hold cover. */
-export function coverageOf({ bundle, settings }: Settings, results: readonly CaseResult[]): CoverageReport {
-  const coverage = new Coverage(parsePolicy(bundle.files));
+/** Returns the parts of the policy that the cases which hold cover. Yields between cases. */
+export function* coverageOf(
+  { parsed: { policy, outline }, settings }: Settings,
+  results: readonly CaseResult[],
+): Generator<undefined, CoverageReport> {
+  // Written by JSON.stringify of an object.
+  const coverage = new Coverage({ ...policy, outline: JSON.parse(outline) });
   for (const { runtime } of settings) coverage.declare(runtime.snapshot);
   for (const { status, runs } of results) {
     if (status !== 'holds') continue;
     for (const [at, { run }] of runs.entries()) coverage.add(run, settings[at]!.runtime);
+    yield;
   }
   return coverage.report();
 }

@@ -21,11 +21,11 @@ export interface PolicyWorkspace {
   readonly database: string;
 }
 
-/** A policy with its files, from a folder, the database or git. */
+/** A policy with its files, from a folder, the database, git or a request. */
 export interface PolicySource {
   /** The operator's name for it. */
   readonly label: string;
-  readonly kind: 'folder' | 'revision' | 'git';
+  readonly kind: 'folder' | 'revision' | 'git' | 'bundle';
   readonly bundle: PolicyBundle;
   /** The folder of relative plugins. */
   readonly folder: string;

@@ -53,7 +53,8 @@ export async function trafficBody({ caller }: Principal, sources: TrafficSources
   const reader = new LineReader(store.traffic, period);
   const { total, lines } = await reader.read(selection, limit);
   const progress = await store.traffic.progress();
-  const usd = (microcredits: number) => usdWriter(usdPerCredit)(microcredits) ?? '0';
+  const exactUsd = usdWriter(usdPerCredit);
+  const usd = (microcredits: number) => exactUsd(microcredits) ?? '0';
   const other = selection.lines && restOf(total, [...lines.values()]);
   return {
     object: 'traffic' as const,
@@ -96,11 +97,15 @@ class LineReader {
 
   /** @returns the total, and by their values the lines that spent most, first the greatest */
   async read({ total, lines, shownAs }: TrafficSelection, limit: number) {
-    const first = lines ? await this.#greatest(lines, shownAs, limit) : new Map<string, string[]>();
-    const read = new Map<string, TrafficLine>();
-    const ofTotal = total.names === null ? total : { ...total, names: await this.#present(total) };
-    const sum = await this.#line(ofTotal);
-    for (const [value, names] of first) read.set(value, await this.#line({ kind: lines!.kind, names }));
+    const greatest = lines ? await this.#greatest(lines, shownAs, limit) : new Map<string, string[]>();
+    const { times } = this.#period;
+    const sum = emptyLine(times.length);
+    await this.#add({ ...total, names: total.names && (await this.#present(total)) }, () => sum);
+    const read = new Map([...greatest.keys()].map((value) => [value, emptyLine(times.length)]));
+    if (lines) {
+      const lineOf = (series: string | null) => read.get(shownAs(series ?? ''))!;
+      await this.#add({ kind: lines.kind, names: [...greatest.values()].flat() }, lineOf);
+    }
     return { total: sum, lines: read };
   }
 
@@ -133,18 +138,18 @@ class LineReader {
     return new Map(sorted.slice(0, limit).map(([value, { names }]) => [value, [...names]]));
   }
 
-  async #line({ kind, names: series }: SeriesChoice): Promise<TrafficLine> {
-    const { from, to, unit, times, placeOf } = this.#period;
+  /** Adds buckets to the lines of their series. All are read at once, since those of one time lie together. */
+  async #add({ kind, names: series }: SeriesChoice, lineOf: (series: string | null) => TrafficLine): Promise<void> {
+    const { from, to, unit, placeOf } = this.#period;
     this.#cells += ((to - from) / STEP_MS[unit]) * (series?.length ?? 1);
     if (this.#cells > CELLS_MAX) {
       const message = 'The answer would take too long. Choose a shorter period, a longer step or a smaller limit.';
       throw new SignalboxError('out_of_range', message, { param: 'limit' });
     }
-    const line = emptyLine(times.length);
     for (const bucket of await this.#traffic.buckets({ step: unit, kind, from, to, series })) {
+      const line = lineOf(bucket.series);
       addTo(line.cells[placeOf(bucket.time)]!, bucket);
       addTo(line.whole, bucket);
     }
-    return line;
   }
 }

@@ -92,7 +92,8 @@ export async function openMember(
   const secrets = new SecretFiles({ env, now, onUnusable: () => {} });
   const tools = { ...judgeTools(host), network, folder: policy.folder, dataFolder: policy.folder, health, secrets };
   const people = await openPeople({ store, now: store.instance.now.bind(store.instance) });
-  const opened = await openGateway(withBudgets(policy, budgets), tools, { store, keys, people, log, host });
+  const resources = { store, keys, people, log, host };
+  const opened = await openGateway(withBudgets(policy, budgets), tools, resources, { allowsPolicyWrites: false });
   recount = opened.recount;
   const stopLooking = await keepDoing(() => store.news.look(), LOOK_EVERY_MS, timers);
   return { ...opened, store, keys, stopLooking, connection: store.connection };

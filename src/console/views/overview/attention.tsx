@@ -77,7 +77,7 @@ function fundItem(fund: ReadOf<'/admin/ledger'>['funds'][number], now: number): 
   if (at === null) return [];
   if (at <= now) {
     const until = fund.renews_at === null ? '' : `; it renews ${exactTime(Date.parse(fund.renews_at))}`;
-    return [{ ...item, tone: 'bad', word: 'Spent', text: `${fundName(fund)} has no Credits left${until}` }];
+    return [{ ...item, tone: 'bad', word: 'Spent', text: `Budget ${fundName(fund)} has no Credits left${until}` }];
   }
   return [
     {
@@ -86,7 +86,7 @@ function fundItem(fund: ReadOf<'/admin/ledger'>['funds'][number], now: number): 
       word: 'Budget',
       text: (
         <>
-          {fundName(fund)} runs out <When at={new Date(at).toISOString()} /> at the rate so far
+          Budget {fundName(fund)} runs out <When at={new Date(at).toISOString()} /> at the rate so far
         </>
       ),
     },

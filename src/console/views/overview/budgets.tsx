@@ -1,11 +1,10 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
-import { ShareBar } from '../../charts/bars.tsx';
-import { dayTime, percent, usd } from '../../design/format.ts';
+import { clockTime, dayTime, percent, usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
-import { Money } from '../../design/written.tsx';
+import { Money, Written } from '../../design/written.tsx';
 import { hrefOf } from '../../shell/router.ts';
 
 type Fund = ReadOf<'/admin/ledger'>['funds'][number];
@@ -25,6 +24,10 @@ export function emptyAt(
 
 export const fundName = ({ name, subject }: Fund): string => (subject === '' ? name : `${name}, ${subject}`);
 
+/** `at 21:55` within half a day, else `on 24 Nov`. */
+const soonText = (at: number, now: number): string =>
+  at - now < 43_200_000 ? `at ${clockTime(at)}` : `on ${dayTime(at)}`;
+
 interface FundState {
   readonly tone: Tone;
   readonly text: string;
@@ -33,7 +36,7 @@ interface FundState {
 function stateOf(fund: Fund, now: number): FundState {
   if (fund.spent_credits >= fund.limit_credits) return { tone: 'bad', text: 'Spent' };
   const at = emptyAt(fund, now);
-  if (at !== null) return { tone: 'warn', text: `Runs out ${dayTime(at)}` };
+  if (at !== null) return { tone: 'warn', text: `Runs out ${soonText(at, now)}` };
   if (fund.forecast_usd !== null) return { tone: 'good', text: `${usd(fund.forecast_usd).short} by the end` };
   return { tone: 'quiet', text: fund.kind === 'balance' ? 'Balance' : 'No forecast yet' };
 }
@@ -65,7 +68,11 @@ export function Budgets({ ledger }: { readonly ledger: Resource<ReadOf<'/admin/l
                     {
                       id: 'name',
                       head: 'Budget',
-                      cell: (fund) => <span title={fundName(fund)}>{fundName(fund)}</span>,
+                      cell: (fund) => (
+                        <span class="table-name" title={fundName(fund)}>
+                          {fundName(fund)}
+                        </span>
+                      ),
                     },
                     {
                       id: 'spent',
@@ -85,11 +92,8 @@ export function Budgets({ ledger }: { readonly ledger: Resource<ReadOf<'/admin/l
                     {
                       id: 'share',
                       head: 'Used',
-                      cell: (fund) => (
-                        <span class="bar-cell" title={percent(full(fund)).exact}>
-                          <ShareBar className={`mark-${barTone(stateOf(fund, now).tone)}`} share={full(fund)} />
-                        </span>
-                      ),
+                      isFigure: true,
+                      cell: (fund) => <Written value={percent(Math.round(full(fund) * 1_000) / 1_000)} />,
                     },
                     {
                       id: 'state',
@@ -115,10 +119,10 @@ export function Budgets({ ledger }: { readonly ledger: Resource<ReadOf<'/admin/l
   );
 }
 
-const barTone = (tone: Tone): string => (tone === 'good' || tone === 'quiet' ? 'accent' : tone);
-
 function headingOf(first: Fund | undefined, at: number | null, now: number): string {
   if (!first) return 'Budgets';
   if (at === null) return 'No budget runs out before it renews.';
-  return at <= now ? `${fundName(first)} is spent.` : `${fundName(first)} runs out first, on ${dayTime(at)}.`;
+  return at <= now
+    ? `Budget ${fundName(first)} is spent.`
+    : `Budget ${fundName(first)} runs out first, ${soonText(at, now)}.`;
 }

@@ -1,14 +1,26 @@
 import { RENEWAL_MS, useResource } from '../../api/resource.ts';
+import { range } from '../../shell/range.ts';
+import { param } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
+import { useTraffic } from '../../shell/traffic.ts';
 import { ViewHead } from '../../shell/view-head.tsx';
 import { Attention } from './attention.tsx';
 import { Budgets } from './budgets.tsx';
+import { Course } from './course.tsx';
+import { OverviewFigures } from './figures.tsx';
+import { dimensionOf } from './measures.ts';
 import { Providers } from './providers.tsx';
+import { Shares } from './shares.tsx';
 
 /** The gateway at a glance: money, speed and health now, and what somebody has to do. */
 export default function Overview() {
+  const seesTraffic = reachOfViewer('traffic.read') !== null;
   const seesLedger = reachOfViewer('ledger.read') !== null;
   const seesEndpoints = reachOfViewer('endpoints.read') !== null;
+  const by = dimensionOf(param('by'));
+  const traffic = useTraffic({ by, isWanted: seesTraffic });
+  const models = useTraffic({ by: 'model', isWanted: seesTraffic });
+  const before = useTraffic({ isBefore: true, isWanted: seesTraffic });
   const often = { every: RENEWAL_MS };
   const ledger = useResource('/admin/ledger', {}, { ...often, isWanted: seesLedger });
   const endpoints = useResource('/admin/endpoints', {}, { ...often, isWanted: seesEndpoints });
@@ -18,11 +30,17 @@ export default function Overview() {
     { limit: 20 },
     { ...often, isWanted: reachOfViewer('alerts.read') !== null },
   );
+  const reach = { all: 'all teams', team: 'your team', own: 'your requests' }[reachOfViewer('traffic.read') ?? 'own'];
   return (
     <div class="stack">
-      <ViewHead title="Overview" summary="Now" hasRange={false} />
+      <ViewHead title="Overview" summary={`${range.value.label}, ${reach}`} />
+      {seesTraffic && <OverviewFigures traffic={traffic} before={before} />}
       <Attention ledger={ledger} endpoints={endpoints} policy={policy} alerts={alerts} />
-      {seesLedger && <Budgets ledger={ledger} />}
+      {seesTraffic && <Course traffic={traffic} by={by} />}
+      <div class={seesTraffic && seesLedger ? 'overview-columns' : 'stack'}>
+        {seesTraffic && <Shares traffic={models} />}
+        {seesLedger && <Budgets ledger={ledger} />}
+      </div>
       {seesEndpoints && <Providers endpoints={endpoints} />}
     </div>
   );

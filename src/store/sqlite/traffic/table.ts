@@ -25,12 +25,13 @@ const BETWEEN = 't.width = ?1 AND t.kind = ?2 AND t.bucket >= ?3 AND t.bucket < 
 const NAMED = 'LEFT JOIN traffic_series AS s ON s.kind = ?2 AND s.number = t.series';
 const ALL = sql(`SELECT t.bucket, s.name AS series, ${FIGURE_COLUMNS} FROM traffic AS t ${NAMED} WHERE ${BETWEEN}
     ORDER BY t.bucket, t.series`);
-/** Looked up one by one: a stretch of time has many more series than are named. */
+/** Looked up one by one, as a stretch of time has many more series than are named: by time, since those of one time lie together. */
 const SOME =
-  sql(`WITH RECURSIVE buckets (bucket) AS (SELECT ?3 WHERE ?3 < ?4 UNION ALL SELECT bucket + 1 FROM buckets WHERE bucket + 1 < ?4)
-    SELECT t.bucket, s.name AS series, ${FIGURE_COLUMNS}
-    FROM json_each(?5) AS k CROSS JOIN traffic_series AS s ON s.kind = ?2 AND s.name = k.value
-      CROSS JOIN buckets AS b CROSS JOIN traffic AS t ON t.width = ?1 AND t.kind = ?2 AND t.bucket = b.bucket AND t.series = s.number`);
+  sql(`WITH RECURSIVE wanted AS MATERIALIZED (SELECT s.number, s.name FROM json_each(?5) AS k CROSS JOIN traffic_series AS s
+      ON s.kind = ?2 AND s.name = k.value),
+    buckets (bucket) AS (SELECT ?3 WHERE ?3 < ?4 UNION ALL SELECT bucket + 1 FROM buckets WHERE bucket + 1 < ?4)
+    SELECT t.bucket, w.name AS series, ${FIGURE_COLUMNS} FROM buckets AS b CROSS JOIN wanted AS w CROSS JOIN traffic AS t
+      ON t.width = ?1 AND t.kind = ?2 AND t.bucket = b.bucket AND t.series = w.number`);
 const SPEND = sql(`SELECT s.name AS series, sum(t.microcredits) AS microcredits, sum(t.requests) AS requests
     FROM traffic AS t ${NAMED} WHERE ${BETWEEN} GROUP BY t.series`);
 const MODELS = sql(

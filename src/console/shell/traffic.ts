@@ -1,0 +1,56 @@
+import type { TrafficDimension, TrafficStep } from '../../store/traffic.ts';
+import type { Query } from '../api/base.ts';
+import type { ReadOf } from '../api/reads.ts';
+import { RENEWAL_MS, type Resource, useResource } from '../api/resource.ts';
+import { endsOf, range, type TimeRange } from './range.ts';
+
+export type TrafficReport = ReadOf<'/admin/traffic'>;
+
+const STEPS: Readonly<Record<TrafficStep, number>> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
+
+const stepOf = (ms: number): TrafficStep => (ms <= 2 * STEPS.hour ? 'minute' : ms <= 8 * STEPS.day ? 'hour' : 'day');
+
+/**
+ * The query of traffic in a range, or in the one before it. A range that ends now begins with a bucket, so that its address changes with the
+ * bucket and not with the second.
+ */
+export function trafficQuery(of: TimeRange, now: number, { by, limit, isBefore = false }: TrafficOptions): Query {
+  const step = stepOf(of.ms);
+  const { from, to } = endsOf(of, Math.floor(now / STEPS[step]) * STEPS[step] + STEPS[step]);
+  const shift = isBefore ? of.ms : 0;
+  const end = to ?? (isBefore ? from + of.ms : null);
+  return {
+    from: new Date(from - shift).toISOString(),
+    to: end === null ? null : new Date(end - shift).toISOString(),
+    step,
+    time_zone: step === 'day' ? Intl.DateTimeFormat().resolvedOptions().timeZone : null,
+    by: by ?? null,
+    limit: by ? (limit ?? 7) : null,
+  };
+}
+
+interface TrafficOptions {
+  readonly by?: TrafficDimension | null;
+  /** Series at most; the rest is "other". */
+  readonly limit?: number;
+  /** The period of the same length before it, to compare with. */
+  readonly isBefore?: boolean;
+  readonly isWanted?: boolean;
+}
+
+/** Traffic in the time range of the page, renewed while it is seen. */
+export function useTraffic(options: TrafficOptions = {}): Resource<TrafficReport> {
+  const { isBefore = false, isWanted = true } = options;
+  return useResource('/admin/traffic', trafficQuery(range.value, Date.now(), options), {
+    every: isBefore ? null : RENEWAL_MS,
+    isWanted,
+  });
+}
+
+/** The first bucket that still grows; as many as there are where none does. */
+export function pendingFrom({ times, counted_until }: TrafficReport): number {
+  const until = Date.parse(counted_until);
+  const ends = times.slice(1).map((time) => Date.parse(time));
+  const at = ends.findIndex((end) => end > until);
+  return at < 0 ? Math.max(0, times.length - 1) : at;
+}

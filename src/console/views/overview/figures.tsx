@@ -1,0 +1,76 @@
+import type { Resource } from '../../api/resource.ts';
+import { duration, figure, percent, usd } from '../../design/format.ts';
+import { Hero, Heroes } from '../../design/hero.tsx';
+import { Failure } from '../../design/states.tsx';
+import { creditsText } from '../../design/written.tsx';
+import { range } from '../../shell/range.ts';
+import type { TrafficReport } from '../../shell/traffic.ts';
+import { ratio } from './measures.ts';
+
+/** Four figures, each beside the period of the same length before. */
+export function OverviewFigures({
+  traffic,
+  before,
+}: {
+  readonly traffic: Resource<TrafficReport>;
+  readonly before: Resource<TrafficReport>;
+}) {
+  if (traffic.data === null && traffic.failure) {
+    return <Failure what="Traffic figures" failure={traffic.failure} onRetry={traffic.renew} />;
+  }
+  const now = traffic.data?.total.whole ?? null;
+  const then = before.data?.total.whole ?? null;
+  const baseline = now === null ? 0 : now.credits + now.saved_credits;
+  return (
+    <Heroes>
+      <Hero
+        label="Spend"
+        value={now && usd(now.usd)}
+        notes={now && [creditsText(now.credits), change(now.credits, then?.credits ?? null)]}
+      />
+      <Hero
+        label="Saved"
+        value={now && usd(now.saved_usd)}
+        notes={
+          now &&
+          (baseline > 0
+            ? [
+                `${percent(now.saved_credits / baseline).short} of the baseline`,
+                `which is ${usd(Number(now.usd) + Number(now.saved_usd)).short}`,
+              ]
+            : ['no baseline yet'])
+        }
+      />
+      <Hero
+        label="Requests"
+        value={now && figure(now.requests)}
+        notes={now && [errorText(now.errors, now.requests), change(now.requests, then?.requests ?? null)]}
+      />
+      <Hero
+        label="Time to first token"
+        value={now && duration(now.ttft_ms.p50)}
+        notes={now && speedText(now.ttft_ms.p95, now.tokens_per_second)}
+      />
+    </Heroes>
+  );
+}
+
+function errorText(errors: number, requests: number): string {
+  if (errors === 0) return 'no errors';
+  return `${percent(ratio(errors, requests)).short} errors`;
+}
+
+function speedText(p95: number | null, speed: number | null): readonly string[] {
+  if (p95 === null && speed === null) return ['no streams yet'];
+  return [`median; 95 % within ${duration(p95).short}`, speed === null ? '' : `${figure(speed).short} tokens a second`];
+}
+
+/** `12 % above the 24 hours before`, where there is something to compare with. */
+function change(now: number, then: number | null): string {
+  if (then === null || then === 0) return '';
+  const part = now / then - 1;
+  const unit = range.value.label.startsWith('Last ') ? range.value.label.slice(5) : 'period';
+  if (Math.abs(part) < 0.005) return `as in the ${unit} before`;
+  if (part >= 10) return `${figure(Math.round(now / then)).short} times the ${unit} before`;
+  return `${Math.round(Math.abs(part) * 100)} % ${part > 0 ? 'above' : 'below'} the ${unit} before`;
+}

@@ -1,0 +1,178 @@
+import { isObject, objectOf } from '../../core/object.ts';
+import type { GatewayText, ProviderText, SECTIONS } from '../../policy/schema.ts';
+import type { AlertsText } from '../../policy/schema-alerts.ts';
+import type { Outline } from '../../runtime/diff.ts';
+
+/** A difference of two policies that gives power, sends data elsewhere or removes evidence. */
+export interface GuardedChange {
+  readonly section: string;
+  /** Null for a section without named items. */
+  readonly name: string | null;
+  /** Null for the whole item or section. */
+  readonly key: string | null;
+  readonly why: string;
+}
+
+/** `ordinary`, or why a difference there is guarded. */
+type Guard = string;
+type Keys<Text> = Readonly<Record<keyof Text, Guard>>;
+
+const ORDINARY = 'ordinary';
+const TRUST = 'it decides whose word the gateway takes for the address of a caller';
+const GUESSES = 'it bounds how many keys can be guessed';
+const DESTINATION = 'it decides where requests and keys are sent';
+const UNSEEN = 'it lets fields pass that nobody has looked at or priced';
+
+const GATEWAY: Keys<GatewayText> = {
+  trusted_proxies: TRUST,
+  cors: 'it decides which web pages may call the gateway',
+  allow_private_image_urls: 'it lets callers have addresses of private networks fetched',
+  passthrough_tools: UNSEEN,
+  failed_auth_per_minute: GUESSES,
+  keyless_per_minute: GUESSES,
+  body_bytes_max: ORDINARY,
+  messages_max: ORDINARY,
+  tools_max: ORDINARY,
+  commit_after_ms: ORDINARY,
+  websockets: ORDINARY,
+  socket_bytes_max: ORDINARY,
+  alternatives: ORDINARY,
+  retries_max: ORDINARY,
+  tool_uses_max: ORDINARY,
+  drop_tools: ORDINARY,
+  drop_unsupported: ORDINARY,
+  time_zone: ORDINARY,
+  concurrency_max: ORDINARY,
+  bodies_bytes_max: ORDINARY,
+  answers_bytes_max: ORDINARY,
+  queue_max: ORDINARY,
+  queue_ms: ORDINARY,
+  reports_per_minute: ORDINARY,
+};
+
+const PROVIDER: Keys<ProviderText> = {
+  adapter: DESTINATION,
+  preset: DESTINATION,
+  base_url: DESTINATION,
+  base_url_env: DESTINATION,
+  api_key_env: DESTINATION,
+  allow_private_network: DESTINATION,
+  // Adapters take paths, versions and headers there.
+  settings: DESTINATION,
+  passthrough: UNSEEN,
+  cache_ttl_s: ORDINARY,
+  cache_min_tokens: ORDINARY,
+  after_abort: ORDINARY,
+  pages_max: ORDINARY,
+  serve: ORDINARY,
+  serves: ORDINARY,
+};
+
+const ALERTS: Keys<(typeof AlertsText)['static']> = {
+  webhooks: 'it decides who is told of what happens',
+  rules: ORDINARY,
+};
+
+/** A section whose keys are judged one by one. */
+const BY_KEY = 'by key';
+
+/** Every section of the language. One that is missing here, or that a policy makes up, is guarded. */
+const SECTION_GUARDS: Readonly<Record<keyof typeof SECTIONS, Guard>> = {
+  plugins: 'it runs code in this process',
+  payments: 'it decides who is paid, and by which service',
+  sign_in: 'it decides who signs in, and with which role',
+  tokens: 'it decides whose tokens are taken in place of keys, and makes administrators',
+  console: 'it decides who can open the console',
+  public_url: 'it decides where people are sent for sign-in, and what quotes name',
+  records: 'it decides which texts of callers are stored, and how long evidence is kept',
+  metrics: 'it decides which labels of keys stand at `/metrics`, which needs no key',
+  providers: BY_KEY,
+  gateway: BY_KEY,
+  alerts: BY_KEY,
+  version: ORDINARY,
+  credits: ORDINARY,
+  models: ORDINARY,
+  tasks: ORDINARY,
+  selectors: ORDINARY,
+  default_weights: ORDINARY,
+  reference_price: ORDINARY,
+  answer_worth: ORDINARY,
+  hard_quality_factor: ORDINARY,
+  unstated_latency: ORDINARY,
+  language_worth: ORDINARY,
+  unstated_languages: ORDINARY,
+  constraints: ORDINARY,
+  preferences: ORDINARY,
+  budgets: ORDINARY,
+  rate_limits: ORDINARY,
+  ledger: ORDINARY,
+  learning: ORDINARY,
+  organization: ORDINARY,
+  teams: ORDINARY,
+  cases: ORDINARY,
+  baseline: ORDINARY,
+};
+
+const UNKNOWN = 'this version does not know what it does';
+
+/**
+ * The guarded differences between two policies, by what they state and not by how: the texts, their files and their order do not
+ * matter. To leave a provider out is no such difference.
+ */
+export function guardedChanges(before: Outline, after: Outline): GuardedChange[] {
+  const sections = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  return sections.flatMap((section) => {
+    const [from, to] = [ownOf(before, section), ownOf(after, section)];
+    if (isSame(from, to)) return [];
+    const guard = ownOf(SECTION_GUARDS, section) ?? UNKNOWN;
+    if (guard === ORDINARY) return [];
+    if (guard !== BY_KEY) return [{ section, name: null, key: null, why: String(guard) }];
+    return section === 'providers' ? ofProviders(from, to) : ofKeys(section, null, from, to, keysOf(section));
+  });
+}
+
+const keysOf = (section: string): Readonly<Record<string, Guard>> => (section === 'gateway' ? GATEWAY : ALERTS);
+
+function ofProviders(from: unknown, to: unknown): GuardedChange[] {
+  if (to !== undefined && !isObject(to)) return [{ section: 'providers', name: null, key: null, why: DESTINATION }];
+  return Object.entries(objectOf(to)).flatMap(([name, provider]): GuardedChange[] => {
+    const known = ownOf(objectOf(from), name);
+    if (known === undefined) return [{ section: 'providers', name, key: null, why: DESTINATION }];
+    return ofKeys('providers', name, known, provider, PROVIDER);
+  });
+}
+
+function ofKeys(
+  section: string,
+  name: string | null,
+  from: unknown,
+  to: unknown,
+  guards: Readonly<Record<string, Guard>>,
+): GuardedChange[] {
+  if (!isMap(from) || !isMap(to)) return isSame(from, to) ? [] : [{ section, name, key: null, why: UNKNOWN }];
+  const [mine, theirs] = [objectOf(from), objectOf(to)];
+  const keys = [...new Set([...Object.keys(mine), ...Object.keys(theirs)])].sort();
+  return keys.flatMap((key) => {
+    const guard = ownOf(guards, key) ?? UNKNOWN;
+    const isOrdinary = guard === ORDINARY || isSame(ownOf(mine, key), ownOf(theirs, key));
+    return isOrdinary ? [] : [{ section, name, key, why: String(guard) }];
+  });
+}
+
+/** A section that is left out, or empty, states nothing. */
+const isMap = (value: unknown): boolean => value === undefined || value === null || isObject(value);
+
+/** Ignores inherited properties: a policy may have a name such as `constructor`. */
+const ownOf = (map: Readonly<Record<string, unknown>>, key: string): unknown =>
+  Object.hasOwn(map, key) ? map[key] : undefined;
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(formOf(one)) === JSON.stringify(formOf(other));
+
+/** A value whose text does not depend on the order of keys; a map and a list never have the same. */
+function formOf(value: unknown): unknown {
+  if (Array.isArray(value)) return { list: value.map(formOf) };
+  if (!isObject(value)) return value;
+  return Object.keys(value)
+    .sort()
+    .map((key) => [key, formOf(value[key])]);
+}

@@ -1,0 +1,54 @@
+import type { Keys } from '../access/keys.ts';
+import type { People } from '../access/people.ts';
+import type { PolicyTable } from '../http/policy.ts';
+import { oneAtATime } from '../operate/policy/desk.ts';
+import { Turns } from '../operate/policy/turns.ts';
+import type { Gateway } from '../request/gateway.ts';
+import { createParser } from '../runtime/parser.ts';
+import type { Reloader } from '../runtime/reload.ts';
+import type { OpenStore } from '../store/driver.ts';
+import type { Host } from './host.ts';
+import type { ServerPolicyTools } from './policy.ts';
+
+/** Longest time that a policy which somebody sent is parsed, ms. */
+const PARSE_MS = 5_000;
+
+interface DeskParts {
+  readonly gateway: Gateway;
+  readonly reloader: Reloader;
+  readonly people: People;
+}
+
+interface DeskResources {
+  readonly store: OpenStore;
+  readonly keys: Keys;
+  readonly host: Pick<Host, 'clock'>;
+}
+
+/** Opens the tools for policies that requests send. Returns a function that ends them, too. */
+export function openPolicyDesk(
+  { gateway, reloader, people }: DeskParts,
+  tools: ServerPolicyTools,
+  { store, keys, host: { clock } }: DeskResources,
+  allowsGuarded: boolean,
+) {
+  // Another parser than the reload's: a hostile text must not keep an edit on disk waiting.
+  const parser = createParser(PARSE_MS);
+  const { health: _, network: __, ...judging } = tools;
+  const desk: PolicyTable = {
+    inForce: () => reloader.inForce,
+    folder: tools.folder,
+    judge: { ...judging, ...reloader.surroundings, labels: keys.labels, parse: oneAtATime(parser.parse) },
+    findRevision: gateway.records.findRevision,
+    revisionsLike: (beginning) => store.records.revisions.findByPrefix(beginning),
+    turns: new Turns(clock),
+    gateway,
+    callerOf: keys.callerOf,
+    people,
+    allowsGuarded,
+    reload: (by) => reloader.reload('request', null, by),
+    store,
+    now: gateway.now,
+  };
+  return { desk, close: parser.close };
+}

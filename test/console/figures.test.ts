@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { paretoFront } from '../../src/console/charts/pareto.ts';
+import { logTicks, ticksTo } from '../../src/console/charts/scale.ts';
+import { duration, figure, percent, relative, span, usd } from '../../src/console/design/format.ts';
+import { markOf } from '../../src/console/design/marks.ts';
+
+const SEED = 471_147;
+
+interface Point {
+  readonly cost: number;
+  readonly quality: number;
+}
+
+const point = fc.record({ cost: fc.integer({ min: 1, max: 9 }), quality: fc.integer({ min: 0, max: 9 }) });
+const beats = (one: Point, other: Point): boolean =>
+  one.cost <= other.cost && one.quality >= other.quality && (one.cost < other.cost || one.quality > other.quality);
+
+/** What a front keeps: nothing beaten, and a match for everything left out. */
+function isFront(front: readonly Point[], points: readonly Point[]): boolean {
+  const isUnbeaten = front.every((one) => !points.some((other) => beats(other, one)));
+  const isWhole = points.every((one) =>
+    front.some((other) => beats(other, one) || (other.cost === one.cost && other.quality === one.quality)),
+  );
+  return isUnbeaten && isWhole;
+}
+
+test(`the Pareto front has all that nothing beats, and nothing else (seed ${SEED})`, () => {
+  const law = (frontOf: (points: readonly Point[]) => readonly Point[]) =>
+    fc.check(
+      fc.property(fc.array(point, { maxLength: 12 }), (points) => isFront(frontOf(points), points)),
+      { seed: SEED },
+    ).failed;
+  expect(law(paretoFront)).toBe(false);
+  // A front by cost alone, whose points may be worse than cheaper ones.
+  expect(law((points) => points.toSorted((one, other) => one.cost - other.cost))).toBe(true);
+});
+
+describe('figures are written as a person would', () => {
+  test.each([
+    [figure(1_204).short, '1,204'],
+    [figure(31_204.5).short, '31.2K'],
+    [figure(0.012_345).short, '0.0123'],
+    [figure(null).short, '–'],
+    [percent(0.123_4).short, '12.3 %'],
+    [percent(0.000_1).short, '< 0.1 %'],
+    [usd('1204.5').short, '$1,204.50'],
+    [usd('0.615').short, '$0.62'],
+    [usd('0.00061234').short, '$0.000612'],
+    [usd('0.00061234').exact, '$0.00061234'],
+    [usd(-3).short, '−$3.00'],
+    [duration(412.4).short, '412 ms'],
+    [duration(2_149).short, '2.15 s'],
+    [span(187_200_000), '2 d 4 h'],
+    [relative(1_000, 61_000), '1 min ago'],
+    [relative(7_300_000, 0), 'in 2 h'],
+  ])('%s', (written, expected) => {
+    expect(written).toBe(expected);
+  });
+
+  test('ticks are round and reach the greatest value', () => {
+    expect(ticksTo(1.7)).toEqual([0, 0.5, 1, 1.5, 2]);
+    expect(ticksTo(0)).toEqual([0, 1]);
+    expect(logTicks(0.02, 0.9)).toEqual([0.02, 0.05, 0.1, 0.2, 0.5]);
+  });
+
+  test('a name has one of eight colours, always the same, and “other” its own', () => {
+    const marks = ['gpt-6-luna', 'claude-mirror-4', 'mistral-breeze'].map(markOf);
+    expect(marks).toEqual(['gpt-6-luna', 'claude-mirror-4', 'mistral-breeze'].map(markOf));
+    for (const mark of marks) expect(mark).toMatch(/^mark-[0-7]$/);
+    expect(markOf('')).toBe('mark-other');
+  });
+});

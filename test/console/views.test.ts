@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import {
+  axeFinds,
+  type ConsoleStage,
+  chartsWithoutTwin,
+  openConsole,
+  openStage,
+  overflowOf,
+  tabOrder,
+  VIEW_PATHS,
+} from './stage.ts';
+
+/** What holds for every view, looked at in a real browser. */
+let stage: ConsoleStage;
+beforeAll(async () => {
+  stage = await openStage();
+}, 60_000);
+afterAll(() => stage.stop());
+
+describe.each([...VIEW_PATHS])('the view /console%s', (path) => {
+  for (const theme of ['light', 'dark'] as const) {
+    test(`has nothing for axe in the ${theme} theme, breaks no rule of its policy, and each chart has its table`, async () => {
+      const { page, faults } = await openConsole(stage, { path, theme });
+      expect(await axeFinds(page)).toEqual([]);
+      expect(await chartsWithoutTwin(page)).toEqual([]);
+      expect(faults).toEqual([]);
+    });
+  }
+
+  test('fits a phone: nothing is wider than 390 px', async () => {
+    const { page, faults } = await openConsole(stage, { path, width: 390 });
+    expect(await overflowOf(page)).toBe(0);
+    expect(await axeFinds(page)).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  test('is reached by the keyboard: first the way past the rail, then its seven words', async () => {
+    const { page } = await openConsole(stage, { path });
+    expect(await tabOrder(page, 9)).toEqual([
+      'Skip to the content',
+      'Signalbox',
+      ...['Overview', 'Playground', 'Requests', 'Policies', 'People', 'Money', 'Fleet'],
+    ]);
+  });
+});
+
+describe('roles', () => {
+  test.each([
+    ['admin', ['Overview', 'Playground', 'Requests', 'Policies', 'People', 'Money', 'Fleet']],
+    ['finance', ['Overview', 'People', 'Money']],
+    ['member', ['Overview', 'Requests', 'People', 'Money']],
+  ] as const)('a person of the role %s sees the views that it may open, and no others', async (role, words) => {
+    const { page, faults } = await openConsole(stage, { role });
+    expect(await page.locator('.rail-view').allTextContents()).toEqual([...words]);
+    expect(faults).toEqual([]);
+    if (role === 'finance') {
+      await page.goto(`${stage.box.url}/console/policies`);
+      await page.getByText('Policies are not open to your role').waitFor();
+    }
+  });
+});

@@ -1,0 +1,104 @@
+import { expect, test } from 'bun:test';
+import { type Caller, OPERATOR } from '../../src/core/caller.ts';
+import type { DecisionOutcome } from '../../src/core/decision-record.ts';
+import { idAt } from '../../src/core/id.ts';
+import { sightOf } from '../../src/operate/sight.ts';
+import { questionOf } from '../../src/operate/traffic/question.ts';
+import { trafficBody } from '../../src/operate/traffic/traffic.ts';
+import { record } from '../records/support.ts';
+import { openMemoryStore } from '../store/memory/driver.ts';
+
+const NOON = Date.UTC(2026, 10, 20, 12);
+const outcome: DecisionOutcome = {
+  ...{ status: 'completed', error: null, attempts: [], usage: null, estimated: false, charged: 0, saved: 0 },
+  ...{ firstPartMs: null, totalMs: 10, cappedBy: null, usageReplaced: false },
+};
+
+/** Keys with their team, their user and their requests; `moved` was of the red team when it asked. */
+const KEYS = [
+  { id: 'own', name: 'mine', team: 'red', user: 'u1', asked: 1, of: 'red' },
+  { id: 'mate', name: 'shared', team: 'red', user: 'u2', asked: 2, of: 'red' },
+  { id: 'moved', name: 'moved', team: 'blue', user: 'u3', asked: 4, of: 'red' },
+  { id: 'other', name: 'shared', team: 'blue', user: 'u4', asked: 8, of: 'blue' },
+];
+
+async function tell(caller: Caller, query: Parameters<typeof questionOf>[0]) {
+  const store = openMemoryStore(() => NOON);
+  const records = KEYS.flatMap(({ id, asked, of: team }, key) =>
+    Array.from({ length: asked }, (_, at) =>
+      record(idAt(NOON - 3_600_000) + key * 1_000 + at, NOON, { keyId: id, team, outcome, choice: `m-${id}` }),
+    ),
+  );
+  await store.commit(records.map((one) => store.records.log.add(one)));
+  const infos = KEYS.map((key) => ({ ...key, labels: {} }));
+  const sight = sightOf(caller, {
+    keys: {
+      known: (id) => infos.find((key) => key.id === id) ?? null,
+      idsWhere: (matches) => infos.filter(matches).map(({ id }) => id),
+    },
+    policy: () => ({ budgets: [], reportedRuns: null }),
+  });
+  const nameOf = { key: (id: string) => infos.find((key) => key.id === id)?.name ?? null, team: (id: string) => id };
+  const principal = { caller, actor: { kind: 'cli' as const, name: 'a', from: null } };
+  const sources = { store, sight, nameOf, usdPerCredit: '0.001', now: NOON };
+  const body = await trafficBody(principal, sources, questionOf(query, NOON));
+  const lines = body.series.map(({ value, name, whole }) => [value, name, whole.requests] as const);
+  return { total: body.total.whole.requests, lines: lines.sort(), other: body.other?.whole.requests ?? null };
+}
+
+const { scopes: _, ...application } = OPERATOR;
+const person = (role: 'lead' | 'member'): Caller => ({ ...OPERATOR, role, keyId: 'u1', user: 'u1', team: 'red' });
+const report: Caller = { ...application, keyId: 'r', scopes: new Set(['report']) };
+
+test('an operator is told of everything, by the team of the time, and the rest as one', async () => {
+  expect(await tell(OPERATOR, { by: 'team' })).toEqual({
+    total: 15,
+    lines: [
+      ['blue', 'blue', 8],
+      ['red', 'red', 7],
+    ],
+    other: null,
+  });
+  expect(await tell(OPERATOR, { by: 'key', limit: 1 })).toEqual({
+    total: 15,
+    lines: [['other', 'shared', 8]],
+    other: 7,
+  });
+  expect(await tell(OPERATOR, { by: 'model', key: 'mate' })).toEqual({
+    ...{ total: 2, lines: [['m-mate', 'm-mate', 2]], other: null },
+  });
+});
+
+test('nothing that somebody may not see adds to a total: a lead has the keys of its team, a member its own', async () => {
+  const mine = ['own', 'mine', 1] as const;
+  const mate = ['mate', 'shared', 2] as const;
+  expect(await tell(person('lead'), { by: 'key' })).toEqual({ total: 3, lines: [mate, mine], other: null });
+  expect(await tell(person('lead'), {})).toEqual({ total: 3, lines: [], other: null });
+  expect(await tell(person('lead'), { by: 'model' })).toMatchObject({ total: 3, other: null });
+  expect(await tell(person('lead'), { by: 'key', key: 'other' })).toEqual({ total: 0, lines: [], other: null });
+  expect(await tell(person('lead'), { by: 'team' })).toEqual({ total: 7, lines: [['red', 'red', 7]], other: null });
+  expect(await tell(person('member'), { by: 'key' })).toEqual({ total: 1, lines: [mine], other: null });
+  for (const [role, query] of [
+    ['lead', { by: 'provider' }],
+    ['lead', { by: 'team', team: 'blue' }],
+    ['lead', { model: 'm-other' }],
+    ['member', { by: 'team' }],
+    ['member', { by: 'status' }],
+    ['member', { team: 'red' }],
+  ] as const) {
+    expect(await tell(person(role), query).catch(({ code }) => code)).toBe('invalid_value');
+  }
+});
+
+test('a report sees names for keys, and keys of one name as one', async () => {
+  expect(await tell(report, { by: 'key' })).toEqual({
+    total: 15,
+    lines: [
+      ['mine', 'mine', 1],
+      ['moved', 'moved', 4],
+      ['shared', 'shared', 10],
+    ],
+    other: null,
+  });
+  expect(await tell(report, { by: 'key', key: 'shared' })).toMatchObject({ total: 10, other: null });
+});

@@ -1,0 +1,80 @@
+import { expect, test } from 'bun:test';
+import type { DecisionOutcome } from '../../src/core/decision-record.ts';
+import { idAt } from '../../src/core/id.ts';
+import { openStore } from '../../src/store/open.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
+import { SERIES_MAX, STEP_MS } from '../../src/store/traffic.ts';
+import { record } from '../records/support.ts';
+import { tempFolder } from './support.ts';
+
+const NOON = Date.UTC(2026, 10, 20, 12);
+const outcome: DecisionOutcome = {
+  ...{ status: 'completed', error: null, attempts: [], usage: null, estimated: false, charged: 0, saved: 2 },
+  ...{ firstPartMs: null, totalMs: 10, cappedBy: null, usageReplaced: false },
+};
+const made = (at: number, keyId: string) => record(idAt(at), at, { keyId, outcome });
+const day = { step: 'day', from: NOON - 3 * STEP_MS.day, to: NOON + STEP_MS.day } as const;
+
+test('a day has so many series of a dimension by name, and the rest as one; the next day has room again', async () => {
+  using folder = tempFolder();
+  const store = await openStore(folder.file, { mode: 'serve' });
+  try {
+    const keys = Array.from({ length: SERIES_MAX + 5 }, (_, at) => `key${at}`);
+    await store.commit(keys.map((key, at) => store.records.log.add(made(NOON - STEP_MS.day + at, key))));
+    while (await store.traffic.count(NOON));
+    await store.commit([
+      store.records.log.add(made(NOON, keys.at(-1)!)),
+      store.records.log.add(made(NOON + 1, 'key0')),
+    ]);
+    while (await store.traffic.count(NOON));
+    const buckets = await store.traffic.buckets({ ...day, kind: 'key', series: null });
+    const before = buckets.filter(({ time }) => time < NOON - STEP_MS.day / 2);
+    expect(before).toHaveLength(SERIES_MAX + 1);
+    expect(before.find(({ series }) => series === null)?.figures).toMatchObject({ requests: 5, saved: 10 });
+    const after = buckets.filter(({ time }) => time >= NOON - STEP_MS.day / 2);
+    expect(after.map(({ series }) => series).sort()).toEqual(['key0', keys.at(-1)!]);
+    expect((await store.traffic.modelsOf('key0'))[0]).toBe('key0 model-a');
+  } finally {
+    await store.close();
+  }
+});
+
+test('a folder of before counts its past behind the new rows, the newest first, and tells how far it is', async () => {
+  using folder = tempFolder();
+  const earlier = await openSqlite(
+    folder.file,
+    ALL_TABLES.filter(({ room }) => room !== 'traffic'),
+  );
+  const minutes = Array.from({ length: 1_000 }, (_, at) => NOON - STEP_MS.day + at * STEP_MS.minute);
+  await earlier.commit(minutes.map((at) => earlier.records.log.add(made(at, 'key'))));
+  await earlier.close();
+  const store = await openStore(folder.file, { mode: 'serve' });
+  const requests = async () => {
+    const buckets = await store.traffic.buckets({
+      step: 'hour',
+      kind: 'total',
+      from: day.from,
+      to: day.to,
+      series: null,
+    });
+    return buckets.reduce((sum, { figures }) => sum + figures.requests, 0);
+  };
+  try {
+    while ((await store.traffic.progress()).pastBefore === minutes.at(-1)) await store.traffic.count(NOON);
+    expect(await requests()).toBe(200);
+    expect(await store.traffic.progress()).toEqual({ freshFrom: null, pastBefore: minutes.at(-201)! });
+    await store.commit([store.records.log.add(made(NOON, 'key'))]);
+    await store.traffic.count(NOON);
+    expect(await requests()).toBe(201);
+    while (await store.traffic.count(NOON));
+    expect(await requests()).toBe(1_001);
+    expect(await store.traffic.progress()).toEqual({ freshFrom: null, pastBefore: null });
+    // Minutes are kept for two days, days for years.
+    await store.traffic.prune(NOON + 4 * STEP_MS.day);
+    expect(await store.traffic.buckets({ ...day, step: 'minute', kind: 'total', series: null })).toEqual([]);
+    expect(await requests()).toBe(1_001);
+  } finally {
+    await store.close();
+  }
+});
