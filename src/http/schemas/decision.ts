@@ -76,6 +76,7 @@ export const Facts = field.shape('The facts that the decision was based on. They
     {
       cost_weight: field.figure('How much cost counts. Only the ratio matters.'),
       quality_weight: field.figure('How much quality counts.'),
+      latency_weight: Type.Optional(field.figure('How much latency counts; absent for 0.')),
     },
     null,
   ),
@@ -180,6 +181,9 @@ export const Decision = field.named('Decision', 'Why a model was chosen, and the
   team_id: field.textOrNull('ID of the team that the key belonged to; null for none.'),
   user_id: field.textOrNull(
     'ID of the user that the key belonged to; null for none, and where reports do not name it.',
+  ),
+  sent_by: field.textOrNull(
+    'Who sent the request by `POST /admin/playground`: the ID of a user, or of the key; null for a request with the key itself, and for a key with the scope `report`.',
   ),
   session: field.textOrNull('The session that the request names; null for none.'),
   agent: field.textOrNull('The agent of that session; null for none, or the first one.'),
