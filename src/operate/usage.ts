@@ -1,12 +1,15 @@
+import type { PeopleCopy } from '../access/people-copy.ts';
 import { labelsOf } from '../accounting/entry.ts';
 import { windowAt } from '../accounting/window.ts';
+import { type Caller, roleOf } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { usdWriter } from '../core/usd.ts';
 import { moneyEntries } from '../ledger/export/export.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { JournalReader } from '../store/journal-reader.ts';
+import { csvTable } from './csv.ts';
 import type { Principal } from './principal.ts';
-import { checkAction } from './roles.ts';
+import { checkAction, reachOf } from './roles.ts';
 import { FULL_SIGHT, type Sight } from './sight.ts';
 import { columnOf, type Grouping, NO_FIGURES, type UsageGroup, UsageSums } from './usage-sums.ts';
 
@@ -203,11 +206,62 @@ function* windowsOf(query: UsageQuery): Generator<Span> {
   }
 }
 
+/** The name of a team or user as an asker is shown it; null for none. */
+export type HolderNames = (kind: 'team' | 'user', id: string) => string | null;
+
+/** What names of teams and users are looked up in. */
+type NamedPeople = Pick<PeopleCopy, 'team' | 'user'>;
+
+/** The names that a caller may see: of the people that it may read, and of teams those of reports, too, which name no person. */
+export function namesFor(caller: Caller, people: NamedPeople): HolderNames {
+  const role = roleOf(caller);
+  const reach = reachOf(role, 'people.read');
+  const all: HolderNames = (kind, id) => people[kind](id)?.name || null;
+  return (kind, id) => {
+    if (reach === 'all') return all(kind, id);
+    if (kind === 'team') return role === 'report' || (reach !== null && id === caller.team) ? all(kind, id) : null;
+    const isShown = id === caller.user || (reach === 'team' && people.user(id)?.team === caller.team);
+    return reach !== null && isShown ? all(kind, id) : null;
+  };
+}
+
+const NO_NAMES: HolderNames = () => null;
+
+const isHolder = (grouping: Grouping): grouping is 'team' | 'user' => grouping === 'team' || grouping === 'user';
+
+/** The column of a grouping, as an asker sees it. */
+const shownColumn = (grouping: Grouping, sight: Sight): string =>
+  sight.isNarrow && grouping === 'key' ? 'key_name' : columnOf(grouping);
+
+/** The columns of a table of groups: beside the ID of a team or user stands its name. */
+export const groupColumns = (by: readonly Grouping[], sight = FULL_SIGHT): string[] =>
+  by.flatMap((grouping) => [shownColumn(grouping, sight), ...(isHolder(grouping) ? [`${grouping}_name`] : [])]);
+
+/** The group of a row: its name by each grouping, and beside the ID of a team or user how that is called now. */
+export function groupOf(
+  by: readonly Grouping[],
+  names: readonly string[],
+  nameOf: HolderNames,
+  sight = FULL_SIGHT,
+): Readonly<Record<string, string>> {
+  const called = by.flatMap((grouping, at) => {
+    const name = isHolder(grouping) ? nameOf(grouping, names[at]!) : null;
+    return name === null ? [] : [[`${grouping}_name`, name] as const];
+  });
+  return Object.fromEntries([
+    ...by.map((grouping, at) => [shownColumn(grouping, sight), names[at]!] as const),
+    ...called,
+  ]);
+}
+
 /** The report as the admin API and `signalbox ledger usage --json` show it. */
-export function usageBody({ query, usdPerCredit, total, groups }: UsageReport, sight = FULL_SIGHT) {
+export function usageBody(
+  { query, usdPerCredit, total, groups }: UsageReport,
+  sight = FULL_SIGHT,
+  nameOf: HolderNames = NO_NAMES,
+) {
   const usd = usdWriter(usdPerCredit);
   const { from, to, timeZone, by } = query;
-  const columns = by.map((grouping) => (sight.isNarrow && grouping === 'key' ? 'key_name' : columnOf(grouping)));
   return {
     object: 'usage' as const,
     from: from.toString(),
@@ -217,7 +271,7 @@ export function usageBody({ query, usdPerCredit, total, groups }: UsageReport, s
     total_credits: toCredits(total),
     total_usd: usd(total),
     groups: groups.map(({ names, charges, input, output, charged }) => ({
-      group: Object.fromEntries(columns.map((column, at) => [column, names[at]!])),
+      group: groupOf(by, names, nameOf, sight),
       charges,
       input_tokens: input,
       output_tokens: output,
@@ -225,4 +279,15 @@ export function usageBody({ query, usdPerCredit, total, groups }: UsageReport, s
       usd: usd(charged),
     })),
   };
+}
+
+/** The same report as CSV, for a spreadsheet: a line for each group. */
+export function usageCsv(report: UsageReport, sight: Sight, nameOf: HolderNames): string {
+  const columns = ['charges', 'input_tokens', 'output_tokens', 'credits', 'usd'];
+  const lines = usageBody(report, sight, nameOf).groups.map(({ group, usd, ...figures }) => ({
+    ...group,
+    ...figures,
+    usd: usd === null ? null : { decimal: usd },
+  }));
+  return csvTable([...groupColumns(report.query.by, sight), ...columns], lines);
 }

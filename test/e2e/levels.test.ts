@@ -177,7 +177,11 @@ describe('a key of a user in a team', () => {
     const { groups } = await bodyOf<{ groups: { group: object; credits: number }[] }>(
       await box.get(`/admin/usage?by=team,user&team=${team}`),
     );
-    expect(groups.map(({ group }) => group)).toEqual([{ team_id: team, user_id: user }]);
+    const called = { team_name: 'search', user_name: 'search’s Ada' };
+    expect(groups.map(({ group }) => group)).toEqual([{ team_id: team, user_id: user, ...called }]);
+    const { out } = await box.run('ledger', 'usage', '--by', 'team,user', '--team', team, '--json');
+    expect(JSON.parse(out)).toMatchObject({ groups: [{ group: called }] });
+    expect((await box.run('ledger', 'usage', '--by', 'user', '--team', team)).out).toContain(`${user} (search’s Ada)`);
     expect(groups[0]?.credits).toBeCloseTo(total, 6);
     const listed = await bodyOf<{ data: object[] }>(
       await box.get(`/admin/decisions?team=${team}&user=${user}&limit=1`),

@@ -7,8 +7,10 @@ import { USER_ROLES } from '../../src/core/people.ts';
 import { alertsBody, testedWebhooks } from '../../src/operate/alerts.ts';
 import { childKeys, makeChildKey, revokeChildKey } from '../../src/operate/child-keys.ts';
 import { readContent } from '../../src/operate/content.ts';
+import { decisionMoney } from '../../src/operate/decision-money.ts';
 import { listDecisions } from '../../src/operate/decisions.ts';
 import { endpointStatus } from '../../src/operate/endpoints.ts';
+import { checkFollower } from '../../src/operate/events.ts';
 import { explainDecision } from '../../src/operate/explain-decision.ts';
 import { instanceStatus } from '../../src/operate/instance.ts';
 import { changeKey, suspendKey } from '../../src/operate/key-change.ts';
@@ -37,6 +39,7 @@ import {
   showUser,
   suspendUser,
 } from '../../src/operate/people.ts';
+import { senderAs } from '../../src/operate/playground.ts';
 import { storedPayer } from '../../src/operate/policy/key-funds.ts';
 import { checkServed, diffServed, testServed } from '../../src/operate/policy/served-check.ts';
 import { explainServed } from '../../src/operate/policy/served-explain.ts';
@@ -44,6 +47,7 @@ import { policyFiles, policyRevision, policyRevisions, servedSchema } from '../.
 import { reloadPolicy, servedPolicy } from '../../src/operate/policy/serving.ts';
 import { policyPatch, writePolicyFiles } from '../../src/operate/policy/write.ts';
 import type { Principal } from '../../src/operate/principal.ts';
+import { repeatDecision } from '../../src/operate/repeat-decision.ts';
 import { ACTION_NAMES, type Action } from '../../src/operate/roles.ts';
 import { FULL_SIGHT } from '../../src/operate/sight.ts';
 import { explainStoredDecision } from '../../src/operate/stored-decision.ts';
@@ -92,6 +96,13 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   changeKey: [[...OPERATORS, ...MEMBERS], (by) => changeKey(by, stub, 'k', stub)],
   changeTeam: [OPERATORS, (by) => changeTeam(by, stub, 't', {})],
   changeUser: [[...OPERATORS, 'lead'], (by) => changeUser(by, stub, 'u', {})],
+  checkFollower: [
+    [...REPORTED, ...MEMBERS],
+    (by) => {
+      checkFollower(by);
+      throw new Touched();
+    },
+  ],
   childKeys: [['caller'], (by) => childKeys(by, stub)],
   createKey: [[...OPERATORS, ...MEMBERS], (by) => createKey(by, stub, { name: '', scopes: ['chat'] })],
   createTeam: [OPERATORS, (by) => createTeam(by, stub, {})],
@@ -100,6 +111,8 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   endLogin: [[...REPORTED, 'finance', ...MEMBERS], (by) => endLogin(by, stub, 'l')],
   endpointStatus: [REPORTED, (by) => endpointStatus(by, stub)],
   eraseWords: [['owner'], (by) => eraseWords(by, stub, { subject: 'a' }, 0)],
+  decisionMoney: [[...REPORTED, ...MEMBERS], (by) => decisionMoney(by, stub, 'dec_0a4x1wm3zk0')],
+  repeatDecision: [[...AUDITED, ...MEMBERS], (by) => repeatDecision(by, stub, 'dec_0a4x1wm3zk0')],
   explainDecision: [[...REPORTED, ...MEMBERS, 'caller'], (by) => explainDecision(by, stub, 'dec_0a4x1wm3zk0')],
   explainStoredDecision: [
     [...REPORTED, ...MEMBERS, 'caller'],
@@ -123,6 +136,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   listUsers: [[...AUDITED, 'finance', ...MEMBERS], (by) => listUsers(by, stub, stub)],
   listTrail: [AUDITED, (by) => listTrail(by, stub, { keyId: null, limit: 1 })],
   listWallets: [[...AUDITED, 'finance'], (by) => listWallets(by, { store: stub, keys: stub, file: '', now: stub })],
+  senderAs: [[...OPERATORS, ...MEMBERS], (by) => senderAs(by, stub, 'k')],
   checkServed: [REPORTED, (by) => checkServed(by, stub, {}, '')],
   testServed: [REPORTED, (by) => testServed(by, stub, {}, { text: null, onlyHere: false })],
   diffServed: [REPORTED, (by) => diffServed(by, stub, null, {})],

@@ -1,8 +1,16 @@
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { usdColumn, usdText } from '../../core/usd.ts';
-import { parseDay, type UsageQuery, type UsageReport, usageBody, usagePeriod } from '../../operate/usage.ts';
-import { columnOf } from '../../operate/usage-sums.ts';
+import { FULL_SIGHT } from '../../operate/sight.ts';
+import {
+  type HolderNames,
+  parseDay,
+  type UsageQuery,
+  type UsageReport,
+  usageBody,
+  usagePeriod,
+} from '../../operate/usage.ts';
+import { columnOf, type Grouping } from '../../operate/usage-sums.ts';
 import { needed, pairsOf, parseFlags, SWITCH } from '../arguments.ts';
 import { grid } from '../terminal.ts';
 import { jsonText } from '../text.ts';
@@ -27,8 +35,8 @@ const dateOf = (text: string): Temporal.PlainDate =>
   needed(parseDay(text), `Write a day such as 2026-11-20, not "${text}". A month is --month 2026-11.`);
 
 /** The report as JSON, or as a table with the sum. */
-export function usageText(report: UsageReport, json: boolean): string {
-  if (json) return jsonText(usageBody(report));
+export function usageText(report: UsageReport, json: boolean, nameOf: HolderNames): string {
+  if (json) return jsonText(usageBody(report, FULL_SIGHT, nameOf));
   const { usdPerCredit, total } = report;
   const { by, from, to } = report.query;
   const sum = `From ${from} to before ${to}: ${creditsText(total)}, ${usdText(total, usdPerCredit)}.\n`;
@@ -39,11 +47,17 @@ export function usageText(report: UsageReport, json: boolean): string {
     usdPerCredit,
   );
   const rows = report.groups.map(({ names, charges, input, output, charged }, at) => [
-    ...names.map((name) => name || '-'),
+    ...names.map((name, column) => calledBy(by[column]!, name, nameOf)),
     ...[charges, input, output].map(figure),
     creditsText(charged),
     usd[at]!,
   ]);
   const head = [...by.map(columnOf), 'charges', 'input', 'output', 'charged', 'usd'].map((name) => name.toUpperCase());
   return `${grid([head, ...rows], false, (column) => column >= by.length).join('\n')}\n\n${sum}`;
+}
+
+/** The cell of a group: its name, and of a team or user the ID and how it is called. */
+function calledBy(grouping: Grouping, name: string, nameOf: HolderNames): string {
+  const called = grouping === 'team' || grouping === 'user' ? nameOf(grouping, name) : null;
+  return called === null ? name || '-' : `${name} (${called})`;
 }

@@ -23,7 +23,16 @@ interface Made {
 
 function recordOf({ id, time = NOW, keyId = 'k', model = 'm', task = 'general', ...more }: Made): DecisionRecord {
   const { status = 'completed', labels = {}, session = null, team = null, user = null } = more;
-  const attempt = { model, provider: 'p', upstream: 'u', ms: 1, firstPartMs: 1, failure: null, endpoint: 0 };
+  const attempt = {
+    model,
+    provider: 'p',
+    upstream: 'u',
+    startMs: 1,
+    ms: 1,
+    firstPartMs: 1,
+    failure: null,
+    endpoint: 0,
+  };
   const ended = {
     error: null,
     usage: null,
@@ -47,7 +56,7 @@ function recordOf({ id, time = NOW, keyId = 'k', model = 'm', task = 'general', 
     },
     facts: facts({ task }),
     ...{ stream: true, labels, session, team, user, metadata: { team: 'red' } },
-    ...{ agent: session && 'a1', parentAgent: null },
+    ...{ agent: session && 'a1', parentAgent: null, sentBy: session === 's1' ? 'user_1' : null },
     ...{ quality: new Float64Array([0.5, 1 / 3]), estimate: null, draw: null, reason: 'auto:balanced' },
     ...{ choice: model, fallbacks: ['other'], lastResorts: [] },
     outcome:
