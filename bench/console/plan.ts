@@ -52,6 +52,8 @@ function hoursOf(
   });
 }
 
+/** From admission to the first attempt. */
+const ADMISSION_MS = 3;
 /** So many are one transaction: of ten million requests that is as much as memory should have. */
 const HOURS_AT_ONCE = 6;
 
@@ -142,8 +144,10 @@ export class Plan {
       fallsBack: draw >= 0.009 && draw < 0.018,
     };
     const failed =
-      is.failed || (is.fallsBack && next !== undefined) ? [this.#attempt(record.choice, time, 0, 'overloaded')] : [];
-    const earlier = failed.reduce((sum, { ms }) => sum + ms, 3);
+      is.failed || (is.fallsBack && next !== undefined)
+        ? [this.#attempt(record.choice, time, ADMISSION_MS, 0, 'overloaded')]
+        : [];
+    const earlier = failed.reduce((sum, { ms }) => sum + ms, ADMISSION_MS);
     const before = record.outcome!;
     if (is.failed) {
       const none = { usage: null, charged: 0, saved: 0, firstPartMs: null, totalMs: earlier };
@@ -154,7 +158,7 @@ export class Plan {
     }
     const paid = is.fallsBack && next !== undefined ? next : record.choice;
     const usage = this.#usageOf(before.usage!, is.abandoned);
-    const attempt = this.#attempt(paid, time, usage.outputTokens, null);
+    const attempt = this.#attempt(paid, time, earlier, usage.outputTokens, null);
     const charged = costOf(this.#base.tariffs.get(paid)!.price, usage);
     const outcome: DecisionOutcome = {
       ...before,
@@ -178,7 +182,7 @@ export class Plan {
     return { ...usage, outputTokens, reasoningTokens: 0 };
   }
 
-  #attempt(model: string, time: number, output: number, failure: string | null): AttemptRecord {
+  #attempt(model: string, time: number, startMs: number, output: number, failure: string | null): AttemptRecord {
     const { provider, ttftMs, tokensPerSecond } = MODELS[model]!;
     const slow = provider === SLOW_PROVIDER && time >= this.#now - SLOW_FOR_MS ? SLOW_FACTOR : 1;
     const first = Math.round(ttftMs * slow * spread(this.#random));
@@ -189,6 +193,7 @@ export class Plan {
       model,
       provider,
       upstream,
+      startMs,
       ms,
       firstPartMs: failure === null ? first : null,
       failure,
