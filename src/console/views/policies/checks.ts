@@ -5,7 +5,7 @@ import { changes } from './draft.ts';
 import { runTool, type ToolAnswer } from './tools.ts';
 
 export type FileDiagnostic = ToolAnswer<'check'>['diagnostics'][number];
-export type GuardedChange = ToolAnswer<'check'>['guarded'][number];
+type GuardedPlace = ToolAnswer<'check'>['guarded'][number];
 
 /** The server's judgement of the files with the edit. */
 interface PolicyJudgement {
@@ -62,5 +62,5 @@ async function check(sent: typeof changes.value, given: AbortSignal): Promise<vo
 export const diagnosticsOf = ({ result }: PolicyJudgement, name: string): readonly FileDiagnostic[] =>
   (result?.diagnostics ?? []).filter(({ file }) => file === name);
 
-export const placeOfGuarded = ({ section, name, key }: GuardedChange): string =>
+export const placeOfGuarded = ({ section, name, key }: GuardedPlace): string =>
   [section, name, key].filter((part) => part !== null).join('.');

@@ -5,7 +5,7 @@ import { session } from '../../shell/session.ts';
 export type PolicyFiles = ReadOf<'/admin/policy/files'>;
 
 /** The edit of one file. Null is a file that is not there: before, a new one; after, one that is removed. */
-export interface FileEdit {
+export interface DraftEdit {
   /** The text that the edit began from. */
   readonly base: string | null;
   readonly text: string | null;
@@ -15,7 +15,7 @@ export interface FileEdit {
 export interface PolicyDraft {
   /** The revision that it began from. */
   readonly revision: string;
-  readonly edits: ReadonlyMap<string, FileEdit>;
+  readonly edits: ReadonlyMap<string, DraftEdit>;
 }
 
 /** Null while nothing is edited. */
@@ -30,7 +30,7 @@ export const changes = computed(() =>
 
 /** Notes the text of a file; one that is as it was is no edit. */
 export function edit({ revision, files }: PolicyFiles, name: string, text: string | null): void {
-  const now = draft.peek() ?? { revision, edits: new Map<string, FileEdit>() };
+  const now = draft.peek() ?? { revision, edits: new Map<string, DraftEdit>() };
   const known = now.edits.get(name);
   const base = known ? known.base : (files.find((file) => file.name === name)?.text ?? null);
   const edits = new Map(now.edits);
@@ -41,7 +41,7 @@ export function edit({ revision, files }: PolicyFiles, name: string, text: strin
 
 /** Goes on from another revision, with the texts that were made of both. */
 export function rebase({ revision, files }: PolicyFiles, texts: ReadonlyMap<string, string | null>): void {
-  const edits = new Map<string, FileEdit>();
+  const edits = new Map<string, DraftEdit>();
   for (const [name, text] of texts) {
     const base = files.find((file) => file.name === name)?.text ?? null;
     if (base !== text) edits.set(name, { base, text });

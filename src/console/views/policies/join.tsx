@@ -6,13 +6,13 @@ import { toast } from '../../design/toast.tsx';
 import { go, hrefOf } from '../../shell/router.ts';
 import { type EditorCode, useEditorCode } from './code.tsx';
 import { Comparison } from './comparison.tsx';
-import { draft, type FileEdit, type PolicyFiles, rebase } from './draft.ts';
+import { type DraftEdit, draft, type PolicyFiles, rebase } from './draft.ts';
 import { plural } from './file.tsx';
 import { diffHref, EDIT, RUNNING, shortOf } from './places.ts';
 
 interface JoinedFile {
   readonly name: string;
-  readonly edit: FileEdit;
+  readonly edit: DraftEdit;
   readonly theirs: string | null;
   readonly text: string | null;
   /** Lines in which both changed the same; null where one of the two removed the file. */
@@ -46,7 +46,7 @@ function Join({
 }: {
   readonly files: PolicyFiles;
   readonly code: EditorCode;
-  readonly edits: ReadonlyMap<string, FileEdit>;
+  readonly edits: ReadonlyMap<string, DraftEdit>;
 }) {
   const [parts] = useState(() => [...edits].map(([name, edit]) => joinedFile(files, code, name, edit)));
   const [texts, setTexts] = useState(() => new Map(parts.map(({ name, text }) => [name, text])));
@@ -137,7 +137,7 @@ const ConflictState = ({ lines, isSame }: { readonly lines: readonly number[] | 
     </State>
   );
 
-function joinedFile({ files }: PolicyFiles, code: EditorCode, name: string, edit: FileEdit): JoinedFile {
+function joinedFile({ files }: PolicyFiles, code: EditorCode, name: string, edit: DraftEdit): JoinedFile {
   const theirs = files.find((file) => file.name === name)?.text ?? null;
   const { base, text: mine } = edit;
   if (theirs === base) return { name, edit, theirs, text: mine, conflicts: [] };
