@@ -51,7 +51,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // The web client.
   // 3,700 for the frame, the parts of a screen, charts and the overview.
   // 800 for the view of requests.
-  'src/console': 4500,
+  // 2,400 for the policies and their editor.
+  'src/console': 6900,
   // 2 for the weight of latency.
   'src/contract': 489,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
@@ -130,7 +131,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 75 for audits of the books over HTTP.
   // 126 for the money of a request, line by line, and its decision by the policy in force.
   // 28 for what is left of the budgets of teams and users.
-  'src/operate': 7183,
+  // 3 for the classes of coverage, a file of their own.
+  'src/operate': 7186,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
