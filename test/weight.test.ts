@@ -52,7 +52,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 3,700 for the frame, the parts of a screen, charts and the overview.
   // 800 for the view of requests.
   // 2,400 for the policies and their editor.
-  'src/console': 6900,
+  'src/console': 15000,
   // 2 for the weight of latency.
   'src/contract': 489,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
@@ -93,7 +93,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 137 for the money of a request and its decision by the policy in force.
   // 21 for what is left of the budgets of teams and users.
   // 7 for the trace of a request.
-  'src/http': 8670,
+  'src/http': 9407,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -133,7 +133,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 28 for what is left of the budgets of teams and users.
   // 3 for the classes of coverage, a file of their own.
   // 1 for the trace of a request.
-  'src/operate': 7112,
+  'src/operate': 7901,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
