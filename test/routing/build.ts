@@ -97,6 +97,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     teamPlaces: new Map(),
     signIn: null,
     console: true,
+    traceUrl: null,
     wildcards: null,
     aliasPatterns: [],
     organization: NO_GROUP_TERMS,
