@@ -4,6 +4,7 @@ import type * as decisions from '../../http/schemas/decision.ts';
 import type * as keys from '../../http/schemas/keys.ts';
 import type * as ledger from '../../http/schemas/ledger.ts';
 import type * as logins from '../../http/schemas/logins.ts';
+import type * as models from '../../http/schemas/models.ts';
 import type * as people from '../../http/schemas/people.ts';
 import type * as policy from '../../http/schemas/policy.ts';
 import type * as status from '../../http/schemas/status.ts';
@@ -23,6 +24,7 @@ interface ReadSchemas {
   '/admin/ledger': typeof ledger.LedgerStatus;
   '/admin/logins': typeof logins.LoginList;
   '/admin/me': typeof logins.Me;
+  '/admin/models': typeof models.ModelList;
   '/admin/policy': typeof policy.PolicyStatus;
   '/admin/subjects': typeof subjects.SubjectList;
   '/admin/teams': typeof people.TeamList;
