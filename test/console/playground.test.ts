@@ -141,6 +141,7 @@ test('streams the answer as text, never markup, with hold, receipt and times, an
   expect(await page.locator('.hero', { hasText: 'Tokens a second' }).textContent()).toMatch(
     /\d.*measured in this page/s,
   );
+  await fact(page, 'Released').waitFor();
   expect(await fact(page, 'Held first').textContent()).toMatch(/\$[\d.]+ \([\d.,]+ Credits\)/);
   const id = (await fact(page, 'Decision').textContent())!;
   const record = JSON.parse(await (await stage.box.get(`/admin/decisions/${id}`)).text());

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { Button } from '../../design/button.tsx';
 import { duration, figure, usd } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
@@ -132,100 +133,96 @@ function Times({ run, usdPerCredit }: { readonly run: Run; readonly usdPerCredit
 const chargedOf = ({ parts, record }: Run): number | null =>
   numberOf(parts.platform?.credits_consumed) ?? numberOf(record?.outcome?.credits_consumed);
 
-/** The money of the request from the hold to what was released, and what the record says. */
+/** The money of the request from the hold to its release, and what the record says. */
 function Receipt({ run, usdPerCredit }: { readonly run: Run; readonly usdPerCredit: number }) {
-  const { parts, record, hold, decisionId, endMs } = run;
-  const charged = chargedOf(run);
-  const text = (credits: number): string => `${usd(credits * usdPerCredit).short} (${creditsText(credits)})`;
+  const { parts, record, decisionId, endMs } = run;
   const capped = textOf(parts.platform?.output_capped_by) ?? record?.outcome?.output_capped_by ?? null;
   const reason = textOf(parts.platform?.route_reason) ?? record?.route_reason ?? null;
   const attempts = record?.outcome?.attempts ?? [];
   return (
     <div class="stack-tight">
-      <HoldBar first={hold.first} most={hold.most} charged={charged} />
+      <HoldBar run={run} />
       <dl class="facts">
-        {hold.first !== null && (
-          <>
-            <dt>Held first</dt>
-            <dd>
-              {text(hold.first)}, as the decision before it expected
-              {hold.most !== null && hold.first < hold.most ? `; in tranches up to ${text(hold.most)}` : ''}
-            </dd>
-          </>
-        )}
-        {charged !== null && (
-          <>
-            <dt>Charged</dt>
-            <dd>
-              {text(charged)}
-              {parts.usage &&
-                ` for ${figure(parts.usage.input).short} tokens in and ${figure(parts.usage.output).short} out`}
-              {record?.outcome?.estimated ? ', counted here' : ''}
-            </dd>
-          </>
-        )}
-        {capped && (
-          <>
-            <dt>Capped by</dt>
-            <dd>{capped}</dd>
-          </>
-        )}
+        <MoneyFacts run={run} usdPerCredit={usdPerCredit} />
+        {capped && <Fact name="Capped by">{capped}</Fact>}
         {reason && (
-          <>
-            <dt>Reason</dt>
-            <dd class="mono">{reason}</dd>
-          </>
+          <Fact name="Reason">
+            <span class="mono">{reason}</span>
+          </Fact>
         )}
         {attempts.length > 0 && (
-          <>
-            <dt>Attempts</dt>
-            <dd>
-              {attempts
-                .map(
-                  ({ model, provider, ms, failure }) =>
-                    `${model} at ${provider}, ${duration(ms).short}${failure ? ` (${failure})` : ''}`,
-                )
-                .join('; ')}
-            </dd>
-          </>
+          <Fact name="Attempts">
+            {attempts
+              .map(
+                ({ model, provider, ms, failure }) =>
+                  `${model} at ${provider}, ${duration(ms).short}${failure ? ` (${failure})` : ''}`,
+              )
+              .join('; ')}
+          </Fact>
         )}
-        {endMs !== null && (
-          <>
-            <dt>Whole time</dt>
-            <dd>{duration(Math.round(endMs)).short}, measured in this page</dd>
-          </>
-        )}
+        {endMs !== null && <Fact name="Whole time">{duration(Math.round(endMs)).short}, measured in this page</Fact>}
         {decisionId && (
-          <>
-            <dt>Decision</dt>
-            <dd>
-              <a href={hrefOf(`/requests/${decisionId}`)}>{decisionId}</a>
-            </dd>
-          </>
+          <Fact name="Decision">
+            <a href={hrefOf(`/requests/${decisionId}`)}>{decisionId}</a>
+          </Fact>
         )}
       </dl>
     </div>
   );
 }
 
-/** What was charged as a part of the most that could have been held. The list below says the same in words. */
-function HoldBar({
-  first,
-  most,
-  charged,
-}: {
-  readonly first: number | null;
-  readonly most: number | null;
-  readonly charged: number | null;
-}) {
-  const whole = Math.max(most ?? 0, first ?? 0, charged ?? 0);
+const Fact = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
+  <>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </>
+);
+
+/** What was held at first, in tranches since, and charged in the end: by the ledger once it is settled, until then as expected. */
+function MoneyFacts({ run, usdPerCredit }: { readonly run: Run; readonly usdPerCredit: number }) {
+  const { parts, record, hold, money: books } = run;
+  const text = (credits: number): string => `${usd(credits * usdPerCredit).short} (${creditsText(credits)})`;
+  const charged = chargedOf(run);
+  const reserved = books?.entries.find(({ kind }) => kind === 'reserve');
+  const tranches = books?.entries.filter(({ kind }) => kind === 'raise') ?? [];
+  const raised = tranches.reduce((sum, { credits }) => sum + credits, 0);
+  return (
+    <>
+      {reserved ? (
+        <Fact name="Held first">{text(reserved.credits)}</Fact>
+      ) : (
+        hold.first !== null && <Fact name="Held first">{text(hold.first)}, as expected before it was sent</Fact>
+      )}
+      {tranches.length > 0 && (
+        <Fact name="Tranches">
+          {tranches.length} more, {text(raised)} together
+        </Fact>
+      )}
+      {charged !== null && (
+        <Fact name="Charged">
+          {text(charged)}
+          {parts.usage &&
+            ` for ${figure(parts.usage.input).short} tokens in and ${figure(parts.usage.output).short} out`}
+          {record?.outcome?.estimated ? ', counted here' : ''}
+        </Fact>
+      )}
+      {books && books.state !== 'none' && <Fact name="Released">{text(books.sums.released.credits)}</Fact>}
+    </>
+  );
+}
+
+/** The charge as a part of what was held. The list below says the same in words. */
+function HoldBar({ run }: { readonly run: Run }) {
+  const { hold, money: books } = run;
+  const charged = chargedOf(run) ?? 0;
+  const held = books?.sums.held.credits ?? hold.first ?? 0;
+  const whole = Math.max(held, books ? 0 : (hold.most ?? 0), charged);
   if (whole === 0) return null;
-  const width = (credits: number | null): number => (100 * (credits ?? 0)) / whole;
   return (
     <svg class="playground-hold" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
       <rect class="playground-hold-most" width={100} height={8} />
-      <rect class="playground-hold-first" width={width(first)} height={8} />
-      <rect class="playground-hold-charged" width={width(charged)} height={8} />
+      <rect class="playground-hold-first" width={(100 * held) / whole} height={8} />
+      <rect class="playground-hold-charged" width={(100 * charged) / whole} height={8} />
     </svg>
   );
 }

@@ -32,7 +32,7 @@ export function Composer({ text, onText, draft, controls, onControls, failure }:
   const errorAt = (place: ReturnType<typeof placeOfFailure>) => (at === place ? failure?.message : null);
   return (
     <div class="stack playground-composer">
-      <div class="stack-tight">
+      <div class="playground-fields">
         <h2>Request</h2>
         <Select
           label="Dialect"
@@ -76,7 +76,9 @@ const Ceilings = ({
   errorAt(place: 'cost' | 'time' | 'budget'): string | null | undefined;
 }) => (
   <fieldset class="playground-ceilings">
-    <legend>Ceilings of expected cost and time, and of what may be spent</legend>
+    <legend>
+      Ceilings <span class="small dim">of the expected cost and time, and of the spend</span>
+    </legend>
     <Field
       label="Cost, Credits"
       inputMode="decimal"

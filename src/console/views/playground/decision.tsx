@@ -196,7 +196,7 @@ function Candidates({ explanation }: { readonly explanation: Explanation }) {
 /** The rank, or why there is none, with the lines of the policy. */
 function Place({ candidate: { rank, rejections } }: { readonly candidate: Candidate }) {
   const seesPolicy = reachOfViewer('policy.read') !== null;
-  if (rank !== null) return <>{rank === 1 ? 'first choice' : `place ${rank}`}</>;
+  if (rank !== null) return <>{rank === 1 ? '1, chosen' : rank}</>;
   return (
     <span class="dim">
       {rejections.map(({ text, rules }, at) => (
@@ -208,7 +208,7 @@ function Place({ candidate: { rank, rejections } }: { readonly candidate: Candid
             return (
               <span key={place + name}>
                 {' '}
-                {seesPolicy ? <a href={hrefOf('/policies', { file, line: String(line) })}>{place}</a> : place}
+                {seesPolicy ? <a href={hrefOf(`/policies/files/${file}`, { line: String(line) })}>{place}</a> : place}
               </span>
             );
           })}

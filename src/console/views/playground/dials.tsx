@@ -82,7 +82,7 @@ function Slider({
   );
 }
 
-const [WIDTH, HEIGHT, PAD] = [120, 104, 12];
+const [WIDTH, HEIGHT, PAD, TEXT] = [120, 104, 12, 16];
 
 /** The same for the pointer: the nearer to a corner, the more it counts. The sliders say it to everyone else. */
 function Triangle({ shares, onShares }: { readonly shares: Shares; onShares(shares: Shares): void }) {
@@ -95,7 +95,7 @@ function Triangle({ shares, onShares }: { readonly shares: Shares; onShares(shar
     onShares(
       sharesAt({
         x: ((event.clientX - shown.left) * scale - PAD) / WIDTH,
-        y: ((event.clientY - shown.top) * scale - PAD) / HEIGHT,
+        y: ((event.clientY - shown.top) * scale - PAD - TEXT) / HEIGHT,
       }),
     );
   };
@@ -103,7 +103,7 @@ function Triangle({ shares, onShares }: { readonly shares: Shares; onShares(shar
     <svg
       ref={box}
       class="playground-triangle"
-      viewBox={`0 0 ${WIDTH + 2 * PAD} ${HEIGHT + 2 * PAD}`}
+      viewBox={`0 0 ${WIDTH + 2 * PAD} ${HEIGHT + 2 * PAD + 2 * TEXT}`}
       aria-hidden="true"
       onPointerDown={(event) => {
         event.currentTarget.setPointerCapture(event.pointerId);
@@ -111,8 +111,17 @@ function Triangle({ shares, onShares }: { readonly shares: Shares; onShares(shar
       }}
       onPointerMove={(event) => event.currentTarget.hasPointerCapture(event.pointerId) && take(event)}
     >
-      <path d={`M${PAD + WIDTH / 2} ${PAD}L${PAD + WIDTH} ${PAD + HEIGHT}H${PAD}Z`} />
-      <circle cx={PAD + place.x * WIDTH} cy={PAD + place.y * HEIGHT} r={8} />
+      <path d={`M${PAD + WIDTH / 2} ${PAD + TEXT}L${PAD + WIDTH} ${PAD + TEXT + HEIGHT}H${PAD}Z`} />
+      <text x={PAD + WIDTH / 2} y={TEXT} text-anchor="middle">
+        Quality
+      </text>
+      <text x={0} y={HEIGHT + 2 * TEXT + PAD + 4}>
+        Cost
+      </text>
+      <text x={WIDTH + 2 * PAD} y={HEIGHT + 2 * TEXT + PAD + 4} text-anchor="end">
+        Speed
+      </text>
+      <circle cx={PAD + place.x * WIDTH} cy={PAD + TEXT + place.y * HEIGHT} r={8} />
     </svg>
   );
 }

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { ViewHead } from '../../shell/view-head.tsx';
 import { AnswerCard, isUnderWay } from './answer.tsx';
 import { bodyOfPrompt, draftOf, questionOf, requestOf, termsIn } from './body.ts';
@@ -16,6 +16,8 @@ export default function Playground() {
   const [text, setText] = useState('');
   const own = useOwnKeys(controls.key);
   const { run, start, stop } = useRun();
+  /** The body of the last request: its error is no longer one of the form once that changes. */
+  const sent = useRef('');
   const draft = draftOf(text, controls.dialect);
   const { dialect } = controls;
   const body = draft.kind === 'broken' ? null : draft.kind === 'body' ? draft.body : bodyOfPrompt(text, dialect);
@@ -27,6 +29,7 @@ export default function Playground() {
   const send = () => {
     if (!request || !own.chosen) return;
     const hold = { first: explanation?.first_hold_credits ?? null, most: chosen?.worst_case_credits ?? null };
+    sent.current = JSON.stringify(request);
     start({ key: own.chosen.id, dialect, body: request, hold });
   };
   const isBusy = run !== null && isUnderWay(run);
@@ -44,7 +47,7 @@ export default function Playground() {
             draft={draft}
             controls={controls}
             onControls={change}
-            failure={run?.failure ?? explained.failure}
+            failure={(sent.current === JSON.stringify(request) ? run?.failure : null) ?? explained.failure}
           />
           <Sender
             own={own}

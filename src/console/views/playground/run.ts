@@ -6,7 +6,8 @@ import type { Body, Dialect } from './body.ts';
 import { membersOf } from './body.ts';
 import { type AnswerParts, EventCutter, joined, NO_PARTS, partsOfAnswer, partsOfEvent } from './wire.ts';
 
-export type DecisionDetail = ReadOf<`/admin/decisions/${string}`>;
+type DecisionDetail = ReadOf<`/admin/decisions/${string}`>;
+export type DecisionMoney = ReadOf<'/admin/decisions/dec_/money'>;
 
 /** A request that was sent, with all that is known of its answer. */
 export interface Run {
@@ -20,6 +21,8 @@ export interface Run {
   readonly decisionId: string | null;
   /** The record with the receipt, once it is written. */
   readonly record: DecisionDetail | null;
+  /** Hold, tranches, charges and release, as the ledger has them. */
+  readonly money: DecisionMoney | null;
   /** By the clock of this page, ms: its first content, and its end. */
   readonly firstMs: number | null;
   readonly endMs: number | null;
@@ -58,7 +61,7 @@ async function carryOut(request: RunRequest, signal: AbortSignal, show: (run: Ru
   const sentAt = performance.now();
   let run: Run = {
     ...{ state: 'waiting', dialect, isStreamed: body.stream === true, hold, parts: NO_PARTS, failure: null },
-    ...{ decisionId: null, record: null, firstMs: null, endMs: null },
+    ...{ decisionId: null, record: null, money: null, firstMs: null, endMs: null },
   };
   const put = (part: Partial<Run>) => {
     run = { ...run, ...part };
@@ -88,7 +91,10 @@ async function carryOut(request: RunRequest, signal: AbortSignal, show: (run: Ru
       put({ state: 'failed', endMs, failure: failureOf('unreachable', 'The answer broke off: the connection ended.') });
   }
   const record = await recordOf(run.decisionId);
-  if (record) put({ record });
+  if (!record) return;
+  put({ record });
+  const money = await read(`/admin/decisions/${record.id}/money`);
+  if (money.ok) put({ money: money.value });
 }
 
 async function readEvents(response: Response, dialect: Dialect, take: (parts: AnswerParts) => void): Promise<void> {
