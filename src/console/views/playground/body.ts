@@ -12,7 +12,7 @@ export const PATHS: Readonly<Record<Dialect, string>> = {
   embeddings: '/v1/embeddings',
 };
 
-export type Body = Readonly<Record<string, unknown>>;
+export type RequestBody = Readonly<Record<string, unknown>>;
 
 /** What is set beside the text of a request. Ceilings are texts as typed; '' for none. */
 export interface Terms {
@@ -29,7 +29,7 @@ export interface Terms {
 /** The text of the page, as it is understood. */
 export type Draft =
   | { readonly kind: 'prompt'; readonly text: string }
-  | { readonly kind: 'body'; readonly body: Body; readonly dialect: Dialect }
+  | { readonly kind: 'body'; readonly body: RequestBody; readonly dialect: Dialect }
   | { readonly kind: 'broken'; readonly message: string };
 
 /** Reads a text: a body where it begins as one, else a prompt. @param chosen decides where the shape tells nothing */
@@ -58,7 +58,7 @@ const OF_RESPONSES = [
 ];
 
 /** The dialect of a body by its shape. */
-export function dialectOf(body: Body, chosen: Dialect): Dialect {
+export function dialectOf(body: RequestBody, chosen: Dialect): Dialect {
   const has = (name: string) => body[name] != null;
   if (has('messages')) {
     const isMessages =
@@ -79,7 +79,7 @@ export function dialectOf(body: Body, chosen: Dialect): Dialect {
 }
 
 /** The terms that a body states; absent ones are not among them. */
-export function termsIn(body: Body): Partial<Terms> {
+export function termsIn(body: RequestBody): Partial<Terms> {
   const weights = membersOf(body.route_strategy);
   const limits = membersOf(body.constraints);
   const shares = weights
@@ -107,7 +107,7 @@ const textTerm = (name: 'maxCredits' | 'maxSeconds' | 'budgetCredits', value: nu
   value === null ? {} : { [name]: String(value) };
 
 /** The body of a prompt. */
-export function bodyOfPrompt(text: string, dialect: Dialect): Body {
+export function bodyOfPrompt(text: string, dialect: Dialect): RequestBody {
   const messages = [{ role: 'user', content: text }];
   switch (dialect) {
     case 'chat':
@@ -120,7 +120,7 @@ export function bodyOfPrompt(text: string, dialect: Dialect): Body {
 }
 
 /** The whole body: a text's own with the terms of the page in place of its. */
-export function requestOf(own: Body, dialect: Dialect, terms: Terms): Body {
+export function requestOf(own: RequestBody, dialect: Dialect, terms: Terms): RequestBody {
   const { model: _, route_strategy: __, constraints, budget_limit: ___, stream: ____, ...rest } = own;
   const { max_cost_credits: _____, max_latency_ms: ______, ...kept } = membersOf(constraints) ?? {};
   const [credits, seconds, budget] = [terms.maxCredits, terms.maxSeconds, terms.budgetCredits].map(typedNumber);
@@ -163,7 +163,7 @@ const DIALECT_NAMES = {
 const OF_EMBED = ['model', 'input', 'dimensions', 'user', 'metadata', 'constraints', 'route_strategy'];
 
 /** The question that `POST /admin/policy/explain` answers for a body. Without a prompt it is about an ordinary request. */
-export function questionOf(request: Body, dialect: Dialect, hasText: boolean): Body {
+export function questionOf(request: RequestBody, dialect: Dialect, hasText: boolean): RequestBody {
   const { model, constraints, route_strategy } = request;
   const operation = dialect === 'embeddings' ? 'embed' : 'chat';
   if (!hasText)
@@ -180,7 +180,7 @@ export function questionOf(request: Body, dialect: Dialect, hasText: boolean): B
   };
 }
 
-export const membersOf = (value: unknown): Body | null =>
+export const membersOf = (value: unknown): RequestBody | null =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);

@@ -5,7 +5,7 @@ import { Table } from '../../design/table.tsx';
 import { creditsText, Written } from '../../design/written.tsx';
 import { hrefOf } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import type { Candidate, ExplainedRequest, Explanation } from './explanation.ts';
+import type { ExplainedCandidate, ExplainedRequest, RequestExplanation } from './explanation.ts';
 
 /** The decision that the request would get now: a picture, what is set aside, and every model with its reason. */
 export function DecisionCard({
@@ -58,15 +58,15 @@ export function DecisionCard({
   );
 }
 
-const usdOf = (credits: number, { usd_per_credit }: Explanation): number => credits * Number(usd_per_credit);
+const usdOf = (credits: number, { usd_per_credit }: RequestExplanation): number => credits * Number(usd_per_credit);
 
 /** A cost in USD as the picture has it, with its Credits. */
-const costText = (cost: number | null, { usd_per_credit }: Explanation): WrittenFigure =>
+const costText = (cost: number | null, { usd_per_credit }: RequestExplanation): WrittenFigure =>
   cost === null
     ? usd(null)
     : { short: usd(cost).short, exact: `${usd(cost).exact} · ${creditsText(cost / Number(usd_per_credit))}` };
 
-function headingOf(explanation: Explanation): string {
+function headingOf(explanation: RequestExplanation): string {
   const { choice, refusal, shortage } = explanation;
   if (refusal) return `No model would answer: ${withoutStop(refusal.message)}.`;
   const chosen = explanation.candidates?.find(({ model }) => model === choice);
@@ -79,7 +79,7 @@ function headingOf(explanation: Explanation): string {
 
 const withoutStop = (text: string): string => text.replace(/\.$/, '');
 
-const pointOf = (candidate: Candidate, explanation: Explanation): ScatterPoint => ({
+const pointOf = (candidate: ExplainedCandidate, explanation: RequestExplanation): ScatterPoint => ({
   name: candidate.model,
   cost: usdOf(candidate.cost_credits, explanation),
   quality: candidate.counted_quality,
@@ -89,7 +89,7 @@ const pointOf = (candidate: Candidate, explanation: Explanation): ScatterPoint =
 });
 
 /** Why a model is left out, with the lines of the policy; null for one that may be chosen. */
-const reasonOf = ({ rejections }: Candidate): string | null =>
+const reasonOf = ({ rejections }: ExplainedCandidate): string | null =>
   rejections.length === 0
     ? null
     : rejections
@@ -98,7 +98,7 @@ const reasonOf = ({ rejections }: Candidate): string | null =>
         )
         .join('; ');
 
-const Notices = ({ explanation }: { readonly explanation: Explanation }) => (
+const Notices = ({ explanation }: { readonly explanation: RequestExplanation }) => (
   <>
     {explanation.failed_rules.length > 0 && (
       <Partial>
@@ -115,7 +115,7 @@ const Notices = ({ explanation }: { readonly explanation: Explanation }) => (
   </>
 );
 
-function Figures({ explanation }: { readonly explanation: Explanation }) {
+function Figures({ explanation }: { readonly explanation: RequestExplanation }) {
   const { facts, route_reason, first_hold_credits: first, readings, is_funded } = explanation;
   const chosen = explanation.candidates?.find(({ model }) => model === explanation.choice);
   return (
@@ -147,10 +147,10 @@ function Figures({ explanation }: { readonly explanation: Explanation }) {
   );
 }
 
-const holdText = (credits: number | null, explanation: Explanation): string =>
+const holdText = (credits: number | null, explanation: RequestExplanation): string =>
   credits === null ? 'nothing' : `${usd(usdOf(credits, explanation)).short} (${creditsText(credits)})`;
 
-function Candidates({ explanation }: { readonly explanation: Explanation }) {
+function Candidates({ explanation }: { readonly explanation: RequestExplanation }) {
   return (
     <Table
       label="Models considered"
@@ -194,7 +194,7 @@ function Candidates({ explanation }: { readonly explanation: Explanation }) {
 }
 
 /** The rank, or why there is none, with the lines of the policy. */
-function Place({ candidate: { rank, rejections } }: { readonly candidate: Candidate }) {
+function Place({ candidate: { rank, rejections } }: { readonly candidate: ExplainedCandidate }) {
   const seesPolicy = reachOfViewer('policy.read') !== null;
   if (rank !== null) return <>{rank === 1 ? '1, chosen' : rank}</>;
   return (

@@ -3,34 +3,34 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type * as tools from '../../../http/schemas/policy-tools.ts';
 import { send } from '../../api/client.ts';
 import type { ApiFailure, ApiResult } from '../../api/failure.ts';
-import type { Body } from './body.ts';
+import type { RequestBody } from './body.ts';
 import { Pace } from './pace.ts';
 
-export type Explanation = Static<typeof tools.PolicyExplanation>;
-export type Candidate = NonNullable<Explanation['candidates']>[number];
+export type RequestExplanation = Static<typeof tools.PolicyExplanation>;
+export type ExplainedCandidate = NonNullable<RequestExplanation['candidates']>[number];
 
 /** The latest decision, and why the latest question has none. */
 export interface ExplainedRequest {
-  readonly explanation: Explanation | null;
+  readonly explanation: RequestExplanation | null;
   readonly failure: ApiFailure | null;
   retry(): void;
 }
 
-const explain = (body: Body, signal: AbortSignal) =>
-  send<Explanation>('POST', '/admin/policy/explain', { body, signal });
+const explain = (body: RequestBody, signal: AbortSignal) =>
+  send<RequestExplanation>('POST', '/admin/policy/explain', { body, signal });
 
 /**
  * The decision that a request would get now, asked anew as it changes. The decision before stays while the next is on its way.
  * @param question null for none, as while a body is broken
  */
-export function useExplanation(question: Body | null, key: string): ExplainedRequest {
+export function useExplanation(question: RequestBody | null, key: string): ExplainedRequest {
   const [state, setState] = useState<Pick<ExplainedRequest, 'explanation' | 'failure'>>({
     explanation: null,
     failure: null,
   });
   const again = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const pace = useRef<Pace<Body, ApiResult<Explanation>> | null>(null);
-  const latest = useRef<Body | null>(null);
+  const pace = useRef<Pace<RequestBody, ApiResult<RequestExplanation>> | null>(null);
+  const latest = useRef<RequestBody | null>(null);
   pace.current ??= new Pace(explain, (result) => {
     if (result.ok) return setState({ explanation: result.value, failure: null });
     setState((now) => ({ ...now, failure: result.failure }));

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { open, read } from '../../api/client.ts';
 import { type ApiFailure, failureOf } from '../../api/failure.ts';
 import type { ReadOf } from '../../api/reads.ts';
-import type { Body, Dialect } from './body.ts';
+import type { Dialect, RequestBody } from './body.ts';
 import { membersOf } from './body.ts';
 import { type AnswerParts, EventCutter, joined, NO_PARTS, partsOfAnswer, partsOfEvent } from './wire.ts';
 
@@ -31,7 +31,7 @@ export interface Run {
 export interface RunRequest {
   readonly key: string;
   readonly dialect: Dialect;
-  readonly body: Body;
+  readonly body: RequestBody;
   readonly hold: Run['hold'];
 }
 

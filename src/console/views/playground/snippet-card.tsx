@@ -2,11 +2,11 @@ import { useId, useState } from 'preact/hooks';
 import { BASE } from '../../api/base.ts';
 import { CopyButton } from '../../design/copy.tsx';
 import { Tabs } from '../../design/tabs.tsx';
-import type { Body, Dialect } from './body.ts';
+import type { Dialect, RequestBody } from './body.ts';
 import { curlOf, sdkOf } from './snippets.ts';
 
 /** The request for a program, without any secret. */
-export function SnippetCard({ dialect, body }: { readonly dialect: Dialect; readonly body: Body }) {
+export function SnippetCard({ dialect, body }: { readonly dialect: Dialect; readonly body: RequestBody }) {
   const [form, setForm] = useState<'curl' | 'sdk'>('curl');
   const id = useId();
   const origin = location.origin + BASE;

@@ -1,10 +1,10 @@
-import { type Body, type Dialect, PATHS } from './body.ts';
+import { type Dialect, PATHS, type RequestBody } from './body.ts';
 
 /** A word of a shell's command, whatever is in it. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** A command that sends a body. @param origin of the gateway, with the path of a proxy */
-export const curlOf = (origin: string, dialect: Dialect, body: Body): string =>
+export const curlOf = (origin: string, dialect: Dialect, body: RequestBody): string =>
   [
     `curl${body.stream === true ? ' --no-buffer' : ''} ${quoted(origin + PATHS[dialect])}`,
     '-H "authorization: Bearer $SIGNALBOX_API_KEY"',
@@ -34,7 +34,7 @@ const CALLS: Readonly<Record<Dialect, { readonly call: string; readonly text: st
 };
 
 /** A program that sends a body by the client of its dialect. JSON is JavaScript, too. */
-export function sdkOf(origin: string, dialect: Dialect, body: Body): string {
+export function sdkOf(origin: string, dialect: Dialect, body: RequestBody): string {
   const { call, text, delta } = CALLS[dialect];
   const at = JSON.stringify(dialect === 'messages' ? origin : `${origin}/v1`);
   const client =

@@ -1,4 +1,4 @@
-import { type Body, type Dialect, listOf, membersOf, numberOf, textOf } from './body.ts';
+import { type Dialect, listOf, membersOf, numberOf, type RequestBody, textOf } from './body.ts';
 
 /** Cuts a stream of server-sent events into the data of each. */
 export class EventCutter {
@@ -22,7 +22,7 @@ export interface AnswerParts {
   /** Tool calls, as the model writes them. */
   readonly calls: string;
   readonly usage: { readonly input: number | null; readonly output: number | null } | null;
-  readonly platform: Body | null;
+  readonly platform: RequestBody | null;
   /** Of a stream that breaks off. */
   readonly error: string | null;
 }
@@ -45,9 +45,9 @@ export function joined(before: AnswerParts, next: AnswerParts): AnswerParts {
   };
 }
 
-/** The parts of one event. @param data of the event; `[DONE]` and what is no JSON add nothing */
+/** The parts of one event. @param data of the event; the last word of a stream and what is no JSON add nothing */
 export function partsOfEvent(dialect: Dialect, data: string): AnswerParts {
-  let event: Body | null;
+  let event: RequestBody | null;
   try {
     event = membersOf(JSON.parse(data));
   } catch {
@@ -66,7 +66,7 @@ export function partsOfEvent(dialect: Dialect, data: string): AnswerParts {
 }
 
 /** The parts of an answer that came as one. */
-export function partsOfAnswer(dialect: Dialect, body: Body): AnswerParts {
+export function partsOfAnswer(dialect: Dialect, body: RequestBody): AnswerParts {
   const shared = { ...NO_PARTS, platform: membersOf(body.platform), usage: usageIn(body.usage) };
   switch (dialect) {
     case 'chat':
@@ -86,7 +86,7 @@ export function partsOfAnswer(dialect: Dialect, body: Body): AnswerParts {
   }
 }
 
-const errorIn = (event: Body): string | null => textOf(membersOf(event.error)?.message);
+const errorIn = (event: RequestBody): string | null => textOf(membersOf(event.error)?.message);
 
 function usageIn(value: unknown): AnswerParts['usage'] {
   const usage = membersOf(value);
@@ -98,7 +98,7 @@ function usageIn(value: unknown): AnswerParts['usage'] {
 }
 
 /** Of a chunk or a completion. Only the first of several choices is shown. */
-function chatParts(body: Body, member: 'delta' | 'message'): Partial<AnswerParts> {
+function chatParts(body: RequestBody, member: 'delta' | 'message'): Partial<AnswerParts> {
   const choice = listOf(body.choices)
     .map(membersOf)
     .find((one) => (numberOf(one?.index) ?? 0) === 0);
@@ -120,7 +120,7 @@ function chatParts(body: Body, member: 'delta' | 'message'): Partial<AnswerParts
 /** A call begins with its name on a line of its own. */
 const callText = (name: string | null, input: string | null): string => (name ? `\n${name} ` : '') + (input ?? '');
 
-function messagesParts(event: Body): Partial<AnswerParts> {
+function messagesParts(event: RequestBody): Partial<AnswerParts> {
   const delta = membersOf(event.delta);
   switch (event.type) {
     case 'message_start':
@@ -142,14 +142,14 @@ function messagesParts(event: Body): Partial<AnswerParts> {
   }
 }
 
-const blockParts = (block: Body | null): AnswerParts => ({
+const blockParts = (block: RequestBody | null): AnswerParts => ({
   ...NO_PARTS,
   text: textOf(block?.text) ?? '',
   thought: textOf(block?.thinking) ?? '',
   calls: block?.type === 'tool_use' ? callText(textOf(block.name), JSON.stringify(block.input)) : '',
 });
 
-function responsesParts(event: Body): Partial<AnswerParts> {
+function responsesParts(event: RequestBody): Partial<AnswerParts> {
   const delta = textOf(event.delta) ?? '';
   const response = membersOf(event.response);
   switch (event.type) {
@@ -174,7 +174,7 @@ function responsesParts(event: Body): Partial<AnswerParts> {
   }
 }
 
-function itemParts(item: Body | null): AnswerParts {
+function itemParts(item: RequestBody | null): AnswerParts {
   const texts = (list: unknown) =>
     listOf(list)
       .map((part) => textOf(membersOf(part)?.text) ?? textOf(membersOf(part)?.refusal) ?? '')
