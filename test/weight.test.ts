@@ -72,7 +72,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 2 for what is left of the budgets of teams and users.
   // 2 for the places of teams.
   // 1 for the address of traces.
-  'src/core': 3523,
+  'src/core': 3526,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
   // 35 for answers that end without a price once the lease is lost.
   // 1 for people, keys that change and tokens.
@@ -157,7 +157,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 6 for the console as it is served.
   // 1 for the places of teams.
   // 11 for the address of traces.
-  'src/policy': 9571,
+  'src/policy': 9573,
   // 6 for threads that are stored.
   'src/prompt': 783,
   // 4 for timers of the host.
