@@ -23,6 +23,7 @@ interface ReadSchemas {
   [key: `/admin/keys/${string}`]: typeof keys.ApiKeyStatus;
   '/admin/learning': typeof status.LearningStatus;
   '/admin/ledger': typeof ledger.LedgerStatus;
+  '/admin/ledger/audit': typeof ledger.LedgerAudit;
   '/admin/logins': typeof logins.LoginList;
   '/admin/me': typeof logins.Me;
   '/admin/policy': typeof policy.PolicyStatus;
