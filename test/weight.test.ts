@@ -204,7 +204,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/telemetry': 1019,
   'src/tokenizer': 195,
   // 27 for alarms, connections and pauses as fields of objects.
-  'src/upstream': 3355,
+  // 50 for the terms of breakers and declared speeds.
+  'src/upstream': 3405,
 };
 
 const ROOT = join(import.meta.dir, '..');
