@@ -43,6 +43,7 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
       <section aria-label="Why" class="stack-tight">
         <Summary decision={decision} perCredit={money.data?.usd_per_credit ?? null} />
         <Told
+          revision={decision.policy_revision}
           sentences={storyOf(decision, (credits) => cost(credits).short)}
           answers={outcome?.attempts.length === 0 ? 2 : 1}
         />
@@ -56,7 +57,12 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
       </section>
       {candidates && (
         <section aria-label="Candidates" class="stack-tight">
-          <Candidates candidates={candidates} choice={decision.choice} cost={cost} />
+          <Candidates
+            candidates={candidates}
+            choice={decision.choice}
+            cost={cost}
+            revision={decision.policy_revision}
+          />
         </section>
       )}
       {outcome && (
@@ -123,7 +129,7 @@ interface FactsProps {
 
 /** What was asked for, and where more of it is. */
 function Facts({ decision }: { readonly decision: DecisionRead }) {
-  const { id, session, agent, facts, policy_revision, labels } = decision;
+  const { id, session, agent, facts, policy_revision, labels, trace_url } = decision;
   const [{ share } = { share: null }] = facts.task_shares;
   const named = Object.entries(labels ?? {});
   return (
@@ -170,6 +176,17 @@ function Facts({ decision }: { readonly decision: DecisionRead }) {
                 {name}={value}
               </a>
             ))}
+          </dd>
+        </>
+      )}
+      {trace_url !== null && (
+        <>
+          <dt>Trace</dt>
+          <dd>
+            <a href={trace_url} target="_blank" rel="noreferrer">
+              Find its trace
+            </a>
+            <span class="dim"> in another tab, if it was sampled</span>
           </dd>
         </>
       )}
