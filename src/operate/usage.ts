@@ -226,10 +226,15 @@ export function namesFor(caller: Caller, people: NamedPeople): HolderNames {
 
 const NO_NAMES: HolderNames = () => null;
 
-/** The group of a row: its name by each grouping, and beside the ID of a team or user how that is called now. */
-function groupOf(by: readonly Grouping[], columns: readonly string[], names: readonly string[], nameOf: HolderNames) {
+/** The group of a row: its name by each grouping, and beside the ID of a key, team or user how that is called now. */
+function groupOf(
+  by: readonly Grouping[],
+  columns: readonly string[],
+  names: readonly string[],
+  nameOf: (grouping: Grouping, id: string) => string | null,
+) {
   const called = by.flatMap((grouping, at) => {
-    const name = grouping === 'team' || grouping === 'user' ? nameOf(grouping, names[at]!) : null;
+    const name = nameOf(grouping, names[at]!);
     return name === null ? [] : [[`${grouping}_name`, name] as const];
   });
   return Object.fromEntries([...columns.map((column, at) => [column, names[at]!] as const), ...called]);
@@ -244,6 +249,13 @@ export function usageBody(
   const usd = usdWriter(usdPerCredit);
   const { from, to, timeZone, by } = query;
   const columns = by.map((grouping) => (sight.isNarrow && grouping === 'key' ? 'key_name' : columnOf(grouping)));
+  const called = (grouping: Grouping, id: string): string | null => {
+    if (grouping === 'key') {
+      const name = sight.isNarrow ? null : sight.nameOf(id);
+      return name === id ? null : name || null;
+    }
+    return grouping === 'team' || grouping === 'user' ? nameOf(grouping, id) : null;
+  };
   return {
     object: 'usage' as const,
     from: from.toString(),
@@ -253,7 +265,7 @@ export function usageBody(
     total_credits: toCredits(total),
     total_usd: usd(total),
     groups: groups.map(({ names, charges, input, output, charged }) => ({
-      group: groupOf(by, columns, names, nameOf),
+      group: groupOf(by, columns, names, called),
       charges,
       input_tokens: input,
       output_tokens: output,
