@@ -107,6 +107,12 @@ export class KeyCopy {
     return ageMs === 0 ? found : { ...found, ageMs };
   };
 
+  /** The authentication of a key by its state, for somebody who may send as it without its secret. Notes the use. */
+  readonly actAs = (id: string): Authentication => {
+    const entry = this.#entries.get(id);
+    return entry ? this.authenticateBy(id, entry.hash) : DENIED.unknown;
+  };
+
   /** A key as this instance's copy has it, revoked or not. Cheap. */
   readonly known = (id: string): KeyEntry['info'] | null => this.entryOf(id)?.inForce ?? null;
 

@@ -34,6 +34,8 @@ export interface AlertsOptions extends SenderHost {
   readonly readings: () => AlertReadings;
   readonly timers: Timers;
   readonly log: Log;
+  /** Called for each alert that is due, once it is stored. Must not throw. */
+  readonly onAlert?: (message: AlertMessage) => void;
 }
 
 /** The result of a message that somebody asked for. */
@@ -166,6 +168,7 @@ export class Alerts {
       first: lines[0],
     });
     this.#outbox.add({ ...message, owner: nameOf(store.instance) });
+    this.#options.onAlert?.(message);
   }
 
   /** @returns false where another instance was first: the marks are then read again. Rejects with StoreError. */

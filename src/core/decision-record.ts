@@ -32,6 +32,8 @@ export interface DecisionRecord {
   /** The agent of that session that the request names, and the one that started it; null for none. */
   readonly agent: string | null;
   readonly parentAgent: string | null;
+  /** Who sent the request by the playground: the ID of a user, or of the key; null for a request of the key's bearer. */
+  readonly sentBy: string | null;
   /** The number of the readings that it was made by; 0 for those of the policy, null if none was stored. */
   readonly readingsNumber: number | null;
   /**

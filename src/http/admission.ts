@@ -16,6 +16,7 @@ import { callerAddress, type Peers } from './address.ts';
 import { tooLarge } from './body-reading.ts';
 import { type LoginDoor, notSignedIn } from './console/login-door.ts';
 import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf } from './credentials.ts';
+import type { KeySender } from './route-services.ts';
 import { pathOf, type RouteEntry, type RouteRule, type RouteTable } from './routes.ts';
 import { nothingAt, printable } from './unknown-path.ts';
 
@@ -36,6 +37,10 @@ type AdmissionPolicies = Pick<PolicySnapshot, 'gateway' | 'rateLimits' | 'counts
 export interface AdmissionRules {
   readonly routes: RouteTable;
   authenticate(header: string | null): Authentication;
+  /** Who sends a request as a key without its secret; null for a request with credentials of its own. */
+  senderOf(request: Request): KeySender | null;
+  /** As `Keys.actAs`. */
+  actAs(id: string): Authentication;
   /** Tokens in place of keys. */
   readonly tokens: Pick<Tokens, 'find' | 'check' | 'ageMs'>;
   /** The policy in force. */
@@ -84,8 +89,10 @@ export function admit(
   // Whether a caller without a key may pay for it.
   const isForPay = !isOpen && rule?.pays === true && rules.funding.keyless.isOpen(policy);
   const credentials = isOpen ? null : credentialsIn(headers);
+  const sender = rules.senderOf(request);
+  context.sentBy = sender?.sentBy ?? null;
   // A bad key is refused, never paid for instead.
-  const isKeyless = isForPay && credentials === null;
+  const isKeyless = isForPay && credentials === null && !sender;
   const login = route.takesLogins ? rules.logins.admit(request, credentials !== null) : null;
   const caller = login ?? (isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay));
   const go = (found: Caller | 'ended' | null) => enter(request, rules, peers, context, route, found);
@@ -223,7 +230,8 @@ function authenticated(
   credentials: string | null,
   isForPay: boolean,
 ): Caller | Promise<Caller> {
-  const authentication = rules.authenticate(credentials);
+  const sender = rules.senderOf(request);
+  const authentication = sender ? rules.actAs(sender.keyId) : rules.authenticate(credentials);
   if (authentication.ageMs > KEYS_AGE_MAX_MS) {
     throw new SignalboxError('overloaded', 'The API keys cannot be read now; try again.');
   }

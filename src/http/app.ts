@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia, type HTTPHeaders } from 'elysia';
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Authentication } from '../access/key-entry.ts';
+import type { Keys } from '../access/keys.ts';
 import type { Levels } from '../access/levels.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
@@ -39,6 +40,8 @@ import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
+import type { EventFeed } from './event-feed.ts';
+import { eventRoutes } from './events.ts';
 import { feedbackRoutes } from './feedback.ts';
 import { healthRoutes, type StoreHealth } from './health.ts';
 import { HeldRequests } from './held-requests.ts';
@@ -47,6 +50,7 @@ import { loginRoutes } from './logins.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { peopleRoutes } from './people.ts';
+import { playgroundRoutes } from './playground.ts';
 import { type PolicyTable, policyRoutes } from './policy.ts';
 import { recommendRoutes } from './recommend.ts';
 import { requestContexts } from './request-contexts.ts';
@@ -69,8 +73,8 @@ export interface AppOptions {
   /** The dialects that callers may speak. */
   readonly surfaces: readonly Surface[];
   readonly policy: PolicyAdmin;
+  readonly keys: KeyAdmin & ChildKeys & Pick<Keys, 'actAs'>;
   readonly desk: PolicyTable;
-  readonly keys: KeyAdmin & ChildKeys;
   readonly people: PeopleDesk;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
@@ -88,6 +92,8 @@ export interface AppOptions {
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
   readonly observer: Observer;
+  /** What happens here, for those who follow it. */
+  readonly feed: EventFeed;
   readonly gate: Gate;
   /** Bytes of the largest message of a WebSocket. */
   readonly socketBytesMax: number;
@@ -165,6 +171,8 @@ const otherRoutes = (
     .use(modelRoutes(services))
     .use(decisionRoutes(services))
     .use(feedbackRoutes(services))
+    .use(eventRoutes({ ...services, feed: options.feed, judges: { ...options, door } }))
+    .use(playgroundRoutes({ ...services, keys }))
     .use(usageRoutes({ ...services, people: people?.people }))
     .use(trafficRoutes({ ...services, store, nameOf: namesOf(options) }))
     .use(loginRoutes({ ...services, desk: logins, door }))
@@ -182,12 +190,15 @@ const namesOf = ({ keys, logins }: AppOptions): TrafficSources['nameOf'] => ({
 const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };
 
 const admissionRules = (
-  { gateway, authenticate, tokens, levels = NO_LEVELS, gate }: AppOptions,
+  { gateway, authenticate, keys, tokens, levels = NO_LEVELS, gate }: AppOptions,
   routes: RouteTable,
   logins: LoginDoor,
+  senderOf: AdmissionRules['senderOf'],
 ): AdmissionRules => ({
   routes,
   authenticate,
+  senderOf,
+  actAs: (id) => keys.actAs(id),
   tokens,
   policy: () => gateway.lease().snapshot,
   funding: gateway.funding,
@@ -213,7 +224,8 @@ function edgeOf(app: AnyElysia) {
     carriers.set(request, carrier);
     return await app.handle(request);
   };
-  return { server: () => app.server && server, handle };
+  const senderOf = (request: Request) => carriers.get(request)?.sender ?? null;
+  return { server: () => app.server && server, handle, senderOf };
 }
 
 function servicesOf(
@@ -259,14 +271,15 @@ export function createApp(options: AppOptions) {
   const handler = { standardHostname: false };
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
   const door = loginDoor(options.signIn, () => gateway.lease().snapshot, options.levels);
-  const services = servicesOf(options, contextOf, edgeOf(app), door);
+  const edge = edgeOf(app);
+  const services = servicesOf(options, contextOf, edge, door);
   const requests = requestRoutes(services, options, () => app.server);
   // The rules know the routes, which are made before them.
   const countFailure = (request: Request) => countFailedAuth(request, rules, services.server());
   const others = otherRoutes(services, door, countFailure, options);
   const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
-  const rules = admissionRules(options, routes, door);
+  const rules = admissionRules(options, routes, door, edge.senderOf);
   const held = new HeldRequests((request) => app.handle(request));
   const once = changesOnce({ ...services, routes, pass: (request, end) => held.hold(request, end) });
   return (

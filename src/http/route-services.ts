@@ -17,8 +17,16 @@ export interface EdgeServer extends Peers {
   timeout(request: Request, seconds: number): void;
 }
 
+/** A key that somebody else than its bearer sends as, and who that is: the ID of a user or of the key. */
+export interface KeySender {
+  readonly keyId: string;
+  readonly sentBy: string;
+}
+
 /** The connection of another request, which brings requests of its own. */
 export interface RequestCarrier {
+  /** Stands for the credentials of the requests; absent: they bear their own. */
+  readonly sender?: KeySender;
   /** The address of the caller. */
   readonly address: string;
   /** Closes the connection after so many seconds without traffic; 0 for never. */

@@ -29,12 +29,17 @@ export interface RouteRule extends RouteAccess {
   readonly path: string;
 }
 
+/** The path of requests as a key of one's own. */
+export const PLAYGROUND = '/admin/playground';
+
 /**
  * Whether a route makes or changes something at no charge, so that an `Idempotency-Key` has it carried out once: by its place, so that
- * no further route can be without.
+ * no further route can be without. The playground spends: its answers, which have content, are not kept.
  */
 export const isOnceForName = (method: string, path: string): boolean =>
-  method !== 'GET' && (path.startsWith('/admin/') || path === '/v1/keys' || path.startsWith('/v1/keys/'));
+  method !== 'GET' &&
+  path !== PLAYGROUND &&
+  (path.startsWith('/admin/') || path === '/v1/keys' || path.startsWith('/v1/keys/'));
 
 /** The member of an Elysia route's `detail` that holds its access. */
 export const ACCESS_DETAIL = 'x-access';

@@ -78,7 +78,7 @@ export function textsResponse(texts: string[], common: HTTPHeaders): Response {
 }
 
 /** Texts, asked for one after the other. */
-interface TextSource {
+export interface TextSource {
   /** Returns the next text; null when there is none; a promise while it has not come: ask again then. */
   next(): string | null | Promise<void>;
   /** Whether nothing follows the text that was given last. */
@@ -86,7 +86,7 @@ interface TextSource {
 }
 
 /** Sends the texts as they come, no faster than their reader takes them. */
-async function sendTexts(source: TextSource, sink: ReadableStreamDirectController): Promise<void> {
+export async function sendTexts(source: TextSource, sink: ReadableStreamDirectController): Promise<void> {
   let left = TURN_MAX;
   // Nothing awaits before the first text: what is written at once goes out together with the headers.
   for (let text = source.next(); text !== null; text = source.next()) {

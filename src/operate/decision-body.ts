@@ -24,6 +24,7 @@ export function decisionBody(explanation: Explanation, sight = FULL_SIGHT): obje
     ...snakeKeys({ kind, session, agent, parentAgent }),
     team_id: record.team,
     user_id: sight.isNarrow ? null : record.user,
+    sent_by: sight.isNarrow ? null : record.sentBy,
     policy_revision: record.revision,
     seed,
     route_reason: record.reason,

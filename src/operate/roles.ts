@@ -11,6 +11,7 @@ const OPERATORS = { owner: 'all', admin: 'all' } as const satisfies Reaches;
 const AUDITED = { ...OPERATORS, auditor: 'all' } as const satisfies Reaches;
 const REPORTED = { ...AUDITED, report: 'all' } as const satisfies Reaches;
 const MONEY = { ...REPORTED, finance: 'all' } as const satisfies Reaches;
+const SENDERS = { owner: 'own', admin: 'own', lead: 'own', member: 'own' } as const satisfies Reaches;
 const MEMBERS = { lead: 'team', member: 'own' } as const satisfies Reaches;
 const PEOPLE_OWN = {
   owner: 'own',
@@ -40,6 +41,10 @@ const ACTIONS = {
   // Their own where the policy says so. A lead's reach over the figures of a team does not extend to the words of its members.
   'content.read': { ...OPERATORS, lead: 'own', member: 'own' },
   'feedback.give': { owner: 'own', admin: 'own', lead: 'own', member: 'own', caller: 'own' },
+  // As a key of one's own; an application has its key.
+  'playground.send': SENDERS,
+  // Of each kind of event as its list: decisions.list, alerts.read, policy.read, endpoints.read.
+  'events.read': { ...REPORTED, ...MEMBERS },
   'policy.read': REPORTED,
   'policy.check': REPORTED,
   // As one of their own keys, on the policy in force.

@@ -23,6 +23,8 @@ interface RecordsOptions {
   readonly tables: RecordTables;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Called for each record that is added. Must not throw. */
+  readonly onAdd?: (record: DecisionRecord) => void;
   /** Whether all records are counted, so that old ones may go; absent: they are. */
   readonly isCounted?: () => Promise<boolean>;
 }
@@ -41,7 +43,7 @@ async function prune({ store, tables, now, isCounted }: RecordsOptions, ageMs: n
 
 /** Opens the log of decisions and content. State: records. */
 export function openRecords(options: RecordsOptions) {
-  const { store, tables, now } = options;
+  const { store, tables, now, onAdd = () => {} } = options;
   const { log, readings, revisions, contents } = tables;
   /** A row that is not found may wait for a later commit; a reader that needs it now flushes. */
   const flushed = async <Found>(find: () => Promise<Found | null>): Promise<Found | null> => {
@@ -57,7 +59,10 @@ export function openRecords(options: RecordsOptions) {
     contents,
     find: (id: number) => flushed(() => log.find(id)),
     /** Writes a record, soon: a crash may lose the last ones, which a reader has nevertheless. */
-    add: (record: DecisionRecord) => store.defer(log.add(record)),
+    add: (record: DecisionRecord) => {
+      store.defer(log.add(record));
+      onAdd(record);
+    },
     /** Writes what belongs to a record without a settlement; durable within milliseconds. */
     append(writes: readonly Write[]) {
       if (writes.length > 0) store.append(writes, true);

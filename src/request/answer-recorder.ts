@@ -54,7 +54,7 @@ export class AnswerRecorder implements ExchangeRecorder {
     const { request, decision, caller, runtime } = this.#runnable;
     const context = this.#context;
     context.result = { outcome, platform };
-    const recorded = recordedOf(request, caller, runtime.snapshot, context.run);
+    const recorded = recordedOf(request, caller, runtime.snapshot, context);
     const writes = [...recordDecision(gateway, request.operation, decision, recorded, runtime.snapshot, outcome)];
     // A failed or cut answer says nothing about the model's ability.
     if (this.#teaches && outcome.status === 'completed') {

@@ -13,7 +13,7 @@ import type { Gateway } from './gateway.ts';
 /** The parts of a request that conditions see beside the facts, as far as a record keeps them. */
 type RecordedInputs = Pick<
   DecisionRecord,
-  'keyId' | 'team' | 'user' | 'stream' | 'labels' | 'metadata' | 'session' | 'agent' | 'parentAgent'
+  'keyId' | 'team' | 'user' | 'stream' | 'labels' | 'metadata' | 'session' | 'agent' | 'parentAgent' | 'sentBy'
 >;
 
 type RecordedCaller = Pick<Caller, 'keyId' | 'labels'> & {
@@ -21,16 +21,23 @@ type RecordedCaller = Pick<Caller, 'keyId' | 'labels'> & {
   readonly user?: string | null | undefined;
 };
 
+/** The parts of a request's context that a record keeps. */
+interface RecordedContext {
+  readonly run: RunNames;
+  readonly sentBy: string | null;
+}
+const NO_CONTEXT: RecordedContext = { run: NO_RUN, sentBy: null };
+
 /** The rule inputs of a request; its `metadata` only by the keys that the policy lists, redacted. */
 export function recordedOf(
   { stream, routing }: Pick<ModelRequest, 'stream' | 'routing'>,
   { keyId, labels, team = null, user = null }: RecordedCaller,
   { recordedMetadata }: Pick<PolicySnapshot, 'recordedMetadata'>,
-  { session, agent, parentAgent }: RunNames = NO_RUN,
+  { run: { session, agent, parentAgent }, sentBy }: RecordedContext = NO_CONTEXT,
 ): RecordedInputs {
   const isRecorded = recordedMetadata.length > 0 && routing.metadata != null;
   const metadata = isRecorded ? pickMetadata(routing.metadata, recordedMetadata) : NO_METADATA;
-  return { keyId, team, user, stream, labels, metadata, session, agent, parentAgent };
+  return { keyId, team, user, stream, labels, metadata, session, agent, parentAgent, sentBy };
 }
 
 /** Characters of a value; the metadata of a request has no longer ones. */
@@ -50,7 +57,7 @@ export function recordDecision(
   { records, nextId, now }: Pick<Gateway, 'records' | 'nextId' | 'now'>,
   kind: DecisionRecord['kind'],
   decision: Decision,
-  { keyId, team, user, stream, labels, metadata, session, agent, parentAgent }: RecordedInputs,
+  { keyId, team, user, stream, labels, metadata, session, agent, parentAgent, sentBy }: RecordedInputs,
   snapshot: PolicySnapshot,
   outcome: DecisionOutcome | null,
 ): readonly Write[] {
@@ -76,6 +83,7 @@ export function recordDecision(
     session,
     agent,
     parentAgent,
+    sentBy,
     // Deciding again computes the declared ones.
     quality: estimate === null ? null : quality,
     estimate,

@@ -42,7 +42,7 @@ export async function recommend(gateway: Gateway, given: ModelRequest, context: 
   // Deciding may have taken a while, and after the shutdown nothing can be written.
   if (gateway.isDraining) throw shuttingDown();
   context.decisionId = idText('dec_', decision.id);
-  const recorded = recordedOf(request, caller, snapshot, context.run);
+  const recorded = recordedOf(request, caller, snapshot, context);
   const writes = recordDecision(gateway, 'route', decision, recorded, snapshot, null);
   gateway.records.append(writes);
   if (!snapshot.isOfWildcard) gateway.learner.keepExample(runtime, exampleOf({ runtime, caller, decision, features }));

@@ -76,6 +76,8 @@ export class RequestContext implements Links<RequestContext> {
   operation: Operation | null = null;
   /** Null until the key is read, or a payer has proved itself. */
   caller: Caller | null = null;
+  /** Who sends it as the caller without its secret, by the playground: the ID of a user or of the key; null for the caller itself. */
+  sentBy: string | null = null;
   /** The place in the gate; null on routes that do not count, and before admission. */
   place: GatePlace | null = null;
   /** The names of its run as books and records have them. */

@@ -11,9 +11,11 @@ import {
 } from '../alerts/readings.ts';
 import { lazy } from '../core/lazy.ts';
 import { forecastOf } from '../ledger/forecast.ts';
+import { alertEvent } from '../operate/events.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { RequestReporter } from '../request/observe/observer.ts';
 import type { PolicyStatus } from '../runtime/status.ts';
+import type { AlertMessage } from '../store/alerts.ts';
 import type { Family } from '../telemetry/families.ts';
 import type { Health } from '../upstream/health/health.ts';
 import { firstError } from './events.ts';
@@ -34,7 +36,7 @@ interface ServerAlerts {
 }
 
 /** Opens the alerts of a server: what they are judged by is what its rooms know. */
-export function openAlerts({ store, keys, log, host }: GatewayResources, parts: WatchedParts): ServerAlerts {
+export function openAlerts({ store, keys, log, host, feed }: GatewayResources, parts: WatchedParts): ServerAlerts {
   const { gateway, policy, health } = parts;
   const { now } = store.instance;
   const { env, timers } = host;
@@ -52,7 +54,8 @@ export function openAlerts({ store, keys, log, host }: GatewayResources, parts: 
     };
   };
   const terms = () => gateway.lease().snapshot.alerts;
-  const sender = new Alerts({ store, policy: terms, readings, env, now, timers, log });
+  const onAlert = (message: AlertMessage) => feed.tell(() => alertEvent(message));
+  const sender = new Alerts({ store, policy: terms, readings, env, now, timers, log, onAlert });
   const count: RequestReporter = ({ result }) => {
     const usage = result?.outcome.usage;
     if (usage) tokens.add(usage.inputTokens, usage.cachedInputTokens, now());

@@ -3,11 +3,14 @@ import type { Keys } from '../access/keys.ts';
 import { keyLines, Levels } from '../access/levels.ts';
 import type { People } from '../access/people.ts';
 import { ByteRoom } from '../core/byte-room.ts';
+import type { DecisionRecord } from '../core/decision-record.ts';
+import { addressOf } from '../core/holder-address.ts';
 import { LinkedSet } from '../core/linked-set.ts';
 import type { GroupTerms } from '../core/people.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Timers } from '../core/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
+import type { EventFeed } from '../http/event-feed.ts';
 import type { StatusSources } from '../http/status.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import type { LearningPolicyInForce } from '../learning/answer.ts';
@@ -16,6 +19,7 @@ import { openLearner } from '../learning/open.ts';
 import { holderBudgets, holdersOf } from '../ledger/holder-budgets.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { x402Funding } from '../money/x402/funding.ts';
+import { decisionEvent } from '../operate/events.ts';
 import { instanceStatus } from '../operate/instance.ts';
 import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
 import type { Principal } from '../operate/principal.ts';
@@ -202,6 +206,7 @@ export interface GatewayResources {
   readonly people: People;
   readonly log: Log;
   readonly host: Host;
+  readonly feed: EventFeed;
 }
 
 /** The use cases, with all that they work with: the books opened and put in order, the policy kept in step. */
@@ -211,19 +216,23 @@ export async function openGateway(
   resources: GatewayResources,
   { allowsPolicyWrites }: Pick<ServeOptions, 'allowsPolicyWrites'>,
 ) {
-  const { store, keys, people, log, host } = resources;
+  const { store, keys, people, log, host, feed } = resources;
   const { clock, timers, err } = host;
   const { now } = store.instance;
   await people.declare(first.runtime.snapshot.teams);
   people.useOrganization(first.runtime.snapshot.organization);
   const { ledger, terms } = await openBudgets(first, resources);
   const stopDeclarations = await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
+  const keyName = (id: string) => addressOf(id) ?? keys.known(id)?.name ?? null;
+  const onAdd = (record: DecisionRecord) => {
+    feed.tell(() => decisionEvent(record, { keyName, usdPerCredit: lease().snapshot.usdPerCredit }));
+  };
   const count = () => store.traffic.count(now());
-  const records = openRecords({ store, tables: store.records, now, isCounted: () => isCounted(count) });
+  const records = openRecords({ store, tables: store.records, now, isCounted: () => isCounted(count), onAdd });
   const nextId = idsOf(store.instance);
   await saveRevision(records, first);
   const payments = await takePayments(first, ledger, nextId, resources);
-  const kept = { ledger, payments, people, terms, records, store, now, log, err, timers };
+  const kept = { ledger, payments, people, terms, records, store, now, log, err, timers, feed };
   await noteFirstPolicy(kept, first);
   const { reloader, leaseOf, past, stop: stopReloading } = keepReloading(first, tools, kept);
   const idempotency = new Idempotency({

@@ -2,8 +2,10 @@ import type { People } from '../access/people.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Timers } from '../core/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
+import type { EventFeed } from '../http/event-feed.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import type { LedgerTerms } from '../ledger/ledger.ts';
+import { policyEvent } from '../operate/events.ts';
 import { rehearse } from '../operate/policy/rehearse.ts';
 import { createPluginLoader } from '../plugin-host/load.ts';
 import { type Diagnostic, formatDiagnostics } from '../policy/diagnostics.ts';
@@ -75,6 +77,7 @@ export interface ReloadServices extends PolicyTrail, Pick<X402Gateway, 'ledger' 
   readonly terms: TermsOf;
   readonly err: Terminal;
   readonly timers: Timers;
+  readonly feed: EventFeed;
 }
 
 /** Prepares the parts that follow a reload. Returns a function that puts the policy in force there. */
@@ -137,6 +140,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
     onAttempt: (attempt, bundle, by) => {
       const { snapshot, originOf } = reloader.lease();
       logReload(log, attempt, snapshot);
+      services.feed.tell(() => policyEvent(attempt));
       if (attempt.result === 'applied') notePolicy(services, attempt, reloader.status().previous?.revision ?? null, by);
       // The operator may have fixed the fault at the provider.
       if (attempt.result !== 'refused') {

@@ -7,6 +7,8 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { createApp } from '../http/app.ts';
+import { EventFeed } from '../http/event-feed.ts';
+import { endpointEvent } from '../operate/events.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import type { Gateway } from '../request/gateway.ts';
 import { type PolicyCandidate, type ServingProvider, servingProviders } from '../runtime/candidate.ts';
@@ -20,6 +22,7 @@ import { openTracer } from '../telemetry/tracing/tracer.ts';
 import { listensHere } from '../upstream/connection/listening.ts';
 import { UpstreamNetwork } from '../upstream/connection/network.ts';
 import { Health } from '../upstream/health/health.ts';
+import type { HealthChange } from '../upstream/health/types.ts';
 import { openAlerts } from './alerts.ts';
 import { announce } from './announce.ts';
 import { openConsole } from './console.ts';
@@ -43,10 +46,15 @@ import { openTokens } from './tokens.ts';
 import { keepTrailHead, notedHeads } from './trail-head.ts';
 import { keepTrailNote } from './trail-note.ts';
 
-/** Reads the first policy: that of its folder, or of a copy of the shipped one. */
+/** Reads the first policy: that of its folder, or of a copy of the shipped one. The feed begins with the health of its endpoints. */
 async function startPolicy({ policies, data }: ServeOptions, host: Host, secrets: SecretFiles, log: Log) {
   const { clock, now, timers, err } = host;
-  const health = new Health({ clock, now, random: Math.random, onChange: (change) => logHealth(log, change) });
+  const feed = new EventFeed(now);
+  const onChange = (change: HealthChange) => {
+    logHealth(log, change);
+    feed.tell(() => endpointEvent(change, now()));
+  };
+  const health = new Health({ clock, now, random: Math.random, onChange });
   const unpacked = unpackPolicies(policies, data);
   if (unpacked !== null) log.info('the shipped policy was copied: edit the copy', { folder: unpacked });
   const tools: ServerPolicyTools = {
@@ -63,7 +71,7 @@ async function startPolicy({ policies, data }: ServeOptions, host: Host, secrets
   );
   const found = { ledger: await ledgerOnDisk(data), madeTeams: await madeTeamsOnDisk(data) };
   const first = await firstPolicy({ ...tools, ...found }, err);
-  return { first, tools, unpacked };
+  return { first, tools, unpacked, feed };
 }
 
 /**
@@ -82,7 +90,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   let onHangup = () => {};
   on('SIGHUP', () => onHangup());
   const tracer = await openTracer({ env: host.env, version, log });
-  const { first, tools, unpacked } = await startPolicy(options, host, secrets, log);
+  const { first, tools, unpacked, feed } = await startPolicy(options, host, secrets, log);
   const lock = await lockStore(databaseOf(options.data));
   await refuseOtherLedger(options.data);
   const note = new LedgerNote(options.data, now, log);
@@ -99,7 +107,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     isOut: (user) => people.isOut(user),
   });
   if (apiKey !== null) await keys.install(apiKey).catch(notInstalled);
-  const resources = { store, keys, people, log, host };
+  const resources = { store, keys, people, log, host, feed };
   const opened = await openGateway(first, tools, resources, options);
   const { gateway, desk, idempotency, reloader, status, recount, levels, stop } = opened;
   onBudgets = recount;
@@ -118,7 +126,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     ...(await openSignIn(resources, gateway.lease)),
     tokens,
     alerts: alerts.sender,
-    observer,
+    ...{ observer, feed },
     socketBytesMax,
     status,
     trailHeads: () => notedHeads(options.data),

@@ -184,6 +184,7 @@ const lenient =
 /** The same keys with some methods replaced. The others are bound, because they use private fields. */
 const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   authenticate: (header) => keys.authenticate(header),
+  actAs: (id) => keys.actAs(id),
   authenticateBy: (id, hash) => keys.authenticateBy(id, hash),
   create: (grant, by) => keys.create(grant, by),
   descendantsOf: (id) => keys.descendantsOf(id),

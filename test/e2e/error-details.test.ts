@@ -338,7 +338,7 @@ describe('when this program itself fails', () => {
     });
     const changes = { create: never, rotate: never, change: never, revoke: never, grant: never };
     const below = { suspend: never, resume: never, createBelow: never, below: never, above: never };
-    const keys = { ...changes, ...below, get: never, list: never, known: never, idsWhere: never };
+    const keys = { ...changes, ...below, get: never, list: never, known: never, idsWhere: never, actAs: never };
     const people = { people: await openPeople({ store, now: Date.now }), keys };
     const app = createApp({
       built: () => null,

@@ -48,6 +48,8 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS, ageMs = 0 
       if (header === 'Bearer wallet') return { caller: holderCaller(WALLET), reason: null, ageMs: 0 };
       return header ? { caller: null, reason: 'unknown', ageMs } : { caller: null, reason: 'missing', ageMs: 0 };
     },
+    senderOf: () => null,
+    actAs: () => ({ caller: null, reason: 'unknown', ageMs: 0 }),
     policy: () => policy,
     // Admission asks of the gateway only whether a wallet is blocked.
     funding: x402Funding({

@@ -9,6 +9,7 @@ import { childKeys, makeChildKey, revokeChildKey } from '../../src/operate/child
 import { readContent } from '../../src/operate/content.ts';
 import { listDecisions } from '../../src/operate/decisions.ts';
 import { endpointStatus } from '../../src/operate/endpoints.ts';
+import { checkFollower } from '../../src/operate/events.ts';
 import { explainDecision } from '../../src/operate/explain-decision.ts';
 import { instanceStatus } from '../../src/operate/instance.ts';
 import { changeKey, suspendKey } from '../../src/operate/key-change.ts';
@@ -37,6 +38,7 @@ import {
   showUser,
   suspendUser,
 } from '../../src/operate/people.ts';
+import { senderAs } from '../../src/operate/playground.ts';
 import { storedPayer } from '../../src/operate/policy/key-funds.ts';
 import { checkServed, diffServed, testServed } from '../../src/operate/policy/served-check.ts';
 import { explainServed } from '../../src/operate/policy/served-explain.ts';
@@ -92,6 +94,13 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   changeKey: [[...OPERATORS, ...MEMBERS], (by) => changeKey(by, stub, 'k', stub)],
   changeTeam: [OPERATORS, (by) => changeTeam(by, stub, 't', {})],
   changeUser: [[...OPERATORS, 'lead'], (by) => changeUser(by, stub, 'u', {})],
+  checkFollower: [
+    [...REPORTED, ...MEMBERS],
+    (by) => {
+      checkFollower(by);
+      throw new Touched();
+    },
+  ],
   childKeys: [['caller'], (by) => childKeys(by, stub)],
   createKey: [[...OPERATORS, ...MEMBERS], (by) => createKey(by, stub, { name: '', scopes: ['chat'] })],
   createTeam: [OPERATORS, (by) => createTeam(by, stub, {})],
@@ -123,6 +132,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   listUsers: [[...AUDITED, 'finance', ...MEMBERS], (by) => listUsers(by, stub, stub)],
   listTrail: [AUDITED, (by) => listTrail(by, stub, { keyId: null, limit: 1 })],
   listWallets: [[...AUDITED, 'finance'], (by) => listWallets(by, { store: stub, keys: stub, file: '', now: stub })],
+  senderAs: [[...OPERATORS, ...MEMBERS], (by) => senderAs(by, stub, 'k')],
   checkServed: [REPORTED, (by) => checkServed(by, stub, {}, '')],
   testServed: [REPORTED, (by) => testServed(by, stub, {}, { text: null, onlyHere: false })],
   diffServed: [REPORTED, (by) => diffServed(by, stub, null, {})],

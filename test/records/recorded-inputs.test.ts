@@ -13,6 +13,7 @@ test('a record keeps stream and labels, and of the metadata only the keys that t
     session: null,
     agent: null,
     parentAgent: null,
+    sentBy: null,
     metadata: { team: 'red', mail: 'write to [email]' },
   });
 });
@@ -25,6 +26,7 @@ test('a record keeps no metadata unless the policy lists a key', () => {
     session: null,
     agent: null,
     parentAgent: null,
+    sentBy: null,
     metadata: {},
   });
   expect(recordedOf(chatRequest(), caller, { recordedMetadata: ['team'] }).metadata).toEqual({});

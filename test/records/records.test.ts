@@ -4,10 +4,12 @@ import type { DecisionRecord } from '../../src/core/decision-record.ts';
 import type { Estimate } from '../../src/core/estimate.ts';
 import { idAt } from '../../src/core/id.ts';
 import { openRecords } from '../../src/records/records.ts';
+import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { encodeEstimate } from '../../src/store/sqlite/records/estimate.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { type SqlValue, write } from '../../src/store/sqlite/statement.ts';
+import { trafficMigrations } from '../../src/store/sqlite/traffic/schema.ts';
 import { tempFolder } from '../store/support.ts';
 import { record } from './support.ts';
 
@@ -20,7 +22,7 @@ function plain(record: DecisionRecord | null) {
 }
 
 async function open(file: string, now = () => NOW) {
-  const store = await openSqlite(file, [recordsMigrations]);
+  const store = await openSqlite(file, [ledgerMigrations, recordsMigrations, trafficMigrations]);
   return { store, records: openRecords({ store, tables: store.records, now }) };
 }
 

@@ -10,6 +10,7 @@ export function record(id: number, time: number, over: Partial<DecisionRecord> =
     session: null,
     agent: null,
     parentAgent: null,
+    sentBy: null,
     kind: 'chat',
     revision: 'r1',
     readingsNumber: 7,

@@ -38,6 +38,7 @@ const recorded = {
   session: null,
   agent: null,
   parentAgent: null,
+  sentBy: null,
 };
 const nextId = createIds(Date.now, 0);
 

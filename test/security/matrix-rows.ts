@@ -71,6 +71,9 @@ export const MATRIX: Readonly<Record<string, Row>> = {
     other: [200, 200, 403, 404, 404, 200, 200, 403],
   },
   'GET /admin/decisions/{id}/content': [200, 403, 403, 403, 403, 200, 403, 403],
+  'GET /admin/events': [200, 200, 403, 200, 200, 200, 200, 403],
+  // Nothing is sent: the body is empty.
+  'POST /admin/playground': [400, 403, 403, 400, 400, 400, 403, 403],
   'GET /admin/policy': [200, 200, 403, 403, 403, 200, 200, 403],
   'POST /admin/policy/reload': [200, 403, 403, 403, 403, 200, 403, 403],
   'POST /admin/policy/check': [200, 200, 403, 403, 403, 200, 200, 403],

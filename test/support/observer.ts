@@ -1,6 +1,7 @@
 import { Gate } from '../../src/access/limits/gate.ts';
 import { SignIn } from '../../src/access/sign-in/sign-in.ts';
 import { Tokens } from '../../src/access/tokens/tokens.ts';
+import { EventFeed } from '../../src/http/event-feed.ts';
 import type { Gateway } from '../../src/request/gateway.ts';
 import { Observer } from '../../src/request/observe/observer.ts';
 import type { Log } from '../../src/telemetry/log.ts';
@@ -41,6 +42,7 @@ export const unobserved = ({ log, clock, nextId }: Gateway) => ({
   desk: unasked(),
   socketBytesMax: 1_048_576,
   metrics: null,
+  feed: new EventFeed(Date.now),
   alerts: { list: async () => [], test: async () => [] },
   status: {
     health: { samples: () => [] },

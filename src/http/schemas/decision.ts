@@ -181,6 +181,9 @@ export const Decision = field.named('Decision', 'Why a model was chosen, and the
   user_id: field.textOrNull(
     'ID of the user that the key belonged to; null for none, and where reports do not name it.',
   ),
+  sent_by: field.textOrNull(
+    'Who sent the request by `POST /admin/playground`: the ID of a user, or of the key; null for a request with the key itself, and for a key with the scope `report`.',
+  ),
   session: field.textOrNull('The session that the request names; null for none.'),
   agent: field.textOrNull('The agent of that session; null for none, or the first one.'),
   parent_agent: field.textOrNull('The agent that started it; null for none.'),

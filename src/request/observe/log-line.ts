@@ -30,6 +30,7 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     request: request.requestId,
     trace: trace?.isSampled ? trace.traceId : undefined,
     key: request.keyId ?? undefined,
+    sent_by: request.sentBy ?? undefined,
     method: operation === null ? request.method : undefined,
     route: operation === null ? request.route : undefined,
     status: status === 0 ? undefined : status,

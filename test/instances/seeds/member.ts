@@ -6,6 +6,7 @@ import { openKeys } from '../../../src/access/keys.ts';
 import { openPeople } from '../../../src/access/people.ts';
 import type { Budget } from '../../../src/core/budget.ts';
 import { steady } from '../../../src/core/clock.ts';
+import { EventFeed } from '../../../src/http/event-feed.ts';
 import type { PolicyCandidate } from '../../../src/runtime/candidate.ts';
 import { SecretFiles } from '../../../src/runtime/secret-files.ts';
 import { openGateway, REFRESH_MS } from '../../../src/server/gateway.ts';
@@ -92,7 +93,7 @@ export async function openMember(
   const secrets = new SecretFiles({ env, now, onUnusable: () => {} });
   const tools = { ...judgeTools(host), network, folder: policy.folder, dataFolder: policy.folder, health, secrets };
   const people = await openPeople({ store, now: store.instance.now.bind(store.instance) });
-  const resources = { store, keys, people, log, host };
+  const resources = { store, keys, people, log, host, feed: new EventFeed(now) };
   const opened = await openGateway(withBudgets(policy, budgets), tools, resources, { allowsPolicyWrites: false });
   recount = opened.recount;
   const stopLooking = await keepDoing(() => store.news.look(), LOOK_EVERY_MS, timers);

@@ -47,7 +47,7 @@ function recordOf({ id, time = NOW, keyId = 'k', model = 'm', task = 'general', 
     },
     facts: facts({ task }),
     ...{ stream: true, labels, session, team, user, metadata: { team: 'red' } },
-    ...{ agent: session && 'a1', parentAgent: null },
+    ...{ agent: session && 'a1', parentAgent: null, sentBy: session === 's1' ? 'user_1' : null },
     ...{ quality: new Float64Array([0.5, 1 / 3]), estimate: null, draw: null, reason: 'auto:balanced' },
     ...{ choice: model, fallbacks: ['other'], lastResorts: [] },
     outcome:

@@ -177,15 +177,16 @@ function packUsage(usage: Usage): readonly unknown[] {
 }
 
 export function encodeBody(body: RecordBody): string {
-  const { seed, facts, reason, choice, fallbacks, lastResorts, outcome, stream, metadata, agent, parentAgent } = body;
+  const { seed, facts, reason, choice, fallbacks, lastResorts, outcome, stream, metadata } = body;
+  const { agent, parentAgent, sentBy } = body;
   const values: unknown[] = [seed, packAllFacts(facts), reason, choice, fallbacks, outcome && packOutcome(outcome)];
   // The last ones are omitted while empty.
-  const hasAgent = agent !== null || parentAgent !== null;
+  const hasAgent = agent !== null || parentAgent !== null || sentBy !== null;
   const hasMetadata = !isEmpty(metadata) || hasAgent;
   if (stream || hasMetadata || lastResorts.length > 0) values.push(lastResorts);
   if (stream || hasMetadata) values.push(stream ? 1 : 0);
   if (hasMetadata) values.push(metadata);
-  if (hasAgent) values.push([agent, parentAgent]);
+  if (hasAgent) values.push(sentBy === null ? [agent, parentAgent] : [agent, parentAgent, sentBy]);
   return JSON.stringify(values);
 }
 
@@ -193,7 +194,7 @@ export function encodeBody(body: RecordBody): string {
 export function decodeBody(text: string): RecordBody {
   const values = JSON.parse(text);
   const [seed, facts, reason, choice, fallbacks, outcome, ...last] = values;
-  const [lastResorts = [], stream = 0, metadata = {}, [agent, parentAgent] = [null, null]] = last;
+  const [lastResorts = [], stream = 0, metadata = {}, [agent, parentAgent, sentBy = null] = [null, null]] = last;
   return {
     seed,
     facts: unpackFacts(facts),
@@ -205,6 +206,7 @@ export function decodeBody(text: string): RecordBody {
     metadata,
     agent,
     parentAgent,
+    sentBy,
     outcome: outcome && unpackOutcome(outcome),
   };
 }

@@ -1,0 +1,162 @@
+import type { Caller } from '../core/caller.ts';
+import { SignalboxError } from '../core/errors.ts';
+import { eventFor } from '../operate/events.ts';
+import type { EventFeed, PlacedEvent } from './event-feed.ts';
+import { Watch, type WatchedItem } from './watch.ts';
+
+/** Streams of one login or key at once, and of all together. */
+const OWN_MAX = 16;
+const ALL_MAX = 512;
+/** Characters that may wait for a slow reader: it is cut beyond. */
+const WAITING_MAX = 524_288;
+const HEARTBEAT_MS = 15_000;
+/** The life of a stream: whoever follows comes back through the whole admission. */
+const LIFE_MS = 30 * 60_000;
+/** How soon a browser comes back. */
+const HEAD = 'retry: 2000\n\n';
+
+const textOf = (id: string, kind: string, data: object): string =>
+  `id: ${id}\nevent: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** Who follows, as admission has found it. */
+export interface Follower {
+  /** Its login, or the first key of its line. */
+  readonly holder: string;
+  /** The caller as it is now; null once its login or key has ended. */
+  callerNow(): Caller | null;
+}
+
+/** The streams that are open, by their holder. State: events. */
+export class EventStreams {
+  readonly #feed: EventFeed;
+  readonly #watch: Watch<EventStream>;
+  readonly #isDraining: () => boolean;
+  readonly #held = new Map<string, number>();
+
+  /** @param clock ms that never decrease */
+  constructor(feed: EventFeed, clock: () => number, isDraining: () => boolean) {
+    this.#feed = feed;
+    this.#watch = new Watch(clock);
+    this.#isDraining = isDraining;
+  }
+
+  /**
+   * Opens a stream; end it in any case.
+   * @param after the `Last-Event-ID`; null for none
+   * @param time ISO 8601, for the event `reset`
+   * @throws SignalboxError `rate_limit_exceeded` where its holder has too many, `overloaded`
+   */
+  open(follower: Follower, after: string | null, time: string): EventStream {
+    const { holder } = follower;
+    const count = this.#held.get(holder) ?? 0;
+    if (count >= OWN_MAX) {
+      throw new SignalboxError('rate_limit_exceeded', `You follow the events ${count} times; close one first.`);
+    }
+    if (this.#watch.size >= ALL_MAX) throw new SignalboxError('overloaded', 'Too many follow the events; try again.');
+    const stream = new EventStream(follower, this.#watch.now, this.#isDraining, () => this.#ended(stream));
+    this.#held.set(holder, count + 1);
+    this.#watch.add(stream);
+    const missed = this.#feed.follow(stream.take, after);
+    if (missed === null) stream.reset(this.#feed.last, time);
+    else for (const placed of missed) stream.take(placed);
+    return stream;
+  }
+
+  #ended(stream: EventStream): void {
+    this.#feed.leave(stream.take);
+    this.#watch.remove(stream);
+    const rest = this.#held.get(stream.holder)! - 1;
+    if (rest > 0) this.#held.set(stream.holder, rest);
+    else this.#held.delete(stream.holder);
+  }
+}
+
+/** One stream: the texts that wait for its reader, of the events that its caller may see. */
+export class EventStream implements WatchedItem<EventStream> {
+  before: EventStream | null = null;
+  after: EventStream | null = null;
+  readonly holder: string;
+  readonly #follower: Follower;
+  readonly #onEnd: () => void;
+  readonly #isDraining: () => boolean;
+  readonly #endsAt: number;
+  #caller: Caller | null;
+  #waiting = HEAD;
+  #wake: PromiseWithResolvers<void> | null = null;
+  /** The last text, ms on the clock of the watch. */
+  #toldAt: number;
+  isOver = false;
+
+  constructor(follower: Follower, clock: () => number, isDraining: () => boolean, onEnd: () => void) {
+    this.#follower = follower;
+    this.holder = follower.holder;
+    this.#isDraining = isDraining;
+    this.#onEnd = onEnd;
+    this.#caller = follower.callerNow();
+    this.#toldAt = clock();
+    this.#endsAt = this.#toldAt + LIFE_MS;
+  }
+
+  readonly take = ({ id, event }: PlacedEvent): void => {
+    const data = this.#caller && eventFor(this.#caller, event);
+    if (data) this.#add(textOf(id, event.kind, data));
+  };
+
+  /** Says that events may be missing. */
+  reset(id: string, time: string): void {
+    this.#add(textOf(id, 'reset', { time }));
+  }
+
+  /** Returns all that waits; null at the end; a promise while there is nothing. */
+  next(): string | null | Promise<void> {
+    if (this.#waiting !== '') {
+      const text = this.#waiting;
+      this.#waiting = '';
+      return text;
+    }
+    if (this.isOver) return null;
+    this.#wake ??= Promise.withResolvers();
+    return this.#wake.promise;
+  }
+
+  /** Ends it. Later calls do nothing. */
+  end(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.#onEnd();
+    this.#rouse();
+  }
+
+  /** Asks again who follows, and keeps the connection awake. */
+  isLate(now: number): boolean {
+    this.#caller = this.#follower.callerNow();
+    if (this.#caller === null || now >= this.#endsAt || this.#isDraining()) return true;
+    if (now - this.#toldAt >= HEARTBEAT_MS) {
+      this.#toldAt = now;
+      // A reader that is behind needs no sign of life.
+      if (this.#waiting === '') this.#add(':\n\n');
+    }
+    return false;
+  }
+
+  cut(): void {
+    this.end();
+  }
+
+  #add(text: string): void {
+    if (this.isOver) return;
+    if (this.#waiting.length + text.length > WAITING_MAX) {
+      // It comes back with the ID of the last event that it has received.
+      this.#waiting = '';
+      this.end();
+      return;
+    }
+    this.#waiting += text;
+    this.#rouse();
+  }
+
+  #rouse(): void {
+    this.#wake?.resolve();
+    this.#wake = null;
+  }
+}

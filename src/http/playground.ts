@@ -1,0 +1,46 @@
+import { Elysia } from 'elysia';
+import * as field from '../api/parts.ts';
+import { senderAs } from '../operate/playground.ts';
+import { bodyIn } from './body.ts';
+import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
+import type { RouteServices } from './route-services.ts';
+import { PLAYGROUND } from './routes.ts';
+import { PLAYGROUND_PATHS, PlaygroundRequest } from './schemas/playground.ts';
+
+interface PlaygroundServices extends RouteServices {
+  readonly keys: Parameters<typeof senderAs>[1];
+}
+
+/**
+ * `POST /admin/playground`: a request of a model as a key of the person's own. It goes through the whole edge as the key's own would,
+ * so that it meets the same limits, and has the same answer and errors. Nothing of the request that brings it comes along but its
+ * address: neither a cookie nor an `Idempotency-Key`.
+ */
+export const playgroundRoutes = ({ principalOf, addressOf, handle, server, keys }: PlaygroundServices) =>
+  new Elysia({ name: 'playground' }).post(
+    PLAYGROUND,
+    async ({ body: { key, dialect, body }, request, set }) => {
+      const sender = senderAs(principalOf(request), keys, key);
+      const text = JSON.stringify(body);
+      const headers = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) };
+      const url = new URL(PLAYGROUND_PATHS[dialect], request.url).href;
+      const sent = new Request(url, { method: 'POST', headers, body: text, signal: request.signal });
+      // The answer has its own.
+      set.headers = {};
+      const timeout = (seconds: number) => server()?.timeout(request, seconds);
+      return await handle(sent, { address: addressOf(request) ?? '', timeout, sender });
+    },
+    {
+      ...bodyIn(PlaygroundRequest),
+      ...routeDocs({
+        access: 'playground.send',
+        summary: 'Send a request as a key of your own',
+        description:
+          'Runs the body as the key with this ID, whose secret is not needed: with its scopes, models, funds and limits. The answer is that of the path of the dialect, with its headers; `stream` answers with its events. The decision says who sent it (`sent_by`). A person sends as a key that belongs to its user, a key as itself.',
+        tag: 'Decisions',
+        answer: { schema: field.openShape({}), description: 'The answer, in its dialect.', example: {} },
+        errorField: 'key',
+        errors: [...BODY_ERRORS, 'unknown_field', 'not_found', 'key_suspended'],
+      }),
+    },
+  );

@@ -1,0 +1,124 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { OPERATOR } from '../../src/core/caller.ts';
+import { EventFeed, type PlacedEvent } from '../../src/http/event-feed.ts';
+import { EventStreams } from '../../src/http/event-streams.ts';
+import { tries } from '../deep/effort.ts';
+
+const event = (at: number, size = 0) => ({ kind: 'policy' as const, data: { at, text: 'x'.repeat(size) } });
+const numbers = (events: readonly PlacedEvent[]) => events.map(({ event: { data } }) => (data as { at: number }).at);
+
+/** What a follower that comes and goes has in the end: each event once and in order, unless it was told that some are missing. */
+const gapless = (make: (now: () => number) => Pick<EventFeed, 'tell' | 'follow' | 'leave' | 'last'>) =>
+  fc.property(
+    fc.array(fc.oneof(fc.constant('tell'), fc.constant('come'), fc.constant('go'), fc.nat(90_000)), { maxLength: 60 }),
+    fc.constantFrom(1, 300),
+    (steps, times) => {
+      let now = 0;
+      const feed = make(() => now);
+      const received: number[] = [];
+      let last: string | null = null;
+      let told = 0;
+      const take = (placed: PlacedEvent) => {
+        received.push(...numbers([placed]));
+        last = placed.id;
+      };
+      let isHere = false;
+      for (const step of steps) {
+        if (typeof step === 'number') now += step;
+        else if (step === 'tell') {
+          for (let i = 0; i < times; i++) {
+            const at = ++told;
+            feed.tell(() => event(at));
+          }
+        } else if (step === 'come' && !isHere) {
+          isHere = true;
+          const missed = feed.follow(take, last);
+          if (missed === null || last === null) {
+            last = feed.last;
+            received.length = 0;
+          } else for (const placed of missed) take(placed);
+        } else if (step === 'go' && isHere) {
+          isHere = false;
+          feed.leave(take);
+        }
+      }
+      if (isHere && received.length > 0) expect(received.at(-1)).toBe(told);
+      received.forEach((at, i) => void (i > 0 && expect(at).toBe(received[i - 1]! + 1)));
+    },
+  );
+
+test('a follower that comes back has every event since, or is told that it has not', () => {
+  fc.assert(
+    gapless((now) => new EventFeed(now)),
+    tries('event feed', 200, 5_000),
+  );
+});
+
+test('the law kills a feed that forgets that it has missed something', () => {
+  class Forgetful extends EventFeed {
+    override follow(listener: Parameters<EventFeed['follow']>[0], after: string | null) {
+      return super.follow(listener, after) ?? [];
+    }
+  }
+  expect(
+    fc.check(
+      gapless((now) => new Forgetful(now)),
+      { numRuns: 2_000, seed: 7 },
+    ).failed,
+  ).toBe(true);
+});
+
+test('while nobody follows, an event is not even made', () => {
+  let made = 0;
+  const feed = new EventFeed(() => 0);
+  const tell = () => feed.tell(() => event(++made));
+  tell();
+  expect(made).toBe(0);
+  const listener = () => {};
+  feed.follow(listener, null);
+  tell();
+  feed.leave(listener);
+  // Those who come back within a minute have it.
+  tell();
+  expect(made).toBe(2);
+});
+
+test('a reader that does not read is cut, and nothing waits for it any more', () => {
+  const feed = new EventFeed(() => 0);
+  const streams = new EventStreams(
+    feed,
+    () => 0,
+    () => false,
+  );
+  const stream = streams.open({ holder: 'k', callerNow: () => OPERATOR }, null, '');
+  for (let at = 0; at < 200; at++) feed.tell(() => event(at, 4_096));
+  expect(stream.isOver).toBe(true);
+  expect(stream.next()).toBeNull();
+});
+
+test('an idle stream has a heartbeat each 15 seconds, and ends after half an hour, with its caller and at a shutdown', () => {
+  let [now, isDraining, caller] = [0, false, OPERATOR as typeof OPERATOR | null];
+  const streams = new EventStreams(
+    new EventFeed(() => now),
+    () => now,
+    () => isDraining,
+  );
+  const open = () => streams.open({ holder: 'k', callerNow: () => caller }, null, '');
+  const stream = open();
+  stream.next();
+  expect([stream.isLate(14_999), stream.next() instanceof Promise]).toEqual([false, true]);
+  expect([stream.isLate(15_000), stream.next()]).toEqual([false, ':\n\n']);
+  expect(stream.isLate(30 * 60_000)).toBe(true);
+  caller = null;
+  expect(stream.isLate(1)).toBe(true);
+  caller = OPERATOR;
+  isDraining = true;
+  expect(stream.isLate(1)).toBe(true);
+  stream.end();
+  now = 1;
+  isDraining = false;
+  const others = Array.from({ length: 16 }, open);
+  expect(open).toThrow('You follow the events 16 times');
+  for (const one of others) one.end();
+});

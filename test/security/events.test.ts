@@ -1,0 +1,196 @@
+import { afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { MODEL } from '../sign-in/stage.ts';
+import { waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { startSignalbox, writePolicy } from '../support/signalbox.ts';
+import { type PersonName, usePeople } from './people.ts';
+
+/** The feed of events: who sees what, how a stream goes on, and when it ends. */
+const box = usePeople();
+
+const bodyOf = async (response: Response) => JSON.parse(await response.text());
+const QUESTION = { model: 'toy', messages: [{ role: 'user', content: 'The words of a canary' }] };
+
+interface Told {
+  readonly id: string;
+  readonly event: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** A reader of a stream. */
+class Reader {
+  readonly events: Told[] = [];
+  readonly stop = new AbortController();
+  isOver = false;
+  text = '';
+  response: Promise<Response>;
+
+  constructor(headers: Record<string, string>, url: string) {
+    this.response = fetch(`${url}/admin/events`, { headers, signal: this.stop.signal });
+    open.add(this);
+  }
+
+  async read(): Promise<this> {
+    const response = await this.response;
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+    void this.#read(response).catch(() => {});
+    return this;
+  }
+
+  async #read({ body }: Response): Promise<void> {
+    const decoder = new TextDecoder();
+    let rest = '';
+    for await (const bytes of body!) {
+      const text = decoder.decode(bytes, { stream: true });
+      this.text += text;
+      const blocks = (rest + text).split('\n\n');
+      rest = blocks.pop()!;
+      for (const block of blocks) {
+        const fields = Object.fromEntries(block.split('\n').map((line) => line.split(/: (.*)/)));
+        if (fields.event) this.events.push({ id: fields.id, event: fields.event, data: JSON.parse(fields.data) });
+      }
+    }
+    this.isOver = true;
+  }
+
+  of(kind: string): Told[] {
+    return this.events.filter(({ event }) => event === kind);
+  }
+}
+const open = new Set<Reader>();
+afterEach(() => {
+  for (const { stop } of open) stop.abort();
+  open.clear();
+});
+
+const follow = (headers: Record<string, string>, url = box.url) => new Reader(headers, url).read();
+const followAs = (name: PersonName, more: Record<string, string> = {}) => follow({ ...box.as(name).headers, ...more });
+
+let member: { readonly id: string; readonly key: string };
+let stranger: typeof member;
+beforeAll(async () => {
+  const make = async (name: PersonName) =>
+    bodyOf(await box.as(name).post('/admin/keys', { name: `of ${name}`, scopes: ['chat'], user: `user_${name}` }));
+  [member, stranger] = [await make('member'), await make('stranger')];
+});
+
+async function ask({ key }: typeof member): Promise<string> {
+  const response = await box.post('/v1/chat/completions', QUESTION, { headers: { authorization: `Bearer ${key}` } });
+  await response.text();
+  return response.headers.get('x-signalbox-decision-id')!;
+}
+
+const decisionsOf = (reader: Reader) => reader.of('decision').map(({ data }) => data.id);
+
+describe('GET /admin/events', () => {
+  test('tells each of the decisions that it may list, with names and figures and no content', async () => {
+    const names = ['member', 'lead', 'auditor', 'stranger'] as const;
+    const readers = await Promise.all(names.map((name) => followAs(name)));
+    const [own, other] = [await ask(member), await ask(stranger)];
+    const [ofMember, ofLead, ofAuditor, ofStranger] = readers;
+    await waitFor(() => decisionsOf(ofAuditor!).length === 2 && decisionsOf(ofStranger!).length === 1);
+    expect(readers.map(decisionsOf)).toEqual([[own], [own], [own, other], [other]]);
+    expect(ofLead!.events[0]!.data).toEqual({
+      id: own,
+      time: expect.any(String),
+      key_id: member.id,
+      key_name: 'of member',
+      team_id: 'team_red',
+      operation: 'chat',
+      model: 'toy',
+      provider: 'sim',
+      task: expect.any(String),
+      status: 'completed',
+      error: null,
+      credits_consumed: expect.any(Number),
+      charged_usd: expect.any(String),
+      total_ms: expect.any(Number),
+    });
+    expect(ofMember!.text).toStartWith('retry: 2000\n\n');
+    for (const { text } of readers) expect(text).not.toContain('canary');
+  });
+
+  test('shows a key for reports no IDs of keys, and is closed to finance and applications', async () => {
+    const { key } = await bodyOf(await box.as('owner').post('/admin/keys', { name: 'figures', scopes: ['report'] }));
+    const reader = await follow({ authorization: `Bearer ${key}` });
+    await ask(member);
+    await waitFor(() => reader.events.length === 1);
+    expect(reader.events[0]!.data).toMatchObject({ key_id: null, key_name: 'of member' });
+    await expectError(await box.as('finance').get('/admin/events'), 'insufficient_permissions');
+    const headers = { authorization: `Bearer ${member.key}` };
+    await expectError(await box.get('/admin/events', { headers }), 'insufficient_permissions');
+  });
+
+  test('goes on behind the last event, and says so where it cannot', async () => {
+    const first = await followAs('auditor');
+    const before = await ask(member);
+    await waitFor(() => first.events.length === 1);
+    first.stop.abort();
+    const missed = [await ask(member), await ask(stranger)];
+    const second = await followAs('auditor', { 'last-event-id': first.events[0]!.id });
+    await waitFor(() => second.events.length === 2);
+    const next = await ask(member);
+    await waitFor(() => second.events.length === 3);
+    expect(decisionsOf(second)).toEqual([...missed, next]);
+    expect(decisionsOf(second)).not.toContain(before);
+    for (const id of ['nonsense', '0123456789ab-7', first.events[0]!.id.replace(/\d+$/, '999999')]) {
+      const lost = await followAs('auditor', { 'last-event-id': id });
+      await waitFor(() => lost.events.length === 1);
+      expect(lost.events[0]).toMatchObject({ event: 'reset', data: { time: expect.any(String) } });
+      // It goes on from here.
+      const again = await followAs('auditor', { 'last-event-id': lost.events[0]!.id });
+      const own = await ask(member);
+      await waitFor(() => again.events.length === 1);
+      expect(decisionsOf(again)).toEqual([own]);
+    }
+  });
+
+  test('tells of policies in force and of refused edits, with the mistakes counted and not quoted', async () => {
+    const folder = writePolicy(MODEL);
+    const edited = await startSignalbox({ args: ['--policies', folder] });
+    const reader = await follow({ authorization: `Bearer ${edited.key}` }, edited.url);
+    writeFileSync(join(folder, 'more.yaml'), 'nonsense: canary\n');
+    await waitFor(() => reader.of('policy').some(({ data }) => data.result === 'refused'));
+    const refused = reader.of('policy').find(({ data }) => data.result === 'refused')!;
+    expect(refused.data).toMatchObject({ revision: expect.any(String), message: expect.any(String), errors: 1 });
+    writeFileSync(join(folder, 'more.yaml'), 'gateway: { messages_max: 77 }\n');
+    await waitFor(() => reader.of('policy').some(({ data }) => data.result === 'applied'));
+    expect(reader.of('policy').at(-1)!.data.revision).not.toBe(refused.data.revision);
+    expect(reader.text).not.toContain('canary');
+    // A shutdown ends the streams at once.
+    const began = performance.now();
+    await edited.stop();
+    await waitFor(() => reader.isOver);
+    expect(performance.now() - began).toBeLessThan(10_000);
+    rmSync(folder, { recursive: true });
+  });
+
+  test('is followed 16 times at most by one login; a stream that ends makes room', async () => {
+    const readers = await Promise.all(Array.from({ length: 16 }, () => followAs('lead')));
+    await expectError(await box.as('lead').get('/admin/events'), 'rate_limit_exceeded');
+    await followAs('member');
+    readers[0]!.stop.abort();
+    await waitFor(async () => {
+      const response = await fetch(`${box.url}/admin/events`, {
+        headers: box.as('lead').headers,
+        signal: AbortSignal.timeout(500),
+      });
+      return response.status === 200;
+    });
+  });
+
+  test('ends within a second of its login, and of its key', async () => {
+    const browser = await box.signIn('newcomer');
+    const reader = await follow({ ...browser.headers });
+    const { data } = await bodyOf(await browser.get('/admin/logins'));
+    const { key, id } = await bodyOf(await box.as('owner').post('/admin/keys', { name: 'ends', scopes: ['report'] }));
+    const ofKey = await follow({ authorization: `Bearer ${key}` });
+    const stays = await followAs('auditor');
+    for (const login of data) await box.as('owner').send('DELETE', `/admin/logins/${login.id}`);
+    await box.as('owner').post(`/admin/keys/${id}/revoke`, {});
+    await waitFor(() => reader.isOver && ofKey.isOver, 1_000);
+    expect(stays.isOver).toBe(false);
+  });
+});
