@@ -46,7 +46,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/conformance': 2115,
   // The web client.
   // 3,700 for the frame, the parts of a screen, charts and the overview.
-  'src/console': 3700,
+  // 1,090 for the view Money.
+  'src/console': 4790,
   'src/contract': 487,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
   // 38 for exact USD.
@@ -78,7 +79,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 560 for the policy tools and the policy's files, half of it the schemas of their answers.
   // 316 for the feed of events.
   // 11 for the feed of events.
-  'src/http': 8470,
+  // 12 for traffic beside the period before.
+  'src/http': 8482,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -111,7 +113,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 1100 for the policy tools of a server: policies that are sent, explanations by the present, guarded edits, patches.
   // 51 for the feed of events.
   // 22 for the feed of events.
-  'src/operate': 6875,
+  // 75 for the same, and names of keys in usage.
+  'src/operate': 6950,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,

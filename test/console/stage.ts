@@ -51,11 +51,19 @@ sign_in:
 ${ROLES.map((role) => `    - { when: '"${role}" in claims.groups', role: ${role}${role === 'lead' || role === 'member' ? ', team: search' : ''} }`).join('\n')}
 `;
 
-/** Starts a gateway with the built console. @param requests how many it answers first */
-export async function openStage(requests = 24, policy = CONSOLE_POLICY): Promise<ConsoleStage> {
+/** Starts a gateway with the built console. @param requests how many it answers first @param now its clock, ms since 1970 */
+export async function openStage(
+  requests = 24,
+  policy = CONSOLE_POLICY,
+  now: () => number = Date.now,
+): Promise<ConsoleStage> {
   buildConsoleHere();
   const issuer = await startIssuer();
-  const box = await startSignalbox({ policy: policy + signInText(issuer.url), env: { OIDC_SECRET: CLIENT_SECRET } });
+  const box = await startSignalbox({
+    now,
+    policy: policy + signInText(issuer.url),
+    env: { OIDC_SECRET: CLIENT_SECRET },
+  });
   issuer.register(box.url);
   for (const role of ROLES) {
     issuer.people.set(role, { name: `Robin of ${role}`, email: `${role}@example.com`, groups: [role] });

@@ -35,11 +35,19 @@ interface Pages<Row> {
 
 const NOTHING = { rows: [], hasMore: false, fresh: 0, failure: null, isLoading: true };
 
+interface PagesOptions {
+  readonly limit?: number;
+  readonly every?: number | null;
+  /** The parameter that the last ID of a page is sent in. */
+  readonly cursor?: 'after' | 'before';
+  readonly isWanted?: boolean;
+}
+
 /** The pages of a list, by `after` and `limit`. @param every how often it looks for newer rows, ms; null for never */
 export function usePages<Path extends ListPath>(
   path: Path,
   query: Query = {},
-  { limit = 50, every = RENEWAL_MS }: { readonly limit?: number; readonly every?: number | null } = {},
+  { limit = 50, every = RENEWAL_MS, cursor = 'after', isWanted = true }: PagesOptions = {},
 ): PagedList<RowOf<Path> & { readonly id: string }> {
   type Row = RowOf<Path> & { readonly id: string };
   const [pages, setPages] = useState<Pages<Row>>(NOTHING);
@@ -52,7 +60,7 @@ export function usePages<Path extends ListPath>(
       running.current?.abort();
       const control = new AbortController();
       running.current = control;
-      const result = await read(path, { ...query, limit, after }, control.signal).catch(() => null);
+      const result = await read(path, { ...query, limit, [cursor]: after }, control.signal).catch(() => null);
       if (result === null || control.signal.aborted) return;
       running.current = null;
       if (!result.ok) return setPages((now) => ({ ...now, failure: result.failure, isLoading: false }));
@@ -61,10 +69,11 @@ export function usePages<Path extends ListPath>(
       take(page.data, page.has_more);
     },
     // The address stands for path and query.
-    [address, limit],
+    [address, limit, cursor],
   );
 
   useEffect(() => {
+    if (!isWanted) return;
     setPages((now) => ({ ...now, isLoading: true, fresh: 0 }));
     void load(null, (rows, hasMore) => setPages({ rows, hasMore, fresh: 0, failure: null, isLoading: false }));
     const stop =
@@ -80,7 +89,7 @@ export function usePages<Path extends ListPath>(
       running.current?.abort();
       running.current = null;
     };
-  }, [load, every, turn]);
+  }, [load, every, turn, isWanted]);
 
   const { rows, hasMore } = pages;
   return {
