@@ -1,11 +1,14 @@
 import { type CallerWeights, defineStrategy, Type } from 'signalbox/plugin';
-import { flooredAt, qualityFloor } from './weights.ts';
+import { DEFAULTS, flooredAt, qualityFloor } from './weights.ts';
 
 /** For requests without weights, which pin their model. */
 const EVEN: CallerWeights = { quality: 0.5, cost: 0.5 };
 
+/** The wait that weighs as much as a good answer, as with `auto`. */
+const PATIENCE_MS = DEFAULTS.patience_ms;
+
 /**
- * `U = w_q·Q − w_c·C/(v·C_ref)` with the caller's weights: another percentage point of quality is worth up to
+ * `U = w_q·Q − w_c·C/(v·C_ref) − w_l·L/T` with the caller's weights: another percentage point of quality is worth up to
  * `0.01·v·w_q/w_c` reference costs. Independent of the other candidates, so adding a model never reorders the rest.
  */
 export const weighted = defineStrategy({
@@ -13,17 +16,25 @@ export const weighted = defineStrategy({
   status: 'stable',
   options: Type.Object(
     { quality_floor: qualityFloor },
-    { additionalProperties: false, description: "Weighs cost and quality by the caller's weights, or evenly." },
+    {
+      additionalProperties: false,
+      description: "Weighs cost, quality and latency by the caller's weights, or cost and quality evenly.",
+    },
   ),
   prepare: ({ quality_floor: floor }) => ({
     reason: 'weighted',
     ...flooredAt(floor),
-    score({ n, quality, cost, costReference }, out, weights = EVEN) {
+    score({ n, quality, cost, latency, costReference, qualityFactor = 1 }, out, weights = EVEN) {
       for (let i = 0; i < n; i++) out[i] = weights.quality * quality[i]! - (weights.cost * cost[i]!) / costReference;
+      if (weights.latency === undefined) return;
+      for (let i = 0; i < n; i++) out[i]! -= (weights.latency * latency[i]!) / (PATIENCE_MS * qualityFactor);
     },
-    parts: ({ quality, cost, costReference }, at, weights = EVEN) => ({
+    parts: ({ quality, cost, latency, costReference, qualityFactor = 1 }, at, weights = EVEN) => ({
       quality: weights.quality * quality[at]!,
       cost: -(weights.cost * cost[at]!) / costReference,
+      ...(weights.latency !== undefined && {
+        latency: -(weights.latency * latency[at]!) / (PATIENCE_MS * qualityFactor),
+      }),
     }),
   }),
 });

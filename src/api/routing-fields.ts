@@ -6,6 +6,7 @@ export const RouteStrategy = Type.Object(
   {
     cost_weight: nullable(Type.Number({ minimum: 0, description: 'How much cost counts. Only the ratio matters.' })),
     quality_weight: nullable(Type.Number({ minimum: 0, description: 'How much quality counts.' })),
+    latency_weight: nullable(Type.Number({ minimum: 0, default: 0, description: 'How much latency counts.' })),
   },
   { additionalProperties: false, description: 'Routes by these weights with the strategy `weighted`.' },
 );
@@ -58,7 +59,9 @@ interface StatedRouting {
 export function routingOf(body: StatedRouting, metadata: RoutingTerms['metadata']): RoutingTerms {
   const { route_strategy: weights, constraints } = body;
   return {
-    weights: weights ? { cost: weights.cost_weight, quality: weights.quality_weight } : undefined,
+    weights: weights
+      ? { cost: weights.cost_weight, quality: weights.quality_weight, latency: weights.latency_weight }
+      : undefined,
     costCreditsMax: constraints?.max_cost_credits,
     latencyMsMax: constraints?.max_latency_ms,
     languages: constraints?.required_languages,

@@ -22,6 +22,8 @@ export interface Candidates {
 export interface CallerWeights {
   readonly quality: number;
   readonly cost: number;
+  /** Absent for 0. */
+  readonly latency?: number;
 }
 
 export interface PreparedStrategy {

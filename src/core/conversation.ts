@@ -202,7 +202,7 @@ export interface ModelSettings {
 /** The terms of a request that only the gateway reads. */
 export interface RoutingTerms {
   /** Weights of the caller, ≥ 0; only their ratio matters. */
-  readonly weights?: { readonly cost?: number; readonly quality?: number };
+  readonly weights?: { readonly cost?: number; readonly quality?: number; readonly latency?: number };
   /** The greatest expected cost, Credits. */
   readonly costCreditsMax?: number;
   /** The greatest expected latency to the end of the answer, ms. */

@@ -89,6 +89,8 @@ export interface AttemptRecord {
   readonly model: string;
   readonly provider: string;
   readonly upstream: string;
+  /** From admission to sending; null in records of earlier versions. */
+  readonly startMs: number | null;
   /** From sending to the end. */
   readonly ms: number;
   /** From sending. Null without content. */

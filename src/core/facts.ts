@@ -66,8 +66,8 @@ export interface Facts {
   readonly cached: readonly CachedTokens[];
   /** Programming languages that the model must handle, in canonical names. */
   readonly languages: readonly string[];
-  /** `route_strategy`, completed with the policy's defaults; null without one. */
-  readonly weights: { readonly cost: number; readonly quality: number } | null;
+  /** `route_strategy`, completed with the policy's defaults; null without one. `latency` is absent for 0. */
+  readonly weights: { readonly cost: number; readonly quality: number; readonly latency?: number } | null;
   readonly ceilings: { readonly costCredits: number | null; readonly latencyMs: number | null };
   /** `budget_limit`. */
   readonly budget: Microcredits | null;

@@ -274,7 +274,6 @@ export class Attempt {
    * @param failure how it broke off; null where it was left
    */
   broken(failure: ProviderFailure | null): MeasuredUsage {
-    const { clock } = this.#runnable;
     const { readings, facts } = this.#runnable.decision;
     const isClosedHere = failure === null || failure.kind === 'timeout';
     const billing = this.#billing;
@@ -282,7 +281,7 @@ export class Attempt {
       const isWhole = this.meter.finished >= facts.choices;
       return isWhole ? completeUsage(this.meter, this.expected) : cutUsage(this.meter, this.expected);
     }
-    const now = clock();
+    const now = this.#runnable.clock();
     const expectedAt = this.#openedAt + readings.ttftMs[this.#slot]! + this.#extraMs;
     const begunAt = this.meter.firstContentAt ?? (this.#mayHide ? now : expectedAt);
     const tokensPerSecond = readings.tokensPerSecond[this.#slot]! * facts.choices;
@@ -366,6 +365,7 @@ export class Attempt {
       model: this.model.id,
       provider: this.endpoint.provider,
       upstream: this.endpoint.upstream,
+      startMs: Math.round(this.#openedAt - this.#runnable.startedAt),
       ms: Math.round(this.#tookMs()),
       firstPartMs: firstContentAt === null ? null : Math.round(firstContentAt - this.#openedAt),
       failure: failure?.kind ?? null,

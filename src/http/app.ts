@@ -10,6 +10,7 @@ import type { SignIn } from '../access/sign-in/sign-in.ts';
 import type { Tokens } from '../access/tokens/tokens.ts';
 import { errorBody } from '../api/error.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
+import type { MoneySources } from '../operate/decision-money.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
 import type { LoginDesk } from '../operate/logins.ts';
 import type { PeopleDesk } from '../operate/people.ts';
@@ -36,6 +37,7 @@ import { consoleRoutes } from './console/routes.ts';
 import { signInRoutes } from './console/sign-in.ts';
 import { answerOrigin, CORS_HEADERS, preflightRefusal } from './cors.ts';
 import { countTokensRoutes } from './count-tokens.ts';
+import { decisionDetailRoutes } from './decision-details.ts';
 import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
@@ -78,7 +80,7 @@ export interface AppOptions {
   readonly people: PeopleDesk;
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
-  readonly store: GrantStore & StoreHealth & SubjectSource['store'] & TrafficSources['store'];
+  readonly store: GrantStore & StoreHealth & SubjectSource['store'] & TrafficSources['store'] & MoneySources['store'];
   readonly alerts: AlertDesk;
   authenticate(header: string | null): Authentication;
   readonly signIn: SignIn;
@@ -156,6 +158,7 @@ const otherRoutes = (
 ) => {
   const { gateway, policy, desk, keys, people, store, metrics, status, trailHeads, alerts, signIn, built, logins } =
     options;
+  const { levels = NO_LEVELS } = options;
   return new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
@@ -170,6 +173,7 @@ const otherRoutes = (
     .use(peopleRoutes({ ...services, desk: people }))
     .use(modelRoutes(services))
     .use(decisionRoutes(services))
+    .use(decisionDetailRoutes({ ...services, store, levelsOf: (caller) => levels.of(caller) }))
     .use(feedbackRoutes(services))
     .use(eventRoutes({ ...services, feed: options.feed, judges: { ...options, door } }))
     .use(playgroundRoutes({ ...services, keys }))

@@ -29,7 +29,7 @@ function pageIn(url: string): PageQuery | null {
   return { limit: most, after: after ?? null, before: before ?? null };
 }
 
-/** `/v1/models`: one body for the clients of OpenAI, Anthropic and Codex. */
+/** `/v1/models`: one body for the clients of OpenAI, Anthropic and Codex. A login counts under `/admin` alone. */
 export function modelRoutes({ gateway, callerOf }: RouteServices) {
   const directory = (request: Request) => directoryOf(gateway.lease().snapshot, callerOf(request));
   const list = (request: Request, headers: HTTPHeaders) => {
@@ -56,13 +56,14 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
   return (
     new Elysia({ name: 'models' })
       .get('/v1/models', ({ request, set }) => list(request, set.headers), LIST)
+      .get('/admin/models', ({ request, set }) => list(request, set.headers), ADMIN_LIST)
       .get('/v1/models/:id', ({ request, params }) => find(request, params.id), GET)
       // For IDs whose slashes were not encoded.
       .get('/v1/models/*', ({ request, params }) => find(request, params['*']), unlisted({ access: 'models.read' }))
   );
 }
 
-const LIST = {
+const listDocs = (summary: string, description: string) => ({
   query: t.Object(
     {
       limit: queryText(`Models of a page, 1 to ${LIMIT_MAX}. Default: all.`),
@@ -74,15 +75,24 @@ const LIST = {
   ),
   ...routeDocs({
     access: 'models.read',
-    summary: 'List models',
-    description:
-      'Selectors first, then the models that the key may use, and behind each its aliases. One body serves the clients of OpenAI, Anthropic and Codex.',
+    summary,
+    description,
     tag: 'Models',
     answer: { schema: ModelList, description: 'The models; all of them unless `limit` is stated.' },
     errorField: 'limit',
     errors: ['invalid_value', 'out_of_range'],
   }),
-};
+});
+
+const LIST = listDocs(
+  'List models',
+  'Selectors first, then the models that the key may use, and behind each its aliases. One body serves the clients of OpenAI, Anthropic and Codex.',
+);
+
+const ADMIN_LIST = listDocs(
+  'List models to people',
+  'The same list as `GET /v1/models`, for people who have signed in: of all models that the caller may use.',
+);
 
 const GET = routeDocs({
   access: 'models.read',

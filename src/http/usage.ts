@@ -6,9 +6,8 @@ import { usdWriter } from '../core/usd.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
 import { fundBodies, usesOf } from '../operate/ledger/status.ts';
 import type { Principal } from '../operate/principal.ts';
-import { FULL_SIGHT, type Sight } from '../operate/sight.ts';
+import type { Sight } from '../operate/sight.ts';
 import {
-  type HolderNames,
   monthPeriod,
   namesFor,
   ownUsage,
@@ -18,6 +17,7 @@ import {
   type UsageReport,
   UsageTooLargeError,
   usageBody,
+  usageCsv,
   usagePeriod,
 } from '../operate/usage.ts';
 import { GROUPINGS, type Grouping, parseGrouping } from '../operate/usage-sums.ts';
@@ -36,6 +36,15 @@ const PERIOD_QUERY = {
   to: queryText('The day after the last one, such as `2026-12-01`; tomorrow unless given.'),
   month: queryText('In place of `from` and `to`: `last`, `this`, or a month such as `2026-11`.'),
   time_zone: queryText('IANA name of the zone in which days begin, such as `Europe/Berlin`; UTC unless given.'),
+};
+
+/** The report in its other form. */
+const CSV = {
+  mediaType: 'text/csv',
+  description:
+    'With `format=csv`, CSV as RFC 4180 has it, with a header: the columns of the groups, of keys, teams and users with `key_name`, `team_name` and `user_name`, then the figures. A text that a spreadsheet would run as a formula begins with a single quote.',
+  example:
+    'day,team_id,team_name,charges,input_tokens,output_tokens,credits,usd\r\n2026-11-20,team_8f2k,search,214,120400,31250,61.75,0.06175\r\n',
 };
 
 interface UsageServices extends Pick<RouteServices, 'gateway' | 'principalOf' | 'sightOf'> {
@@ -80,13 +89,14 @@ export const usageRoutes = ({ gateway, principalOf, sightOf, people }: UsageServ
           ),
           model: queryText('Only charges of the model with this ID.'),
           label: queryTexts('Only charges of keys with this label, as `name=value`. It may be repeated.'),
+          format: queryText('`csv` for a table with a line for each group; `json` unless given.'),
         }),
         ...routeDocs({
           access: 'usage.read',
           summary: 'Usage by groups',
           description:
-            'Returns the charges of all keys in a period, grouped by any of the dimensions that the books keep. A request counts on the day on which it began. `./signalbox ledger usage` gives the same figures.',
-          answer: { schema: schemas.AdminUsage, description: 'The report.' },
+            'Returns the charges of all keys in a period, grouped by any of the dimensions that the books keep. A request counts on the day on which it began. `./signalbox ledger usage` gives the same figures. With `format=csv` the groups come as a table for a spreadsheet, as `./signalbox ledger export --by` writes them.',
+          answer: { schema: schemas.AdminUsage, description: 'The report.', text: CSV },
           errorField: 'by',
           errors: ['invalid_value', 'out_of_range'],
         }),
@@ -99,8 +109,8 @@ async function keyUsage(principal: Principal, gateway: Gateway, url: string): Pr
   const by = query.get('by');
   const { selectors, models, usdPerCredit } = lease().snapshot;
   const period = periodOf(query, now());
-  const grouped = (groupings: readonly Grouping[]) =>
-    bodyOf(() => ownUsage(principal, { ledger, usdPerCredit }, { ...period, by: groupings }));
+  const grouped = async (groupings: readonly Grouping[]) =>
+    usageBody(await reportOf(() => ownUsage(principal, { ledger, usdPerCredit }, { ...period, by: groupings })));
   const { by: _, groups, ...body } = await grouped(['day', 'model']);
   const funds = ledger.fundsOf(principal.caller, [...selectors.keys(), ...models.map(({ id }) => id)]);
   const balance = funds.find(({ title }) => title.kind === 'balance');
@@ -132,12 +142,29 @@ async function adminUsage(
     labels: Object.fromEntries(query.getAll('label').map(labelIn)),
   };
   const source = { ledger, usdPerCredit: lease().snapshot.usdPerCredit, sight };
-  return await bodyOf(() => servedUsage(principal, source, wanted), sight, namesFor(principal.caller, people));
+  const names = namesFor(principal.caller, people);
+  const isCsv = formatOf(query) === 'csv';
+  const report = await reportOf(() => servedUsage(principal, source, wanted));
+  if (!isCsv) return usageBody(report, sight, names);
+  const { from, to } = wanted;
+  return new Response(usageCsv(report, sight, names), {
+    headers: {
+      'content-type': `${CSV.mediaType}; charset=utf-8`,
+      'content-disposition': `attachment; filename="usage-${from}-${to}.csv"`,
+      'cache-control': 'no-store',
+    },
+  });
 }
 
-async function bodyOf(read: () => Promise<UsageReport>, sight = FULL_SIGHT, nameOf?: HolderNames) {
+function formatOf(query: URLSearchParams): 'csv' | 'json' {
+  const format = query.get('format') ?? 'json';
+  if (format === 'csv' || format === 'json') return format;
+  return refuseValue('format', `\`format\` must be csv or json, not \`${format.slice(0, 64)}\`.`);
+}
+
+async function reportOf(read: () => Promise<UsageReport>): Promise<UsageReport> {
   try {
-    return usageBody(await read(), sight, nameOf);
+    return await read();
   } catch (cause) {
     if (!(cause instanceof UsageTooLargeError)) throw cause;
     const message = `${cause.message} Choose a shorter period or fewer groupings.`;

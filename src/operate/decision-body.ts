@@ -1,4 +1,5 @@
 import { capabilityNames } from '../core/capability.ts';
+import { iso } from '../core/clock.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../core/decision-record.ts';
 import type { Facts, FundFacts } from '../core/facts.ts';
@@ -21,6 +22,10 @@ export function decisionBody(explanation: Explanation, sight = FULL_SIGHT): obje
     id: idText('dec_', record.id),
     object: 'decision',
     created: Math.floor(record.time / 1000),
+    time: iso(record.time),
+    key_id: sight.isNarrow ? null : record.keyId,
+    key_name: sight.nameOf(record.keyId),
+    labels: record.labels,
     ...snakeKeys({ kind, session, agent, parentAgent }),
     team_id: record.team,
     user_id: sight.isNarrow ? null : record.user,
@@ -64,7 +69,10 @@ export function factsBody(facts: Facts): object {
     n: facts.choices,
     needs: capabilityNames(facts.needs),
     required_languages: facts.languages,
-    route_strategy: weights && { cost_weight: weights.cost, quality_weight: weights.quality },
+    route_strategy: weights && {
+      ...{ cost_weight: weights.cost, quality_weight: weights.quality },
+      ...(weights.latency !== undefined && { latency_weight: weights.latency }),
+    },
     max_cost_credits: ceilings.costCredits,
     max_latency_ms: ceilings.latencyMs,
     budget_limit: creditsOrNull(facts.budget),

@@ -38,6 +38,8 @@ const ACTIONS = {
   'ledger.copy': { owner: 'all' },
   'decisions.list': { ...REPORTED, ...MEMBERS },
   'decisions.explain': { ...REPORTED, ...MEMBERS, caller: 'own' },
+  // A key with the scope `report` reads no replay, and this is one.
+  'decisions.repeat': { ...AUDITED, ...MEMBERS },
   // Their own where the policy says so. A lead's reach over the figures of a team does not extend to the words of its members.
   'content.read': { ...OPERATORS, lead: 'own', member: 'own' },
   'feedback.give': { owner: 'own', admin: 'own', lead: 'own', member: 'own', caller: 'own' },

@@ -7,6 +7,7 @@ import { usdWriter } from '../core/usd.ts';
 import { moneyEntries } from '../ledger/export/export.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { JournalReader } from '../store/journal-reader.ts';
+import { csvTable } from './csv.ts';
 import type { Principal } from './principal.ts';
 import { checkAction, reachOf } from './roles.ts';
 import { FULL_SIGHT, type Sight } from './sight.ts';
@@ -226,18 +227,44 @@ export function namesFor(caller: Caller, people: NamedPeople): HolderNames {
 
 const NO_NAMES: HolderNames = () => null;
 
+const isHolder = (grouping: Grouping): grouping is 'team' | 'user' => grouping === 'team' || grouping === 'user';
+
+/** The column of a grouping, as an asker sees it. */
+const shownColumn = (grouping: Grouping, sight: Sight): string =>
+  sight.isNarrow && grouping === 'key' ? 'key_name' : columnOf(grouping);
+
+/** The columns of a table of groups: beside the ID of a team or user stands its name, and where they are known, that of a key. */
+export const groupColumns = (by: readonly Grouping[], sight = FULL_SIGHT): string[] =>
+  by.flatMap((grouping) => [
+    shownColumn(grouping, sight),
+    ...(isHolder(grouping) || (grouping === 'key' && sight.knowsKeys && !sight.isNarrow) ? [`${grouping}_name`] : []),
+  ]);
+
 /** The group of a row: its name by each grouping, and beside the ID of a key, team or user how that is called now. */
-function groupOf(
+export function groupOf(
   by: readonly Grouping[],
-  columns: readonly string[],
   names: readonly string[],
-  nameOf: (grouping: Grouping, id: string) => string | null,
-) {
+  nameOf: HolderNames,
+  sight = FULL_SIGHT,
+): Readonly<Record<string, string>> {
   const called = by.flatMap((grouping, at) => {
-    const name = nameOf(grouping, names[at]!);
+    const name = isHolder(grouping)
+      ? nameOf(grouping, names[at]!)
+      : grouping === 'key'
+        ? keyName(names[at]!, sight)
+        : null;
     return name === null ? [] : [[`${grouping}_name`, name] as const];
   });
-  return Object.fromEntries([...columns.map((column, at) => [column, names[at]!] as const), ...called]);
+  return Object.fromEntries([
+    ...by.map((grouping, at) => [shownColumn(grouping, sight), names[at]!] as const),
+    ...called,
+  ]);
+}
+
+/** Of a wallet, its address is all there is. */
+function keyName(id: string, sight: Sight): string | null {
+  const name = sight.isNarrow ? null : sight.nameOf(id);
+  return name === id ? null : name || null;
 }
 
 /** The report as the admin API and `signalbox ledger usage --json` show it. */
@@ -248,14 +275,6 @@ export function usageBody(
 ) {
   const usd = usdWriter(usdPerCredit);
   const { from, to, timeZone, by } = query;
-  const columns = by.map((grouping) => (sight.isNarrow && grouping === 'key' ? 'key_name' : columnOf(grouping)));
-  const called = (grouping: Grouping, id: string): string | null => {
-    if (grouping === 'key') {
-      const name = sight.isNarrow ? null : sight.nameOf(id);
-      return name === id ? null : name || null;
-    }
-    return grouping === 'team' || grouping === 'user' ? nameOf(grouping, id) : null;
-  };
   return {
     object: 'usage' as const,
     from: from.toString(),
@@ -265,7 +284,7 @@ export function usageBody(
     total_credits: toCredits(total),
     total_usd: usd(total),
     groups: groups.map(({ names, charges, input, output, charged }) => ({
-      group: groupOf(by, columns, names, called),
+      group: groupOf(by, names, nameOf, sight),
       charges,
       input_tokens: input,
       output_tokens: output,
@@ -273,4 +292,15 @@ export function usageBody(
       usd: usd(charged),
     })),
   };
+}
+
+/** The same report as CSV, for a spreadsheet: a line for each group. */
+export function usageCsv(report: UsageReport, sight: Sight, nameOf: HolderNames): string {
+  const columns = ['charges', 'input_tokens', 'output_tokens', 'credits', 'usd'];
+  const lines = usageBody(report, sight, nameOf).groups.map(({ group, usd, ...figures }) => ({
+    ...group,
+    ...figures,
+    usd: usd === null ? null : { decimal: usd },
+  }));
+  return csvTable([...groupColumns(report.query.by, sight), ...columns], lines);
 }

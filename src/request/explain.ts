@@ -1,3 +1,4 @@
+import type { DecisionRecord } from '../core/decision-record.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { parseId } from '../core/id.ts';
 import type { RecordReader } from '../records/records.ts';
@@ -31,15 +32,7 @@ export async function explain(
   id: string,
   { keyIds, replays, namesVariables }: ExplanationView,
 ): Promise<Explanation> {
-  const number = parseId('dec_', id);
-  const record = number === null ? null : await records.find(number).catch(refuseUnreadable);
-  // Another key must not learn that the decision exists.
-  if (!record || keyIds?.has(record.keyId) === false) {
-    throw new SignalboxError(
-      'not_found',
-      'There is no decision with this ID, or this key cannot see it. A decision is written when its request ends. If a crash ended the request, only the ledger has its charge.',
-    );
-  }
+  const record = await visibleRecord(records, id, keyIds);
   const revision = await records.findRevision(record.revision);
   const { facts } = record;
   // A wildcard's model was its only candidate, and nobody states its quality.
@@ -53,6 +46,27 @@ export async function explain(
   const shares = found.matches || counted === null ? found.certificate?.shares : null;
   const quality = shares ?? counted ?? {};
   return { ...found, leftOut: namesVariables ? found.leftOut : null, quality };
+}
+
+/**
+ * Finds the record of a decision for one who may see those of some keys.
+ * @param id `dec_…`
+ * @param keyIds null for all keys
+ * @throws SignalboxError `not_found`, or `internal_error` for an edited row
+ */
+export async function visibleRecord(
+  records: Pick<RecordReader, 'find'>,
+  id: string,
+  keyIds: ReadonlySet<string> | null,
+): Promise<DecisionRecord> {
+  const number = parseId('dec_', id);
+  const record = number === null ? null : await records.find(number).catch(refuseUnreadable);
+  // Another key must not learn that the decision exists.
+  if (record && keyIds?.has(record.keyId) !== false) return record;
+  throw new SignalboxError(
+    'not_found',
+    'There is no decision with this ID, or this key cannot see it. A decision is written when its request ends. If a crash ended the request, only the ledger has its charge.',
+  );
 }
 
 function refuseUnreadable(cause: unknown): never {

@@ -194,11 +194,12 @@ function score(strategy: PreparedStrategy, candidates: Candidates, facts: Facts,
 /** The caller's weights, scaled to sum to 1; undefined without any. */
 export function callerWeights({ weights }: Facts): CallerWeights | undefined {
   if (weights === null) return undefined;
-  const { cost, quality } = weights;
+  const { cost, quality, latency } = weights;
   // Dividing by the largest first keeps the sum from overflowing.
-  const largest = Math.max(cost, quality);
-  const sum = cost / largest + quality / largest;
-  return { cost: cost / largest / sum, quality: quality / largest / sum };
+  const largest = Math.max(cost, quality, latency ?? 0);
+  const sum = cost / largest + quality / largest + (latency ?? 0) / largest;
+  const scaled = { cost: cost / largest / sum, quality: quality / largest / sum };
+  return latency === undefined ? scaled : { ...scaled, latency: latency / largest / sum };
 }
 
 /**

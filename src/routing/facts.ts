@@ -262,11 +262,13 @@ function allowedModels(caller: Caller, { model, pinned }: NamedTarget): Facts['a
 
 type Weights = NonNullable<RoutingTerms['weights']>;
 
-function weightsOf(stated: Weights, { defaultWeights }: PolicySnapshot): Required<Weights> {
+function weightsOf(stated: Weights, { defaultWeights }: PolicySnapshot): NonNullable<Facts['weights']> {
   const cost = stated.cost ?? defaultWeights.cost;
   const quality = stated.quality ?? defaultWeights.quality;
+  const latency = stated.latency ?? 0;
+  if (latency > 0) return { cost, quality, latency };
   if (cost === 0 && quality === 0) {
-    throw new SignalboxError('out_of_range', 'cost_weight and quality_weight must not both be 0.', {
+    throw new SignalboxError('out_of_range', 'cost_weight, quality_weight and latency_weight must not all be 0.', {
       param: 'route_strategy',
     });
   }

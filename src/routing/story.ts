@@ -46,6 +46,11 @@ const difficultyText = ({ difficulty, qualityFactor }: Facts): string | false =>
     ? DIFFICULTY[difficulty]
     : `${DIFFICULTY[difficulty]}, and quality weighs ${figure(qualityFactor)} times as much`;
 
+const weightsText = ({ cost, quality, latency }: NonNullable<Facts['weights']>): string =>
+  latency === undefined
+    ? `weights ${figure(cost)} for cost, ${figure(quality)} for quality`
+    : `weights ${figure(cost)} for cost, ${figure(quality)} for quality, ${figure(latency)} for latency`;
+
 function requestText({ outputTokens, candidates }: Certificate, facts: Facts): string {
   const { model, alias, task, mix, weights, ceilings, budget, funds, choices } = facts;
   const shares = mix.map((one) => `${percent(one.share)} ${one.task}`).join(', ');
@@ -57,7 +62,7 @@ function requestText({ outputTokens, candidates }: Certificate, facts: Facts): s
     needs.length > 0 && `needs ${needs.join(', ')}`,
     facts.languages.length > 0 && `must handle ${facts.languages.join(', ')}`,
     choices > 1 && `${choices} choices`,
-    weights && `weights ${figure(weights.cost)} for cost, ${figure(weights.quality)} for quality`,
+    weights && weightsText(weights),
     ceilings.costCredits !== null && `max_cost_credits ${ceilings.costCredits}`,
     ceilings.latencyMs !== null && `max_latency_ms ${ceilings.latencyMs}`,
     budget !== null && `budget_limit ${toCredits(budget)}`,

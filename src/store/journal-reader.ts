@@ -150,6 +150,20 @@ export interface MoneyEntry {
   readonly note: string;
 }
 
+/** A row of one reservation, with the tariff that it names. */
+export interface ReservationEntry extends Pick<MoneyEntry, 'amount' | 'time' | 'price' | 'addOns' | 'estimated'> {
+  readonly kind: EntryKind;
+  /** Null, like provider and upstream, where no attempt is known. */
+  readonly model: string | null;
+  readonly provider: string | null;
+  readonly upstream: string | null;
+  readonly input: number;
+  readonly cached: number;
+  readonly written: number;
+  readonly output: number;
+  readonly reasoning: number;
+}
+
 /** A row of the journal with the price that it names. */
 export interface PricedRow extends Pick<MoneyEntry, 'amount' | 'input' | 'cached' | 'written' | 'output' | 'addOns'> {
   readonly seq: number;
@@ -191,6 +205,8 @@ export interface JournalReader {
   /** @returns null where the store has no payments. */
   payments(): Promise<RowPages<PaymentRow> | null>;
   balances(): Promise<readonly BalanceRow[]>;
+  /** The rows of a reservation from its first to its end, without what was given back later; empty for none. */
+  reservation(id: number): Promise<readonly ReservationEntry[]>;
   money(filter: MoneyFilter): RowPages<MoneyEntry>;
   /** @returns the worth of a Credit in USD, as the policy states it; null in a ledger that never had a policy. */
   usdPerCredit(): Promise<string | null>;

@@ -352,6 +352,7 @@ describe('when this program itself fails', () => {
         ...broken,
         trail: store.trail,
         ledger: store.ledger,
+        journal: store.journal,
         activity: store.activity,
         subjects: store.subjects,
         traffic: store.traffic,

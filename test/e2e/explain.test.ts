@@ -145,6 +145,8 @@ describe('signalbox policy explain', () => {
     expect((await explained('--time', '2026-11-20T13:00:00Z', '--metadata', 'batch=yes')).choice).toBe('best');
     expect((await explained('--key-models', 'good,cheap')).choice).toBe('good');
     expect((await explained('--cost-weight', '1', '--quality-weight', '0')).choice).toBe('cheap');
+    const timed = await explained('--cost-weight', '0', '--quality-weight', '0', '--latency-weight', '1');
+    expect(timed.facts).toMatchObject({ route_strategy: { cost_weight: 0, quality_weight: 0, latency_weight: 1 } });
     const { facts, choice } = await explained('--model', 'good', '--input-tokens', '9000', '--output-tokens', '70');
     expect(choice).toBe('good');
     expect(facts).toMatchObject({ pinned: true, estimated_input_tokens: 9000, estimated_output_tokens: 70 });

@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { readCsv } from '../ledger/csv-support.ts';
+import { waitFor } from '../support/answers.ts';
+import { apiClient } from '../support/api-client.ts';
 import { expectError } from '../support/error-contract.ts';
 import { readPage, total } from '../support/prometheus.ts';
 import type { Signalbox } from '../support/signalbox.ts';
@@ -80,6 +83,51 @@ describe('GET /admin/usage and signalbox ledger usage', () => {
       const text = (await box.run('ledger', 'usage', '--by', 'label:team')).out;
       expect(text).toContain('LABEL:TEAM');
       expect(text).toContain('0.588 Credits, 0.000588 USD.');
+    },
+    PATIENCE,
+  );
+
+  test(
+    'give one table, as CSV and as an export, that a spreadsheet runs no formula of',
+    async () => {
+      const box = await start();
+      upstream.behave(USAGE);
+      const made = await box.post('/admin/teams', { name: '=HYPERLINK("https://example.com", "a")' });
+      const team = ((await made.json()) as { id: string }).id;
+      const key = await box.post('/admin/keys', { name: 'of-team', team, labels: { '=1+1': '+1' } });
+      const { key: secret } = (await key.json()) as { key: string };
+      for (const one of [secret, secret, box.key]) expect((await chat(box, one)).status).toBe(200);
+      await waitFor(async () => (await served(box, '?by=team')).groups.length === 2);
+      for (const by of ['team', 'team,model', 'day,user,team', 'label:=1+1', 'key,team']) {
+        const report = await served(box, `?by=${encodeURIComponent(by)}`);
+        const answer = await box.get(`/admin/usage?by=${encodeURIComponent(by)}&format=csv`);
+        expect(answer.headers.get('content-disposition')).toMatch(/^attachment; filename="usage-[\d-]+\.csv"$/);
+        const rows = readCsv(await answer.text());
+        expect(rows.map(({ credits, usd }) => [Number(credits), usd])).toEqual(
+          report.groups.map(({ credits, usd }) => [credits, usd]),
+        );
+        const { out } = await box.run('ledger', 'export', '--by', by);
+        // The export has more columns: the books tell cached tokens apart, which the sums of a server do not.
+        const exported = readCsv(out).map((row) =>
+          Object.fromEntries(Object.keys(rows[0]!).map((name) => [name, row[name] ?? ''])),
+        );
+        // Nor has it names of keys, which a server alone knows.
+        expect(rows.map(({ key_name: _, ...row }) => row)).toEqual(exported.map(({ key_name: _, ...row }) => row));
+      }
+      const table = await (await box.get('/admin/usage?by=team,label:%3D1%2B1&format=csv')).text();
+      const [head, first, second] = table.split('\r\n');
+      expect(head).toBe('team_id,team_name,label:=1+1,charges,input_tokens,output_tokens,credits,usd');
+      expect(first).toStartWith(',,,1,');
+      expect(second).toStartWith(`${team},"'=HYPERLINK(""https://example.com"", ""a"")",'+1,2,`);
+      const entries = readCsv((await box.run('ledger', 'export')).out).filter(({ team_id }) => team_id === team);
+      expect(entries.map(({ team_name, user_name }) => [team_name, user_name])).toEqual(
+        entries.map(() => [`'=HYPERLINK("https://example.com", "a")`, '']),
+      );
+      expect(entries.length).toBeGreaterThan(0);
+      await expectError(await box.get('/admin/usage?format=xlsx'), 'invalid_value', 'format');
+      const client = await apiClient(box.url);
+      const headers = { authorization: `Bearer ${box.key}` };
+      expect((await client.call('GET /admin/usage', { query: { format: 'csv' }, headers })).status).toBe(200);
     },
     PATIENCE,
   );

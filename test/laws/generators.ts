@@ -18,6 +18,7 @@ export interface Candidate {
 export interface Weights {
   readonly cost: number;
   readonly quality: number;
+  readonly latency?: number;
 }
 
 /** All inputs of a ranking. */

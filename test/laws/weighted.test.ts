@@ -10,6 +10,7 @@ import {
   order,
   prove,
   type Ranker,
+  rawWeights,
   reference,
   reportCoverage,
   type Trial,
@@ -63,6 +64,27 @@ const qualityLaw: Law = {
       return pair === null || pair[1].q >= pair[0].q;
     }),
   mutants: { 'swapped weights': swapped, 'a cost discounted by both weights': discountedTwice },
+};
+
+const timed = trials({ weights: rawWeights });
+
+const latencyLaw: Law = {
+  says: 'raising the latency weight never picks a slower model',
+  holds: (rank) =>
+    fc.property(timed, rise, (given, by) => {
+      const { cost, quality, latency = 0 } = given.weights!;
+      const pair = choices(rank, given, { ...given, weights: { cost, quality, latency: raised(latency, by) } });
+      return pair === null || pair[1].l <= pair[0].l;
+    }),
+  mutants: {
+    'a time discounted by both weights': mutant(
+      (i, { quality, latency }, { latency: l = 0, quality: q }) =>
+        quality[i]! - (l * (1 - l) * q * latency[i]!) / 1_000,
+    ),
+    'slower is better': mutant(
+      (i, { quality, latency }, { latency: l = 0 }) => quality[i]! + (l * latency[i]!) / 1_000,
+    ),
+  },
 };
 
 const scaleLaw: Law = {
@@ -189,6 +211,6 @@ const qualityAlone: Law = {
 
 describe('weighted:', () => {
   const real = through(weighted);
-  for (const law of [costLaw, qualityLaw, scaleLaw, exactScaleLaw, independence, promise, qualityAlone])
+  for (const law of [costLaw, qualityLaw, latencyLaw, scaleLaw, exactScaleLaw, independence, promise, qualityAlone])
     prove('weighted', real, law);
 });

@@ -255,9 +255,10 @@ ledgerTest('an export has a line for each deposit and each fee, and they are in 
   const exported = async (...args: string[]): Promise<Record<string, string>[]> => {
     let text = '';
     const reader = openReader(folder.file, [ledgerMigrations]);
-    await writeExport(parseExport(args, NOON), reader.journal, async (part) => {
+    const write = async (part: string): Promise<void> => {
       text += part;
-    });
+    };
+    await writeExport(parseExport(args, NOON), reader.journal, () => null, write);
     reader.close();
     return readCsv(text);
   };

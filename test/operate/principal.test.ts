@@ -7,6 +7,7 @@ import { USER_ROLES } from '../../src/core/people.ts';
 import { alertsBody, testedWebhooks } from '../../src/operate/alerts.ts';
 import { childKeys, makeChildKey, revokeChildKey } from '../../src/operate/child-keys.ts';
 import { readContent } from '../../src/operate/content.ts';
+import { decisionMoney } from '../../src/operate/decision-money.ts';
 import { listDecisions } from '../../src/operate/decisions.ts';
 import { endpointStatus } from '../../src/operate/endpoints.ts';
 import { checkFollower } from '../../src/operate/events.ts';
@@ -46,6 +47,7 @@ import { policyFiles, policyRevision, policyRevisions, servedSchema } from '../.
 import { reloadPolicy, servedPolicy } from '../../src/operate/policy/serving.ts';
 import { policyPatch, writePolicyFiles } from '../../src/operate/policy/write.ts';
 import type { Principal } from '../../src/operate/principal.ts';
+import { repeatDecision } from '../../src/operate/repeat-decision.ts';
 import { ACTION_NAMES, type Action } from '../../src/operate/roles.ts';
 import { FULL_SIGHT } from '../../src/operate/sight.ts';
 import { explainStoredDecision } from '../../src/operate/stored-decision.ts';
@@ -109,6 +111,8 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   endLogin: [[...REPORTED, 'finance', ...MEMBERS], (by) => endLogin(by, stub, 'l')],
   endpointStatus: [REPORTED, (by) => endpointStatus(by, stub)],
   eraseWords: [['owner'], (by) => eraseWords(by, stub, { subject: 'a' }, 0)],
+  decisionMoney: [[...REPORTED, ...MEMBERS], (by) => decisionMoney(by, stub, 'dec_0a4x1wm3zk0')],
+  repeatDecision: [[...AUDITED, ...MEMBERS], (by) => repeatDecision(by, stub, 'dec_0a4x1wm3zk0')],
   explainDecision: [[...REPORTED, ...MEMBERS, 'caller'], (by) => explainDecision(by, stub, 'dec_0a4x1wm3zk0')],
   explainStoredDecision: [
     [...REPORTED, ...MEMBERS, 'caller'],

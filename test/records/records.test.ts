@@ -38,6 +38,7 @@ test('a record is restored exactly', async () => {
         provider: 'p',
         upstream: 'u',
         ms: 12.5,
+        startMs: 2,
         firstPartMs: 3,
         failure: null,
         endpoint: 1,

@@ -70,7 +70,18 @@ export const MATRIX: Readonly<Record<string, Row>> = {
     team: [200, 200, 403, 200, 404, 200, 200, 403],
     other: [200, 200, 403, 404, 404, 200, 200, 403],
   },
+  'GET /admin/decisions/{id}/money': {
+    own: [200, 200, 403, 200, 200, 200, 200, 403],
+    team: [200, 200, 403, 200, 404, 200, 200, 403],
+    other: [200, 200, 403, 404, 404, 200, 200, 403],
+  },
+  'GET /admin/decisions/{id}/repeat': {
+    own: [200, 200, 403, 200, 200, 200, 403, 403],
+    team: [200, 200, 403, 200, 404, 200, 403, 403],
+    other: [200, 200, 403, 404, 404, 200, 403, 403],
+  },
   'GET /admin/decisions/{id}/content': [200, 403, 403, 403, 403, 200, 403, 403],
+  'GET /admin/models': same(200),
   'GET /admin/events': [200, 200, 403, 200, 200, 200, 200, 403],
   // Nothing is sent: the body is empty.
   'POST /admin/playground': [400, 403, 403, 400, 400, 400, 403, 403],

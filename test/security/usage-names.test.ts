@@ -1,9 +1,21 @@
 import { expect, test } from 'bun:test';
+import { readCsv } from '../ledger/csv-support.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { withKey } from '../support/signalbox.ts';
 import { type PersonName, usePeople } from './people.ts';
 
 const box = usePeople();
+
+/** The groups of a CSV, each as in the JSON: a cell of a name is empty where the JSON has none. */
+async function tableIn(response: Response): Promise<Group[]> {
+  expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  return readCsv(await response.text()).map(({ team_id, team_name, user_id, user_name }) => ({
+    ...{ team_id: team_id!, user_id: user_id! },
+    ...(team_name && { team_name }),
+    ...(user_name && { user_name }),
+  }));
+}
 
 type Group = Readonly<Record<string, string>>;
 const groupsIn = async (response: Response): Promise<Group[]> =>
@@ -30,10 +42,16 @@ test('usage names teams and users to those who may read them, and to reports no 
     ...{ lead: [red], member: [red], stranger: [blue], limited: [] },
   };
   for (const [name, groups] of Object.entries(seen)) {
-    expect([name, await groupsIn(await box.as(name as PersonName).get(path))]).toEqual([name, groups]);
+    const get = box.as(name as PersonName).get;
+    expect([name, await groupsIn(await get(path))]).toEqual([name, groups]);
+    expect([name, await tableIn(await get(`${path}&format=csv`))]).toEqual([name, groups]);
   }
   const report = await box.makeKey('--scope', 'report');
-  expect(await groupsIn(await box.get(path, withKey(report)))).toEqual(
-    [blue, red].map(({ team_id, team_name }) => ({ team_id, team_name, user_id: '' })),
-  );
+  const nameless = [blue, red].map(({ team_id, team_name }) => ({ team_id, team_name, user_id: '' }));
+  expect(await groupsIn(await box.get(path, withKey(report)))).toEqual(nameless);
+  expect(await tableIn(await box.get(`${path}&format=csv`, withKey(report)))).toEqual(nameless);
+  const byKey = await box.get('/admin/usage?by=key&format=csv', withKey(report));
+  expect(await byKey.text()).toStartWith('key_name,charges,input_tokens,output_tokens,credits,usd\r\n');
+  const application = await box.makeKey('--scope', 'chat');
+  expect((await box.get(`${path}&format=csv`, withKey(application))).status).toBe(403);
 });

@@ -73,7 +73,7 @@ const idOf = (request: number): number => idAt(momentOf(request)) + request * 12
 
 function recordOf(request: number): DecisionRecord {
   const id = idOf(request);
-  const attempt = { upstream: 'u', endpoint: 0, requestId: null, finishReasons: [] };
+  const attempt = { upstream: 'u', endpoint: 0, requestId: null, finishReasons: [], startMs: null };
   const failed = { ...attempt, model: 'a', provider: 'p', ms: 300, firstPartMs: null, failure: 'overloaded' };
   const whole = { ...attempt, model: 'b', provider: 'q', ms: 900 + request, firstPartMs: 100 * request, failure: null };
   const base = { keyId: `key${request % 3}`, team: request % 2 ? 'red' : null, choice: 'a' };

@@ -56,7 +56,7 @@ export function contextWith(facts: ContextFacts = {}): RequestContext {
 /** One attempt that answered at once, except for these facts. */
 export const attemptRecord = (more: Partial<AttemptRecord> = {}): AttemptRecord => ({
   ...{ model: 'a', provider: 'p', upstream: 'a-up', endpoint: 0, requestId: null, finishReasons: [] },
-  ...{ ms: 10, firstPartMs: 5, failure: null },
+  ...{ startMs: 1, ms: 10, firstPartMs: 5, failure: null },
   ...more,
 });
 

@@ -1,9 +1,9 @@
 import { iso } from '../../core/clock.ts';
 import { idAt, idText, timeOfId } from '../../core/id.ts';
 import { outcomePages } from '../../learning/overview.ts';
+import { writeTable } from '../../operate/csv.ts';
 import { OUTCOME_SOURCES, type OutcomeFilter, type OutcomeRow } from '../../store/learning.ts';
 import { choiceOf, parseFlags, TEXT } from '../arguments.ts';
-import { writeTable } from '../csv.ts';
 import { periodOf } from '../ledger/period.ts';
 import { type LearnCommand, reading } from './command.ts';
 

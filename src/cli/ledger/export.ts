@@ -1,18 +1,11 @@
 import { toCredits } from '../../core/credits.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { COLUMNS, exportedLines, type Line, moneyEntries, usdCell } from '../../ledger/export/export.ts';
-import { spanOf } from '../../operate/usage.ts';
-import {
-  columnOf,
-  GROUPINGS,
-  type Grouping,
-  parseGrouping,
-  type UsageGroup,
-  UsageSums,
-} from '../../operate/usage-sums.ts';
-import type { JournalReader } from '../../store/journal-reader.ts';
+import { type Writer, writeTable } from '../../operate/csv.ts';
+import { groupColumns, groupOf, type HolderNames, spanOf } from '../../operate/usage.ts';
+import { GROUPINGS, type Grouping, parseGrouping, type UsageGroup, UsageSums } from '../../operate/usage-sums.ts';
+import type { JournalReader, MoneyEntry } from '../../store/journal-reader.ts';
 import { choiceOf, LIST, needed, pairsOf, parseFlags, TEXT } from '../arguments.ts';
-import { type Writer, writeTable } from '../csv.ts';
 import { monthOf, periodOf } from './period.ts';
 
 /** The flags that choose entries of the books, and group them. */
@@ -60,6 +53,7 @@ export function groupingsOf(text: string): Grouping[] {
 export async function writeExport(
   { filter, by, timeZone, format }: ReturnType<typeof parseExport>,
   journal: Pick<JournalReader, 'money' | 'usdPerCredit'>,
+  nameOf: HolderNames,
   write: Writer,
 ): Promise<void> {
   const pages = moneyEntries(journal, filter);
@@ -67,13 +61,17 @@ export async function writeExport(
   if (by) {
     const sums = new UsageSums(by, timeZone);
     for await (const page of pages) for (const entry of page) sums.addEntry(entry);
-    const names = by.map(columnOf);
     const usd = usdCell(unit);
-    const lines = sums.groups().map((group) => sumLine(names, group, usd));
-    return writeTable([...names, ...SUM_COLUMNS], [lines], format, write);
+    const lines = sums.groups().map((group) => sumLine(groupOf(by, group.names, nameOf), group, usd));
+    return writeTable([...groupColumns(by), ...SUM_COLUMNS], [lines], format, write);
   }
   const lineOf = exportedLines(unit);
-  return writeTable(COLUMNS, linesOf(pages, lineOf), format, write);
+  const namedLineOf = (entry: MoneyEntry): Line => ({
+    ...lineOf(entry),
+    team_name: nameOf('team', entry.team),
+    user_name: nameOf('user', entry.user),
+  });
+  return writeTable([...COLUMNS, 'team_name', 'user_name'], linesOf(pages, namedLineOf), format, write);
 }
 
 async function* linesOf(pages: ReturnType<typeof moneyEntries>, lineOf: ReturnType<typeof exportedLines>) {
@@ -85,12 +83,8 @@ const SUM_COLUMNS = [
   ...['credits', 'usd', 'overrun_credits', 'overrun_usd'],
 ];
 
-const sumLine = (
-  columns: readonly string[],
-  { names, ...sums }: UsageGroup,
-  usd: ReturnType<typeof usdCell>,
-): Line => ({
-  ...Object.fromEntries(columns.map((column, at) => [column, names[at]!])),
+const sumLine = (group: Line, sums: UsageGroup, usd: ReturnType<typeof usdCell>): Line => ({
+  ...group,
   charges: sums.charges,
   input_tokens: sums.input,
   cached_input_tokens: sums.cached,

@@ -8,9 +8,10 @@ import { type BooksFiles, readBooks, type SpoolState } from '../../operate/ledge
 import { refund, refundable } from '../../operate/ledger/refund.ts';
 import { storedOverview } from '../../operate/ledger/status.ts';
 import { NOT_SERVED } from '../../operate/served.ts';
-import { storedUsage } from '../../operate/usage.ts';
+import { type HolderNames, storedUsage } from '../../operate/usage.ts';
 import type { StoreReader } from '../../store/driver.ts';
 import type { StoredReservation } from '../../store/ledger-table.ts';
+import { StoreError } from '../../store/store.ts';
 import { groupOf, needed, onlyOne, parseArguments, parseCreditArguments, parseFlags, SWITCH } from '../arguments.ts';
 import type { CommandOutput, CommandResult } from '../result.ts';
 import { parseCredits } from '../text.ts';
@@ -71,7 +72,9 @@ async function audit(args: readonly string[], command: LedgerCommand): Promise<C
 
 async function exportEntries(args: readonly string[], command: LedgerCommand): Promise<string> {
   const query = parseExport(args, command.now());
-  await reading(command, (reader) => writeExport(query, reader.journal, command.write));
+  await reading(command, async (reader) =>
+    writeExport(query, reader.journal, await storedNames(reader), command.write),
+  );
   return '';
 }
 
@@ -85,10 +88,18 @@ async function usage(args: readonly string[], command: LedgerCommand): Promise<s
   const { query, json } = parseUsage(args, command.now());
   return reading(command, async (reader) => {
     const report = await storedUsage(operator(), reader.journal, query);
-    const { teams, users } = await reader.people.changedAfter(-1);
-    const rows = new Map([...teams, ...users].map(({ row }) => [row.id, row.name || null]));
-    return usageText(report, json, (_, id) => rows.get(id) ?? null);
+    return usageText(report, json, await storedNames(reader));
   });
+}
+
+/** The names of all teams and users, as they are called now. A database of an earlier version has none. */
+async function storedNames({ people }: StoreReader): Promise<HolderNames> {
+  const { teams, users } = await people.changedAfter(-1).catch((error: unknown) => {
+    if (error instanceof StoreError) return { teams: [], users: [] };
+    throw error;
+  });
+  const rows = new Map([...teams, ...users].map(({ row }) => [row.id, row.name || null]));
+  return (_, id) => rows.get(id) ?? null;
 }
 
 async function backup(args: readonly string[], command: LedgerCommand): Promise<CommandResult> {

@@ -6,7 +6,7 @@ import { LIST, pairsOf, type parseFlags, TEXT } from '../arguments.ts';
 /** Flags that stand for fields of a request's body. */
 export const BODY_FLAGS = {
   ...{ model: TEXT, task: TEXT, 'input-tokens': TEXT, 'output-tokens': TEXT, message: TEXT, metadata: LIST },
-  ...{ 'cost-weight': TEXT, 'quality-weight': TEXT },
+  ...{ 'cost-weight': TEXT, 'quality-weight': TEXT, 'latency-weight': TEXT },
 };
 type BodyFlags = ReturnType<typeof parseFlags<typeof BODY_FLAGS>>;
 
@@ -24,6 +24,7 @@ export function withFlags(body: Body, flags: BodyFlags): Body {
       stated({
         cost_weight: numberOf('--cost-weight', flags['cost-weight']),
         quality_weight: numberOf('--quality-weight', flags['quality-weight']),
+        latency_weight: numberOf('--latency-weight', flags['latency-weight']),
       }),
     ),
   };

@@ -20,7 +20,8 @@ Exit code: 0 when all cases hold, 2 when one fails or coverage is below --min, 1
   },
   'policy explain': {
     usage: `[DIR] [REQUEST.json | -] [--model auto] [--task T] [--message TEXT]
-[--input-tokens N] [--output-tokens N] [--cost-weight N] [--quality-weight N]
+[--input-tokens N] [--output-tokens N]
+[--cost-weight N] [--quality-weight N] [--latency-weight N]
 [--label K=V]... [--metadata K=V]... [--key ID] [--key-models ID,ID]
 [--time 2026-11-20T08:00:00Z] [--case NAME] [--decision ID] [--here] [--json]
 [--data DIR]`,

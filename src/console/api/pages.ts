@@ -28,26 +28,37 @@ type RowOf<Path extends ListPath> = ReadOf<Path> extends { data: readonly (infer
 interface Pages<Row> {
   readonly rows: readonly Row[];
   readonly hasMore: boolean;
+  /** `after` of the next page. */
+  readonly next: string | null;
   readonly fresh: number;
   readonly failure: ApiFailure | null;
   readonly isLoading: boolean;
 }
 
-const NOTHING = { rows: [], hasMore: false, fresh: 0, failure: null, isLoading: true };
+const NOTHING = { rows: [], hasMore: false, next: null, fresh: 0, failure: null, isLoading: true };
 
 interface PagesOptions {
   readonly limit?: number;
+  /** How often it looks for newer rows, ms; null for never. */
   readonly every?: number | null;
-  /** The parameter that the last ID of a page is sent in. */
+  /** The parameter by which the list tells only rows newer than one; absent where it has none, and its first page is compared. */
+  readonly newerBy?: string;
+  /** The parameter that the last ID of a page is sent in; `after` unless given. */
   readonly cursor?: 'after' | 'before';
-  readonly isWanted?: boolean;
 }
 
-/** The pages of a list, by `after` and `limit`. @param every how often it looks for newer rows, ms; null for never */
+/** A page as every list has it. `next_after` stands where a page can end before it is full. */
+interface ListPage<Row> {
+  readonly data: readonly Row[];
+  readonly has_more: boolean;
+  readonly next_after?: string | null;
+}
+
+/** The pages of a list, by `after` and `limit`. */
 export function usePages<Path extends ListPath>(
   path: Path,
   query: Query = {},
-  { limit = 50, every = RENEWAL_MS, cursor = 'after', isWanted = true }: PagesOptions = {},
+  { limit = 50, every = RENEWAL_MS, newerBy, cursor = 'after' }: PagesOptions = {},
 ): PagedList<RowOf<Path> & { readonly id: string }> {
   type Row = RowOf<Path> & { readonly id: string };
   const [pages, setPages] = useState<Pages<Row>>(NOTHING);
@@ -56,54 +67,63 @@ export function usePages<Path extends ListPath>(
   const address = path + queryText(query);
 
   const load = useCallback(
-    async (after: string | null, take: (got: readonly Row[], hasMore: boolean) => void) => {
+    async (more: Query, take: (page: ListPage<Row>) => void) => {
       running.current?.abort();
       const control = new AbortController();
       running.current = control;
-      const result = await read(path, { ...query, limit, [cursor]: after }, control.signal).catch(() => null);
+      const result = await read(path, { ...query, limit, ...more }, control.signal).catch(() => null);
       if (result === null || control.signal.aborted) return;
       running.current = null;
       if (!result.ok) return setPages((now) => ({ ...now, failure: result.failure, isLoading: false }));
       // `ListPath` has these members only.
-      const page = result.value as unknown as { readonly data: readonly Row[]; readonly has_more: boolean };
-      take(page.data, page.has_more);
+      take(result.value as unknown as ListPage<Row>);
     },
     // The address stands for path and query.
     [address, limit, cursor],
   );
 
   useEffect(() => {
-    if (!isWanted) return;
     setPages((now) => ({ ...now, isLoading: true, fresh: 0 }));
-    void load(null, (rows, hasMore) => setPages({ rows, hasMore, fresh: 0, failure: null, isLoading: false }));
+    let first: string | null = null;
+    void load({}, (page) => {
+      first = page.data[0]?.id ?? null;
+      setPages({ rows: page.data, ...endOf(page), fresh: 0, failure: null, isLoading: false });
+    });
     const stop =
       every === null
         ? () => {}
         : whileSeen(every, () => {
             // A page that is on its way comes first.
             if (running.current) return;
-            void load(null, (rows) => setPages((now) => ({ ...now, failure: null, fresh: freshIn(rows, now.rows) })));
+            const newer = newerBy !== undefined && first !== null ? { [newerBy]: first } : {};
+            void load(newer, ({ data }) =>
+              setPages((now) => ({ ...now, failure: null, fresh: freshIn(data, now.rows) })),
+            );
           });
     return () => {
       stop();
       running.current?.abort();
       running.current = null;
     };
-  }, [load, every, turn, isWanted]);
+  }, [load, every, newerBy, turn]);
 
-  const { rows, hasMore } = pages;
+  const { hasMore, next } = pages;
   return {
     ...pages,
     more() {
-      const last = rows.at(-1);
-      if (!hasMore || !last || running.current) return;
-      void load(last.id, (next, more) =>
-        setPages((now) => ({ ...now, rows: [...now.rows, ...next], hasMore: more, failure: null })),
+      if (!hasMore || next === null || running.current) return;
+      void load({ [cursor]: next }, (page) =>
+        setPages((now) => ({ ...now, rows: [...now.rows, ...page.data], ...endOf(page), failure: null })),
       );
     },
     renew: () => setTurn((now) => now + 1),
   };
 }
+
+const endOf = <Row extends { readonly id: string }>({ data, has_more, next_after }: ListPage<Row>) => ({
+  hasMore: has_more,
+  next: next_after ?? data.at(-1)?.id ?? null,
+});
 
 function freshIn<Row extends { readonly id: string }>(newest: readonly Row[], shown: readonly Row[]): number {
   const known = new Set(shown.map(({ id }) => id));

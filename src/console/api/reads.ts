@@ -1,6 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import type * as alerts from '../../http/schemas/alerts.ts';
 import type * as decisions from '../../http/schemas/decision.ts';
+import type { DecisionMoney } from '../../http/schemas/decision-money.ts';
 import type * as keys from '../../http/schemas/keys.ts';
 import type * as ledger from '../../http/schemas/ledger.ts';
 import type * as logins from '../../http/schemas/logins.ts';
@@ -38,7 +39,20 @@ interface ReadSchemas {
   [decision: `/admin/decisions/${string}`]: typeof decisions.Decision;
 }
 
-export type ReadPath = keyof ReadSchemas;
+/** Parts of a detail. The pattern of the detail would match their paths, too. */
+interface PartSchemas {
+  [content: `/admin/decisions/${string}/content`]: typeof decisions.KeptContent;
+  [money: `/admin/decisions/${string}/money`]: typeof DecisionMoney;
+  [repeat: `/admin/decisions/${string}/repeat`]: typeof decisions.DecisionRepeat;
+}
+
+export type ReadPath = keyof ReadSchemas | keyof PartSchemas;
+
+type SchemaOf<Path extends ReadPath> = Path extends keyof PartSchemas
+  ? PartSchemas[Path]
+  : Path extends keyof ReadSchemas
+    ? ReadSchemas[Path]
+    : never;
 
 /** The answer at a path: `ReadOf<'/admin/ledger'>`. */
-export type ReadOf<Path extends ReadPath> = ReadSchemas[Path] extends TSchema ? Static<ReadSchemas[Path]> : never;
+export type ReadOf<Path extends ReadPath> = SchemaOf<Path> extends TSchema ? Static<SchemaOf<Path>> : never;

@@ -28,7 +28,7 @@ interface ScatterProps {
   onChoose?(name: string): void;
 }
 
-const [TOP, BOTTOM, LEFT, RIGHT] = [16, 40, 52, 16];
+const [TOP, BOTTOM, LEFT, RIGHT] = [28, 40, 52, 16];
 
 /** Cost against quality, time as size, with the front of those that none beats in both. */
 export function Scatter(props: ScatterProps) {

@@ -6,11 +6,13 @@ interface PanelProps {
   readonly title: string;
   /** The address of the list alone. */
   readonly closeHref: string;
+  /** For a detail with charts and tables. */
+  readonly isWide?: boolean;
   readonly children: ComponentChildren;
 }
 
 /** A detail beside its list; on a phone a page of its own. Its address is the detail's, so closing it is going to the list. */
-export function Panel({ title, closeHref, children }: PanelProps) {
+export function Panel({ title, closeHref, isWide = false, children }: PanelProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const id = useId();
   useEffect(() => {
@@ -22,7 +24,7 @@ export function Panel({ title, closeHref, children }: PanelProps) {
   }, []);
   return (
     <aside
-      class="panel"
+      class={isWide ? 'panel panel-wide' : 'panel'}
       aria-labelledby={id}
       onKeyDown={(event) => {
         if (event.key === 'Escape' && !event.defaultPrevented) go(closeHref);

@@ -42,11 +42,12 @@ export function useWindow(count: number, isWindowed: boolean, onEnd: (() => void
       if (frame === 0) frame = requestAnimationFrame(look);
     };
     soon();
-    addEventListener('scroll', soon, { passive: true });
+    // Captured, as a panel that scrolls does not tell the window.
+    addEventListener('scroll', soon, { passive: true, capture: true });
     addEventListener('resize', soon);
     return () => {
       cancelAnimationFrame(frame);
-      removeEventListener('scroll', soon);
+      removeEventListener('scroll', soon, { capture: true });
       removeEventListener('resize', soon);
     };
   });

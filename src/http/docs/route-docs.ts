@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import type { AnyElysia } from 'elysia';
+import { type AnyElysia, t } from 'elysia';
 import { errorBody } from '../../api/error.ts';
 import { ErrorBody } from '../../api/error-schema.ts';
 import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
@@ -26,6 +26,8 @@ export interface RouteDocs extends RouteAccess {
     readonly differs?: object;
     /** JSON unless stated. */
     readonly mediaType?: string;
+    /** Its other form, as text. */
+    readonly text?: { readonly mediaType: string; readonly description: string; readonly example: string };
   };
   /** Headers of the answer, with what they say. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -144,10 +146,10 @@ export function documentResponses(routes: AnyElysia['routes']): void {
 function answerResponse(answer: RouteDocs['answer'], events: RouteDocs['events']) {
   const { schema, description, mediaType = 'application/json' } = answer;
   const content = { [mediaType]: { schema, example: answerExample(answer) } };
-  if (!events) return { description, content };
-  const { mediaType: eventType, schema: event, example } = events;
-  const either = { ...content, [eventType]: { schema: event, example } };
-  return { description: `${description} ${events.description}`, content: either };
+  const other = events ?? (answer.text && { ...answer.text, schema: t.String() });
+  if (!other) return { description, content };
+  const either = { ...content, [other.mediaType]: { schema: other.schema, example: other.example } };
+  return { description: `${description} ${other.description}`, content: either };
 }
 
 function headersOf({ headers = {} }: RouteDocs, more: RouteExtras['headers']) {

@@ -76,6 +76,7 @@ export const Facts = field.shape('The facts that the decision was based on. They
     {
       cost_weight: field.figure('How much cost counts. Only the ratio matters.'),
       quality_weight: field.figure('How much quality counts.'),
+      latency_weight: Type.Optional(field.figure('How much latency counts; absent for 0.')),
     },
     null,
   ),
@@ -131,6 +132,7 @@ const Attempt = Type.Object({
   provider: field.text('The provider asked.', 'openai'),
   upstream: field.text('The provider’s own name of the model.', 'gpt-6-luna'),
   endpoint: field.wholeOrNull('Which of the model’s endpoints it was, from 0; null in old records.', 0),
+  start_ms: field.wholeOrNull('From admission to sending, in ms; null in old records.', 4),
   ms: field.milliseconds('From sending to the end.', 1_840),
   first_part_ms: firstPart('sending'),
   failure: field.orNull(field.failureKind, 'Null for a success.'),
@@ -176,6 +178,17 @@ export const Decision = field.named('Decision', 'Why a model was chosen, and the
   id: field.decisionId,
   object: field.always('decision'),
   created: field.unixTime('When it was written.'),
+  time: field.moment('The same, to the millisecond.'),
+  key_id: field.textOrNull(
+    'The ID of the key that made the request, or the address of a wallet; null for a key with the scope `report`.',
+    'k7mw2pq9x4ta',
+  ),
+  key_name: field.textOrNull('The name of that key, or the address; null where it has none.', 'search'),
+  labels: field.orNull(
+    Type.Record(Type.String(), Type.String()),
+    'The labels of the key at the time; null in records of version 0.1.',
+    { team: 'search' },
+  ),
   kind: field.word(['chat', 'embed', 'route'], 'A completion, embeddings, or a recommendation.'),
   team_id: field.textOrNull('ID of the team that the key belonged to; null for none.'),
   user_id: field.textOrNull(
@@ -212,6 +225,28 @@ export const Decision = field.named('Decision', 'Why a model was chosen, and the
   outcome: field.orNull(Outcome, 'The outcome; null for a route query, which executes nothing.'),
   receipt: field.orNull(Receipt, 'The `platform` object that the caller received; null for a route query.'),
 });
+
+export const DecisionRepeat = field.named(
+  'DecisionRepeat',
+  'A recorded request as the policy in force decides it. Nothing of it is recorded.',
+  {
+    decision_id: field.decisionId,
+    object: field.always('decision.repeat'),
+    policy_revision: field.text('The policy in force.', '95f1a7d5f908027b'),
+    route_reason: field.textOrNull('Why the model is chosen; null for a refusal.', 'auto:balanced'),
+    choice: field.textOrNull('The model that is chosen now; null for a refusal.', 'gpt-6-luna'),
+    recorded_choice: field.modelId('The model that was chosen.'),
+    refusal: field.shapeOrNull(
+      'The error of a refusal; null for a decision.',
+      {
+        code: field.word(ERROR_CODES, 'A code.', 'no_eligible_model'),
+        message: field.text('It in words.', 'No model can serve this request.'),
+      },
+      null,
+    ),
+    ...CERTIFICATE,
+  },
+);
 
 const texts = (description: string, example: Readonly<Record<string, string>>) =>
   field.orNull(Type.Record(Type.String(), Type.String()), description, example);

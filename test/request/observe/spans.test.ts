@@ -17,7 +17,7 @@ const provider = (more: Partial<Provider> = {}) =>
   providerNamed('mine', { baseUrl: 'http://127.0.0.1:8080/v1', ...more });
 
 const ATTEMPT = attemptRecord({
-  ...{ model: 'best', provider: 'mine', upstream: 'best-2', ms: 1_200, firstPartMs: 340 },
+  ...{ model: 'best', provider: 'mine', upstream: 'best-2', startMs: 4, ms: 1_200, firstPartMs: 340 },
   ...{ requestId: 'req-1', finishReasons: ['stop'] },
 });
 

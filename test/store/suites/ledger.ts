@@ -60,6 +60,25 @@ export const LEDGER_CASES: Readonly<Record<string, (test: LedgerUnderTest) => Pr
     expect(await test.ledger.spentIn('key', DAY)).toBe(50);
     expect(await test.ledger.spentIn('other', DAY)).toBe(0);
   },
+  'the rows of a hold are those from its first to its end, with what was billed beyond it, and without a refund':
+    async (test) => {
+      const { journal, ledger, books, store } = test;
+      const id = await charged(test, fundOf(900));
+      await charged(test, fundOf(900));
+      await store.commit([ledger.refund((await ledger.reservation(id))!, 10, 'a bad answer', NOON)]);
+      await books.refresh();
+      await store.flush();
+      const entries = await journal.reservation(id);
+      expect(entries.map(({ kind, amount }) => [kind, amount])).toEqual([
+        ['reserve', 50],
+        ['post', 20],
+        ['settle', 30],
+        ['overrun', 10],
+      ]);
+      expect(entries[0]).toMatchObject({ model: null, price: null, input: 0, estimated: false });
+      expect(entries[2]).toMatchObject({ model: expect.any(String), price: expect.any(String), input: 1, output: 1 });
+      expect(await journal.reservation(nextId())).toEqual([]);
+    },
   'a grant counts for commands when it is requested, and in the books from their next refresh': async (test) => {
     const { ledger, books, store } = test;
     expect(await ledger.balance('key')).toBeNull();

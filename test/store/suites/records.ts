@@ -23,7 +23,16 @@ interface Made {
 
 function recordOf({ id, time = NOW, keyId = 'k', model = 'm', task = 'general', ...more }: Made): DecisionRecord {
   const { status = 'completed', labels = {}, session = null, team = null, user = null } = more;
-  const attempt = { model, provider: 'p', upstream: 'u', ms: 1, firstPartMs: 1, failure: null, endpoint: 0 };
+  const attempt = {
+    model,
+    provider: 'p',
+    upstream: 'u',
+    startMs: 1,
+    ms: 1,
+    firstPartMs: 1,
+    failure: null,
+    endpoint: 0,
+  };
   const ended = {
     error: null,
     usage: null,

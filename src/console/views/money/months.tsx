@@ -2,14 +2,13 @@ import type { Reach } from '../../../operate/roles.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { RENEWAL_MS, useResource } from '../../api/resource.ts';
 import { Lines } from '../../charts/lines.tsx';
-import { Button } from '../../design/button.tsx';
 import { usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Money } from '../../design/written.tsx';
-import { csvText, saveFile } from './csv.ts';
 import { DimensionField } from './dimension-field.tsx';
-import { type Amount, dayOf, holderOf, nounOf, type SpendDimension, viewerZone } from './spend.ts';
+import { ExportLink } from './export-link.tsx';
+import { type Amount, dayOf, holderOf, isBooked, nounOf, type SpendDimension, viewerZone } from './spend.ts';
 
 /** Months that are shown, this one the last. */
 const MONTHS = 6;
@@ -67,20 +66,23 @@ export function monthRows(
 export function Months({ by, reach }: { readonly by: SpendDimension; readonly reach: Reach }) {
   const starts = monthsUntil(Date.now());
   const [first, end] = [starts[0] ?? new Date(), starts[MONTHS] ?? new Date()];
-  const query = { by: `month,${by}`, from: dayOf(first), to: dayOf(end), time_zone: viewerZone() };
-  const usage = useResource('/admin/usage', query, { every: RENEWAL_MS, isWanted: by !== 'label:' });
+  const period = { from: dayOf(first), to: dayOf(end) };
+  const query = { by: `month,${by}`, ...period, time_zone: viewerZone() };
+  const usage = useResource('/admin/usage', query, { every: RENEWAL_MS, isWanted: isBooked(by) });
   return (
     <>
       <div class="money-choice">
         <DimensionField by={by} reach={reach} />
       </div>
-      {by === 'label:' ? (
+      {by === 'task' ? (
+        <Empty title="The books know no tasks">Choose something else to see months.</Empty>
+      ) : by === 'label:' ? (
         <Empty title="Name a label">
           Keys have labels, such as `app` or `env`. Each of its values gets a row here.
         </Empty>
       ) : (
         <Loaded what="Charges" of={usage}>
-          {({ groups }) => <MonthSpend by={by} groups={groups} starts={starts.slice(0, MONTHS)} />}
+          {({ groups }) => <MonthSpend by={by} period={period} groups={groups} starts={starts.slice(0, MONTHS)} />}
         </Loaded>
       )}
     </>
@@ -89,11 +91,12 @@ export function Months({ by, reach }: { readonly by: SpendDimension; readonly re
 
 interface MonthSpendProps {
   readonly by: SpendDimension;
+  readonly period: { readonly from: string; readonly to: string };
   readonly groups: ReadOf<'/admin/usage'>['groups'];
   readonly starts: readonly Date[];
 }
 
-function MonthSpend({ by, groups, starts }: MonthSpendProps) {
+function MonthSpend({ by, period, groups, starts }: MonthSpendProps) {
   const months = starts.map((start) => dayOf(start).slice(0, 7));
   const rows = monthRows(groups, by, months);
   const totals = months.map((_, at) =>
@@ -116,13 +119,7 @@ function MonthSpend({ by, groups, starts }: MonthSpendProps) {
       <section class="card" aria-labelledby="months">
         <div class="card-head">
           <h2 id="months">Spend by {nounOf(by).toLowerCase()} and month</h2>
-          <Button
-            onClick={() =>
-              saveFile(`spend-by-month-and-${by.replace(/\W+/g, '-')}.csv`, 'text/csv', monthsCsv(by, rows, months))
-            }
-          >
-            Export CSV
-          </Button>
+          <ExportLink by={by} period={period} step="month" />
         </div>
         <Table
           label={`Spend by ${nounOf(by).toLowerCase()} and month`}
@@ -158,12 +155,3 @@ const monthColumns = (by: SpendDimension, starts: readonly Date[]): readonly Tab
     };
   }),
 ];
-
-/** A line for each row and month. */
-const monthsCsv = (by: SpendDimension, rows: readonly MonthRow[], months: readonly string[]): string =>
-  csvText([
-    ['month', by, 'name', 'usd', 'credits'],
-    ...rows.flatMap(({ id, name, amounts }) =>
-      amounts.map(({ usd: amount, credits }, at) => [months[at] ?? '', id, name, amount, credits]),
-    ),
-  ]);

@@ -39,6 +39,9 @@ export function isCounted(by: SpendDimension, reach: Reach): by is SpendDimensio
   return by === 'key' || by === 'model' || (by === 'team' && reach === 'team');
 }
 
+/** Whether the books have a dimension: tasks are known to records alone. */
+export const isBooked = (by: SpendDimension): boolean => by !== 'task' && by !== 'label:';
+
 /** The dimensions that a viewer can choose. */
 export const dimensionsOf = (reach: Reach, isReport: boolean): readonly SpendDimension[] => {
   const all: readonly SpendDimension[] = ['key', 'team', 'user', 'model', 'provider', 'task', 'label:'];

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
 import type { Reach } from '../../../operate/roles.ts';
-import { Button } from '../../design/button.tsx';
 import { Field } from '../../design/field.tsx';
 import { figure, percent, usd } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
@@ -11,9 +10,9 @@ import { range } from '../../shell/range.ts';
 import { hrefWith, param } from '../../shell/router.ts';
 import { useTraffic } from '../../shell/traffic.ts';
 import { Course, wholeDays } from './course.tsx';
-import { saveFile, spendCsv } from './csv.ts';
 import { DimensionField } from './dimension-field.tsx';
-import { nounOf, openText, riseOf, type SpendDimension, type SpenderRow, useSpend } from './spend.ts';
+import { ExportLink } from './export-link.tsx';
+import { daysOf, nounOf, openText, riseOf, type SpendDimension, type SpenderRow, useSpend } from './spend.ts';
 import { riseText, SpendTable } from './spend-table.tsx';
 import { Spender } from './spender.tsx';
 
@@ -112,11 +111,7 @@ function Spenders({ by, reach, rows, days, open }: SpendersProps) {
     <>
       <div class="card-head">
         <h2 id="spenders">{riseSentence(by, rows)}</h2>
-        {rows.length > 0 && (
-          <Button onClick={() => saveFile(`spend-by-${by.replace(/\W+/g, '-')}.csv`, 'text/csv', spendCsv(by, rows))}>
-            Export CSV
-          </Button>
-        )}
+        {rows.length > 0 && <ExportLink by={by} period={daysOf(range.value, Date.now())} />}
       </div>
       <div class="money-choice">
         <DimensionField by={by} reach={reach} />

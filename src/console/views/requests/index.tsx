@@ -1,11 +1,45 @@
-import { Empty } from '../../design/states.tsx';
+import { useMemo } from 'preact/hooks';
+import { usePages } from '../../api/pages.ts';
+import { Button } from '../../design/button.tsx';
+import { endsOf, range } from '../../shell/range.ts';
+import { param, partsBelow } from '../../shell/router.ts';
+import { reachOfViewer } from '../../shell/session.ts';
 import { ViewHead } from '../../shell/view-head.tsx';
+import { RequestDetail } from './detail.tsx';
+import { FILTERS, RequestFilters } from './filters.tsx';
+import { RequestList } from './list.tsx';
 
+const PAGE = 50;
+const WHOSE = { all: 'all keys', team: 'the keys of your team', own: 'your keys' } as const;
+
+/** Every request that was decided, and one of them in full. */
 export default function Requests() {
+  const [id] = partsBelow('/requests');
+  const { name, days, label } = range.value;
+  // A list must not begin anew because a second has passed.
+  const ends = useMemo(() => endsOf(range.value, Date.now()), [name, days?.from, days?.to]);
+  const filters = Object.fromEntries(FILTERS.map((filter) => [filter, param(filter)]));
+  const isFiltered = FILTERS.some((filter) => filters[filter] !== '');
+  const query = { ...filters, from: isoOf(ends.from), to: isoOf(ends.to) };
+  const list = usePages('/admin/decisions', query, { limit: PAGE, newerBy: 'newer_than' });
+  const whose = WHOSE[reachOfViewer('decisions.list') ?? 'own'];
   return (
     <div class="stack">
-      <ViewHead title="Requests" summary="Not in this version" />
-      <Empty title="Nothing to see yet">The admin API has the same facts: see the API documentation at /docs.</Empty>
+      <ViewHead title="Requests" summary={`${label}, ${whose}, the newest first`} />
+      <RequestFilters failure={list.failure} />
+      <section class="card requests-list" aria-label="Requests">
+        <div class="requests-fresh" role="status">
+          {list.fresh > 0 && (
+            <Button onClick={list.renew}>
+              Show {list.fresh >= PAGE ? `${PAGE} or more` : list.fresh} new {list.fresh === 1 ? 'request' : 'requests'}
+            </Button>
+          )}
+        </div>
+        <RequestList list={list} current={id} isFiltered={isFiltered} />
+      </section>
+      {id !== undefined && <RequestDetail key={id} id={id} />}
     </div>
   );
 }
+
+const isoOf = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString());

@@ -15,6 +15,7 @@ import type {
   SpendRow,
 } from '../../journal-reader.ts';
 import { first, type SqlReader, type SqlValue, type Statement, sql } from '../statement.ts';
+import { reservationEntries } from './reservation-entries.ts';
 import { SELECT_BALANCES } from './tables.ts';
 
 const SELECT_LAST = sql('SELECT coalesce(max(seq), 0) AS seq FROM journal');
@@ -94,6 +95,7 @@ export const sqliteJournal = (db: SqlReader): JournalReader => ({
     return pages<PaymentRow>(db, SELECT_PAYMENTS, [FIRST], rowIdOf);
   },
   balances: () => db.query<BalanceRow>(SELECT_BALANCES),
+  reservation: (id) => reservationEntries(db, id),
   money: (filter) => moneyPages(db, filter),
   usdPerCredit: async () => (await first<{ usdPerCredit: string | null }>(db, SELECT_UNIT))?.usdPerCredit ?? null,
 });

@@ -74,6 +74,7 @@ const ATTEMPT = fieldsOf<AttemptRecord>()([
   'endpoint',
   'requestId',
   'finishReasons',
+  'startMs',
 ]);
 const USAGE = fieldsOf<Omit<Usage, 'addOns'>>()([
   'inputTokens',
@@ -162,6 +163,7 @@ const packAttempt = (attempt: AttemptRecord): FieldValues<AttemptRecord, typeof 
   attempt.endpoint,
   attempt.requestId,
   attempt.finishReasons,
+  attempt.startMs,
 ];
 
 function packUsage(usage: Usage): readonly unknown[] {
@@ -257,7 +259,12 @@ function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
 }
 
 const EARLIER_OUTCOME: Pick<DecisionOutcome, 'cappedBy' | 'usageReplaced'> = { cappedBy: null, usageReplaced: false };
-const EARLIER_ATTEMPT: Partial<AttemptRecord> = { endpoint: null, requestId: null, finishReasons: [] };
+const EARLIER_ATTEMPT: Partial<AttemptRecord> = {
+  endpoint: null,
+  requestId: null,
+  finishReasons: [],
+  startMs: null,
+};
 
 /** An outcome whose attempts and usage are still lists. */
 interface RawOutcome extends Omit<DecisionOutcome, 'attempts' | 'usage'> {

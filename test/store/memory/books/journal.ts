@@ -12,6 +12,7 @@ import type {
   JournalReader,
   MoneyEntry,
   MoneyFilter,
+  ReservationEntry,
 } from '../../../../src/store/journal-reader.ts';
 import type { PaymentTable } from '../../../../src/store/payments.ts';
 import type { MemoryReservation } from './booked.ts';
@@ -198,6 +199,8 @@ export const memoryJournal = (
     return onePage(all.toReversed());
   },
   balances: async () => [],
+  reservation: async (id) =>
+    journal.entries.filter(({ kind, reservation }) => reservation === id && kind !== 'correct').map(reservationEntry),
   money: (filter) => onePage(moneyOf(journal, filter)),
   usdPerCredit: async () => usdPerCredit(),
 });
@@ -225,6 +228,26 @@ function rowOf(
   };
 }
 
+function reservationEntry({ kind, amount, time, entry }: MemoryEntry): ReservationEntry {
+  const { model = null, provider = null, upstream = null, price = null } = entry?.tariff ?? {};
+  const tokens = entry ? tokensOf(entry) : NO_TOKENS;
+  const reasoning = entry?.usage.reasoningTokens ?? 0;
+  return {
+    kind,
+    amount,
+    time,
+    model,
+    provider,
+    upstream,
+    price,
+    ...tokens,
+    reasoning,
+    estimated: entry?.estimated ?? false,
+  };
+}
+
+const NO_TOKENS = { input: 0, cached: 0, written: 0, output: 0, addOns: null };
+
 function moneyOf({ entries }: MemoryJournal, { from, to, keyId, model }: MoneyFilter): MoneyEntry[] {
   const isWanted = ({ kind, reservation, time, amount, entry, dimensions }: MemoryEntry) =>
     MONEY.has(kind) &&
@@ -237,7 +260,7 @@ function moneyOf({ entries }: MemoryJournal, { from, to, keyId, model }: MoneyFi
     .map(({ seq, place: _, funds: __, drawn: ___, dimensions, entry, note, kind, ...row }) => {
       const next = entries.find((one) => one.seq === seq + 1 && one.reservation === row.reservation);
       const { model = '', provider = '', upstream = '', price = null } = entry?.tariff ?? {};
-      const tokens = entry ? tokensOf(entry) : { input: 0, cached: 0, written: 0, output: 0, addOns: null };
+      const tokens = entry ? tokensOf(entry) : NO_TOKENS;
       return {
         ...{ kind: kind as MoneyEntry['kind'], ...row, keyId: dimensions.key ?? '', labels: labelsOf(dimensions) },
         overrun: next?.kind === 'overrun' && (kind === 'post' || kind === 'settle') ? next.amount : 0,

@@ -39,6 +39,10 @@ function jsonLine(columns: readonly string[], line: Line): string {
   return JSON.stringify(Object.fromEntries(values));
 }
 
+/** A whole table, for one whose size is bounded. */
+export const csvTable = (columns: readonly string[], lines: readonly Line[]): string =>
+  [csvRow(columns), ...lines.map((line) => csvLine(columns, line))].join('');
+
 /** Resolves once the text was taken. */
 export type Writer = (text: string) => Promise<void>;
 

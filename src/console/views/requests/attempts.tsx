@@ -1,0 +1,97 @@
+import { Waterfall, type WaterfallSpan } from '../../charts/waterfall.tsx';
+import { duration } from '../../design/format.ts';
+import { Table } from '../../design/table.tsx';
+import { State } from '../../design/tag.tsx';
+import { Written } from '../../design/written.tsx';
+import type { DecisionRead } from './story.ts';
+
+type Outcome = NonNullable<DecisionRead['outcome']>;
+type Attempt = Outcome['attempts'][number];
+
+/** The attempts of a request on a time line, or where its record does not say when each began, in their order alone. */
+export function Attempts({ outcome }: { readonly outcome: Outcome }) {
+  const { attempts } = outcome;
+  const spans = spansOf(outcome);
+  return (
+    <>
+      {spans ? (
+        <Waterfall heading={headingOf(outcome)} spans={spans} />
+      ) : (
+        <h2>
+          {headingOf(outcome)}{' '}
+          {attempts.length > 0 && <span class="dim">Its record does not say when each attempt began.</span>}
+        </h2>
+      )}
+      {attempts.length > 0 && (
+        <Table
+          label="Attempts"
+          rows={attempts.map((attempt, at) => ({ ...attempt, at }))}
+          keyOf={({ at }) => String(at)}
+          columns={[
+            { id: 'model', head: 'Model', cell: ({ model }) => model },
+            {
+              id: 'provider',
+              head: 'Provider',
+              phone: 'second',
+              cell: (one) => <span title={one.upstream}>{one.provider}</span>,
+            },
+            { id: 'result', head: 'Result', phone: 'fact', cell: (one) => <Result attempt={one} /> },
+            {
+              id: 'first',
+              head: 'First token',
+              isFigure: true,
+              cell: (one) => <Written value={duration(one.first_part_ms)} />,
+            },
+            { id: 'took', head: 'Took', isFigure: true, cell: (one) => <Written value={duration(one.ms)} /> },
+          ]}
+        />
+      )}
+    </>
+  );
+}
+
+const failureText = (failure: string): string => failure.replaceAll('_', ' ');
+
+const Result = ({ attempt: { failure, finish_reasons, request_id } }: { readonly attempt: Attempt }) => (
+  <span title={request_id === null ? undefined : `Request ${request_id} at the provider`}>
+    {failure === null ? (
+      <State tone="good">{finish_reasons.filter((reason) => reason !== '').join(', ') || 'answered'}</State>
+    ) : (
+      <State tone="bad">{failureText(failure)}</State>
+    )}
+  </span>
+);
+
+/** Null where a record lacks a start: a time line would invent it. */
+function spansOf({ attempts }: Outcome): readonly WaterfallSpan[] | null {
+  const spans: WaterfallSpan[] = [];
+  for (const [at, attempt] of attempts.entries()) {
+    const { start_ms: startMs, ms, first_part_ms: first, failure, model, provider } = attempt;
+    if (startMs === null) return null;
+    if (at === 0) spans.push(decided(startMs));
+    spans.push({
+      id: String(at),
+      name: `${model} at ${provider}`,
+      startMs,
+      endMs: startMs + ms,
+      firstTokenMs: first === null ? null : startMs + first,
+      tone: failure === null ? 'accent' : 'bad',
+      note: failure === null ? `${duration(ms).short}` : `failed: ${failureText(failure)}`,
+    });
+  }
+  return spans.length === 0 ? null : spans;
+}
+
+const decided = (endMs: number): WaterfallSpan => ({
+  ...{ id: 'decide', name: 'Admit, decide and hold', startMs: 0, endMs, firstTokenMs: null, tone: 'other' },
+  note: duration(endMs).short,
+});
+
+function headingOf({ attempts, first_part_ms, total_ms }: Outcome): string {
+  const took = `It took ${duration(total_ms).short}`;
+  const failed = attempts.filter(({ failure }) => failure !== null).length;
+  const after = failed === 0 ? '' : ` after ${failed === 1 ? 'one failed attempt' : `${failed} failed attempts`}`;
+  if (first_part_ms === null)
+    return `${took}${attempts.length === 0 ? ' without an attempt' : ' without a token of an answer'}${failed === 0 ? '' : after}.`;
+  return `${took}; the first token came at ${duration(first_part_ms).short}${after}.`;
+}

@@ -1,0 +1,101 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ApiFailure } from '../../api/failure.ts';
+import { Field, Filters, Select } from '../../design/field.tsx';
+import { param, setParams } from '../../shell/router.ts';
+import { useTraffic } from '../../shell/traffic.ts';
+import { STATUS_OPTIONS } from './status.tsx';
+
+/** Filters of the list, by the parameters of the page's address and of the API alike. */
+export const FILTERS = ['key', 'team', 'model', 'task', 'status', 'label', 'session'] as const;
+type Filter = (typeof FILTERS)[number];
+
+const NONE = Object.fromEntries(FILTERS.map((name) => [name, null]));
+/** Values that a choice offers: the most used of the period. */
+const OFFERED = 50;
+/** How long the viewer types on before the list follows, ms. */
+const TYPING_MS = 400;
+
+/** One row of filters. @param failure of the list, for the field that it names */
+export function RequestFilters({ failure }: { readonly failure: ApiFailure | null }) {
+  const isSet = FILTERS.some((name) => param(name) !== '');
+  return (
+    <div class="requests-filters">
+      <Filters onClear={isSet ? () => setParams(NONE, false) : null}>
+        <Used name="key" label="Key" all="All keys" />
+        <Used name="team" label="Team" all="All teams" />
+        <Used name="model" label="Model" all="All models" />
+        <Used name="task" label="Task" all="All tasks" />
+        <Choice name="status" label="Status" all="Any status" options={STATUS_OPTIONS} />
+        <Typed name="label" label="Label" placeholder="name=value" failure={failure} />
+        <Typed name="session" label="Session" placeholder="Any" failure={failure} />
+      </Filters>
+    </div>
+  );
+}
+
+/** A choice of what has had traffic in the period, by its name. */
+function Used({
+  name,
+  label,
+  all,
+}: {
+  readonly name: 'key' | 'team' | 'model' | 'task';
+  readonly label: string;
+  readonly all: string;
+}) {
+  const { data } = useTraffic({ by: name, limit: OFFERED });
+  const options = (data?.series ?? [])
+    .filter(({ value }) => value !== '')
+    .map(({ value, name: shown }) => ({ value, label: shown || value }));
+  return <Choice name={name} label={label} all={all} options={options} />;
+}
+
+interface ChoiceProps {
+  readonly name: Filter;
+  readonly label: string;
+  readonly all: string;
+  readonly options: readonly { readonly value: string; readonly label: string }[];
+}
+
+/** One of some values, or all. The one of the address is there, even where nothing else knows it. */
+function Choice({ name, label, all, options }: ChoiceProps) {
+  const value = param(name);
+  const isOffered = value === '' || options.some((option) => option.value === value);
+  return (
+    <Select
+      label={label}
+      value={value}
+      onValue={(chosen) => setParams({ [name]: chosen }, false)}
+      options={[{ value: '', label: all }, ...(isOffered ? [] : [{ value, label: value }]), ...options]}
+    />
+  );
+}
+
+interface TypedProps {
+  readonly name: Filter;
+  readonly label: string;
+  readonly placeholder: string;
+  readonly failure: ApiFailure | null;
+}
+
+/** A value that is typed. The list follows when the viewer pauses. */
+function Typed({ name, label, placeholder, failure }: TypedProps) {
+  const stated = param(name);
+  const [draft, setDraft] = useState(stated);
+  const timer = useRef(0);
+  useEffect(() => setDraft(stated), [stated]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return (
+    <Field
+      label={label}
+      placeholder={placeholder}
+      value={draft}
+      error={failure?.field === name ? failure.message : null}
+      onValue={(value) => {
+        setDraft(value);
+        clearTimeout(timer.current);
+        timer.current = window.setTimeout(() => setParams({ [name]: value.trim() }), TYPING_MS);
+      }}
+    />
+  );
+}

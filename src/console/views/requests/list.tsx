@@ -1,0 +1,119 @@
+import type { PagedList } from '../../api/pages.ts';
+import type { ReadOf } from '../../api/reads.ts';
+import { Button } from '../../design/button.tsx';
+import { duration, figure } from '../../design/format.ts';
+import { markOf } from '../../design/marks.ts';
+import { Empty, Failure, Skeleton } from '../../design/states.tsx';
+import { Table, type TableColumn } from '../../design/table.tsx';
+import { Money, When, Written } from '../../design/written.tsx';
+import { hrefWith } from '../../shell/router.ts';
+import { StatusTag } from './status.tsx';
+
+type Row = ReadOf<'/admin/decisions'>['data'][number];
+
+const COLUMNS: readonly TableColumn<Row>[] = [
+  {
+    id: 'time',
+    head: 'Made',
+    phone: 'second',
+    cell: ({ time }) => (time === null ? 'Record unreadable' : <When at={time} />),
+  },
+  { id: 'model', head: 'Model', phone: 'main', cell: (row) => <Model row={row} /> },
+  { id: 'key', head: 'Key', cell: ({ key_name, key_id }) => <Short text={key_name ?? key_id} /> },
+  { id: 'task', head: 'Task', cell: ({ task }) => <Short text={task} /> },
+  { id: 'status', head: 'Status', cell: ({ status }) => <StatusTag status={status} /> },
+  {
+    id: 'tokens',
+    head: 'Tokens out',
+    isFigure: true,
+    cell: ({ output_tokens }) => <Written value={figure(output_tokens)} />,
+  },
+  {
+    id: 'first',
+    head: 'First token',
+    isFigure: true,
+    cell: ({ first_part_ms }) => <Written value={duration(first_part_ms)} />,
+  },
+  { id: 'took', head: 'Took', isFigure: true, cell: ({ total_ms }) => <Written value={duration(total_ms)} /> },
+  {
+    id: 'cost',
+    head: 'Charged',
+    isFigure: true,
+    phone: 'fact',
+    cell: ({ charged_usd, credits_consumed }) => <Money usd={charged_usd} credits={credits_consumed} />,
+  },
+];
+
+/** The newest requests first, read on as the viewer scrolls. New ones are counted; the list does not move. */
+export function RequestList({
+  list,
+  current,
+  isFiltered,
+}: {
+  readonly list: PagedList<Row>;
+  readonly current: string | undefined;
+  readonly isFiltered: boolean;
+}) {
+  const { rows, failure, hasMore, isLoading } = list;
+  if (rows.length === 0 && failure && failure.field === null) {
+    return <Failure what="Requests" failure={failure} onRetry={list.renew} />;
+  }
+  if (rows.length === 0 && isLoading) return <Skeleton rows={8} />;
+  if (rows.length === 0) return <Nothing list={list} isFiltered={isFiltered} />;
+  return (
+    <>
+      <Table
+        label="Requests"
+        rows={rows}
+        columns={COLUMNS}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => hrefWith({ again: null }, `/requests/${id}`)}
+        current={current}
+        onEnd={hasMore ? list.more : null}
+      />
+      {failure && failure.field === null && (
+        <div class="notice" role="status">
+          <span>The list could not be read on: {failure.message}</span>
+          <Button onClick={hasMore ? list.more : list.renew}>Try again</Button>
+        </div>
+      )}
+      <p class="table-foot">{hasMore ? 'Scroll for older ones.' : 'These are all.'}</p>
+    </>
+  );
+}
+
+/** A page looks at a bounded number of requests: there may be older ones that match. */
+function Nothing({ list, isFiltered }: { readonly list: PagedList<Row>; readonly isFiltered: boolean }) {
+  if (list.hasMore) {
+    return (
+      <div class="state">
+        <h3>None of the newest requests matches</h3>
+        <p>Older ones may.</p>
+        <Button onClick={list.more}>Look further back</Button>
+      </div>
+    );
+  }
+  if (isFiltered) return <Empty title="No request matches">Choose a longer time range, or clear the filters.</Empty>;
+  return (
+    <Empty title="No request in this time">
+      Each request to <code>/v1/chat/completions</code> and its like appears here when it ends.
+    </Empty>
+  );
+}
+
+const Model = ({ row: { model, selector, error, status } }: { readonly row: Row }) => (
+  <span class="requests-model">
+    <svg class={markOf(model)} width="8" height="8" aria-hidden="true">
+      <circle cx="4" cy="4" r="4" fill="currentColor" />
+    </svg>
+    <span title={error === null ? undefined : error}>{model}</span>
+    {status !== 'completed' && <span class="requests-ended small dim">{status}</span>}
+    {selector !== null && selector !== 'pinned' && <span class="small dim">{selector}</span>}
+  </span>
+);
+
+const Short = ({ text }: { readonly text: string | null }) => (
+  <span class="requests-short" title={text ?? undefined}>
+    {text ?? <span class="dim">–</span>}
+  </span>
+);

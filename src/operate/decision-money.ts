@@ -1,0 +1,104 @@
+import { type BillLine, billOf } from '../accounting/bill.ts';
+import { iso } from '../core/clock.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
+import { type Decimal, parseDecimal } from '../core/decimal.ts';
+import { idText } from '../core/id.ts';
+import type { Price } from '../core/price.ts';
+import { usdWriter } from '../core/usd.ts';
+import { quotient, readAddOns, readPrice } from '../ledger/export/price.ts';
+import type { RecordReader } from '../records/records.ts';
+import { visibleRecord } from '../request/explain.ts';
+import type { ReservationEntry } from '../store/journal-reader.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Principal } from './principal.ts';
+import { checkAction } from './roles.ts';
+import { FULL_SIGHT } from './sight.ts';
+
+/** Where the money of a decision stands. */
+export interface MoneySources {
+  readonly records: Pick<RecordReader, 'find'>;
+  readonly store: Pick<Repositories, 'ledger' | 'journal'>;
+}
+
+const MILLION = 1_000_000n;
+
+/**
+ * The entries of the journal for one decision, each charge with the lines of its bill, and their sums.
+ * @param id `dec_…`
+ * @throws SignalboxError `not_found`, also for a decision of others. Rejects with StoreError.
+ */
+export async function decisionMoney(
+  by: Principal,
+  { records, store: { ledger, journal } }: MoneySources,
+  id: string,
+  sight = FULL_SIGHT,
+): Promise<object> {
+  const keyIds = sight.idsWithin(checkAction(by.caller, 'decisions.list'));
+  const { id: number } = await visibleRecord(records, id, keyIds);
+  const [entries, booked, usdPerCredit] = await Promise.all([
+    journal.reservation(number),
+    ledger.reservation(number),
+    journal.usdPerCredit(),
+  ]);
+  const write = usdWriter(usdPerCredit);
+  const worth = usdPerCredit === null ? null : parseDecimal(usdPerCredit);
+  const sums = sumsOf(entries, booked?.givenBack ?? 0);
+  return {
+    decision_id: idText('dec_', number),
+    object: 'decision.money',
+    state: entries.length === 0 ? 'none' : stateOf(entries),
+    usd_per_credit: usdPerCredit,
+    entries: entries.filter(({ kind }) => kind !== 'attach').map((entry) => entryBody(entry, worth, write)),
+    sums: Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, amountBody(sum, write)])),
+  };
+}
+
+const stateOf = (entries: readonly ReservationEntry[]) =>
+  entries.some(({ kind }) => kind === 'settle')
+    ? 'settled'
+    : entries.some(({ kind }) => kind === 'expire')
+      ? 'expired'
+      : 'open';
+
+function sumsOf(entries: readonly ReservationEntry[], refunded: Microcredits) {
+  const sum = (...kinds: readonly ReservationEntry['kind'][]) =>
+    entries.reduce((all, { kind, amount }) => (kinds.includes(kind) ? all + amount : all), 0);
+  const [held, charged] = [sum('reserve', 'raise'), sum('post', 'settle', 'expire')];
+  const released = stateOf(entries) === 'open' ? 0 : held - charged;
+  return { held, charged, released, overrun: sum('overrun'), refunded };
+}
+
+const amountBody = (amount: Microcredits, usd: ReturnType<typeof usdWriter>) => ({
+  credits: toCredits(amount),
+  usd: usd(amount),
+});
+
+function entryBody(entry: ReservationEntry, worth: Decimal | null, usd: ReturnType<typeof usdWriter>): object {
+  const { kind, time, amount, model, provider, upstream } = entry;
+  const price = entry.price !== null && isCharge(entry) ? readPrice(entry.price) : null;
+  return {
+    ...{ kind, time: iso(time), ...amountBody(amount, usd), model, provider, upstream },
+    estimated: price && entry.estimated,
+    lines: price && linesOf(entry, price).map((line) => lineBody(line, price, worth)),
+  };
+}
+
+const isCharge = ({ kind }: ReservationEntry): boolean => kind === 'post' || kind === 'settle';
+
+function linesOf({ input, cached, written, output, reasoning, addOns }: ReservationEntry, price: Price) {
+  const tokens = { inputTokens: input, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens: output };
+  const beside = readAddOns(addOns);
+  return billOf(price, { ...tokens, reasoningTokens: reasoning, ...(beside && { addOns: beside }) });
+}
+
+/** A rate over the divisor is Credits for a million units. */
+function lineBody({ item, name, units, rate }: BillLine, { divisor }: Price, worth: Decimal | null): object {
+  const over = worth && BigInt(divisor) * 10n ** BigInt(worth.scale);
+  const isTokens = item !== 'tool' && item !== 'request';
+  const usdRate = worth && over && quotient(BigInt(rate) * worth.digits, isTokens ? over : over * MILLION);
+  return {
+    ...{ item, name: name === '' ? null : name, units, per: isTokens ? 1_000_000 : 1, rate_usd: usdRate },
+    credits: (units * rate) / divisor / 1_000_000,
+    usd: worth && over && quotient(BigInt(units) * BigInt(rate) * worth.digits, over * MILLION),
+  };
+}
