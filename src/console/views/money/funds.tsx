@@ -7,7 +7,7 @@ import { creditsText, Money, When } from '../../design/written.tsx';
 import {
   budgetsSentence,
   emptyAt,
-  type FundRow,
+  type FundUsage,
   fundColumns,
   fundKey,
   NoBudgets,
@@ -51,7 +51,7 @@ export function Funds() {
 const runningText = (requests: number): string =>
   requests === 0 ? 'no request is running' : `by ${figure(requests).short} running requests`;
 
-function FundTable({ funds, total }: { readonly funds: readonly FundRow[]; readonly total: number }) {
+function FundTable({ funds, total }: { readonly funds: readonly FundUsage[]; readonly total: number }) {
   const now = Date.now();
   const sorted = sortedFunds(funds, now);
   return (

@@ -7,20 +7,20 @@ import { State, type Tone } from '../../design/tag.tsx';
 import { Money, Written } from '../../design/written.tsx';
 import { hrefOf } from '../../shell/router.ts';
 
-export type FundRow = ReadOf<'/admin/ledger'>['funds'][number];
+export type FundUsage = ReadOf<'/admin/ledger'>['funds'][number];
 
 const FUNDS_SHOWN = 6;
 
 /** When a fund is empty at the rate so far, ms since 1970; null where that is after its window, or nothing is known. */
 export function emptyAt(
-  { limit_credits: limit, spent_credits: spent, runs_out_at }: FundRow,
+  { limit_credits: limit, spent_credits: spent, runs_out_at }: FundUsage,
   now: number,
 ): number | null {
   if (spent >= limit) return now;
   return runs_out_at === null ? null : Date.parse(runs_out_at);
 }
 
-export const fundName = ({ name, subject }: FundRow): string => (subject === '' ? name : `${name}, ${subject}`);
+export const fundName = ({ name, subject }: FundUsage): string => (subject === '' ? name : `${name}, ${subject}`);
 
 /** `at 21:55` within half a day, else `on 24 Nov`. */
 const soonText = (at: number, now: number): string =>
@@ -31,7 +31,7 @@ interface FundState {
   readonly text: string;
 }
 
-function stateOf(fund: FundRow, now: number): FundState {
+function stateOf(fund: FundUsage, now: number): FundState {
   if (fund.spent_credits >= fund.limit_credits) return { tone: 'bad', text: 'Spent' };
   const at = emptyAt(fund, now);
   if (at !== null) return { tone: 'warn', text: `Runs out ${soonText(at, now)}` };
@@ -39,18 +39,18 @@ function stateOf(fund: FundRow, now: number): FundState {
   return { tone: 'quiet', text: fund.kind === 'balance' ? 'Balance' : 'No forecast yet' };
 }
 
-const usedOf = (fund: FundRow): number => fund.spent_credits / Math.max(fund.limit_credits, 1e-6);
+const usedOf = (fund: FundUsage): number => fund.spent_credits / Math.max(fund.limit_credits, 1e-6);
 
 /** The first to run out comes first, then the fullest. */
-export function sortedFunds(funds: readonly FundRow[], now: number): readonly FundRow[] {
-  const rank = (fund: FundRow) => emptyAt(fund, now) ?? Number.MAX_VALUE;
+export function sortedFunds(funds: readonly FundUsage[], now: number): readonly FundUsage[] {
+  const rank = (fund: FundUsage) => emptyAt(fund, now) ?? Number.MAX_VALUE;
   return funds.toSorted((one, other) => rank(one) - rank(other) || usedOf(other) - usedOf(one));
 }
 
-export const fundKey = ({ kind, name, subject }: FundRow): string => `${kind} ${name} ${subject}`;
+export const fundKey = ({ kind, name, subject }: FundUsage): string => `${kind} ${name} ${subject}`;
 
 /** The facts of a fund that matter most. */
-export const fundColumns = (now: number): readonly TableColumn<FundRow>[] => [
+export const fundColumns = (now: number): readonly TableColumn<FundUsage>[] => [
   {
     id: 'name',
     head: 'Budget',
@@ -134,7 +134,7 @@ export const NoBudgets = () => (
 );
 
 /** Which budget runs out first, and when. @param sorted as by `sortedFunds` */
-export function budgetsSentence(sorted: readonly FundRow[], now: number): string {
+export function budgetsSentence(sorted: readonly FundUsage[], now: number): string {
   const [first] = sorted;
   if (!first) return 'Budgets';
   const at = emptyAt(first, now);
