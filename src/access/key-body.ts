@@ -70,22 +70,28 @@ export interface KeyFunds {
   readonly usdPerCredit: string | null;
 }
 
+/** A budget with its spending. */
+export const budgetUseBody = (
+  { budget, spent, forecast: { expected, knownFrom }, renewsAt }: BudgetUse,
+  usd: ReturnType<typeof usdWriter>,
+) => ({
+  ...budgetBody(budget),
+  spent_credits: toCredits(spent),
+  spent_usd: usd(spent),
+  left_credits: toCredits(budget.limit - spent),
+  left_usd: usd(budget.limit - spent),
+  forecast_credits: expected === null ? null : toCredits(expected),
+  forecast_usd: expected === null ? null : usd(expected),
+  forecast_from: isoOrNull(knownFrom),
+  renews_at: Number.isFinite(renewsAt) ? iso(renewsAt) : null,
+});
+
 /** A key with its spending. */
 export function keyStatusBody(info: KeyInfo, now: number, { uses, balance, usdPerCredit }: KeyFunds) {
   const usd = usdWriter(usdPerCredit);
   return {
     ...keyBody(info, now),
-    budgets: uses.map(({ budget, spent, forecast: { expected, knownFrom }, renewsAt }) => ({
-      ...budgetBody(budget),
-      spent_credits: toCredits(spent),
-      spent_usd: usd(spent),
-      left_credits: toCredits(budget.limit - spent),
-      left_usd: usd(budget.limit - spent),
-      forecast_credits: expected === null ? null : toCredits(expected),
-      forecast_usd: expected === null ? null : usd(expected),
-      forecast_from: isoOrNull(knownFrom),
-      renews_at: Number.isFinite(renewsAt) ? iso(renewsAt) : null,
-    })),
+    budgets: uses.map((use) => budgetUseBody(use, usd)),
     balance: balance && {
       granted_credits: toCredits(balance.granted),
       granted_usd: usd(balance.granted),

@@ -14,7 +14,7 @@ export type TeamDraft = Omit<Team, 'id' | 'origin' | 'createdAt' | 'removedAt'> 
 export type UserDraft = Omit<User, 'id' | 'createdAt' | 'suspendedAt' | 'removedAt'>;
 
 /** Limits, each null where only the other levels limit; null for no limits at all. */
-const limitsOrNull = (limits: KeyLimits | null) => limits && limitsBody(limits);
+export const limitsOrNull = (limits: KeyLimits | null) => limits && limitsBody(limits);
 
 const termsBody = ({ models, limits, budgets }: HolderTerms) => ({
   models,

@@ -1,10 +1,14 @@
 import type { Caller, CallerLevel, HolderKind, KeyBudget } from './caller.ts';
 
-/** A level with the budgets that it has. */
-export interface HolderBudgets {
+/** The level that a budget belongs to. */
+export interface BudgetHolder {
   readonly kind: HolderKind;
   /** Of the key, user or team; one organization needs none, and its ID is ''. */
   readonly id: string;
+}
+
+/** A level with the budgets that it has. */
+export interface HolderBudgets extends BudgetHolder {
   readonly budgets: readonly KeyBudget[];
 }
 

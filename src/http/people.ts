@@ -14,10 +14,9 @@ import {
   type PeopleDesk,
   removeTeam,
   removeUser,
-  showTeam,
-  showUser,
   suspendUser,
 } from '../operate/people.ts';
+import { type MoneyDesk, teamStatus, userStatus } from '../operate/people-money.ts';
 import { TEAM_ORIGINS } from '../store/people.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/people-docs.ts';
@@ -33,7 +32,7 @@ import {
 } from './schemas/people.ts';
 import { inPeople, limitOf, orNothingDone, refuseValue } from './terms.ts';
 
-export interface PeopleServices extends Pick<RouteServices, 'principalOf'> {
+export interface PeopleServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
   readonly desk: PeopleDesk;
 }
 
@@ -47,7 +46,7 @@ const TEAMS_QUERY = t.Object({
   limit: queryLimit(PEOPLE_LIMIT, PEOPLE_LIMIT_MAX),
 });
 
-const teamRoutes = ({ desk, principalOf }: PeopleServices) =>
+const teamRoutes = ({ desk, gateway, principalOf }: PeopleServices) =>
   new Elysia({ name: 'teams' })
     .get(
       '/admin/teams',
@@ -59,7 +58,8 @@ const teamRoutes = ({ desk, principalOf }: PeopleServices) =>
     )
     .get(
       '/admin/teams/:id',
-      ({ params: { id }, request, set }) => tagged(set, desk, showTeam(principalOf(request), desk, id)),
+      async ({ params: { id }, request, set }) =>
+        tagged(set, desk, await teamStatus(principalOf(request), desk, moneyOf(gateway), id)),
       docs.SHOW_TEAM,
     )
     .post(
@@ -98,7 +98,7 @@ const USERS_QUERY = t.Object({
 const userRoutes = (services: PeopleServices) =>
   new Elysia({ name: 'users' }).use(userReading(services)).use(userChanges(services));
 
-const userReading = ({ desk, principalOf }: PeopleServices) =>
+const userReading = ({ desk, gateway, principalOf }: PeopleServices) =>
   new Elysia({ name: 'users-read' })
     .get(
       '/admin/users',
@@ -114,7 +114,8 @@ const userReading = ({ desk, principalOf }: PeopleServices) =>
     )
     .get(
       '/admin/users/:id',
-      ({ params: { id }, request, set }) => tagged(set, desk, showUser(principalOf(request), desk, id)),
+      async ({ params: { id }, request, set }) =>
+        tagged(set, desk, await userStatus(principalOf(request), desk, moneyOf(gateway), id)),
       docs.SHOW_USER,
     );
 
@@ -181,6 +182,11 @@ function tagsOf(request: Request): Tags {
   if (header === '*') return null;
   return header.split(',').map((tag) => tag.trim().replace(/^"(.*)"$/, '$1'));
 }
+
+const moneyOf = ({ ledger, lease }: PeopleServices['gateway']): MoneyDesk => ({
+  ledger,
+  usdPerCredit: lease().snapshot.usdPerCredit,
+});
 
 /** Names the version of what is shown. */
 function tagged<Body extends { readonly id: string }>(

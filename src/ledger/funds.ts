@@ -2,6 +2,7 @@ import { type Window, windowAt } from '../accounting/window.ts';
 import type { Budget, BudgetScope } from '../core/budget.ts';
 import type { KeyBudget } from '../core/caller.ts';
 import { holds, subjectIn } from '../core/condition.ts';
+import type { BudgetHolder } from '../core/holder.ts';
 import { isAddress } from '../core/holder-address.ts';
 import type { EnforcedBudget } from '../store/books.ts';
 import type { Account, BudgetScopes } from './accounts.ts';
@@ -182,14 +183,14 @@ export class Funds {
     return funds;
   }
 
-  /** Returns the window of a key's own budget at a time; null where it is not in force. Creates no state. */
-  ofKey(keyId: string, { window, timeZone, onExhausted }: KeyBudget, timeMs: number): DrawnFund | null {
+  /** Returns the window of a holder's own budget at a time; null where it is not in force. Creates no state. */
+  ofHolder({ kind, id }: BudgetHolder, { window, timeZone, onExhausted }: KeyBudget, timeMs: number): DrawnFund | null {
     const found = this.#budgetWindows.find(({ budget }) => {
       const isAlike = budget.window === window && budget.timeZone === timeZone && budget.onExhausted === onExhausted;
-      return isAlike && levelOf(budget.definition) === 'key' && budget.limits?.has(keyId);
+      return isAlike && levelOf(budget.definition) === kind && budget.limits?.has(id);
     });
     found?.windowAt(timeMs);
-    return found?.lookAt(keyId, timeMs) ?? null;
+    return found?.lookAt(id, timeMs) ?? null;
   }
 
   /** Returns the windows at a time that sessions of a key have begun to draw on. */

@@ -2,7 +2,8 @@ import { type Window, windowAt } from '../accounting/window.ts';
 import type { Budget, BudgetScope, EntryOwner } from '../core/budget.ts';
 import { type BudgetUse, HOLDER_KINDS, type HolderKind, type KeyBudget, type KeyBudgets } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
-import { type HolderBudgets, type KeyLines, NO_LINES } from '../core/holder.ts';
+import { type BudgetHolder, type HolderBudgets, type KeyLines, NO_LINES } from '../core/holder.ts';
+import type { LedgerBooks } from '../store/books.ts';
 import { forecastOf } from './forecast.ts';
 
 /** The word that begins the definitions of the budgets of a level. Those of the policy begin with a condition. */
@@ -110,12 +111,12 @@ function nameOf(kind: HolderKind, { window, timeZone, onExhausted }: KeyBudget):
 }
 
 /**
- * Returns how much of each budget of a key is spent in the windows of `now`, and how much is expected by their ends.
+ * Returns how much of each budget of a holder is spent in the windows of `now`, and how much is expected by their ends.
  *
  * @param spentIn microcredits that were charged in a window
  * @param now milliseconds since 1970
  */
-export function keyBudgetUses(
+export function holderBudgetUses(
   spentIn: (window: Window, budget: KeyBudget) => Promise<Microcredits>,
   budgets: readonly KeyBudget[],
   now: number,
@@ -127,4 +128,16 @@ export function keyBudgetUses(
       return { budget, spent, forecast: forecastOf(spent, window, now), renewsAt: window.ends };
     }),
   );
+}
+
+/** The charges of a budget that is not in force, as that of a revoked key, which counts the key alone, or one that is new. */
+export async function chargedTo(
+  books: Pick<LedgerBooks, 'spentIn' | 'usage'>,
+  { kind, id }: BudgetHolder,
+  window: Window,
+): Promise<Microcredits> {
+  if (kind === 'key') return await books.spentIn(id, window);
+  const to = Math.min(window.ends, Number.MAX_SAFE_INTEGER);
+  const charges = await books.usage({ keyId: null, [kind]: id, from: window.starts, to });
+  return charges.reduce((sum, { microcredits }) => sum + microcredits, 0);
 }

@@ -4,7 +4,7 @@ import { checkHeldSum } from '../accounting/held-sum.ts';
 import type { LedgerState } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
-import { type KeyLines, NO_LINES } from '../core/holder.ts';
+import { type BudgetHolder, type KeyLines, NO_LINES } from '../core/holder.ts';
 import { checkedHolder, isAddress } from '../core/holder-address.ts';
 import { timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -22,7 +22,7 @@ import { giveBack } from './give-back.ts';
 import type { Earmark, Hold, OpenSettlement } from './hold.ts';
 import { type GrantingInstance, HoldDesk } from './hold-desk.ts';
 import type { HoldRequest } from './hold-request.ts';
-import { keyBudgetUses } from './holder-budgets.ts';
+import { chargedTo, holderBudgetUses } from './holder-budgets.ts';
 import { LedgerNotifier, type LedgerNotifierOptions } from './notifier.ts';
 import type { OpenHolds } from './open-holds.ts';
 import { closeOrphans, NO_ORPHANS, type OrphansClosed } from './orphans.ts';
@@ -322,13 +322,12 @@ export class Ledger {
     ];
   }
 
-  /** Returns how much of each of a key's own budgets is spent now, by itself and the keys below it. */
-  budgetUses(keyId: string, budgets: readonly KeyBudget[]): Promise<readonly BudgetUse[]> {
-    return keyBudgetUses(
+  /** Returns how much of each of a holder's own budgets is spent now, by all below it. */
+  budgetUses(holder: BudgetHolder, budgets: readonly KeyBudget[]): Promise<readonly BudgetUse[]> {
+    return holderBudgetUses(
       async (window, budget) => {
-        const fund = this.#funds.ofKey(keyId, budget, window.starts);
-        // One that is not in force, as that of a revoked key, counts the key alone.
-        return fund ? this.#books.standing([fund])[0]!.spent : await this.#books.spentIn(keyId, window);
+        const fund = this.#funds.ofHolder(holder, budget, window.starts);
+        return fund ? this.#books.standing([fund])[0]!.spent : await chargedTo(this.#books, holder, window);
       },
       budgets,
       this.#options.now(),

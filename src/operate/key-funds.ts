@@ -1,7 +1,7 @@
 import { type KeyFunds, visibleBalance } from '../access/key-body.ts';
 import { holderOf } from '../access/key-entry.ts';
 import type { Window } from '../accounting/window.ts';
-import { keyBudgetUses } from '../ledger/holder-budgets.ts';
+import { holderBudgetUses } from '../ledger/holder-budgets.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { KeyInfo, KeyRow } from '../store/keys.ts';
 import { readStore } from '../store/open.ts';
@@ -15,7 +15,7 @@ export async function servedKeyFunds(
   info: KeyInfo,
   usdPerCredit: string,
 ): Promise<KeyFunds> {
-  const uses = await ledger.budgetUses(info.id, info.budgets);
+  const uses = await ledger.budgetUses({ kind: 'key', id: info.id }, info.budgets);
   const balance = ledger.balanceOf(holderOf(info));
   return {
     uses,
@@ -33,7 +33,7 @@ export async function storedKeyFunds(database: string, info: KeyInfo, now: numbe
     const spent = await Promise.all(family.map((id) => ledger?.spentIn(id, window) ?? 0));
     return spent.reduce((sum, one) => sum + one, 0);
   };
-  const uses = await keyBudgetUses(spentIn, info.budgets, now);
+  const uses = await holderBudgetUses(spentIn, info.budgets, now);
   const balance = visibleBalance(info, (await ledger?.balance(holderOf(info))) ?? null);
   return { uses, balance, usdPerCredit: ledger && (await reader.journal.usdPerCredit()) };
 }

@@ -146,7 +146,7 @@ export function listUsers(principal: Principal, { people }: PeopleDesk, query: U
 }
 
 /** Finds a user by its ID. @throws SignalboxError `not_found` */
-export const showUser = (principal: Principal, { people }: PeopleDesk, id: string): UserBody =>
+export const showUser = (principal: Principal, { people }: Pick<PeopleDesk, 'people'>, id: string): UserBody =>
   shownUser(people, foundUser(principal, people, id, 'people.read'));
 
 /** Makes a user. A lead makes members of its team. @throws SignalboxError, KeyTermsError, PeopleError */

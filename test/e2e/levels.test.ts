@@ -190,6 +190,28 @@ describe('a key of a user in a team', () => {
     expect(JSON.parse((await box.run('ledger', 'audit', '--json')).out)).toMatchObject({ findings: [] });
   });
 
+  test('is counted in the budgets that its team and its user are shown with, by the terms in force', async () => {
+    const memberDefaults = { member_defaults: { models: ['m'], budgets: ofDay(7) } };
+    const { team, user, first, second } = await setUp('shown', { budgets: ofDay(50), ...memberDefaults });
+    const charges = await Promise.all([chat(first), chat(second)]);
+    const spent = charges.reduce((sum, { headers }) => sum + Number(headers.get('x-signalbox-credits')), 0);
+    const shown = async (path: string) => await bodyOf<{ budgets: object; in_force: object }>(await box.get(path));
+    const use = (limit: number) => ({
+      ...{ limit_credits: limit, window: 'day', time_zone: 'UTC', on_exhausted: 'reject' },
+      spent_credits: expect.closeTo(spent, 6),
+      left_credits: expect.closeTo(limit - spent, 6),
+      forecast_from: expect.any(String),
+      renews_at: expect.any(String),
+    });
+    expect(await shown(`/admin/teams/${team}`)).toMatchObject({ id: team, budgets: [use(50)] });
+    const member = await shown(`/admin/users/${user}`);
+    expect(member).toMatchObject({ id: user, budgets: null });
+    expect(member.in_force).toMatchObject({ models: ['m'], limits: null, budgets: [use(7)] });
+    // A budget of its own takes the place of that of members, and has counted what the user has spent.
+    await box.post(`/admin/users/${user}`, { budgets: ofDay(9) }, { method: 'PATCH' });
+    expect((await shown(`/admin/users/${user}`)).in_force).toMatchObject({ models: ['m'], budgets: [use(9)] });
+  });
+
   test('may use the models that its team may, and shares its rate limits', async () => {
     const limits = { requests_per_minute: 1 };
     const { first, second } = await setUp('ads', { limits });

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import type { KeyBudget } from '../../src/core/caller.ts';
 import { idAt } from '../../src/core/id.ts';
-import { keyBudgetUses } from '../../src/ledger/holder-budgets.ts';
+import { holderBudgetUses } from '../../src/ledger/holder-budgets.ts';
 import { grantWrite, spentIn, sqliteLedger } from '../../src/store/sqlite/books/ledger-table.ts';
 import { ledgerTest } from './books-test.ts';
 import { caller, held, line, NOON, order } from './support.ts';
@@ -35,11 +35,15 @@ ledgerTest(
     const now = NOON;
     const spent = async () => {
       await store.flush();
-      const uses = await keyBudgetUses((window) => spentIn(store, 'a', window), [daily, berlin, total], now);
+      const uses = await holderBudgetUses((window) => spentIn(store, 'a', window), [daily, berlin, total], now);
       return uses.map((use) => use.spent);
     };
     expect(await spent()).toEqual([300, 320, 60_321]);
-    const [first, , last] = await keyBudgetUses((window) => spentIn(store, 'a', window), [daily, berlin, total], now);
+    const [first, , last] = await holderBudgetUses(
+      (window) => spentIn(store, 'a', window),
+      [daily, berlin, total],
+      now,
+    );
     expect([first?.renewsAt, last?.renewsAt]).toEqual([midnight + DAY, Number.POSITIVE_INFINITY]);
     // Sums are written, and more follows that only the journal has.
     await ledger.close();

@@ -39,6 +39,7 @@ import {
   showUser,
   suspendUser,
 } from '../../src/operate/people.ts';
+import { teamStatus, userStatus } from '../../src/operate/people-money.ts';
 import { senderAs } from '../../src/operate/playground.ts';
 import { storedPayer } from '../../src/operate/policy/key-funds.ts';
 import { checkServed, diffServed, testServed } from '../../src/operate/policy/served-check.ts';
@@ -173,6 +174,8 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
     (by) => servedUsage(by, { ledger: stub, usdPerCredit: '1', sight: FULL_SIGHT }, stub),
   ],
   showTeam: [[...AUDITED, 'finance', ...MEMBERS], (by) => showTeam(by, stub, 't')],
+  teamStatus: [[...AUDITED, 'finance', ...MEMBERS], (by) => teamStatus(by, stub, stub, 't')],
+  userStatus: [[...AUDITED, 'finance', ...MEMBERS], (by) => userStatus(by, stub, stub, 'u')],
   showUser: [[...AUDITED, 'finance', ...MEMBERS], (by) => showUser(by, stub, 'u')],
   storedLearningStatus: [AUDITED, (by) => storedLearningStatus(by, stub, stub, 0)],
   storedOverview: [MONEY, (by) => storedOverview(by, stub, 0)],

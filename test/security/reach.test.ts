@@ -97,6 +97,18 @@ describe('a list', () => {
       expect(await ids('/admin/logins', role, 'user_id')).toEqual([`user_${role}`]);
   });
 
+  test('of budgets shows a lead and a member what is left of those that they spend', async () => {
+    const budgets = [{ limit_credits: 500, window: 'month' }];
+    await box.as('owner').send('PATCH', '/admin/teams/team_red', { member_defaults: { budgets } });
+    for (const role of ['lead', 'member'] as const) {
+      const { in_force: inForce } = await read('/admin/users/user_member', role);
+      expect(inForce).toMatchObject({ budgets: [{ limit_credits: 500, left_credits: expect.any(Number) }] });
+      expect((await box.as(role).get('/admin/teams/team_blue')).status).toBe(404);
+      expect((await box.as(role).get('/admin/users/user_stranger')).status).toBe(404);
+    }
+    await box.as('owner').send('PATCH', '/admin/teams/team_red', { member_defaults: null });
+  });
+
   test('has no more by a filter, and its pages go on within the reach', async () => {
     for (const [role, mine] of [
       ['lead', 'teams'],

@@ -20,8 +20,9 @@ export const LIST_TEAMS = routeDocs({
 
 export const SHOW_TEAM = routeDocs({
   ...{ access: 'people.read', summary: 'Show a team' },
-  description: 'Finds a team by its ID or its name. The header `etag` has its version.',
-  answer: { schema: schemas.Team, description: 'The team.' },
+  description:
+    'Finds a team by its ID or its name, with what is spent of its budgets and what will be at the end of their windows. The header `etag` has its version.',
+  answer: { schema: schemas.TeamStatus, description: 'The team.' },
   errors: ['not_found'],
 });
 
@@ -65,8 +66,9 @@ export const LIST_USERS = routeDocs({
 
 export const SHOW_USER = routeDocs({
   ...{ access: 'people.read', summary: 'Show a user' },
-  description: 'The header `etag` has its version.',
-  answer: { schema: schemas.User, description: 'The user.' },
+  description:
+    'Finds a user by its ID, with the terms that apply to it, and what is spent of its budgets. The header `etag` has its version.',
+  answer: { schema: schemas.UserStatus, description: 'The user.' },
   errors: ['not_found'],
 });
 

@@ -175,25 +175,28 @@ export const NewApiKey = field.named('NewApiKey', 'A key with its new secret, sh
   ...key,
 });
 
+/** A budget with what is spent of it. */
+export const budgetUse = {
+  ...budget,
+  spent_credits: field.credits('Charged in the current window.', 120.5),
+  spent_usd: field.usd('The same as `spent_credits`.', '0.1205'),
+  left_credits: field.credits('What is left of it; running requests may hold some.', 379.5),
+  left_usd: field.usd('The same as `left_credits`.', '0.3795'),
+  forecast_credits: field.figureOrNull(
+    'Credits that are expected to be charged by the end of the window: the rate so far, for all of it. Null before `forecast_from`, and for a total.',
+    480.2,
+  ),
+  forecast_usd: field.textOrNull('The same as `forecast_credits`, in USD.', '0.4802'),
+  forecast_from: field.momentOrNull(
+    'From when on there is a forecast: a tenth of the window; null for never.',
+    '2026-11-03T23:00:00.000Z',
+  ),
+  renews_at: field.momentOrNull('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z'),
+};
+
 export const ApiKeyStatus = field.named('ApiKeyStatus', 'A key with its money.', {
   ...key,
-  budgets: field.rows('The current state of its own budgets.', {
-    ...budget,
-    spent_credits: field.credits('Charged in the current window.', 120.5),
-    spent_usd: field.usd('The same as `spent_credits`.', '0.1205'),
-    left_credits: field.credits('What is left of it; running requests may hold some.', 379.5),
-    left_usd: field.usd('The same as `left_credits`.', '0.3795'),
-    forecast_credits: field.figureOrNull(
-      'Credits that are expected to be charged by the end of the window: the rate so far, for all of it. Null before `forecast_from`, and for a total.',
-      480.2,
-    ),
-    forecast_usd: field.textOrNull('The same as `forecast_credits`, in USD.', '0.4802'),
-    forecast_from: field.momentOrNull(
-      'From when on there is a forecast: a tenth of the window; null for never.',
-      '2026-11-03T23:00:00.000Z',
-    ),
-    renews_at: field.momentOrNull('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z'),
-  }),
+  budgets: field.rows('The current state of its own budgets.', budgetUse),
   balance: field.shapeOrNull(
     'The balance of its wallet, if it has one, or else of the key. Null for a key without grants, which only budgets limit.',
     {

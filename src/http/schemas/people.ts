@@ -3,7 +3,7 @@ import * as field from '../../api/parts.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
 import { USER_ROLES } from '../../core/people.ts';
 import { TEAM_ORIGINS } from '../../store/people.ts';
-import { BudgetRequest, LimitsRequest } from './keys.ts';
+import { BudgetRequest, budgetUse, LimitsRequest } from './keys.ts';
 
 const TERMS = {
   models: field.orNull(
@@ -72,7 +72,7 @@ const terms = {
   budgets: field.arrayOf(budget, 'Budgets of all of it together.'),
 };
 
-export const Team = field.named('Team', 'A team, with its terms.', {
+const team = {
   id: field.text('Its ID.', 'team_0mtqg5k3w4x1b7q2z'),
   name: field.text('Its name.', 'search'),
   origin: field.word(
@@ -84,6 +84,13 @@ export const Team = field.named('Team', 'A team, with its terms.', {
   member_defaults: field.shape('Terms of each member that states none of its own.', terms),
   users: field.count('The number of its users.', 12),
   created_at: field.moment('When it was made.'),
+};
+
+export const Team = field.named('Team', 'A team, with its terms.', team);
+
+export const TeamStatus = field.named('TeamStatus', 'A team, with its money.', {
+  ...team,
+  budgets: field.rows('The current state of its budgets.', budgetUse),
 });
 
 const hasMore = field.flag(
@@ -96,7 +103,7 @@ export const TeamList = field.named('TeamList', 'Teams.', {
   has_more: hasMore,
 });
 
-export const User = field.named('User', 'A user, with its terms.', {
+const user = {
   id: field.text('Its ID.', 'user_0mtqg5k3w9c8d2f5a'),
   name: field.text('Its name, for showing.', 'Ada Lovelace'),
   email: field.textOrNull('Its address, for showing.', 'ada@example.com'),
@@ -111,6 +118,16 @@ export const User = field.named('User', 'A user, with its terms.', {
   state: field.word(['active', 'suspended'], 'Whether it and its keys are served.', 'active'),
   created_at: field.moment('When it was made.'),
   suspended_at: field.momentOrNull('When it was suspended; null if it is not.'),
+};
+
+export const User = field.named('User', 'A user, with its terms.', user);
+
+export const UserStatus = field.named('UserStatus', 'A user, with its money.', {
+  ...user,
+  in_force: field.shape('The terms that apply to it: its own, or else those of members.', {
+    ...terms,
+    budgets: field.rows('The current state of its budgets.', budgetUse),
+  }),
 });
 
 export const UserList = field.named('UserList', 'Users.', {
