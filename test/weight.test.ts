@@ -51,8 +51,9 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // The web client.
   // 3,700 for the frame, the parts of a screen, charts and the overview.
   // 800 for the view of requests.
+  // 2,400 for the policies and their editor.
   // 1,470 for the view Money.
-  'src/console': 5970,
+  'src/console': 8370,
   // 2 for the weight of latency.
   'src/contract': 489,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
@@ -130,8 +131,9 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 3 for the weight of latency.
   // 126 for the money of a request, line by line, and its decision by the policy in force.
   // 28 for what is left of the budgets of teams and users.
+  // 3 for the classes of coverage, a file of their own.
   // 95 for traffic beside the period before, and names of keys in usage.
-  'src/operate': 7203,
+  'src/operate': 7206,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,

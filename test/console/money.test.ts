@@ -31,7 +31,7 @@ async function spend({ url }: Pick<Signalbox, 'url'>, secret: string, model: str
 const idOf = (secret: string): string => secret.split('_')[2]!;
 
 beforeAll(async () => {
-  stage = await openStage(0, CONSOLE_POLICY, () => Date.now() + shift);
+  stage = await openStage(0, CONSOLE_POLICY, {}, () => Date.now() + shift);
   const { box } = stage;
   const label = ['--label', 'app=shop'];
   const steady = await box.makeKey('--name', 'nightly', '--team', 'search', ...label);

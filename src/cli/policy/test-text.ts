@@ -4,7 +4,7 @@ import type { SourcePlace } from '../../core/source-place.ts';
 import { plural } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
 import type { UnservedPart } from '../../operate/policy/cases.ts';
-import { COVERAGE_CLASSES } from '../../operate/policy/coverage.ts';
+import { COVERAGE_CLASSES } from '../../operate/policy/coverage-classes.ts';
 import { type CoverageSummary, percentText } from '../../operate/policy/coverage-summary.ts';
 import type { Mismatch } from '../../operate/policy/mismatches.ts';
 import type { Settings } from '../../operate/policy/settings.ts';

@@ -1,5 +1,5 @@
 import { BASE, type Query, queryText } from './base.ts';
-import { type ApiResult, failureOf, statedFailure } from './failure.ts';
+import { type ApiFailure, type ApiResult, failureOf, statedFailure } from './failure.ts';
 import type { ReadOf, ReadPath } from './reads.ts';
 import { endSession } from './session-end.ts';
 
@@ -12,18 +12,29 @@ interface SendOptions {
   readonly signal?: AbortSignal;
 }
 
+const initOf = (method: Method, { body, headers, signal }: SendOptions): RequestInit => ({
+  method,
+  headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+  ...(body !== undefined && { body: JSON.stringify(body) }),
+  ...(signal && { signal }),
+});
+
 /** Reads from the admin API. @throws never, but the reason of an aborted signal */
 export const read = <Path extends ReadPath>(path: Path, query: Query = {}, signal?: AbortSignal) =>
   request<ReadOf<Path>>(path + queryText(query), { method: 'GET', ...(signal && { signal }) });
 
 /** Changes something by the admin API. `Result` is the answer's type, by the schema of its route. */
-export function send<Result>(method: Method, path: string, { query = {}, body, headers, signal }: SendOptions = {}) {
-  return request<Result>(path + queryText(query), {
-    method,
-    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-    ...(signal && { signal }),
-  });
+export function send<Result>(method: Method, path: string, options: SendOptions = {}) {
+  return request<Result>(path + queryText(options.query ?? {}), initOf(method, options));
+}
+
+/** The same, of an answer that is a text, such as a patch. */
+export async function sendForText(method: Method, path: string, options: SendOptions = {}): Promise<ApiResult<string>> {
+  const answer = await answerTo(path + queryText(options.query ?? {}), initOf(method, options));
+  if (!answer.ok) return answer;
+  const { response, text } = answer.value;
+  if (response.ok) return { ok: true, value: text, etag: response.headers.get('etag') };
+  return { ok: false, failure: failureIn(response, parsed(path, text)) };
 }
 
 /** The texts of answers, so that one that says the same again gives the same object, and nothing is drawn anew. */
@@ -31,25 +42,31 @@ const lastOf = new Map<string, { readonly text: string; readonly value: unknown 
 const KEPT_MAX = 100;
 
 async function request<Result>(address: string, init: RequestInit): Promise<ApiResult<Result>> {
-  let response: Response;
-  let text: string;
-  try {
-    response = await fetch(BASE + address, { ...init, credentials: 'same-origin', cache: 'no-store' });
-    text = await response.text();
-  } catch (cause) {
-    if (init.signal?.aborted) throw cause;
-    return { ok: false, failure: failureOf('unreachable', 'Signalbox does not answer. Check the connection.') };
-  }
+  const answer = await answerTo(address, init);
+  if (!answer.ok) return answer;
+  const { response, text } = answer.value;
   const value = parsed(address, text);
-  if (!response.ok) {
-    if (response.status === 401) endSession();
-    return { ok: false, failure: statedFailure(value, response) };
-  }
+  if (!response.ok) return { ok: false, failure: failureIn(response, value) };
   if (value === undefined && text !== '') {
     return { ok: false, failure: failureOf('unreadable', 'The answer is no JSON.', response.status) };
   }
   // The page and the server are one build: the schema of the route, which types `Result`, is the one that the server answers by.
   return { ok: true, value: value as Result, etag: response.headers.get('etag') };
+}
+
+async function answerTo(address: string, init: RequestInit): Promise<ApiResult<{ response: Response; text: string }>> {
+  try {
+    const response = await fetch(BASE + address, { ...init, credentials: 'same-origin', cache: 'no-store' });
+    return { ok: true, value: { response, text: await response.text() }, etag: null };
+  } catch (cause) {
+    if (init.signal?.aborted) throw cause;
+    return { ok: false, failure: failureOf('unreachable', 'Signalbox does not answer. Check the connection.') };
+  }
+}
+
+function failureIn(response: Response, value: unknown): ApiFailure {
+  if (response.status === 401) endSession();
+  return statedFailure(value, response);
 }
 
 function parsed(address: string, text: string): unknown {

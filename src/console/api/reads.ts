@@ -7,6 +7,7 @@ import type * as ledger from '../../http/schemas/ledger.ts';
 import type * as logins from '../../http/schemas/logins.ts';
 import type * as people from '../../http/schemas/people.ts';
 import type * as policy from '../../http/schemas/policy.ts';
+import type * as tools from '../../http/schemas/policy-tools.ts';
 import type * as status from '../../http/schemas/status.ts';
 import type * as subjects from '../../http/schemas/subjects.ts';
 import type * as traffic from '../../http/schemas/traffic.ts';
@@ -27,6 +28,10 @@ interface ReadSchemas {
   '/admin/me': typeof logins.Me;
   '/admin/payments': typeof x402.PaymentList;
   '/admin/policy': typeof policy.PolicyStatus;
+  '/admin/policy/files': typeof tools.PolicyFiles;
+  '/admin/policy/revisions': typeof tools.PolicyRevisions;
+  [revision: `/admin/policy/revisions/${string}`]: typeof tools.PolicyRevision;
+  '/admin/policy/schema': typeof tools.PolicyJsonSchema;
   '/admin/subjects': typeof subjects.SubjectList;
   '/admin/teams': typeof people.TeamList;
   [team: `/admin/teams/${string}`]: typeof people.Team;

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { PolicyDiagnostic } from '../../api/diagnostic.ts';
 import * as field from '../../api/parts.ts';
-import { COVERAGE_CLASSES } from '../../operate/policy/coverage.ts';
+import { COVERAGE_CLASSES } from '../../operate/policy/coverage-classes.ts';
 import { CERTIFICATE } from './certificate.ts';
 import { Facts } from './decision.ts';
 import { PolicyChange, PolicyReload } from './policy.ts';

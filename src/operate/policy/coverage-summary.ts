@@ -1,4 +1,5 @@
-import { byClass, COVERAGE_CLASSES, type CoverageClass, type CoverageEntry, type CoverageReport } from './coverage.ts';
+import { byClass, type CoverageEntry, type CoverageReport } from './coverage.ts';
+import { COVERAGE_CLASSES, type CoverageClass } from './coverage-classes.ts';
 
 export type CoverageShare = ReturnType<typeof shareOf>;
 export type CoverageSummary = ReturnType<typeof summaryOf>;

@@ -9,10 +9,7 @@ import { Evaluation } from '../../routing/evaluate.ts';
 import { type DecisionInputs, judgedFigures } from '../../routing/rejections.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { CaseRun } from './cases.ts';
-
-/** The classes of policy parts that cases can cover. */
-export const COVERAGE_CLASSES = ['constraints', 'preferences', 'models', 'endpoints', 'selectors'] as const;
-export type CoverageClass = (typeof COVERAGE_CLASSES)[number];
+import type { CoverageClass } from './coverage-classes.ts';
 
 /** A value for each class. */
 export const byClass = <Value>(make: (kind: CoverageClass) => Value): Record<CoverageClass, Value> => ({

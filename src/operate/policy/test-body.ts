@@ -1,4 +1,5 @@
-import { COVERAGE_CLASSES, type CoverageEntry } from './coverage.ts';
+import type { CoverageEntry } from './coverage.ts';
+import { COVERAGE_CLASSES } from './coverage-classes.ts';
 import type { CoverageShare, CoverageSummary } from './coverage-summary.ts';
 import { isDecision } from './reasons.ts';
 import type { Settings } from './settings.ts';

@@ -1,0 +1,322 @@
+import { useMemo } from 'preact/hooks';
+import { useResource } from '../../api/resource.ts';
+import { Select } from '../../design/field.tsx';
+import { duration, percent, usd } from '../../design/format.ts';
+import { Empty, Loaded, Partial } from '../../design/states.tsx';
+import { Table } from '../../design/table.tsx';
+import { State, Tag } from '../../design/tag.tsx';
+import { Money } from '../../design/written.tsx';
+import { hrefWith, param, setParams } from '../../shell/router.ts';
+import { Comparison } from './comparison.tsx';
+import { changes, draft, namesOf, type PolicyFiles, textOf } from './draft.ts';
+import { Diagnostics, plural } from './file.tsx';
+import { DISK, EDIT, placeHref, RUNNING, shortOf } from './places.ts';
+import { type ToolAnswer, useTool } from './tools.ts';
+
+type Difference = ToolAnswer<'diff'>;
+
+/** Two policies: what they declare, what they decide, and their texts. */
+export function DiffPage({ files }: { readonly files: PolicyFiles }) {
+  const hasEdit = draft.value !== null;
+  const a = param('a') || RUNNING;
+  const b = param('b') || (hasEdit ? EDIT : DISK);
+  const revisions = useResource('/admin/policy/revisions', { limit: 50 });
+  const isMissing = [a, b].includes(EDIT) && !hasEdit;
+  const difference = useTool(
+    'diff',
+    isMissing
+      ? null
+      : { ...(a !== RUNNING && { a: sent(a) }), b: b === RUNNING ? { revision: files.revision } : sent(b) },
+  );
+  const stored = (revisions.data?.data ?? []).filter(
+    ({ is_stored, revision }) => is_stored && revision !== files.revision,
+  );
+  const known = [
+    ...new Set([
+      ...stored.map(({ revision }) => revision),
+      ...[a, b].filter((one) => ![RUNNING, DISK, EDIT].includes(one)),
+    ]),
+  ];
+  const options = [
+    { value: RUNNING, label: `In force, ${shortOf(files.revision)}` },
+    { value: DISK, label: 'The files on disk' },
+    ...(hasEdit ? [{ value: EDIT, label: 'Your edit' }] : []),
+    ...known.map((revision) => ({ value: revision, label: `Revision ${shortOf(revision)}` })),
+  ];
+  const labelOf = (side: string) => options.find(({ value }) => value === side)?.label ?? side;
+  return (
+    <div class="stack">
+      <fieldset class="filters policies-fieldset" aria-label="Policies to compare">
+        <Select label="From" value={a} options={options} onValue={(value) => setParams({ a: value, b }, false)} />
+        <Select label="To" value={b} options={options} onValue={(value) => setParams({ a, b: value }, false)} />
+        <a class="button button-plain" href={hrefWith({ a: b, b: a })}>
+          Swap
+        </a>
+      </fieldset>
+      {isMissing ? (
+        <Empty title="You have no edit">An edit is kept in the page where it was made. Open a file to begin one.</Empty>
+      ) : (
+        <Loaded what="Differences" of={difference}>
+          {(found) => (
+            <div class="stack" aria-busy={difference.isLoading}>
+              <Outcome found={found} />
+              <Texts
+                key={`${a} ${b}`}
+                files={files}
+                a={{ side: a, label: labelOf(a) }}
+                b={{ side: b, label: labelOf(b) }}
+                patch={found.patch}
+              />
+            </div>
+          )}
+        </Loaded>
+      )}
+    </div>
+  );
+}
+
+function sent(side: string) {
+  if (side === DISK) return {};
+  return side === EDIT ? { changes: changes.value } : { revision: side };
+}
+
+function Outcome({ found }: { readonly found: Difference }) {
+  const broken = [found.a, found.b].filter(({ loaded }) => !loaded);
+  const totals = found.totals?.cases;
+  return (
+    <>
+      {broken.map((side) => (
+        <section class="card stack-tight" key={side.name}>
+          <h2>
+            {SIDE_NAMES[side.kind] ?? `Revision ${shortOf(side.name)}`} cannot be loaded, so its decisions are not
+            known.
+          </h2>
+          {side.message && <p>{side.message}</p>}
+          <Diagnostics
+            found={(side.diagnostics ?? []).map((one) => ({ ...one, end_column: one.column, frame: '', help: '' }))}
+            withFile
+          />
+        </section>
+      ))}
+      <Declarations found={found} />
+      {totals && <Decisions found={found} totals={totals} />}
+    </>
+  );
+}
+
+const SIDE_NAMES: Readonly<Record<string, string>> = { bundle: 'Your edit', folder: 'The policy on disk' };
+
+function Declarations({ found: { changes: declared, renamed } }: { readonly found: Difference }) {
+  const count = declared.length + renamed.length;
+  return (
+    <section class="card" aria-labelledby="policies-declared">
+      <div class="card-head">
+        <h2 id="policies-declared">
+          {count === 0
+            ? 'Both declare the same.'
+            : `${plural(count, 'declaration')} ${count === 1 ? 'differs' : 'differ'}.`}
+        </h2>
+      </div>
+      {renamed.map(({ section, from, to }) => (
+        <p key={`${section} ${from}`}>
+          <Tag>renamed</Tag> {section}: {from} → {to}
+        </p>
+      ))}
+      {declared.length > 0 && (
+        <Table
+          label="Declarations that differ"
+          rows={declared}
+          keyOf={({ section, name, change }) => `${section} ${name} ${change}`}
+          columns={[
+            {
+              id: 'name',
+              head: 'Declaration',
+              cell: ({ section, name }) => (
+                <span class="policies-breaks">{name === null ? section : `${section}: ${name}`}</span>
+              ),
+            },
+            { id: 'change', head: 'Change', phone: 'fact', cell: ({ change }) => <Tag>{change}</Tag> },
+            {
+              id: 'keys',
+              head: 'Keys',
+              phone: 'second',
+              cell: ({ keys }) =>
+                !keys?.length ? (
+                  'all of it'
+                ) : (
+                  <ul class="policies-keylist">
+                    {keys.map(({ key, from, to }) => (
+                      <li key={key}>
+                        <code>{key}</code> {valueText(from)} → {valueText(to)}
+                      </li>
+                    ))}
+                  </ul>
+                ),
+            },
+          ]}
+        />
+      )}
+    </section>
+  );
+}
+
+const VALUE_MAX = 120;
+function valueText(value: unknown): string {
+  if (value === undefined) return 'none';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}…` : text;
+}
+
+type Totals = NonNullable<Difference['totals']>['cases'];
+type DecidedCase = NonNullable<Difference['cases']>[number];
+
+function Decisions({ found, totals }: { readonly found: Difference; readonly totals: Totals }) {
+  const cases = found.cases ?? [];
+  const { a, b, count, different, broken } = totals;
+  const cost = a.cost_credits > 0 ? percent(b.cost_credits / a.cost_credits - 1) : null;
+  return (
+    <section class="card" aria-labelledby="policies-decided">
+      <div class="card-head">
+        <h2 id="policies-decided">
+          {count === 0
+            ? 'Neither has cases to decide.'
+            : different === 0
+              ? `All ${plural(count, 'case')} are decided alike.`
+              : `${different} of ${plural(count, 'case')} are decided differently.`}
+          {broken > 0 && ` ${plural(broken, 'case')} no longer ${broken === 1 ? 'holds' : 'hold'}.`}
+        </h2>
+      </div>
+      {count > 0 && (
+        <p class="dim">
+          Expected cost of those that both answer: {usd(a.cost_usd).short} before, {usd(b.cost_usd).short} after
+          {cost && cost.short !== '0 %' ? ` (${b.cost_credits > a.cost_credits ? '+' : ''}${cost.short})` : ''}.
+          Expected time: {duration(a.latency_ms).short} before, {duration(b.latency_ms).short} after.
+        </p>
+      )}
+      {cases.length > 0 && (
+        <Table
+          label="Cases that are decided differently"
+          rows={cases}
+          keyOf={({ name, file, line }) => `${name} ${file} ${line}`}
+          columns={[
+            {
+              id: 'name',
+              head: 'Case',
+              cell: (one) => (
+                <span class="policies-breaks">
+                  <a href={placeHref(one)}>{one.name}</a>
+                  {one.of !== 'both' && (
+                    <span class="small dim"> only in the {one.of === 'a' ? 'earlier' : 'later'} policy</span>
+                  )}
+                  {one.broken.map(({ key, expected, got }) => (
+                    <span class="policies-line small" key={key}>
+                      <State tone="bad">Broken</State> {key}: expected {expected}, got {got}
+                    </span>
+                  ))}
+                </span>
+              ),
+            },
+            { id: 'a', head: 'Before', cell: (one) => <Decided of={one.a} /> },
+            { id: 'b', head: 'After', phone: 'fact', cell: (one) => <Decided of={one.b} /> },
+            {
+              id: 'cost',
+              head: 'Cost after',
+              isFigure: true,
+              phone: 'second',
+              cell: ({ b: later }) =>
+                'cost_usd' in later ? <Money usd={String(later.cost_usd)} credits={later.cost_credits} /> : '–',
+            },
+          ]}
+        />
+      )}
+    </section>
+  );
+}
+
+const Decided = ({ of }: { readonly of: DecidedCase['a'] }) =>
+  'refused' in of ? (
+    <span title={of.message}>
+      <State tone="warn">Refused</State> {of.refused}
+    </span>
+  ) : (
+    <span title={of.reason}>{of.model}</span>
+  );
+
+interface Side {
+  readonly side: string;
+  readonly label: string;
+}
+
+function Texts({
+  files,
+  a,
+  b,
+  patch,
+}: {
+  readonly files: PolicyFiles;
+  readonly a: Side;
+  readonly b: Side;
+  readonly patch: string;
+}) {
+  const [from, to] = [useTexts(files, a.side), useTexts(files, b.side)];
+  const names = useMemo(
+    () =>
+      from && to
+        ? [...new Set([...from.keys(), ...to.keys()])].filter((name) => from.get(name) !== to.get(name)).sort()
+        : [],
+    [from, to],
+  );
+  if (patch === '') return <Partial>The texts are the same.</Partial>;
+  if (!from || !to) return <PatchText text={patch} />;
+  return (
+    <>
+      {names.map((name) => (
+        <section class="card" key={name} aria-label={name}>
+          <div class="card-head">
+            <h2>{name}</h2>
+            <Tag>{from.has(name) ? (to.has(name) ? 'changed' : 'removed') : 'added'}</Tag>
+          </div>
+          <Comparison
+            key={`${from.get(name)?.length} ${to.get(name)?.length}`}
+            a={{ label: `${a.label}, ${name}`, text: from.get(name) ?? '' }}
+            b={{ label: `${b.label}, ${name}`, text: to.get(name) ?? '' }}
+          />
+        </section>
+      ))}
+    </>
+  );
+}
+
+/** The texts of a side; null where the page does not have them. */
+function useTexts(files: PolicyFiles, side: string): ReadonlyMap<string, string> | null {
+  const isStored = ![RUNNING, DISK, EDIT].includes(side);
+  const stored = useResource(`/admin/policy/revisions/${encodeURIComponent(side)}`, {}, { isWanted: isStored });
+  const edits = side === EDIT ? draft.value?.edits : undefined;
+  return useMemo(() => {
+    if (isStored) return stored.data && new Map(stored.data.files.map(({ name, text }) => [name, text]));
+    if (side === DISK && files.on_disk !== 'same') return null;
+    return new Map(
+      namesOf(files, edits).flatMap((name): [string, string][] => {
+        const text = textOf(files, edits, name);
+        return text === null ? [] : [[name, text]];
+      }),
+    );
+  }, [files, side, edits, stored.data]);
+}
+
+/** A patch as it is, where a text is known by its difference alone. */
+const PatchText = ({ text }: { readonly text: string }) => (
+  <section class="card" aria-label="Difference of the texts">
+    <pre class="policies-patch">
+      {text.split('\n').map((line, at) => (
+        <span
+          key={at}
+          class={/^\+(?!\+\+ )/.test(line) ? 'is-added' : /^-(?!-- )/.test(line) ? 'is-removed' : undefined}
+        >
+          {line}
+          {'\n'}
+        </span>
+      ))}
+    </pre>
+  </section>
+);

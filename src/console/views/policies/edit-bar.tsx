@@ -1,0 +1,138 @@
+import { useState } from 'preact/hooks';
+import type { ApiFailure } from '../../api/failure.ts';
+import { Button, ButtonLink } from '../../design/button.tsx';
+import { Dialog } from '../../design/dialog.tsx';
+import { toast } from '../../design/toast.tsx';
+import { go, hrefOf, path } from '../../shell/router.ts';
+import { judgement, placeOfGuarded } from './checks.ts';
+import { draft, type PolicyFiles } from './draft.ts';
+import { Coded, plural } from './file.tsx';
+import { diffHref, EDIT, placeHref, RUNNING, shortOf } from './places.ts';
+import type { ToolAnswer } from './tools.ts';
+import { downloadPatch, writeDraft } from './write.ts';
+
+/** What becomes of the edit: written where the role may, a patch, or nothing. It is on each page of the view while there is one. */
+export function EditBar({ files }: { readonly files: PolicyFiles }) {
+  const [isBusy, setBusy] = useState(false);
+  const [isDiscarding, setDiscarding] = useState(false);
+  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  const now = draft.value;
+  if (!now) return null;
+  const { result, isRunning } = judgement.value;
+  const guarded = result?.guarded ?? [];
+  const isMoved = now.revision !== files.revision;
+  const { may, why } = writability(files, { isRunning, errors: result?.errors ?? 0, isGuarded: guarded.length > 0 });
+  const act = async (work: () => Promise<ApiFailure | null>) => {
+    setBusy(true);
+    const refused = await work();
+    setBusy(false);
+    setFailure(refused);
+    if (refused?.code === 'precondition_failed') go(hrefOf('/policies/join'));
+  };
+  return (
+    <section class="card policies-bar" aria-label="Your edit">
+      <div class="row row-apart">
+        <div>
+          <h2>Your edit of {[...now.edits.keys()].sort().join(', ')}</h2>
+          <p class="small dim" role="status">
+            <ErrorsText result={result} /> Nothing is written yet, and it is kept in this page alone.
+          </p>
+        </div>
+        <div class="row">
+          <Button kind="plain" onClick={() => setDiscarding(true)}>
+            Discard edit
+          </Button>
+          {path.value !== '/policies/diff' && <ButtonLink href={diffHref(RUNNING, EDIT)}>Review edit</ButtonLink>}
+          <Button disabled={isBusy} onClick={() => void act(downloadPatch)}>
+            Download patch
+          </Button>
+          {files.writes.ordinary && (
+            <Button kind="first" disabled={isBusy || !may} onClick={() => void act(writeDraft)}>
+              Put in force
+            </Button>
+          )}
+        </div>
+      </div>
+      {guarded.length > 0 && (
+        <div class="policies-guarded">
+          <p>
+            <strong>Guarded:</strong> only an owner may write this, on a server that was started with{' '}
+            <code>--allow-policy-writes</code>.{' '}
+            {files.writes.guarded ? 'You may.' : 'Take the edit as a patch and apply it where the files are kept.'}
+          </p>
+          <ul>
+            {guarded.map((one) => (
+              <li key={placeOfGuarded(one)}>
+                <code>{placeOfGuarded(one)}</code>: {one.why}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {isMoved ? (
+        <div class="notice" role="status">
+          <span>Revision {shortOf(files.revision)} came into force since you began. Nothing of your edit is lost.</span>
+          <ButtonLink href={hrefOf('/policies/join')}>Join both</ButtonLink>
+        </div>
+      ) : (
+        why !== '' && <p class="small dim">{why}</p>
+      )}
+      {failure && failure.code !== 'precondition_failed' && (
+        <p class="field-error" role="alert">
+          <Coded text={failure.message} />
+        </p>
+      )}
+      {isDiscarding && (
+        <Dialog
+          title={`Discard your edit of ${plural(now.edits.size, 'file')}?`}
+          action="Discard edit"
+          onClose={() => setDiscarding(false)}
+          onAction={() => {
+            setDiscarding(false);
+            draft.value = null;
+            toast('The edit is discarded', () => {
+              draft.value = now;
+            });
+          }}
+        >
+          The files are shown as they are in force. The patch of your edit is gone with it.
+        </Dialog>
+      )}
+    </section>
+  );
+}
+
+function ErrorsText({ result }: { readonly result: ToolAnswer<'check'> | null }) {
+  if (result === null) return <>It is being checked.</>;
+  const first = result.diagnostics.find(({ severity }) => severity === 'error');
+  if (!first) return <>It has no error.</>;
+  return (
+    <>
+      It has <a href={placeHref(first)}>{plural(result.errors, 'error')}</a>.
+    </>
+  );
+}
+
+/** Whether the edit can be written now, and why not. */
+function writability(
+  { writes, on_disk }: PolicyFiles,
+  {
+    isRunning,
+    errors,
+    isGuarded,
+  }: { readonly isRunning: boolean; readonly errors: number; readonly isGuarded: boolean },
+) {
+  if (!writes.ordinary)
+    return {
+      may: false,
+      why: `It cannot be written here: ${writes.refused ?? 'your role does not write the policy'}.`,
+    };
+  if (on_disk !== 'same') {
+    return {
+      may: false,
+      why: 'The files on disk are not those in force, so nothing is written here until that is mended.',
+    };
+  }
+  if (isGuarded && !writes.guarded) return { may: false, why: '' };
+  return { may: errors === 0 && !isRunning, why: '' };
+}

@@ -1,0 +1,150 @@
+import type { YamlPlace } from './yaml-place.ts';
+
+/** A word that fits at a place of a policy. */
+export interface PolicyWord {
+  readonly label: string;
+  readonly isKey: boolean;
+  /** In a word or two: "required". */
+  readonly detail: string;
+  /** A sentence or more. */
+  readonly info: string;
+}
+
+type Schema = Readonly<Record<string, unknown>>;
+type Values = YamlPlace['maps'][number];
+
+const isSchema = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+const NOTHING: Values = new Map();
+const DEPTH_MAX = 24;
+
+/**
+ * The words that fit at a place, by the JSON Schema of policies.
+ * @param root as `GET /admin/policy/schema` answers it
+ */
+export function wordsAt(root: unknown, place: YamlPlace): readonly PolicyWord[] {
+  const values = place.maps.at(-1) ?? NOTHING;
+  const schemas = schemasAt(root, place).flatMap((one) => parts(one, root, place.isValue ? NOTHING : values));
+  const words = new Map<string, PolicyWord>();
+  const add = (word: PolicyWord) => words.has(word.label) || words.set(word.label, word);
+  if (!place.isValue) for (const word of schemas.flatMap((one) => keysOf(one, root))) add(word);
+  for (const word of schemas.flatMap(valuesOf)) add(word);
+  const forbidden = new Set(
+    schemas.flatMap(({ properties }) => entriesOf(properties).flatMap(([key, one]) => (one === false ? [key] : []))),
+  );
+  const required = new Set(schemas.flatMap((one) => listOf(one.required)));
+  return [...words.values()]
+    .filter(({ label, isKey }) => !isKey || !forbidden.has(label))
+    .map((word) => (word.isKey && required.has(word.label) ? { ...word, detail: 'required' } : word));
+}
+
+/** The description of a key, for the pointer; '' for an unknown one. */
+export function helpFor(root: unknown, place: YamlPlace, key: string): string {
+  const values = place.maps.at(-1) ?? NOTHING;
+  const schemas = schemasAt(root, place).flatMap((one) => parts(one, root, values));
+  return schemas.flatMap((one) => keysOf(one, root)).find(({ label }) => label === key)?.info ?? '';
+}
+
+/** The schemas of the map, the list's entry or the value at a place. */
+function schemasAt(root: unknown, { path, maps }: YamlPlace): readonly Schema[] {
+  let schemas: readonly Schema[] = isSchema(root) ? [root] : [];
+  let depth = 0;
+  for (const step of path) {
+    const values = maps[depth] ?? NOTHING;
+    schemas = schemas.flatMap((one) => parts(one, root, values)).flatMap((one) => below(one, step));
+    if (step !== null) depth += 1;
+  }
+  return schemas;
+}
+
+function below(
+  { properties, patternProperties, additionalProperties, items }: Schema,
+  step: string | null,
+): readonly Schema[] {
+  if (step === null) return [items].filter(isSchema);
+  const named = isSchema(properties) && Object.hasOwn(properties, step) ? properties[step] : undefined;
+  if (named !== undefined) return [named].filter(isSchema);
+  const byPattern = entriesOf(patternProperties).flatMap(([pattern, one]) => (matches(pattern, step) ? [one] : []));
+  return [...byPattern, additionalProperties].filter(isSchema);
+}
+
+/** A schema with all that it refers to or is made of, as far as its conditions hold. */
+function parts(schema: Schema, root: unknown, values: Values, depth = 0): readonly Schema[] {
+  if (depth > DEPTH_MAX) return [];
+  const named = textOf(schema.$ref).replace('#/definitions/', '');
+  const referred = isSchema(root) && isSchema(root.definitions) ? root.definitions[named] : undefined;
+  const more = [
+    referred,
+    ...[schema.allOf, schema.anyOf, schema.oneOf].flatMap(listOf),
+    ...(schema.if !== undefined ? [holds(schema.if, values) ? schema.then : schema.else] : []),
+  ];
+  return [schema, ...more.filter(isSchema).flatMap((one) => parts(one, root, values, depth + 1))];
+}
+
+/** Whether a condition holds of a map, by its plain values. */
+function holds(condition: unknown, values: Values): boolean {
+  if (!isSchema(condition)) return condition !== false;
+  const { required, properties, not, allOf, anyOf, const: fixed, maxProperties } = condition;
+  if (maxProperties === 0 && values.size > 0) return false;
+  if (fixed !== undefined) return false;
+  if (!listOf(required).every((key) => values.has(String(key)))) return false;
+  if (not !== undefined && holds(not, values)) return false;
+  if (!listOf(allOf).every((one) => holds(one, values))) return false;
+  if (anyOf !== undefined && !listOf(anyOf).some((one) => holds(one, values))) return false;
+  return entriesOf(properties).every(([key, one]) => !values.has(key) || fits(one, values.get(key) ?? null));
+}
+
+function fits(schema: unknown, value: string | null): boolean {
+  if (!isSchema(schema)) return schema !== false;
+  const { pattern, const: fixed, enum: words } = schema;
+  if (fixed !== undefined && String(fixed) !== value) return false;
+  if (words !== undefined && !listOf(words).some((word) => String(word) === value)) return false;
+  return typeof pattern !== 'string' || (value !== null && matches(pattern, value));
+}
+
+/** The patterns are those of our own schema. */
+const matches = (pattern: string, text: string): boolean => new RegExp(pattern).test(text);
+
+const entriesOf = (map: unknown): readonly [string, unknown][] => (isSchema(map) ? Object.entries(map) : []);
+
+const keysOf = ({ properties }: Schema, root: unknown): readonly PolicyWord[] =>
+  entriesOf(properties).flatMap(([label, one]) =>
+    isSchema(one) ? [{ label, isKey: true, detail: formOf(one), info: infoOf(one, root) }] : [],
+  );
+
+function valuesOf({
+  enum: words,
+  enumDescriptions,
+  const: fixed,
+  type,
+  defaultSnippets,
+}: Schema): readonly PolicyWord[] {
+  const told = listOf(enumDescriptions);
+  const word = (value: unknown, info = '', detail = ''): PolicyWord => ({
+    label: String(value),
+    isKey: false,
+    detail,
+    info,
+  });
+  if (fixed !== undefined) return [word(fixed)];
+  if (Array.isArray(words)) return words.map((value, at) => word(value, textOf(told[at])));
+  if (type === 'boolean') return [word(true), word(false)];
+  return listOf(defaultSnippets).flatMap((one) => (isSchema(one) ? [word(one.label)] : []));
+}
+
+function formOf(schema: Schema): string {
+  const { type } = schema;
+  const name = Array.isArray(type) ? textOf(type[0]) : textOf(type);
+  return { object: 'map', array: 'list', integer: 'number', boolean: 'true or false', string: 'text' }[name] ?? name;
+}
+
+function infoOf(schema: Schema, root: unknown): string {
+  const described = parts(schema, root, NOTHING).find(({ description }) => textOf(description) !== '');
+  const example = listOf(schema.examples)[0];
+  const shown =
+    example === undefined ? '' : ` For example: ${typeof example === 'string' ? example : JSON.stringify(example)}`;
+  return textOf(described?.description) + shown;
+}

@@ -1,0 +1,29 @@
+import { hrefOf, type Params } from '../../shell/router.ts';
+
+/** Addresses within the view. */
+export const fileHref = (name: string, params: Params = {}): string =>
+  hrefOf(`/policies/files/${encodeURIComponent(name)}`, params);
+
+export const placeHref = ({
+  file,
+  line,
+  column,
+}: {
+  readonly file: string;
+  readonly line: number;
+  readonly column?: number;
+}): string =>
+  fileHref(file, { line: String(line), column: column === undefined || column === 1 ? null : String(column) });
+
+export const revisionHref = (revision: string, params: Params = {}): string =>
+  hrefOf(`/policies/revisions/${encodeURIComponent(revision)}`, params);
+
+/** The sides of a difference that are no stored revision. */
+export const RUNNING = 'running';
+export const DISK = 'disk';
+export const EDIT = 'edit';
+
+export const diffHref = (a: string, b: string): string => hrefOf('/policies/diff', { a, b });
+
+/** A revision as people read it. */
+export const shortOf = (revision: string): string => revision.slice(0, 8);

@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { isMap, isScalar, isSeq, parseDocument, stringify } from 'yaml';
+import { joined } from '../../src/console/views/policies/editor/join.ts';
+import { helpFor, wordsAt } from '../../src/console/views/policies/editor/policy-words.ts';
+import { placeAt } from '../../src/console/views/policies/editor/yaml-place.ts';
+import { tries } from '../deep/effort.ts';
+
+/** The editor's pure parts: where the cursor stands, which words fit there, and two edits of one text. */
+const NAME = 'the place of the cursor is that of the parser';
+
+const key = fc.constantFrom('name', 'models', 'price', 'on', 'a-b', 'x.y', 'long_key');
+const scalar = fc.oneof(
+  fc.constantFrom('eu', 'time.hour >= 22', 'a: b', '# no comment', "it's", 'x}', '[y', 'two words', 'line\nline', ''),
+  fc.integer(),
+  fc.boolean(),
+);
+const { value } = fc.letrec((tie) => ({
+  value: fc.oneof({ depthSize: 'small' }, scalar, tie('map'), tie('list')),
+  map: fc.dictionary(key, tie('value'), { minKeys: 1, maxKeys: 4 }),
+  list: fc.array(tie('value'), { minLength: 1, maxLength: 3 }),
+}));
+const document = fc.record({
+  data: fc.dictionary(key, value, { minKeys: 1, maxKeys: 4 }),
+  isFlow: fc.boolean(),
+  indent: fc.constantFrom(2, 4),
+});
+
+interface Expected {
+  readonly offset: number;
+  readonly from: number;
+  readonly path: string;
+}
+
+/** Ends of keys and beginnings of their plain values, as the parser knows them. */
+function placesIn(node: unknown, path: readonly (string | null)[] = []): Expected[] {
+  if (isSeq(node)) return node.items.flatMap((item) => placesIn(item, [...path, null]));
+  if (!isMap(node)) return [];
+  return node.items.flatMap(({ key, value }) => {
+    if (!isScalar(key) || !key.range) return [];
+    const [from, offset] = key.range;
+    const below = [...path, String(key.value)];
+    const places = [{ offset, from, path: JSON.stringify([path, false]) }, ...placesIn(value, below)];
+    if (!isScalar(value) || !value.range || value.type?.startsWith('BLOCK')) return places;
+    const [start] = value.range;
+    return [...places, { offset: start, from: start, path: JSON.stringify([below, true]) }];
+  });
+}
+
+const textOf = ({
+  data,
+  isFlow,
+  indent,
+}: {
+  readonly data: unknown;
+  readonly isFlow: boolean;
+  readonly indent: number;
+}): string => stringify(data, { indent, lineWidth: 0, collectionStyle: isFlow ? 'flow' : 'any' });
+
+test(`${NAME}, at each key and each value, in blocks and in brackets`, () => {
+  const law = (place: typeof placeAt) =>
+    fc.property(document, (drawn) => {
+      const text = textOf(drawn);
+      return placesIn(parseDocument(text).contents).every(({ offset, from, path }) => {
+        const found = place(text, offset);
+        return found !== null && found.from === from && JSON.stringify([found.path, found.isValue]) === path;
+      });
+    });
+  fc.assert(law(placeAt), tries(NAME, 400, 20_000));
+  // One that takes an entry of a list for its list.
+  const flat: typeof placeAt = (text, offset) => {
+    const found = placeAt(text, offset);
+    return found && { ...found, path: found.path.filter((step) => step !== null) };
+  };
+  expect(fc.check(law(flat), tries(NAME, 400, 20_000)).failed).toBe(true);
+});
+
+const SCHEMA: unknown = JSON.parse(readFileSync(join(import.meta.dir, '../../policies/policy.schema.json'), 'utf8'));
+
+/** The words at `|` in a text. */
+function wordsIn(marked: string): readonly string[] {
+  const offset = marked.indexOf('|');
+  const place = placeAt(marked.replace('|', ''), offset);
+  return place ? wordsAt(SCHEMA, place).map(({ label }) => label) : [];
+}
+
+describe('the words that fit', () => {
+  test.each([
+    ['|', ['models', 'providers', 'budgets', 'cases'], ['name']],
+    ['budgets:\n  - |', ['name', 'limit_credits', 'window'], ['models']],
+    ['budgets:\n  - name: day\n    |\n', ['limit_credits', 'window'], ['models']],
+    ['budgets:\n  - { name: day, |', ['limit_credits', 'window'], ['models']],
+    ['budgets:\n  - { name: day, window: |', ['day', 'month'], ['name']],
+    ['providers:\n  north:\n    |', ['adapter', 'preset', 'base_url'], ['models']],
+    ['providers:\n  north:\n    adapter: |', ['simulated', 'openai'], ['preset']],
+    ['providers:\n  north:\n    base_url: https://x\n    |', ['adapter'], ['base_url_env']],
+    ['models:\n  luna:\n    price: { |', ['input', 'output'], ['provider']],
+    ['models:\n  luna:\n    capabilities:\n      - |', ['tools'], ['provider']],
+    ['models:\n  luna:\n    capabilities: [ |', ['tools'], ['provider']],
+    ['# cases: |', [], ['models']],
+    ['models: { never: closed\nproviders:\n  |', [], ['models']],
+  ])('%j', (text, there, absent) => {
+    const words = wordsIn(text);
+    expect(there.filter((word) => !words.includes(word))).toEqual([]);
+    expect(absent.filter((word) => words.includes(word))).toEqual([]);
+  });
+
+  test('settings are those of the adapter that the provider names', () => {
+    const at = (adapter: string) => wordsIn(`providers:\n  north:\n    adapter: ${adapter}\n    settings:\n      |`);
+    expect(at('anthropic')).not.toEqual(at('simulated'));
+    expect(at('openai').length).toBeGreaterThan(0);
+  });
+
+  test('a key has its description', () => {
+    const text = 'credits:\n  usd_per_credit';
+    const place = placeAt(text, text.length);
+    expect(place && helpFor(SCHEMA, place, 'usd_per_credit')).toContain('USD that one Credit is worth');
+  });
+});
+
+const JOIN = 'two edits are joined, and nothing of either is lost';
+const text = fc.array(fc.constantFrom('a', 'b', 'c', 'd', ''), { maxLength: 12 }).map((lines) => lines.join('\n'));
+
+test(`${JOIN}: one that changes nothing yields to the other, equal ones are one, and their order does not matter`, () => {
+  const law = (join_: typeof joined) =>
+    fc.property(text, text, text, (base, mine, theirs) => {
+      const both = join_(base, mine, theirs);
+      const turned = join_(base, theirs, mine);
+      return (
+        join_(base, mine, base).text === mine &&
+        join_(base, base, theirs).text === theirs &&
+        join_(base, mine, mine).conflicts.length === 0 &&
+        join_(base, mine, mine).text === mine &&
+        both.conflicts.length === turned.conflicts.length &&
+        (both.conflicts.length > 0 || both.text === turned.text)
+      );
+    });
+  fc.assert(law(joined), tries(JOIN, 400, 20_000));
+  // One that says nothing where mine hides theirs.
+  const silent: typeof joined = (...texts) => ({ ...joined(...texts), conflicts: [] });
+  expect(fc.check(law(silent), tries(JOIN, 400, 20_000)).failed).toBe(true);
+  const last: typeof joined = (base, mine, theirs) => ({ text: mine === base ? theirs : mine, conflicts: [] });
+  expect(fc.check(law(last), tries(JOIN, 400, 20_000)).failed).toBe(true);
+});
+
+test('edits of places apart are both there, and of one place mine stays and the line is said', () => {
+  const base = 'one\ntwo\nthree\nfour\nfive\n';
+  expect(joined(base, base.replace('one', 'mine'), base.replace('five', 'theirs'))).toEqual({
+    text: 'mine\ntwo\nthree\nfour\ntheirs\n',
+    conflicts: [],
+  });
+  expect(joined(base, base.replace('three', 'mine'), base.replace('three', 'theirs'))).toEqual({
+    text: base.replace('three', 'mine'),
+    conflicts: [3],
+  });
+});
