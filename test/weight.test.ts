@@ -53,7 +53,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 800 for the view of requests.
   // 2,400 for the policies and their editor.
   // 1,470 for the view Money.
-  'src/console': 8370,
+  'src/console': 16470,
   // 2 for the weight of latency.
   'src/contract': 489,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
@@ -93,7 +93,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 137 for the money of a request and its decision by the policy in force.
   // 21 for what is left of the budgets of teams and users.
   // 12 for traffic beside the period before.
-  'src/http': 8675,
+  'src/http': 9412,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -133,7 +133,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 28 for what is left of the budgets of teams and users.
   // 3 for the classes of coverage, a file of their own.
   // 95 for traffic beside the period before, and names of keys in usage.
-  'src/operate': 7206,
+  'src/operate': 7995,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,

@@ -1,5 +1,6 @@
 import { Elysia, type HTTPHeaders, t } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
+import type { Action } from '../operate/roles.ts';
 import { meaningOf, nameHint } from '../routing/model-name.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { directoryOf, Model, ModelList, type PageQuery } from './model-list.ts';
@@ -63,7 +64,7 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
   );
 }
 
-const listDocs = (summary: string, description: string) => ({
+const listDocs = (access: Action, summary: string, description: string) => ({
   query: t.Object(
     {
       limit: queryText(`Models of a page, 1 to ${LIMIT_MAX}. Default: all.`),
@@ -74,7 +75,7 @@ const listDocs = (summary: string, description: string) => ({
     { additionalProperties: true },
   ),
   ...routeDocs({
-    access: 'models.read',
+    access,
     summary,
     description,
     tag: 'Models',
@@ -85,11 +86,13 @@ const listDocs = (summary: string, description: string) => ({
 });
 
 const LIST = listDocs(
+  'models.read',
   'List models',
   'Selectors first, then the models that the key may use, and behind each its aliases. One body serves the clients of OpenAI, Anthropic and Codex.',
 );
 
 const ADMIN_LIST = listDocs(
+  'models.list',
   'List models to people',
   'The same list as `GET /v1/models`, for people who have signed in: of all models that the caller may use.',
 );

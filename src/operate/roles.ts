@@ -28,6 +28,8 @@ const ACTIONS = {
   'alerts.read': AUDITED,
   'alerts.test': OPERATORS,
   'models.read': { ...MONEY, lead: 'all', member: 'all', caller: 'all' },
+  // The same list, on a path that a login opens.
+  'models.list': { ...MONEY, lead: 'all', member: 'all' },
   'usage.own': OWN,
   'usage.read': { ...MONEY, ...MEMBERS },
   'traffic.read': { ...MONEY, ...MEMBERS },
