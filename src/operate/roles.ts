@@ -35,6 +35,8 @@ const ACTIONS = {
   'traffic.read': { ...MONEY, ...MEMBERS },
   'traffic.rebuild': OPERATORS,
   'ledger.read': MONEY,
+  // Findings name keys and decisions, which reports are not shown.
+  'ledger.audit': { ...AUDITED, finance: 'all' },
   'ledger.refund': OPERATORS,
   // The copy has all that the store has.
   'ledger.copy': { owner: 'all' },

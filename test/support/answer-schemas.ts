@@ -7,7 +7,7 @@ import { AlertList, AlertTest } from '../../src/http/schemas/alerts.ts';
 import { ChildKeyList } from '../../src/http/schemas/child-keys.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/http/schemas/keys.ts';
-import { AdminUsage, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
+import { AdminUsage, LedgerAudit, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
 import { Login, LoginList, Me } from '../../src/http/schemas/logins.ts';
 import { Removal, Team, TeamList, User, UserList } from '../../src/http/schemas/people.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
@@ -51,6 +51,7 @@ export const ANSWERS = {
   KeptContent,
   KeyTrail,
   LearningStatus,
+  LedgerAudit,
   LedgerStatus,
   Login,
   LoginList,

@@ -24,6 +24,7 @@ interface ReadSchemas {
   [key: `/admin/keys/${string}`]: typeof keys.ApiKeyStatus;
   '/admin/learning': typeof status.LearningStatus;
   '/admin/ledger': typeof ledger.LedgerStatus;
+  '/admin/ledger/audit': typeof ledger.LedgerAudit;
   '/admin/logins': typeof logins.LoginList;
   '/admin/me': typeof logins.Me;
   '/admin/payments': typeof x402.PaymentList;
