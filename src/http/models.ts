@@ -3,10 +3,11 @@ import { SignalboxError } from '../core/errors.ts';
 import type { Action } from '../operate/roles.ts';
 import { meaningOf, nameHint } from '../routing/model-name.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import { directoryOf, Model, ModelList, type PageQuery } from './model-list.ts';
+import { directoryOf, type PageQuery } from './model-list.ts';
 import { queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { unlisted } from './routes.ts';
+import { Model, ModelList } from './schemas/models.ts';
 import { limitOf } from './terms.ts';
 
 /** Clients write a slash within an ID as `%2F`. A text that cannot be decoded is not an ID. */

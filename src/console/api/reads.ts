@@ -5,6 +5,7 @@ import type { DecisionMoney } from '../../http/schemas/decision-money.ts';
 import type * as keys from '../../http/schemas/keys.ts';
 import type * as ledger from '../../http/schemas/ledger.ts';
 import type * as logins from '../../http/schemas/logins.ts';
+import type * as models from '../../http/schemas/models.ts';
 import type * as people from '../../http/schemas/people.ts';
 import type * as policy from '../../http/schemas/policy.ts';
 import type * as tools from '../../http/schemas/policy-tools.ts';
@@ -28,6 +29,7 @@ interface ReadSchemas {
   '/admin/logins': typeof logins.LoginList;
   '/admin/me': typeof logins.Me;
   '/admin/payments': typeof x402.PaymentList;
+  '/admin/models': typeof models.ModelList;
   '/admin/policy': typeof policy.PolicyStatus;
   '/admin/policy/files': typeof tools.PolicyFiles;
   '/admin/policy/revisions': typeof tools.PolicyRevisions;
