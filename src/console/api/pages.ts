@@ -49,7 +49,7 @@ interface PagesOptions {
   readonly every?: number | null;
   /** The parameter by which the list tells only rows newer than one; absent where it has none, and its first page is compared. */
   readonly newerBy?: string;
-  /** The parameter that takes the cursor. */
+  /** The parameter that the last ID of a page is sent in; `after` unless given. */
   readonly cursor?: 'after' | 'before';
 }
 
@@ -85,7 +85,7 @@ export function usePages<Path extends ListPath>(
       take(result.value as unknown as ListPage<Row>);
     },
     // The address stands for path and query.
-    [address, limit],
+    [address, limit, cursor],
   );
 
   useEffect(() => {

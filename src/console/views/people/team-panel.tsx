@@ -186,6 +186,12 @@ function TeamKeys({ of: { id } }: { readonly of: TeamAnswer }) {
   );
 }
 
+/** The line of the policy that declares a team. The view of the policy names files within its folder. */
+const policyHref = (place: TeamMoney['declared_at']): string =>
+  place
+    ? hrefOf(`/policies/files/${encodeURIComponent(place.file.split('/').at(-1) ?? '')}`, { line: String(place.line) })
+    : hrefOf('/policies');
+
 /** A team of the policy is changed there; one that the policy has left can be taken over. */
 function TeamDeeds({ of: { id, name, origin, declared_at }, onChange, onRemoved }: TeamDetailProps) {
   const [isAsked, setAsked] = useState(false);
@@ -200,11 +206,7 @@ function TeamDeeds({ of: { id, name, origin, declared_at }, onChange, onRemoved 
         </p>
         {reachOfViewer('policy.read') !== null && (
           <div>
-            <ButtonLink
-              href={hrefOf('/policies', declared_at ? { file: declared_at.file, line: String(declared_at.line) } : {})}
-            >
-              Open the policy
-            </ButtonLink>
+            <ButtonLink href={policyHref(declared_at)}>Open the policy</ButtonLink>
           </div>
         )}
       </div>
