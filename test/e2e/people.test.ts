@@ -235,10 +235,8 @@ describe('a team of the policy', () => {
     await load('search', 'ops');
     await load('ops');
     expect((await send('GET', '/admin/teams/search')).body).toEqual({ ...before, origin: 'former' });
-    const refused = await send('PATCH', '/admin/teams/search', { budgets: null });
-    expect(refused.body.error).toMatchObject({ code: 'conflict', message: expect.stringContaining('--origin api') });
-    expect((await send('PATCH', '/admin/teams/search', { models: null })).body.error.message).toContain(
-      'no longer has it',
+    expect((await send('PATCH', '/admin/teams/search', { models: null })).body.error.message).toMatch(
+      /no longer has it.*--origin api/,
     );
     await load('search', 'ops');
     expect((await send('GET', '/admin/teams/search')).body).toEqual(before);
