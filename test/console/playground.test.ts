@@ -58,7 +58,7 @@ test('shows the decision at once, and moves it with weights and ceilings, withou
   const rows = page.getByRole('table', { name: 'Models considered' }).locator('tbody tr');
   expect(await rows.filter({ hasText: 'noisy-jay' }).textContent()).toMatch(/calm-only policy\.yaml:\d+$/);
   await page.getByLabel('Cost, Credits').fill('0.0001');
-  await heading(page, 'No model would answer');
+  await heading(page, 'No model meets the request; max_cost_credits');
   expect(await rows.filter({ hasText: 'claude-mirror-4' }).textContent()).toContain('cost');
   expect(await decisions()).toEqual([]);
   expect(faults).toEqual([]);
@@ -116,6 +116,7 @@ test('recognises the dialect of a pasted body, takes over its terms, and marks t
   await promptIn(page).fill(JSON.stringify({ ...body, max_tokens: -1 }, null, 2));
   await page.locator('.field-error', { hasText: /max_tokens \(line 4\)/ }).waitFor();
   expect(await promptIn(page).getAttribute('aria-invalid')).toBe('true');
+  await page.getByText('Not of this request').waitFor();
   await promptIn(page).fill('{ "model": ');
   await page.getByText('This is no JSON yet').waitFor();
   await page.getByLabel('Cost, Credits').fill('much');
