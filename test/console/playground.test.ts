@@ -18,6 +18,12 @@ const POLICY = CONSOLE_POLICY.replaceAll('max_output: 256', 'max_output: 2048').
   'baseline:',
   `  slow-owl:${model(0.2, 12)}
   noisy-jay:${model(0.7, 20_000)}
+  embed-wren:
+    provider: south
+    price: { input: 20, output: 0, as_of: 2026-11-01, basis: own }
+    context_window: 8192
+    operations: [embed]
+    embedding: { dimensions: 64 }
 constraints:
   - { name: calm-only, when: 'true', require: 'model.id != "noisy-jay"' }
 baseline:`,
@@ -167,6 +173,18 @@ test.each([
   expect(await page.locator('.playground-text').textContent()).toContain(`In ${dialect}, please`);
   await page.locator('.playground-answer h2', { hasText: 'mistral-breeze answered' }).waitFor();
   await fact(page, 'Charged').waitFor();
+});
+
+test('decides and sends embeddings, and counts their vectors', async () => {
+  const { page, faults } = await openConsole(stage, at('?model=embed-wren'));
+  await promptIn(page).fill(JSON.stringify({ model: 'embed-wren', input: ['How signals', 'were worked'] }));
+  expect(await page.getByLabel('Dialect').inputValue()).toBe('embeddings');
+  await heading(page, 'embed-wren would answer');
+  await send(page);
+  await done(page);
+  expect(await page.locator('.playground-text').textContent()).toMatch(/^Vector 1: 64 numbers.*\nVector 2: 64 numbers/);
+  expect(await page.getByLabel('Stream').isDisabled()).toBe(true);
+  expect(faults).toEqual([]);
 });
 
 test('"Stop" ends the request at the provider, and what was written stays', async () => {
