@@ -14,6 +14,8 @@ export interface OwnKeys {
   readonly keys: readonly Key[] | null;
   readonly chosen: Key | null;
   readonly maySend: boolean;
+  /** ID of the person; null for a key that has signed in. */
+  readonly user: string | null;
 }
 
 /** @param id the key of the address; '' for the first */
@@ -34,7 +36,7 @@ export function useOwnKeys(id: string): OwnKeys {
   );
   const all = user === null ? itself.data && [itself.data as unknown as Key] : (listed.data?.data ?? null);
   const keys = all ?? (listed.failure || itself.failure ? [] : null);
-  return { keys: maySend ? keys : [], chosen: keys?.find((key) => key.id === id) ?? keys?.[0] ?? null, maySend };
+  return { keys: maySend ? keys : [], chosen: keys?.find((key) => key.id === id) ?? keys?.[0] ?? null, maySend, user };
 }
 
 interface SenderProps {
@@ -68,7 +70,7 @@ export function Sender(props: SenderProps) {
         <h3>No key of your own</h3>
         <p class="dim">
           A request is sent as a key that belongs to you, and charged to it.{' '}
-          <a href={hrefOf('/people/keys')}>Make a key</a>
+          <a href={hrefOf('/people/keys/new', { user: own.user })}>Make a key</a>
         </p>
       </div>
     );
