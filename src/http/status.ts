@@ -17,7 +17,10 @@ export interface StatusSources {
 }
 
 /** `GET /admin/status`, `GET /admin/endpoints` and `GET /admin/learning`. */
-export const statusRoutes = ({ principalOf }: Pick<RouteServices, 'principalOf'>, sources: StatusSources) =>
+export const statusRoutes = (
+  { gateway, principalOf }: Pick<RouteServices, 'gateway' | 'principalOf'>,
+  sources: StatusSources,
+) =>
   new Elysia({ name: 'status' })
     .get(
       '/admin/status',
@@ -32,7 +35,8 @@ export const statusRoutes = ({ principalOf }: Pick<RouteServices, 'principalOf'>
     )
     .get(
       '/admin/endpoints',
-      ({ request }) => endpointsBody(endpointStatus(principalOf(request), sources.health)),
+      ({ request }) =>
+        endpointsBody(endpointStatus(principalOf(request), sources.health), gateway.lease().snapshot.models),
       routeDocs({
         access: 'endpoints.read',
         summary: 'Health of endpoints',

@@ -29,6 +29,15 @@ const EndpointStatus = field.named('EndpointStatus', 'The health and speed of on
     333,
   ),
   tokens_per_second: quantiles('Rate of output.', 88.1, 120.4),
+  declared: field.shapeOrNull('The speed that it is expected to have; null for a model that has left the policy.', {
+    ttft_ms: field.figure('Time to the first token, ms.', 400),
+    warm_ttft_ms: field.figure('The same from a cache, ms.', 200),
+    tokens_per_second: field.figure('Rate of output.', 90),
+    basis: field.word(
+      ['stated', 'estimated', 'neutral'],
+      '`stated`: the policy says so. `estimated`: the median of models of the same kind. `neutral`: the same for all.',
+    ),
+  }),
   attempts: field.mapOf(Type.Integer(), 'Attempts by outcome: `ok`, `dropped`, or the kind of failure.', {
     ok: 1_204,
     timeout: 7,
