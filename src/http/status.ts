@@ -17,10 +17,7 @@ export interface StatusSources {
 }
 
 /** `GET /admin/status`, `GET /admin/endpoints` and `GET /admin/learning`. */
-export const statusRoutes = (
-  { gateway, principalOf }: Pick<RouteServices, 'gateway' | 'principalOf'>,
-  sources: StatusSources,
-) =>
+export const statusRoutes = ({ principalOf }: Pick<RouteServices, 'principalOf'>, sources: StatusSources) =>
   new Elysia({ name: 'status' })
     .get(
       '/admin/status',
@@ -35,13 +32,12 @@ export const statusRoutes = (
     )
     .get(
       '/admin/endpoints',
-      ({ request }) =>
-        endpointsBody(endpointStatus(principalOf(request), sources.health), gateway.lease().snapshot.models),
+      ({ request }) => endpointsBody(endpointStatus(principalOf(request), sources.health)),
       routeDocs({
         access: 'endpoints.read',
         summary: 'Health of endpoints',
         description:
-          'Returns the state, speed and attempts of every endpoint of the policy in force. Counts begin with the start of this server; speeds are recent.',
+          'Returns the state, circuit breaker, speed and attempts of every endpoint of the policy in force, with the speed that the policy declares. Counts begin with the start of this server; speeds are recent.',
         answer: { schema: schemas.EndpointList, description: 'The endpoints.' },
       }),
     )
