@@ -1,5 +1,5 @@
 import { Lines } from '../../charts/lines.tsx';
-import { duration, figure, type WrittenFigure } from '../../design/format.ts';
+import { duration, figure, percent, type WrittenFigure } from '../../design/format.ts';
 import { markOf } from '../../design/marks.ts';
 import { Panel } from '../../design/panel.tsx';
 import { Empty, Loaded } from '../../design/states.tsx';
@@ -21,6 +21,13 @@ export function EndpointPanel({ endpoint }: { readonly endpoint: EndpointLine })
           <dt>State</dt>
           <dd>
             <EndpointState state={endpoint.state} />
+            {endpoint.since && (
+              <>
+                {' '}
+                since <When at={endpoint.since} />
+              </>
+            )}
+            {endpoint.why && <div class="dim">{endpoint.why}</div>}
             {endpoint.retry_at && (
               <>
                 {' '}
@@ -31,7 +38,13 @@ export function EndpointPanel({ endpoint }: { readonly endpoint: EndpointLine })
           <dt>Upstream model</dt>
           <dd>{upstream}</dd>
           <dt>Breaker</dt>
-          <dd>{endpoint.ejections === 0 ? 'never opened' : `opened ${figure(endpoint.ejections).short} times`}</dd>
+          <dd>{breakerText(endpoint)}</dd>
+          <dt>Share</dt>
+          <dd>
+            {endpoint.recent_share === null
+              ? `no attempts at ${model} in 15 minutes`
+              : `${percent(endpoint.recent_share).short} of the attempts at ${model} in 15 minutes`}
+          </dd>
           <dt>Retries</dt>
           <dd>
             {figure(endpoint.retries).short}
@@ -58,6 +71,15 @@ export function EndpointPanel({ endpoint }: { readonly endpoint: EndpointLine })
       </div>
     </Panel>
   );
+}
+
+/** How near the breaker is to opening, and how often it did. */
+function breakerText({ breaker, ejections }: EndpointLine): string {
+  const words = { closed: 'closed', open: 'open', half_open: 'half open: one attempt may try' };
+  const near = `${breaker.faults_in_a_row} of ${breaker.opens_at_faults_in_a_row} faults in a row`;
+  const times =
+    ejections === 0 ? 'never opened' : `opened ${figure(ejections).short} ${ejections === 1 ? 'time' : 'times'}`;
+  return `${words[breaker.state]}, ${near}, ${times}`;
 }
 
 /** Median and 90th percentile of what is measured here, beside what the policy declares. */
