@@ -157,7 +157,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 16 for the policy tools over HTTP, and people in explanations and cases.
   // 6 for the console as it is served.
   // 11 for the address of traces.
-  // 1 for the speed that is declared.
+  // 1 for an example of who may read kept texts.
   'src/policy': 9572,
   // 6 for threads that are stored.
   'src/prompt': 783,
