@@ -1,7 +1,13 @@
+import type { FundStanding } from '../../accounting/fund.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { parseJson } from '../../core/object.ts';
 import { runsOutAt } from '../../ledger/forecast.ts';
-import type { FundUse } from './status.ts';
+import type { FundHolds } from '../../ledger/open-holds.ts';
+
+/** A window of a budget or a balance, with the open requests that hold it. */
+export interface FundUse extends Pick<FundStanding, 'title' | 'limit' | 'spent' | 'held'> {
+  readonly holds: FundHolds;
+}
 
 /** The most funds of a page. */
 export const FUNDS_MAX = 1_000;

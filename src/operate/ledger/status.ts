@@ -1,4 +1,3 @@
-import type { FundStanding } from '../../accounting/fund.ts';
 import { iso } from '../../core/clock.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { usdWriter } from '../../core/usd.ts';
@@ -8,18 +7,13 @@ import { balanceFund } from '../../ledger/drawn-fund.ts';
 import { forecastOf, runsOutAt } from '../../ledger/forecast.ts';
 import { levelOf } from '../../ledger/holder-budgets.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { type FundHolds, holdAge, OpenHolds } from '../../ledger/open-holds.ts';
+import { holdAge, OpenHolds } from '../../ledger/open-holds.ts';
 import { unusedFunds } from '../../ledger/unused.ts';
 import type { StoreReader } from '../../store/driver.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import type { Sight } from '../sight.ts';
-import { FUNDS_MAX, type FundPage, pageOfFunds } from './fund-pages.ts';
-
-/** A window of a budget or a balance, with the open requests that hold it. */
-export interface FundUse extends Pick<FundStanding, 'title' | 'limit' | 'spent' | 'held'> {
-  readonly holds: FundHolds;
-}
+import { FUNDS_MAX, type FundPage, type FundUse, pageOfFunds } from './fund-pages.ts';
 
 /** Puts the open requests to funds of a running ledger. */
 export const usesOf = (ledger: Pick<Ledger, 'openHolds'>, funds: readonly Omit<FundUse, 'holds'>[]): FundUse[] => {
