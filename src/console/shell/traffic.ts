@@ -14,8 +14,12 @@ const stepOf = (ms: number): TrafficStep => (ms <= 2 * STEPS.hour ? 'minute' : m
  * The query of traffic in a range, or in the one before it. A range that ends now begins with a bucket, so that its address changes with the
  * bucket and not with the second.
  */
-export function trafficQuery(of: TimeRange, now: number, { by, limit, isBefore = false }: TrafficOptions): Query {
-  const step = stepOf(of.ms);
+export function trafficQuery(
+  of: TimeRange,
+  now: number,
+  { by, limit, isBefore = false, isCoarse = false }: TrafficOptions,
+): Query {
+  const step = isCoarse && of.ms > STEPS.day ? 'day' : stepOf(of.ms);
   const { from, to } = endsOf(of, Math.floor(now / STEPS[step]) * STEPS[step] + STEPS[step]);
   const shift = isBefore ? of.ms : 0;
   const end = to ?? (isBefore ? from + of.ms : null);
@@ -35,6 +39,8 @@ interface TrafficOptions {
   readonly limit?: number;
   /** The period of the same length before it, to compare with. */
   readonly isBefore?: boolean;
+  /** For lists of names, which need no buckets: they come sooner. */
+  readonly isCoarse?: boolean;
   readonly isWanted?: boolean;
 }
 
