@@ -17,7 +17,7 @@ const stepOf = (ms: number): TrafficStep => (ms <= 2 * STEPS.hour ? 'minute' : m
 export function trafficQuery(
   of: TimeRange,
   now: number,
-  { by, limit, isBefore = false, isCoarse = false }: TrafficOptions,
+  { by, limit, isBefore = false, isCompared = false, isCoarse = false, only = {} }: TrafficOptions,
 ): Query {
   const step = isCoarse && of.ms > STEPS.day ? 'day' : stepOf(of.ms);
   const { from, to } = endsOf(of, Math.floor(now / STEPS[step]) * STEPS[step] + STEPS[step]);
@@ -30,6 +30,8 @@ export function trafficQuery(
     time_zone: step === 'day' ? Intl.DateTimeFormat().resolvedOptions().timeZone : null,
     by: by ?? null,
     limit: by ? (limit ?? 7) : null,
+    compare: isCompared ? 'before' : null,
+    ...only,
   };
 }
 
@@ -41,6 +43,10 @@ interface TrafficOptions {
   readonly isBefore?: boolean;
   /** For lists of names, which need no buckets: they come sooner. */
   readonly isCoarse?: boolean;
+  /** Whether each line has the sums of that period, too. */
+  readonly isCompared?: boolean;
+  /** One key, team, model …, by its ID. */
+  readonly only?: Readonly<Partial<Record<TrafficDimension, string>>>;
   readonly isWanted?: boolean;
 }
 
