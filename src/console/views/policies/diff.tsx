@@ -181,7 +181,9 @@ function Decisions({ found, totals }: { readonly found: Difference; readonly tot
           {count === 0
             ? 'Neither has cases to decide.'
             : different === 0
-              ? `All ${plural(count, 'case')} are decided alike.`
+              ? count === 1
+                ? 'The one case is decided alike.'
+                : `All ${plural(count, 'case')} are decided alike.`
               : `${different} of ${plural(count, 'case')} are decided differently.`}
           {broken > 0 && ` ${plural(broken, 'case')} no longer ${broken === 1 ? 'holds' : 'hold'}.`}
         </h2>

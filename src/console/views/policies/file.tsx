@@ -79,8 +79,9 @@ export function FilePage({
           />
           <p class="small dim policies-keys">
             {isReadOnly ? '' : 'Escape, then Tab leaves the editor. Ctrl-Space completes. '}
-            {found.isRunning ? 'Checking …' : found.result ? summaryOf(diagnostics) : ''}
+            {found.isRunning ? 'Checking …' : found.result && !found.failure ? summaryOf(diagnostics) : ''}
           </p>
+          {found.failure && <p class="field-error">Not checked: {found.failure.message}</p>}
           <Diagnostics found={diagnostics} />
         </>
       )}
@@ -125,11 +126,11 @@ export function Diagnostics({
               {one.line}
             </a>{' '}
             <Coded text={one.message} />
-            {(one.hint || one.expected) && (
-              <p class="small dim">
-                <Coded text={[one.expected && `Expected: ${one.expected}.`, one.hint].filter(Boolean).join(' ')} />
+            {[one.expected && `Expected: ${one.expected}`, one.hint].filter(Boolean).map((more) => (
+              <p class="small dim" key={more}>
+                <Coded text={more ?? ''} />
               </p>
-            )}
+            ))}
           </div>
         </li>
       ))}

@@ -12,6 +12,8 @@ interface ComparedText {
 interface ComparisonTerms {
   /** Beside each other; else one below the other, as on a phone. */
   readonly isWide: boolean;
+  /** With the lines that are the same. */
+  readonly isWhole: boolean;
   /** Hears the later text as it is changed; null where it cannot be. */
   readonly onText: ((text: string) => void) | null;
 }
@@ -23,7 +25,7 @@ export function openComparison(
   host: HTMLElement,
   a: ComparedText,
   b: ComparedText,
-  { isWide, onText }: ComparisonTerms,
+  { isWide, isWhole, onText }: ComparisonTerms,
 ): () => void {
   const root = rootIn(host);
   const later: Extension[] = [
@@ -39,7 +41,7 @@ export function openComparison(
     const unified = unifiedMergeView({
       original: a.text,
       mergeControls: onText !== null,
-      collapseUnchanged: COLLAPSED,
+      ...(!isWhole && { collapseUnchanged: COLLAPSED }),
       gutter: true,
     });
     const view = new EditorView({
@@ -54,7 +56,7 @@ export function openComparison(
     b: { doc: b.text, extensions: later },
     root,
     parent: root,
-    collapseUnchanged: COLLAPSED,
+    ...(!isWhole && { collapseUnchanged: COLLAPSED }),
     ...(onText && { revertControls: 'a-to-b' }),
   });
   return () => view.destroy();
