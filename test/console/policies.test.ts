@@ -77,7 +77,12 @@ describe('the editor', () => {
     await page.keyboard.press('Control+Home');
     await found.locator('a').click();
     expect(new URL(page.url()).searchParams.get('line')).toBe('11');
-    expect(await page.locator('.cm-activeLine').textContent()).toContain('windo');
+    await page.locator('.cm-activeLine', { hasText: 'windo' }).waitFor();
+    // The same way leads there again.
+    await page.keyboard.press('Control+Home');
+    await page.locator('.cm-activeLine', { hasText: 'Rules' }).waitFor();
+    await found.locator('a').click();
+    await page.locator('.cm-activeLine', { hasText: 'windo' }).waitFor();
     expect(await putInForce(page).isDisabled()).toBe(true);
   });
 
@@ -191,6 +196,11 @@ describe('an edit', () => {
     await writeElsewhere('rules.yaml', RULES.replace('gateway.', 'gateway. Theirs.'));
     await putInForce(page).click();
     await page.getByText('Look at line 1').waitFor();
+    const both = page.locator('.cm-content[aria-label^="Both together"]');
+    await page.getByRole('button', { name: 'Take the earlier text' }).first().press('Enter');
+    await both.locator('.cm-line', { hasText: 'Theirs.' }).waitFor();
+    await both.press('Control+z');
+    await both.locator('.cm-line', { hasText: 'Mine.' }).waitFor();
     await page.getByRole('button', { name: /Go on from revision/ }).click();
     await isJudged(page, 'It has no error');
     await putInForce(page).click();

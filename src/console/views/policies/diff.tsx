@@ -98,7 +98,7 @@ function Outcome({ found }: { readonly found: Difference }) {
           />
         </section>
       ))}
-      <Declarations found={found} />
+      {broken.length === 0 && <Declarations found={found} />}
       {totals && <Decisions found={found} totals={totals} />}
     </>
   );

@@ -8,7 +8,7 @@ import { go, hrefOf, param, setParams } from '../../shell/router.ts';
 import { diagnosticsOf, type FileDiagnostic, judgement } from './checks.ts';
 import { Code } from './code.tsx';
 import { draft, edit, namesOf, type PolicyFiles, textOf } from './draft.ts';
-import { fileHref, placeHref } from './places.ts';
+import { fileHref, placeHref, waysTaken } from './places.ts';
 
 /** One file in the editor, with the server's judgement of it. */
 export function FilePage({
@@ -121,7 +121,12 @@ export function Diagnostics({
             {one.severity === 'error' ? 'Error' : 'Warning'}
           </State>
           <div>
-            <a href={placeHref(one)}>
+            <a
+              href={placeHref(one)}
+              onClick={() => {
+                waysTaken.value += 1;
+              }}
+            >
               {withFile ? `${one.file}:` : 'Line '}
               {one.line}
             </a>{' '}

@@ -7,7 +7,6 @@ import { go, hrefOf } from '../../shell/router.ts';
 import { type EditorCode, useEditorCode } from './code.tsx';
 import { Comparison } from './comparison.tsx';
 import { type DraftEdit, draft, type PolicyDraft, type PolicyFiles, rebase } from './draft.ts';
-import { plural } from './file.tsx';
 import { diffHref, EDIT, RUNNING, shortOf } from './places.ts';
 
 interface JoinedFile {
@@ -80,7 +79,7 @@ function Join({
         <h2>
           {conflicts === 0
             ? 'Both edits fit together.'
-            : `Both edits changed the same ${plural(conflicts, 'place')}: your text stays there unless you change it.`}
+            : `Both edits changed the same ${conflicts === 1 ? 'place' : `${conflicts} places`}: your text stays there unless you change it.`}
         </h2>
         <p class="dim">
           You began from revision {shortOf(join.draft.revision)}; {shortOf(files.revision)} is in force now. Beside each
@@ -115,7 +114,7 @@ function Join({
                 {(['theirs', 'base', 'mine'] as const).map((one) => (
                   <Button
                     key={one}
-                    kind={shown === one ? 'first' : 'plain'}
+                    {...(shown !== one && { kind: 'plain' as const })}
                     aria-pressed={shown === one}
                     onClick={() => setOthers({ ...others, [name]: one })}
                   >

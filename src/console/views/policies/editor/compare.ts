@@ -20,6 +20,22 @@ interface ComparisonTerms {
 
 const COLLAPSED = { margin: 3, minSize: 8 };
 
+/** Takes a part of the earlier text over into the later one. */
+function takeOver(act?: (event: MouseEvent) => void): HTMLElement {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'cm-take';
+  button.textContent = act ? 'Take the earlier text' : '→';
+  button.title = 'Take the earlier text';
+  button.setAttribute('aria-label', button.title);
+  // Beside each other, the library listens to the mouse alone; a click without one is a key.
+  button.onclick = (event) => {
+    if (act) act(event);
+    else if (event.detail === 0) button.dispatchEvent(new MouseEvent('mousedown', { bubbles: true }));
+  };
+  return button;
+}
+
 /** Shows two texts of a file. Where the later one can be changed, arrows between them take a part over. @returns closes it */
 export function openComparison(
   host: HTMLElement,
@@ -40,7 +56,8 @@ export function openComparison(
   if (!isWide) {
     const unified = unifiedMergeView({
       original: a.text,
-      mergeControls: onText !== null,
+      mergeControls:
+        onText !== null && ((type, act) => (type === 'reject' ? takeOver(act) : document.createElement('span'))),
       ...(!isWhole && { collapseUnchanged: COLLAPSED }),
       gutter: true,
     });
@@ -57,7 +74,7 @@ export function openComparison(
     root,
     parent: root,
     ...(!isWhole && { collapseUnchanged: COLLAPSED }),
-    ...(onText && { revertControls: 'a-to-b' }),
+    ...(onText && { revertControls: 'a-to-b', renderRevertControl: () => takeOver() }),
   });
   return () => view.destroy();
 }
