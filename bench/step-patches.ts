@@ -66,11 +66,9 @@ export const CUTS: readonly Cut[] = [
     patches: [
       insteadOf(
         APP,
-        '          } else context.addLimitHeaders(set.headers);',
-        `} else {
-          context.addLimitHeaders(set.headers);
-          if (request.method === 'POST') { context.handled(200, null); early = ${EMPTY}; }
-        }`,
+        '          if (!admission) context.addLimitHeaders(set.headers);',
+        `if (!admission) context.addLimitHeaders(set.headers);
+          if (request.method === 'POST') { context.handled(200, null); early = ${EMPTY}; }`,
       ),
     ],
   },

@@ -25,6 +25,7 @@ type Target = keyof typeof TARGETS;
 const ENTRIES = [
   'src/main.ts',
   'src/runtime/parse-worker.ts',
+  'src/server/audit-worker.ts',
   'src/tokenizer/count-worker.ts',
   'src/cli/plugin/trial-worker.ts',
 ];

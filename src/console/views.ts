@@ -13,7 +13,7 @@ export const VIEWS: readonly ConsoleView[] = [
     name: 'playground',
     title: 'Playground',
     path: '/playground',
-    action: 'policy.read',
+    action: 'policy.explain',
     load: () => import('./views/playground/index.tsx'),
   },
   {

@@ -86,6 +86,8 @@ export interface PolicySnapshot {
   readonly publicUrl: string | null;
   /** Whether `/console` is served. */
   readonly console: boolean;
+  /** Where people find the trace of a request, with `{decision_id}` in the place of its ID; null for nowhere. */
+  readonly traceUrl: string | null;
   /** Null where nobody signs in by OpenID. */
   readonly signIn: SignInPolicy | null;
   /** Terms of all callers together. */

@@ -12,6 +12,7 @@ import { errorBody } from '../api/error.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { MoneySources } from '../operate/decision-money.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
+import type { ServerAudits } from '../operate/ledger/audit.ts';
 import type { LoginDesk } from '../operate/logins.ts';
 import type { PeopleDesk } from '../operate/people.ts';
 import type { PolicyAdmin } from '../operate/policy/serving.ts';
@@ -100,6 +101,7 @@ export interface AppOptions {
   /** Bytes of the largest message of a WebSocket. */
   readonly socketBytesMax: number;
   readonly status: StatusSources;
+  readonly audits: ServerAudits;
   /** Makes the page at `/metrics`; null where it is switched off. */
   readonly metrics: (() => string) | null;
 }
@@ -165,7 +167,7 @@ const otherRoutes = (
     .use(adminRoutes(services, policy))
     .use(policyRoutes({ ...services, desk, store }))
     .use(alertRoutes({ ...services, alerts }))
-    .use(ledgerRoutes(services))
+    .use(ledgerRoutes({ ...services, audits: options.audits }))
     .use(statusRoutes(services, status))
     .use(keyRoutes({ ...services, keys, people: people?.people, store }))
     .use(trailRoutes({ ...services, store, ...(trailHeads && { trailHeads }) }))

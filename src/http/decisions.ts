@@ -80,8 +80,11 @@ export const decisionRoutes = ({ gateway, principalOf, sightOf }: RouteServices)
     )
     .get(
       '/admin/decisions/:id',
-      async ({ params: { id }, request }) =>
-        decisionBody(await explainDecision(principalOf(request), gateway, id, sightOf(request)), sightOf(request)),
+      async ({ params: { id }, request }) => {
+        const sight = sightOf(request);
+        const explanation = await explainDecision(principalOf(request), gateway, id, sight);
+        return decisionBody(explanation, sight, gateway.lease().snapshot.traceUrl);
+      },
       routeDocs({
         access: 'decisions.list',
         summary: 'Explain a decision, for people',

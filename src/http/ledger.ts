@@ -1,32 +1,69 @@
 import { Elysia, t } from 'elysia';
+import { lastAudit, runAudit, type ServerAudits } from '../operate/ledger/audit.ts';
 import { overviewBody, overviewOf } from '../operate/ledger/status.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { queryText } from './query.ts';
-import type { RouteServices } from './route-services.ts';
+import { type RouteServices, UNREAD_S } from './route-services.ts';
 import * as schemas from './schemas/ledger.ts';
 
-type LedgerServices = Pick<RouteServices, 'gateway' | 'principalOf' | 'sightOf'>;
+interface LedgerServices extends Pick<RouteServices, 'gateway' | 'principalOf' | 'sightOf' | 'server'> {
+  readonly audits: ServerAudits;
+}
 
-/** `GET /admin/ledger`: the sums spent and held, and the use of each fund. */
-export const ledgerRoutes = ({ gateway, principalOf, sightOf }: LedgerServices) =>
-  new Elysia({ name: 'ledger' }).get(
-    '/admin/ledger',
-    async ({ query: { name }, request }) => {
-      const { ledger, lease, now } = gateway;
-      const { usdPerCredit } = lease().snapshot;
-      const overview = await overviewOf(principalOf(request), ledger, usdPerCredit, sightOf(request));
-      return overviewBody(overview, name, now());
-    },
-    {
-      query: t.Object({ name: queryText('Only funds of this name.') }),
-      ...routeDocs({
-        access: 'ledger.read',
-        summary: 'Charges, holds and funds',
+const AUDIT = {
+  access: 'ledger.audit',
+  answer: { schema: schemas.LedgerAudit, description: 'The audit.' },
+} as const;
+
+/** `GET /admin/ledger`: the sums spent and held, and the use of each fund. `/admin/ledger/audit`: the proof of the books. */
+export const ledgerRoutes = ({ gateway, principalOf, sightOf, server, audits }: LedgerServices) =>
+  new Elysia({ name: 'ledger' })
+    .get(
+      '/admin/ledger/audit',
+      ({ request }) => lastAudit(principalOf(request), audits),
+      routeDocs({
+        ...AUDIT,
+        summary: 'The last audit of the books',
         description:
-          'Returns all charges, the amounts reserved by running requests, and every budget window and balance in use, with what is left, how many requests hold it and since when, and when it renews. `./signalbox ledger status` gives the same figures.',
-        answer: { schema: schemas.LedgerStatus, description: 'The status.' },
-        errorField: 'name',
-        errors: ['invalid_value'],
+          'Returns the result of the last audit that this server ran, and whether one is running. A server that was started anew has none.',
       }),
-    },
-  );
+    )
+    .post(
+      '/admin/ledger/audit',
+      async ({ request }) => {
+        // A large journal takes its time.
+        server()?.timeout(request, 0);
+        const audit = await runAudit(principalOf(request), audits);
+        server()?.timeout(request, UNREAD_S);
+        return audit;
+      },
+      routeDocs({
+        ...AUDIT,
+        body: 'none',
+        summary: 'Audit the books',
+        description:
+          'Reads the whole journal with code of its own, as `./signalbox ledger audit` does, and returns the findings when it is done: beside the requests, one audit at a time. A request that comes while one runs gets its result. An audit that takes longer than 10 minutes is ended; run the command on a copy then.',
+        errors: ['overloaded'],
+      }),
+    )
+    .get(
+      '/admin/ledger',
+      async ({ query: { name }, request }) => {
+        const { ledger, lease, now } = gateway;
+        const { usdPerCredit } = lease().snapshot;
+        const overview = await overviewOf(principalOf(request), ledger, usdPerCredit, sightOf(request));
+        return overviewBody(overview, name, now());
+      },
+      {
+        query: t.Object({ name: queryText('Only funds of this name.') }),
+        ...routeDocs({
+          access: 'ledger.read',
+          summary: 'Charges, holds and funds',
+          description:
+            'Returns all charges, the amounts reserved by running requests, and every budget window and balance in use, with what is left, how many requests hold it and since when, and when it renews. `./signalbox ledger status` gives the same figures.',
+          answer: { schema: schemas.LedgerStatus, description: 'The status.' },
+          errorField: 'name',
+          errors: ['invalid_value'],
+        }),
+      },
+    );

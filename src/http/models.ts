@@ -1,11 +1,13 @@
 import { Elysia, type HTTPHeaders, t } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
+import type { Action } from '../operate/roles.ts';
 import { meaningOf, nameHint } from '../routing/model-name.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import { directoryOf, Model, ModelList, type PageQuery } from './model-list.ts';
+import { directoryOf, type PageQuery } from './model-list.ts';
 import { queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { unlisted } from './routes.ts';
+import { Model, ModelList } from './schemas/models.ts';
 import { limitOf } from './terms.ts';
 
 /** Clients write a slash within an ID as `%2F`. A text that cannot be decoded is not an ID. */
@@ -63,7 +65,7 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
   );
 }
 
-const listDocs = (summary: string, description: string) => ({
+const listDocs = (access: Action, summary: string, description: string) => ({
   query: t.Object(
     {
       limit: queryText(`Models of a page, 1 to ${LIMIT_MAX}. Default: all.`),
@@ -74,7 +76,7 @@ const listDocs = (summary: string, description: string) => ({
     { additionalProperties: true },
   ),
   ...routeDocs({
-    access: 'models.read',
+    access,
     summary,
     description,
     tag: 'Models',
@@ -85,11 +87,13 @@ const listDocs = (summary: string, description: string) => ({
 });
 
 const LIST = listDocs(
+  'models.read',
   'List models',
   'Selectors first, then the models that the key may use, and behind each its aliases. One body serves the clients of OpenAI, Anthropic and Codex.',
 );
 
 const ADMIN_LIST = listDocs(
+  'models.list',
   'List models to people',
   'The same list as `GET /v1/models`, for people who have signed in: of all models that the caller may use.',
 );

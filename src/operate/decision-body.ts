@@ -13,8 +13,11 @@ import { certificateBody, NO_CERTIFICATE } from './certificate-body.ts';
 import { FULL_SIGHT } from './sight.ts';
 import { snakeKeys } from './snake-keys.ts';
 
-/** A decision as `GET /v1/decisions/{id}` answers and the command line prints it. */
-export function decisionBody(explanation: Explanation, sight = FULL_SIGHT): object {
+/**
+ * A decision as `GET /v1/decisions/{id}` answers and the command line prints it.
+ * @param traceUrl where people find its trace, with `{decision_id}` in the place of its ID
+ */
+export function decisionBody(explanation: Explanation, sight = FULL_SIGHT, traceUrl: string | null = null): object {
   const { record, quality, certificate, matches, reason, hindsight, leftOut } = explanation;
   const { kind, seed, choice, fallbacks, readingsNumber, facts, outcome } = record;
   const { session, agent, parentAgent } = sight.showsRunsOf(record.keyId, record.labels ?? {}) ? record : NO_RUN;
@@ -44,6 +47,7 @@ export function decisionBody(explanation: Explanation, sight = FULL_SIGHT): obje
     ...(certificate ? certificateBody(certificate, facts) : NO_CERTIFICATE),
     outcome: outcome && outcomeBody(outcome, hindsight),
     receipt: outcome && receiptBody(record, outcome),
+    trace_url: traceUrl?.replaceAll('{decision_id}', idText('dec_', record.id)) ?? null,
   };
 }
 

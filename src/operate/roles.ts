@@ -28,11 +28,15 @@ const ACTIONS = {
   'alerts.read': AUDITED,
   'alerts.test': OPERATORS,
   'models.read': { ...MONEY, lead: 'all', member: 'all', caller: 'all' },
+  // The same list, on a path that a login opens.
+  'models.list': { ...MONEY, lead: 'all', member: 'all' },
   'usage.own': OWN,
   'usage.read': { ...MONEY, ...MEMBERS },
   'traffic.read': { ...MONEY, ...MEMBERS },
   'traffic.rebuild': OPERATORS,
   'ledger.read': MONEY,
+  // Findings name keys and decisions, which reports are not shown.
+  'ledger.audit': { ...AUDITED, finance: 'all' },
   'ledger.refund': OPERATORS,
   // The copy has all that the store has.
   'ledger.copy': { owner: 'all' },

@@ -211,6 +211,7 @@ function readSettings(context: CheckContext, version: LanguageVersion, credit: D
     admitUnstated: unstatedLanguages === 'admit',
     keyLabel: metrics.key_label ?? null,
     console: console.enabled,
+    traceUrl: console.trace_url ?? null,
     recordDays: records.retention_days,
     trailDays: records.trail_retention_days ?? null,
     recordedMetadata: records.metadata,

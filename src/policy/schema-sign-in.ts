@@ -9,6 +9,16 @@ export const PublicUrlText = string(
 
 export const ConsoleText = closed('The web application at `/console`.', {
   enabled: boolean({ default: true, example: false }, 'Whether it is served, and people may sign in to it with a key.'),
+  trace_url: optional.string(
+    {
+      pattern: '^https?://[^\\s/?#@]+/\\S*\\{decision_id\\}\\S*$',
+      expected: 'http:// or https://, a host and a path or query with `{decision_id}`',
+      maxLength: 1024,
+      example:
+        'https://traces.example.com/search?service=signalbox&tags=%7B%22signalbox.decision_id%22%3A%22{decision_id}%22%7D',
+    },
+    'Where people find the trace of a request: the address of a search for `signalbox.decision_id` in your tracing system, with `{decision_id}` in the place of the ID. Default: no link.',
+  ),
 });
 
 const ROLE_MEANINGS: Readonly<Record<ClaimedRole, string>> = {

@@ -38,6 +38,8 @@ import type { Instance } from '../store/instance.ts';
 import { overloadedBy } from '../store/unwritten.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
+import { Audits } from './audits.ts';
+import { databaseOf, spoolOf } from './data.ts';
 import { keepDeclarations } from './declarations.ts';
 import { logAlert, logRecovered } from './events.ts';
 import type { Host } from './host.ts';
@@ -214,7 +216,7 @@ export async function openGateway(
   first: PolicyCandidate,
   tools: ServerPolicyTools,
   resources: GatewayResources,
-  { allowsPolicyWrites }: Pick<ServeOptions, 'allowsPolicyWrites'>,
+  { allowsPolicyWrites, data }: Pick<ServeOptions, 'allowsPolicyWrites' | 'data'>,
 ) {
   const { store, keys, people, log, host, feed } = resources;
   const { clock, timers, err } = host;
@@ -263,7 +265,10 @@ export async function openGateway(
     isDraining: false,
   };
   const policies = openPolicyDesk({ gateway, reloader, people }, tools, resources, allowsPolicyWrites);
+  const files = { file: databaseOf(data), spool: spoolOf(data) };
+  const audits = new Audits({ files, now, timers, log });
   const stop = () => {
+    audits.close();
     policies.close();
     gateway.isDraining = true;
     stopUpkeep();
@@ -277,5 +282,6 @@ export async function openGateway(
   const instance = (by: Principal) =>
     instanceStatus(by, store, { version: host.version, policyRevision: lease().snapshot.revision });
   const status: StatusSources = { health: tools.health, learning, instance };
-  return { gateway, desk: policies.desk, idempotency, reloader, status, recount, levels: new Levels(people), stop };
+  const levels = new Levels(people);
+  return { gateway, desk: policies.desk, idempotency, reloader, status, audits, recount, levels, stop };
 }

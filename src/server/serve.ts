@@ -109,7 +109,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   if (apiKey !== null) await keys.install(apiKey).catch(notInstalled);
   const resources = { store, keys, people, log, host, feed };
   const opened = await openGateway(first, tools, resources, options);
-  const { gateway, desk, idempotency, reloader, status, recount, levels, stop } = opened;
+  const { gateway, desk, idempotency, reloader, status, audits, recount, levels, stop } = opened;
   onBudgets = recount;
   const tokens = await openTokens(resources);
   const gate = new Gate(clock, timers);
@@ -128,7 +128,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     alerts: alerts.sender,
     ...{ observer, feed },
     socketBytesMax,
-    status,
+    ...{ status, audits },
     trailHeads: () => notedHeads(options.data),
     metrics: options.metrics
       ? openMetrics(watched, [...families, ...logged, ...alerts.families, ...defects.families])

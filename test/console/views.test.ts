@@ -48,7 +48,7 @@ describe('roles', () => {
   test.each([
     ['admin', ['Overview', 'Playground', 'Requests', 'Policies', 'People', 'Money', 'Fleet']],
     ['finance', ['Overview', 'People', 'Money']],
-    ['member', ['Overview', 'Requests', 'People', 'Money']],
+    ['member', ['Overview', 'Playground', 'Requests', 'People', 'Money']],
   ] as const)('a person of the role %s sees the views that it may open, and no others', async (role, words) => {
     const { page, faults } = await openConsole(stage, { role });
     expect(await page.locator('.rail-view').allTextContents()).toEqual([...words]);

@@ -20,7 +20,7 @@ const policyWith = (more = '') =>
       best: { endpoints: ['first'], price: { input: 0.7, output: 3.3 }, quality: 0.9 },
       other: { endpoints: ['second'], quality: 0.6 },
     },
-    `baseline: best\n${more}`,
+    `baseline: best\nconsole: { trace_url: "https://traces.test/search?id={decision_id}" }\n${more}`,
   );
 
 beforeAll(async () => {
@@ -70,7 +70,12 @@ test('the money of a request adds up, entry by entry and line by line, to what w
 test('each attempt says when it began; a recommendation has neither attempts nor money', async () => {
   upstream.next({ status: 503, error: 'busy' });
   const id = await ask('auto');
-  const { outcome } = (await read(`/admin/decisions/${id}`)) as Static<typeof Decision>;
+  const decision = (await read(`/admin/decisions/${id}`)) as Static<typeof Decision>;
+  const { outcome } = decision;
+  expect([decision.trace_url, decision.key_id]).toEqual([
+    `https://traces.test/search?id=${id}`,
+    live.box.key.split('_')[2] ?? '',
+  ]);
   const attempts = outcome?.attempts ?? [];
   expect(attempts.map(({ model, failure }) => [model, failure])).toEqual([
     ['best', 'overloaded'],

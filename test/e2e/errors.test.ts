@@ -176,8 +176,8 @@ const cases: readonly Case[] = [
   {
     code: 'unknown_field',
     when: 'route_strategy has a member that is not known',
-    param: 'route_strategy.latency_weight',
-    provoke: () => chat({ route_strategy: { latency_weight: 1 } }),
+    param: 'route_strategy.speed_weight',
+    provoke: () => chat({ route_strategy: { speed_weight: 1 } }),
   },
   {
     code: 'unknown_field',

@@ -148,7 +148,9 @@ describe('a session', () => {
         const key = await purse.key({ kind: 'bounded' });
         const answers = await Promise.all(names.map((name) => ask(key, name === '' ? 'wïld' : name)));
         for (const answer of answers) {
-          if (answer.status !== 200) await expectError(answer, 'insufficient_quota');
+          // On a slow machine the money may still be held by requests in progress when the wait ends.
+          if (answer.status === 429) await expectError(answer, 'budget_contended');
+          else if (answer.status !== 200) await expectError(answer, 'insufficient_quota');
           else await answer.text();
         }
         const spent = Object.values(await usageBy(key, 'session'));

@@ -20,6 +20,7 @@ import { readLearning } from '../../src/operate/learning/reading.ts';
 import { rewriteLearning } from '../../src/operate/learning/replay.ts';
 import { forgetLearning } from '../../src/operate/learning/reset.ts';
 import { learningStatus, storedLearningStatus } from '../../src/operate/learning/status.ts';
+import { lastAudit, runAudit } from '../../src/operate/ledger/audit.ts';
 import { backUp } from '../../src/operate/ledger/backup.ts';
 import { readBooks } from '../../src/operate/ledger/reading.ts';
 import { refund } from '../../src/operate/ledger/refund.ts';
@@ -127,6 +128,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   forgetLearning: [OPERATORS, (by) => forgetLearning(by, '/nowhere/signalbox.db', null, 0)],
   grantToKey: [OPERATORS, (by) => grantToKey(by, stub, stub, 'k', GRANT, 0)],
   instanceStatus: [REPORTED, (by) => instanceStatus(by, stub, { version: '', policyRevision: '' })],
+  lastAudit: [[...AUDITED, 'finance'], (by) => lastAudit(by, stub)],
   learningStatus: [AUDITED, (by) => learningStatus(by, stub, null, stub, 0)],
   listDecisions: [[...REPORTED, ...MEMBERS], (by) => listDecisions(by, stub, { limit: 1 })],
   listKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => listKeys(by, stub)],
@@ -168,6 +170,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   revokeChildKey: [['caller'], (by) => revokeChildKey(by, stub, 'k')],
   rewriteLearning: [OPERATORS, (by) => rewriteLearning(by, '', stub, '/nowhere/signalbox.db')],
   rotateKey: [[...OPERATORS, ...MEMBERS], (by) => rotateKey(by, stub, 'k', 0)],
+  runAudit: [[...AUDITED, 'finance'], (by) => runAudit(by, stub)],
   servedPolicy: [REPORTED, (by) => servedPolicy(by, stub)],
   servedUsage: [
     [...MONEY, ...MEMBERS],
@@ -214,7 +217,7 @@ const filesIn = (folder: string): { readonly file: string; readonly text: string
   [...new Glob(`src/${folder}/**/*.ts`).scanSync()].sort().map((file) => ({ file, text: readFileSync(file, 'utf8') }));
 
 /** What keys, people and applications do for themselves, in the rooms that do it. */
-const ELSEWHERE: readonly Action[] = ['models.read', 'feedback.give', 'wallets.own', 'wallets.pay'];
+const ELSEWHERE: readonly Action[] = ['models.read', 'models.list', 'feedback.give', 'wallets.own', 'wallets.pay'];
 
 describe('the one door', () => {
   test('checks every action of the table but those of requests', () => {

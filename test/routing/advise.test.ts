@@ -131,7 +131,7 @@ describe('the facts of a route query', () => {
       weights: { cost: 1, quality: 0.7 },
     });
     expect(() => routeFacts({ route_strategy: { cost_weight: 0, quality_weight: 0 } }, caller, from)).toThrow(
-      'both be 0',
+      'must not all be 0',
     );
   });
 

@@ -96,6 +96,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     publicUrl: null,
     signIn: null,
     console: true,
+    traceUrl: null,
     wildcards: null,
     aliasPatterns: [],
     organization: NO_GROUP_TERMS,

@@ -152,7 +152,20 @@ export const NO_COMMAND: readonly Action[] = [
     'payments.own',
   ] as const),
   // They are about a server that runs.
-  ...(['models.read', 'policy.read', 'policy.reload', 'endpoints.read', 'status.read'] as const),
+  ...([
+    'models.read',
+    'models.list',
+    'decisions.repeat',
+    'events.read',
+    'policy.read',
+    'policy.reload',
+    'policy.write',
+    'endpoints.read',
+    'status.read',
+    'playground.send',
+  ] as const),
+  // Commands on files need no role.
+  ...(['policy.check', 'policy.explain'] as const),
   // Requests alone have them.
   ...(['content.read', 'payments.read', 'payments.change'] as const),
 ];

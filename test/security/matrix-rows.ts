@@ -64,6 +64,8 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'GET /admin/usage': [200, 200, 200, 200, 200, 200, 200, 403],
   'GET /admin/traffic': [200, 200, 200, 200, 200, 200, 200, 403],
   'GET /admin/ledger': [200, 200, 200, 403, 403, 200, 200, 403],
+  'GET /admin/ledger/audit': [200, 200, 200, 403, 403, 200, 403, 403],
+  'POST /admin/ledger/audit': [200, 200, 200, 403, 403, 200, 403, 403],
   'GET /admin/decisions': [200, 200, 403, 200, 200, 200, 200, 403],
   'GET /admin/decisions/{id}': {
     own: [200, 200, 403, 200, 200, 200, 200, 403],

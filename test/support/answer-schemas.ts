@@ -1,14 +1,14 @@
 import { ErrorBody } from '../../src/api/error-schema.ts';
 import { Platform, PlatformPayment } from '../../src/api/platform.ts';
 import { Feedback } from '../../src/http/feedback.ts';
-import { Model, ModelList } from '../../src/http/model-list.ts';
 import { RouteAdvice } from '../../src/http/schemas/advice.ts';
 import { AlertList, AlertTest } from '../../src/http/schemas/alerts.ts';
 import { ChildKeyList } from '../../src/http/schemas/child-keys.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, NewApiKey } from '../../src/http/schemas/keys.ts';
-import { AdminUsage, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
+import { AdminUsage, LedgerAudit, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
 import { Login, LoginList, Me } from '../../src/http/schemas/logins.ts';
+import { Model, ModelList } from '../../src/http/schemas/models.ts';
 import { Removal, Team, TeamList, User, UserList } from '../../src/http/schemas/people.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
 import { EndpointList, Health, InstanceStatus, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
@@ -51,6 +51,7 @@ export const ANSWERS = {
   KeptContent,
   KeyTrail,
   LearningStatus,
+  LedgerAudit,
   LedgerStatus,
   Login,
   LoginList,

@@ -44,6 +44,7 @@ export const unobserved = ({ log, clock, nextId }: Gateway) => ({
   metrics: null,
   feed: new EventFeed(Date.now),
   alerts: { list: async () => [], test: async () => [] },
+  audits: unasked(),
   status: {
     health: { samples: () => [] },
     learning: () => Promise.reject(new Error('no learning here')),

@@ -1,22 +1,15 @@
-import { toCredits } from '../../core/credits.ts';
 import { isAddress } from '../../core/holder-address.ts';
-import { idText, timeOfId } from '../../core/id.ts';
+import { timeOfId } from '../../core/id.ts';
 import { creditsText } from '../../core/text.ts';
 import type { Audit, AuditFinding, OpenAtEnd } from '../../ledger/audit/audit.ts';
+import { auditBody, decisionOf, findingsOf, heldOf } from '../../operate/ledger/audit.ts';
 import { count, jsonText } from '../text.ts';
 
 /** Lines of findings, and of open reservations, that a report has at most. */
 const SHOWN_MAX = 50;
 
-const decisionOf = (reservation: number | null): string | null =>
-  reservation === null ? null : idText('dec_', reservation);
-
 /** The name of a balance's holder. */
 export const holderText = (holder: string): string => `${isAddress(holder) ? 'wallet' : 'key'} ${holder}`;
-
-const mayCharge = ({ reserved, charged }: OpenAtEnd): number => reserved - charged;
-const heldOf = (audit: Audit): number => [...audit.open.values()].reduce((sum, open) => sum + mayCharge(open), 0);
-export const findingsOf = ({ findings, more }: Audit): number => findings.length + more;
 
 /** One line: the rows read, and the verdict. */
 export function verdict(audit: Audit): string {
@@ -68,29 +61,4 @@ function findingLine({ kind, seq, reservation, message }: AuditFinding): string 
 }
 
 /** The report for a program: every figure, and every finding that was kept. */
-export function auditJson(audit: Audit, now: number): string {
-  const { totals, payments } = audit;
-  return jsonText({
-    entries: totals.entries,
-    reservations: audit.reservations,
-    funds: audit.funds,
-    charged_credits: toCredits(totals.charged),
-    corrected_credits: toCredits(totals.corrected),
-    overrun_credits: toCredits(totals.overrun),
-    granted_credits: toCredits(totals.granted),
-    deposited_credits: toCredits(payments.totals.deposited),
-    fees_credits: toCredits(payments.totals.fees),
-    open: audit.open.size,
-    held_credits: toCredits(heldOf(audit)),
-    open_reservations: [...audit.open.values()].map((open) => ({
-      decision: decisionOf(open.reservation),
-      seq: open.seq,
-      key_id: open.keyId,
-      reserved_credits: toCredits(open.reserved),
-      charged_credits: toCredits(open.charged),
-      age_ms: now - timeOfId(open.reservation),
-    })),
-    findings_count: findingsOf(audit),
-    findings: audit.findings.map(({ reservation, ...one }) => ({ ...one, decision: decisionOf(reservation) })),
-  });
-}
+export const auditJson = (audit: Audit, now: number): string => jsonText(auditBody(audit, now));

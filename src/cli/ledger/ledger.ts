@@ -3,6 +3,7 @@ import { parseId } from '../../core/id.ts';
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { auditLedger } from '../../ledger/audit/run.ts';
+import { findingsOf } from '../../operate/ledger/audit.ts';
 import { backUp } from '../../operate/ledger/backup.ts';
 import { type BooksFiles, readBooks, type SpoolState } from '../../operate/ledger/reading.ts';
 import { refund, refundable } from '../../operate/ledger/refund.ts';
@@ -16,7 +17,7 @@ import { groupOf, needed, onlyOne, parseArguments, parseCreditArguments, parseFl
 import type { CommandOutput, CommandResult } from '../result.ts';
 import { parseCredits } from '../text.ts';
 import { operator } from '../user.ts';
-import { auditJson, auditText, findingsOf, holderText, verdict } from './audit.ts';
+import { auditJson, auditText, holderText, verdict } from './audit.ts';
 import { parseExport, writeExport } from './export.ts';
 import { parseStatus, statusText } from './status.ts';
 import { parseUsage, usageText } from './usage.ts';

@@ -37,6 +37,23 @@ export async function sendForText(method: Method, path: string, options: SendOpt
   return { ok: false, failure: failureIn(response, parsed(path, text)) };
 }
 
+/** Sends a body whose answer is read as it comes. @throws the reason of an aborted signal */
+export async function open(path: string, body: unknown, signal: AbortSignal): Promise<ApiResult<Response>> {
+  let response: Response;
+  try {
+    response = await fetch(BASE + path, {
+      ...{ method: 'POST', credentials: 'same-origin', cache: 'no-store', signal },
+      ...{ headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
+    });
+  } catch (cause) {
+    if (signal.aborted) throw cause;
+    return { ok: false, failure: failureOf('unreachable', 'Signalbox does not answer. Check the connection.') };
+  }
+  if (response.ok) return { ok: true, value: response, etag: null };
+  if (response.status === 401) endSession();
+  return { ok: false, failure: statedFailure(await response.json().catch(() => null), response) };
+}
+
 /** The texts of answers, so that one that says the same again gives the same object, and nothing is drawn anew. */
 const lastOf = new Map<string, { readonly text: string; readonly value: unknown }>();
 const KEPT_MAX = 100;

@@ -30,11 +30,13 @@ export const failureOf = (code: string, message: string, status = 0): ApiFailure
 /** The failure that an answer with an error states. @param body as parsed, of any form */
 export function statedFailure(body: unknown, response: Pick<Response, 'status' | 'headers'>): ApiFailure {
   const error = membersOf(membersOf(body)?.error);
+  const details = membersOf(error?.details);
   const after = Number(response.headers.get('retry-after') ?? Number.NaN);
   return {
-    code: textOf(error?.code) ?? `http_${response.status}`,
+    code: textOf(error?.code) ?? textOf(details?.error_code) ?? `http_${response.status}`,
     message: textOf(error?.message) ?? `The server answered with ${response.status}.`,
-    field: textOf(error?.param),
+    // The dialect of Messages has it among the details.
+    field: textOf(error?.param) ?? textOf(details?.param),
     status: response.status,
     retryAt: Number.isFinite(after) ? Date.now() + after * 1_000 : null,
   };

@@ -5,6 +5,7 @@ import type { DecisionMoney } from '../../http/schemas/decision-money.ts';
 import type * as keys from '../../http/schemas/keys.ts';
 import type * as ledger from '../../http/schemas/ledger.ts';
 import type * as logins from '../../http/schemas/logins.ts';
+import type * as models from '../../http/schemas/models.ts';
 import type * as people from '../../http/schemas/people.ts';
 import type * as policy from '../../http/schemas/policy.ts';
 import type * as tools from '../../http/schemas/policy-tools.ts';
@@ -23,8 +24,10 @@ interface ReadSchemas {
   [key: `/admin/keys/${string}`]: typeof keys.ApiKeyStatus;
   '/admin/learning': typeof status.LearningStatus;
   '/admin/ledger': typeof ledger.LedgerStatus;
+  '/admin/ledger/audit': typeof ledger.LedgerAudit;
   '/admin/logins': typeof logins.LoginList;
   '/admin/me': typeof logins.Me;
+  '/admin/models': typeof models.ModelList;
   '/admin/policy': typeof policy.PolicyStatus;
   '/admin/policy/files': typeof tools.PolicyFiles;
   '/admin/policy/revisions': typeof tools.PolicyRevisions;

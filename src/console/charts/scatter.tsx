@@ -37,7 +37,7 @@ export function Scatter(props: ScatterProps) {
   const [at, setAt] = useState<number | null>(null);
   const points = props.points.toSorted((one, other) => one.cost - other.cost || one.quality - other.quality);
   const costs = points.map(({ cost }) => cost).filter((cost) => cost > 0);
-  const [low, high] = [Math.min(...costs, 1) / 1.6, Math.max(...costs, Number.MIN_VALUE) * 1.6];
+  const [low, high] = costs.length === 0 ? [0.1, 10] : [Math.min(...costs) / 1.6, Math.max(...costs) * 1.6];
   const qualities = points.map(({ quality }) => quality);
   const [worst, best] = [Math.max(0, Math.min(1, ...qualities) - 0.06), Math.min(1, Math.max(0, ...qualities) + 0.06)];
   const x = (cost: number) => scaled(Math.log(low), Math.log(high), LEFT, width - RIGHT)(Math.log(Math.max(cost, low)));

@@ -1,4 +1,36 @@
 import { useEffect, useState } from 'preact/hooks';
+import { Button } from './button.tsx';
+
+type CopyState = 'ready' | 'copied' | 'refused';
+
+/** Copies a text, and for two seconds says how that went. */
+function useCopy(text: string) {
+  const [state, setState] = useState<CopyState>('ready');
+  useEffect(() => {
+    if (state === 'ready') return;
+    const timer = setTimeout(() => setState('ready'), 2_000);
+    return () => clearTimeout(timer);
+  }, [state]);
+  const copy = () =>
+    navigator.clipboard.writeText(text).then(
+      () => setState('copied'),
+      () => setState('refused'),
+    );
+  return { state, copy };
+}
+
+const wordOf = (state: CopyState, ready: string): string =>
+  state === 'copied' ? 'Copied' : state === 'refused' ? 'Not allowed' : ready;
+
+/** A button that copies a text which stands elsewhere. @param label a verb: "Copy as curl" */
+export function CopyButton({ text, label }: { readonly text: string; readonly label: string }) {
+  const { state, copy } = useCopy(text);
+  return (
+    <span role="status">
+      <Button onClick={() => void copy()}>{wordOf(state, label)}</Button>
+    </span>
+  );
+}
 
 /** A text such as an ID with a button that copies it. @param text as it is copied, whole @param shown in its place, shorter */
 export function Copy({
@@ -10,24 +42,14 @@ export function Copy({
   readonly shown?: string;
   readonly label: string;
 }) {
-  const [state, setState] = useState<'ready' | 'copied' | 'refused'>('ready');
-  useEffect(() => {
-    if (state === 'ready') return;
-    const timer = setTimeout(() => setState('ready'), 2_000);
-    return () => clearTimeout(timer);
-  }, [state]);
-  const copy = () =>
-    navigator.clipboard.writeText(text).then(
-      () => setState('copied'),
-      () => setState('refused'),
-    );
+  const { state, copy } = useCopy(text);
   return (
     <span class="copy">
       <span class="copy-text mono" title={text}>
         {shown}
       </span>
       <button type="button" class="button button-plain" aria-label={`Copy ${label}`} onClick={() => void copy()}>
-        {state === 'copied' ? 'Copied' : state === 'refused' ? 'Not allowed' : 'Copy'}
+        {wordOf(state, 'Copy')}
       </button>
       <span class="unseen" role="status">
         {state === 'copied' ? `${label} copied` : ''}

@@ -44,7 +44,9 @@ export const Failure = ({
 
 export const NoPermission = ({ what }: { readonly what: string }) => (
   <div class="state">
-    <p class="state-title">{what} are not open to your role</p>
+    <p class="state-title">
+      {what} {/(?:s|People)$/.test(what) ? 'are' : 'is'} not open to your role
+    </p>
     <p>An owner or admin of this gateway can give you a role that sees them.</p>
   </div>
 );

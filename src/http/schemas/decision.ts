@@ -223,6 +223,10 @@ export const Decision = field.named('Decision', 'Why a model was chosen, and the
   replay: Replay,
   ...CERTIFICATE,
   outcome: field.orNull(Outcome, 'The outcome; null for a route query, which executes nothing.'),
+  trace_url: field.textOrNull(
+    'Where people find its trace, by `console.trace_url` of the policy in force; null without that, and on `/v1`.',
+    null,
+  ),
   receipt: field.orNull(Receipt, 'The `platform` object that the caller received; null for a route query.'),
 });
 

@@ -110,3 +110,46 @@ export const AdminUsage = field.named('AdminUsage', 'The charges of all keys in 
   total_usd: field.usd('The same as `total_credits`.', '1.2045'),
   groups: field.arrayOf(UsageGroup, 'In the order of their names; at most 10,000.'),
 });
+
+const OpenReservation = field.shape('A hold that is open.', {
+  decision: field.textOrNull('ID of its decision.', 'dec_0a4x1wm3zk0'),
+  seq: field.count('The row of the journal that opened it.', 48_213),
+  key_id: field.textOrNull('ID of the key or address of the wallet; null where the books lack it.', '4f2k9d1m'),
+  reserved_credits: field.credits('Reserved.', 12.4),
+  charged_credits: field.credits('Charged of it so far.', 0),
+  age_ms: field.figure('Since the request began, ms.', 4_200),
+});
+
+const Finding = field.shape('A contradiction that correct books cannot have.', {
+  kind: field.text('Its kind.', 'wrong_spend'),
+  seq: field.wholeOrNull('The row of the journal; null where it is about none.', 48_213),
+  decision: field.textOrNull('ID of the decision; null where it is about none.', 'dec_0a4x1wm3zk0'),
+  message: field.text('The contradiction, in microcredits.', 'charges 120, of 100 that were left'),
+});
+
+export const LedgerAudit = field.named('LedgerAudit', 'The last audit of the books by this server.', {
+  object: field.always('ledger.audit'),
+  running_since: field.momentOrNull('When the audit began that is running; null for none.', '2026-11-20T09:30:00.000Z'),
+  result: field.shapeOrNull('Null before this server has run one.', {
+    began_at: field.moment('When it began.', '2026-11-20T09:30:00.000Z'),
+    ended_at: field.moment('When it ended.', '2026-11-20T09:30:04.000Z'),
+    is_sound: field.flag('Whether nothing is wrong.', true),
+    entries: field.count('Rows of the journal.', 120_400),
+    reservations: field.count('Holds that the journal has.', 51_020),
+    funds: field.count('Windows of budgets, and balances.', 24),
+    charged_credits: field.credits('All charges.', 40_210.25),
+    corrected_credits: field.figure('Refunds, negative.', -12.5),
+    overrun_credits: field.credits('Billed above holds, and charged to no key.', 0),
+    granted_credits: field.figure('Granted to keys, less deductions.', 1_000),
+    deposited_credits: field.credits('Paid in by wallets.', 0),
+    fees_credits: field.figure('Kept of it as fees.', 0),
+    open: field.count('Holds that are open.', 7),
+    held_credits: field.credits('The amount that they hold.', 12.4),
+    open_reservations: field.arrayOf(OpenReservation, 'At most 1,000 of them.'),
+    findings_count: field.count('Findings.', 0),
+    findings: field.arrayOf(Finding, 'At most 1,000 of them.'),
+    unpriced: field.count('Charges with an impossible usage or no price, which cannot be computed again.', 0),
+    settlements_in_spool: field.count('Settlements that wait for the database, and that the audit lacks.', 0),
+    spool_fault: field.textOrNull('Why the file that they wait in cannot be read; null for nothing.', null),
+  }),
+});

@@ -94,7 +94,10 @@ export async function openMember(
   const tools = { ...judgeTools(host), network, folder: policy.folder, dataFolder: policy.folder, health, secrets };
   const people = await openPeople({ store, now: store.instance.now.bind(store.instance) });
   const resources = { store, keys, people, log, host, feed: new EventFeed(now) };
-  const opened = await openGateway(withBudgets(policy, budgets), tools, resources, { allowsPolicyWrites: false });
+  const opened = await openGateway(withBudgets(policy, budgets), tools, resources, {
+    allowsPolicyWrites: false,
+    data: '/nowhere',
+  });
   recount = opened.recount;
   const stopLooking = await keepDoing(() => store.news.look(), LOOK_EVERY_MS, timers);
   return { ...opened, store, keys, stopLooking, connection: store.connection };

@@ -1,11 +1,84 @@
-import { Empty } from '../../design/states.tsx';
+import { useRef, useState } from 'preact/hooks';
 import { ViewHead } from '../../shell/view-head.tsx';
+import { AnswerCard, isUnderWay } from './answer.tsx';
+import { bodyOfPrompt, draftOf, questionOf, requestOf, termsIn } from './body.ts';
+import { Composer } from './composer.tsx';
+import { type Controls, useControls } from './controls.ts';
+import { DecisionCard } from './decision.tsx';
+import { useExplanation } from './explanation.ts';
+import { useRun } from './run.ts';
+import { Sender, useOwnKeys } from './sender.tsx';
+import { SnippetCard } from './snippet-card.tsx';
 
+/** A request, the decision that it would get, and its answer. The prompt is in the memory of this page alone. */
 export default function Playground() {
+  const { controls, change } = useControls();
+  const [text, setText] = useState('');
+  const own = useOwnKeys(controls.key);
+  const { run, start, stop } = useRun();
+  /** The body of the last request: its error is no longer one of the form once that changes. */
+  const sent = useRef('');
+  const draft = draftOf(text, controls.dialect);
+  const { dialect } = controls;
+  const body = draft.kind === 'broken' ? null : draft.kind === 'body' ? draft.body : bodyOfPrompt(text, dialect);
+  const request = body && requestOf(body, dialect, controls);
+  const hasText = text.trim() !== '';
+  const explained = useExplanation(request && questionOf(request, dialect, hasText), own.chosen?.id ?? '');
+  const { explanation } = explained;
+  const chosen = explanation?.candidates?.find(({ model }) => model === explanation.choice);
+  const send = () => {
+    if (!request || !own.chosen) return;
+    const hold = { first: explanation?.first_hold_credits ?? null, most: chosen?.worst_case_credits ?? null };
+    sent.current = JSON.stringify(request);
+    start({ key: own.chosen.id, dialect, body: request, hold });
+  };
+  const isBusy = run !== null && isUnderWay(run);
   return (
     <div class="stack">
-      <ViewHead title="Playground" summary="Not in this version" />
-      <Empty title="Nothing to see yet">The admin API has the same facts: see the API documentation at /docs.</Empty>
+      <ViewHead title="Playground" summary="What a request would get, before it costs anything" hasRange={false} />
+      <div class="playground">
+        <div class="card stack playground-left">
+          <Composer
+            text={text}
+            onText={(next) => {
+              setText(next);
+              change(changesBy(text, next, controls));
+            }}
+            draft={draft}
+            controls={controls}
+            onControls={change}
+            failure={(sent.current === JSON.stringify(request) ? run?.failure : null) ?? explained.failure}
+          />
+          <Sender
+            own={own}
+            onKey={(key) => change({ key })}
+            isStreamed={controls.isStreamed}
+            canStream={dialect !== 'embeddings'}
+            onStreamed={(isStreamed) => change({ isStreamed })}
+            isReady={request !== null && hasText}
+            isUnderWay={isBusy}
+            onSend={send}
+            onStop={stop}
+          />
+        </div>
+        <div class="stack playground-right">
+          {run && (
+            <AnswerCard run={run} usdPerCredit={Number(explanation?.usd_per_credit ?? Number.NaN)} onStop={stop} />
+          )}
+          <DecisionCard explained={explained} hasText={hasText} />
+          {request && hasText && <SnippetCard dialect={dialect} body={request} />}
+        </div>
+      </div>
     </div>
   );
+}
+
+/** Controls that an edit of the text moves: its dialect, and the terms that it states otherwise than before. */
+function changesBy(before: string, after: string, { dialect }: Controls): Partial<Controls> {
+  const next = draftOf(after, dialect);
+  if (next.kind !== 'body') return {};
+  const last = draftOf(before, dialect);
+  const known = last.kind === 'body' ? JSON.stringify(termsIn(last.body)) : '';
+  const stated = termsIn(next.body);
+  return { dialect: next.dialect, ...(JSON.stringify(stated) !== known && stated) };
 }

@@ -123,7 +123,7 @@ interface FactsProps {
 
 /** What was asked for, and where more of it is. */
 function Facts({ decision }: { readonly decision: DecisionRead }) {
-  const { id, session, agent, facts, policy_revision, labels } = decision;
+  const { id, session, agent, facts, policy_revision, labels, trace_url } = decision;
   const [{ share } = { share: null }] = facts.task_shares;
   const named = Object.entries(labels ?? {});
   return (
@@ -170,6 +170,17 @@ function Facts({ decision }: { readonly decision: DecisionRead }) {
                 {name}={value}
               </a>
             ))}
+          </dd>
+        </>
+      )}
+      {trace_url !== null && (
+        <>
+          <dt>Trace</dt>
+          <dd>
+            <a href={trace_url} target="_blank" rel="noreferrer">
+              Find its trace
+            </a>
+            <span class="dim"> in another tab, if it was sampled</span>
           </dd>
         </>
       )}

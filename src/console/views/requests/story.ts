@@ -39,6 +39,7 @@ export function storyOf(
   return [
     ...(of.outcome ? turnOf(of.outcome, of.choice) : []),
     choiceSentence(of),
+    ...(ENDS[of.outcome?.status ?? ''] ?? []),
     ...(isAlone ? [...leftOut, ...comparison(of, cost)] : [...comparison(of, cost), ...leftOut]),
     ...preferenceSentences(of),
   ];
@@ -50,8 +51,7 @@ function turnOf(
   choice: string | null,
 ): readonly Sentence[] {
   const last = attempts.at(-1);
-  const failed = attempts.filter(({ failure }) => failure !== null);
-  const why = failed.map(({ failure }) => (failure ?? '').replaceAll('_', ' '));
+  const why = attempts.flatMap(({ failure }) => (failure === null ? [] : [wordsOf(failure)]));
   if (status === 'failed') {
     const reason = error === null ? '' : ` (${error})`;
     return [
@@ -60,17 +60,20 @@ function turnOf(
       ],
     ];
   }
-  const ends = ENDS[status] ?? [];
-  if (!last || choice === null || last.model === choice) return ends;
-  const turn: Sentence = [
-    'It went to ',
-    { model: last.model },
-    ' after ',
-    { model: choice },
-    `, the first choice, failed (${listed(why)}).`,
+  if (!last || choice === null || last.model === choice) return [];
+  const before = attempts.slice(0, -1).flatMap(({ failure }) => (failure === null ? [] : [wordsOf(failure)]));
+  return [
+    [
+      'It went to ',
+      { model: last.model },
+      ' after ',
+      { model: choice },
+      `, the first choice, failed (${listed(before)}).`,
+    ],
   ];
-  return [turn, ...ends];
 }
+
+const wordsOf = (failure: string): string => failure.replaceAll('_', ' ');
 
 const ENDS: Readonly<Record<string, readonly Sentence[]>> = {
   broken: [['The answer was cut off.']],
@@ -91,7 +94,7 @@ function choiceSentence({
 }): Sentence {
   if (choice === null) return [refusal?.message ?? 'No model is left.'];
   const isOther = outcome?.attempts.at(-1)?.model !== choice && (outcome?.attempts.length ?? 0) > 0;
-  const went = refusal === undefined ? 'It went to ' : 'It would go to ';
+  const went = refusal !== undefined ? 'It would go to ' : outcome === null ? 'The recommendation was ' : 'It went to ';
   const begin = isOther || outcome?.status === 'failed' ? 'The first choice was ' : went;
   const model = { model: choice };
   if (facts.pinned) {

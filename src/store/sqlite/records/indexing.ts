@@ -43,7 +43,9 @@ const DESCEND_SUMMED = sql(`UPDATE record_indexing SET summed_from = ifnull((SEL
 
 const batchOf = (rows: number, ...statements: readonly Statement[]): readonly SqlWrite[] =>
   statements.map((statement) => write(statement, rows));
-const FRESH = batchOf(BATCH, ADD_FRESH, ADD_LABELS, ADVANCE);
+/** Indexes so many new records at most. */
+export const indexingWrites = (rows: number): readonly SqlWrite[] => batchOf(rows, ADD_FRESH, ADD_LABELS, ADVANCE);
+const FRESH = indexingWrites(BATCH);
 const OLD = batchOf(OLD_BATCH, ADD_OLD, DESCEND);
 const BARE = batchOf(OLD_BATCH, SUM, DESCEND_SUMMED);
 

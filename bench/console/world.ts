@@ -1,0 +1,139 @@
+import { type Window, windowAt } from '../../src/accounting/window.ts';
+import type { WindowKind } from '../../src/core/budget.ts';
+import type { Random } from './random.ts';
+
+/** The installation that is generated: its models, teams and keys, and what stands out in them. */
+
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+export const DAYS = 30;
+
+interface WorldModel {
+  readonly provider: string;
+  /** USD per 1M input tokens; output costs four times as much. */
+  readonly input: number;
+  readonly quality: number;
+  readonly ttftMs: number;
+  readonly tokensPerSecond: number;
+}
+
+export const MODELS: Readonly<Record<string, WorldModel>> = {
+  'swift-mini': { provider: 'aurora', input: 0.2, quality: 0.74, ttftMs: 320, tokensPerSecond: 160 },
+  'swift-large': { provider: 'aurora', input: 3, quality: 0.89, ttftMs: 620, tokensPerSecond: 90 },
+  'harbor-chat': { provider: 'borealis', input: 0.6, quality: 0.8, ttftMs: 410, tokensPerSecond: 120 },
+  'harbor-reason': { provider: 'borealis', input: 5, quality: 0.92, ttftMs: 900, tokensPerSecond: 70 },
+  'cumulus-base': { provider: 'cirrus', input: 0.4, quality: 0.78, ttftMs: 380, tokensPerSecond: 130 },
+  'opus-grand': { provider: 'delta', input: 15, quality: 0.95, ttftMs: 1_100, tokensPerSecond: 55 },
+};
+export const BASELINE = 'harbor-reason';
+/** `auto` has several ways to go. */
+export const SELECTORS = ['auto', 'auto-cheap', 'auto-fast'] as const;
+
+/** A day long everything of this provider takes five times as long. */
+export const SLOW_PROVIDER = 'cirrus';
+export const SLOW_FOR_MS = DAY_MS;
+export const SLOW_FACTOR = 5;
+
+/** One key spends most of its money on this model since a week, and more often than before. */
+export const DEAR_MODEL = 'opus-grand';
+export const JUMP_FOR_MS = 7 * DAY_MS;
+export const JUMP_FACTOR = 3;
+/** Its place in the list of keys; it is a quiet one before. */
+export const JUMPING_KEY = 11;
+
+/** The uses of keys, by their label `use`: each has a budget of its own. */
+export const USES = ['interactive', 'agents', 'batch'] as const;
+export type KeyUse = (typeof USES)[number];
+/** The budget that runs out before all others. */
+export const SOONEST: KeyUse = 'agents';
+
+const TEAMS =
+  'search,ads,support,billing,maps,mail,research,mobile,risk,legal,people,payments,video,docs,growth,infra,security,data,design,sales,partners,health,voice,games,labs';
+export const teamNames = (count: number): readonly string[] => {
+  const names = TEAMS.split(',');
+  return Array.from({ length: count }, (_, at) => names[at] ?? `team-${at + 1}`);
+};
+
+const APPS = ['assistant', 'summary', 'review', 'triage', 'writer', 'extract', 'chat', 'tagger', 'planner', 'tests'];
+
+export interface WorldKey {
+  readonly name: string;
+  /** Its place in the list of teams. */
+  readonly team: number;
+  readonly use: KeyUse;
+  readonly isOfUser: boolean;
+  /** How often it asks, against the others. */
+  readonly weight: number;
+  readonly selector: (typeof SELECTORS)[number];
+  /** A model that it also pins, and how often, from 0 to 1. */
+  readonly pin: string;
+  readonly pinShare: number;
+}
+
+const USUAL_PINS = Object.keys(MODELS).filter((model) => model !== DEAR_MODEL);
+
+export function worldKeys(count: number, teams: readonly string[], random: Random): readonly WorldKey[] {
+  return Array.from({ length: count }, (_, at) => {
+    const team = at % teams.length;
+    const number = Math.floor(at / teams.length) + 1;
+    const isJumping = at === JUMPING_KEY % count;
+    return {
+      name: `${teams[team]}-${APPS[at % APPS.length]}-${number}`,
+      team,
+      use: USES[Math.floor(random() ** 1.5 * USES.length)] ?? 'interactive',
+      isOfUser: random() < 0.4,
+      // A few ask much, most ask little.
+      weight: isJumping ? 0.06 : 1 / (1 + Math.floor(random() * count)) ** 0.7,
+      selector: isJumping ? 'auto' : (SELECTORS[Math.floor(random() * SELECTORS.length)] ?? 'auto'),
+      pin: isJumping ? DEAR_MODEL : (USUAL_PINS[Math.floor(random() * USUAL_PINS.length)] ?? BASELINE),
+      pinShare: isJumping ? 0 : random() * 0.4,
+    };
+  });
+}
+
+/** How much is asked in an hour against the others: by day more than by night, at a weekend half. */
+export function rhythmAt(time: number): number {
+  const hour = (time % DAY_MS) / HOUR_MS;
+  const isWeekend = [0, 6].includes(new Date(time).getUTCDay());
+  return (0.35 + Math.max(0, Math.sin(((hour - 6) / 14) * Math.PI)) ** 0.8) * (isWeekend ? 0.5 : 1);
+}
+
+/** The window of the budgets at a moment: of which enough has passed for a forecast, and enough is left for the money to run out. */
+export function budgetWindow(now: number): { readonly kind: WindowKind; readonly window: Window } {
+  const all = (['month', 'week', 'day'] as const).map((kind) => ({ kind, window: windowAt(kind, 'UTC', now) }));
+  const share = ({ window: { starts, ends } }: (typeof all)[number]) => (now - starts) / (ends - starts);
+  return all.find((one) => share(one) > 0.15 && share(one) < 0.9) ?? all[0]!;
+}
+
+/** Limits of budgets by name, in Credits. */
+export type BudgetLimits = Readonly<Record<'everyone' | KeyUse, number>>;
+export const NO_LIMITS: BudgetLimits = { everyone: 1e9, interactive: 1e9, agents: 1e9, batch: 1e9 };
+
+export function policyText(teams: readonly string[], window: WindowKind, limits: BudgetLimits): string {
+  const models = Object.entries(MODELS).map(
+    ([name, { provider, input, quality, ttftMs, tokensPerSecond }]) => `  ${name}:
+    provider: ${provider}
+    price: { input: ${input}, cached_input: ${input / 10}, output: ${input * 4}, as_of: 2026-11-01, basis: own }
+    context_window: 131072
+    max_output: 4096
+    latency: { ttft_ms: ${ttftMs}, output_tokens_per_second: ${tokensPerSecond}, basis: guessed }
+    quality: { default: ${quality}, basis: guessed }`,
+  );
+  const providers = [...new Set(Object.values(MODELS).map(({ provider }) => provider))];
+  const budgets = USES.map((use) => {
+    return `  - { name: ${use}, match: 'key.labels.use == "${use}"', limit_credits: ${limits[use]}, window: ${window}, time_zone: UTC }`;
+  });
+  return `version: 2
+providers:
+${providers.map((name) => `  ${name}: { adapter: simulated, cache_ttl_s: 0 }`).join('\n')}
+models:
+${models.join('\n')}
+baseline: ${BASELINE}
+teams:
+${teams.map((name) => `  - { name: ${name} }`).join('\n')}
+budgets:
+  - { name: everyone, limit_credits: ${limits.everyone}, window: ${window}, time_zone: UTC }
+${budgets.join('\n')}
+gateway: { time_zone: UTC, failed_auth_per_minute: 1000000, keyless_per_minute: 1000000 }
+`;
+}

@@ -1,0 +1,188 @@
+import { type Shares, sharesOf } from './shares.ts';
+
+export const DIALECTS = ['chat', 'messages', 'responses', 'embeddings'] as const;
+export type Dialect = (typeof DIALECTS)[number];
+export const isDialect = (text: string): text is Dialect => DIALECTS.some((dialect) => dialect === text);
+
+/** The paths of the dialects, for programs. */
+export const PATHS: Readonly<Record<Dialect, string>> = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  responses: '/v1/responses',
+  embeddings: '/v1/embeddings',
+};
+
+export type RequestBody = Readonly<Record<string, unknown>>;
+
+/** What is set beside the text of a request. Ceilings are texts as typed; '' for none. */
+export interface Terms {
+  /** A selector or a model. */
+  readonly model: string;
+  /** Null leaves the choice to the weights of the selector. */
+  readonly shares: Shares | null;
+  readonly maxCredits: string;
+  readonly maxSeconds: string;
+  readonly budgetCredits: string;
+  readonly isStreamed: boolean;
+}
+
+/** The text of the page, as it is understood. */
+export type Draft =
+  | { readonly kind: 'prompt'; readonly text: string }
+  | { readonly kind: 'body'; readonly body: RequestBody; readonly dialect: Dialect }
+  | { readonly kind: 'broken'; readonly message: string };
+
+/** Reads a text: a body where it begins as one, else a prompt. @param chosen decides where the shape tells nothing */
+export function draftOf(text: string, chosen: Dialect): Draft {
+  if (!/^\s*\{/.test(text)) return { kind: 'prompt', text };
+  try {
+    const body = membersOf(JSON.parse(text));
+    return body ? { kind: 'body', body, dialect: dialectOf(body, chosen) } : { kind: 'prompt', text };
+  } catch (cause) {
+    return { kind: 'broken', message: cause instanceof Error ? cause.message : 'This is no JSON.' };
+  }
+}
+
+/** Members that Anthropic's Messages have and OpenAI's chats have not; the server goes by the same. */
+const OF_MESSAGES = ['system', 'stop_sequences', 'thinking', 'output_config', 'context_management', 'thread'];
+const BLOCKS = ['tool_use', 'tool_result', 'thinking', 'redacted_thinking', 'image', 'document', 'search_result'];
+const OF_EMBEDDINGS = ['dimensions', 'encoding_format'];
+const OF_RESPONSES = [
+  'instructions',
+  'max_output_tokens',
+  'previous_response_id',
+  'store',
+  'reasoning',
+  'text',
+  'tools',
+];
+
+/** The dialect of a body by its shape. */
+export function dialectOf(body: RequestBody, chosen: Dialect): Dialect {
+  const has = (name: string) => body[name] != null;
+  if (has('messages')) {
+    const isMessages =
+      OF_MESSAGES.some(has) ||
+      listOf(body.tools).some((tool) => membersOf(tool)?.input_schema != null) ||
+      listOf(body.messages).some((turn) =>
+        listOf(membersOf(turn)?.content).some((block) => BLOCKS.some((type) => membersOf(block)?.type === type)),
+      );
+    if (isMessages) return 'messages';
+    // A plain conversation is a body of both.
+    return chosen === 'messages' ? 'messages' : 'chat';
+  }
+  if (!has('input')) return chosen;
+  if (OF_EMBEDDINGS.some(has) || listOf(body.input).some((one) => membersOf(one) === null)) return 'embeddings';
+  if (OF_RESPONSES.some(has) || has('stream') || Array.isArray(body.input)) return 'responses';
+  const isEmbedding = typeof body.model === 'string' && body.model.includes('embed');
+  return isEmbedding || chosen === 'embeddings' ? 'embeddings' : 'responses';
+}
+
+/** The terms that a body states; absent ones are not among them. */
+export function termsIn(body: RequestBody): Partial<Terms> {
+  const weights = membersOf(body.route_strategy);
+  const limits = membersOf(body.constraints);
+  const shares = weights
+    ? sharesOf(
+        numberOf(weights.quality_weight) ?? DEFAULT_QUALITY,
+        numberOf(weights.cost_weight) ?? DEFAULT_COST,
+        numberOf(weights.latency_weight) ?? 0,
+      )
+    : null;
+  const ms = numberOf(limits?.max_latency_ms);
+  return {
+    ...(typeof body.model === 'string' && { model: body.model }),
+    ...(shares && { shares }),
+    ...textTerm('maxCredits', numberOf(limits?.max_cost_credits)),
+    ...textTerm('maxSeconds', ms === null ? null : ms / 1_000),
+    ...textTerm('budgetCredits', numberOf(body.budget_limit)),
+    ...(typeof body.stream === 'boolean' && { isStreamed: body.stream }),
+  };
+}
+
+/** Weights that a body leaves out, as a policy has them that states none. They are sent along, so that the page shows what is sent. */
+const [DEFAULT_QUALITY, DEFAULT_COST] = [0.7, 0.3];
+
+const textTerm = (name: 'maxCredits' | 'maxSeconds' | 'budgetCredits', value: number | null) =>
+  value === null ? {} : { [name]: String(value) };
+
+/** The body of a prompt. */
+export function bodyOfPrompt(text: string, dialect: Dialect): RequestBody {
+  const messages = [{ role: 'user', content: text }];
+  switch (dialect) {
+    case 'chat':
+      return { messages };
+    case 'messages':
+      return { max_tokens: 1_024, messages };
+    default:
+      return { input: text };
+  }
+}
+
+/** The whole body: a text's own with the terms of the page in place of its. */
+export function requestOf(own: RequestBody, dialect: Dialect, terms: Terms): RequestBody {
+  const { model: _, route_strategy: __, constraints, budget_limit: ___, stream: ____, ...rest } = own;
+  const { max_cost_credits: _____, max_latency_ms: ______, ...kept } = membersOf(constraints) ?? {};
+  const [credits, seconds, budget] = [terms.maxCredits, terms.maxSeconds, terms.budgetCredits].map(typedNumber);
+  const limits = {
+    ...kept,
+    ...(credits !== undefined && { max_cost_credits: credits }),
+    ...(seconds !== undefined && { max_latency_ms: isNumber(seconds) ? Math.round(seconds * 1_000) : seconds }),
+  };
+  return {
+    model: terms.model,
+    ...rest,
+    ...(terms.shares && { route_strategy: weightsOf(terms.shares) }),
+    ...(Object.keys(limits).length > 0 && { constraints: limits }),
+    ...(budget !== undefined && { budget_limit: budget }),
+    ...(dialect !== 'embeddings' && terms.isStreamed && { stream: true }),
+  };
+}
+
+export const weightsOf = ({ quality, cost, speed }: Shares) => ({
+  cost_weight: cost / 100,
+  quality_weight: quality / 100,
+  ...(speed > 0 && { latency_weight: speed / 100 }),
+});
+
+/** A number as typed, undefined for none. One that is no number goes out as its text: the server says what is wrong with it. */
+const typedNumber = (text: string): number | string | undefined => {
+  const trimmed = text.trim();
+  if (trimmed === '') return undefined;
+  const value = Number(trimmed);
+  return Number.isFinite(value) ? value : trimmed;
+};
+const isNumber = (value: unknown): value is number => typeof value === 'number';
+
+const DIALECT_NAMES = {
+  chat: 'openai-chat',
+  messages: 'anthropic-messages',
+  responses: 'openai-responses',
+} as const;
+/** Fields of embeddings that decide on the model. */
+const OF_EMBED = ['model', 'input', 'dimensions', 'user', 'metadata', 'constraints', 'route_strategy'];
+
+/** The question that `POST /admin/policy/explain` answers for a body. Without a prompt it is about an ordinary request. */
+export function questionOf(request: RequestBody, dialect: Dialect, hasText: boolean): RequestBody {
+  const { model, constraints, route_strategy } = request;
+  const operation = dialect === 'embeddings' ? 'embed' : 'chat';
+  if (!hasText)
+    return {
+      model,
+      operation,
+      ...(constraints !== undefined && { constraints }),
+      ...(route_strategy !== undefined && { route_strategy }),
+    };
+  if (dialect !== 'embeddings') return { dialect: DIALECT_NAMES[dialect], ...request };
+  return {
+    operation,
+    ...Object.fromEntries(OF_EMBED.flatMap((name) => (request[name] === undefined ? [] : [[name, request[name]]]))),
+  };
+}
+
+export const membersOf = (value: unknown): RequestBody | null =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+export const numberOf = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) ? value : null;

@@ -1,0 +1,138 @@
+import type { ApiFailure } from '../../api/failure.ts';
+import { useResource } from '../../api/resource.ts';
+import { Field, Select } from '../../design/field.tsx';
+import { DIALECTS, type Dialect, type Draft } from './body.ts';
+import type { Controls } from './controls.ts';
+import { Dials } from './dials.tsx';
+
+export const DIALECT_LABELS: Readonly<Record<Dialect, string>> = {
+  chat: 'Chat completions (OpenAI)',
+  messages: 'Messages (Anthropic)',
+  responses: 'Responses (OpenAI)',
+  embeddings: 'Embeddings',
+};
+
+interface ComposerProps {
+  readonly text: string;
+  onText(text: string): void;
+  readonly draft: Draft;
+  readonly controls: Controls;
+  onControls(part: Partial<Controls>): void;
+  /** Of the decision or the answer: its field is marked. */
+  readonly failure: ApiFailure | null;
+}
+
+/** The request: its text, its dialect, and the terms on which a model is chosen. */
+export function Composer({ text, onText, draft, controls, onControls, failure }: ComposerProps) {
+  const models = useResource('/admin/models');
+  const listed = models.data?.data.map(({ id }) => id) ?? [];
+  const names = listed.includes(controls.model) ? listed : [controls.model, ...listed];
+  const selectors = new Set(models.data?.data.filter(({ owned_by }) => owned_by === 'signalbox').map(({ id }) => id));
+  const at = placeOfFailure(failure);
+  const errorAt = (place: ReturnType<typeof placeOfFailure>) => (at === place ? failure?.message : null);
+  return (
+    <div class="stack playground-composer">
+      <div class="playground-fields">
+        <h2>Request</h2>
+        <Select
+          label="Dialect"
+          value={controls.dialect}
+          onValue={(dialect) => onControls({ dialect })}
+          options={DIALECTS.map((dialect) => ({ value: dialect, label: DIALECT_LABELS[dialect] }))}
+          hint={draft.kind === 'body' ? 'Recognised by the body below.' : undefined}
+        />
+        <Field
+          label="Prompt, or the whole body of a request"
+          value={text}
+          onValue={onText}
+          rows={8}
+          placeholder={'Write a prompt, or paste a body: { "model": "auto", "messages": […] }'}
+          error={textError(draft, at === 'text' ? failure : null, text)}
+        />
+      </div>
+      <Select
+        label="Selector or model"
+        value={controls.model}
+        onValue={(model) => onControls({ model })}
+        options={names.map((name) => ({ value: name, label: selectors.has(name) ? `${name} (selector)` : name }))}
+        error={errorAt('model')}
+      />
+      <Dials
+        shares={controls.shares}
+        isPinned={models.data !== null && !selectors.has(controls.model)}
+        onShares={(shares) => onControls({ shares })}
+      />
+      {errorAt('weights') && <p class="field-error">{errorAt('weights')}</p>}
+      <Ceilings controls={controls} onControls={onControls} errorAt={errorAt} />
+    </div>
+  );
+}
+
+const Ceilings = ({
+  controls,
+  onControls,
+  errorAt,
+}: Pick<ComposerProps, 'controls' | 'onControls'> & {
+  errorAt(place: 'cost' | 'time' | 'budget'): string | null | undefined;
+}) => (
+  <fieldset class="playground-ceilings">
+    <legend>
+      Ceilings <span class="small dim">of the expected cost and time, and of the spend</span>
+    </legend>
+    <Field
+      label="Cost, Credits"
+      inputMode="decimal"
+      placeholder="none"
+      value={controls.maxCredits}
+      onValue={(maxCredits) => onControls({ maxCredits })}
+      error={errorAt('cost')}
+    />
+    <Field
+      label="Time, s"
+      inputMode="decimal"
+      placeholder="none"
+      value={controls.maxSeconds}
+      onValue={(maxSeconds) => onControls({ maxSeconds })}
+      error={errorAt('time')}
+    />
+    <Field
+      label="Spend, Credits"
+      inputMode="decimal"
+      placeholder="none"
+      value={controls.budgetCredits}
+      onValue={(budgetCredits) => onControls({ budgetCredits })}
+      error={errorAt('budget')}
+    />
+  </fieldset>
+);
+
+/** The control that a failure is about; `text` for a field of the body, null for none. */
+export function placeOfFailure(failure: ApiFailure | null) {
+  const field = failure?.field?.replace(/^(?:request|body)\./, '');
+  if (field === undefined || field === 'key') return null;
+  if (field === 'model') return 'model';
+  if (field.startsWith('route_strategy')) return 'weights';
+  if (field.startsWith('budget_limit')) return 'budget';
+  if (field.startsWith('constraints.max_cost_credits')) return 'cost';
+  if (field.startsWith('constraints.max_latency_ms')) return 'time';
+  return 'text';
+}
+
+function textError(draft: Draft, failure: ApiFailure | null, text: string): string | null {
+  if (draft.kind === 'broken') return `This is no JSON yet: ${draft.message}`;
+  if (!failure) return null;
+  const line = draft.kind === 'body' && failure.field ? lineOf(text, failure.field) : null;
+  return `${failure.field}${line === null ? '' : ` (line ${line})`}: ${failure.message}`;
+}
+
+/** The line at which the last name of a path stands first; null where the text does not have it. */
+export function lineOf(text: string, path: string): number | null {
+  const names = path.split(/[.[\]]+/).filter((name) => name !== '' && !/^\d+$/.test(name));
+  let at = 0;
+  for (const name of names) {
+    const found = text.indexOf(JSON.stringify(name), at);
+    if (found < 0) break;
+    at = found + 1;
+  }
+  return at === 0 ? null : text.slice(0, at).split('\n').length;
+}

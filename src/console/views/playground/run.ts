@@ -1,0 +1,122 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { open, read } from '../../api/client.ts';
+import { type ApiFailure, failureOf } from '../../api/failure.ts';
+import type { ReadOf } from '../../api/reads.ts';
+import type { Dialect, RequestBody } from './body.ts';
+import { membersOf } from './body.ts';
+import { type AnswerParts, EventCutter, joined, NO_PARTS, partsOfAnswer, partsOfEvent } from './wire.ts';
+
+type DecisionDetail = ReadOf<`/admin/decisions/${string}`>;
+export type DecisionMoney = ReadOf<'/admin/decisions/dec_/money'>;
+
+/** A request that was sent, with all that is known of its answer. */
+export interface Run {
+  readonly state: 'waiting' | 'writing' | 'done' | 'stopped' | 'failed';
+  readonly dialect: Dialect;
+  readonly isStreamed: boolean;
+  /** What the decision before it expected to be held, Credits; null where it did not say. */
+  readonly hold: { readonly first: number | null; readonly most: number | null };
+  readonly parts: AnswerParts;
+  readonly failure: ApiFailure | null;
+  readonly decisionId: string | null;
+  /** The record with the receipt, once it is written. */
+  readonly record: DecisionDetail | null;
+  /** Hold, tranches, charges and release, as the ledger has them. */
+  readonly money: DecisionMoney | null;
+  /** By the clock of this page, ms: its first content, and its end. */
+  readonly firstMs: number | null;
+  readonly endMs: number | null;
+}
+
+export interface RunRequest {
+  readonly key: string;
+  readonly dialect: Dialect;
+  readonly body: RequestBody;
+  readonly hold: Run['hold'];
+}
+
+/** How often the record is looked for, which is written behind the answer. */
+const LOOKS_MAX = 8;
+const LOOK_MS = 250;
+
+/** The request that was sent last. A new one, and leaving the page, ends the one before. */
+export function useRun() {
+  const [run, setRun] = useState<Run | null>(null);
+  const control = useRef<AbortController | null>(null);
+  useEffect(() => () => control.current?.abort(), []);
+  const start = (request: RunRequest) => {
+    control.current?.abort();
+    const own = new AbortController();
+    control.current = own;
+    void carryOut(request, own.signal, (next) => {
+      if (control.current === own) setRun(next);
+    });
+  };
+  const stop = () => control.current?.abort();
+  return { run, start, stop };
+}
+
+async function carryOut(request: RunRequest, signal: AbortSignal, show: (run: Run) => void): Promise<void> {
+  const { dialect, body, key, hold } = request;
+  const sentAt = performance.now();
+  let run: Run = {
+    ...{ state: 'waiting', dialect, isStreamed: body.stream === true, hold, parts: NO_PARTS, failure: null },
+    ...{ decisionId: null, record: null, money: null, firstMs: null, endMs: null },
+  };
+  const put = (part: Partial<Run>) => {
+    run = { ...run, ...part };
+    show(run);
+  };
+  const take = (next: AnswerParts) => {
+    const parts = joined(run.parts, next);
+    const hasContent = parts.text !== '' || parts.thought !== '' || parts.calls !== '';
+    const first = run.firstMs === null && hasContent ? performance.now() - sentAt : run.firstMs;
+    put({ parts, firstMs: first, state: hasContent ? 'writing' : run.state });
+  };
+  put({});
+  try {
+    const result = await open('/admin/playground', { key, dialect, body }, signal);
+    if (!result.ok) return put({ state: 'failed', failure: result.failure, endMs: performance.now() - sentAt });
+    const { headers } = result.value;
+    put({ decisionId: headers.get('x-signalbox-decision-id') });
+    if (headers.get('content-type')?.startsWith('text/event-stream')) await readEvents(result.value, dialect, take);
+    else take(partsOfAnswer(dialect, membersOf(await result.value.json()) ?? {}));
+    const broken = run.parts.error;
+    const failure = broken === null ? null : failureOf('broken', broken);
+    put({ state: failure ? 'failed' : 'done', failure, endMs: performance.now() - sentAt });
+  } catch {
+    const endMs = performance.now() - sentAt;
+    if (signal.aborted) put({ state: 'stopped', endMs });
+    else
+      put({ state: 'failed', endMs, failure: failureOf('unreachable', 'The answer broke off: the connection ended.') });
+  }
+  const record = await recordOf(run.decisionId);
+  if (!record) return;
+  put({ record });
+  const money = await read(`/admin/decisions/${record.id}/money`);
+  if (money.ok) put({ money: money.value });
+}
+
+async function readEvents(response: Response, dialect: Dialect, take: (parts: AnswerParts) => void): Promise<void> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  if (!reader) return;
+  const cutter = new EventCutter();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    // One drawing for all that came at once.
+    const events = cutter.push(value);
+    if (events.length > 0) take(events.map((data) => partsOfEvent(dialect, data)).reduce(joined, NO_PARTS));
+  }
+}
+
+async function recordOf(id: string | null): Promise<DecisionDetail | null> {
+  if (id === null) return null;
+  for (let look = 0; look < LOOKS_MAX; look++) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    const result = await read(`/admin/decisions/${id}`);
+    if (result.ok) return result.value;
+    if (result.failure.status !== 404) return null;
+  }
+  return null;
+}

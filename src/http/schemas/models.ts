@@ -1,0 +1,43 @@
+import { Type } from '@sinclair/typebox';
+import * as field from '../../api/parts.ts';
+import { MODEL_CAPABILITIES } from '../../core/capability.ts';
+import { OPERATION_NAMES } from '../../core/operation.ts';
+
+export const Model = field.named('Model', 'A model, a selector or an alias, for the readers of every dialect.', {
+  id: field.modelId('The value to send as `model`.'),
+  object: field.always('model'),
+  created: field.unixTime('When the model came out; 0 for a selector.'),
+  owned_by: field.text('The provider asked first; `signalbox` for a selector.', 'openai'),
+  type: field.always('model'),
+  display_name: field.text('The ID; of an alias, the name that it stands for.', 'gpt-6-luna'),
+  created_at: field.moment('`created`.', '2026-10-26T10:40:00Z'),
+  max_input_tokens: field.orNull(
+    field.tokens('Tokens.', 400_000),
+    'Tokens of the context window; of a selector, of the largest among its models. Null for a selector without models.',
+    400_000,
+  ),
+  max_tokens: field.orNull(
+    field.tokens('Tokens.', 128_000),
+    'The most output tokens, likewise; null where no text is written.',
+    128_000,
+  ),
+  operations: field.arrayOf(field.word(OPERATION_NAMES, 'An operation.'), 'What it is for.', ['chat']),
+  abilities: field.textList(
+    `What it can do: ${MODEL_CAPABILITIES.map((name) => `\`${name}\``).join(', ')}. A selector chooses a model that can.`,
+    ['tools', 'vision'],
+  ),
+});
+export const ModelList = field.named(
+  'ModelList',
+  'Selectors first, then the models that the key may use; aliases behind their names.',
+  {
+    ...field.listOf(Model, 'The models.'),
+    has_more: field.flag('Whether `limit` left out models behind `last_id`.', false),
+    first_id: field.textOrNull('The first ID; null for an empty list.', 'auto'),
+    last_id: field.textOrNull('The last ID; null for an empty list.', 'sim-small'),
+    models: Type.Array(Type.Object({}), {
+      description:
+        'Always empty. Codex reads its models here, and takes the instructions of its agent from them: with an empty list it keeps its own.',
+    }),
+  },
+);

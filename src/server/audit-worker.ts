@@ -1,0 +1,35 @@
+import { messageOf } from '../core/thrown.ts';
+import { auditLedger } from '../ledger/audit/run.ts';
+import { type AuditReport, auditBody } from '../operate/ledger/audit.ts';
+import { type BooksFiles, openSpool, readLedger } from '../operate/ledger/reading.ts';
+
+/** Rows of each list of a report at most. */
+const ROWS_MAX = 1_000;
+
+export type AuditReply = { readonly report: AuditReport } | { readonly error: string };
+
+/** Audits the books outside the event loop: one message in, one out. See `audits.ts`. */
+declare const self: {
+  onmessage: ((event: { readonly data: BooksFiles }) => void) | null;
+  postMessage(reply: AuditReply): void;
+};
+
+self.onmessage = async ({ data }) => {
+  try {
+    self.postMessage({ report: await reportOn(data) });
+  } catch (error) {
+    self.postMessage({ error: messageOf(error) });
+  }
+};
+
+async function reportOn(files: BooksFiles): Promise<AuditReport> {
+  const stateOf = openSpool(files);
+  const found = await readLedger(files.file, async (reader) => {
+    const { settlements, fault } = await stateOf(reader);
+    const audit = await auditLedger(reader.journal, { idle: false });
+    const body = auditBody(audit, Date.now(), ROWS_MAX);
+    return { ...body, unpriced: audit.unpriced, settlements_in_spool: settlements, spool_fault: fault };
+  });
+  if (!found) throw new Error('the database has no ledger of this version');
+  return found.value;
+}

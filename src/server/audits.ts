@@ -1,0 +1,86 @@
+import { SignalboxError } from '../core/errors.ts';
+import { messageOf } from '../core/thrown.ts';
+import type { Timers } from '../core/timers.ts';
+import type { AuditReport, AuditResult, ServerAudits } from '../operate/ledger/audit.ts';
+import type { BooksFiles } from '../operate/ledger/reading.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { AuditReply } from './audit-worker.ts';
+
+/** The longest time of an audit, ms. */
+const AUDIT_MS = 600_000;
+
+interface AuditsOptions {
+  readonly files: BooksFiles;
+  /** Ms since 1970. */
+  readonly now: () => number;
+  readonly timers: Timers;
+  readonly log: Pick<Log, 'info' | 'error'>;
+  readonly auditMs?: number;
+}
+
+/** Audits the books beside the requests, in a worker of its own: one at a time, for `auditMs` at most. State: audits. */
+export class Audits implements ServerAudits {
+  last: AuditResult | null = null;
+  readonly #options: AuditsOptions;
+  #running: { readonly since: number; readonly done: Promise<void>; end(): void } | null = null;
+
+  constructor(options: AuditsOptions) {
+    this.#options = options;
+  }
+
+  get runningSince(): number | null {
+    return this.#running?.since ?? null;
+  }
+
+  run(): Promise<void> {
+    if (this.#running) return this.#running.done;
+    const since = this.#options.now();
+    const { report, end } = this.#start();
+    const done = this.#finish(since, report).finally(() => {
+      this.#running = null;
+      end();
+    });
+    this.#running = { since, done, end };
+    return done;
+  }
+
+  /** Ends an audit that is running: its askers are refused. */
+  close(): void {
+    this.#running?.end();
+  }
+
+  async #finish(since: number, report: Promise<AuditReport>): Promise<void> {
+    const { now, log } = this.#options;
+    try {
+      const found = await report;
+      this.last = { begun: since, ended: now(), report: found };
+    } catch (cause) {
+      log.error('the books could not be audited', { error: messageOf(cause) });
+      throw new SignalboxError('overloaded', 'The books could not be audited. The log of the server says why.', {
+        cause,
+      });
+    }
+    const { entries, findings_count: findings } = this.last.report;
+    const facts = { entries, findings, took_ms: this.last.ended - since };
+    if (findings === 0) log.info('the books were audited', facts);
+    else log.error('an audit has findings', facts);
+  }
+
+  #start(): { readonly report: Promise<AuditReport>; end(): void } {
+    const { files, timers, auditMs = AUDIT_MS } = this.#options;
+    const { promise: report, resolve, reject } = Promise.withResolvers<AuditReport>();
+    const worker = new Worker(new URL('./audit-worker.ts', import.meta.url).href);
+    worker.unref();
+    const late = timers.after(auditMs, () => reject(new Error(`it took longer than ${auditMs / 1_000} s`)));
+    worker.onmessage = ({ data }: MessageEvent<AuditReply>) =>
+      'report' in data ? resolve(data.report) : reject(new Error(data.error));
+    worker.onerror = ({ message }) => reject(new Error(message));
+    worker.postMessage(files);
+    const end = () => {
+      late.close();
+      worker.terminate();
+      reject(new Error('the server stopped'));
+    };
+    return { report, end };
+  }
+}

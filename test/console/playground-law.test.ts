@@ -1,0 +1,334 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import {
+  type Dialect,
+  dialectOf,
+  draftOf,
+  requestOf,
+  type Terms,
+  termsIn,
+} from '../../src/console/views/playground/body.ts';
+import { GAP_MS, Pace } from '../../src/console/views/playground/pace.ts';
+import {
+  EVEN,
+  moved,
+  placeOf,
+  SHARE_NAMES,
+  type Shares,
+  sharesAt,
+  sharesIn,
+  sharesText,
+} from '../../src/console/views/playground/shares.ts';
+import { quoted, sdkOf } from '../../src/console/views/playground/snippets.ts';
+import { EventCutter } from '../../src/console/views/playground/wire.ts';
+import { MESSAGES_REQUESTS } from '../../src/surface/anthropic-messages/examples.ts';
+import { CHAT_REQUESTS } from '../../src/surface/openai-chat/examples.ts';
+import { RESPONSES_REQUESTS } from '../../src/surface/openai-responses/examples.ts';
+import { readRouteBody } from '../../src/surface/route-body.ts';
+
+/** The pure parts of the playground. */
+const RUNS = { numRuns: 300, seed: 47 };
+
+/** Proves a law, and that a mutant breaks it. */
+function law<Subject, Case>(
+  says: string,
+  cases: fc.Arbitrary<Case>,
+  holds: (subject: Subject, one: Case) => boolean,
+  real: Subject,
+  mutants: Readonly<Record<string, Subject>>,
+): void {
+  const check = (subject: Subject) =>
+    fc.check(
+      fc.property(cases, (one) => holds(subject, one)),
+      RUNS,
+    );
+  test(`${says} (seed ${RUNS.seed})`, () => {
+    const { failed, counterexample } = check(real);
+    expect([failed, counterexample]).toEqual([false, null]);
+  });
+  for (const [name, mutant] of Object.entries(mutants)) {
+    test(`${says}: ${name} would break it`, () => expect(check(mutant).failed).toBe(true));
+  }
+}
+
+const share = fc.integer({ min: 0, max: 100 });
+const shares: fc.Arbitrary<Shares> = fc
+  .tuple(share, share)
+  .map(([one, other]) => [Math.min(one, other), Math.max(one, other)] as const)
+  .map(([low, high]) => ({ quality: low, cost: high - low, speed: 100 - high }));
+const isWhole = (one: Shares): boolean => {
+  const values = SHARE_NAMES.map((name) => one[name]);
+  return values.every((value) => Number.isInteger(value) && value >= 0) && values.reduce((a, b) => a + b) === 100;
+};
+
+describe('weights', () => {
+  law<typeof moved, readonly [Shares, (typeof SHARE_NAMES)[number], number]>(
+    'moving one share sets it, and the three stay whole percents of 100',
+    fc.tuple(shares, fc.constantFrom(...SHARE_NAMES), share),
+    (move, [before, name, to]) => {
+      const after = move(before, name, to);
+      return isWhole(after) && after[name] === to && isWhole(move(after, name, before[name]));
+    },
+    moved,
+    {
+      'others that stay': (before, name, to) => ({ ...before, [name]: to }),
+      'others that are rounded alone': (before, name, to) => {
+        const rest = 100 - before[name] || 1;
+        const scaled = SHARE_NAMES.map((each) => [each, Math.round((before[each] * (100 - to)) / rest)]);
+        return { ...Object.fromEntries(scaled), [name]: to } as unknown as Shares;
+      },
+    },
+  );
+
+  law<typeof sharesAt, Shares>(
+    'the place of shares in the triangle stands for these shares',
+    shares,
+    (at, one) => SHARE_NAMES.every((name) => Math.abs(at(placeOf(one))[name] - one[name]) <= 1),
+    sharesAt,
+    { 'corners that are exchanged': (place) => ({ ...sharesAt(place), cost: sharesAt(place).speed }) },
+  );
+
+  test('every place of the page stands for shares, also outside the triangle', () => {
+    const place = fc.record({
+      x: fc.double({ min: -9, max: 9, noNaN: true }),
+      y: fc.double({ min: -9, max: 9, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(place, (one) => isWhole(sharesAt(one))),
+      RUNS,
+    );
+  });
+
+  test('an address brings back shares, and nothing that is none', () => {
+    fc.assert(
+      fc.property(shares, (one) => Bun.deepEquals(sharesIn(sharesText(one)), one)),
+      RUNS,
+    );
+    for (const text of ['', '1-2', '50-50-50', '-1-50-51', '1e1-45-45', '33.3-33.3-33.4', 'a-b-c'])
+      expect(sharesIn(text)).toBeNull();
+    expect(isWhole(EVEN)).toBe(true);
+  });
+});
+
+/** A clock that is turned by hand. */
+class HandClock {
+  time = 0;
+  readonly #alarms: { at: number; work: () => void }[] = [];
+  readonly now = () => this.time;
+  readonly after = (ms: number, work: () => void) => {
+    const alarm = { at: this.time + ms, work };
+    this.#alarms.push(alarm);
+    return () => void this.#alarms.splice(this.#alarms.indexOf(alarm), 1);
+  };
+  async turnTo(time: number): Promise<void> {
+    for (;;) {
+      const next = this.#alarms.filter(({ at }) => at <= time).sort((a, b) => a.at - b.at)[0];
+      if (!next) break;
+      this.#alarms.splice(this.#alarms.indexOf(next), 1);
+      this.time = Math.max(this.time, next.at);
+      next.work();
+      for (let turn = 0; turn < 5; turn++) await null;
+    }
+    this.time = time;
+  }
+}
+
+type Wanting = Pick<Pace<number, number>, 'want'>;
+type MakePace = (...parts: ConstructorParameters<typeof Pace<number, number>>) => Wanting;
+
+/** Wishes at their gaps, each answered after its time. @returns what broke the promise; null for nothing */
+async function faultOf(make: MakePace, moves: readonly { gap: number; takes: number }[]): Promise<string | null> {
+  const clock = new HandClock();
+  const starts: { at: number; wish: number; signal: AbortSignal }[] = [];
+  const taken: number[] = [];
+  let isDouble = false;
+  const pace = make(
+    (wish, signal) => {
+      isDouble ||= starts.some((one) => !one.signal.aborted && !taken.includes(one.wish));
+      starts.push({ at: clock.time, wish, signal });
+      return new Promise((resolve) => clock.after(moves[wish]!.takes, () => resolve(wish)));
+    },
+    (answer) => void taken.push(answer),
+    clock,
+  );
+  let at = 0;
+  for (const [wish, { gap }] of moves.entries()) {
+    at += gap;
+    await clock.turnTo(at);
+    pace.want(wish);
+  }
+  await clock.turnTo(at + 10_000);
+  const last = moves.length - 1;
+  if (isDouble) return 'two run at once';
+  if (starts.at(-1)?.wish !== last || taken.at(-1) !== last) return 'the last wish has no answer';
+  if (taken.some((wish, place) => place > 0 && wish <= taken[place - 1]!)) return 'an older answer came after a newer';
+  const crowded = starts.some(
+    ({ at: from }) => starts.filter((one) => one.at >= from && one.at < from + 1_000).length > 10,
+  );
+  return crowded ? 'more than ten in a second' : null;
+}
+
+describe('asking while a dial moves', () => {
+  const moves = fc.array(
+    fc.record({ gap: fc.integer({ min: 0, max: 150 }), takes: fc.integer({ min: 0, max: 400 }) }),
+    {
+      minLength: 1,
+      maxLength: 60,
+    },
+  );
+  const check = (make: MakePace) =>
+    fc.check(
+      fc.asyncProperty(moves, async (given) => {
+        return (await faultOf(make, given)) === null;
+      }),
+      { ...RUNS, numRuns: 100 },
+    );
+
+  test(`at most ten a second, one at a time, and the last wish has the last answer (seed ${RUNS.seed})`, async () => {
+    const { failed, counterexample } = await check((...parts) => new Pace(...parts));
+    expect([failed, counterexample]).toEqual([false, null]);
+  });
+
+  const MUTANTS: Readonly<Record<string, MakePace>> = {
+    'no gap': (ask, take) => {
+      let running = new AbortController();
+      return {
+        want(wish) {
+          running.abort();
+          running = new AbortController();
+          const { signal } = running;
+          void ask(wish, signal).then((answer) => signal.aborted || take(answer));
+        },
+      };
+    },
+    'wishes within the gap are lost': (ask, take, clock) => {
+      const pace = new Pace(ask, take, clock);
+      let last = Number.NEGATIVE_INFINITY;
+      return {
+        want(wish) {
+          if (clock!.now() - last < GAP_MS) return;
+          last = clock!.now();
+          pace.want(wish);
+        },
+      };
+    },
+    'answers to earlier wishes are taken, too': (ask, take, clock) =>
+      new Pace(
+        async (wish) => {
+          const answer = await ask(wish, new AbortController().signal);
+          take(answer);
+          return answer;
+        },
+        () => {},
+        clock,
+      ),
+  };
+  for (const [name, make] of Object.entries(MUTANTS)) {
+    test(`${name} would break it`, async () => expect((await check(make)).failed).toBe(true));
+  }
+});
+
+describe('a stream', () => {
+  const data = fc.string({ minLength: 1 }).filter((text) => !/[\r\n]/.test(text));
+  const cuts = fc.record({
+    events: fc.array(data, { maxLength: 8 }),
+    end: fc.constantFrom('\n', '\r\n'),
+    sizes: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 6 }),
+  });
+  const read = (
+    make: () => Pick<EventCutter, 'push'>,
+    { events, end, sizes }: { events: readonly string[]; end: string; sizes: readonly number[] },
+  ) => {
+    const text = events.map((one) => `event: x${end}data: ${one}${end}${end}`).join('');
+    const cutter = make();
+    const got: string[] = [];
+    for (let at = 0, turn = 0; at < text.length; turn++) {
+      const size = sizes[turn % sizes.length]!;
+      got.push(...cutter.push(text.slice(at, at + size)));
+      at += size;
+    }
+    return Bun.deepEquals(got, events);
+  };
+  law<() => Pick<EventCutter, 'push'>, { events: readonly string[]; end: string; sizes: readonly number[] }>(
+    'has the same events, however it is cut',
+    cuts,
+    read,
+    () => new EventCutter(),
+    { 'a cutter without memory': () => ({ push: (text) => new EventCutter().push(text) }) },
+  );
+});
+
+describe('snippets', () => {
+  const body = fc.record({
+    model: fc.string(),
+    stream: fc.boolean(),
+    messages: fc.array(fc.record({ role: fc.constant('user'), content: fc.string({ unit: 'binary' }) })),
+  });
+
+  test('a shell reads a quoted text as it was', () => {
+    const texts = fc.sample(
+      fc.string({ unit: fc.constantFrom("'", '"', '\\', '$', '`', '!', '\n', 'a', ' ', '*', 'ü') }),
+      { ...RUNS, numRuns: 60 },
+    );
+    const shown = (quote: (text: string) => string) =>
+      Bun.spawnSync(['sh', '-c', `printf '%s\\037' ${texts.map(quote).join(' ')}`]).stdout.toString();
+    const whole = texts.map((text) => `${text}\u001f`).join('');
+    expect(shown(quoted)).toBe(whole);
+    expect(shown((text) => `'${text}'`)).not.toBe(whole);
+  });
+
+  test('a program for a client compiles, and has the body', () => {
+    const transpiler = new Bun.Transpiler({ loader: 'ts' });
+    const dialect = fc.constantFrom<Dialect>('chat', 'messages', 'responses', 'embeddings');
+    fc.assert(
+      fc.property(body, dialect, (one, of) => {
+        const text = sdkOf('https://llm.example.com/gateway', of, one);
+        expect(transpiler.scan(text).imports).toHaveLength(1);
+        const [, sent = ''] = /\.create\((.*)\);\n(?:for|console)/s.exec(text) ?? [];
+        expect(JSON.parse(sent)).toEqual(JSON.parse(JSON.stringify(one)));
+      }),
+      { ...RUNS, numRuns: 60 },
+    );
+  });
+});
+
+describe('a pasted body', () => {
+  const examples = [CHAT_REQUESTS, MESSAGES_REQUESTS, RESPONSES_REQUESTS].flatMap((set) =>
+    Object.values(set).map(({ value }) => value),
+  );
+  const NAMES: Readonly<Record<string, Dialect>> = {
+    'openai-chat': 'chat',
+    'anthropic-messages': 'messages',
+    'openai-responses': 'responses',
+  };
+
+  test('is recognised as the gateway recognises it', () => {
+    for (const value of examples) {
+      const draft = draftOf(JSON.stringify(value), 'chat');
+      expect(draft).toMatchObject({ kind: 'body', dialect: NAMES[readRouteBody(value).original.dialect] });
+    }
+    expect(dialectOf({ model: 'text-embedding-3-small', input: 'a' }, 'chat')).toBe('embeddings');
+    expect(dialectOf({ input: ['a', 'b'] }, 'chat')).toBe('embeddings');
+    expect(dialectOf({ input: [1, 2] }, 'chat')).toBe('embeddings');
+    expect(dialectOf({ input: [{ role: 'user', content: 'a' }] }, 'embeddings')).toBe('responses');
+    // A plain conversation is a body of both: the choice of the person stands.
+    expect(dialectOf({ messages: [{ role: 'user', content: 'a' }] }, 'messages')).toBe('messages');
+  });
+
+  test('with its own terms goes out as it came, but for the form of its weights', () => {
+    const none: Terms = {
+      model: 'auto',
+      shares: null,
+      maxCredits: '',
+      maxSeconds: '',
+      budgetCredits: '',
+      isStreamed: false,
+    };
+    for (const value of examples) {
+      const sent = requestOf(value, 'chat', { ...none, ...termsIn(value) });
+      expect(Object.keys(sent).sort()).toEqual(Object.keys(value).sort());
+      const { route_strategy: _, ...rest } = { route_strategy: null, ...sent };
+      expect(value).toMatchObject(rest);
+    }
+  });
+});

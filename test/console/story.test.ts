@@ -1,0 +1,149 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { type DecisionRead, type Sentence, storyOf } from '../../src/console/views/requests/story.ts';
+import { tries } from '../deep/effort.ts';
+
+/** The story of a request, over decisions of every kind: its first sentence answers where the request went. */
+const effort = tries(
+  'the first sentence of a story names the model that answered, and no rule is missing',
+  300,
+  50_000,
+);
+
+type Told = Parameters<typeof storyOf>[0];
+type Outcome = NonNullable<DecisionRead['outcome']>;
+
+const RULES = ['eu-only', 'not-dear', 'no-previews'].map((name, at) => ({ name, file: 'rules.yaml', line: 10 + at }));
+const share = fc.double({ min: 0, max: 1, noNaN: true });
+const figure = fc.oneof(fc.constant(0), fc.double({ min: 1e-9, max: 1e6, noNaN: true }));
+
+const candidates = fc
+  .uniqueArray(fc.stringMatching(/^m[a-z0-9-]{1,6}$/), { minLength: 1, maxLength: 9 })
+  .chain((models) =>
+    fc.tuple(
+      ...models.map((model) =>
+        fc.record({
+          model: fc.constant(model),
+          isLeftOut: fc.boolean(),
+          rule: fc.constantFrom(null, ...RULES),
+          quality: fc.option(share),
+          counted_quality: share,
+          cost_credits: figure,
+          latency_ms: figure,
+        }),
+      ),
+    ),
+  )
+  .map((all) => {
+    // The first is the choice.
+    let rank = 0;
+    return all.map(({ isLeftOut, rule, ...figures }, at) => {
+      const isOut = at > 0 && isLeftOut;
+      const text = rule ? `the policy rejects it: ${rule.name}` : 'it lacks vision';
+      const rejections = isOut ? [{ kind: rule ? 'constraint' : 'capability', text, rules: rule ? [rule] : [] }] : [];
+      return { ...figures, rank: isOut ? null : ++rank, rejections };
+    });
+  });
+
+const stories: fc.Arbitrary<Told> = fc
+  .record({
+    candidates,
+    failures: fc.nat({ max: 2 }),
+    status: fc.constantFrom('completed', 'failed', 'broken', 'abandoned'),
+    isPinned: fc.boolean(),
+    isReplayed: fc.boolean(),
+    draws: fc.boolean(),
+  })
+  .map(({ candidates: all, failures, status, isPinned, isReplayed, draws }) => {
+    const ranked = all.filter(({ rank }) => rank !== null).map(({ model }) => model);
+    const tried = ranked.slice(0, status === 'failed' ? failures : failures + 1);
+    const attempts = tried.map((model, at) => ({
+      ...{ model, provider: 'p', failure: at < tried.length - 1 || status === 'failed' ? 'timeout' : null },
+    }));
+    const [choice = ''] = ranked;
+    const best = ranked[1];
+    const told = {
+      ...{ choice, route_reason: 'auto:balanced', strategy_failed: false, preferences: [] },
+      choice_without_preferences: null,
+      facts: { pinned: isPinned, alias: null, model: isPinned ? choice : 'auto' },
+      candidates: isReplayed ? all : null,
+      constraints: isReplayed ? RULES : null,
+      draw: isReplayed && draws && best ? { probability: 0.04, among: ranked.length, best } : null,
+      outcome: { status, error: status === 'failed' ? 'upstream_failed' : null, attempts },
+    };
+    // The story reads these members alone.
+    return told as unknown as Told;
+  });
+
+const textOf = (sentence: Sentence): string =>
+  sentence
+    .map((piece) => (typeof piece === 'string' ? piece : 'model' in piece ? piece.model : piece.rule.name))
+    .join('');
+
+function check(tell: typeof storyOf): fc.RunDetails<[Told]> {
+  return fc.check(
+    fc.property(stories, (told) => {
+      const sentences = tell(told, (credits) => `${credits} Credits`);
+      const texts = sentences.map(textOf);
+      const { attempts, status } = told.outcome as Outcome;
+      const last = attempts.at(-1)?.model ?? told.choice ?? '';
+      const [first = []] = sentences;
+      if (status === 'failed') expect(texts[0]).toStartWith('No model answered');
+      else
+        expect(first.some((piece) => typeof piece !== 'string' && 'model' in piece && piece.model === last)).toBe(true);
+      for (const text of texts) expect(text).toMatch(/^(?!.*\b(?:NaN|undefined|null|Infinity)\b).*\.$/);
+      for (const { name } of told.constraints ?? [])
+        expect(texts.filter((text) => text.includes(`Rule ${name} `))).toHaveLength(1);
+      for (const { model, rank, rejections } of told.candidates ?? []) {
+        if (rank !== null || rejections.some(({ rules }) => rules.length > 0)) continue;
+        expect(texts.some((text) => text.includes(model) || /and \d+ more w/.test(text))).toBe(true);
+      }
+    }),
+    effort,
+  );
+}
+
+test('the first sentence names the model that answered; every rule and every reason is told', () => {
+  const { failed, counterexample } = check(storyOf);
+  expect(failed, `seed ${effort.seed}: ${JSON.stringify(counterexample)}`).toBe(false);
+});
+
+test('the law notices a story that forgets the turn to another model, and one that forgets a rule', () => {
+  const forgetsTurn: typeof storyOf = (told, cost) => storyOf({ ...told, outcome: null }, cost);
+  const forgetsRule: typeof storyOf = (told, cost) =>
+    storyOf(told, cost).filter((one) => !textOf(one).includes('not-dear'));
+  for (const mutant of [forgetsTurn, forgetsRule]) expect(check(mutant).failed).toBe(true);
+});
+
+test('a request that turned to the next model says so in its first sentence', () => {
+  const told = {
+    ...{
+      choice: 'a',
+      route_reason: 'auto:balanced',
+      strategy_failed: false,
+      draw: null,
+      preferences: [],
+      constraints: [],
+    },
+    choice_without_preferences: null,
+    facts: { pinned: false, alias: null, model: 'auto' },
+    candidates: [
+      { model: 'a', rank: 1, quality: 0.8, counted_quality: 0.8, cost_credits: 10, latency_ms: 500, rejections: [] },
+      { model: 'b', rank: 2, quality: 0.7, counted_quality: 0.7, cost_credits: 40, latency_ms: 400, rejections: [] },
+    ],
+    outcome: {
+      status: 'completed',
+      error: null,
+      attempts: [
+        { model: 'a', failure: 'timeout' },
+        { model: 'b', failure: null },
+      ],
+    },
+  } as unknown as Told;
+  expect(storyOf(told, (credits) => `${credits} Credits`).map(textOf)).toEqual([
+    'It went to b after a, the first choice, failed (timeout).',
+    'The first choice was a, the best of 2 models that could serve it, by `auto:balanced`.',
+    'a promised an expected quality of 80 %, a cost of 10 Credits and 500 ms to the end.',
+    'The next best, b, was expected to be 10 points worse, 4 times dearer and 25 % faster.',
+  ]);
+});

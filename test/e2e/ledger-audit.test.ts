@@ -1,0 +1,80 @@
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { Audits } from '../../src/server/audits.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
+import { waitFor } from '../support/answers.ts';
+import { apiClient } from '../support/api-client.ts';
+import { expectError } from '../support/error-contract.ts';
+
+import { audit, chat, makeKey, PATIENCE, start, USAGE, upstream, useServers } from './ledger-support.ts';
+
+useServers();
+
+interface AuditAnswer {
+  readonly running_since: string | null;
+  readonly result: Readonly<Record<string, unknown>> | null;
+}
+
+test(
+  'an audit over HTTP gives what the command gives, beside requests, and is remembered with its time',
+  async () => {
+    const box = await start();
+    upstream.behave(USAGE);
+    const client = await apiClient(box.url);
+    const headers = { authorization: `Bearer ${box.key}` };
+    const shown = () => client.call<AuditAnswer>('GET /admin/ledger/audit', { headers });
+    const run = () => client.call<AuditAnswer>('POST /admin/ledger/audit', { headers });
+    expect((await shown()).body).toMatchObject({ running_since: null, result: null });
+    for (let i = 0; i < 5; i++) expect((await chat(box)).status).toBe(200);
+    await waitFor(async () => (await audit(box.data)).body.open === 0);
+
+    const [first, second, underWay, answered] = await Promise.all([run(), run(), shown(), chat(box)]);
+    expect(answered.status).toBe(200);
+    expect(underWay.body.result).toBeNull();
+    expect(underWay.body.running_since).not.toBeNull();
+    // The second one joined it.
+    expect(second.body.result).toEqual(first.body.result);
+
+    const { body } = await run();
+    expect((await shown()).body).toEqual(body);
+    const { result } = body;
+    const { body: printed } = await audit(box.data);
+    expect(result).toMatchObject({ ...printed, is_sound: true, settlements_in_spool: 0, spool_fault: null });
+    expect(Date.parse(String(result?.ended_at))).toBeGreaterThanOrEqual(Date.parse(String(result?.began_at)));
+    expect(result?.reservations).toBe(6);
+
+    const db = new Database(join(box.data, 'signalbox.db'), { readwrite: true });
+    db.run(`UPDATE journal SET amount = amount + 1 WHERE kind = 'settle'`);
+    db.close();
+    const wrong = await run();
+    expect(wrong.body.result).toMatchObject({ is_sound: false });
+    expect((await audit(box.data)).body.findings).toEqual(wrong.body.result?.findings as never);
+    for (const scope of ['chat', 'report']) {
+      const { key } = await makeKey(box, '--scope', scope);
+      const other = { headers: { authorization: `Bearer ${key}` } };
+      await expectError(await box.get('/admin/ledger/audit', other), 'insufficient_permissions');
+      await expectError(await box.post('/admin/ledger/audit', {}, other), 'insufficient_permissions');
+    }
+  },
+  PATIENCE,
+);
+
+test('an audit that takes too long, or cannot read, is refused and kept out of the result', async () => {
+  const box = await start();
+  const lines: string[] = [];
+  const log = { info: (message: string) => lines.push(message), error: (message: string) => lines.push(message) };
+  const filesAt = (data: string) => ({ file: join(data, 'signalbox.db'), spool: join(data, 'settlements.spool') });
+  const late = new Audits({ files: filesAt(box.data), now: Date.now, timers: processTimers, log, auditMs: 0 });
+  await expect(late.run()).rejects.toMatchObject({ code: 'overloaded' });
+  expect([late.last, late.runningSince]).toEqual([null, null]);
+  const nowhere = new Audits({ files: filesAt('/nowhere'), now: Date.now, timers: processTimers, log });
+  await expect(nowhere.run()).rejects.toMatchObject({ code: 'overloaded' });
+  const ended = new Audits({ files: filesAt(box.data), now: Date.now, timers: processTimers, log });
+  const running = ended.run();
+  ended.close();
+  await expect(running).rejects.toMatchObject({ code: 'overloaded' });
+  await ended.run();
+  expect(ended.last?.report.findings_count).toBe(0);
+  expect(lines).toEqual([...Array(3).fill('the books could not be audited'), 'the books were audited']);
+});
