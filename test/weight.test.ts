@@ -31,7 +31,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // Rules, readings and the sender of alerts to people.
   // 716 Alerts to people: rules, readings, and the sender.
   // 2 for the feed of events.
-  'src/alerts': 718,
+  // 2 for names of teams and users, in place of IDs.
+  'src/alerts': 720,
   // 7 for people, keys that change and tokens.
   // 4 for changes that are carried out once for an `Idempotency-Key`.
   // 3 for the weight of latency.
@@ -187,7 +188,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 60 for the desk of the policy tools, and an edit that is finished at a start.
   // 20 for the feed of events.
   // 107 for audits of the books over HTTP.
-  'src/server': 2074,
+  // 7 for names of teams and users, in place of IDs.
+  'src/server': 2081,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
@@ -200,7 +202,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 37 for keys that sign in.
   // 761 for traffic in buckets: its sums, batches, rows and reading.
   // 41 for the entries of one reservation.
-  'src/store': 8849,
+  // 4 for the sum of all charges beside the checkpoint, and the index of a folder that is generated.
+  'src/store': 8853,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
@@ -208,7 +211,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/telemetry': 1019,
   'src/tokenizer': 195,
   // 27 for alarms, connections and pauses as fields of objects.
-  'src/upstream': 3355,
+  // 50 for the terms of breakers and declared speeds.
+  'src/upstream': 3405,
 };
 
 const ROOT = join(import.meta.dir, '..');

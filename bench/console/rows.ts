@@ -22,7 +22,7 @@ const ADD_FUND = `INSERT INTO funds (id, kind, name, subject, definition, starts
 const FIND_FUND = 'SELECT id FROM funds WHERE name = ? AND definition = ? AND starts = ?';
 const ADD_SPEND = `INSERT INTO spend (quarter, account, tariff, charges, microcredits, input_tokens, output_tokens)
     VALUES (?, ?, ?, ?, ?, ?, ?)`;
-const CHECKPOINT = 'UPDATE checkpoint SET through = ?';
+const CHECKPOINT = 'UPDATE checkpoint SET through = ?, charged = charged + ?';
 const COUNTED = `UPDATE traffic_counting SET version = version + 1, records_through = (SELECT max(seq) FROM records),
     journal_through = (SELECT max(seq) FROM journal)`;
 const LAST_USE = 'UPDATE keys SET last_used = ? WHERE id = ?';
@@ -96,13 +96,17 @@ export class RowWriter implements Disposable {
       this.#count(request);
       count++;
     }
-    for (const { place, sum } of this.#spend.values()) this.#run(ADD_SPEND, ...place, ...sum);
+    let charged = 0;
+    for (const { place, sum } of this.#spend.values()) {
+      this.#run(ADD_SPEND, ...place, ...sum);
+      charged += sum[1];
+    }
     this.#spend = new Map();
     // The index first: charges find their record by it.
     for (const write of indexingWrites(count)) this.#write(write);
     for (const write of await additionsTo(this.#reader, this.#sums)) this.#write(write);
     this.#sums = new TrafficSums(keptFromAt(this.#now));
-    this.#run(CHECKPOINT, this.#seq);
+    this.#run(CHECKPOINT, this.#seq, charged);
     this.#db.run(COUNTED);
     this.#db.run('COMMIT');
     return count;

@@ -6,6 +6,8 @@ export interface BudgetWindowReading {
   readonly name: string;
   /** Of its `each`; '' for one window. */
   readonly subject: string;
+  /** How that team or user is called; null for others. */
+  readonly called: string | null;
   readonly limit: Microcredits;
   readonly spent: Microcredits;
   readonly starts: number;

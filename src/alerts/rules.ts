@@ -214,9 +214,10 @@ class RuleJudge {
   }
 }
 
-const budgetDetails = ({ name, subject, limit, spent, starts, ends }: BudgetWindowReading): AlertSubject => ({
+const budgetDetails = ({ name, subject, called, limit, spent, starts, ends }: BudgetWindowReading): AlertSubject => ({
   budget: name,
   subject,
+  subject_name: called,
   spent_credits: toCredits(spent),
   limit_credits: toCredits(limit),
   window_starts: starts === 0 ? null : iso(starts),

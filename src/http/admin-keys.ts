@@ -27,7 +27,7 @@ import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
 import { grantedAmount } from './terms.ts';
 
-export interface KeyServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
+export interface KeyServices extends Pick<RouteServices, 'gateway' | 'principalOf' | 'teamIdOf'> {
   readonly keys: KeyAdmin;
   readonly people: People;
   readonly store: Pick<GrantStore, 'ledger'>;
@@ -43,13 +43,13 @@ export const keyRoutes = (services: KeyServices) =>
     .use(changingRoutes(services))
     .use(keyChangeRoutes(services));
 
-const readingRoutes = ({ gateway, keys, principalOf }: KeyServices) =>
+const readingRoutes = ({ gateway, keys, principalOf, teamIdOf }: KeyServices) =>
   new Elysia({ name: 'keys-read' })
     .get(
       '/admin/keys',
       async ({ request }) => {
         const now = gateway.now();
-        const page = await pageOfKeys(principalOf(request), keys, keyQueryOf(request.url), now);
+        const page = await pageOfKeys(principalOf(request), keys, keyQueryOf(request.url, teamIdOf), now);
         return { object: 'list', data: page.keys.map((info) => keyBody(info, now)), has_more: page.hasMore };
       },
       { query: KEYS_QUERY, ...docs.LIST },

@@ -252,6 +252,7 @@ function servicesOf(
     contextOf,
     addressOf,
     callerOf: (request) => contextOf(request).knownCaller,
+    teamIdOf: (text) => options.people?.people.teamNamed(text)?.id ?? text,
     sightOf: (request) => sightOf(contextOf(request).knownCaller, sources),
     principalOf: (request) => principalOf(contextOf(request), addressOf(request), door.loginOf(request)?.login.id),
     bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context), context),

@@ -27,7 +27,7 @@ const QUERY = t.Object({
   key: queryText(
     'The ID of the key, or the address of the wallet, that made the request; for a key with the scope `report`, the name of the key.',
   ),
-  team: queryText('The ID of the team that the key belonged to.'),
+  team: queryText('The ID or name of the team that the key belonged to.'),
   user: queryText('The ID of the user that the key belonged to. Not for a key with the scope `report`.'),
   model: queryText('The last model tried, or the choice if none was tried.'),
   task: queryText('The task type of the request.'),
@@ -41,7 +41,7 @@ const QUERY = t.Object({
 });
 
 /** The reasons for a choice and its outcome, the list of decisions, and the text of a request where the policy keeps it. */
-export const decisionRoutes = ({ gateway, principalOf, sightOf }: RouteServices) => {
+export const decisionRoutes = ({ gateway, principalOf, sightOf, teamIdOf }: RouteServices) => {
   const source = () => ({ log: gateway.records, usdPerCredit: gateway.lease().snapshot.usdPerCredit });
   return new Elysia({ name: 'decisions' })
     .get(
@@ -62,7 +62,8 @@ export const decisionRoutes = ({ gateway, principalOf, sightOf }: RouteServices)
       '/admin/decisions',
       async ({ query, request }) => {
         const sight = sightOf(request);
-        const wanted = recordQuery(query, request.url, sight);
+        const team = query.team && { team: teamIdOf(query.team) };
+        const wanted = recordQuery({ ...query, ...team }, request.url, sight);
         return decisionPageBody(await listDecisions(principalOf(request), source(), wanted, sight), sight);
       },
       {

@@ -2,6 +2,7 @@ import { t } from 'elysia';
 import { KEY_STATES } from '../access/key-entry.ts';
 import type { KeyQuery } from '../operate/key-pages.ts';
 import { labelIn, queryLimit, queryText, queryTexts } from './query.ts';
+import type { RouteServices } from './route-services.ts';
 import { limitOf, refuseValue } from './terms.ts';
 
 const LIMIT_MAX = 1_000;
@@ -10,7 +11,7 @@ const LIMIT_MAX = 1_000;
 export const KEYS_QUERY = t.Object({
   state: queryText(`One of ${KEY_STATES.join(', ')}.`),
   name: queryText('Only keys of this name.'),
-  team: queryText('Only keys of the team with this ID.'),
+  team: queryText('Only keys of the team with this ID or name.'),
   user: queryText('Only keys of the user with this ID.'),
   parent: queryText('Only keys that the key with this ID has made.'),
   label: queryTexts('A label of the key, as `name=value`. It may be repeated; a key must have all.'),
@@ -19,12 +20,13 @@ export const KEYS_QUERY = t.Object({
 });
 
 /** @throws SignalboxError */
-export function keyQueryOf(url: string): KeyQuery {
+export function keyQueryOf(url: string, teamIdOf: RouteServices['teamIdOf']): KeyQuery {
   const query = new URL(url).searchParams;
-  const [state, limit] = [query.get('state'), query.get('limit')];
+  const [state, limit, team] = [query.get('state'), query.get('limit'), query.get('team')];
   return {
     state: state === null ? null : stateOf(state),
-    ...{ name: query.get('name'), team: query.get('team'), user: query.get('user'), parent: query.get('parent') },
+    ...{ name: query.get('name'), user: query.get('user'), parent: query.get('parent') },
+    team: team && teamIdOf(team),
     labels: Object.fromEntries(query.getAll('label').map(labelIn)),
     after: query.get('after'),
     limit: limit === null ? null : limitOf(limit, LIMIT_MAX),

@@ -38,6 +38,16 @@ export const playgroundRoutes = ({ principalOf, addressOf, handle, server, keys 
         description:
           'Runs the body as the key with this ID, whose secret is not needed: with its scopes, models, funds and limits. The answer is that of the path of the dialect, with its headers; `stream` answers with its events. The decision says who sent it (`sent_by`). A person sends as a key that belongs to its user, a key as itself.',
         tag: 'Decisions',
+        requests: {
+          chat: {
+            summary: 'A chat',
+            value: {
+              key: 'k7mw2pq9x4ta',
+              dialect: 'chat',
+              body: { model: 'auto', messages: [{ role: 'user', content: 'Hello' }] },
+            },
+          },
+        },
         answer: { schema: field.openShape({}), description: 'The answer, in its dialect.', example: {} },
         errorField: 'key',
         errors: [...BODY_ERRORS, 'unknown_field', 'not_found', 'key_suspended'],

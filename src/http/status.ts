@@ -37,7 +37,7 @@ export const statusRoutes = ({ principalOf }: Pick<RouteServices, 'principalOf'>
         access: 'endpoints.read',
         summary: 'Health of endpoints',
         description:
-          'Returns the state, speed and attempts of every endpoint of the policy in force. Counts begin with the start of this server; speeds are recent.',
+          'Returns the state, circuit breaker, speed and attempts of every endpoint of the policy in force, with the speed that the policy declares. Counts begin with the start of this server; speeds are recent.',
         answer: { schema: schemas.EndpointList, description: 'The endpoints.' },
       }),
     )

@@ -7,7 +7,7 @@ import { queryLimit, queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/traffic.ts';
 
-interface TrafficServices extends Pick<RouteServices, 'gateway' | 'principalOf' | 'sightOf'> {
+interface TrafficServices extends Pick<RouteServices, 'gateway' | 'principalOf' | 'sightOf' | 'teamIdOf'> {
   readonly store: TrafficSources['store'];
   readonly nameOf: TrafficSources['nameOf'];
 }
@@ -29,7 +29,7 @@ const QUERY = {
   key: queryText(
     'Only the key with this ID, or this wallet, in the total, by `key` or by `model`; for a key with the scope `report`, the keys of this name.',
   ),
-  team: queryText('Only keys that belonged to the team with this ID, in the total or by `team`.'),
+  team: queryText('Only keys that belonged to the team with this ID or name, in the total or by `team`.'),
   task: queryText('Only requests of this task, in the total or by `task`.'),
   status: queryText('Only requests with this status, in the total or by `status`.'),
   limit: queryLimit(
@@ -40,7 +40,7 @@ const QUERY = {
 };
 
 /** `GET /admin/traffic`: requests, money, tokens and times by bucket. */
-export const trafficRoutes = ({ gateway, principalOf, sightOf, store, nameOf }: TrafficServices) =>
+export const trafficRoutes = ({ gateway, principalOf, sightOf, teamIdOf, store, nameOf }: TrafficServices) =>
   new Elysia({ name: 'traffic' }).get(
     '/admin/traffic',
     ({ request, query }) => {
@@ -52,7 +52,8 @@ export const trafficRoutes = ({ gateway, principalOf, sightOf, store, nameOf }: 
         sight: sightOf(request),
         usdPerCredit: gateway.lease().snapshot.usdPerCredit,
       };
-      return trafficBody(principalOf(request), sources, questionOf(query, now));
+      const team = query.team && { team: teamIdOf(query.team) };
+      return trafficBody(principalOf(request), sources, questionOf({ ...query, ...team }, now));
     },
     {
       query: t.Object(QUERY),

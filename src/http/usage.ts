@@ -6,7 +6,6 @@ import { usdWriter } from '../core/usd.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
 import { fundBodies, usesOf } from '../operate/ledger/status.ts';
 import type { Principal } from '../operate/principal.ts';
-import type { Sight } from '../operate/sight.ts';
 import {
   monthPeriod,
   namesFor,
@@ -47,13 +46,13 @@ const CSV = {
     'day,team_id,team_name,charges,input_tokens,output_tokens,credits,usd\r\n2026-11-20,team_8f2k,search,214,120400,31250,61.75,0.06175\r\n',
 };
 
-interface UsageServices extends Pick<RouteServices, 'gateway' | 'principalOf' | 'sightOf'> {
+interface UsageServices extends Pick<RouteServices, 'gateway' | 'principalOf' | 'sightOf' | 'teamIdOf'> {
   /** Names the teams and users of `GET /admin/usage`. */
   readonly people: People;
 }
 
 /** `GET /v1/usage`: the charges of the calling key, and the funds that it draws on. `GET /admin/usage`: those of all keys. */
-export const usageRoutes = ({ gateway, principalOf, sightOf, people }: UsageServices) =>
+export const usageRoutes = ({ gateway, principalOf, people, ...services }: UsageServices) =>
   new Elysia({ name: 'usage' })
     .get('/v1/usage', ({ request }) => keyUsage(principalOf(request), gateway, request.url), {
       query: t.Object({
@@ -71,37 +70,33 @@ export const usageRoutes = ({ gateway, principalOf, sightOf, people }: UsageServ
         errors: ['invalid_value', 'out_of_range'],
       }),
     })
-    .get(
-      '/admin/usage',
-      ({ request }) => adminUsage(principalOf(request), gateway, people, request.url, sightOf(request)),
-      {
-        query: t.Object({
-          ...PERIOD_QUERY,
-          by: queryText(
-            `Groupings, with commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; \`day,model\` unless given.`,
-          ),
-          key: queryText(
-            'Only charges of the key with this ID, or of this wallet; for a key with the scope `report`, of the keys of this name.',
-          ),
-          team: queryText('Only charges of keys that belonged to the team with this ID.'),
-          user: queryText(
-            'Only charges of keys that belonged to the user with this ID. A key with the scope `report` is shown no users.',
-          ),
-          model: queryText('Only charges of the model with this ID.'),
-          label: queryTexts('Only charges of keys with this label, as `name=value`. It may be repeated.'),
-          format: queryText('`csv` for a table with a line for each group; `json` unless given.'),
-        }),
-        ...routeDocs({
-          access: 'usage.read',
-          summary: 'Usage by groups',
-          description:
-            'Returns the charges of all keys in a period, grouped by any of the dimensions that the books keep. A request counts on the day on which it began. `./signalbox ledger usage` gives the same figures. With `format=csv` the groups come as a table for a spreadsheet, as `./signalbox ledger export --by` writes them.',
-          answer: { schema: schemas.AdminUsage, description: 'The report.', text: CSV },
-          errorField: 'by',
-          errors: ['invalid_value', 'out_of_range'],
-        }),
-      },
-    );
+    .get('/admin/usage', ({ request }) => adminUsage(request, { gateway, principalOf, people, ...services }), {
+      query: t.Object({
+        ...PERIOD_QUERY,
+        by: queryText(
+          `Groupings, with commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; \`day,model\` unless given.`,
+        ),
+        key: queryText(
+          'Only charges of the key with this ID, or of this wallet; for a key with the scope `report`, of the keys of this name.',
+        ),
+        team: queryText('Only charges of keys that belonged to the team with this ID or name.'),
+        user: queryText(
+          'Only charges of keys that belonged to the user with this ID. A key with the scope `report` is shown no users.',
+        ),
+        model: queryText('Only charges of the model with this ID.'),
+        label: queryTexts('Only charges of keys with this label, as `name=value`. It may be repeated.'),
+        format: queryText('`csv` for a table with a line for each group; `json` unless given.'),
+      }),
+      ...routeDocs({
+        access: 'usage.read',
+        summary: 'Usage by groups',
+        description:
+          'Returns the charges of all keys in a period, grouped by any of the dimensions that the books keep. A request counts on the day on which it began. `./signalbox ledger usage` gives the same figures. With `format=csv` the groups come as a table for a spreadsheet, as `./signalbox ledger export --by` writes them.',
+        answer: { schema: schemas.AdminUsage, description: 'The report.', text: CSV },
+        errorField: 'by',
+        errors: ['invalid_value', 'out_of_range'],
+      }),
+    });
 
 async function keyUsage(principal: Principal, gateway: Gateway, url: string): Promise<object> {
   const { ledger, lease, now } = gateway;
@@ -125,18 +120,17 @@ async function keyUsage(principal: Principal, gateway: Gateway, url: string): Pr
 }
 
 async function adminUsage(
-  principal: Principal,
-  { ledger, lease, now }: Gateway,
-  people: People,
-  url: string,
-  sight: Sight,
+  request: Request,
+  { gateway: { ledger, lease, now }, people, principalOf, sightOf, teamIdOf }: UsageServices,
 ): Promise<object> {
-  const query = new URL(url).searchParams;
+  const [principal, sight] = [principalOf(request), sightOf(request)];
+  const query = new URL(request.url).searchParams;
+  const team = query.get('team');
   const wanted = {
     ...periodOf(query, now()),
     by: groupingsOf(query.get('by') ?? 'day,model'),
     keyId: query.get('key'),
-    team: query.get('team'),
+    team: team && teamIdOf(team),
     user: query.get('user'),
     model: query.get('model'),
     labels: Object.fromEntries(query.getAll('label').map(labelIn)),

@@ -21,10 +21,39 @@ const rounded = (quantiles: EndpointSample['ttftMs']) =>
   quantiles && { p50: toTenths(quantiles.p50), p90: toTenths(quantiles.p90) };
 
 /** The status of endpoints as the admin API shows it, figures to one decimal. */
-export const endpointsBody = (endpoints: readonly EndpointSample[]) => ({
-  object: 'list' as const,
-  data: endpoints.map(({ retryAt, ttftMs, warmTtftMs, tokensPerSecond, attempts, broken, ...own }) => ({
+export function endpointsBody(endpoints: readonly EndpointSample[]) {
+  const recentOf = Map.groupBy(endpoints, ({ model }) => model);
+  const shareOf = ({ model, recent }: EndpointSample): number | null => {
+    const all = (recentOf.get(model) ?? []).reduce((sum, one) => sum + one.recent.total, 0);
+    return all === 0 ? null : Math.round((recent.total / all) * 1_000) / 1_000;
+  };
+  return { object: 'list' as const, data: endpoints.map((one) => endpointBody(one, shareOf(one))) };
+}
+
+function endpointBody(sample: EndpointSample, share: number | null) {
+  const { retryAt, since, breaker, declared, recent, ttftMs, warmTtftMs, tokensPerSecond, attempts, broken, ...own } =
+    sample;
+  return {
     ...snakeKeys(own),
+    since: since === 0 ? null : iso(since),
+    breaker: {
+      state: breakerState(breaker.isOpen, own.state === 'ejected' && retryAt > 0),
+      faults_in_a_row: breaker.faultsInARow,
+      opens_at_faults_in_a_row: breaker.faultsInARowMax,
+      recent_answers: breaker.answers,
+      recent_faults: breaker.faults,
+      opens_at_fault_share: breaker.faultShareMax,
+      opens_from_answers: breaker.answersMin,
+    },
+    declared: declared && {
+      ttft_ms: toTenths(declared.ttftMs),
+      warm_ttft_ms: toTenths(Math.min(declared.ttftMs, declared.warmTtftMs)),
+      tokens_per_second: toTenths(declared.outputTokensPerSecond),
+      basis: declared.basis,
+    },
+    recent_attempts: recent.total,
+    recent_faults: recent.faults,
+    recent_share: share,
     retry_at: retryAt === 0 ? null : iso(retryAt),
     ttft_ms: rounded(ttftMs),
     warm_ttft_ms: rounded(warmTtftMs),
@@ -36,5 +65,11 @@ export const endpointsBody = (endpoints: readonly EndpointSample[]) => ({
       margin_tokens: broken.marginTokens,
       margin_ms: broken.marginMs,
     },
-  })),
-});
+  };
+}
+
+/** A breaker whose time is up lets one attempt through, whose answer closes it. */
+function breakerState(isOpen: boolean, isWaiting: boolean): 'closed' | 'open' | 'half_open' {
+  if (!isOpen) return 'closed';
+  return isWaiting ? 'open' : 'half_open';
+}

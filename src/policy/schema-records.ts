@@ -41,6 +41,7 @@ const ContentText = closed('Stores texts of prompts and answers. Default: none.'
       own: 'Also team leads and members, each those of requests with keys of their own.',
     },
     default: 'operators',
+    examples: ['own'],
     description: 'Who may read them.',
   }),
   retention_days: integer({ minimum: 1, maximum: 365, default: 7 }, 'Days that they are kept.'),

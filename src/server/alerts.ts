@@ -36,7 +36,10 @@ interface ServerAlerts {
 }
 
 /** Opens the alerts of a server: what they are judged by is what its rooms know. */
-export function openAlerts({ store, keys, log, host, feed }: GatewayResources, parts: WatchedParts): ServerAlerts {
+export function openAlerts(
+  { store, keys, people, log, host, feed }: GatewayResources,
+  parts: WatchedParts,
+): ServerAlerts {
   const { gateway, policy, health } = parts;
   const { now } = store.instance;
   const { env, timers } = host;
@@ -46,13 +49,17 @@ export function openAlerts({ store, keys, log, host, feed }: GatewayResources, p
     const time = now();
     watches = watchProviders(watches, health.samples(), time);
     return {
-      budgets: lazy(() => gateway.ledger.drawnWindows().map((fund) => budgetReading(fund, time))),
+      budgets: lazy(() =>
+        gateway.ledger.drawnWindows().map((fund) => ({ ...budgetReading(fund, time), called: called(fund) })),
+      ),
       keys: lazy(() => keys.expiringAfter(time).flatMap(expiringKey)),
       providers: [...watches.values()],
       refusal: refusalOf(policy.status()),
       tokensWithin: (windowMs) => tokens.within(windowMs, time),
     };
   };
+  const called = ({ title: { subject } }: FundStanding) =>
+    people.team(subject)?.name ?? (people.user(subject)?.name || null);
   const terms = () => gateway.lease().snapshot.alerts;
   const onAlert = (message: AlertMessage) => feed.tell(() => alertEvent(message));
   const sender = new Alerts({ store, policy: terms, readings, env, now, timers, log, onAlert });
@@ -63,7 +70,7 @@ export function openAlerts({ store, keys, log, host, feed }: GatewayResources, p
   return { sender, families: sender.counts.families, count };
 }
 
-function budgetReading({ title, limit, spent }: FundStanding, now: number): BudgetWindowReading {
+function budgetReading({ title, limit, spent }: FundStanding, now: number): Omit<BudgetWindowReading, 'called'> {
   const { name, subject, starts, ends } = title;
   return { name, subject, limit, spent, starts, ends, forecast: forecastOf(spent, title, now).expected };
 }

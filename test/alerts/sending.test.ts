@@ -172,14 +172,14 @@ describe('an alert', () => {
   });
 
   test('goes to each webhook of its rule in the form of that', async () => {
-    const one = begun(() => ({ budgets: [budget(0.9, { subject: 'R&D <a>' })] }), {
+    const one = begun(() => ({ budgets: [budget(0.9, { subject: 'team_7', called: 'R&D <a>' })] }), {
       webhooks: [OPS, SLACK],
       rules: [{ ...SHARE, to: ['ops', 'slack'] }],
     });
     await pass(15_000, one);
     const [ops, slack] = receiver.received.sort((a, b) => (a.path < b.path ? -1 : 1));
     expect(slack!.body).toBe(
-      '{"text":"Signalbox, budgets: Budget month of R&amp;D &lt;a&gt; has spent 90 % of its 1 Credits; it renews at 2026-12-01 00:00 UTC."}',
+      '{"text":"Signalbox, budgets: Budget month of R&amp;D &lt;a&gt; (team_7) has spent 90 % of its 1 Credits; it renews at 2026-12-01 00:00 UTC."}',
     );
     expect(slack!.headers.get('signalbox-signature')).toBeNull();
     expect(JSON.parse(ops!.body)).toEqual({
@@ -187,7 +187,14 @@ describe('an alert', () => {
       ...{ rule: 'budgets', on: 'budget_share', text: expect.stringContaining('R&D <a>'), more: 0 },
       subjects: [
         {
-          ...{ budget: 'month', subject: 'R&D <a>', spent_credits: 0.9, limit_credits: 1, at: 0.8 },
+          ...{
+            budget: 'month',
+            subject: 'team_7',
+            subject_name: 'R&D <a>',
+            spent_credits: 0.9,
+            limit_credits: 1,
+            at: 0.8,
+          },
           ...{ window_starts: '2026-11-01T00:00:00.000Z', window_ends: '2026-12-01T00:00:00.000Z' },
         },
       ],

@@ -11,7 +11,15 @@ export const OWNER = { slot: 0, epoch: 1 };
 export const rule = (trigger: AlertTrigger, name = 'r'): AlertRule => ({ name, to: ['ops'], ...trigger });
 
 export const budget = (share: number, more: Partial<BudgetWindowReading> = {}): BudgetWindowReading => ({
-  ...{ name: 'month', subject: 'search', limit: 1_000_000, spent: share * 1_000_000, starts: START, ends: END },
+  ...{
+    name: 'month',
+    subject: 'search',
+    called: null,
+    limit: 1_000_000,
+    spent: share * 1_000_000,
+    starts: START,
+    ends: END,
+  },
   forecast: null,
   ...more,
 });

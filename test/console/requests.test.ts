@@ -52,7 +52,7 @@ test('a request is opened from the list, and its first sentence says why it went
   await page.getByRole('heading', { name: 'Request', exact: true }).waitFor();
   expect(new URL(page.url()).pathname).toBe(`/console/requests/${decision}`);
   await story(page).waitFor();
-  const recorded: { choice: string; route_reason: string } = JSON.parse(
+  const recorded: { choice: string; route_reason: string; policy_revision: string } = JSON.parse(
     await (await stage.box.get(`/admin/decisions/${decision}`)).text(),
   );
   const answer = await story(page).locator('.requests-answer').textContent();
@@ -67,7 +67,10 @@ test('a request is opened from the list, and its first sentence says why it went
     .getByRole('link', { name: /^policy\.yaml:\d+$/ })
     .first();
   const href = new URL((await rule.getAttribute('href')) ?? '', stage.box.url);
-  expect([href.pathname, href.searchParams.get('file')]).toEqual(['/console/policies', 'policy.yaml']);
+  expect([href.pathname, href.searchParams.get('file')]).toEqual([
+    `/console/policies/revisions/${recorded.policy_revision}`,
+    'policy.yaml',
+  ]);
   expect(Number(href.searchParams.get('line'))).toBeGreaterThan(30);
   expect(await axeFinds(page)).toEqual([]);
   expect(await chartsWithoutTwin(page)).toEqual([]);
@@ -76,6 +79,15 @@ test('a request is opened from the list, and its first sentence says why it went
   const { pathname, searchParams } = new URL(page.url());
   expect([pathname, searchParams.get('status')]).toEqual(['/console/requests', 'completed']);
   expect(faults).toEqual([]);
+});
+
+test('its rules lead to the line of the policy that decided it', async () => {
+  const { page } = await openConsole(stage, { path: `/requests/${decision}` });
+  await story(page)
+    .getByRole('link', { name: /^policy\.yaml:\d+$/ })
+    .first()
+    .click();
+  await page.locator('main').getByText('no-mirror-for-long').first().waitFor();
 });
 
 test('its candidates, attempts and money are those of the admin API, and the money adds up', async () => {

@@ -104,7 +104,7 @@ const opened = new WeakMap<Signalbox, Map<ConsoleRole, Promise<OpenedConsole & {
 
 /** Opens the console as a person of a role, signed in. */
 export async function openConsole(
-  { box }: ConsoleStage,
+  { box }: Pick<ConsoleStage, 'box'>,
   { path = '', theme = 'light', width = 1_280, role = 'owner' }: OpenOptions = {},
 ): Promise<OpenedConsole> {
   const pages = opened.get(box) ?? new Map();

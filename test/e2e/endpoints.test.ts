@@ -21,6 +21,7 @@ interface Endpoint {
   readonly model: string;
   readonly state: string;
   readonly retry_at: string | null;
+  readonly since: string | null;
   readonly attempts: Readonly<Record<string, number>>;
 }
 
@@ -43,6 +44,17 @@ test('lists every endpoint of the policy, with its attempts, and says until when
   expect(Date.parse(best!.retry_at!)).toBeGreaterThan(Date.now() + 5_000);
   expect(plain).toMatchObject({ state: 'healthy', retry_at: null, attempts: { ok: 1 } });
 
+  expect(best).toMatchObject({
+    why: 'rate_limited 429',
+    recent_attempts: 1,
+    recent_faults: 1,
+    recent_share: 1,
+    breaker: { state: 'closed', faults_in_a_row: 0, opens_at_faults_in_a_row: 5 },
+    declared: { basis: expect.any(String), ttft_ms: expect.any(Number) },
+  });
+  expect(Date.parse(best!.since!)).toBeGreaterThan(Date.now() - 60_000);
+  expect(plain).toMatchObject({ why: null, since: null, recent_attempts: 1, recent_faults: 0 });
+
   // The same figures as the metrics.
   const page = await (await fetch(`${box.url}/metrics`)).text();
   const counted = (await endpoints()).flatMap(({ provider, attempts }) =>
@@ -50,6 +62,22 @@ test('lists every endpoint of the policy, with its attempts, and says until when
   );
   const lines = page.matchAll(/^signalbox_attempts_total\{provider="(\w+)".*outcome="(\w+)"\} (\d+)$/gm);
   expect([...lines].map(([, provider, outcome, count]) => [provider, outcome, Number(count)])).toEqual(counted);
+});
+
+test('shows how near a circuit breaker is, and that it is open', async () => {
+  const breaker = async () => {
+    const [, plain] = await endpoints();
+    return (plain as unknown as { breaker: Readonly<Record<string, unknown>> }).breaker;
+  };
+  for (let faults = 1; faults <= 5; faults++) {
+    upstream.next({ status: 500 });
+    expect((await chat('plain')).status).toBeGreaterThanOrEqual(500);
+    const state = faults < 5 ? 'closed' : 'open';
+    await waitFor(async () => (await breaker()).faults_in_a_row === faults);
+    expect(await breaker()).toMatchObject({ state, faults_in_a_row: faults, recent_faults: faults });
+  }
+  const [, plain] = await endpoints();
+  expect(plain).toMatchObject({ state: 'ejected', why: '5 faults in a row; the last: server 500' });
 });
 
 test('is for operators alone', async () => {

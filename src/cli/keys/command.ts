@@ -54,3 +54,12 @@ export function stateText(info: KeyInfo, now: number): string {
   if (expiresAt === null) return 'valid';
   return `${keyStateOf(inForce, now) === 'expired' ? 'expired' : 'valid until'} ${day(expiresAt)}`;
 }
+
+/** The team and the user of a key, as they are called now; `-` for none. */
+export const memberTexts = (
+  people: Pick<People, 'team' | 'user'>,
+  { team, user }: Pick<KeyInfo, 'team' | 'user'>,
+): readonly [team: string, user: string] => [
+  team === null ? '-' : people.team(team)?.name || team,
+  user === null ? '-' : people.user(user)?.name || user,
+];

@@ -21,7 +21,7 @@ import { table } from '../terminal.ts';
 import { day, grantText, jsonText, labelTexts, minute } from '../text.ts';
 import { operator } from '../user.ts';
 import { change, resume, suspend } from './change.ts';
-import { idOf, type KeysCommand, noSuchKey, requireLedger, stateText, withTerms } from './command.ts';
+import { idOf, type KeysCommand, memberTexts, noSuchKey, requireLedger, stateText, withTerms } from './command.ts';
 import { log, show } from './show.ts';
 import { overlapOf, parseTerms } from './terms.ts';
 
@@ -62,12 +62,15 @@ async function list(args: readonly string[], { keys, people, now }: KeysCommand)
     day(info.createdAt),
     info.lastUsedAt === null ? '-' : minute(info.lastUsedAt),
     stateText(info, time),
+    ...memberTexts(people, info),
     info.parent ?? '-',
     info.holder ?? '-',
   ]);
-  const names = ['ID', 'NAME', 'SCOPES', 'LABELS', 'CREATED', 'LAST USED', 'STATE', 'PARENT', 'WALLET'];
-  // A gateway without child keys, or that no agent pays, has no use for a column of them.
+  const names = ['ID', 'NAME', 'SCOPES', 'LABELS', 'CREATED', 'LAST USED', 'STATE', 'TEAM', 'USER', 'PARENT', 'WALLET'];
+  // A gateway without teams or child keys, or that no agent pays, has no use for a column of them.
   const unused = [
+    ...(all.some(({ team }) => team !== null) ? [] : ['TEAM']),
+    ...(all.some(({ user }) => user !== null) ? [] : ['USER']),
     ...(all.some((info) => info.parent !== null) ? [] : ['PARENT']),
     ...(all.some(({ holder }) => holder !== null) ? [] : ['WALLET']),
   ];

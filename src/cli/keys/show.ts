@@ -12,22 +12,26 @@ import { needed, parseArguments, parseFlags, SWITCH, TEXT } from '../arguments.t
 import { fieldLines, jsonText, labelTexts, minute } from '../text.ts';
 import { listed } from '../trail.ts';
 import { operator } from '../user.ts';
-import { idOf, type KeysCommand, stateText } from './command.ts';
+import { idOf, type KeysCommand, memberTexts, stateText } from './command.ts';
 
 /** `keys show ID [--json]`. */
-export async function show(args: readonly string[], { keys, file, now }: KeysCommand): Promise<string> {
+export async function show(args: readonly string[], { keys, people, file, now }: KeysCommand): Promise<string> {
   const { values, positionals } = parseArguments(args, { json: SWITCH });
   const id = idOf(positionals, 'show');
   const info = needed(await findKey(operator(), keys, id), `There is no key with the ID ${id}.`);
   const time = now();
   const funds = await storedKeyFunds(file, info, time);
   if (values.json) return jsonText(keyStatusBody(info, time, funds));
-  return showText(info, keys.above(id), time, funds);
+  return showText(info, memberTexts(people, info), keys.above(id), time, funds);
 }
 
-/** @param above the IDs of the keys above it, the nearest first */
+/**
+ * @param team and user, as they are called
+ * @param above the IDs of the keys above it, the nearest first
+ */
 function showText(
   info: KeyInfo,
+  [team, user]: readonly [team: string, user: string],
   above: readonly string[],
   now: number,
   { uses, balance, usdPerCredit }: KeyFunds,
@@ -39,6 +43,8 @@ function showText(
     ['state', stateText(info, now)],
     ['scopes', info.scopes.join(', ')],
     ['labels', labelTexts(info.labels).join(', ') || '-'],
+    ['team', team],
+    ['user', user],
     ['models', info.models?.join(', ') ?? 'all'],
     // One that shows a wallet speaks for no other.
     info.holder === null ? ['wallets', info.holders?.join(', ') ?? 'all'] : ['wallet', info.holder],

@@ -9,16 +9,16 @@ import { type BooksFiles, readBooks, type SpoolState } from '../../operate/ledge
 import { refund, refundable } from '../../operate/ledger/refund.ts';
 import { storedOverview } from '../../operate/ledger/status.ts';
 import { NOT_SERVED } from '../../operate/served.ts';
-import { type HolderNames, storedUsage } from '../../operate/usage.ts';
+import { storedUsage } from '../../operate/usage.ts';
 import type { StoreReader } from '../../store/driver.ts';
 import type { StoredReservation } from '../../store/ledger-table.ts';
-import { StoreError } from '../../store/store.ts';
 import { groupOf, needed, onlyOne, parseArguments, parseCreditArguments, parseFlags, SWITCH } from '../arguments.ts';
 import type { CommandOutput, CommandResult } from '../result.ts';
 import { parseCredits } from '../text.ts';
 import { operator } from '../user.ts';
 import { auditJson, auditText, holderText, verdict } from './audit.ts';
 import { parseExport, writeExport } from './export.ts';
+import { StoredPeople } from './holders.ts';
 import { parseStatus, statusText } from './status.ts';
 import { parseUsage, usageText } from './usage.ts';
 
@@ -73,34 +73,29 @@ async function audit(args: readonly string[], command: LedgerCommand): Promise<C
 
 async function exportEntries(args: readonly string[], command: LedgerCommand): Promise<string> {
   const query = parseExport(args, command.now());
-  await reading(command, async (reader) =>
-    writeExport(query, reader.journal, await storedNames(reader), command.write),
-  );
+  await reading(command, async (reader) => {
+    const people = await StoredPeople.of(reader);
+    const filter = { ...query.filter, ...people.idsOf(query.filter) };
+    await writeExport({ ...query, filter }, reader.journal, people.nameOf, command.write);
+  });
   return '';
 }
 
 async function status(args: readonly string[], command: LedgerCommand): Promise<string> {
   const flags = parseStatus(args);
   const now = command.now();
-  return statusText(await reading(command, (reader) => storedOverview(operator(), reader, now)), flags, now);
+  return reading(command, async (reader) =>
+    statusText(await storedOverview(operator(), reader, now), flags, now, (await StoredPeople.of(reader)).nameOf),
+  );
 }
 
 async function usage(args: readonly string[], command: LedgerCommand): Promise<string> {
   const { query, json } = parseUsage(args, command.now());
   return reading(command, async (reader) => {
-    const report = await storedUsage(operator(), reader.journal, query);
-    return usageText(report, json, await storedNames(reader));
+    const people = await StoredPeople.of(reader);
+    const report = await storedUsage(operator(), reader.journal, { ...query, ...people.idsOf(query) });
+    return usageText(report, json, people.nameOf);
   });
-}
-
-/** The names of all teams and users, as they are called now. A database of an earlier version has none. */
-async function storedNames({ people }: StoreReader): Promise<HolderNames> {
-  const { teams, users } = await people.changedAfter(-1).catch((error: unknown) => {
-    if (error instanceof StoreError) return { teams: [], users: [] };
-    throw error;
-  });
-  const rows = new Map([...teams, ...users].map(({ row }) => [row.id, row.name || null]));
-  return (_, id) => rows.get(id) ?? null;
 }
 
 async function backup(args: readonly string[], command: LedgerCommand): Promise<CommandResult> {

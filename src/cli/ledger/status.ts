@@ -3,6 +3,7 @@ import { creditsText } from '../../core/text.ts';
 import { usdColumn, usdText } from '../../core/usd.ts';
 import { holdAge } from '../../ledger/open-holds.ts';
 import { type FundUse, type LedgerOverview, overviewBody, overviewNamed } from '../../operate/ledger/status.ts';
+import type { HolderNames } from '../../operate/usage.ts';
 import { parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { grid } from '../terminal.ts';
 import { count, jsonText, minute } from '../text.ts';
@@ -18,6 +19,7 @@ export function statusText(
   overview: LedgerOverview,
   { name, json }: ReturnType<typeof parseStatus>,
   now: number,
+  nameOf: HolderNames,
 ): string {
   if (json) return jsonText(overviewBody(overview, name, now));
   const { charged, held, open, funds: all, usdPerCredit } = overviewNamed(overview, name);
@@ -32,17 +34,23 @@ export function statusText(
     shown.map((use) => use.spent),
     usdPerCredit,
   );
-  const rows = shown.map((use, at) => rowOf(use, [limits[at]!, spent[at]!], now));
+  const rows = shown.map((use, at) => rowOf(use, [limits[at]!, spent[at]!], now, nameOf));
   const rest = all.length > SHOWN_MAX ? `and ${count(all.length - SHOWN_MAX, 'fund')} more\n` : '';
   return `${grid([HEAD, ...rows], false, (column) => column >= 2 && column <= 8).join('\n')}\n${rest}\n${sums}`;
 }
 
 const HEAD = ['FUND', 'SUBJECT', 'LIMIT', 'SPENT', 'HELD', 'LIMIT USD', 'SPENT USD', 'BY', 'OLDEST', 'RENEWS'];
 
-function rowOf({ title, limit, spent, held, holds }: FundUse, inUsd: readonly string[], now: number): string[] {
+function rowOf(
+  { title, limit, spent, held, holds }: FundUse,
+  inUsd: readonly string[],
+  now: number,
+  nameOf: HolderNames,
+): string[] {
+  const called = nameOf('team', title.subject) ?? nameOf('user', title.subject);
   return [
     title.kind === 'balance' ? `balance ${title.name}` : title.name,
-    title.subject || '-',
+    called === null ? title.subject || '-' : `${title.subject} (${called})`,
     ...[limit, spent, held].map(figure),
     ...inUsd,
     String(holds.open),

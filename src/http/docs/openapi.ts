@@ -107,6 +107,7 @@ function mendOperation(one: JsonObject, path: string, method: string, schemas: J
     ...(path.includes('{id}') ? [idParameter(path)] : []),
     ...queried,
     ...(isOnceForName(method.toUpperCase(), path) ? [NAME_PARAMETER] : []),
+    ...(isObject(responses) && '412' in responses ? [VERSION_PARAMETER] : []),
   ];
   const body =
     isObject(requestBody) && isObject(requestBody.content) ? requestBody.content['application/json'] : undefined;
@@ -143,6 +144,16 @@ const NAME_PARAMETER: JsonObject = {
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
   description:
     'Any text of printable ASCII. A repeat with the same one, body and path gets the same answer for 24 hours, and changes nothing.',
+};
+
+/** Of a route that may answer with 412. */
+const VERSION_PARAMETER: JsonObject = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  schema: { type: 'string' },
+  description:
+    'The version that is expected: the `etag` of an answer, or a revision of the policy. Any other one is refused.',
 };
 
 const ID_MEANINGS = [

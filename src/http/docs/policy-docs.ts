@@ -40,6 +40,12 @@ export const EXPLAIN = routeDocs({
   description:
     '`policy explain`: the decision that a request would get now, by the present readings, estimates and money, with every candidate and its rank or the reasons against it. It leaves no record, holds nothing and counts in no rate limit; a principal may ask ten times a second. Leads and members ask as themselves or as keys that they see, on the policy in force.',
   answer: { schema: schemas.PolicyExplanation, description: 'The decision.' },
+  requests: {
+    chat: {
+      summary: 'A chat, on the policy in force',
+      value: { request: { model: 'auto', messages: [{ role: 'user', content: 'Prove that √2 is irrational.' }] } },
+    },
+  },
   errorField: 'request.messages',
   errors: [...DECISION_ERRORS, 'not_found', 'conflict', 'policy_invalid'],
 });
@@ -63,6 +69,9 @@ export const WRITE = routeDocs({
 export const PATCH = routeDocs({
   ...{ access: 'policy.check', summary: 'Make a patch of an edit' },
   description: 'The difference between the files on disk and an edit, for `git apply` in the policy’s folder.',
+  requests: {
+    rule: { summary: 'A new file', value: { changes: [{ name: 'rules.yaml', text: 'constraints: []\n' }] } },
+  },
   answer: {
     schema: schemas.PolicyPatch,
     description: 'The patch; empty where nothing differs.',

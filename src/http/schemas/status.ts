@@ -18,6 +18,40 @@ const EndpointStatus = field.named('EndpointStatus', 'The health and speed of on
     '`ejected`: the circuit breaker is open; `cooling`: after a 429; `misconfigured`: the provider refuses the key.',
     'ejected',
   ),
+  since: field.momentOrNull(
+    'Since when it is in that state; null while it was in no other since this server started.',
+    '2026-11-20T09:30:00.000Z',
+  ),
+  why: field.textOrNull('Why it is not healthy; null where it is.', '5 faults in a row; the last: timeout'),
+  breaker: field.shape('Its circuit breaker.', {
+    state: field.word(
+      ['closed', 'open', 'half_open'],
+      '`open` until `retry_at`, then `half_open`: one attempt may try, and its answer closes it.',
+      'open',
+    ),
+    faults_in_a_row: field.count('Faults since the last complete answer.', 5),
+    opens_at_faults_in_a_row: field.count('So many open it.', 5),
+    recent_answers: field.count('Complete answers and faults of the last 10 seconds.', 6),
+    recent_faults: field.count('The faults among them.', 5),
+    opens_at_fault_share: field.share('This share of faults opens it, too.', 0.5),
+    opens_from_answers: field.count('From so many answers and faults on.', 20),
+  }),
+  declared: field.orNull(
+    field.shape('The speed by the policy.', {
+      ttft_ms: field.milliseconds('Time to the first token, ms.', 400),
+      warm_ttft_ms: field.milliseconds('The same with most of the prompt in the provider’s cache.', 200),
+      tokens_per_second: field.figure('Rate of output.', 90),
+      basis: field.word(
+        ['stated', 'estimated', 'neutral'],
+        '`stated` by the policy; else `estimated` from models of its kind, or `neutral`, the same for all.',
+        'stated',
+      ),
+    }),
+    'The speed that the policy declares, to compare with the measured one below.',
+  ),
+  recent_attempts: field.count('Attempts that ended in the last 15 minutes.', 96),
+  recent_faults: field.count('Those among them that failed.', 3),
+  recent_share: field.figureOrNull('Its share of the recent attempts at its model; null for none.', 0.75),
   retry_at: field.textOrNull(
     'The time from which it is tried again, ISO 8601, UTC. Null where it may be tried now.',
     '2026-11-20T09:30:12.000Z',

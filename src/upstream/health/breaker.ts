@@ -13,6 +13,19 @@ export const JITTER = 0.2;
 const GOOD_RUN = 10;
 const GOOD_MS = 60_000;
 
+/** When a breaker opens, and how near it is. */
+export interface BreakerTerms {
+  readonly faultsInARow: number;
+  readonly faultsInARowMax: number;
+  /** Of the last 10 s. */
+  readonly faults: number;
+  readonly answers: number;
+  readonly faultShareMax: number;
+  readonly answersMin: number;
+  /** Open or half-open: it closes with the first answer. */
+  readonly isOpen: boolean;
+}
+
 /** Why and for how long the breaker opened. */
 export interface Ejection {
   readonly why: string;
@@ -40,6 +53,19 @@ export class Breaker {
 
   constructor(random: () => number) {
     this.#random = random;
+  }
+
+  termsAt(now: number): BreakerTerms {
+    const { total, faults } = this.#window.sums(now);
+    return {
+      faultsInARow: this.#consecutiveFaults,
+      faultsInARowMax: FAULTS_IN_A_ROW,
+      faults,
+      answers: total,
+      faultShareMax: FAULT_SHARE,
+      answersMin: OUTCOMES_MIN,
+      isOpen: this.lock.locked,
+    };
   }
 
   /** Records the first content of an attempt. Returns true if that closed the breaker. */

@@ -2,6 +2,7 @@ import type { ProviderFailure } from '../../contract/parts.ts';
 import type { StoppedBilling } from '../../core/abort-billing.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { HEALTH, type HealthState } from '../../core/readings.ts';
+import type { DeclaredLatency } from '../../core/snapshot.ts';
 import type { EndpointName } from '../../store/endpoints.ts';
 import { Breaker } from './breaker.ts';
 import { CoolDown } from './cool-down.ts';
@@ -9,6 +10,7 @@ import type { Declarations } from './declarations.ts';
 import { EndpointAttempt } from './endpoint-attempt.ts';
 import { EndpointSpeed } from './endpoint-speed.ts';
 import { Lockout } from './lockout.ts';
+import { OutcomeWindow } from './outcome-window.ts';
 import { RetryBudget } from './retry-budget.ts';
 import type { AttemptOutcome, CountPause, EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
 
@@ -16,6 +18,9 @@ import type { AttemptOutcome, CountPause, EndpointHealth, EndpointSample, Health
 const MISCONFIGURED_MS = 60_000;
 /** Consecutive doubtful refusals that lock the key of an endpoint that has worked. */
 const DOUBTFUL_IN_A_ROW = 5;
+
+/** Minutes of recent attempts, including the current one. */
+const RECENT_MINUTES = 15;
 
 /** State that the endpoints of one process share. */
 export interface Hub extends HealthOptions {
@@ -58,6 +63,9 @@ export class TrackedEndpoint implements EndpointHealth {
   /** Whether the policy in force names it, and when one last did, in ms. */
   isNamed = false;
   namedAt: number;
+  /** The speed that the policy in force declares. */
+  declared: DeclaredLatency | null = null;
+  readonly #recent = new OutcomeWindow(RECENT_MINUTES, 60_000);
   readonly #attempts = new Map<AttemptOutcome, number>();
   #retries = 0;
   #retriesDenied = 0;
@@ -66,6 +74,8 @@ export class TrackedEndpoint implements EndpointHealth {
   #doubts = 0;
   /** The last reported state. */
   #reported: HealthState = 'healthy';
+  /** When that became another one, Unix ms; 0 for never. */
+  #reportedAt = 0;
   readonly #why = { ejected: '', cooling: '', misconfigured: '' };
   /** All that an answer unlocks. */
   readonly #locks: readonly Lockout[];
@@ -171,6 +181,7 @@ export class TrackedEndpoint implements EndpointHealth {
   /** Records the end of an attempt. An undecided probe makes room for the next. */
   ended(attempt: EndpointAttempt, outcome: AttemptOutcome, now: number): void {
     this.#attempts.set(outcome, (this.#attempts.get(outcome) ?? 0) + 1);
+    this.#recent.add(now, outcome !== 'ok' && outcome !== 'dropped');
     this.provider.budget.ended(attempt.isRetry && !attempt.hasAnswered);
     if (!attempt.isProbe) return;
     this.breaker.lock.release(attempt.breaker, now);
@@ -185,10 +196,16 @@ export class TrackedEndpoint implements EndpointHealth {
   }
 
   sample(): EndpointSample {
+    const now = this.hub.clock();
     return {
       ...this.name,
       state: this.#reported,
-      retryAt: this.retryAt,
+      since: this.#reportedAt,
+      why: this.#reported === 'healthy' ? null : this.#whyOf(this.#reported),
+      retryAt: this.retryAtUnix(now),
+      breaker: this.breaker.termsAt(now),
+      declared: this.declared,
+      recent: this.#recent.sums(now),
       ttftMs: this.speed.ttft.quantiles(),
       warmTtftMs: this.speed.warmTtft.quantiles(),
       tokensPerSecond: this.speed.rate.quantiles(),
@@ -252,14 +269,15 @@ export class TrackedEndpoint implements EndpointHealth {
     const from = this.#reported;
     if (to === from && to !== again) return;
     this.#reported = to;
+    if (to !== from) this.#reportedAt = this.hub.now();
     // No report for endpoints outside the policy in force: a removed model, or one of a refused policy.
     if (this.hub.hasPolicy && !this.isNamed) return;
-    const { name, provider } = this;
+    const { name } = this;
     if (to === 'healthy') {
       this.hub.onChange({ ...name, from, to, why: null, forMs: null });
       return;
     }
-    const why = to === 'misconfigured' && provider.key.locked ? provider.why : this.#why[to];
+    const why = this.#whyOf(to);
     const forMs = Math.max(0, Math.round(this.#untilOf(to) - now));
     this.hub.onChange({ ...name, from, to, why, forMs });
   }
@@ -269,6 +287,10 @@ export class TrackedEndpoint implements EndpointHealth {
     if (this.provider.key.locked || this.key.locked) return 'misconfigured';
     if (now < this.coolDown.until) return 'cooling';
     return this.breaker.lock.locked ? 'ejected' : 'healthy';
+  }
+
+  #whyOf(state: Exclude<HealthState, 'healthy'>): string {
+    return state === 'misconfigured' && this.provider.key.locked ? this.provider.why : this.#why[state];
   }
 
   #untilOf(state: Exclude<HealthState, 'healthy'>): number {

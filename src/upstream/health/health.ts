@@ -96,6 +96,7 @@ export class Health {
         const endpoint = endpoints[firstSlot + at]!;
         endpoint.isNamed = true;
         endpoint.speed.assumedTtftMs = latency.ttftMs;
+        endpoint.declared = latency;
       });
     }
   }

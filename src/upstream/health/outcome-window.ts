@@ -1,31 +1,38 @@
-/** Seconds in the window, including the current one. */
-const WINDOW_SECONDS = 10;
+const emptySlots = (length: number) => Array.from({ length }, () => ({ slot: 0, total: 0, faults: 0 }));
 
-const emptySeconds = () => Array.from({ length: WINDOW_SECONDS }, () => ({ second: 0, total: 0, faults: 0 }));
-
-/** Counts the ended attempts of the last seconds, and the faults among them. */
+/** Counts the ended attempts of the last seconds or minutes, and the faults among them. */
 export class OutcomeWindow {
+  readonly #slotMs: number;
   /** Each takes the place of the one that has left the window. */
-  #seconds = emptySeconds();
+  #slots: ReturnType<typeof emptySlots>;
+
+  /**
+   * @param length slots in the window, including the current one
+   * @param slotMs the length of each
+   */
+  constructor(length = 10, slotMs = 1_000) {
+    this.#slotMs = slotMs;
+    this.#slots = emptySlots(length);
+  }
 
   /** @param now monotonic ms */
   add(now: number, isFault: boolean): void {
-    const second = Math.floor(now / 1_000);
-    const place = second % WINDOW_SECONDS;
-    if (this.#seconds[place]!.second !== second) this.#seconds[place] = { second, total: 0, faults: 0 };
-    this.#seconds[place]!.total++;
-    if (isFault) this.#seconds[place]!.faults++;
+    const slot = Math.floor(now / this.#slotMs);
+    const place = slot % this.#slots.length;
+    if (this.#slots[place]!.slot !== slot) this.#slots[place] = { slot, total: 0, faults: 0 };
+    this.#slots[place]!.total++;
+    if (isFault) this.#slots[place]!.faults++;
   }
 
   /** Returns the sums over the window that ends now. */
   sums(now: number): { readonly total: number; readonly faults: number } {
-    const first = Math.floor(now / 1_000) - WINDOW_SECONDS + 1;
-    const inside = this.#seconds.filter(({ second }) => second >= first);
+    const first = Math.floor(now / this.#slotMs) - this.#slots.length + 1;
+    const inside = this.#slots.filter(({ slot }) => slot >= first);
     const sumOf = (figure: 'total' | 'faults') => inside.reduce((sum, one) => sum + one[figure], 0);
     return { total: sumOf('total'), faults: sumOf('faults') };
   }
 
   clear(): void {
-    this.#seconds = emptySeconds();
+    this.#slots = emptySlots(this.#slots.length);
   }
 }

@@ -2,7 +2,9 @@ import type { ProviderFailure } from '../../contract/parts.ts';
 import type { StoppedBilling } from '../../core/abort-billing.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import type { HealthState } from '../../core/readings.ts';
+import type { DeclaredLatency } from '../../core/snapshot.ts';
 import type { BrokenDeclaration, EndpointName } from '../../store/endpoints.ts';
+import type { BreakerTerms } from './breaker.ts';
 
 export interface HealthOptions {
   /** Monotonic ms, from 0 up. */
@@ -91,8 +93,17 @@ export type AttemptOutcome = 'ok' | 'dropped' | ProviderFailure['kind'];
 export interface EndpointSample extends EndpointName {
   /** The last state reported to `onChange`. */
   readonly state: HealthState;
+  /** Since when it is in that state, Unix ms; 0 while it was in no other. */
+  readonly since: number;
+  /** Why it is not healthy; null where it is. */
+  readonly why: string | null;
   /** Unix ms from which attempts are allowed; 0 if they are now. */
   readonly retryAt: number;
+  readonly breaker: BreakerTerms;
+  /** The speed that the policy declares; null before one names it. */
+  readonly declared: DeclaredLatency | null;
+  /** Attempts that ended in the last 15 minutes, and the faults among them. */
+  readonly recent: { readonly total: number; readonly faults: number };
   /** Measured ms; null without measurements. */
   readonly ttftMs: Quantiles | null;
   /** The same for prompts in the provider's cache. */

@@ -24,6 +24,7 @@ export function Again({ decision, cost }: { readonly decision: DecisionRead; rea
       {(today) => (
         <div class="stack-tight">
           <Told
+            revision={today.policy_revision}
             sentences={[
               verdict(decision, today.choice),
               ...storyOf({ ...today, facts: decision.facts }, (credits) => cost(credits).short),
@@ -35,7 +36,15 @@ export function Again({ decision, cost }: { readonly decision: DecisionRead; rea
               : `By revision ${today.policy_revision}; it was decided by ${decision.policy_revision}.`}{' '}
             A record keeps no words of the question, so they do not count.
           </p>
-          {today.candidates && <Candidates candidates={today.candidates} choice={today.choice} cost={cost} isToday />}
+          {today.candidates && (
+            <Candidates
+              candidates={today.candidates}
+              choice={today.choice}
+              cost={cost}
+              revision={today.policy_revision}
+              isToday
+            />
+          )}
           <div class="row">
             <ButtonLink href={hrefWith({ again: null })}>Hide</ButtonLink>
           </div>

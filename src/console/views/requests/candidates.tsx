@@ -16,12 +16,14 @@ interface CandidatesProps {
   readonly candidates: readonly Candidate[];
   readonly choice: string | null;
   readonly cost: CostWriter;
+  /** The policy that decided. */
+  readonly revision: string;
   /** Whether it is the decision of now. */
   readonly isToday?: boolean;
 }
 
 /** Every model that was considered: cost against quality, and the same as a table with the reasons. */
-export function Candidates({ candidates, choice, cost, isToday = false }: CandidatesProps) {
+export function Candidates({ candidates, choice, cost, revision, isToday = false }: CandidatesProps) {
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole ? candidates : candidates.slice(0, ROWS_SHOWN);
   return (
@@ -41,7 +43,12 @@ export function Candidates({ candidates, choice, cost, isToday = false }: Candid
         current={choice ?? undefined}
         columns={[
           { id: 'rank', head: 'Rank', isFigure: true, cell: ({ rank }) => rank ?? <span class="dim">–</span> },
-          { id: 'model', head: 'Model', phone: 'main', cell: (row) => <ModelCell row={row} choice={choice} /> },
+          {
+            id: 'model',
+            head: 'Model',
+            phone: 'main',
+            cell: (row) => <ModelCell row={row} choice={choice} revision={revision} />,
+          },
           {
             id: 'quality',
             head: 'Quality',
@@ -84,9 +91,11 @@ export function Candidates({ candidates, choice, cost, isToday = false }: Candid
 const ModelCell = ({
   row: { model, rank, rejections },
   choice,
+  revision,
 }: {
   readonly row: Candidate;
   readonly choice: string | null;
+  readonly revision: string;
 }) => (
   <div class="requests-candidate">
     <span class={rank === null ? 'dim' : undefined}>
@@ -99,7 +108,7 @@ const ModelCell = ({
         {rules.map((rule, at) => (
           <span key={`${rule.file}:${rule.line}`}>
             {at > 0 && ', '}
-            <RuleLink rule={rule} />
+            <RuleLink rule={rule} revision={revision} />
           </span>
         ))}
       </span>

@@ -43,6 +43,7 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
       <section aria-label="Why" class="stack-tight">
         <Summary decision={decision} perCredit={money.data?.usd_per_credit ?? null} />
         <Told
+          revision={decision.policy_revision}
           sentences={storyOf(decision, (credits) => cost(credits).short)}
           answers={outcome?.attempts.length === 0 ? 2 : 1}
         />
@@ -56,7 +57,12 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
       </section>
       {candidates && (
         <section aria-label="Candidates" class="stack-tight">
-          <Candidates candidates={candidates} choice={decision.choice} cost={cost} />
+          <Candidates
+            candidates={candidates}
+            choice={decision.choice}
+            cost={cost}
+            revision={decision.policy_revision}
+          />
         </section>
       )}
       {outcome && (

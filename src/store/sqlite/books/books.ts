@@ -44,7 +44,7 @@ import { readUsage } from './usage.ts';
 const SELECT_LAST = sql(`SELECT
       (SELECT coalesce(max(reservation), 0) FROM (SELECT reservation FROM journal ORDER BY seq DESC LIMIT 50000)) AS hold,
       (SELECT coalesce(max(id), 0) FROM adjustments) AS adjustment`);
-const SELECT_CHARGED = sql('SELECT coalesce(sum(microcredits), 0) AS charged FROM spend');
+const SELECT_CHARGED = sql('SELECT charged FROM checkpoint');
 
 interface SqliteBooksOptions {
   readonly store: SqlStore;

@@ -16,7 +16,7 @@ const PUT_BALANCE = sql(`INSERT INTO balances (key_id, granted, spent) VALUES (?
 const PUT_COMING_BALANCE = sql(`INSERT INTO balances (key_id, granted, spent)
     VALUES (?1, ?2 + (SELECT coalesce(sum(amount), 0) FROM journal WHERE seq IN (SELECT value FROM json_each(?4))), ?3)
     ON CONFLICT DO UPDATE SET granted = excluded.granted, spent = excluded.spent`);
-const PUT_CHECKPOINT = sql('UPDATE checkpoint SET through = ?, open = ?');
+const PUT_CHECKPOINT = sql('UPDATE checkpoint SET through = ?, open = ?, charged = charged + ?');
 
 const addSpend = ({ quarter, account, tariff, charges, microcredits, input, output }: SpendRow): SqlWrite =>
   write(ADD_SPEND, quarter, account, tariff, charges, microcredits, input, output);
@@ -75,6 +75,7 @@ export class Checkpoints {
     // The disk may have refused the latest writes since.
     if (through === this.#through && open === this.#open) return;
     const sums = journal.sums.take();
+    const charged = sums.reduce((total, { microcredits }) => total + microcredits, 0);
     const { unwrittenRows } = this.#parts.deposits;
     const known = this.#parts.funds.balances.map(balanceRow);
     const balances = known.filter((row) => this.#written.get(row.keyId) !== balanceText(row));
@@ -86,7 +87,7 @@ export class Checkpoints {
         ...sums.map(addSpend),
         ...balances.map(putBalance),
         ...late,
-        write(PUT_CHECKPOINT, through, open),
+        write(PUT_CHECKPOINT, through, open, charged),
       ]);
     } catch (cause) {
       journal.sums.putBack();

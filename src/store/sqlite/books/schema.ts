@@ -206,5 +206,8 @@ export const ledgerMigrations: Migrations = {
     CREATE INDEX accounts_team ON accounts (team_id) WHERE team_id IS NOT NULL;
     CREATE INDEX accounts_user ON accounts (user_id) WHERE user_id IS NOT NULL;
     ${entriesView('a.key_id, a.payer, a.labels, a.selector, a.session, a.agent, a.team_id, a.user_id')}`,
+    `-- The sum of \`spend\`, which has a row for each quarter of an hour of each account: millions after a month.
+    ALTER TABLE checkpoint ADD COLUMN charged INTEGER NOT NULL DEFAULT 0;
+    UPDATE checkpoint SET charged = (SELECT coalesce(sum(microcredits), 0) FROM spend);`,
   ],
 };

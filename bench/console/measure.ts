@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs';
+import { openConsole, settled } from '../../test/console/stage.ts';
+import { sharedBrowser } from '../../test/support/browser.ts';
+import { buildConsoleHere } from '../../test/support/console.ts';
+import { startSignalbox } from '../../test/support/signalbox.ts';
+import { median, table } from '../stats.ts';
+import { policiesIn } from './base.ts';
+import { answersIn, type ConsoleAnswers } from './generate.ts';
+import { teamNames } from './world.ts';
+
+/** A page that somebody opens, with its filters. */
+interface OpenedPage {
+  readonly view: string;
+  readonly path: string;
+}
+
+/** What a page asks for at first sight, and how long each takes, ms. */
+interface PageTimes {
+  readonly page: OpenedPage;
+  readonly requests: readonly { readonly address: string; readonly times: readonly number[] }[];
+}
+
+export const AIM_MS = 200;
+const RUNS = 9;
+const RANGES = ['24h', '7d', '30d', '90d'] as const;
+
+/** The pages, with the filters that cost most: rare ones, and several together. */
+function pagesOf({ decision, key, slowProvider }: ConsoleAnswers): readonly OpenedPage[] {
+  const ranged = (view: string, path: string): OpenedPage[] =>
+    RANGES.map((range) => ({
+      view: `${view}, ${range}`,
+      path: `${path}${path.includes('?') ? '&' : '?'}range=${range}`,
+    }));
+  const team = teamNames(1)[0];
+  return [
+    ...ranged('Overview', ''),
+    ...ranged('Overview by provider', '?by=provider&measure=ttft'),
+    ...ranged('Requests', '/requests'),
+    ...ranged('Requests of a key', `/requests?key=${key.id}`),
+    ...ranged('Requests that failed, of a model', '/requests?status=failed&model=swift-mini'),
+    ...ranged('Requests of a label', '/requests?label=use%3Dbatch&status=abandoned'),
+    { view: 'Request', path: `/requests/${decision.id}` },
+    { view: 'Playground', path: '/playground' },
+    { view: 'Policies', path: '/policies' },
+    { view: 'People', path: '/people' },
+    { view: 'People: keys', path: '/people?tab=keys' },
+    { view: 'People: a key', path: `/people?tab=keys&open=${key.id}` },
+    ...ranged('Money by key', '/money'),
+    ...ranged('Money by team', '/money?by=team'),
+    ...ranged('Money by user', '/money?by=user'),
+    ...ranged(`Money by label`, '/money?by=label%3Ause'),
+    ...ranged('Money: a key', `/money?open=${key.id}`),
+    { view: 'Money: months', path: '/money?tab=months' },
+    { view: 'Money: budgets', path: '/money?tab=budgets' },
+    { view: 'Fleet', path: '/fleet' },
+    { view: `Fleet: ${slowProvider}, team ${team}`, path: `/fleet?open=${slowProvider}` },
+  ];
+}
+
+/** Opens every page of a generated folder in a browser, writes down what it asks for, and asks the same again. */
+export async function measure(folder: string, onPage: (page: PageTimes) => void): Promise<readonly PageTimes[]> {
+  buildConsoleHere();
+  const answers: ConsoleAnswers = JSON.parse(readFileSync(answersIn(folder), 'utf8'));
+  const box = await startSignalbox({ data: folder, args: ['--policies', policiesIn(folder)], isProcess: true });
+  try {
+    const measured: PageTimes[] = [];
+    for (const page of pagesOf(answers)) {
+      const addresses = await addressesOf(box, page);
+      const times: number[][] = addresses.map(() => []);
+      for (let run = 0; run < RUNS; run++) {
+        for (const [at, address] of addresses.entries()) times[at]!.push(await timeOf(box, address));
+      }
+      measured.push({ page, requests: addresses.map((address, at) => ({ address, times: times[at]! })) });
+      onPage(measured.at(-1)!);
+    }
+    return measured;
+  } finally {
+    await (await sharedBrowser()).close();
+    await box.stop();
+  }
+}
+
+type Box = Awaited<ReturnType<typeof startSignalbox>>;
+
+/** The reads of a page at first sight. */
+async function addressesOf(box: Box, { path }: OpenedPage): Promise<readonly string[]> {
+  const { page } = await openConsole({ box }, {});
+  const seen = new Set<string>();
+  const note = (request: { url(): string; method(): string }) => {
+    const { pathname, search } = new URL(request.url());
+    if (pathname.startsWith('/admin/') && pathname !== '/admin/events' && request.method() === 'GET')
+      seen.add(pathname + search);
+  };
+  page.on('request', note);
+  await page.goto(`${box.url}/console${path}`);
+  await settled(page);
+  await page.waitForLoadState('networkidle').catch(() => {});
+  page.off('request', note);
+  return [...seen];
+}
+
+async function timeOf(box: Box, address: string): Promise<number> {
+  const begun = performance.now();
+  const answer = await box.get(address);
+  await answer.arrayBuffer();
+  const ms = performance.now() - begun;
+  if (!answer.ok && answer.status !== 404) throw new Error(`${address} was answered with ${answer.status}`);
+  return ms;
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+/** Of a page: what it asks for, the sum of medians, and its slowest request. */
+export function rowOf({ page, requests }: PageTimes): readonly string[] {
+  const medians = requests.map(({ times }) => median(times));
+  const worst = requests.map(({ times }) => Math.max(...times));
+  const slowest = requests[medians.indexOf(Math.max(...medians))];
+  return [
+    page.view,
+    String(requests.length),
+    sum(medians).toFixed(0),
+    Math.max(0, ...medians).toFixed(0),
+    Math.max(0, ...worst).toFixed(0),
+    slowest ? `\`${slowest.address.split('?')[0]}\`` : '',
+  ];
+}
+
+export const tableOf = (pages: readonly PageTimes[]): string =>
+  table([
+    ['view', 'requests', 'sum of medians, ms', 'slowest median, ms', 'worst, ms', 'slowest request'],
+    ...pages.map(rowOf),
+  ]);
