@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 type Files = Static<typeof tools.PolicyFiles>;
-const files = async (): Promise<Files> => await (await stage.box.get('/admin/policy/files')).json();
+const files = async (): Promise<Files> => JSON.parse(await (await stage.box.get('/admin/policy/files')).text());
 const textOf = async (name: string) => (await files()).files.find((file) => file.name === name)?.text ?? null;
 
 /** Writes a file past the page, as another person. */
@@ -243,7 +243,8 @@ describe('an edit', () => {
 });
 
 test('cases have the results and the coverage of the admin API, filtered by the address', async () => {
-  const body: Static<typeof tools.PolicyTest> = await (await stage.box.post('/admin/policy/test', {})).json();
+  const answer = await stage.box.post('/admin/policy/test', {});
+  const body: Static<typeof tools.PolicyTest> = JSON.parse(await answer.text());
   const { page } = await openConsole(stage, { path: '/policies/cases' });
   await page.locator('.hero-value', { hasText: `${body.counts?.hold} of ${body.counts?.cases}` }).waitFor();
   const { touched = 0, total = 0 } = body.coverage ?? {};
