@@ -32,6 +32,7 @@ const QUERY = {
   team: queryText('Only keys that belonged to the team with this ID or name, in the total or by `team`.'),
   task: queryText('Only requests of this task, in the total or by `task`.'),
   status: queryText('Only requests with this status, in the total or by `status`.'),
+  compare: queryText('`before` adds the sums of the period of the same length before, to each line.'),
   limit: queryLimit(
     TRAFFIC_LIMIT,
     TRAFFIC_LIMIT_MAX,

@@ -41,7 +41,7 @@ const PERIOD_QUERY = {
 const CSV = {
   mediaType: 'text/csv',
   description:
-    'With `format=csv`, CSV as RFC 4180 has it, with a header: the columns of the groups, of teams and users with `team_name` and `user_name`, then the figures. A text that a spreadsheet would run as a formula begins with a single quote.',
+    'With `format=csv`, CSV as RFC 4180 has it, with a header: the columns of the groups, of keys, teams and users with `key_name`, `team_name` and `user_name`, then the figures. A text that a spreadsheet would run as a formula begins with a single quote.',
   example:
     'day,team_id,team_name,charges,input_tokens,output_tokens,credits,usd\r\n2026-11-20,team_8f2k,search,214,120400,31250,61.75,0.06175\r\n',
 };

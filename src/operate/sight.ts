@@ -18,6 +18,8 @@ export interface Sight {
   readonly isNarrow: boolean;
   /** The ID of a key as it is shown, or its name; the address of a wallet and the ID of a subject are shown as they are. */
   keyOf(id: string): string;
+  /** Whether `nameOf` knows keys: a command has no list of them. */
+  readonly knowsKeys: boolean;
   /** The name of a key, or the address of a wallet; null where it is not known. */
   nameOf(id: string): string | null;
   /** Whether the sessions and agents that a key names are shown. */
@@ -34,6 +36,7 @@ const NONE: ReadonlySet<string> = new Set();
 /** The sight of operators, and of a key on its own data. */
 export const FULL_SIGHT: Sight = {
   isNarrow: false,
+  knowsKeys: false,
   keyOf: (id) => id,
   nameOf: addressOf,
   showsRunsOf: () => true,
@@ -65,15 +68,15 @@ export function sightOf(caller: Caller, sources: SightSources): Sight {
   const nameOf: Sight['nameOf'] = (id) => addressOf(id) ?? sources.keys.known(id)?.name ?? null;
   switch (roleOf(caller)) {
     case 'report':
-      return { ...reportSight(sources), nameOf, idsWithin };
+      return { ...reportSight(sources), nameOf, knowsKeys: true, idsWithin };
     case 'finance':
-      return { ...FULL_SIGHT, ...runsOf(sources, FULL_SIGHT.keyOf), nameOf, idsWithin };
+      return { ...FULL_SIGHT, ...runsOf(sources, FULL_SIGHT.keyOf), nameOf, knowsKeys: true, idsWithin };
     default:
-      return { ...FULL_SIGHT, nameOf, idsWithin };
+      return { ...FULL_SIGHT, nameOf, knowsKeys: true, idsWithin };
   }
 }
 
-function reportSight(sources: SightSources): Omit<Sight, 'idsWithin' | 'nameOf'> {
+function reportSight(sources: SightSources): Omit<Sight, 'idsWithin' | 'nameOf' | 'knowsKeys'> {
   const { keys } = sources;
   const keyOf = (id: string) => addressOf(id) ?? (isSubject(id) ? id : (keys.known(id)?.name ?? ''));
   return {

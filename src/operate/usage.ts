@@ -233,11 +233,14 @@ const isHolder = (grouping: Grouping): grouping is 'team' | 'user' => grouping =
 const shownColumn = (grouping: Grouping, sight: Sight): string =>
   sight.isNarrow && grouping === 'key' ? 'key_name' : columnOf(grouping);
 
-/** The columns of a table of groups: beside the ID of a team or user stands its name. */
+/** The columns of a table of groups: beside the ID of a team or user stands its name, and where they are known, that of a key. */
 export const groupColumns = (by: readonly Grouping[], sight = FULL_SIGHT): string[] =>
-  by.flatMap((grouping) => [shownColumn(grouping, sight), ...(isHolder(grouping) ? [`${grouping}_name`] : [])]);
+  by.flatMap((grouping) => [
+    shownColumn(grouping, sight),
+    ...(isHolder(grouping) || (grouping === 'key' && sight.knowsKeys && !sight.isNarrow) ? [`${grouping}_name`] : []),
+  ]);
 
-/** The group of a row: its name by each grouping, and beside the ID of a team or user how that is called now. */
+/** The group of a row: its name by each grouping, and beside the ID of a key, team or user how that is called now. */
 export function groupOf(
   by: readonly Grouping[],
   names: readonly string[],
@@ -245,13 +248,23 @@ export function groupOf(
   sight = FULL_SIGHT,
 ): Readonly<Record<string, string>> {
   const called = by.flatMap((grouping, at) => {
-    const name = isHolder(grouping) ? nameOf(grouping, names[at]!) : null;
+    const name = isHolder(grouping)
+      ? nameOf(grouping, names[at]!)
+      : grouping === 'key'
+        ? keyName(names[at]!, sight)
+        : null;
     return name === null ? [] : [[`${grouping}_name`, name] as const];
   });
   return Object.fromEntries([
     ...by.map((grouping, at) => [shownColumn(grouping, sight), names[at]!] as const),
     ...called,
   ]);
+}
+
+/** Of a wallet, its address is all there is. */
+function keyName(id: string, sight: Sight): string | null {
+  const name = sight.isNarrow ? null : sight.nameOf(id);
+  return name === id ? null : name || null;
 }
 
 /** The report as the admin API and `signalbox ledger usage --json` show it. */

@@ -46,6 +46,14 @@ test(
     const models = await traffic(box, `by=model&key=${two.id}`);
     expect(models.series.map(({ value, whole }) => [value, whole.credits])).toEqual([['best', 0.172]]);
     expect(models.total.whole.credits).toBe(0.172);
+    const later = (hours: number) =>
+      new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000 + hours * 3_600_000).toISOString();
+    const next = await traffic(box, `by=key&limit=1&compare=before&step=hour&from=${later(1)}&to=${later(3)}`);
+    expect([next.total.whole.requests, next.series, next.other]).toEqual([0, [], null]);
+    expect([next.total.before?.requests, next.total.before?.credits]).toEqual([3, 0.416]);
+    const both = await traffic(box, `by=key&limit=1&compare=before&step=hour&from=${later(-1)}&to=${later(1)}`);
+    expect(both.series.map(({ before }) => before)).toEqual([{ requests: 0, credits: 0, usd: '0' }]);
+    expect(total.before).toBeNull();
     const few = await traffic(box, 'by=key&limit=1&step=day&time_zone=Europe/Berlin');
     expect([few.series.length, few.other?.whole.requests, few.other?.whole.credits]).toEqual([1, 1, 0.172]);
   },

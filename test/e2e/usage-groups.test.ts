@@ -111,7 +111,8 @@ describe('GET /admin/usage and signalbox ledger usage', () => {
         const exported = readCsv(out).map((row) =>
           Object.fromEntries(Object.keys(rows[0]!).map((name) => [name, row[name] ?? ''])),
         );
-        expect(rows).toEqual(exported);
+        // Nor has it names of keys, which a server alone knows.
+        expect(rows.map(({ key_name: _, ...row }) => row)).toEqual(exported.map(({ key_name: _, ...row }) => row));
       }
       const table = await (await box.get('/admin/usage?by=team,label:%3D1%2B1&format=csv')).text();
       const [head, first, second] = table.split('\r\n');

@@ -43,6 +43,8 @@ interface PagesOptions {
   readonly every?: number | null;
   /** The parameter by which the list tells only rows newer than one; absent where it has none, and its first page is compared. */
   readonly newerBy?: string;
+  /** The parameter that the last ID of a page is sent in; `after` unless given. */
+  readonly cursor?: 'after' | 'before';
 }
 
 /** A page as every list has it. `next_after` stands where a page can end before it is full. */
@@ -56,7 +58,7 @@ interface ListPage<Row> {
 export function usePages<Path extends ListPath>(
   path: Path,
   query: Query = {},
-  { limit = 50, every = RENEWAL_MS, newerBy }: PagesOptions = {},
+  { limit = 50, every = RENEWAL_MS, newerBy, cursor = 'after' }: PagesOptions = {},
 ): PagedList<RowOf<Path> & { readonly id: string }> {
   type Row = RowOf<Path> & { readonly id: string };
   const [pages, setPages] = useState<Pages<Row>>(NOTHING);
@@ -77,7 +79,7 @@ export function usePages<Path extends ListPath>(
       take(result.value as unknown as ListPage<Row>);
     },
     // The address stands for path and query.
-    [address, limit],
+    [address, limit, cursor],
   );
 
   useEffect(() => {
@@ -110,7 +112,7 @@ export function usePages<Path extends ListPath>(
     ...pages,
     more() {
       if (!hasMore || next === null || running.current) return;
-      void load({ after: next }, (page) =>
+      void load({ [cursor]: next }, (page) =>
         setPages((now) => ({ ...now, rows: [...now.rows, ...page.data], ...endOf(page), failure: null })),
       );
     },

@@ -13,6 +13,7 @@ import type * as status from '../../http/schemas/status.ts';
 import type * as subjects from '../../http/schemas/subjects.ts';
 import type * as traffic from '../../http/schemas/traffic.ts';
 import type * as trail from '../../http/schemas/trail.ts';
+import type * as x402 from '../../http/x402/schemas.ts';
 
 /** The schema of each path that the console reads. A view that reads another adds its line. */
 interface ReadSchemas {
@@ -27,6 +28,7 @@ interface ReadSchemas {
   '/admin/ledger/audit': typeof ledger.LedgerAudit;
   '/admin/logins': typeof logins.LoginList;
   '/admin/me': typeof logins.Me;
+  '/admin/payments': typeof x402.PaymentList;
   '/admin/models': typeof models.ModelList;
   '/admin/policy': typeof policy.PolicyStatus;
   '/admin/policy/files': typeof tools.PolicyFiles;
@@ -41,6 +43,7 @@ interface ReadSchemas {
   '/admin/usage': typeof ledger.AdminUsage;
   '/admin/users': typeof people.UserList;
   [user: `/admin/users/${string}`]: typeof people.User;
+  [wallet: `/admin/wallets/${string}`]: typeof x402.WalletStatus;
   [decision: `/admin/decisions/${string}`]: typeof decisions.Decision;
 }
 

@@ -26,15 +26,17 @@ interface TableProps<Row> {
   readonly columns: readonly TableColumn<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** Where a row leads; its first cell is the link. */
-  readonly hrefOf?: (row: Row) => string;
+  /** Where a row leads; its first cell is the link. Undefined for one that leads nowhere. */
+  readonly hrefOf?: (row: Row) => string | undefined;
   /** The key of the row whose detail is open. */
   readonly current?: string | undefined;
   /** Of a list by keyset: reads on when the end comes into sight. */
   readonly onEnd?: (() => void) | null;
+  /** The order in which the rows come, until another one is chosen. */
+  readonly order?: TableOrder;
 }
 
-interface Order {
+interface TableOrder {
   readonly id: string;
   readonly isDown: boolean;
 }
@@ -43,8 +45,17 @@ interface Order {
 const WINDOWED_MIN = 100;
 
 /** A table; on a phone, cards. Of a long one only what is in sight is drawn. */
-export function Table<Row>({ label, columns, rows, keyOf, hrefOf, current, onEnd = null }: TableProps<Row>) {
-  const [order, setOrder] = useState<Order | null>(null);
+export function Table<Row>({
+  label,
+  columns,
+  rows,
+  keyOf,
+  hrefOf,
+  current,
+  onEnd = null,
+  order: given,
+}: TableProps<Row>) {
+  const [order, setOrder] = useState<TableOrder | null>(given ?? null);
   const sorted = sortedRows(rows, columns.find(({ id }) => id === order?.id)?.sort, order?.isDown ?? false);
   const { body, first, end, before, behind } = useWindow(sorted.length, sorted.length >= WINDOWED_MIN, onEnd);
   const main = columns.find(({ phone }) => phone === 'main')?.id ?? columns[0]?.id;
@@ -109,7 +120,7 @@ function Head<Row>({
   onTurn,
 }: {
   readonly column: TableColumn<Row>;
-  readonly order: Order | null;
+  readonly order: TableOrder | null;
   readonly onTurn: (column: TableColumn<Row>) => void;
 }) {
   const isOrder = order?.id === column.id;

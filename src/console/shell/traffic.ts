@@ -14,7 +14,11 @@ const stepOf = (ms: number): TrafficStep => (ms <= 2 * STEPS.hour ? 'minute' : m
  * The query of traffic in a range, or in the one before it. A range that ends now begins with a bucket, so that its address changes with the
  * bucket and not with the second.
  */
-export function trafficQuery(of: TimeRange, now: number, { by, limit, isBefore = false }: TrafficOptions): Query {
+export function trafficQuery(
+  of: TimeRange,
+  now: number,
+  { by, limit, isBefore = false, isCompared = false, only = {} }: TrafficOptions,
+): Query {
   const step = stepOf(of.ms);
   const { from, to } = endsOf(of, Math.floor(now / STEPS[step]) * STEPS[step] + STEPS[step]);
   const shift = isBefore ? of.ms : 0;
@@ -26,6 +30,8 @@ export function trafficQuery(of: TimeRange, now: number, { by, limit, isBefore =
     time_zone: step === 'day' ? Intl.DateTimeFormat().resolvedOptions().timeZone : null,
     by: by ?? null,
     limit: by ? (limit ?? 7) : null,
+    compare: isCompared ? 'before' : null,
+    ...only,
   };
 }
 
@@ -35,6 +41,10 @@ interface TrafficOptions {
   readonly limit?: number;
   /** The period of the same length before it, to compare with. */
   readonly isBefore?: boolean;
+  /** Whether each line has the sums of that period, too. */
+  readonly isCompared?: boolean;
+  /** One key, team, model …, by its ID. */
+  readonly only?: Readonly<Partial<Record<TrafficDimension, string>>>;
   readonly isWanted?: boolean;
 }
 

@@ -49,9 +49,16 @@ const Buckets = field.named('TrafficBuckets', 'The same figures by bucket, in th
   tokens_per_second: figures('visible output tokens a second.', 82.4, null),
 });
 
+const before = field.shapeOrNull('The sums of the period of the same length before. Null without `compare=before`.', {
+  requests: field.count('Requests that began in it.', 902),
+  credits: field.figure('Charges, less refunds. In Credits, at most 6 decimals.', 48.5),
+  usd: field.usd('The same as `credits`.', '0.0485'),
+});
+
 const Line = field.named('TrafficLine', 'Figures of a period, as a whole and by bucket.', {
   whole: Whole,
   buckets: Buckets,
+  before,
 });
 
 const Series = field.named('TrafficSeries', 'The figures of one model, provider, key, team, task or status.', {
@@ -62,6 +69,7 @@ const Series = field.named('TrafficSeries', 'The figures of one model, provider,
   name: field.text('The name of the key or team; else the same as `value`.', 'gpt-6-luna'),
   whole: Whole,
   buckets: Buckets,
+  before,
 });
 
 export const Traffic = field.named('Traffic', 'Requests, money, tokens and times by bucket.', {

@@ -1,4 +1,5 @@
 import { iso } from '../../core/clock.ts';
+import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { usdWriter } from '../../core/usd.ts';
 import type { Store } from '../../store/store.ts';
@@ -22,6 +23,8 @@ export interface TrafficQuestion {
   readonly filters: TrafficFilters;
   /** Series at most; the rest is told as one. */
   readonly limit: number;
+  /** Whether each line has the sums of the period of the same length before. */
+  readonly isCompared: boolean;
 }
 
 /** The sources of traffic. */
@@ -46,16 +49,18 @@ const FRESH_BATCHES = 3;
 export async function trafficBody({ caller }: Principal, sources: TrafficSources, question: TrafficQuestion) {
   const reach = checkAction(caller, 'traffic.read');
   const { store, sight, usdPerCredit, now } = sources;
-  const { by, filters, step, timeZone, limit } = question;
+  const { by, filters, step, timeZone, limit, isCompared } = question;
   const period = periodOf(question, step, timeZone);
   const selection = await selectionOf(store.traffic, { caller, reach, sight }, by, filters);
   await catchUp(store, now);
   const reader = new LineReader(store.traffic, period);
   const { total, lines } = await reader.read(selection, limit);
+  const earlier = isCompared ? await reader.spendBefore(selection, [...lines.keys()]) : null;
   const progress = await store.traffic.progress();
   const exactUsd = usdWriter(usdPerCredit);
   const usd = (microcredits: number) => exactUsd(microcredits) ?? '0';
   const other = selection.lines && restOf(total, [...lines.values()]);
+  const before = (of: (spend: SpendBefore) => LineSpend | undefined) => beforeBody(earlier, of, usd);
   return {
     object: 'traffic' as const,
     from: iso(period.from),
@@ -66,10 +71,45 @@ export async function trafficBody({ caller }: Principal, sources: TrafficSources
     counted_until: iso(Math.min(progress.freshFrom ?? now, now)),
     counting_since: progress.pastBefore === null ? null : iso(Math.min(progress.pastBefore, now)),
     times: period.times.map(iso),
-    total: lineBody(total, usd),
-    series: [...lines].map(([value, line]) => ({ value, name: nameIn(sources, by, value), ...lineBody(line, usd) })),
-    other: other && lineBody(other, usd),
+    total: { ...lineBody(total, usd), before: before((spend) => spend.total) },
+    series: [...lines].map(([value, line]) => ({
+      value,
+      name: nameIn(sources, by, value),
+      ...lineBody(line, usd),
+      before: before((spend) => spend.lines.get(value)),
+    })),
+    other: other && { ...lineBody(other, usd), before: before((spend) => spend.rest) },
   };
+}
+
+/** The sums of a line in the period before. */
+interface LineSpend {
+  readonly microcredits: number;
+  readonly requests: number;
+}
+
+interface SpendBefore {
+  readonly total: LineSpend;
+  /** By the values of the lines that are told; absent for nothing. */
+  readonly lines: ReadonlyMap<string, LineSpend>;
+  /** The total less those. */
+  readonly rest: LineSpend;
+}
+
+const NOTHING: LineSpend = { microcredits: 0, requests: 0 };
+const plus = (one: LineSpend, other: LineSpend, sign: 1 | -1 = 1): LineSpend => ({
+  microcredits: one.microcredits + sign * other.microcredits,
+  requests: one.requests + sign * other.requests,
+});
+
+function beforeBody(
+  spend: SpendBefore | null,
+  of: (spend: SpendBefore) => LineSpend | undefined,
+  usd: (microcredits: number) => string,
+) {
+  if (!spend) return null;
+  const { microcredits, requests } = of(spend) ?? NOTHING;
+  return { requests, credits: toCredits(microcredits), usd: usd(microcredits) };
 }
 
 /** Counts what was written just before. Where the store refuses it, the answer says how far it is. */
@@ -107,6 +147,36 @@ class LineReader {
       await this.#add({ kind: lines.kind, names: [...greatest.values()].flat() }, lineOf);
     }
     return { total: sum, lines: read };
+  }
+
+  /** The spend of the total and of lines in the period of the same length before. */
+  async spendBefore({ total, lines, shownAs }: TrafficSelection, values: readonly string[]): Promise<SpendBefore> {
+    const told = new Set(values);
+    const found = new Map<string, LineSpend>();
+    const sum = await this.#sumBefore(total, () => {});
+    if (lines) {
+      await this.#sumBefore(lines, (series, spend) => {
+        const value = shownAs(series);
+        if (told.has(value)) found.set(value, plus(found.get(value) ?? NOTHING, spend));
+      });
+    }
+    const rest = [...found.values()].reduce((left, spend) => plus(left, spend, -1), sum);
+    return { total: sum, lines: found, rest };
+  }
+
+  /** @param each is called with every named series of the choice @returns the sum of all, the rest of the dimension included */
+  async #sumBefore({ kind, names }: SeriesChoice, each: (series: string, spend: LineSpend) => void) {
+    const { from, to, unit } = this.#period;
+    const wanted = names && new Set<string | null>(names);
+    let sum = NOTHING;
+    for (const stretch of wholeOf({ from: 2 * from - to, to: from, unit })) {
+      for (const spend of await this.#traffic.spend({ kind, ...stretch })) {
+        if (wanted && !wanted.has(spend.series)) continue;
+        sum = plus(sum, spend);
+        if (spend.series !== null) each(spend.series, spend);
+      }
+    }
+    return sum;
   }
 
   /** The names of the series of a choice that have something in the period. */

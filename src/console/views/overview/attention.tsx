@@ -73,7 +73,7 @@ function itemsOf({ ledger, endpoints, policy, alerts }: AttentionSources, now: n
 
 function fundItem(fund: ReadOf<'/admin/ledger'>['funds'][number], now: number): readonly AttentionItem[] {
   const at = emptyAt(fund, now);
-  const item = { id: `fund ${fundName(fund)}`, href: hrefOf('/money') };
+  const item = { id: `fund ${fundName(fund)}`, href: hrefOf('/money', { tab: 'budgets' }) };
   if (at === null) return [];
   if (at <= now) {
     const until = fund.renews_at === null ? '' : `; it renews ${exactTime(Date.parse(fund.renews_at))}`;

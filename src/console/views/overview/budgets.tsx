@@ -2,27 +2,25 @@ import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
 import { clockTime, dayTime, percent, usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
-import { Table } from '../../design/table.tsx';
+import { Table, type TableColumn } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
 import { Money, Written } from '../../design/written.tsx';
 import { hrefOf } from '../../shell/router.ts';
 
-type Fund = ReadOf<'/admin/ledger'>['funds'][number];
+export type FundUsage = ReadOf<'/admin/ledger'>['funds'][number];
 
 const FUNDS_SHOWN = 6;
 
 /** When a fund is empty at the rate so far, ms since 1970; null where that is after its window, or nothing is known. */
 export function emptyAt(
-  { limit_credits: limit, spent_credits: spent, starts, renews_at, forecast_credits }: Fund,
+  { limit_credits: limit, spent_credits: spent, runs_out_at }: FundUsage,
   now: number,
 ): number | null {
   if (spent >= limit) return now;
-  if (starts === null || renews_at === null || forecast_credits === null || forecast_credits <= limit) return null;
-  const begun = Date.parse(starts);
-  return begun + ((now - begun) * limit) / spent;
+  return runs_out_at === null ? null : Date.parse(runs_out_at);
 }
 
-export const fundName = ({ name, subject }: Fund): string => (subject === '' ? name : `${name}, ${subject}`);
+export const fundName = ({ name, subject }: FundUsage): string => (subject === '' ? name : `${name}, ${subject}`);
 
 /** `at 21:55` within half a day, else `on 24 Nov`. */
 const soonText = (at: number, now: number): string =>
@@ -33,13 +31,69 @@ interface FundState {
   readonly text: string;
 }
 
-function stateOf(fund: Fund, now: number): FundState {
+function stateOf(fund: FundUsage, now: number): FundState {
   if (fund.spent_credits >= fund.limit_credits) return { tone: 'bad', text: 'Spent' };
   const at = emptyAt(fund, now);
   if (at !== null) return { tone: 'warn', text: `Runs out ${soonText(at, now)}` };
   if (fund.forecast_usd !== null) return { tone: 'good', text: `${usd(fund.forecast_usd).short} by the end` };
   return { tone: 'quiet', text: fund.kind === 'balance' ? 'Balance' : 'No forecast yet' };
 }
+
+const usedOf = (fund: FundUsage): number => fund.spent_credits / Math.max(fund.limit_credits, 1e-6);
+
+/** The first to run out comes first, then the fullest. */
+export function sortedFunds(funds: readonly FundUsage[], now: number): readonly FundUsage[] {
+  const rank = (fund: FundUsage) => emptyAt(fund, now) ?? Number.MAX_VALUE;
+  return funds.toSorted((one, other) => rank(one) - rank(other) || usedOf(other) - usedOf(one));
+}
+
+export const fundKey = ({ kind, name, subject }: FundUsage): string => `${kind} ${name} ${subject}`;
+
+/** The facts of a fund that matter most. */
+export const fundColumns = (now: number): readonly TableColumn<FundUsage>[] => [
+  {
+    id: 'name',
+    head: 'Budget',
+    cell: (fund) => (
+      <span class="table-name" title={fundName(fund)}>
+        {fundName(fund)}
+      </span>
+    ),
+    sort: fundName,
+  },
+  {
+    id: 'spent',
+    head: 'Spent of limit',
+    isFigure: true,
+    phone: 'fact',
+    cell: (fund) => (
+      <>
+        <Money usd={fund.spent_usd} credits={fund.spent_credits} />
+        <span class="dim">
+          {' '}
+          of <Money usd={fund.limit_usd} credits={fund.limit_credits} />
+        </span>
+      </>
+    ),
+    sort: (fund) => fund.spent_credits,
+  },
+  {
+    id: 'share',
+    head: 'Used',
+    isFigure: true,
+    cell: (fund) => <Written value={percent(Math.round(usedOf(fund) * 1_000) / 1_000)} />,
+    sort: usedOf,
+  },
+  {
+    id: 'state',
+    head: 'Forecast',
+    phone: 'second',
+    cell: (fund) => {
+      const { tone, text } = stateOf(fund, now);
+      return <State tone={tone}>{text}</State>;
+    },
+  },
+];
 
 /** Budgets and balances: the first to run out comes first. */
 export function Budgets({ ledger }: { readonly ledger: Resource<ReadOf<'/admin/ledger'>> }) {
@@ -48,68 +102,22 @@ export function Budgets({ ledger }: { readonly ledger: Resource<ReadOf<'/admin/l
       <Loaded what="Budgets" of={ledger}>
         {({ funds, funds_total }) => {
           const now = Date.now();
-          const rank = (fund: Fund) => emptyAt(fund, now) ?? Number.POSITIVE_INFINITY;
-          const full = (fund: Fund) => fund.spent_credits / fund.limit_credits;
-          const sorted = funds.toSorted((one, other) => rank(one) - rank(other) || full(other) - full(one));
-          const [first] = sorted;
-          const at = first ? emptyAt(first, now) : null;
+          const sorted = sortedFunds(funds, now);
           return (
             <>
               <div class="card-head">
-                <h2 id="budgets">{headingOf(first, at, now)}</h2>
-                {funds_total > FUNDS_SHOWN && <a href={hrefOf('/money')}>All {funds_total}</a>}
+                <h2 id="budgets">{budgetsSentence(sorted, now)}</h2>
+                {funds_total > FUNDS_SHOWN && <a href={hrefOf('/money', { tab: 'budgets' })}>All {funds_total}</a>}
               </div>
-              {first ? (
+              {sorted.length > 0 ? (
                 <Table
                   label="Budgets"
                   rows={sorted.slice(0, FUNDS_SHOWN)}
-                  keyOf={(fund) => `${fund.kind} ${fund.name} ${fund.subject}`}
-                  columns={[
-                    {
-                      id: 'name',
-                      head: 'Budget',
-                      cell: (fund) => (
-                        <span class="table-name" title={fundName(fund)}>
-                          {fundName(fund)}
-                        </span>
-                      ),
-                    },
-                    {
-                      id: 'spent',
-                      head: 'Spent of limit',
-                      isFigure: true,
-                      phone: 'fact',
-                      cell: (fund) => (
-                        <>
-                          <Money usd={fund.spent_usd} credits={fund.spent_credits} />
-                          <span class="dim">
-                            {' '}
-                            of <Money usd={fund.limit_usd} credits={fund.limit_credits} />
-                          </span>
-                        </>
-                      ),
-                    },
-                    {
-                      id: 'share',
-                      head: 'Used',
-                      isFigure: true,
-                      cell: (fund) => <Written value={percent(Math.round(full(fund) * 1_000) / 1_000)} />,
-                    },
-                    {
-                      id: 'state',
-                      head: 'Forecast',
-                      phone: 'second',
-                      cell: (fund) => {
-                        const { tone, text } = stateOf(fund, now);
-                        return <State tone={tone}>{text}</State>;
-                      },
-                    },
-                  ]}
+                  keyOf={fundKey}
+                  columns={fundColumns(now).map(({ sort: _, ...column }) => column)}
                 />
               ) : (
-                <Empty title="No budget is in use">
-                  Set one under <code>budgets</code> in the policy, or give a key a limit.
-                </Empty>
+                <NoBudgets />
               )}
             </>
           );
@@ -119,8 +127,17 @@ export function Budgets({ ledger }: { readonly ledger: Resource<ReadOf<'/admin/l
   );
 }
 
-function headingOf(first: Fund | undefined, at: number | null, now: number): string {
+export const NoBudgets = () => (
+  <Empty title="No budget is in use">
+    Set one under <code>budgets</code> in the policy, or give a key a limit.
+  </Empty>
+);
+
+/** Which budget runs out first, and when. @param sorted as by `sortedFunds` */
+export function budgetsSentence(sorted: readonly FundUsage[], now: number): string {
+  const [first] = sorted;
   if (!first) return 'Budgets';
+  const at = emptyAt(first, now);
   if (at === null) return 'No budget runs out before it renews.';
   return at <= now
     ? `Budget ${fundName(first)} is spent.`

@@ -3,7 +3,7 @@ import { duration, figure, percent, usd } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
 import { Failure } from '../../design/states.tsx';
 import { creditsText } from '../../design/written.tsx';
-import { range } from '../../shell/range.ts';
+import { compared } from '../../shell/compared.ts';
 import type { TrafficReport } from '../../shell/traffic.ts';
 import { ratio } from './measures.ts';
 
@@ -26,7 +26,7 @@ export function OverviewFigures({
       <Hero
         label="Spend"
         value={now && usd(now.usd)}
-        notes={now && [creditsText(now.credits), change(now.credits, then?.credits ?? null)]}
+        notes={now && [creditsText(now.credits), compared(now.credits, then?.credits ?? null)]}
       />
       <Hero
         label="Saved"
@@ -44,7 +44,7 @@ export function OverviewFigures({
       <Hero
         label="Requests"
         value={now && figure(now.requests)}
-        notes={now && [errorText(now.errors, now.requests), change(now.requests, then?.requests ?? null)]}
+        notes={now && [errorText(now.errors, now.requests), compared(now.requests, then?.requests ?? null)]}
       />
       <Hero
         label="Time to first token"
@@ -63,14 +63,4 @@ function errorText(errors: number, requests: number): string {
 function speedText(p95: number | null, speed: number | null): readonly string[] {
   if (p95 === null && speed === null) return ['no streams yet'];
   return [`median; 95 % within ${duration(p95).short}`, speed === null ? '' : `${figure(speed).short} tokens a second`];
-}
-
-/** `12 % above the 24 hours before`, where there is something to compare with. */
-function change(now: number, then: number | null): string {
-  if (then === null || then === 0) return '';
-  const part = now / then - 1;
-  const unit = range.value.label.startsWith('Last ') ? range.value.label.slice(5) : 'period';
-  if (Math.abs(part) < 0.005) return `as in the ${unit} before`;
-  if (part >= 10) return `${figure(Math.round(now / then)).short} times the ${unit} before`;
-  return `${Math.round(Math.abs(part) * 100)} % ${part > 0 ? 'above' : 'below'} the ${unit} before`;
 }

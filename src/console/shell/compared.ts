@@ -1,0 +1,17 @@
+import { figure } from '../design/format.ts';
+import { range } from './range.ts';
+
+/** `7 days before`: the period that one of the page is compared with. */
+export const periodBefore = (): string => {
+  const { label } = range.value;
+  return `${label.startsWith('Last ') ? label.slice('Last '.length) : 'period'} before`;
+};
+
+/** `12 % above the 24 hours before`; empty where there is nothing to compare with. */
+export function compared(now: number, then: number | null): string {
+  if (then === null || then === 0) return '';
+  const part = now / then - 1;
+  if (Math.abs(part) < 0.005) return `as in the ${periodBefore()}`;
+  if (part >= 10) return `${figure(Math.round(now / then)).short} times the ${periodBefore()}`;
+  return `${Math.round(Math.abs(part) * 100)} % ${part > 0 ? 'above' : 'below'} the ${periodBefore()}`;
+}

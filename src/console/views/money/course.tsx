@@ -1,0 +1,90 @@
+import { Lines } from '../../charts/lines.tsx';
+import { percent, usd } from '../../design/format.ts';
+import { markOf } from '../../design/marks.ts';
+import { Empty } from '../../design/states.tsx';
+import { compared } from '../../shell/compared.ts';
+import { range } from '../../shell/range.ts';
+import { pendingFrom, type TrafficReport } from '../../shell/traffic.ts';
+import { usdPerCredit } from '../overview/measures.ts';
+
+/** Lines beside that of all others. */
+const LINES = 6;
+
+/** Spend over time: beside the baseline, or of those who spend most. */
+export function Course({ report }: { readonly report: TrafficReport }) {
+  const { total, series } = report;
+  if (total.whole.credits === 0 && total.whole.requests === 0) {
+    return (
+      <Empty title={`Nothing was spent in the ${range.value.label.toLowerCase()}`}>
+        Charges of requests appear here. Choose a longer time to see earlier ones.
+      </Empty>
+    );
+  }
+  const perCredit = usdPerCredit(report);
+  const inUsd = (values: readonly number[]) => values.map((credits) => credits * perCredit);
+  const shown = series.slice(0, LINES);
+  const spent = { name: 'Spend', mark: 'mark-accent', values: inUsd(total.buckets.credits) };
+  const baseline = {
+    name: 'Baseline',
+    mark: 'mark-other',
+    values: inUsd(total.buckets.credits.map((credits, at) => credits + (total.buckets.saved_credits[at] ?? 0))),
+  };
+  const rest = total.buckets.credits.map(
+    (credits, at) => credits - shown.reduce((sum, { buckets }) => sum + (buckets.credits[at] ?? 0), 0),
+  );
+  const isWhole = series.length <= LINES && report.other === null;
+  const lines =
+    report.by === null
+      ? [baseline, spent]
+      : [
+          ...shown.map(({ value, name, buckets }) => ({
+            name: name || 'none',
+            mark: markOf(value),
+            values: inUsd(buckets.credits),
+          })),
+          ...(isWhole
+            ? []
+            : [{ name: 'all others', mark: 'mark-other', values: inUsd(rest.map((credits) => Math.max(0, credits))) }]),
+        ];
+  return (
+    <Lines
+      heading={courseSentence(report)}
+      label="Spend"
+      times={report.times.map((time) => Date.parse(time))}
+      lines={uniquelyNamed(lines)}
+      write={usd}
+      pendingFrom={pendingFrom(report)}
+    />
+  );
+}
+
+/** Several keys may have one name: the later ones are numbered. */
+function uniquelyNamed<Line extends { readonly name: string }>(lines: readonly Line[]): readonly Line[] {
+  const seen = new Map<string, number>();
+  return lines.map((line) => {
+    const count = (seen.get(line.name) ?? 0) + 1;
+    seen.set(line.name, count);
+    return count === 1 ? line : { ...line, name: `${line.name} (${count})` };
+  });
+}
+
+function courseSentence({ total: { whole, before }, series }: TrafficReport): string {
+  const change = compared(whole.credits, before?.credits ?? null);
+  const [most] = series;
+  const mostly =
+    most && whole.credits > 0
+      ? `, ${percent(Math.round((most.whole.credits / whole.credits) * 100) / 100).short} of it ${most.name || 'of no name'}`
+      : '';
+  return `${usd(whole.usd).short} were spent${change === '' ? '' : `, ${change}`}${mostly}.`;
+}
+
+/** The books tell users and labels by days alone. */
+export function wholeDays({ from, to }: { readonly from: string; readonly to: string }): string {
+  const last = new Date(`${to}T00:00`);
+  last.setDate(last.getDate() - 1);
+  const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
+  const [first, end] = [day.format(new Date(`${from}T00:00`)), day.format(last)];
+  return first === end
+    ? `The whole of ${first}, and the day before.`
+    : `Whole days, ${first} to ${end}, and as many before.`;
+}

@@ -1,0 +1,102 @@
+import { RENEWAL_MS, useResource } from '../../api/resource.ts';
+import { figure, usd } from '../../design/format.ts';
+import { Hero, Heroes } from '../../design/hero.tsx';
+import { Loaded, Partial } from '../../design/states.tsx';
+import { Table } from '../../design/table.tsx';
+import { creditsText, Money, When } from '../../design/written.tsx';
+import {
+  budgetsSentence,
+  emptyAt,
+  type FundUsage,
+  fundColumns,
+  fundKey,
+  NoBudgets,
+  sortedFunds,
+} from '../overview/budgets.tsx';
+
+/** All budgets and balances, with what running requests hold of them. */
+export function Funds() {
+  const ledger = useResource('/admin/ledger', {}, { every: RENEWAL_MS });
+  const books = ledger.data;
+  const now = Date.now();
+  return (
+    <>
+      <Heroes>
+        <Hero
+          label="Charged"
+          value={books && usd(books.charged_usd)}
+          notes={books && [creditsText(books.charged_credits), 'since the beginning, less refunds']}
+        />
+        <Hero
+          label="Held now"
+          value={books && usd(books.held_usd)}
+          notes={books && [creditsText(books.held_credits), runningText(books.open_reservations)]}
+        />
+        <Hero label="Budgets and balances" value={books && figure(books.funds_total)} />
+        <Hero
+          label="Spent or soon spent"
+          value={books && figure(books.funds.filter((fund) => emptyAt(fund, now) !== null).length)}
+          notes={books && ['before they renew, at the rate so far']}
+        />
+      </Heroes>
+      <section class="card" aria-labelledby="funds">
+        <Loaded what="Budgets" of={ledger}>
+          {({ funds, funds_total }) => <FundTable funds={funds} total={funds_total} />}
+        </Loaded>
+      </section>
+    </>
+  );
+}
+
+const runningText = (requests: number): string =>
+  requests === 0 ? 'no request is running' : `by ${figure(requests).short} running requests`;
+
+function FundTable({ funds, total }: { readonly funds: readonly FundUsage[]; readonly total: number }) {
+  const now = Date.now();
+  const sorted = sortedFunds(funds, now);
+  return (
+    <>
+      <div class="card-head">
+        <h2 id="funds">{budgetsSentence(sorted, now)}</h2>
+      </div>
+      {sorted.length < total && (
+        <Partial>
+          The {figure(sorted.length).short} fullest of {figure(total).short} are shown.
+        </Partial>
+      )}
+      {sorted.length === 0 ? (
+        <NoBudgets />
+      ) : (
+        <Table
+          label="Budgets and balances"
+          rows={sorted}
+          keyOf={fundKey}
+          columns={[
+            ...fundColumns(now),
+            {
+              id: 'held',
+              head: 'Held',
+              isFigure: true,
+              cell: (fund) => <Money usd={fund.held_usd} credits={fund.held_credits} />,
+              sort: (fund) => fund.held_credits,
+            },
+            {
+              id: 'left',
+              head: 'Left',
+              isFigure: true,
+              cell: (fund) => <Money usd={fund.left_usd} credits={fund.left_credits} />,
+              sort: (fund) => fund.left_credits,
+            },
+            {
+              id: 'renews',
+              head: 'Renews',
+              isFigure: true,
+              cell: (fund) => (fund.renews_at === null ? <span class="dim">never</span> : <When at={fund.renews_at} />),
+              sort: (fund) => fund.renews_at,
+            },
+          ]}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,157 @@
+import type { Reach } from '../../../operate/roles.ts';
+import type { ReadOf } from '../../api/reads.ts';
+import { RENEWAL_MS, useResource } from '../../api/resource.ts';
+import { Lines } from '../../charts/lines.tsx';
+import { usd } from '../../design/format.ts';
+import { Empty, Loaded } from '../../design/states.tsx';
+import { Table, type TableColumn } from '../../design/table.tsx';
+import { Money } from '../../design/written.tsx';
+import { DimensionField } from './dimension-field.tsx';
+import { ExportLink } from './export-link.tsx';
+import { type Amount, dayOf, holderOf, isBooked, nounOf, type SpendDimension, viewerZone } from './spend.ts';
+
+/** Months that are shown, this one the last. */
+const MONTHS = 6;
+
+const monthName = new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric' });
+
+/** The first days of the months that are shown, and of the next one. @param now ms since 1970 */
+export function monthsUntil(now: number): readonly Date[] {
+  const today = new Date(now);
+  return Array.from(
+    { length: MONTHS + 1 },
+    (_, at) => new Date(today.getFullYear(), today.getMonth() - MONTHS + 1 + at, 1),
+  );
+}
+
+interface MonthRow {
+  readonly id: string;
+  readonly name: string;
+  /** By month. */
+  readonly amounts: readonly Amount[];
+}
+
+const plus = (one: Amount, other: Amount): Amount => ({
+  usd: String(Math.round((Number(one.usd) + Number(other.usd)) * 1e12) / 1e12),
+  credits: one.credits + other.credits,
+});
+const NO_AMOUNT: Amount = { usd: '0', credits: 0 };
+
+/** A row for each key, team, model …: the one that spends most this month first. @param months as `YYYY-MM` */
+export function monthRows(
+  groups: ReadOf<'/admin/usage'>['groups'],
+  by: SpendDimension,
+  months: readonly string[],
+): readonly MonthRow[] {
+  const rows = new Map<string, { id: string; name: string; amounts: Amount[] }>();
+  for (const group of groups) {
+    const at = months.indexOf(group.group.month ?? '');
+    if (at < 0) continue;
+    const holder = holderOf(group, by);
+    const row = rows.get(holder.id) ?? { ...holder, amounts: months.map(() => NO_AMOUNT) };
+    rows.set(holder.id, row);
+    row.amounts[at] = plus(row.amounts[at] ?? NO_AMOUNT, group);
+  }
+  const order = months.map((_, at) => months.length - 1 - at);
+  return [...rows.values()].toSorted((one, other) => {
+    for (const at of order) {
+      const less = (other.amounts[at]?.credits ?? 0) - (one.amounts[at]?.credits ?? 0);
+      if (less !== 0) return less;
+    }
+    return 0;
+  });
+}
+
+/** Spend by calendar month, as bills have it. */
+export function Months({ by, reach }: { readonly by: SpendDimension; readonly reach: Reach }) {
+  const starts = monthsUntil(Date.now());
+  const [first, end] = [starts[0] ?? new Date(), starts[MONTHS] ?? new Date()];
+  const period = { from: dayOf(first), to: dayOf(end) };
+  const query = { by: `month,${by}`, ...period, time_zone: viewerZone() };
+  const usage = useResource('/admin/usage', query, { every: RENEWAL_MS, isWanted: isBooked(by) });
+  return (
+    <>
+      <div class="money-choice">
+        <DimensionField by={by} reach={reach} />
+      </div>
+      {by === 'task' ? (
+        <Empty title="The books know no tasks">Choose something else to see months.</Empty>
+      ) : by === 'label:' ? (
+        <Empty title="Name a label">
+          Keys have labels, such as `app` or `env`. Each of its values gets a row here.
+        </Empty>
+      ) : (
+        <Loaded what="Charges" of={usage}>
+          {({ groups }) => <MonthSpend by={by} period={period} groups={groups} starts={starts.slice(0, MONTHS)} />}
+        </Loaded>
+      )}
+    </>
+  );
+}
+
+interface MonthSpendProps {
+  readonly by: SpendDimension;
+  readonly period: { readonly from: string; readonly to: string };
+  readonly groups: ReadOf<'/admin/usage'>['groups'];
+  readonly starts: readonly Date[];
+}
+
+function MonthSpend({ by, period, groups, starts }: MonthSpendProps) {
+  const months = starts.map((start) => dayOf(start).slice(0, 7));
+  const rows = monthRows(groups, by, months);
+  const totals = months.map((_, at) =>
+    rows.reduce((sum, { amounts }) => plus(sum, amounts[at] ?? NO_AMOUNT), NO_AMOUNT),
+  );
+  const [current, last] = [totals.at(-1) ?? NO_AMOUNT, totals.at(-2) ?? NO_AMOUNT];
+  if (rows.length === 0) return <Empty title="No spend yet">Each month with charges gets a column here.</Empty>;
+  return (
+    <>
+      <section class="card money-plot" aria-label="Spend by month">
+        <Lines
+          heading={`${usd(current.usd).short} were spent this month so far, ${usd(last.usd).short} in the last one.`}
+          label="Spend"
+          times={starts.map((start) => start.getTime())}
+          lines={[{ name: 'Spend', mark: 'mark-accent', values: totals.map((total) => Number(total.usd)) }]}
+          write={usd}
+          pendingFrom={MONTHS - 1}
+        />
+      </section>
+      <section class="card" aria-labelledby="months">
+        <div class="card-head">
+          <h2 id="months">Spend by {nounOf(by).toLowerCase()} and month</h2>
+          <ExportLink by={by} period={period} step="month" />
+        </div>
+        <Table
+          label={`Spend by ${nounOf(by).toLowerCase()} and month`}
+          rows={rows}
+          keyOf={({ id }) => id}
+          columns={monthColumns(by, starts)}
+        />
+      </section>
+    </>
+  );
+}
+
+const monthColumns = (by: SpendDimension, starts: readonly Date[]): readonly TableColumn<MonthRow>[] => [
+  {
+    id: 'name',
+    head: nounOf(by),
+    cell: ({ id, name }) => (
+      <span class={id === '' ? 'table-name dim' : 'table-name'} title={id}>
+        {name}
+      </span>
+    ),
+    sort: ({ name }) => name,
+  },
+  ...starts.map((start, at): TableColumn<MonthRow> => {
+    const isLast = at === starts.length - 1;
+    return {
+      id: dayOf(start),
+      head: isLast ? `${monthName.format(start)}, so far` : monthName.format(start),
+      isFigure: true,
+      ...(isLast ? { phone: 'fact' as const } : at === starts.length - 2 ? { phone: 'second' as const } : {}),
+      cell: ({ amounts }) => <Money {...(amounts[at] ?? NO_AMOUNT)} />,
+      sort: ({ amounts }) => amounts[at]?.credits ?? 0,
+    };
+  }),
+];

@@ -1,0 +1,226 @@
+import type { Action, Reach } from '../../../operate/roles.ts';
+import type { TrafficDimension } from '../../../store/traffic.ts';
+import type { ReadOf } from '../../api/reads.ts';
+import { RENEWAL_MS, type Resource, useResource } from '../../api/resource.ts';
+import { endsOf, range, type TimeRange } from '../../shell/range.ts';
+import { type TrafficReport, useTraffic } from '../../shell/traffic.ts';
+
+/** What spend is told apart by; a label with its name. */
+export type SpendDimension = 'key' | 'team' | 'user' | 'model' | 'provider' | 'task' | `label:${string}`;
+
+export interface Amount {
+  readonly usd: string;
+  readonly credits: number;
+}
+
+/** What one key, team, model … spent. */
+export interface SpenderRow {
+  /** Empty for none, such as keys of no team; null for all that are not told apart. */
+  readonly id: string | null;
+  readonly name: string;
+  readonly now: Amount;
+  /** Of the period before; null where it is not known. */
+  readonly before: Amount | null;
+  /** Against the baseline; null where it is not known. */
+  readonly saved: Amount | null;
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+type UsageReport = ReadOf<'/admin/usage'>;
+type UsageGroup = UsageReport['groups'][number];
+
+const COUNTED: readonly string[] = ['key', 'team', 'model', 'provider', 'task'] satisfies TrafficDimension[];
+
+/** Whether traffic counts a dimension, for one who reaches so far: to the minute, and with savings. Else the books tell it by whole days. */
+export function isCounted(by: SpendDimension, reach: Reach): by is SpendDimension & TrafficDimension {
+  if (reach === 'all') return COUNTED.includes(by);
+  return by === 'key' || by === 'model' || (by === 'team' && reach === 'team');
+}
+
+/** Whether the books have a dimension: tasks are known to records alone. */
+export const isBooked = (by: SpendDimension): boolean => by !== 'task' && by !== 'label:';
+
+/** The dimensions that a viewer can choose. */
+export const dimensionsOf = (reach: Reach, isReport: boolean): readonly SpendDimension[] => {
+  const all: readonly SpendDimension[] = ['key', 'team', 'user', 'model', 'provider', 'task', 'label:'];
+  return all.filter((by) => (by === 'task' ? reach === 'all' : by === 'user' ? !isReport : true));
+};
+
+export const DIMENSION_NAMES: Readonly<Record<string, string>> = {
+  key: 'Key',
+  team: 'Team',
+  user: 'User',
+  model: 'Model',
+  provider: 'Provider',
+  task: 'Task',
+};
+export const nounOf = (by: SpendDimension): string => DIMENSION_NAMES[by] ?? `Label ${by.slice('label:'.length)}`;
+
+/** The name of what has none. */
+export const noneOf = (by: SpendDimension): string => `no ${nounOf(by).toLowerCase()}`;
+
+/** The rows of counted traffic; with a last one for the rest. */
+export function rowsOfTraffic({ series, other }: TrafficReport, by: SpendDimension): readonly SpenderRow[] {
+  const rowOf = (id: string | null, name: string, { whole, before }: Omit<TrafficReport['total'], 'buckets'>) => ({
+    id,
+    name,
+    now: { usd: whole.usd, credits: whole.credits },
+    before: before && { usd: before.usd, credits: before.credits },
+    saved: { usd: whole.saved_usd, credits: whole.saved_credits },
+    requests: whole.requests,
+    inputTokens: whole.input_tokens,
+    outputTokens: whole.output_tokens,
+  });
+  const rows = series.map((line) => rowOf(line.value, line.name || noneOf(by), line));
+  return other ? [...rows, rowOf(null, 'all others', other)] : rows;
+}
+
+/** The ID and the name of a group, in a dimension. */
+export function holderOf({ group }: Pick<UsageGroup, 'group'>, by: SpendDimension): { id: string; name: string } {
+  const id = group[by] ?? group[`${by}_id`] ?? group[`${by}_name`] ?? '';
+  return { id, name: group[`${by}_name`] || id || noneOf(by) };
+}
+
+const NO_AMOUNT: Amount = { usd: '0', credits: 0 };
+
+/** The rows of usage in two periods, also of what has spent in one of them alone. */
+export function rowsOfUsage(
+  now: readonly UsageGroup[],
+  before: readonly UsageGroup[],
+  by: SpendDimension,
+): readonly SpenderRow[] {
+  const rows = new Map<string, SpenderRow>();
+  for (const group of now) {
+    const { id, name } = holderOf(group, by);
+    rows.set(id, {
+      id,
+      name,
+      now: { usd: group.usd, credits: group.credits },
+      before: NO_AMOUNT,
+      saved: null,
+      requests: group.charges,
+      inputTokens: group.input_tokens,
+      outputTokens: group.output_tokens,
+    });
+  }
+  for (const group of before) {
+    const { id, name } = holderOf(group, by);
+    const row = rows.get(id) ?? {
+      ...{ id, name, now: NO_AMOUNT, saved: null },
+      ...{ requests: 0, inputTokens: 0, outputTokens: 0 },
+    };
+    rows.set(id, { ...row, before: { usd: group.usd, credits: group.credits } });
+  }
+  return [...rows.values()];
+}
+
+/** What a row spends more than before, in Credits; null where that is not known. */
+export const riseOf = ({ now, before }: SpenderRow): number | null => before && now.credits - before.credits;
+
+/** The greatest rise first; all others last. */
+export const sortedRows = (rows: readonly SpenderRow[]): readonly SpenderRow[] =>
+  rows.toSorted(
+    (one, other) =>
+      Number(one.id === null) - Number(other.id === null) ||
+      (riseOf(other) ?? 0) - (riseOf(one) ?? 0) ||
+      other.now.credits - one.now.credits,
+  );
+
+/** A day where the viewer is, `YYYY-MM-DD`. */
+export const dayOf = (date: Date): string =>
+  [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0')).join('-');
+
+/** The whole days that a range touches; `to` is the day after the last one. @param turns how many periods of the same length earlier */
+export function daysOf(of: TimeRange, now: number, turns = 0): { readonly from: string; readonly to: string } {
+  const { from, to } = endsOf(of, now);
+  const first = new Date(from);
+  first.setHours(0, 0, 0, 0);
+  const end = new Date((to ?? now) - (to === null ? 0 : 1));
+  end.setHours(0, 0, 0, 0);
+  end.setDate(end.getDate() + 1);
+  const days = Math.round((end.getTime() - first.getTime()) / 86_400_000);
+  for (const date of [first, end]) date.setDate(date.getDate() - turns * days);
+  return { from: dayOf(first), to: dayOf(end) };
+}
+
+export const viewerZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** One holder among those of a dimension. */
+export interface Holder {
+  readonly by: SpendDimension;
+  readonly id: string;
+}
+
+/** The filter of usage that a holder is; what is left over is told apart by its dimension. */
+function filterOf({ by, id }: Holder): Readonly<Record<string, string>> {
+  if (id === '') return {};
+  if (by.startsWith('label:')) return { label: `${by.slice('label:'.length)}=${id}` };
+  return by === 'provider' || by === 'task' ? {} : { [by]: id };
+}
+
+interface SpendReport {
+  readonly rows: readonly SpenderRow[];
+  /** Of counted traffic. */
+  readonly traffic: TrafficReport | null;
+  /** Of the books: the days that are told. */
+  readonly days: { readonly from: string; readonly to: string } | null;
+}
+
+/** Spend in the range of the page and before, by a dimension, of all or of one holder. */
+export function useSpend(by: SpendDimension, reach: Reach, of: Holder | null = null): Resource<SpendReport> {
+  const now = Date.now();
+  const ofKey = of?.by === 'key' && by === 'model' && of.id !== '' ? { key: of.id } : null;
+  const isTraffic = isCounted(by, reach) && (of === null || ofKey !== null);
+  const traffic = useTraffic({
+    by: isTraffic ? by : null,
+    limit: 50,
+    isCompared: true,
+    only: ofKey ?? {},
+    isWanted: isTraffic,
+  });
+  const isWanted = !isTraffic && by !== 'label:';
+  const query = { by: of ? `${of.by},${by}` : by, time_zone: viewerZone(), ...(of && filterOf(of)) };
+  const days = daysOf(range.value, now);
+  const usage = useResource('/admin/usage', { ...query, ...days }, { every: RENEWAL_MS, isWanted });
+  const before = useResource('/admin/usage', { ...query, ...daysOf(range.value, now, 1) }, { isWanted });
+  if (isTraffic) {
+    return {
+      ...traffic,
+      data: traffic.data && { rows: sortedRows(rowsOfTraffic(traffic.data, by)), traffic: traffic.data, days: null },
+    };
+  }
+  const groupsIn = ({ groups }: UsageReport) =>
+    of ? groups.filter((group) => holderOf(group, of.by).id === of.id) : groups;
+  return {
+    ...usage,
+    failure: usage.failure ?? before.failure,
+    data:
+      usage.data && before.data
+        ? { rows: sortedRows(rowsOfUsage(groupsIn(usage.data), groupsIn(before.data), by)), traffic: null, days }
+        : null,
+    renew() {
+      usage.renew();
+      before.renew();
+    },
+  };
+}
+
+/** The dimension that an address names. */
+export const dimensionOf = (text: string, known: readonly SpendDimension[]): SpendDimension =>
+  text.startsWith('label:') && known.includes('label:')
+    ? `label:${text.slice('label:'.length)}`
+    : (known.find((by) => by === text) ?? 'key');
+
+/** How the address names an open row: one of no name has an ID, too. */
+export const openText = (id: string): string => (id === '' ? '~' : id);
+
+/** The actions that open a tab; null for the view's own. */
+export const TAB_ACTIONS = {
+  usage: null,
+  months: null,
+  budgets: 'ledger.read',
+  payments: 'payments.read',
+} as const satisfies Record<string, Action | null>;
+export type MoneyTab = keyof typeof TAB_ACTIONS;

@@ -1,0 +1,201 @@
+import { useState } from 'preact/hooks';
+import type { Reach } from '../../../operate/roles.ts';
+import type { TrafficDimension } from '../../../store/traffic.ts';
+import { Copy } from '../../design/copy.tsx';
+import { Select } from '../../design/field.tsx';
+import { figure, usd } from '../../design/format.ts';
+import { Panel } from '../../design/panel.tsx';
+import { Empty, Loaded } from '../../design/states.tsx';
+import { creditsText, Written } from '../../design/written.tsx';
+import { compared, periodBefore } from '../../shell/compared.ts';
+import { range } from '../../shell/range.ts';
+import { hrefOf, hrefWith } from '../../shell/router.ts';
+import { reachOfViewer } from '../../shell/session.ts';
+import { useTraffic } from '../../shell/traffic.ts';
+import { Course, wholeDays } from './course.tsx';
+import { isReportKey } from './dimension-field.tsx';
+import {
+  type Amount,
+  DIMENSION_NAMES,
+  type Holder,
+  isCounted,
+  noneOf,
+  nounOf,
+  type SpendDimension,
+  type SpenderRow,
+  useSpend,
+} from './spend.ts';
+import { partOf, SpendTable } from './spend-table.tsx';
+
+/** What each dimension is told apart by, the most telling first. Tasks are known to records alone, which do not add up by others. */
+const PARTS: Readonly<Record<string, readonly SpendDimension[]>> = {
+  key: ['model', 'provider'],
+  team: ['key', 'model', 'user'],
+  user: ['key', 'model'],
+  model: ['key', 'team', 'provider'],
+  provider: ['model', 'key', 'team'],
+  task: [],
+  label: ['key', 'model', 'team'],
+};
+
+const partsOf = (by: SpendDimension): readonly SpendDimension[] =>
+  (PARTS[by.startsWith('label:') ? 'label' : by] ?? []).filter((part) => part !== 'user' || !isReportKey());
+
+interface SpenderProps {
+  readonly holder: Holder;
+  readonly reach: Reach;
+  /** Its row of the table; null where the table does not have it. */
+  readonly row: SpenderRow | null;
+}
+
+/** One key, team, model …: what it spent and saved, over time, and on what. */
+export function Spender({ holder, reach, row }: SpenderProps) {
+  const { by, id } = holder;
+  // A filter of no value is none, so that what has no name is known by its row alone.
+  const isOwnTraffic = id !== '' && isCounted(by, reach);
+  const only = isOwnTraffic ? { [by]: id } : {};
+  const traffic = useTraffic({
+    isCompared: true,
+    isWanted: isOwnTraffic,
+    only: only as Partial<Record<TrafficDimension, string>>,
+  });
+  const name = row?.name ?? (id || noneOf(by));
+  const whole = traffic.data?.total.whole;
+  const sums: SpendSums | null = whole
+    ? {
+        now: whole,
+        before: traffic.data?.total.before ?? null,
+        saved: { usd: whole.saved_usd, credits: whole.saved_credits },
+        requests: whole.requests,
+      }
+    : row;
+  return (
+    <Panel title={`${nounOf(by)} ${name}`} closeHref={hrefWith({ open: null })}>
+      <div class="stack">
+        {sums ? (
+          <Sums name={name} id={by === 'key' || by === 'team' || by === 'user' ? id : ''} sums={sums} />
+        ) : (
+          !isOwnTraffic && (
+            <Empty title="Nothing was charged">
+              Neither in the {range.value.label.toLowerCase()} nor in the {periodBefore()}.
+            </Empty>
+          )
+        )}
+        {isOwnTraffic && (
+          <Loaded what="Spend figures" of={traffic}>
+            {(report) => <Course report={report} />}
+          </Loaded>
+        )}
+        {partsOf(by).length > 0 && <Parts holder={holder} reach={reach} />}
+        <Elsewhere {...holder} />
+      </div>
+    </Panel>
+  );
+}
+
+interface SpendSums {
+  readonly now: Amount;
+  readonly before: Amount | null;
+  readonly saved: Amount | null;
+  readonly requests: number;
+}
+
+function Sums({ name, id, sums }: { readonly name: string; readonly id: string; readonly sums: SpendSums }) {
+  const { now, before, saved, requests } = sums;
+  const change = compared(now.credits, before?.credits ?? null);
+  const savedText = saved === null ? '' : ` and saved ${usd(saved.usd).short} against the baseline`;
+  return (
+    <>
+      <p>
+        <b>
+          {name} spent {usd(now.usd).short} in the {range.value.label.toLowerCase()}
+          {savedText}.
+        </b>
+        {change === '' ? '' : ` That is ${change}.`}
+      </p>
+      <dl class="facts">
+        <dt>Spend</dt>
+        <dd>{bothText(now)}</dd>
+        <dt>Before</dt>
+        <dd>{before === null ? '–' : bothText(before)}</dd>
+        {saved && (
+          <>
+            <dt>Saved</dt>
+            <dd>{bothText(saved)}</dd>
+          </>
+        )}
+        <dt>Requests</dt>
+        <dd>
+          <Written value={figure(requests)} />
+        </dd>
+        {id !== '' && id !== name && (
+          <>
+            <dt>ID</dt>
+            <dd>
+              <Copy text={id} label="ID" />
+            </dd>
+          </>
+        )}
+      </dl>
+    </>
+  );
+}
+
+const bothText = ({ usd: amount, credits }: Amount) => (
+  <>
+    <Written value={usd(amount)} /> <span class="dim">· {creditsText(credits)}</span>
+  </>
+);
+
+/** What it spends on. */
+function Parts({ holder, reach }: Pick<SpenderProps, 'holder' | 'reach'>) {
+  const parts = partsOf(holder.by);
+  const [part, setPart] = useState<SpendDimension>(parts[0] ?? 'model');
+  const spend = useSpend(part, reach, holder);
+  return (
+    <section aria-labelledby="spender-parts">
+      <div class="card-head">
+        <h3 id="spender-parts">{spend.data ? partsSentence(part, spend.data.rows) : `By ${part}`}</h3>
+        <Select
+          isBare
+          label="Told apart by"
+          value={part}
+          onValue={(next) => setPart(next)}
+          options={parts.map((value) => ({ value, label: `By ${(DIMENSION_NAMES[value] ?? value).toLowerCase()}` }))}
+        />
+      </div>
+      <Loaded what="Charges" of={spend}>
+        {({ rows, days }) =>
+          rows.length === 0 ? (
+            <Empty title="Nothing was charged">Choose a longer time.</Empty>
+          ) : (
+            <>
+              <SpendTable isNarrow label={`Spend by ${part} of it`} by={part} rows={rows} />
+              {days && <p class="table-foot">{wholeDays(days)}</p>}
+            </>
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}
+
+/** "Mostly on claude-mirror-4, 4.2 × what it was." */
+function partsSentence(part: SpendDimension, rows: readonly SpenderRow[]): string {
+  const most = rows.toSorted((one, other) => other.now.credits - one.now.credits)[0];
+  if (!most || most.now.credits === 0) return `Spend by ${part}`;
+  const change = partOf(most);
+  const beside = change === 'new' ? ', which is new' : change === '' || change === 'same' ? '' : ` (${change})`;
+  return `Mostly ${part === 'model' || part === 'provider' ? 'on' : 'by'} ${most.name}${beside}.`;
+}
+
+/** The same in other views. */
+function Elsewhere({ by, id }: Holder) {
+  const listed = by === 'key' || by === 'team' || by === 'model' || by === 'task';
+  if (!listed || id === '' || reachOfViewer('decisions.list') === null) return null;
+  return (
+    <p>
+      <a href={hrefOf('/requests', { [by]: id })}>Its requests</a>
+    </p>
+  );
+}
