@@ -30,7 +30,7 @@ export class PeopleError extends Error {
   static left = ({ name }: Team) =>
     new PeopleError(
       'conflict',
-      `The team "${name}" is of the policy, which no longer has it. Declare it again, or take it over first, with \`declared\` false.`,
+      `The team "${name}" is of the policy, which no longer has it. Declare it again, or take it over first: \`origin\` "api", or teams change --origin api.`,
     );
   static made = ({ name, id }: Team) =>
     new PeopleError(
@@ -40,7 +40,8 @@ export class PeopleError extends Error {
   static nameTaken = ({ name, id, origin }: Team) =>
     new PeopleError('conflict', `There is a team "${name}" (${id}), ${ORIGINS[origin]}.`);
   static personTaken = ({ id }: User) => new PeopleError('conflict', `The user ${id} has this issuer and sub.`);
-  static noTeam = () => new PeopleError('conflict', 'There is no team with this ID or name.');
+  static noTeam = (text: string) =>
+    new PeopleError('conflict', `There is no team with the ID or name "${text.slice(0, NAME_MAX)}".`);
   static noUser = () => new PeopleError('conflict', 'There is no user with this ID.');
   static otherTeam = () =>
     new PeopleError(

@@ -204,7 +204,7 @@ export class People extends PeopleCopy {
   #checkPerson({ issuer, sub, team }: UserDraft, own: string | null): void {
     const taken = issuer === null || sub === null ? null : this.userOf(issuer, sub);
     if (taken && taken.id !== own) throw PeopleError.personTaken(taken);
-    if (team !== null && this.team(team)?.removedAt !== null) throw PeopleError.noTeam();
+    if (team !== null && this.team(team)?.removedAt !== null) throw PeopleError.noTeam(team);
   }
 
   /** What a new row has. IDs grow with time, so that lists are in order and can be read on from any. */

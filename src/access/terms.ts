@@ -104,7 +104,10 @@ export const checkHolder = (wallet: string): string => addressOf(wallet) ?? refu
 export const HOLDER_LIMITS = { unrevoked: 20, aDay: 50 };
 
 export const noMember = () =>
-  new KeyTermsError('team', 'The team or the user of the key does not exist, or the user is not of that team.');
+  new KeyTermsError(
+    'team',
+    'The team or the user of the key does not exist, or the user is not of that team. A key of a user is always of the team of the user.',
+  );
 
 export const tooManyKeys = () =>
   new KeyTermsError(

@@ -210,7 +210,7 @@ export async function removeUser(
 
 /** The team and the user of a new key, by ID or name of the team. A key of a user is of the team of the user. @throws PeopleError */
 export function membershipOf(people: People, { team = null, user = null }: Partial<Membership>): Membership {
-  const ofTeam = team === null ? null : (teamOf(people, team) ?? refuse(PeopleError.noTeam()));
+  const ofTeam = team === null ? null : (teamOf(people, team) ?? refuse(PeopleError.noTeam(team)));
   if (user === null) return { team: ofTeam?.id ?? null, user };
   const ofUser = people.user(user);
   if (ofUser?.removedAt !== null) throw PeopleError.noUser();
@@ -267,7 +267,7 @@ function patchedUser(people: People, before: UserDraft, { limits = {}, ...patch 
 
 function teamIdOf(people: People, before: UserDraft, team: string | null | undefined): string | null {
   if (team === undefined) return before.team;
-  return team === null ? null : (teamOf(people, team) ?? refuse(PeopleError.noTeam())).id;
+  return team === null ? null : (teamOf(people, team) ?? refuse(PeopleError.noTeam(team))).id;
 }
 
 const isWithin = (reach: Reach, { caller }: Principal, { id, team }: User): boolean =>

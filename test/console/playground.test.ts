@@ -18,6 +18,12 @@ const POLICY = CONSOLE_POLICY.replaceAll('max_output: 256', 'max_output: 2048').
   'baseline:',
   `  slow-owl:${model(0.2, 12)}
   noisy-jay:${model(0.7, 20_000)}
+  embed-wren:
+    provider: south
+    price: { input: 20, output: 0, as_of: 2026-11-01, basis: own }
+    context_window: 8192
+    operations: [embed]
+    embedding: { dimensions: 64 }
 constraints:
   - { name: calm-only, when: 'true', require: 'model.id != "noisy-jay"' }
 baseline:`,
@@ -58,7 +64,7 @@ test('shows the decision at once, and moves it with weights and ceilings, withou
   const rows = page.getByRole('table', { name: 'Models considered' }).locator('tbody tr');
   expect(await rows.filter({ hasText: 'noisy-jay' }).textContent()).toMatch(/calm-only policy\.yaml:\d+$/);
   await page.getByLabel('Cost, Credits').fill('0.0001');
-  await heading(page, 'No model would answer');
+  await heading(page, 'No model meets the request; max_cost_credits');
   expect(await rows.filter({ hasText: 'claude-mirror-4' }).textContent()).toContain('cost');
   expect(await decisions()).toEqual([]);
   expect(faults).toEqual([]);
@@ -116,6 +122,7 @@ test('recognises the dialect of a pasted body, takes over its terms, and marks t
   await promptIn(page).fill(JSON.stringify({ ...body, max_tokens: -1 }, null, 2));
   await page.locator('.field-error', { hasText: /max_tokens \(line 4\)/ }).waitFor();
   expect(await promptIn(page).getAttribute('aria-invalid')).toBe('true');
+  await page.getByText('Not of this request').waitFor();
   await promptIn(page).fill('{ "model": ');
   await page.getByText('This is no JSON yet').waitFor();
   await page.getByLabel('Cost, Credits').fill('much');
@@ -166,6 +173,18 @@ test.each([
   expect(await page.locator('.playground-text').textContent()).toContain(`In ${dialect}, please`);
   await page.locator('.playground-answer h2', { hasText: 'mistral-breeze answered' }).waitFor();
   await fact(page, 'Charged').waitFor();
+});
+
+test('decides and sends embeddings, and counts their vectors', async () => {
+  const { page, faults } = await openConsole(stage, at('?model=embed-wren'));
+  await promptIn(page).fill(JSON.stringify({ model: 'embed-wren', input: ['How signals', 'were worked'] }));
+  expect(await page.getByLabel('Dialect').inputValue()).toBe('embeddings');
+  await heading(page, 'embed-wren would answer');
+  await send(page);
+  await done(page);
+  expect(await page.locator('.playground-text').textContent()).toMatch(/^Vector 1: 64 numbers.*\nVector 2: 64 numbers/);
+  expect(await page.getByLabel('Stream').isDisabled()).toBe(true);
+  expect(faults).toEqual([]);
 });
 
 test('"Stop" ends the request at the provider, and what was written stays', async () => {

@@ -4,6 +4,7 @@ import { Hero, Heroes } from '../../design/hero.tsx';
 import { Loaded, Partial } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { creditsText, Money, When } from '../../design/written.tsx';
+import { reachOfViewer } from '../../shell/session.ts';
 import {
   budgetsSentence,
   emptyAt,
@@ -13,6 +14,7 @@ import {
   NoBudgets,
   sortedFunds,
 } from '../overview/budgets.tsx';
+import { Books } from './books.tsx';
 
 /** All budgets and balances, with what running requests hold of them. */
 export function Funds() {
@@ -44,6 +46,7 @@ export function Funds() {
           {({ funds, funds_total }) => <FundTable funds={funds} total={funds_total} />}
         </Loaded>
       </section>
+      {reachOfViewer('ledger.audit') !== null && <Books />}
     </>
   );
 }

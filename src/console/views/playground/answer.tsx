@@ -201,8 +201,8 @@ function MoneyFacts({ run, usdPerCredit }: { readonly run: Run; readonly usdPerC
       {charged !== null && (
         <Fact name="Charged">
           {text(charged)}
-          {parts.usage &&
-            ` for ${figure(parts.usage.input).short} tokens in and ${figure(parts.usage.output).short} out`}
+          {parts.usage && ` for ${figure(parts.usage.input).short} tokens in`}
+          {parts.usage && parts.usage.output !== null && ` and ${figure(parts.usage.output).short} out`}
           {record?.outcome?.estimated ? ', counted here' : ''}
         </Fact>
       )}

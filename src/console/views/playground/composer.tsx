@@ -76,9 +76,7 @@ const Ceilings = ({
   errorAt(place: 'cost' | 'time' | 'budget'): string | null | undefined;
 }) => (
   <fieldset class="playground-ceilings">
-    <legend>
-      Ceilings <span class="small dim">of the expected cost and time, and of the spend</span>
-    </legend>
+    <legend>Ceilings of this request</legend>
     <Field
       label="Cost, Credits"
       inputMode="decimal"

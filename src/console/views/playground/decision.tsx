@@ -1,4 +1,5 @@
 import { Scatter, type ScatterPoint } from '../../charts/scatter.tsx';
+import { Button } from '../../design/button.tsx';
 import { duration, figure, percent, usd, type WrittenFigure } from '../../design/format.ts';
 import { Failure, Partial, Skeleton } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
@@ -26,13 +27,18 @@ export function DecisionCard({
   const candidates = explanation.candidates ?? [];
   return (
     <section class="card playground-decision" aria-label="Decision">
-      <p class="small dim" role="status">
-        {failure
-          ? 'Of the request before: the one on the left cannot be decided.'
-          : hasText
+      {failure ? (
+        <div class="notice" role="status">
+          <span>Not of this request: {failure.message}</span>
+          <Button onClick={retry}>Try again</Button>
+        </div>
+      ) : (
+        <p class="small dim" role="status">
+          {hasText
             ? 'Decided now by the policy in force, without sending anything.'
             : 'For an ordinary request, until you write one. Nothing is sent.'}
-      </p>
+        </p>
+      )}
       <Scatter
         heading={headingOf(explanation)}
         points={candidates.map((candidate) => pointOf(candidate, explanation))}
@@ -68,7 +74,7 @@ const costText = (cost: number | null, { usd_per_credit }: RequestExplanation): 
 
 function headingOf(explanation: RequestExplanation): string {
   const { choice, refusal, shortage } = explanation;
-  if (refusal) return `No model would answer: ${withoutStop(refusal.message)}.`;
+  if (refusal) return `${refusal.message.replaceAll('`', '').replace(/\.$/, '')}.`;
   const chosen = explanation.candidates?.find(({ model }) => model === choice);
   if (!chosen) return `${choice ?? 'No model'} would answer.`;
   const figures = `for about ${usd(usdOf(chosen.cost_credits, explanation)).short} in ${duration(chosen.latency_ms).short}, good in ${percent(chosen.counted_quality).short} of answers`;
@@ -76,8 +82,6 @@ function headingOf(explanation: RequestExplanation): string {
     ? `${chosen.model} would be chosen, but money is lacking (${shortage}).`
     : `${chosen.model} would answer ${figures}.`;
 }
-
-const withoutStop = (text: string): string => text.replace(/\.$/, '');
 
 const pointOf = (candidate: ExplainedCandidate, explanation: RequestExplanation): ScatterPoint => ({
   name: candidate.model,
@@ -121,7 +125,7 @@ function Figures({ explanation }: { readonly explanation: RequestExplanation }) 
   return (
     <dl class="facts">
       <dt>Reason</dt>
-      <dd class="mono">{route_reason ?? explanation.refusal?.code}</dd>
+      <dd class="mono">{explanation.refusal?.code ?? route_reason}</dd>
       <dt>Task</dt>
       <dd>
         {facts.task}

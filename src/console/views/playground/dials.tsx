@@ -31,7 +31,7 @@ export function Dials({ shares, isPinned, onShares }: DialsProps) {
           ? 'A model that is named is taken, whatever the weights.'
           : shares
             ? 'These weights decide in place of the selector’s own.'
-            : 'The selector’s own weights decide. Move a slider to state yours.'}
+            : 'The selector’s own weights decide until you move these.'}
       </p>
       <div class={`playground-dials${shares ? '' : ' is-idle'}`}>
         <Triangle shares={shown} onShares={onShares} />

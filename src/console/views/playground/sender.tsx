@@ -1,19 +1,25 @@
+import type { ApiFailure } from '../../api/failure.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { useResource } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
 import { Select } from '../../design/field.tsx';
-import { Skeleton } from '../../design/states.tsx';
+import { Failure, Skeleton } from '../../design/states.tsx';
 import { hrefOf } from '../../shell/router.ts';
 import { reachOfViewer, session } from '../../shell/session.ts';
 
-type Key = ReadOf<'/admin/keys'>['data'][number];
+type OwnKey = Pick<ReadOf<'/admin/keys'>['data'][number], 'id' | 'name' | 'scopes'>;
 
 /** Keys that requests can be sent as: a person's own, or the key itself, as far as they work. */
 export interface OwnKeys {
   /** Null while they are on their way. */
-  readonly keys: readonly Key[] | null;
-  readonly chosen: Key | null;
+  readonly keys: readonly OwnKey[] | null;
+  readonly chosen: OwnKey | null;
   readonly maySend: boolean;
+  /** Of the list, where it could not be read. */
+  readonly failure: ApiFailure | null;
+  renew(): void;
+  /** ID of the person; null for a key that has signed in. */
+  readonly user: string | null;
 }
 
 /** @param id the key of the address; '' for the first */
@@ -32,9 +38,10 @@ export function useOwnKeys(id: string): OwnKeys {
     {},
     { isWanted: maySend && viewer?.key_id != null },
   );
-  const all = user === null ? itself.data && [itself.data as unknown as Key] : (listed.data?.data ?? null);
-  const keys = all ?? (listed.failure || itself.failure ? [] : null);
-  return { keys: maySend ? keys : [], chosen: keys?.find((key) => key.id === id) ?? keys?.[0] ?? null, maySend };
+  const { failure, renew } = user === null ? itself : listed;
+  const all = user === null ? itself.data && [itself.data] : (listed.data?.data ?? null);
+  const keys: readonly OwnKey[] | null = maySend ? all : [];
+  return { keys, chosen: keys?.find((key) => key.id === id) ?? keys?.[0] ?? null, maySend, failure, renew, user };
 }
 
 interface SenderProps {
@@ -61,14 +68,17 @@ export function Sender(props: SenderProps) {
       </div>
     );
   }
-  if (own.keys === null) return <Skeleton rows={2} />;
+  if (own.keys === null) {
+    if (own.failure) return <Failure what="Your keys" failure={own.failure} onRetry={own.renew} />;
+    return <Skeleton rows={2} />;
+  }
   if (!own.chosen) {
     return (
       <div class="playground-sender">
         <h3>No key of your own</h3>
         <p class="dim">
           A request is sent as a key that belongs to you, and charged to it.{' '}
-          <a href={hrefOf('/people/keys')}>Make a key</a>
+          <a href={hrefOf('/people/keys/new', { user: own.user })}>Make a key</a>
         </p>
       </div>
     );

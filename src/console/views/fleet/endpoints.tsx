@@ -1,0 +1,174 @@
+import type { ReadOf } from '../../api/reads.ts';
+import type { Resource } from '../../api/resource.ts';
+import { ShareBar } from '../../charts/bars.tsx';
+import { Select } from '../../design/field.tsx';
+import { duration, figure, percent } from '../../design/format.ts';
+import { markOf } from '../../design/marks.ts';
+import { Empty, Loaded } from '../../design/states.tsx';
+import { Table, type TableColumn } from '../../design/table.tsx';
+import { Written } from '../../design/written.tsx';
+import { periodBefore } from '../../shell/compared.ts';
+import { hrefWith, param, setParams } from '../../shell/router.ts';
+import type { TrafficReport } from '../../shell/traffic.ts';
+import {
+  attemptsOf,
+  type EndpointLine,
+  EndpointState,
+  endpointId,
+  failedOf,
+  SLOWER_MIN,
+  slowestOf,
+  slownessOf,
+} from './endpoint-words.tsx';
+
+interface EndpointsProps {
+  readonly endpoints: Resource<ReadOf<'/admin/endpoints'>>;
+  readonly traffic: Resource<TrafficReport>;
+  readonly before: Resource<TrafficReport>;
+  readonly open: string;
+}
+
+type Grouping = 'provider' | 'model';
+
+/** Every endpoint in a lane of its own, by provider or by model. */
+export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) {
+  const by: Grouping = param('group') === 'model' ? 'model' : 'provider';
+  return (
+    <section class="card" aria-labelledby="endpoints">
+      <Loaded what="Endpoints" of={endpoints}>
+        {({ data }) => (
+          <>
+            <div class="card-head">
+              <h2 id="endpoints">{slowSentence(data, traffic.data, before.data)}</h2>
+              <Select
+                isBare
+                label="Grouped by"
+                value={by}
+                onValue={(value) => setParams({ group: value === 'provider' ? null : value })}
+                options={[
+                  { value: 'provider' as const, label: 'By provider' },
+                  { value: 'model' as const, label: 'By model' },
+                ]}
+              />
+            </div>
+            {data.length === 0 ? (
+              <Empty title="No endpoint is declared">
+                Add one under <code>providers</code> and <code>models</code> in the policy.
+              </Empty>
+            ) : (
+              groupsOf(data, by).map(([name, lines]) => (
+                <section key={name} class="fleet-group" aria-label={`${by} ${name}`}>
+                  <h3>
+                    {name} <span class="dim">{groupText(lines, by)}</span>
+                  </h3>
+                  <Table
+                    label={`Endpoints of ${by} ${name}`}
+                    rows={lines}
+                    keyOf={endpointId}
+                    hrefOf={(line) => hrefWith({ open: endpointId(line) })}
+                    current={open}
+                    columns={columnsOf(by, data)}
+                  />
+                </section>
+              ))
+            )}
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+const groupsOf = (
+  lines: readonly EndpointLine[],
+  by: Grouping,
+): readonly (readonly [string, readonly EndpointLine[]])[] =>
+  [...Map.groupBy(lines, (line) => line[by])].sort(([one], [other]) => one.localeCompare(other));
+
+function groupText(lines: readonly EndpointLine[], by: Grouping): string {
+  const sick = lines.filter(({ state }) => state !== 'healthy').length;
+  const noun = by === 'provider' ? 'model' : 'endpoint';
+  const count = `${lines.length} ${noun}${lines.length === 1 ? '' : 's'}`;
+  return sick === 0 ? count : `${count}, ${sick} not healthy`;
+}
+
+/** A row is a lane: who, its state, its share of all attempts, and how it keeps what the policy declares. */
+const columnsOf = (by: Grouping, all: readonly EndpointLine[]): readonly TableColumn<EndpointLine>[] => {
+  const total = all.reduce((sum, line) => sum + attemptsOf(line), 0);
+  const shareOf = (line: EndpointLine) => (total === 0 ? 0 : attemptsOf(line) / total);
+  return [
+    {
+      id: 'name',
+      head: by === 'provider' ? 'Model' : 'Provider',
+      cell: ({ provider, model, upstream }) => (
+        <span class="table-name" title={`${provider}, ${upstream}`}>
+          {by === 'provider' ? model : provider}
+        </span>
+      ),
+    },
+    { id: 'state', head: 'State', phone: 'fact', cell: ({ state }) => <EndpointState state={state} /> },
+    {
+      id: 'share',
+      head: 'Share of attempts',
+      cell: (line) => (
+        <span class="fleet-lane">
+          <ShareBar className={markOf(by === 'provider' ? line.model : line.provider)} share={shareOf(line)} />
+          <span class="figure">{percent(Math.round(shareOf(line) * 1_000) / 1_000).short}</span>
+        </span>
+      ),
+    },
+    {
+      id: 'failed',
+      head: 'Failed',
+      isFigure: true,
+      cell: (line) => <Written value={percent(attemptsOf(line) === 0 ? null : failedOf(line) / attemptsOf(line))} />,
+    },
+    {
+      id: 'ttft',
+      head: 'First token, median',
+      isFigure: true,
+      phone: 'second',
+      cell: (line) => <Written value={duration(line.ttft_ms?.p50 ?? null)} />,
+    },
+    {
+      id: 'declared',
+      head: 'Declared',
+      isFigure: true,
+      cell: (line) => {
+        const times = slownessOf(line);
+        return (
+          <>
+            <span class="dim">
+              <Written value={duration(line.declared?.ttft_ms ?? null)} />
+            </span>
+            {times !== null && times >= SLOWER_MIN && <span class="fleet-slow">{figure(times).short} ×</span>}
+          </>
+        );
+      },
+    },
+    {
+      id: 'speed',
+      head: 'Speed',
+      unit: 'tokens/s',
+      isFigure: true,
+      cell: ({ tokens_per_second: speed }) => <Written value={figure(speed?.p50 ?? null)} />,
+    },
+  ];
+};
+
+/** Which provider is slow now. */
+function slowSentence(
+  lines: readonly EndpointLine[],
+  traffic: TrafficReport | null,
+  before: TrafficReport | null,
+): string {
+  const sick = [...new Set(lines.filter(({ state }) => state !== 'healthy').map(({ provider }) => provider))];
+  const health = sick.length === 0 ? '' : `${sick.join(', ')} ${sick.length === 1 ? 'is' : 'are'} not healthy. `;
+  const slowest = traffic && slowestOf(traffic, before);
+  if (!slowest) return health.trim() || 'All endpoints are healthy.';
+  const { name, ttftMs, times } = slowest;
+  const time = duration(ttftMs).short;
+  return times !== null && times >= SLOWER_MIN
+    ? `${health}${name} is slow: half of its answers begin within ${time}, ${figure(Math.round(times * 10) / 10).short} times the ${periodBefore()}.`
+    : `${health}No provider is slower than before; ${name} takes longest, ${time} to the first token.`;
+}
