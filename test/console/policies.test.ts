@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Static } from '@sinclair/typebox';
 import type { Page } from 'playwright-core';
 import type * as tools from '../../src/http/schemas/policy-tools.ts';
+import { waitFor } from '../support/answers.ts';
 import { axeFinds, type ConsoleStage, openConsole, openStage, overflowOf } from './stage.ts';
 
 /** The policies, edited as a person would: typing, completing, reviewing, writing, and joining with the edit of another. */
@@ -27,18 +28,26 @@ type Files = Static<typeof tools.PolicyFiles>;
 const files = async (): Promise<Files> => JSON.parse(await (await stage.box.get('/admin/policy/files')).text());
 const textOf = async (name: string) => (await files()).files.find((file) => file.name === name)?.text ?? null;
 
-/** Writes a file past the page, as another person. */
+/** Writes a file past the page, as another person; the page may be at work with the same key. */
 async function writeElsewhere(name: string, text: string): Promise<void> {
-  const answer = await fetch(`${stage.box.url}/admin/policy/files`, {
-    method: 'PUT',
-    headers: {
-      authorization: `Bearer ${stage.box.key}`,
-      'content-type': 'application/json',
-      'if-match': `"${(await files()).revision}"`,
-    },
-    body: JSON.stringify({ changes: [{ name, text }] }),
-  });
-  expect(answer.status).toBe(200);
+  const write = async () =>
+    await fetch(`${stage.box.url}/admin/policy/files`, {
+      method: 'PUT',
+      headers: {
+        authorization: `Bearer ${stage.box.key}`,
+        'content-type': 'application/json',
+        'if-match': `"${(await files()).revision}"`,
+      },
+      body: JSON.stringify({ changes: [{ name, text }] }),
+    });
+  expect(
+    (
+      await waitFor(async () => {
+        const { status } = await write();
+        return status === 429 ? null : { status };
+      })
+    ).status,
+  ).toBe(200);
 }
 
 const FILE = '/policies/files/rules.yaml';
