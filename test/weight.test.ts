@@ -113,7 +113,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 196 for budgets at every level, and forecasts.
   // 7 for lists without bodies.
   // 12 for what is left of the budgets of teams and users.
-  'src/ledger': 2883,
+  // 26 for budgets in the order in which they run out, by pages.
+  'src/ledger': 2909,
   // 2 for the commit behind the version.
   'src/main.ts': 139,
   // 3 for an earmark that ends with a capture that failed.

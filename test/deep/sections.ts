@@ -79,6 +79,7 @@ export const SECTIONS: readonly Section[] = [
       'test/surface/nonsense.test.ts',
     ],
   },
+  { name: 'console', files: ['test/console/questions.test.ts'] },
   { name: 'profile', files: ['test/bench/fit-profile.test.ts'] },
   { name: 'conformance', files: ['test/conformance/shipped.test.ts', 'test/deno/deno.test.ts'] },
   { name: 'expressions', files: ['test/policy/cel-any-text.test.ts', 'test/policy/yaml-bombs.test.ts'] },

@@ -17,9 +17,9 @@ const stepOf = (ms: number): TrafficStep => (ms <= 2 * STEPS.hour ? 'minute' : m
 export function trafficQuery(
   of: TimeRange,
   now: number,
-  { by, limit, isBefore = false, isCompared = false, only = {} }: TrafficOptions,
+  { by, limit, isBefore = false, isCompared = false, isCoarse = false, only = {} }: TrafficOptions,
 ): Query {
-  const step = stepOf(of.ms);
+  const step = isCoarse && of.ms > STEPS.day ? 'day' : stepOf(of.ms);
   const { from, to } = endsOf(of, Math.floor(now / STEPS[step]) * STEPS[step] + STEPS[step]);
   const shift = isBefore ? of.ms : 0;
   const end = to ?? (isBefore ? from + of.ms : null);
@@ -41,6 +41,8 @@ interface TrafficOptions {
   readonly limit?: number;
   /** The period of the same length before it, to compare with. */
   readonly isBefore?: boolean;
+  /** For lists of names, which need no buckets: they come sooner. */
+  readonly isCoarse?: boolean;
   /** Whether each line has the sums of that period, too. */
   readonly isCompared?: boolean;
   /** One key, team, model …, by its ID. */

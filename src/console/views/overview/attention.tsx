@@ -1,12 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
-import { exactTime } from '../../design/format.ts';
+import { duration, exactTime } from '../../design/format.ts';
 import { State, type Tone } from '../../design/tag.tsx';
 import { When } from '../../design/written.tsx';
 import { hrefOf } from '../../shell/router.ts';
 import { emptyAt, fundName } from './budgets.tsx';
 import { isSick } from './providers.tsx';
+import { type SlowProvider, slownessText } from './slow.ts';
 
 interface AttentionItem {
   readonly id: string;
@@ -22,6 +23,7 @@ interface AttentionSources {
   readonly endpoints: Resource<ReadOf<'/admin/endpoints'>>;
   readonly policy: Resource<ReadOf<'/admin/policy'>>;
   readonly alerts: Resource<ReadOf<'/admin/alerts'>>;
+  readonly slow: readonly SlowProvider[];
 }
 
 const ITEMS_SHOWN = 6;
@@ -62,10 +64,11 @@ export function Attention(sources: AttentionSources) {
 
 const RANK: Readonly<Record<Tone, number>> = { bad: 0, warn: 1, quiet: 2, good: 3 };
 
-function itemsOf({ ledger, endpoints, policy, alerts }: AttentionSources, now: number): readonly AttentionItem[] {
+function itemsOf({ ledger, endpoints, policy, alerts, slow }: AttentionSources, now: number): readonly AttentionItem[] {
   return [
     ...(ledger.data?.funds ?? []).flatMap((fund) => fundItem(fund, now)),
     ...(endpoints.data?.data ?? []).filter(isSick).map(endpointItem),
+    ...slow.map(slowItem),
     ...(policy.data ? policyItems(policy.data) : []),
     ...(alerts.data ? alertItems(alerts.data, now) : []),
   ];
@@ -99,6 +102,14 @@ const endpointItem = (endpoint: ReadOf<'/admin/endpoints'>['data'][number]): Att
   word: 'Provider',
   text: `${endpoint.provider}, ${endpoint.upstream}: ${WORDS[endpoint.state] ?? endpoint.state}`,
   href: hrefOf('/fleet'),
+});
+
+const slowItem = (provider: SlowProvider): AttentionItem => ({
+  id: `slow ${provider.name}`,
+  tone: 'warn',
+  word: 'Provider',
+  text: `Provider ${provider.name} is slow: ${duration(provider.ttftMs).short} to the first token, ${slownessText(provider)}`,
+  href: hrefOf('/', { by: 'provider', measure: 'ttft' }),
 });
 
 const WORDS: Readonly<Record<string, string>> = {

@@ -11,6 +11,7 @@ import { OverviewFigures } from './figures.tsx';
 import { dimensionOf } from './measures.ts';
 import { Providers } from './providers.tsx';
 import { Shares } from './shares.tsx';
+import { slowProviders } from './slow.ts';
 
 /** The gateway at a glance: money, speed and health now, and what somebody has to do. */
 export default function Overview() {
@@ -21,6 +22,9 @@ export default function Overview() {
   const traffic = useTraffic({ by, isWanted: seesTraffic });
   const models = useTraffic({ by: 'model', isWanted: seesTraffic });
   const before = useTraffic({ isBefore: true, isWanted: seesTraffic });
+  const providers = useTraffic({ by: 'provider', isWanted: seesTraffic });
+  const providersBefore = useTraffic({ by: 'provider', isBefore: true, isWanted: seesTraffic });
+  const slow = slowProviders(providers.data, providersBefore.data);
   const often = { every: RENEWAL_MS };
   const ledger = useResource('/admin/ledger', {}, { ...often, isWanted: seesLedger });
   const endpoints = useResource('/admin/endpoints', {}, { ...often, isWanted: seesEndpoints });
@@ -35,13 +39,13 @@ export default function Overview() {
     <div class="stack">
       <ViewHead title="Overview" summary={`${range.value.label}, ${reach}`} />
       {seesTraffic && <OverviewFigures traffic={traffic} before={before} />}
-      <Attention ledger={ledger} endpoints={endpoints} policy={policy} alerts={alerts} />
+      <Attention ledger={ledger} endpoints={endpoints} policy={policy} alerts={alerts} slow={slow} />
       {seesTraffic && <Course traffic={traffic} by={by} />}
       <div class={seesTraffic && seesLedger ? 'overview-columns' : 'stack'}>
         {seesTraffic && <Shares traffic={models} />}
         {seesLedger && <Budgets ledger={ledger} />}
       </div>
-      {seesEndpoints && <Providers endpoints={endpoints} />}
+      {seesEndpoints && <Providers endpoints={endpoints} traffic={providers.data} slow={slow} />}
     </div>
   );
 }

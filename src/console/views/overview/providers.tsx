@@ -6,6 +6,8 @@ import { Table } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
 import { Written } from '../../design/written.tsx';
 import { hrefOf } from '../../shell/router.ts';
+import type { TrafficReport } from '../../shell/traffic.ts';
+import type { SlowProvider } from './slow.ts';
 
 type Endpoint = ReadOf<'/admin/endpoints'>['data'][number];
 
@@ -19,7 +21,7 @@ const STATES: Readonly<Record<string, { readonly tone: Tone; readonly word: stri
 interface ProviderRow {
   readonly name: string;
   readonly endpoints: readonly Endpoint[];
-  /** Of those that were measured, the slowest model's median, ms. */
+  /** The median of the period; without one, that of its slowest model by the readings of this server. Ms. */
   readonly ttftMs: number | null;
   readonly tokensPerSecond: number | null;
   readonly attempts: number;
@@ -27,17 +29,24 @@ interface ProviderRow {
   readonly sick: readonly Endpoint[];
 }
 
-/** Health and speed of each provider, as this server measures them now. */
-export function Providers({ endpoints }: { readonly endpoints: Resource<ReadOf<'/admin/endpoints'>> }) {
+interface ProvidersProps {
+  readonly endpoints: Resource<ReadOf<'/admin/endpoints'>>;
+  /** By provider, in the range of the page; null while it is not known. */
+  readonly traffic: TrafficReport | null;
+  readonly slow: readonly SlowProvider[];
+}
+
+/** Health of each provider, as this server sees it now, and its speed in the range of the page. */
+export function Providers({ endpoints, traffic, slow }: ProvidersProps) {
   return (
     <section class="card" aria-labelledby="providers">
       <Loaded what="Providers" of={endpoints}>
         {({ data }) => {
-          const rows = rowsOf(data);
+          const rows = rowsOf(data, traffic);
           return (
             <>
               <div class="card-head">
-                <h2 id="providers">{headingOf(rows)}</h2>
+                <h2 id="providers">{headingOf(rows, slow)}</h2>
                 <a href={hrefOf('/fleet')}>All endpoints</a>
               </div>
               {rows.length === 0 ? (
@@ -112,16 +121,18 @@ function ProviderState({ row: { sick, endpoints } }: { readonly row: ProviderRow
   return <State tone={isAll ? tone : 'warn'}>{isAll ? word : `${word}: ${sick.length} of ${endpoints.length}`}</State>;
 }
 
-function rowsOf(data: readonly Endpoint[]): readonly ProviderRow[] {
+function rowsOf(data: readonly Endpoint[], traffic: TrafficReport | null): readonly ProviderRow[] {
   const byName = Map.groupBy(data, ({ provider }) => provider);
   return [...byName].map(([name, endpoints]) => {
     const attempts = endpoints.flatMap(({ attempts: counts }) => Object.entries(counts));
+    const counted = traffic?.series.find(({ value }) => value === name)?.whole;
     const sum = (of: readonly (readonly [string, number])[]) => of.reduce((total, [, count]) => total + count, 0);
     return {
       name,
       endpoints,
-      ttftMs: greatest(endpoints.map(({ ttft_ms }) => ttft_ms?.p50 ?? null)),
-      tokensPerSecond: middle(endpoints.map(({ tokens_per_second }) => tokens_per_second?.p50 ?? null)),
+      ttftMs: counted?.ttft_ms.p50 ?? greatest(endpoints.map(({ ttft_ms }) => ttft_ms?.p50 ?? null)),
+      tokensPerSecond:
+        counted?.tokens_per_second ?? middle(endpoints.map(({ tokens_per_second }) => tokens_per_second?.p50 ?? null)),
       attempts: sum(attempts),
       failed: sum(attempts.filter(([outcome]) => outcome !== 'ok' && outcome !== 'dropped')),
       sick: endpoints.filter(isSick),
@@ -141,7 +152,7 @@ function middle(values: readonly (number | null)[]): number | null {
   return known[Math.floor(known.length / 2)] ?? null;
 }
 
-function headingOf(rows: readonly ProviderRow[]): string {
+function headingOf(rows: readonly ProviderRow[], [slow]: readonly SlowProvider[]): string {
   const sick = rows.filter((row) => row.sick.length > 0);
   if (sick.length > 0) {
     const names = sick.map(({ name }) => name);
@@ -149,6 +160,8 @@ function headingOf(rows: readonly ProviderRow[]): string {
       ? `${names[0]} is not healthy.`
       : `${names.length} providers are not healthy: ${names.join(', ')}.`;
   }
+  if (slow)
+    return `All providers are healthy; ${slow.name} is slow, with ${duration(slow.ttftMs).short} to the first token.`;
   const slowest = rows.toSorted((one, other) => (other.ttftMs ?? -1) - (one.ttftMs ?? -1))[0];
   if (rows.length > 1 && slowest && slowest.ttftMs !== null) {
     return `All providers are healthy; ${slowest.name} is the slowest with ${duration(slowest.ttftMs).short}.`;

@@ -43,7 +43,7 @@ function Used({
   readonly label: string;
   readonly all: string;
 }) {
-  const { data } = useTraffic({ by: name, limit: OFFERED });
+  const { data } = useTraffic({ by: name, limit: OFFERED, isCoarse: true });
   const options = (data?.series ?? [])
     .filter(({ value }) => value !== '')
     .map(({ value, name: shown }) => ({ value, label: shown || value }));
