@@ -149,7 +149,9 @@ describe('the store', () => {
     // Names of the policy.
     named.push(...['provider', 'upstream', 'model'].map((name) => `broken_declarations.${name}`));
     // Who is signed in, by IDs and a hash, from where and by which browser; a refresh token that only the cookie opens.
-    named.push(...['id', 'user', 'key', 'key_hash', 'hash', 'token', 'browser', 'address'].map((name) => `logins.${name}`));
+    named.push(
+      ...['id', 'user', 'key', 'key_hash', 'hash', 'token', 'browser', 'address'].map((name) => `logins.${name}`),
+    );
     // Workloads by the words of their issuer's tokens, and a name of the policy.
     named.push(...['id', 'issuer', 'sub', 'name'].map((name) => `subjects.${name}`));
     // Figures, by IDs of keys and teams, names of the policy, statuses and tasks.
@@ -210,6 +212,7 @@ describe('the log', () => {
       'src/alerts/alerts.ts',
       'src/alerts/outbox.ts',
       'src/http/app.ts',
+      'src/http/console/sign-in.ts',
       'src/http/cors.ts',
       'src/http/replay.ts',
       'src/money/funding.ts',
@@ -270,7 +273,11 @@ describe('the log', () => {
   });
 
   test('is the only way to the terminal, but for what a command or a start says to its operator', () => {
-    const printing = sources.filter(({ text }) => /\bconsole\.(?:log|info|warn|error|debug|trace|table|dir)\b|\bstd(?:out|err)\.write\b/.test(withoutComments(text)));
+    const printing = sources.filter(({ text }) =>
+      /\bconsole\.(?:log|info|warn|error|debug|trace|table|dir)\b|\bstd(?:out|err)\.write\b/.test(
+        withoutComments(text),
+      ),
+    );
     // The worker that tries a plugin sends what that prints out of the way.
     expect(printing.map(({ path }) => path).sort()).toEqual(['src/cli/plugin/trial-worker.ts', 'src/main.ts']);
   });
