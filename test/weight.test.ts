@@ -73,7 +73,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 1 for attempts that say when they began.
   // 2 for what is left of the budgets of teams and users.
   // 1 for the address of traces.
-  'src/core': 3523,
+  // 2 for the places of teams.
+  'src/core': 3526,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
   // 35 for answers that end without a price once the lease is lost.
   // 1 for people, keys that change and tokens.
@@ -113,7 +114,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 196 for budgets at every level, and forecasts.
   // 7 for lists without bodies.
   // 12 for what is left of the budgets of teams and users.
-  'src/ledger': 2883,
+  // 26 for budgets in the order in which they run out, by pages.
+  'src/ledger': 2909,
   // 2 for the commit behind the version.
   'src/main.ts': 139,
   // 3 for an earmark that ends with a capture that failed.
@@ -157,8 +159,10 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 16 for the policy tools over HTTP, and people in explanations and cases.
   // 6 for the console as it is served.
   // 11 for the address of traces.
+  // 2 for the places of teams.
+  // 1 for the speed that is declared.
   // 1 for an example of who may read kept texts.
-  'src/policy': 9572,
+  'src/policy': 9575,
   // 6 for threads that are stored.
   'src/prompt': 783,
   // 4 for timers of the host.

@@ -91,7 +91,8 @@ async function addressesOf(box: Signalbox, { path }: OpenedPage): Promise<readon
   };
   page.on('request', note);
   await page.goto(`${box.url}/console${path}`);
-  await settled(page);
+  // A view that is too slow to settle has asked by then.
+  await settled(page).catch(() => {});
   await page.waitForLoadState('networkidle').catch(() => {});
   page.off('request', note);
   return [...seen];

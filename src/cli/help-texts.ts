@@ -230,7 +230,7 @@ those of the server. Exit code: 2 when a webhook could not be reached.`,
     usage: '[--name FUND] [--json] [--data DIR]',
     summary: 'Show what is spent and held of each budget and balance, and by how many requests.',
     details: `Reads the whole journal, beside a running server or without one.
-GET /admin/ledger answers the same.`,
+GET /admin/ledger answers the same, and also lists budgets that are not used yet.`,
   },
   'ledger usage': {
     usage: `[--month last] [--from DAY] [--to DAY] [--time-zone UTC]

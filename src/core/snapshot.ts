@@ -13,6 +13,7 @@ import type { Price } from './price.ts';
 import type { AdmissionPolicy, LimitScope, RateLimit } from './rate-limit.ts';
 import type { Constraint, Preference } from './rules.ts';
 import type { SignInPolicy } from './sign-in-policy.ts';
+import type { SourcePlace } from './source-place.ts';
 import type { TokenIssuer } from './token-issuer.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
@@ -94,6 +95,8 @@ export interface PolicySnapshot {
   readonly organization: GroupTerms;
   /** Teams of the policy, which the store has under their IDs once it is in force. */
   readonly teams: readonly DeclaredTeam[];
+  /** Where the policy states each of them, by name. */
+  readonly teamPlaces: ReadonlyMap<string, SourcePlace>;
   /** The issuers of tokens that workloads send in place of keys, each `iss` once. */
   readonly tokens: readonly TokenIssuer[];
   readonly learning: LearningPolicy;

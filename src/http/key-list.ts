@@ -11,6 +11,7 @@ const LIMIT_MAX = 1_000;
 export const KEYS_QUERY = t.Object({
   state: queryText(`One of ${KEY_STATES.join(', ')}.`),
   name: queryText('Only keys of this name.'),
+  search: queryText('A part of the name or the ID, in any case.'),
   team: queryText('Only keys of the team with this ID or name.'),
   user: queryText('Only keys of the user with this ID.'),
   parent: queryText('Only keys that the key with this ID has made.'),
@@ -25,6 +26,7 @@ export function keyQueryOf(url: string, teamIdOf: RouteServices['teamIdOf']): Ke
   const [state, limit, team] = [query.get('state'), query.get('limit'), query.get('team')];
   return {
     state: state === null ? null : stateOf(state),
+    search: query.get('search'),
     ...{ name: query.get('name'), user: query.get('user'), parent: query.get('parent') },
     team: team && teamIdOf(team),
     labels: Object.fromEntries(query.getAll('label').map(labelIn)),

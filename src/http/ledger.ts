@@ -1,10 +1,12 @@
 import { Elysia, t } from 'elysia';
 import { lastAudit, runAudit, type ServerAudits } from '../operate/ledger/audit.ts';
+import { FUNDS_MAX } from '../operate/ledger/fund-pages.ts';
 import { overviewBody, overviewOf } from '../operate/ledger/status.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import { queryText } from './query.ts';
+import { queryLimit, queryText } from './query.ts';
 import { type RouteServices, UNREAD_S } from './route-services.ts';
 import * as schemas from './schemas/ledger.ts';
+import { limitOf } from './terms.ts';
 
 interface LedgerServices extends Pick<RouteServices, 'gateway' | 'principalOf' | 'sightOf' | 'server'> {
   readonly audits: ServerAudits;
@@ -48,22 +50,26 @@ export const ledgerRoutes = ({ gateway, principalOf, sightOf, server, audits }: 
     )
     .get(
       '/admin/ledger',
-      async ({ query: { name }, request }) => {
+      async ({ query: { name, limit, after = null }, request }) => {
         const { ledger, lease, now } = gateway;
         const { usdPerCredit } = lease().snapshot;
         const overview = await overviewOf(principalOf(request), ledger, usdPerCredit, sightOf(request));
-        return overviewBody(overview, name, now());
+        return overviewBody(overview, name, now(), { limit: limitOf(limit ?? FUNDS_MAX, FUNDS_MAX), after });
       },
       {
-        query: t.Object({ name: queryText('Only funds of this name.') }),
+        query: t.Object({
+          name: queryText('Only funds of this name.'),
+          limit: queryLimit(FUNDS_MAX, FUNDS_MAX),
+          after: queryText('`next_after` of the page before.'),
+        }),
         ...routeDocs({
           access: 'ledger.read',
           summary: 'Charges, holds and funds',
           description:
-            'Returns all charges, the amounts reserved by running requests, and every budget window and balance in use, with what is left, how many requests hold it and since when, and when it renews. `./signalbox ledger status` gives the same figures.',
+            'Returns all charges, the amounts reserved by running requests, and every budget window and balance, with what is left, when it runs out at the rate so far, how many requests hold it and since when, and when it renews: the first to run out first, then the fullest. Budgets of teams, users and keys are listed before they are used, too. `./signalbox ledger status` gives the same figures of all that are used.',
           answer: { schema: schemas.LedgerStatus, description: 'The status.' },
-          errorField: 'name',
-          errors: ['invalid_value'],
+          errorField: 'after',
+          errors: ['invalid_value', 'out_of_range'],
         }),
       },
     );

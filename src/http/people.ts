@@ -183,10 +183,10 @@ function tagsOf(request: Request): Tags {
   return header.split(',').map((tag) => tag.trim().replace(/^"(.*)"$/, '$1'));
 }
 
-const moneyOf = ({ ledger, lease }: PeopleServices['gateway']): MoneyDesk => ({
-  ledger,
-  usdPerCredit: lease().snapshot.usdPerCredit,
-});
+function moneyOf({ ledger, lease }: PeopleServices['gateway']): MoneyDesk {
+  const { usdPerCredit, teamPlaces } = lease().snapshot;
+  return { ledger, usdPerCredit, teamPlaces };
+}
 
 /** Names the version of what is shown. */
 function tagged<Body extends { readonly id: string }>(

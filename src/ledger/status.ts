@@ -3,7 +3,7 @@ import type { Microcredits } from '../core/credits.ts';
 import type { LedgerBooks } from '../store/books.ts';
 import type { BudgetWindows } from './funds.ts';
 import { isOfPolicy } from './policy-terms.ts';
-import { unusedFunds } from './unused.ts';
+import { unusedFunds, unusedOfHolders } from './unused.ts';
 
 export interface LedgerStatus {
   /** The sum that callers paid, over all entries, less refunds. */
@@ -40,9 +40,13 @@ export async function statusOf(
   const charged = await books.charged();
   const drawnOn = drawnWindows(books, budgetWindows, timeMs);
   const { count, held } = books.open();
-  const ofPolicy = budgetWindows.map(({ budget }) => budget).filter(isOfPolicy);
+  const budgets = budgetWindows.map(({ budget }) => budget);
+  const unused = [
+    ...unusedOfHolders(budgets, drawnOn, timeMs),
+    ...unusedFunds(budgets.filter(isOfPolicy), drawnOn, timeMs),
+  ];
   return {
     ...{ charged, held, open: count },
-    funds: [...drawnOn, ...books.balances(), ...unusedFunds(ofPolicy, drawnOn, timeMs)],
+    funds: [...drawnOn, ...books.balances(), ...unused],
   };
 }

@@ -1,6 +1,7 @@
 import type { FundStanding } from '../accounting/fund.ts';
 import { windowAt } from '../accounting/window.ts';
-import type { StoredBudget } from '../core/budget.ts';
+import type { Budget, StoredBudget } from '../core/budget.ts';
+import type { Microcredits } from '../core/credits.ts';
 
 /**
  * Returns a fund for each budget that nothing has drawn on in the window of a time, of no subject: nobody knows those to come.
@@ -14,8 +15,32 @@ export function unusedFunds(
   const used = new Set(drawnOn.map(({ title: { name, definition } }) => JSON.stringify([name, definition])));
   return budgets
     .filter(({ name, definition }) => !used.has(JSON.stringify([name, definition])))
-    .map(({ name, definition, window, timeZone, limit }) => ({
-      title: { kind: 'budget', name, subject: '', definition, window, ...windowAt(window, timeZone, timeMs) },
-      ...{ limit, spent: 0, held: 0, free: limit, unspent: limit, ageMs: 0 },
-    }));
+    .map((budget) => unused(budget, '', budget.limit, timeMs));
 }
+
+/** Returns a fund for each holder of a level that has drawn on nothing of its budget in the window of a time. */
+export function unusedOfHolders(
+  budgets: readonly Budget[],
+  drawnOn: readonly Pick<FundStanding, 'title'>[],
+  timeMs: number,
+): FundStanding[] {
+  const used = Map.groupBy(drawnOn, ({ title }) => title.definition);
+  return budgets.flatMap((budget) => {
+    if (!budget.limits) return [];
+    const own = used.get(budget.definition)?.filter(({ title }) => title.name === budget.name) ?? [];
+    const subjects = new Set(own.map(({ title }) => title.subject));
+    return [...budget.limits].flatMap(([holder, limit]) =>
+      subjects.has(holder) ? [] : unused(budget, holder, limit, timeMs),
+    );
+  });
+}
+
+const unused = (
+  { name, definition, window, timeZone }: StoredBudget,
+  subject: string,
+  limit: Microcredits,
+  timeMs: number,
+): FundStanding => ({
+  title: { kind: 'budget', name, subject, definition, window, ...windowAt(window, timeZone, timeMs) },
+  ...{ limit, spent: 0, held: 0, free: limit, unspent: limit, ageMs: 0 },
+});

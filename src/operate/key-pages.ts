@@ -8,6 +8,8 @@ import type { Principal } from './principal.ts';
 export interface KeyQuery {
   readonly state: KeyState | null;
   readonly name: string | null;
+  /** A part of the name or the ID, in any case. */
+  readonly search: string | null;
   /** IDs. */
   readonly team: string | null;
   readonly user: string | null;
@@ -50,10 +52,11 @@ export async function pageOfKeys(
   return { keys: found.slice(0, most), hasMore: found.length > most };
 }
 
-function matches(info: KeyInfo, { state, labels, ...wanted }: KeyQuery, now: number): boolean {
+function matches(info: KeyInfo, { state, labels, search, ...wanted }: KeyQuery, now: number): boolean {
   const members = (['name', 'team', 'user', 'parent'] as const).filter((member) => wanted[member] !== null);
   return (
     members.every((member) => info[member] === wanted[member]) &&
+    (search === null || `${info.name}\n${info.id}`.toLowerCase().includes(search.toLowerCase())) &&
     (state === null || keyStateOf(info.inForce ?? info, now) === state) &&
     Object.entries(labels).every(([name, value]) => Object.hasOwn(info.labels, name) && info.labels[name] === value)
   );

@@ -225,6 +225,7 @@ function assembleSnapshot(
     publicUrl,
     organization: people.organization,
     teams: people.teams.map(({ place: _, ...team }) => team),
+    teamPlaces: new Map(people.teams.map(({ name, place }) => [name, place])),
     alerts,
     cases,
     leftOut,

@@ -141,6 +141,17 @@ test('every reading operation of operators answers as documented', async () => {
   for (const name of reading) expect([name, (await api.call(name, AUDITOR)).status]).toEqual([name, 200]);
 });
 
+test('the document has If-Match where a version may be refused, and nowhere else', () => {
+  const reading = api.operations.filter((name) => api.parametersOf(name).includes('If-Match'));
+  expect(reading.toSorted()).toEqual(
+    [
+      ...['DELETE /admin/teams/{id}', 'DELETE /admin/users/{id}', 'PATCH /admin/keys/{id}', 'PATCH /admin/teams/{id}'],
+      ...['PATCH /admin/users/{id}', 'POST /admin/keys/{id}/resume', 'POST /admin/keys/{id}/suspend'],
+      ...['POST /admin/policy/reload', 'PUT /admin/policy/files'],
+    ].toSorted(),
+  );
+});
+
 test('the client sends and takes nothing that the document lacks', async () => {
   const list = (query: Readonly<Record<string, string>>) => api.call('GET /admin/keys', { ...AUDITOR, query });
   await expect(list({ colour: 'red' })).rejects.toThrow('no parameter colour');

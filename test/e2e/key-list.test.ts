@@ -49,3 +49,14 @@ test('keys list refuses a state that there is none of', async () => {
   const { code, err } = await box.run('keys', 'list', '--state', 'odd');
   expect([code, err]).toEqual([1, 'signalbox: --state is valid, suspended, expired or revoked, not "odd".\n']);
 });
+
+test('GET /admin/keys?search= finds a part of a name or of an ID, in any case', async () => {
+  const named = async (search: string) => {
+    const answer = await box.get(`/admin/keys?search=${search}&label=team%3Dfinance`);
+    return ((await answer.json()) as { data: { id: string; name: string }[] }).data;
+  };
+  const [billing] = await named('ILLIN');
+  expect(billing?.name).toBe('billing');
+  expect((await named(billing?.id.slice(2, 9).toUpperCase() ?? '')).map(({ name }) => name)).toEqual(['billing']);
+  expect(await named('crawl')).toEqual([]);
+});

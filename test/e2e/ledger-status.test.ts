@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type Purse, startPurse, tokens } from '../money/purse.ts';
 import { waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
 
 /** What operators and callers see of the funds, while requests hold them and afterwards. */
 let purse: Purse;
@@ -47,6 +48,7 @@ describe('the funds', () => {
     const shown = await byRequest();
     expect(shown).toMatchObject({ funds_total: 2 });
     expect(shown.funds).toMatchObject([
+      { name: 'all', subject: '', limit_credits: 100, renews_at: null },
       {
         name: 'team',
         subject: '',
@@ -56,7 +58,6 @@ describe('the funds', () => {
         left_usd: '0.005',
         open_reservations: 0,
       },
-      { name: 'all', subject: '', limit_credits: 100, renews_at: null },
     ]);
     expect(still(await byCommand())).toEqual(still(shown));
     const { out } = await purse.live.box.run('ledger', 'status', '--name', 'team');
@@ -108,6 +109,26 @@ describe('the funds', () => {
     expect(out).toEndWith('0.15 Credits (0.00015 USD) charged, 0 Credits (0.00 USD) held by 0 open requests.\n');
     const { out: own } = await purse.live.box.run('ledger', 'status', '--name', 'team');
     expect(own).toEndWith('0.1 Credits (0.0001 USD) charged, 0 Credits (0.00 USD) held by 0 open requests.\n');
+  });
+
+  test('of a key’s own budget are listed before anything draws on it, in pages', async () => {
+    const { box } = purse.live;
+    const keys = await Promise.all(
+      [11, 12].map(async (limit_credits) => {
+        const made = await box.post('/admin/keys', { budgets: [{ limit_credits, window: 'week' }] });
+        return ((await made.json()) as { id: string }).id;
+      }),
+    );
+    await waitFor(async () => (await byRequest('?name=key-week:cap')).funds_total === 2);
+    const { funds } = await byRequest('?name=key-week:cap');
+    expect(new Set(funds.map(({ subject }) => subject))).toEqual(new Set(keys));
+    const first = (await byRequest('?name=key-week:cap&limit=1')) as StatusShown & { next_after: string };
+    const second = await byRequest(`?name=key-week:cap&limit=1&after=${first.next_after}`);
+    expect([...first.funds, ...second.funds]).toEqual([...funds]);
+    expect(second).toMatchObject({ has_more: false, next_after: null, funds_total: 2 });
+    await expectError(await box.get('/admin/ledger?after=x'), 'invalid_value', 'after');
+    await Promise.all(keys.map((id) => box.post(`/admin/keys/${id}/revoke`, {})));
+    await waitFor(async () => (await byRequest('?name=key-week:cap')).funds_total === 0);
   });
 
   test('of a balance and of a key’s own budget are shown by the command as by the request', async () => {

@@ -80,6 +80,15 @@ describe('a team of the API', () => {
     expect(trail[1]?.details).toMatchObject({ before: { models: ['best'] }, after: { models: null } });
   });
 
+  test('of the policy is shown with the line that declares it, and no other is', async () => {
+    const { id } = await made('/admin/teams', { name: 'placeless' });
+    expect((await send('GET', `/admin/teams/${id}`)).body).toMatchObject({ declared_at: null });
+    expect((await send('GET', '/admin/teams/search')).body).toMatchObject({
+      declared_at: { file: expect.stringMatching(/teams\.yaml$/), line: 2 },
+    });
+    await send('DELETE', `/admin/teams/${id}`);
+  });
+
   test('is changed in the version that was read, where If-Match says so', async () => {
     const { id } = await made('/admin/teams', { name: 'versions' });
     const { etag } = await send('GET', `/admin/teams/${id}`);
@@ -234,7 +243,10 @@ describe('a team of the policy', () => {
     };
     await load('search', 'ops');
     await load('ops');
-    expect((await send('GET', '/admin/teams/search')).body).toEqual({ ...before, origin: 'former' });
+    expect((await send('GET', '/admin/teams/search')).body).toEqual({
+      ...before,
+      ...({ origin: 'former', declared_at: null } as object),
+    });
     expect((await send('PATCH', '/admin/teams/search', { models: null })).body.error.message).toMatch(
       /no longer has it.*--origin api/,
     );
@@ -294,7 +306,8 @@ test('commands make, show, change and delete teams and users as the API does', a
   await run('teams', 'change', 'Data Science', '--budget', 'none', '--rpm', 'none', '--model', 'best');
   const { body } = await send('GET', '/admin/teams/Data%20Science');
   expect(body).toMatchObject({ budgets: [], limits: null, models: ['best'] });
-  expect(JSON.parse(await run('teams', 'show', 'Data Science', '--json'))).toEqual(body);
+  // A command has no policy in force.
+  expect({ declared_at: null, ...JSON.parse(await run('teams', 'show', 'Data Science', '--json')) }).toEqual(body);
   await run('users', 'create', '--name', 'Bob', '--email', 'bob@example.com', '--team', 'Data Science');
   await run('users', 'change', 'bob@example.com', '--role', 'lead', '--budget', '9/day');
   const [bob] = JSON.parse(await run('users', 'list', '--team', 'Data Science', '--json')) as Answer['body'][];

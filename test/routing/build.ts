@@ -94,6 +94,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     revision: 'r',
     usdPerCredit: '0.001',
     publicUrl: null,
+    teamPlaces: new Map(),
     signIn: null,
     console: true,
     traceUrl: null,

@@ -163,6 +163,8 @@ export const NO_COMMAND: readonly Action[] = [
     'endpoints.read',
     'status.read',
     'playground.send',
+    // `ledger audit` reads the database by `ledger.read`.
+    'ledger.audit',
   ] as const),
   // Commands on files need no role.
   ...(['policy.check', 'policy.explain'] as const),

@@ -83,7 +83,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
     other: [200, 200, 403, 404, 404, 200, 403, 403],
   },
   'GET /admin/decisions/{id}/content': [200, 403, 403, 403, 403, 200, 403, 403],
-  'GET /admin/models': same(200),
+  'GET /admin/models': [200, 200, 200, 200, 200, 200, 200, 403],
   'GET /admin/events': [200, 200, 403, 200, 200, 200, 200, 403],
   // Nothing is sent: the body is empty.
   'POST /admin/playground': [400, 403, 403, 400, 400, 400, 403, 403],

@@ -48,7 +48,14 @@ async function list(args: readonly string[], { keys, people, now }: KeysCommand)
   const { json, state, label, ...stated } = parseFlags(args, { ...flags, json: SWITCH });
   const { name = null, team = null, user = null, parent = null } = stated;
   const whose = { team: team && teamIdOf(people, team), user: user && userIdOf(people, user) };
-  const query = { name, ...whose, parent: parent && idOf([parent], 'list --parent'), after: null, limit: null };
+  const query = {
+    name,
+    search: null,
+    ...whose,
+    parent: parent && idOf([parent], 'list --parent'),
+    after: null,
+    limit: null,
+  };
   const chosen = state === undefined ? null : choiceOf('--state', state, KEY_STATES);
   const time = now();
   const filters = { ...query, state: chosen, labels: pairsOf(label, 'A label') };

@@ -2,7 +2,8 @@ import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { creditsText } from '../../core/text.ts';
 import { usdColumn, usdText } from '../../core/usd.ts';
 import { holdAge } from '../../ledger/open-holds.ts';
-import { type FundUse, type LedgerOverview, overviewBody, overviewNamed } from '../../operate/ledger/status.ts';
+import { type FundUse, inOrder } from '../../operate/ledger/fund-pages.ts';
+import { type LedgerOverview, overviewBody, overviewNamed } from '../../operate/ledger/status.ts';
 import type { HolderNames } from '../../operate/usage.ts';
 import { parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { grid } from '../terminal.ts';
@@ -25,7 +26,7 @@ export function statusText(
   const { charged, held, open, funds: all, usdPerCredit } = overviewNamed(overview, name);
   const sums = `${creditsText(charged)} (${usdText(charged, usdPerCredit)}) charged, ${creditsText(held)} (${usdText(held, usdPerCredit)}) held by ${count(open, 'open request')}.\n`;
   if (all.length === 0) return name === undefined ? sums : `No fund is named ${name}.\n`;
-  const shown = all.slice(0, SHOWN_MAX);
+  const shown = inOrder(all, now).slice(0, SHOWN_MAX);
   const limits = usdColumn(
     shown.map(({ limit }) => limit),
     usdPerCredit,

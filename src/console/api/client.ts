@@ -5,7 +5,7 @@ import { endSession } from './session-end.ts';
 
 type Method = 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
-interface SendOptions {
+export interface SendOptions {
   readonly query?: Query;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -62,7 +62,8 @@ async function request<Result>(address: string, init: RequestInit): Promise<ApiR
   const answer = await answerTo(address, init);
   if (!answer.ok) return answer;
   const { response, text } = answer.value;
-  const value = parsed(address, text);
+  // The answer to a change may have the secret of a key, which is kept nowhere.
+  const value = init.method === 'GET' ? parsed(address, text) : jsonOf(text);
   if (!response.ok) return { ok: false, failure: failureIn(response, value) };
   if (value === undefined && text !== '') {
     return { ok: false, failure: failureOf('unreadable', 'The answer is no JSON.', response.status) };
@@ -89,13 +90,18 @@ function failureIn(response: Response, value: unknown): ApiFailure {
 function parsed(address: string, text: string): unknown {
   const last = lastOf.get(address);
   if (last?.text === text) return last.value;
+  const value = jsonOf(text);
+  if (value === undefined) return undefined;
+  lastOf.delete(address);
+  lastOf.set(address, { text, value });
+  const [oldest] = lastOf.keys();
+  if (lastOf.size > KEPT_MAX && oldest !== undefined) lastOf.delete(oldest);
+  return value;
+}
+
+function jsonOf(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    lastOf.delete(address);
-    lastOf.set(address, { text, value });
-    const [oldest] = lastOf.keys();
-    if (lastOf.size > KEPT_MAX && oldest !== undefined) lastOf.delete(oldest);
-    return value;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

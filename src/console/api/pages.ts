@@ -18,18 +18,24 @@ export interface PagedList<Row> {
   more(): void;
   /** Begins anew with the newest. */
   renew(): void;
+  /** Shows a row as a change has left it; null where it is gone. */
+  put(id: string | number, row: Row | null): void;
 }
 
 type ListPath = {
-  [Path in ReadPath]: ReadOf<Path> extends { data: readonly { id: string }[]; has_more: boolean } ? Path : never;
+  [Path in ReadPath]: ReadOf<Path> extends { data: readonly { id: string | number }[]; has_more: boolean }
+    ? Path
+    : never;
 }[ReadPath];
 type RowOf<Path extends ListPath> = ReadOf<Path> extends { data: readonly (infer Row)[] } ? Row : never;
+
+type ListedRow<Path extends ListPath> = RowOf<Path> & { readonly id: string | number };
 
 interface Pages<Row> {
   readonly rows: readonly Row[];
   readonly hasMore: boolean;
-  /** `after` of the next page. */
-  readonly next: string | null;
+  /** The cursor of the next page. */
+  readonly next: string | number | null;
   readonly fresh: number;
   readonly failure: ApiFailure | null;
   readonly isLoading: boolean;
@@ -54,13 +60,13 @@ interface ListPage<Row> {
   readonly next_after?: string | null;
 }
 
-/** The pages of a list, by `after` and `limit`. */
+/** The pages of a list, by a cursor and `limit`. */
 export function usePages<Path extends ListPath>(
   path: Path,
   query: Query = {},
   { limit = 50, every = RENEWAL_MS, newerBy, cursor = 'after' }: PagesOptions = {},
-): PagedList<RowOf<Path> & { readonly id: string }> {
-  type Row = RowOf<Path> & { readonly id: string };
+): PagedList<ListedRow<Path>> {
+  type Row = ListedRow<Path>;
   const [pages, setPages] = useState<Pages<Row>>(NOTHING);
   const [turn, setTurn] = useState(0);
   const running = useRef<AbortController | null>(null);
@@ -84,7 +90,7 @@ export function usePages<Path extends ListPath>(
 
   useEffect(() => {
     setPages((now) => ({ ...now, isLoading: true, fresh: 0 }));
-    let first: string | null = null;
+    let first: string | number | null = null;
     void load({}, (page) => {
       first = page.data[0]?.id ?? null;
       setPages({ rows: page.data, ...endOf(page), fresh: 0, failure: null, isLoading: false });
@@ -117,15 +123,17 @@ export function usePages<Path extends ListPath>(
       );
     },
     renew: () => setTurn((now) => now + 1),
+    put: (id, row) =>
+      setPages((now) => ({ ...now, rows: now.rows.flatMap((one) => (one.id === id ? (row ?? []) : one)) })),
   };
 }
 
-const endOf = <Row extends { readonly id: string }>({ data, has_more, next_after }: ListPage<Row>) => ({
+const endOf = <Row extends { readonly id: string | number }>({ data, has_more, next_after }: ListPage<Row>) => ({
   hasMore: has_more,
   next: next_after ?? data.at(-1)?.id ?? null,
 });
 
-function freshIn<Row extends { readonly id: string }>(newest: readonly Row[], shown: readonly Row[]): number {
+function freshIn<Row extends { readonly id: string | number }>(newest: readonly Row[], shown: readonly Row[]): number {
   const known = new Set(shown.map(({ id }) => id));
   const at = newest.findIndex(({ id }) => known.has(id));
   return at < 0 ? newest.length : at;

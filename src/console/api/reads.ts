@@ -36,13 +36,15 @@ interface ReadSchemas {
   [revision: `/admin/policy/revisions/${string}`]: typeof tools.PolicyRevision;
   '/admin/policy/schema': typeof tools.PolicyJsonSchema;
   '/admin/subjects': typeof subjects.SubjectList;
+  [subject: `/admin/subjects/${string}`]: typeof subjects.Subject;
   '/admin/teams': typeof people.TeamList;
-  [team: `/admin/teams/${string}`]: typeof people.Team;
+  [team: `/admin/teams/${string}`]: typeof people.TeamStatus;
   '/admin/traffic': typeof traffic.Traffic;
   '/admin/trail': typeof trail.KeyTrail;
+  '/admin/trail/verify': typeof trail.TrailReport;
   '/admin/usage': typeof ledger.AdminUsage;
   '/admin/users': typeof people.UserList;
-  [user: `/admin/users/${string}`]: typeof people.User;
+  [user: `/admin/users/${string}`]: typeof people.UserStatus;
   [wallet: `/admin/wallets/${string}`]: typeof x402.WalletStatus;
   [decision: `/admin/decisions/${string}`]: typeof decisions.Decision;
 }

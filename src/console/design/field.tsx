@@ -126,6 +126,41 @@ export function Select<Value extends string>({ value, onValue, options, isDisabl
   );
 }
 
+interface ChecksProps<Value extends string> {
+  readonly label: string;
+  readonly options: readonly { readonly value: Value; readonly label: string }[];
+  readonly values: readonly Value[];
+  onValues(values: readonly Value[]): void;
+  readonly error?: string | null | undefined;
+}
+
+/** A labelled choice of several. */
+export function Checks<Value extends string>({ label, options, values, onValues, error }: ChecksProps<Value>) {
+  const id = useId();
+  return (
+    <fieldset class="field checks" aria-describedby={error ? id : undefined}>
+      <legend class="field-label">{label}</legend>
+      {options.map(({ value, label: text }) => (
+        <label key={value} class="check">
+          <input
+            type="checkbox"
+            checked={values.includes(value)}
+            onChange={({ currentTarget: { checked } }) =>
+              onValues(checked ? [...values, value] : values.filter((one) => one !== value))
+            }
+          />
+          {text}
+        </label>
+      ))}
+      {error && (
+        <p class="field-error" id={id}>
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
 /** The one row of filters above a list. `onClear` shows a button while any is set. */
 export const Filters = ({
   children,

@@ -27,7 +27,9 @@ export function Panel({ title, closeHref, isWide = false, children }: PanelProps
       class={isWide ? 'panel panel-wide' : 'panel'}
       aria-labelledby={id}
       onKeyDown={(event) => {
-        if (event.key === 'Escape' && !event.defaultPrevented) go(closeHref);
+        // In a dialog it closes that.
+        const isInDialog = event.target instanceof Element && event.target.closest('dialog') !== null;
+        if (event.key === 'Escape' && !event.defaultPrevented && !isInDialog) go(closeHref);
       }}
     >
       <header class="panel-head">

@@ -48,9 +48,11 @@ export const LedgerStatus = field.named('LedgerStatus', 'The current state of th
   open_reservations: field.count('Requests that are running; with `name`, those that hold its funds.', 7),
   funds: field.arrayOf(
     FundStatus,
-    'The fullest first; at most 1,000. A budget that nothing has drawn on is one of no subject.',
+    'The first to run out first, then the fullest; at most 1,000. A budget of the policy that nothing has drawn on is one of no subject.',
   ),
   funds_total: field.count('The number of funds.', 3),
+  has_more: field.flag('Whether more follow.', false),
+  next_after: field.textOrNull('The value of `after` for the next page; null on the last.', null),
 });
 
 const day = (description: string, example: string) =>

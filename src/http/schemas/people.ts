@@ -91,6 +91,10 @@ export const Team = field.named('Team', 'A team, with its terms.', team);
 export const TeamStatus = field.named('TeamStatus', 'A team, with its money.', {
   ...team,
   budgets: field.rows('The current state of its budgets.', budgetUse),
+  declared_at: field.shapeOrNull('Where the policy in force declares it; null for another team.', {
+    file: field.text('The file.', 'policies/teams.yaml'),
+    line: field.count('The line, from 1.', 12),
+  }),
 });
 
 const hasMore = field.flag(

@@ -1,4 +1,3 @@
-import type { FundStanding } from '../../accounting/fund.ts';
 import { iso } from '../../core/clock.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { usdWriter } from '../../core/usd.ts';
@@ -8,20 +7,13 @@ import { balanceFund } from '../../ledger/drawn-fund.ts';
 import { forecastOf, runsOutAt } from '../../ledger/forecast.ts';
 import { levelOf } from '../../ledger/holder-budgets.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { type FundHolds, holdAge, OpenHolds } from '../../ledger/open-holds.ts';
+import { holdAge, OpenHolds } from '../../ledger/open-holds.ts';
 import { unusedFunds } from '../../ledger/unused.ts';
 import type { StoreReader } from '../../store/driver.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import type { Sight } from '../sight.ts';
-
-/** The most funds that one answer lists. */
-const FUNDS_SHOWN = 1_000;
-
-/** A window of a budget or a balance, with the open requests that hold it. */
-export interface FundUse extends Pick<FundStanding, 'title' | 'limit' | 'spent' | 'held'> {
-  readonly holds: FundHolds;
-}
+import { FUNDS_MAX, type FundPage, type FundUse, pageOfFunds } from './fund-pages.ts';
 
 /** Puts the open requests to funds of a running ledger. */
 export const usesOf = (ledger: Pick<Ledger, 'openHolds'>, funds: readonly Omit<FundUse, 'holds'>[]): FundUse[] => {
@@ -59,8 +51,9 @@ export interface LedgerOverview {
  * @param name only funds of this name; undefined for all
  * @param now ms since 1970
  */
-export function overviewBody(overview: LedgerOverview, name: string | undefined, now: number) {
-  const { charged, held, open, funds: fullest, usdPerCredit } = overviewNamed(overview, name);
+export function overviewBody(overview: LedgerOverview, name: string | undefined, now: number, page = FIRST_PAGE) {
+  const { charged, held, open, funds: all, usdPerCredit } = overviewNamed(overview, name);
+  const { funds, hasMore, nextAfter } = pageOfFunds(all, page, now);
   const usd = usdWriter(usdPerCredit);
   return {
     charged_credits: toCredits(charged),
@@ -68,19 +61,19 @@ export function overviewBody(overview: LedgerOverview, name: string | undefined,
     held_credits: toCredits(held),
     held_usd: usd(held),
     open_reservations: open,
-    funds: fundBodies(fullest, now, usdPerCredit),
-    funds_total: fullest.length,
+    funds: fundBodies(funds, now, usdPerCredit),
+    funds_total: all.length,
+    has_more: hasMore,
+    next_after: nextAfter,
   };
 }
 
-const usedShare = ({ spent, held, limit }: FundUse): number => (spent + held) / Math.max(1, limit);
+const FIRST_PAGE: FundPage = { limit: FUNDS_MAX, after: null };
 
-/** Returns the funds of a name with their own sums, or all, the fullest first. A request draws on one fund of a name. */
+/** Returns the funds of a name with their own sums, or all. A request draws on one fund of a name. */
 export function overviewNamed(all: LedgerOverview, name: string | undefined): LedgerOverview {
-  const funds = all.funds
-    .filter(({ title }) => name === undefined || title.name === name)
-    .sort((a, b) => usedShare(b) - usedShare(a));
-  if (name === undefined) return { ...all, funds };
+  if (name === undefined) return all;
+  const funds = all.funds.filter(({ title }) => title.name === name);
   const sum = (of: (use: FundUse) => number) => funds.reduce((total, use) => total + of(use), 0);
   return {
     usdPerCredit: all.usdPerCredit,
@@ -94,7 +87,7 @@ export function overviewNamed(all: LedgerOverview, name: string | undefined): Le
 /** The first funds of a list, up to a bound, as every answer shows them. */
 export function fundBodies(funds: readonly FundUse[], now: number, usdPerCredit: string | null) {
   const usd = usdWriter(usdPerCredit);
-  return funds.slice(0, FUNDS_SHOWN).map((use) => fundBody(use, now, usd));
+  return funds.slice(0, FUNDS_MAX).map((use) => fundBody(use, now, usd));
 }
 
 function fundBody({ title, limit, spent, held, holds }: FundUse, now: number, usd: ReturnType<typeof usdWriter>) {

@@ -15,7 +15,8 @@ import type { StoreReader } from '../../store/driver.ts';
 import type { KeyInfo, KeyRow, KeyTable, StoredKey } from '../../store/keys.ts';
 import { readStore, storeExists } from '../../store/open.ts';
 import type { VersionedRow } from '../../store/people.ts';
-import { type FundUse, storedOverview } from '../ledger/status.ts';
+import type { FundUse } from '../ledger/fund-pages.ts';
+import { storedOverview } from '../ledger/status.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 

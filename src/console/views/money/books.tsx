@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { send } from '../../api/client.ts';
 import type { ReadOf } from '../../api/reads.ts';
-import { renewAll, useResource } from '../../api/resource.ts';
+import { RENEWAL_MS, renewAll, useResource } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
 import { figure, span } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
@@ -12,13 +12,10 @@ import { reachOfViewer } from '../../shell/session.ts';
 
 type AuditReport = ReadOf<'/admin/ledger/audit'>;
 
-/** How often a running audit is looked at, ms. */
-const RUNNING_MS = 2_000;
-
 /** The result of the last audit of the books, and the button that runs one. */
 export function Books() {
   const [isRunning, setRunning] = useState(false);
-  const audit = useResource('/admin/ledger/audit', {}, { every: isRunning ? RUNNING_MS : null });
+  const audit = useResource('/admin/ledger/audit', {}, { every: RENEWAL_MS });
   const start = async () => {
     setRunning(true);
     const result = await send<AuditReport>('POST', '/admin/ledger/audit', { body: {} });

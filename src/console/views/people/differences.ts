@@ -1,0 +1,50 @@
+/** One thing that differs between two versions, in words. */
+export interface Difference {
+  /** The path of the member: `limits.requests_per_minute`. */
+  readonly path: string;
+  /** Null where it was not there. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** What differs between two values of JSON, by path. Objects are walked; a list is one value, as it is changed whole. */
+export function differences(before: unknown, after: unknown, path = ''): readonly Difference[] {
+  if (JSON.stringify(before) === JSON.stringify(after)) return [];
+  const [one, other] = [membersOf(before), membersOf(after)];
+  if (one === null || other === null) return [{ path, before: wordsOf(before), after: wordsOf(after) }];
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...names].flatMap((name) => differences(one[name], other[name], path === '' ? name : `${path}.${name}`));
+}
+
+function membersOf(value: unknown): Readonly<Record<string, unknown>> | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  return { ...value };
+}
+
+/** A value as a person would write it: lists with commas, members as `name value`. */
+export function wordsOf(value: unknown): string | null {
+  if (value === undefined) return null;
+  if (value === null) return 'none';
+  if (typeof value === 'string') return value === '' ? 'empty' : value;
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map((one) => wordsOf(one) ?? 'none').join('; ');
+  const members = membersOf(value);
+  if (members === null) return String(value);
+  const stated = Object.entries(members).map(([name, of]) => `${pathWords(name)} ${wordsOf(of) ?? 'none'}`);
+  return stated.length === 0 ? 'none' : stated.join(', ');
+}
+
+/** Names of a form that are no words. */
+const WORDS: Readonly<Record<string, string>> = {
+  requests: 'requests a minute',
+  tokens: 'tokens a minute',
+  streams: 'streams at once',
+  defaults: 'each member',
+  onExhausted: 'when spent',
+};
+
+/** The path as a person reads it: `limits: requests per minute`. */
+export const pathWords = (path: string): string =>
+  path
+    .split('.')
+    .map((part) => WORDS[part] ?? part.replaceAll('_', ' '))
+    .join(': ');

@@ -1,0 +1,28 @@
+import { State } from '../../design/tag.tsx';
+import { hrefWith } from '../../shell/router.ts';
+import type { KeyAnswer, UserAnswer } from './drafts.ts';
+import { KEY_STATES, keyName } from './words.ts';
+
+/** Where a key is shown beside the list, with its filters. */
+export const keyHref = (id: string): string => hrefWith({ edit: null }, `/people/keys/${id}`);
+
+export const KeyState = ({ state }: { readonly state: KeyAnswer['state'] }) => (
+  <State tone={KEY_STATES[state].tone}>{KEY_STATES[state].word}</State>
+);
+
+/** The name, and whether another key made it. */
+export const KeyTitle = ({ of }: { readonly of: KeyAnswer }) => (
+  <span class="table-name" title={`${keyName(of)} (${of.id})`}>
+    {of.parent !== null && <span aria-hidden="true">↳ </span>}
+    {keyName(of)}
+    {of.parent !== null && <span class="unseen">, a child key</span>}
+  </span>
+);
+
+type NameOf = (id: string | null) => string;
+
+export const ownerText = ({ team, user }: Pick<KeyAnswer, 'team' | 'user'>, teamOf: NameOf, userOf: NameOf): string =>
+  [userOf(user), teamOf(team)].filter(Boolean).join(', ');
+
+export const UserState = ({ state }: { readonly state: UserAnswer['state'] }) =>
+  state === 'active' ? <State tone="good">Active</State> : <State tone="warn">Suspended</State>;

@@ -1,0 +1,71 @@
+import type { UserRole } from '../../../core/people.ts';
+import type { ReadOf } from '../../api/reads.ts';
+import { useResource } from '../../api/resource.ts';
+import { figure } from '../../design/format.ts';
+import type { Tone } from '../../design/tag.tsx';
+import type { KeyAnswer, TeamAnswer } from './drafts.ts';
+
+export const KEY_STATES: Readonly<Record<KeyAnswer['state'], { readonly tone: Tone; readonly word: string }>> = {
+  valid: { tone: 'good', word: 'Valid' },
+  suspended: { tone: 'warn', word: 'Suspended' },
+  expired: { tone: 'quiet', word: 'Expired' },
+  revoked: { tone: 'bad', word: 'Revoked' },
+};
+
+export const ROLE_WORDS: Readonly<Record<UserRole, string>> = {
+  owner: 'Owner',
+  admin: 'Admin',
+  finance: 'Finance',
+  auditor: 'Auditor',
+  lead: 'Lead',
+  member: 'Member',
+};
+
+export const ORIGINS: Readonly<Record<TeamAnswer['origin'], string>> = {
+  api: 'Made here',
+  policy: 'Of the policy',
+  former: 'Left by the policy',
+};
+
+/** A key without a name goes by its ID. */
+export const keyName = ({ name, id }: Pick<KeyAnswer, 'name' | 'id'>): string => name || id;
+export const userName = ({ name, email, id }: { name: string; email: string | null; id: string }): string =>
+  name || email || id;
+
+/** "60 requests a minute, 4 streams at once"; null where nothing is limited here. */
+export function limitsText(limits: KeyAnswer['limits'] | null): string | null {
+  if (limits === null) return null;
+  const { requests_per_minute: requests, tokens_per_minute: tokens, concurrent_streams: streams } = limits;
+  const parts = [
+    requests !== null && `${figure(requests).short} requests a minute`,
+    tokens !== null && `${figure(tokens).short} tokens a minute`,
+    streams !== null && `${figure(streams).short} streams at once`,
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? null : parts.join(', ');
+}
+
+export const modelsText = (models: readonly string[] | null): string | null => models?.join(', ') ?? null;
+
+const PER = { day: 'a day', week: 'a week', month: 'a month', total: 'in total' } as const;
+const THEN = { cap: 'then short answers', reject: 'then refused', downgrade: 'then cheaper models' } as const;
+
+/** "5,000 Credits a month (Europe/Berlin), then refused". */
+export function budgetText({ limit_credits, window, time_zone, on_exhausted }: KeyAnswer['budgets'][number]): string {
+  const zone = time_zone === 'UTC' || window === 'total' ? '' : ` (${time_zone})`;
+  return `${figure(limit_credits).short} Credits ${PER[window]}${zone}, ${THEN[on_exhausted]}`;
+}
+
+/** The teams that the viewer may see, the first thousand. */
+export const useTeams = () => useResource('/admin/teams', { limit: 1_000 });
+/** The same of the people. */
+export const useUsers = (team: string | null = null) => useResource('/admin/users', { limit: 1_000, team });
+
+type NameList = { readonly data: readonly { readonly id: string; readonly name: string }[] };
+
+/** Finds names by IDs; an ID that is not known stands for itself. */
+export function namesIn(list: NameList | null): (id: string | null) => string {
+  const names = new Map(list?.data.map(({ id, name }) => [id, name]));
+  return (id) => (id === null ? '' : names.get(id) || id);
+}
+
+export type FundFigures = ReadOf<'/admin/ledger'>['funds'][number];
