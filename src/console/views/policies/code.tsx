@@ -4,6 +4,7 @@ import { Button } from '../../design/button.tsx';
 import { Skeleton } from '../../design/states.tsx';
 import type { FileDiagnostic } from './checks.ts';
 import type { PolicyEditor } from './editor/open.ts';
+import { waysTaken } from './places.ts';
 
 const loadCode = () => import('./editor/index.ts');
 export type EditorCode = Awaited<ReturnType<typeof loadCode>>;
@@ -101,6 +102,6 @@ export function Code({
   const [line, column] = [at?.line ?? 0, at?.column ?? 1];
   useEffect(() => {
     if (line > 0) open.current?.goTo(line, column, true);
-  }, [code, line, column]);
+  }, [code, line, column, waysTaken.value]);
   return <CodePlace host={host} editor={editor} rows={12} />;
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from '../../design/button.tsx';
 import { CodePlace, useEditorCode } from './code.tsx';
 
 interface ComparisonProps {
@@ -17,6 +18,7 @@ export function Comparison({ a, b, onText }: ComparisonProps) {
   hear.current = onText;
   const text = useRef(b.text);
   const [isWide, setWide] = useState(WIDE.matches);
+  const [isWhole, setWhole] = useState(false);
   const editor = useEditorCode();
   const { code } = editor;
   useEffect(() => {
@@ -34,9 +36,9 @@ export function Comparison({ a, b, onText }: ComparisonProps) {
       host.current,
       a,
       { ...b, text: text.current },
-      { isWide, onText: onText ? listen : null },
+      { isWide, isWhole, onText: onText ? listen : null },
     );
-  }, [code, isWide, a.text]);
+  }, [code, isWide, isWhole, a.text]);
   return (
     <>
       <div class="policies-sides small dim" aria-hidden="true">
@@ -44,6 +46,11 @@ export function Comparison({ a, b, onText }: ComparisonProps) {
         <span>{b.label}</span>
       </div>
       <CodePlace host={host} editor={editor} rows={8} />
+      <div class="policies-whole">
+        <Button kind="plain" onClick={() => setWhole(!isWhole)}>
+          {isWhole ? 'Show changes alone' : 'Show all lines'}
+        </Button>
+      </div>
     </>
   );
 }

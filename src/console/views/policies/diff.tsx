@@ -1,16 +1,15 @@
-import { useMemo } from 'preact/hooks';
 import { useResource } from '../../api/resource.ts';
 import { Select } from '../../design/field.tsx';
 import { duration, percent, usd } from '../../design/format.ts';
-import { Empty, Loaded, Partial } from '../../design/states.tsx';
+import { Empty, Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { State, Tag } from '../../design/tag.tsx';
 import { Money } from '../../design/written.tsx';
 import { hrefWith, param, setParams } from '../../shell/router.ts';
-import { Comparison } from './comparison.tsx';
-import { changes, draft, namesOf, type PolicyFiles, textOf } from './draft.ts';
+import { changes, draft, type PolicyFiles } from './draft.ts';
 import { Diagnostics, plural } from './file.tsx';
 import { DISK, EDIT, placeHref, RUNNING, shortOf } from './places.ts';
+import { Texts } from './texts.tsx';
 import { type ToolAnswer, useTool } from './tools.ts';
 
 type Difference = ToolAnswer<'diff'>;
@@ -98,7 +97,7 @@ function Outcome({ found }: { readonly found: Difference }) {
           />
         </section>
       ))}
-      <Declarations found={found} />
+      {broken.length === 0 && <Declarations found={found} />}
       {totals && <Decisions found={found} totals={totals} />}
     </>
   );
@@ -181,7 +180,9 @@ function Decisions({ found, totals }: { readonly found: Difference; readonly tot
           {count === 0
             ? 'Neither has cases to decide.'
             : different === 0
-              ? `All ${plural(count, 'case')} are decided alike.`
+              ? count === 1
+                ? 'The one case is decided alike.'
+                : `All ${plural(count, 'case')} are decided alike.`
               : `${different} of ${plural(count, 'case')} are decided differently.`}
           {broken > 0 && ` ${plural(broken, 'case')} no longer ${broken === 1 ? 'holds' : 'hold'}.`}
         </h2>
@@ -241,82 +242,3 @@ const Decided = ({ of }: { readonly of: DecidedCase['a'] }) =>
   ) : (
     <span title={of.reason}>{of.model}</span>
   );
-
-interface Side {
-  readonly side: string;
-  readonly label: string;
-}
-
-function Texts({
-  files,
-  a,
-  b,
-  patch,
-}: {
-  readonly files: PolicyFiles;
-  readonly a: Side;
-  readonly b: Side;
-  readonly patch: string;
-}) {
-  const [from, to] = [useTexts(files, a.side), useTexts(files, b.side)];
-  const names = useMemo(
-    () =>
-      from && to
-        ? [...new Set([...from.keys(), ...to.keys()])].filter((name) => from.get(name) !== to.get(name)).sort()
-        : [],
-    [from, to],
-  );
-  if (patch === '') return <Partial>The texts are the same.</Partial>;
-  if (!from || !to) return <PatchText text={patch} />;
-  return (
-    <>
-      {names.map((name) => (
-        <section class="card" key={name} aria-label={name}>
-          <div class="card-head">
-            <h2>{name}</h2>
-            <Tag>{from.has(name) ? (to.has(name) ? 'changed' : 'removed') : 'added'}</Tag>
-          </div>
-          <Comparison
-            key={`${from.get(name)?.length} ${to.get(name)?.length}`}
-            a={{ label: `${a.label}, ${name}`, text: from.get(name) ?? '' }}
-            b={{ label: `${b.label}, ${name}`, text: to.get(name) ?? '' }}
-          />
-        </section>
-      ))}
-    </>
-  );
-}
-
-/** The texts of a side; null where the page does not have them. */
-function useTexts(files: PolicyFiles, side: string): ReadonlyMap<string, string> | null {
-  const isStored = ![RUNNING, DISK, EDIT].includes(side);
-  const stored = useResource(`/admin/policy/revisions/${encodeURIComponent(side)}`, {}, { isWanted: isStored });
-  const edits = side === EDIT ? draft.value?.edits : undefined;
-  return useMemo(() => {
-    if (isStored) return stored.data && new Map(stored.data.files.map(({ name, text }) => [name, text]));
-    if (side === DISK && files.on_disk !== 'same') return null;
-    return new Map(
-      namesOf(files, edits).flatMap((name): [string, string][] => {
-        const text = textOf(files, edits, name);
-        return text === null ? [] : [[name, text]];
-      }),
-    );
-  }, [files, side, edits, stored.data]);
-}
-
-/** A patch as it is, where a text is known by its difference alone. */
-const PatchText = ({ text }: { readonly text: string }) => (
-  <section class="card" aria-label="Difference of the texts">
-    <pre class="policies-patch">
-      {text.split('\n').map((line, at) => (
-        <span
-          key={at}
-          class={/^\+(?!\+\+ )/.test(line) ? 'is-added' : /^-(?!-- )/.test(line) ? 'is-removed' : undefined}
-        >
-          {line}
-          {'\n'}
-        </span>
-      ))}
-    </pre>
-  </section>
-);

@@ -19,8 +19,9 @@ export function EditBar({ files }: { readonly files: PolicyFiles }) {
   const now = draft.value;
   if (!now) return null;
   const { result, isRunning } = judgement.value;
-  const guarded = result?.guarded ?? [];
-  const isMoved = now.revision !== files.revision;
+  // A file that cannot be read seems to take out all that it declares.
+  const guarded = result?.errors === 0 ? result.guarded : [];
+  const isMoved = now.revision !== files.revision && path.value !== '/policies/join';
   const { may, why } = writability(files, { isRunning, errors: result?.errors ?? 0, isGuarded: guarded.length > 0 });
   const act = async (work: () => Promise<ApiFailure | null>) => {
     setBusy(true);

@@ -8,7 +8,7 @@ import { go, hrefOf, param, setParams } from '../../shell/router.ts';
 import { diagnosticsOf, type FileDiagnostic, judgement } from './checks.ts';
 import { Code } from './code.tsx';
 import { draft, edit, namesOf, type PolicyFiles, textOf } from './draft.ts';
-import { fileHref, placeHref } from './places.ts';
+import { fileHref, placeHref, waysTaken } from './places.ts';
 
 /** One file in the editor, with the server's judgement of it. */
 export function FilePage({
@@ -79,8 +79,9 @@ export function FilePage({
           />
           <p class="small dim policies-keys">
             {isReadOnly ? '' : 'Escape, then Tab leaves the editor. Ctrl-Space completes. '}
-            {found.isRunning ? 'Checking …' : found.result ? summaryOf(diagnostics) : ''}
+            {found.isRunning ? 'Checking …' : found.result && !found.failure ? summaryOf(diagnostics) : ''}
           </p>
+          {found.failure && <p class="field-error">Not checked: {found.failure.message}</p>}
           <Diagnostics found={diagnostics} />
         </>
       )}
@@ -120,16 +121,21 @@ export function Diagnostics({
             {one.severity === 'error' ? 'Error' : 'Warning'}
           </State>
           <div>
-            <a href={placeHref(one)}>
+            <a
+              href={placeHref(one)}
+              onClick={() => {
+                waysTaken.value += 1;
+              }}
+            >
               {withFile ? `${one.file}:` : 'Line '}
               {one.line}
             </a>{' '}
             <Coded text={one.message} />
-            {(one.hint || one.expected) && (
-              <p class="small dim">
-                <Coded text={[one.expected && `Expected: ${one.expected}.`, one.hint].filter(Boolean).join(' ')} />
+            {[one.expected && `Expected: ${one.expected}`, one.hint].filter(Boolean).map((more) => (
+              <p class="small dim" key={more}>
+                <Coded text={more ?? ''} />
               </p>
-            )}
+            ))}
           </div>
         </li>
       ))}

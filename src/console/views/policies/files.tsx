@@ -10,7 +10,7 @@ import { go } from '../../shell/router.ts';
 import { diagnosticsOf, judgement } from './checks.ts';
 import { draft, edit, namesOf, type PolicyFiles, textOf } from './draft.ts';
 import { Diagnostics, plural } from './file.tsx';
-import { DISK, diffHref, fileHref, RUNNING } from './places.ts';
+import { fileHref } from './places.ts';
 
 /** The files of the policy, the last reload, and everything that the server says of them. */
 export function FilesPage({ files, mayEdit }: { readonly files: PolicyFiles; readonly mayEdit: boolean }) {
@@ -30,7 +30,7 @@ export function FilesPage({ files, mayEdit }: { readonly files: PolicyFiles; rea
   });
   return (
     <div class="stack">
-      <LastReload files={files} />
+      <LastReload />
       <section class="card" aria-labelledby="policies-files">
         <div class="card-head">
           <h2 id="policies-files">{plural(rows.length, 'file')}</h2>
@@ -97,34 +97,17 @@ export function FilesPage({ files, mayEdit }: { readonly files: PolicyFiles; rea
   );
 }
 
-function LastReload({ files }: { readonly files: PolicyFiles }) {
+function LastReload() {
   const policy = useResource('/admin/policy');
   return (
-    <>
-      {files.on_disk !== 'same' && (
-        <div class="notice notice-bad" role="status">
-          <span>
-            {files.on_disk === 'differs'
-              ? 'The files on disk are not those in force.'
-              : 'The files on disk cannot be read.'}{' '}
-            {policy.data?.last_reload.result === 'refused' && policy.data.last_reload.message}
-          </span>
-          {files.on_disk === 'differs' && (
-            <a class="button" href={diffHref(RUNNING, DISK)}>
-              Compare
-            </a>
-          )}
-        </div>
+    <Loaded what="Reloads" of={policy} skeleton={<p class="dim">&nbsp;</p>}>
+      {({ last_reload: { result, time, message }, models }) => (
+        <p class="dim">
+          {plural(models, 'model')} served. Last reload <When at={time} />:{' '}
+          {result === 'refused' ? `refused. ${message}` : message}
+        </p>
       )}
-      <Loaded what="Reloads" of={policy} skeleton={<p class="dim">&nbsp;</p>}>
-        {({ last_reload: { result, time, message }, models }) => (
-          <p class="dim">
-            {plural(models, 'model')} served. Last reload <When at={time} />:{' '}
-            {result === 'refused' ? 'refused' : message}
-          </p>
-        )}
-      </Loaded>
-    </>
+    </Loaded>
   );
 }
 

@@ -1,4 +1,5 @@
 import { RENEWAL_MS, useResource } from '../../api/resource.ts';
+import { ButtonLink } from '../../design/button.tsx';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { hrefOf, partsBelow } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
@@ -11,7 +12,7 @@ import { EditBar } from './edit-bar.tsx';
 import { FilePage } from './file.tsx';
 import { FilesPage } from './files.tsx';
 import { JoinPage } from './join.tsx';
-import { shortOf } from './places.ts';
+import { DISK, diffHref, RUNNING, shortOf } from './places.ts';
 import { RevisionPage, RevisionsPage } from './revisions.tsx';
 
 const PARTS = [
@@ -40,6 +41,7 @@ export default function Policies() {
       <Loaded what="Policies" of={files}>
         {(data) => (
           <>
+            <DiskNotice files={data} />
             <EditBar files={data} />
             <Part files={data} part={part} detail={detail} mayEdit={mayCheck} />
           </>
@@ -51,6 +53,18 @@ export default function Policies() {
 
 const summaryOf = ({ revision, files }: PolicyFiles): string =>
   `Revision ${shortOf(revision)} is in force, from ${files.length === 1 ? 'one file' : `${files.length} files`}${draft.value ? '; your edit is not written' : ''}`;
+
+/** The files on disk are others, as after an edit there that was refused: what the server says of files is about those. */
+const DiskNotice = ({ files: { on_disk } }: { readonly files: PolicyFiles }) =>
+  on_disk === 'same' ? null : (
+    <div class="notice notice-bad" role="status">
+      <span>
+        {on_disk === 'differs' ? 'The files on disk are not those in force.' : 'The files on disk cannot be read.'}{' '}
+        Mistakes are those of the files on disk, texts are those in force.
+      </span>
+      {on_disk === 'differs' && <ButtonLink href={diffHref(RUNNING, DISK)}>Compare</ButtonLink>}
+    </div>
+  );
 
 function Part({
   files,
@@ -71,6 +85,6 @@ function Part({
   if (part === 'join') return <JoinPage files={files} />;
   if (part === 'revisions' && detail !== undefined)
     return <RevisionPage key={detail} files={files} revision={detail} mayEdit={mayEdit} />;
-  if (part === 'revisions') return <RevisionsPage />;
+  if (part === 'revisions') return <RevisionsPage files={files} />;
   return <Empty title="No such page">The policy has files, cases, differences and revisions.</Empty>;
 }

@@ -6,8 +6,7 @@ import { toast } from '../../design/toast.tsx';
 import { go, hrefOf } from '../../shell/router.ts';
 import { type EditorCode, useEditorCode } from './code.tsx';
 import { Comparison } from './comparison.tsx';
-import { type DraftEdit, draft, type PolicyFiles, rebase } from './draft.ts';
-import { plural } from './file.tsx';
+import { type DraftEdit, draft, type PolicyDraft, type PolicyFiles, rebase } from './draft.ts';
 import { diffHref, EDIT, RUNNING, shortOf } from './places.ts';
 
 interface JoinedFile {
@@ -36,20 +35,41 @@ export function JoinPage({ files }: { readonly files: PolicyFiles }) {
       </Empty>
     );
   }
-  return code ? <Join key={files.revision} files={files} code={code} edits={now.edits} /> : null;
+  return code ? <Join files={files} code={code} draftNow={now} /> : null;
+}
+
+/** A join that was begun, with what was written in it by hand: it is there again when the page is. */
+interface BegunJoin {
+  readonly draft: PolicyDraft;
+  /** Those that it joins with. Others that come into force meanwhile are joined next. */
+  readonly files: PolicyFiles;
+  readonly parts: readonly JoinedFile[];
+  readonly texts: ReadonlyMap<string, string | null>;
+}
+let begun: BegunJoin | null = null;
+
+function begin(files: PolicyFiles, code: EditorCode, edited: PolicyDraft): BegunJoin {
+  if (begun?.draft === edited) return begun;
+  const parts = [...edited.edits].map(([name, edit]) => joinedFile(files, code, name, edit));
+  return { draft: edited, files, parts, texts: new Map(parts.map(({ name, text }) => [name, text])) };
 }
 
 function Join({
-  files,
+  files: present,
   code,
-  edits,
+  draftNow,
 }: {
   readonly files: PolicyFiles;
   readonly code: EditorCode;
-  readonly edits: ReadonlyMap<string, DraftEdit>;
+  readonly draftNow: PolicyDraft;
 }) {
-  const [parts] = useState(() => [...edits].map(([name, edit]) => joinedFile(files, code, name, edit)));
-  const [texts, setTexts] = useState(() => new Map(parts.map(({ name, text }) => [name, text])));
+  const [join, setJoin] = useState(() => begin(present, code, draftNow));
+  const { files, parts, texts } = join;
+  const setText = (name: string, text: string | null) =>
+    setJoin((now) => ({ ...now, texts: new Map(now.texts).set(name, text) }));
+  useEffect(() => {
+    begun = join;
+  }, [join]);
   const [others, setOthers] = useState<Readonly<Record<string, 'theirs' | 'base' | 'mine'>>>({});
   const conflicts = parts.reduce((sum, { conflicts: lines }) => sum + (lines === null ? 1 : lines.length), 0);
   useEffect(() => document.querySelector('h1')?.scrollIntoView({ block: 'nearest' }), []);
@@ -59,11 +79,11 @@ function Join({
         <h2>
           {conflicts === 0
             ? 'Both edits fit together.'
-            : `Both edits changed the same ${plural(conflicts, 'place')}: your text stays there unless you change it.`}
+            : `Both edits changed the same ${conflicts === 1 ? 'place' : `${conflicts} places`}: your text stays there unless you change it.`}
         </h2>
         <p class="dim">
-          You began from revision {shortOf(draft.value?.revision ?? '')}; {shortOf(files.revision)} is in force now.
-          Beside each text you see your edit with theirs in it. Change it as you like: nothing is written yet.
+          You began from revision {shortOf(join.draft.revision)}; {shortOf(files.revision)} is in force now. Beside each
+          text you see your edit with theirs in it. Change it as you like: nothing is written yet.
         </p>
         <div class="row">
           <Button
@@ -94,7 +114,7 @@ function Join({
                 {(['theirs', 'base', 'mine'] as const).map((one) => (
                   <Button
                     key={one}
-                    kind={shown === one ? 'first' : 'plain'}
+                    {...(shown !== one && { kind: 'plain' as const })}
                     aria-pressed={shown === one}
                     onClick={() => setOthers({ ...others, [name]: one })}
                   >
@@ -106,13 +126,13 @@ function Join({
             {text === null && texts.get(name) === null ? (
               <div class="row">
                 <p>Your edit removes this file, and theirs changed it.</p>
-                <Button onClick={() => setTexts(new Map(texts).set(name, theirs))}>Keep theirs</Button>
+                <Button onClick={() => setText(name, theirs)}>Keep theirs</Button>
               </div>
             ) : (
               <Comparison
                 a={{ label: `${SIDES[shown]}, ${name}`, text: side ?? '' }}
                 b={{ label: `Both together, ${name}`, text: texts.get(name) ?? '' }}
-                onText={(next) => setTexts((all) => new Map(all).set(name, next))}
+                onText={(next) => setText(name, next)}
               />
             )}
           </section>

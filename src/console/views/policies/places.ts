@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals';
 import { hrefOf, type Params } from '../../shell/router.ts';
 
 /** Addresses within the view. */
@@ -24,6 +25,9 @@ export const DISK = 'disk';
 export const EDIT = 'edit';
 
 export const diffHref = (a: string, b: string): string => hrefOf('/policies/diff', { a, b });
+
+/** Counts ways to a place that were taken: one that stands in the address already leads there again. */
+export const waysTaken = signal(0);
 
 /** A revision as people read it. */
 export const shortOf = (revision: string): string => revision.slice(0, 8);

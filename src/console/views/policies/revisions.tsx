@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import type { ReadOf } from '../../api/reads.ts';
 import { useResource } from '../../api/resource.ts';
 import { Button, ButtonLink } from '../../design/button.tsx';
 import { Empty, Loaded, Partial } from '../../design/states.tsx';
@@ -20,7 +21,7 @@ const CAUSES: Readonly<Record<string, string>> = {
 };
 
 /** The policies that were in force, the newest first. */
-export function RevisionsPage() {
+export function RevisionsPage({ files }: { readonly files: PolicyFiles }) {
   const after = param('after');
   const revisions = useResource('/admin/policy/revisions', { limit: PAGE, after });
   return (
@@ -64,14 +65,7 @@ export function RevisionsPage() {
                   {
                     id: 'compare',
                     head: 'Compare',
-                    cell: ({ revision, until, is_stored }) =>
-                      !is_stored ? (
-                        <Tag>text not kept</Tag>
-                      ) : until === null ? (
-                        '–'
-                      ) : (
-                        <a href={diffHref(revision, RUNNING)}>With that in force</a>
-                      ),
+                    cell: (row) => <Compared row={row} before={data[data.indexOf(row) + 1]} inForce={files.revision} />,
                   },
                 ]}
               />
@@ -86,6 +80,26 @@ export function RevisionsPage() {
         }
       </Loaded>
     </section>
+  );
+}
+
+type RevisionRow = ReadOf<'/admin/policy/revisions'>['data'][number];
+
+function Compared({
+  row: { revision, is_stored },
+  before,
+  inForce,
+}: {
+  readonly row: RevisionRow;
+  readonly before: RevisionRow | undefined;
+  readonly inForce: string;
+}) {
+  if (!is_stored) return <Tag>text not kept</Tag>;
+  return (
+    <span class="row">
+      {before?.is_stored === true && <a href={diffHref(before.revision, revision)}>With the one before</a>}
+      {revision !== inForce && <a href={diffHref(revision, RUNNING)}>With that in force</a>}
+    </span>
   );
 }
 
@@ -125,7 +139,7 @@ export function RevisionPage({
               {texts.map(({ name }) => (
                 <Button
                   key={name}
-                  kind={name === shown?.name ? 'first' : 'plain'}
+                  {...(name !== shown?.name && { kind: 'plain' as const })}
                   aria-pressed={name === shown?.name}
                   onClick={() => {
                     setChosen(name);

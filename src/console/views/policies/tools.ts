@@ -19,16 +19,15 @@ const PAUSE_MS = 500;
 /** The last one of this page. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** Runs a tool of the policy, after those that this page runs already. @throws never, but the reason of an aborted signal */
-export async function runTool<Name extends ToolName>(
-  name: Name,
-  body: unknown,
-  signal: AbortSignal,
-): Promise<ApiResult<ToolAnswers[Name]>> {
+/** Sends to the tools of the policy, or an edit, after what this page sends already. @throws never, but the reason of an aborted signal */
+export async function inTurn<Result>(
+  work: () => Promise<ApiResult<Result>>,
+  signal?: AbortSignal,
+): Promise<ApiResult<Result>> {
   const turn = last.then(async () => {
     for (let tries = 1; ; tries++) {
-      signal.throwIfAborted();
-      const result = await send<ToolAnswers[Name]>('POST', `/admin/policy/${name}`, { body, signal });
+      signal?.throwIfAborted();
+      const result = await work();
       if (result.ok || result.failure.code !== 'rate_limit_exceeded' || tries === TRIES_MAX) return result;
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
@@ -36,6 +35,14 @@ export async function runTool<Name extends ToolName>(
   last = turn.catch(() => {});
   return await turn;
 }
+
+/** Runs a tool of the policy. @throws never, but the reason of an aborted signal */
+export const runTool = <Name extends ToolName>(
+  name: Name,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<ApiResult<ToolAnswers[Name]>> =>
+  inTurn(() => send<ToolAnswers[Name]>('POST', `/admin/policy/${name}`, { body, signal }), signal);
 
 /** The answer of a tool in a component, asked again when the body changes. @param body null asks for nothing */
 export function useTool<Name extends ToolName>(name: Name, body: unknown): Resource<ToolAnswers[Name]> {

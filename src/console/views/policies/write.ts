@@ -6,15 +6,18 @@ import { renewAll } from '../../api/resource.ts';
 import { toast } from '../../design/toast.tsx';
 import { changes, draft, type PolicyDraft } from './draft.ts';
 import { shortOf } from './places.ts';
+import { inTurn } from './tools.ts';
 
 type PolicyWrite = Static<typeof tools.PolicyWrite>;
 type SentChanges = readonly { readonly name: string; readonly text: string | null }[];
 
 const put = (sent: SentChanges, revision: string): Promise<ApiResult<PolicyWrite>> =>
-  send<PolicyWrite>('PUT', '/admin/policy/files', {
-    body: { changes: sent },
-    headers: { 'if-match': `"${revision}"` },
-  });
+  inTurn(() =>
+    send<PolicyWrite>('PUT', '/admin/policy/files', {
+      body: { changes: sent },
+      headers: { 'if-match': `"${revision}"` },
+    }),
+  );
 
 /** Writes the edit and puts it in force. @returns why it did not; null where it did */
 export async function writeDraft(): Promise<ApiFailure | null> {
