@@ -331,7 +331,7 @@ describe('roles', () => {
     for (const name of ['Suspend', 'Rotate', 'Revoke']) expect(await button(page, name).count()).toBe(0);
     expect(await link(page, 'Change').count()).toBe(0);
     await page.goto(`${stage.box.url}/console/people/trail`);
-    await page.getByText('Trail are not open to your role').waitFor();
+    await page.getByText('Trail is not open to your role').waitFor();
   });
 });
 
