@@ -1,29 +1,89 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { openConsole, openStage, VIEW_PATHS } from '../test/console/stage.ts';
+import { parseArgs } from 'node:util';
+import { openConsole, settled, VIEW_PATHS } from '../test/console/stage.ts';
 import { sharedBrowser } from '../test/support/browser.ts';
+import { buildConsoleHere } from '../test/support/console.ts';
+import { type Signalbox, temporaryFolder } from '../test/support/signalbox.ts';
+import { serveFolder } from './console/base.ts';
+import { type ConsoleAnswers, generate } from './console/generate.ts';
 
 /**
- * `npm run console:pictures -- FOLDER`: every view of the console in both themes and at two widths, as PNG, of a gateway with simulated
- * models and some traffic. Look at each for a minute.
+ * `npm run console:pictures -- FOLDER`: every view of the console in both themes and at two widths, as PNG, of a generated month of traffic.
+ * Look at each for a minute. `-- --docs` takes those of the README and the docs, into `docs/pictures`.
  */
-const [folder] = process.argv.slice(2);
-if (folder === undefined) {
-  console.error('usage: npm run console:pictures -- FOLDER');
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { docs: { type: 'boolean', default: false } },
+});
+const [folder] = positionals;
+if (folder === undefined && !values.docs) {
+  console.error('usage: npm run console:pictures -- FOLDER | --docs');
   process.exit(2);
 }
-mkdirSync(folder, { recursive: true });
-const stage = await openStage(96);
-for (const path of VIEW_PATHS) {
-  for (const theme of ['light', 'dark'] as const) {
-    for (const width of [1_280, 390]) {
-      const { page } = await openConsole(stage, { path, theme, width });
-      const file = join(resolve(folder), `${path.slice(1) || 'overview'}-${theme}-${width}.png`);
-      await page.screenshot({ path: file, fullPage: true });
-      console.log(file);
+/** Of a picture in the docs. */
+const BYTES_MAX = 150_000;
+const DOCS = join(import.meta.dir, '../docs/pictures');
+
+interface Picture {
+  readonly name: string;
+  /** Below the console, with its query. */
+  readonly path: string;
+}
+
+buildConsoleHere();
+const data = temporaryFolder();
+const answers = await generate({ folder: data, decisions: 40_000, keys: 60, teams: 8, now: Date.now() });
+const box = await serveFolder(data);
+try {
+  if (folder !== undefined) await takeAll(box, resolve(folder), answers);
+  if (values.docs) await takeForDocs(box, answers);
+} finally {
+  await (await sharedBrowser()).close();
+  await box.stop();
+  rmSync(data, { recursive: true, force: true });
+}
+process.exit(0);
+
+/** A view as it opens, and the details that answer a question. */
+function picturesOf({ decision, key }: ConsoleAnswers): readonly Picture[] {
+  return [
+    ...VIEW_PATHS.map((path) => ({ name: path.slice(1) || 'overview', path: `${path}?range=7d` })),
+    { name: 'overview-speed', path: '?by=provider&measure=ttft&range=24h' },
+    { name: 'request', path: `/requests/${decision.id}` },
+    { name: 'money-key', path: `/money?range=7d&open=${key.id}` },
+    { name: 'money-budgets', path: '/money?tab=budgets' },
+  ];
+}
+
+async function takeAll(box: Signalbox, into: string, answers: ConsoleAnswers): Promise<void> {
+  mkdirSync(into, { recursive: true });
+  for (const { name, path } of picturesOf(answers)) {
+    for (const theme of ['light', 'dark'] as const) {
+      for (const width of [1_280, 390]) {
+        const { page } = await openConsole({ box }, { path, theme, width });
+        const file = join(into, `${name}-${theme}-${width}.png`);
+        await page.screenshot({ path: file, fullPage: true });
+        console.log(file);
+      }
     }
   }
 }
-await (await sharedBrowser()).close();
-await stage.stop();
-process.exit(0);
+
+async function takeForDocs(box: Signalbox, { decision, key }: ConsoleAnswers): Promise<void> {
+  for (const { name, path } of [
+    { name: 'console-overview', path: '?range=24h' },
+    { name: 'console-request', path: `/requests/${decision.id}` },
+    { name: 'console-money', path: `/money?range=7d&open=${key.id}` },
+  ]) {
+    const { page } = await openConsole({ box }, { path, width: 1_280 });
+    await settled(page);
+    const browser = await page.context().newCDPSession(page);
+    const { data: taken } = await browser.send('Page.captureScreenshot', { format: 'webp', quality: 85 });
+    const bytes = Buffer.from(taken, 'base64');
+    if (bytes.length > BYTES_MAX) throw new Error(`${name} has ${bytes.length} bytes, more than ${BYTES_MAX}`);
+    const file = join(DOCS, `${name}.webp`);
+    writeFileSync(file, bytes);
+    console.log(`${file}: ${bytes.length} bytes`);
+  }
+}

@@ -8,7 +8,7 @@ import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 import { sql } from '../../src/store/sqlite/statement.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
-import { makeTestKey, type Signalbox, startSignalbox } from '../../test/support/signalbox.ts';
+import { makeTestKey, type Signalbox, type StartOptions, startSignalbox } from '../../test/support/signalbox.ts';
 import { DAY_MS, DAYS, MODELS, SELECTORS, type WorldKey } from './world.ts';
 
 /** A key as the server has made it. */
@@ -40,6 +40,17 @@ export interface Base {
 }
 
 export const policiesIn = (folder: string): string => join(folder, 'policies');
+
+/** Serves a generated folder, however often. @param options more than its folder and its policy */
+export function serveFolder(
+  folder: string,
+  options: Omit<StartOptions, 'data' | 'policy' | 'args'> = {},
+): Promise<Signalbox> {
+  // A folder keeps the keys of earlier servers.
+  const id = crypto.randomUUID().replaceAll('-', '').slice(0, 12);
+  const args = ['--policies', policiesIn(folder)];
+  return startSignalbox({ data: folder, args, env: { SIGNALBOX_API_KEY: makeTestKey(id) }, ...options });
+}
 
 export function writePolicyFile(folder: string, text: string): void {
   mkdirSync(policiesIn(folder), { recursive: true });

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { policiesIn } from '../../bench/console/base.ts';
+import { serveFolder } from '../../bench/console/base.ts';
 import { answersIn, type ConsoleAnswers, generate } from '../../bench/console/generate.ts';
 import { dayTime, usd } from '../../src/console/design/format.ts';
 import { effort, isDeep } from '../deep/effort.ts';
 import { buildConsoleHere } from '../support/console.ts';
-import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
 import { type ConsoleStage, openConsole, openStage, settled } from './stage.ts';
 
 /**
@@ -37,7 +37,7 @@ describe('of a month of traffic', () => {
       ({ folder, answers } = await folderOf());
       const begun = performance.now();
       now = () => answers.now + Math.floor(performance.now() - begun);
-      box = await startSignalbox({ data: folder, args: ['--policies', policiesIn(folder)], now });
+      box = await serveFolder(folder, { now });
       const { page } = await openConsole({ box });
       await page.clock.install({ time: now() });
     },

@@ -28,7 +28,7 @@ export function trafficQuery(
     from: new Date(from - shift).toISOString(),
     to: end === null ? null : new Date(end - shift).toISOString(),
     step,
-    time_zone: step === 'day' ? Intl.DateTimeFormat().resolvedOptions().timeZone : null,
+    time_zone: step === 'day' && !isCoarse ? Intl.DateTimeFormat().resolvedOptions().timeZone : null,
     by: by ?? null,
     limit: by ? (limit ?? 7) : null,
     compare: isCompared ? 'before' : null,
@@ -46,7 +46,7 @@ interface TrafficOptions {
   readonly limit?: number;
   /** The period of the same length before it, to compare with. */
   readonly isBefore?: boolean;
-  /** For lists of names, which need no buckets: they come sooner. */
+  /** For lists of names, which need no buckets: by days of UTC, which are kept as they are, they come sooner. */
   readonly isCoarse?: boolean;
   /** Whether each line has the sums of that period, too. */
   readonly isCompared?: boolean;

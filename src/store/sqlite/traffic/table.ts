@@ -32,8 +32,10 @@ const SOME =
     buckets (bucket) AS (SELECT ?3 WHERE ?3 < ?4 UNION ALL SELECT bucket + 1 FROM buckets WHERE bucket + 1 < ?4)
     SELECT t.bucket, w.name AS series, ${FIGURE_COLUMNS} FROM buckets AS b CROSS JOIN wanted AS w CROSS JOIN traffic AS t
       ON t.width = ?1 AND t.kind = ?2 AND t.bucket = b.bucket AND t.series = w.number`);
-const SPEND = sql(`SELECT s.name AS series, sum(t.microcredits) AS microcredits, sum(t.requests) AS requests
-    FROM traffic AS t ${NAMED} WHERE ${BETWEEN} GROUP BY t.series`);
+/** Names are joined to the sums, which are far fewer than buckets. */
+const SPEND = sql(`SELECT s.name AS series, g.microcredits, g.requests
+    FROM (SELECT t.series, sum(t.microcredits) AS microcredits, sum(t.requests) AS requests FROM traffic AS t
+      WHERE ${BETWEEN} GROUP BY t.series) AS g LEFT JOIN traffic_series AS s ON s.kind = ?2 AND s.number = g.series`);
 const MODELS = sql(
   `SELECT name FROM traffic_series WHERE kind = ${numberOfKind('key_model')} AND name >= ?1 AND name < ?2`,
 );
