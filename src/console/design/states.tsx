@@ -50,7 +50,7 @@ export const NoPermission = ({ what }: { readonly what: string }) => (
     <p class="state-title">
       {what} {/(?:s|People)$/.test(what) ? 'are' : 'is'} not open to your role
     </p>
-    <p>An owner or admin of this gateway can give you a role that may.</p>
+    <p>An owner or admin of this gateway can give you a role that opens this.</p>
   </div>
 );
 

@@ -24,8 +24,8 @@ export default function Overview() {
   const traffic = useTraffic({ by, isWanted: seesTraffic });
   const models = useTraffic({ by: 'model', isWanted: seesTraffic });
   const before = useTraffic({ isBefore: true, isWanted: seesTraffic });
-  const providers = useTraffic({ by: 'provider', isWanted: seesProviders });
-  const providersBefore = useTraffic({ by: 'provider', isBefore: true, isWanted: seesProviders });
+  const providers = useTraffic({ by: 'provider', limit: 50, isWanted: seesProviders });
+  const providersBefore = useTraffic({ by: 'provider', limit: 50, isBefore: true, isWanted: seesProviders });
   const slow = slowProviders(providers.data, providersBefore.data);
   const often = { every: RENEWAL_MS };
   const ledger = useResource('/admin/ledger', {}, { ...often, isWanted: seesLedger });
