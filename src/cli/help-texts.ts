@@ -272,8 +272,8 @@ ${DATA}`,
   },
   'decisions list': {
     usage: `[--from T] [--to T] [--key ID] [--team ID] [--user ID] [--model ID] [--task T] [--status S]
-[--operation chat] [--session NAME] [--label K=V]... [--after ID] [--limit 50] [--json]
-[--data DIR]`,
+[--operation chat] [--session NAME] [--label K=V]... [--after ID] [--newer-than ID]
+[--limit 50] [--json] [--data DIR]`,
     summary: 'List records of decisions, newest first.',
     details: `T is 2026-11-20 or 2026-11-20T08:00Z. S is completed, failed, broken, abandoned or recommended.
 GET /admin/decisions answers the same.`,

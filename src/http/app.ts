@@ -117,6 +117,7 @@ const ERROR_HEADERS = [
   'x-signalbox-credits',
   'x-signalbox-given-back',
   'x-signalbox-replayed',
+  'cache-control',
   ...CORS_HEADERS,
   ...LIMIT_HEADERS,
 ];
@@ -297,6 +298,8 @@ export function createApp(options: AppOptions) {
         const context = isBack ? contextOf(request) : open(request, route);
         set.headers['x-request-id'] = context.requestId;
         set.headers['x-signalbox-version'] = version;
+        // A shared computer's browser keeps none of what a login was shown.
+        if (route?.path.startsWith('/admin/')) set.headers['cache-control'] = 'no-store';
         const { gateway: policy } = gateway.lease().snapshot;
         const answer = policy.corsOrigins.size > 0 ? answerOrigin(request, route, policy, set.headers) : null;
         let early: Response | Promise<Response> | undefined;

@@ -18,15 +18,17 @@ export async function explainStoredDecision(
   by: Principal,
   id: string,
   { judge, database, folder }: PolicyWorkspace,
-): Promise<Explanation> {
+): Promise<{ readonly explanation: Explanation; readonly keyName: string | null }> {
   checkAction(by.caller, 'decisions.explain');
   if (!(await storeExists(database))) {
     throw new UsageError(`There is no database in ${resolve(database, '..')}; name its folder with --data.`);
   }
   const past = new PastPolicies({ ...judge, folder, inForce: () => null });
-  using reader = await readStore(database, ['records']);
+  using reader = await readStore(database, ['records', 'access']);
   if (!(await reader.records.isCurrent())) {
     throw new UsageError(`${database} has no records of this version yet. Start the server once to create them.`);
   }
-  return await explainDecision(by, { records: openRecordReader(reader.records), past }, id);
+  const explanation = await explainDecision(by, { records: openRecordReader(reader.records), past }, id);
+  const key = await reader.keys.find(explanation.record.keyId);
+  return { explanation, keyName: key?.key.info.name ?? null };
 }

@@ -57,7 +57,7 @@ test('a request is opened from the list, and its first sentence says why it went
   );
   const answer = await story(page).locator('.requests-answer').textContent();
   expect(answer?.trim()).toBe(
-    `It went to ${recorded.choice}, the best of 2 models that could serve it, by \`${recorded.route_reason}\`.`,
+    `It went to ${recorded.choice}, the best of 2 models that could serve it, by ${recorded.route_reason}.`,
   );
   const words = (await story(page).textContent()) ?? '';
   expect(words).toContain('Rule no-mirror-for-long (policy.yaml:');

@@ -34,7 +34,7 @@ const built = () => readBuiltConsole()!;
 
 describe('the page', () => {
   test('is the same for every view, is not stored, and runs nothing but our own files', async () => {
-    for (const path of ['/console', '/console/requests/dec_1', '/console/a/b/c?x=1']) {
+    for (const path of ['/console', '/console/', '/console/requests/dec_1', '/console/a/b/c?x=1']) {
       const answer = await fetch(box.url + path);
       expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
       const { headers } = answer;
@@ -53,6 +53,7 @@ describe('the page', () => {
   test('names its files and its base relative to itself, so that they are found below any path', async () => {
     for (const [path, base] of [
       ['/console', './'],
+      ['/console/', '../'],
       ['/console/keys', '../'],
       ['/console/keys/key_1', '../../'],
     ] as const) {

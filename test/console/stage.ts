@@ -130,6 +130,8 @@ export async function openConsole(
 export async function settled(page: Page): Promise<void> {
   await page.locator('main h1').first().waitFor();
   await page.locator('main .skeletons').first().waitFor({ state: 'detached' });
+  // The gateway runs one tool of the policy at a time for a person: the next page would be told to wait.
+  await page.getByText('Checking …').first().waitFor({ state: 'detached' });
 }
 
 async function signedIn(box: Signalbox, role: ConsoleRole): Promise<OpenedConsole & { readonly faults: string[] }> {

@@ -123,7 +123,10 @@ test('a parent that asks twice has one child key', async () => {
 
 test('every route that changes something takes the header: by the document, and by what it answers', async () => {
   const { operations, parametersOf } = await apiClient(box.url);
-  const changing = operations.filter((each) => /^(?:POST|PATCH|PUT|DELETE) \/(?:admin\/|v1\/keys)/.test(each));
+  // A request of the playground is one of a model, and changes nothing here.
+  const changing = operations.filter((each) =>
+    /^(?:POST|PATCH|PUT|DELETE) \/(?:admin\/(?!playground)|v1\/keys)/.test(each),
+  );
   expect(changing.length).toBeGreaterThan(25);
   const key = await box.makeKey('--name', 'all', '--scope', 'admin', '--scope', 'delegate', '--scope', 'chat');
   const name = newName();

@@ -212,6 +212,7 @@ describe('the log', () => {
       'src/alerts/alerts.ts',
       'src/alerts/outbox.ts',
       'src/http/app.ts',
+      'src/http/console/sign-in.ts',
       'src/http/cors.ts',
       'src/http/replay.ts',
       'src/money/funding.ts',

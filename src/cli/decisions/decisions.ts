@@ -18,7 +18,7 @@ import { operator } from '../user.ts';
 
 const OPTIONS = {
   ...{ from: TEXT, to: TEXT, key: TEXT, model: TEXT, task: TEXT, status: TEXT, operation: TEXT, label: LIST },
-  ...{ team: TEXT, user: TEXT, session: TEXT, after: TEXT, limit: TEXT, json: SWITCH },
+  ...{ team: TEXT, user: TEXT, session: TEXT, after: TEXT, 'newer-than': TEXT, limit: TEXT, json: SWITCH },
 };
 
 /**
@@ -30,8 +30,8 @@ const OPTIONS = {
 export const runDecisions = groupOf('decisions', { list });
 
 async function list(args: readonly string[], file: string): Promise<string> {
-  const { json, ...filters } = parseFlags(args, OPTIONS);
-  const query = queryOf(filters);
+  const { json, 'newer-than': newerThan, ...filters } = parseFlags(args, OPTIONS);
+  const query = queryOf({ ...filters, newerThan });
   using reader = await readStore(file, ['records', 'ledger', 'access']);
   if (!(await reader.records.isCurrent())) {
     throw new UsageError(`${file} has no records of this version yet. Start the server once to create them.`);
@@ -49,7 +49,7 @@ function queryOf(filters: Parameters<typeof decisionQuery>[0]): ReturnType<typeo
     return decisionQuery(filters);
   } catch (cause) {
     if (!(cause instanceof DecisionFilterError)) throw cause;
-    throw new UsageError(`--${cause.filter} ${cause.message}.`);
+    throw new UsageError(`--${cause.filter === 'newerThan' ? 'newer-than' : cause.filter} ${cause.message}.`);
   }
 }
 

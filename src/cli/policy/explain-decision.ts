@@ -3,6 +3,7 @@ import { idText } from '../../core/id.ts';
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { decisionBody } from '../../operate/decision-body.ts';
+import { FULL_SIGHT } from '../../operate/sight.ts';
 import { explainStoredDecision } from '../../operate/stored-decision.ts';
 import type { Explanation } from '../../request/explain.ts';
 import { story } from '../../routing/story.ts';
@@ -19,9 +20,14 @@ export async function runExplainDecision(args: readonly string[], command: Polic
   const { values, positionals } = parseArguments(args, { decision: TEXT, json: SWITCH });
   if (positionals.length > 1) throw new UsageError('policy explain --decision takes one folder at most.');
   const folder = positionals[0] ?? command.folder;
-  const explanation = await explainStoredDecision(operator(), values.decision ?? '', { ...command, folder });
+  const { explanation, keyName } = await explainStoredDecision(operator(), values.decision ?? '', {
+    ...command,
+    folder,
+  });
   const { terminal } = command;
-  const text = values.json ? jsonText(decisionBody(explanation)) : decisionText(explanation, terminal);
+  const text = values.json
+    ? jsonText(decisionBody(explanation, { ...FULL_SIGHT, nameOf: () => keyName }))
+    : decisionText(explanation, terminal);
   return { text, code: explanation.matches ? 0 : 2 };
 }
 

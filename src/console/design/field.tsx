@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
+import { Coded } from './written.tsx';
 
 interface FieldFrame {
   readonly label: string;
@@ -35,7 +36,7 @@ function Framed({
       {children({ id, 'aria-describedby': note, 'aria-invalid': error ? true : undefined })}
       {error ? (
         <p class="field-error" id={note}>
-          {error}
+          <Coded text={error} />
         </p>
       ) : hint ? (
         <p class="small dim" id={note}>

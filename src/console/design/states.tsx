@@ -3,6 +3,7 @@ import { type ApiFailure, isForbidden } from '../api/failure.ts';
 import type { Resource } from '../api/resource.ts';
 import { Button } from './button.tsx';
 import { clockTime } from './format.ts';
+import { Coded } from './written.tsx';
 
 /** Nothing yet: what will be here, and the one thing that makes it so. */
 export const Empty = ({ title, children }: { readonly title: string; readonly children: ComponentChildren }) => (
@@ -37,7 +38,9 @@ export const Failure = ({
   ) : (
     <div class="state" role="alert">
       <p class="state-title">{what} cannot be shown</p>
-      <p>{failure.message}</p>
+      <p>
+        <Coded text={failure.message} />
+      </p>
       <Button onClick={onRetry}>Try again</Button>
     </div>
   );
@@ -47,16 +50,16 @@ export const NoPermission = ({ what }: { readonly what: string }) => (
     <p class="state-title">
       {what} {/(?:s|People)$/.test(what) ? 'are' : 'is'} not open to your role
     </p>
-    <p>An owner or admin of this gateway can give you a role that sees them.</p>
+    <p>An owner or admin of this gateway can give you a role that opens this.</p>
   </div>
 );
 
 /** Older data that could not be renewed: when they were last true. */
 const Stale = ({ what, resource }: { readonly what: string; readonly resource: Resource<unknown> }) => (
-  <div class="notice" role="status">
+  <div class="notice notice-stale" role="status">
     <span>
       {what} could not be renewed{resource.at === null ? '' : ` since ${clockTime(resource.at)}`}:{' '}
-      {resource.failure?.message}
+      <Coded text={resource.failure?.message ?? ''} />
     </span>
     <Button onClick={resource.renew}>Try again</Button>
   </div>

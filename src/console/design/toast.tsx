@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
+import { Coded } from './written.tsx';
 
 interface ToastText {
   readonly id: number;
@@ -41,7 +42,9 @@ function Toast({ id, text, undo }: ToastText) {
       onFocusIn={() => setHeld(true)}
       onFocusOut={() => setHeld(false)}
     >
-      <span>{text}</span>
+      <span>
+        <Coded text={text} />
+      </span>
       {undo && (
         <Button
           onClick={() => {

@@ -38,3 +38,8 @@ export function When({ at }: { readonly at: string }) {
     </time>
   );
 }
+
+/** A sentence of the server, whose names stand in backticks. */
+export const Coded = ({ text }: { readonly text: string }) => (
+  <>{text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</>
+);

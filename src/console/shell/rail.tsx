@@ -34,7 +34,7 @@ export function Rail({ view }: { readonly view: ConsoleView | null }) {
         {now.state === 'in' && (
           <p class="rail-person" title={now.viewer.user?.email ?? undefined}>
             {now.viewer.name ?? 'A token'}
-            <span class="small dim"> · {now.viewer.role}</span>
+            <span class="rail-role small dim">{now.viewer.role}</span>
           </p>
         )}
         <Button

@@ -81,7 +81,14 @@ function ViewPlace({ view }: { readonly view: ConsoleView | null }) {
       </div>
     );
   }
-  if (!isAllowed) return <NoPermission what={view.title} />;
+  if (!isAllowed) {
+    return (
+      <div class="stack">
+        <ViewHead title={view.title} summary="" hasRange={false} />
+        <NoPermission what={view.title} />
+      </div>
+    );
+  }
   if (state === 'failed') {
     const failure = failureOf('unreachable', 'Its code did not arrive. After an upgrade, reload the page.');
     return <Failure what={view.title} failure={failure} onRetry={() => setTurn((now) => now + 1)} />;

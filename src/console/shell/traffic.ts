@@ -1,3 +1,4 @@
+import type { Reach } from '../../operate/roles.ts';
 import type { TrafficDimension, TrafficStep } from '../../store/traffic.ts';
 import type { Query } from '../api/base.ts';
 import type { ReadOf } from '../api/reads.ts';
@@ -34,6 +35,10 @@ export function trafficQuery(
     ...only,
   };
 }
+
+/** Whether traffic is told apart by a dimension for one who reaches so far. The gateway refuses the others. */
+export const isToldApart = (by: TrafficDimension, reach: Reach | null): boolean =>
+  reach === 'all' || by === 'key' || by === 'model' || (by === 'team' && reach === 'team');
 
 interface TrafficOptions {
   readonly by?: TrafficDimension | null;

@@ -29,6 +29,7 @@ export function consoleRoutes(services: ConsoleServices) {
       OPEN,
     )
     .get('/console', view, OPEN)
+    .get('/console/', view, OPEN)
     .get('/console/*', view, OPEN);
 }
 

@@ -14,7 +14,7 @@ import { html } from './markup.ts';
 import { plainPage, sentTo } from './pages.ts';
 import { checkOrigin, type Site } from './site.ts';
 
-export interface SignInServices extends Pick<RouteServices, 'contextOf' | 'addressOf'> {
+export interface SignInServices extends Pick<RouteServices, 'contextOf' | 'addressOf' | 'gateway'> {
   readonly signIn: SignIn;
   readonly door: LoginDoor;
   /** Counts a request as one with a wrong key. @throws SignalboxError when its address has sent too many */
@@ -54,12 +54,14 @@ export const signInRoutes = (services: SignInServices) => {
 
 /** Exchanges a key for a login. The answer to any other text is the same, whatever is wrong with it. */
 async function signInByKey(services: SignInServices, request: Request, key: string): Promise<Response> {
-  const { signIn, door, countFailure } = services;
+  const { signIn, door, countFailure, gateway } = services;
   const site = door.siteOf(request);
   if (!door.isOn()) throw new SignalboxError('not_found', 'The policy switches the console off.');
   checkOrigin(request, site);
   const value = await written(() => signIn.byKey(key, browserOf(services, request)));
   if (value === null) {
+    const { requestId } = services.contextOf(request);
+    gateway.log.warn('a sign-in by key failed', { request: requestId, address: services.addressOf(request) });
     countFailure(request);
     throw new SignalboxError(
       'invalid_api_key',

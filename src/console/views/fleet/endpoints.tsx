@@ -51,6 +51,9 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
                 ]}
               />
             </div>
+            {data.length > 0 && (
+              <p class="small dim">The rows are this server’s own attempts and readings since it started.</p>
+            )}
             {data.length === 0 ? (
               <Empty title="No endpoint is declared">
                 Add one under <code>providers</code> and <code>models</code> in the policy.

@@ -3,7 +3,7 @@ import type { TrafficDimension } from '../../../store/traffic.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { RENEWAL_MS, type Resource, useResource } from '../../api/resource.ts';
 import { endsOf, range, type TimeRange } from '../../shell/range.ts';
-import { type TrafficReport, useTraffic } from '../../shell/traffic.ts';
+import { isToldApart, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
 
 /** What spend is told apart by; a label with its name. */
 export type SpendDimension = 'key' | 'team' | 'user' | 'model' | 'provider' | 'task' | `label:${string}`;
@@ -32,11 +32,11 @@ type UsageReport = ReadOf<'/admin/usage'>;
 type UsageGroup = UsageReport['groups'][number];
 
 const COUNTED: readonly string[] = ['key', 'team', 'model', 'provider', 'task'] satisfies TrafficDimension[];
+const isTold = (by: SpendDimension): by is SpendDimension & TrafficDimension => COUNTED.includes(by);
 
 /** Whether traffic counts a dimension, for one who reaches so far: to the minute, and with savings. Else the books tell it by whole days. */
 export function isCounted(by: SpendDimension, reach: Reach): by is SpendDimension & TrafficDimension {
-  if (reach === 'all') return COUNTED.includes(by);
-  return by === 'key' || by === 'model' || (by === 'team' && reach === 'team');
+  return isTold(by) && isToldApart(by, reach);
 }
 
 /** Whether the books have a dimension: tasks are known to records alone. */

@@ -7,7 +7,8 @@ import { Empty, Loaded } from '../../design/states.tsx';
 import { Tabs } from '../../design/tabs.tsx';
 import { range } from '../../shell/range.ts';
 import { param, setParams } from '../../shell/router.ts';
-import { pendingFrom, type TrafficReport } from '../../shell/traffic.ts';
+import { reachOfViewer } from '../../shell/session.ts';
+import { isToldApart, pendingFrom, type TrafficReport } from '../../shell/traffic.ts';
 import {
   bucketsOf,
   type ChartDimension,
@@ -45,7 +46,7 @@ export function Course({ traffic, by }: { readonly traffic: Resource<TrafficRepo
           label="Lines"
           value={by ?? ''}
           onValue={(value) => setParams({ by: value })}
-          options={DIMENSIONS}
+          options={DIMENSIONS.filter(({ value }) => value === '' || isToldApart(value, reachOfViewer('traffic.read')))}
         />
       </div>
       <div id={PANEL} role="tabpanel" aria-labelledby={`${PANEL}-${measure}`} class="overview-plot">

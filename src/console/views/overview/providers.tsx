@@ -1,6 +1,6 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
-import { duration, figure, percent } from '../../design/format.ts';
+import { duration, figure } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
@@ -24,8 +24,10 @@ interface ProviderRow {
   /** The median of the period; without one, that of its slowest model by the readings of this server. Ms. */
   readonly ttftMs: number | null;
   readonly tokensPerSecond: number | null;
-  readonly attempts: number;
-  readonly failed: number;
+  /** Of the period, by its last attempt; null where they are not known. */
+  readonly requests: number | null;
+  /** Attempts of the period, also where another provider answered. */
+  readonly failed: number | null;
   readonly sick: readonly Endpoint[];
 }
 
@@ -80,18 +82,18 @@ const ProviderTable = ({ rows }: { readonly rows: readonly ProviderRow[] }) => (
         sort: ({ endpoints }) => endpoints.length,
       },
       {
-        id: 'attempts',
-        head: 'Attempts',
+        id: 'requests',
+        head: 'Requests',
         isFigure: true,
-        cell: ({ attempts }) => <Written value={figure(attempts)} />,
-        sort: ({ attempts }) => attempts,
+        cell: ({ requests }) => <Written value={figure(requests)} />,
+        sort: ({ requests }) => requests,
       },
       {
         id: 'failed',
-        head: 'Failed',
+        head: 'Failed attempts',
         isFigure: true,
-        cell: ({ failed, attempts }) => <Written value={percent(attempts === 0 ? null : failed / attempts)} />,
-        sort: ({ failed, attempts }) => (attempts === 0 ? null : failed / attempts),
+        cell: ({ failed }) => <Written value={figure(failed)} />,
+        sort: ({ failed }) => failed,
       },
       {
         id: 'ttft',
@@ -124,17 +126,15 @@ function ProviderState({ row: { sick, endpoints } }: { readonly row: ProviderRow
 function rowsOf(data: readonly Endpoint[], traffic: TrafficReport | null): readonly ProviderRow[] {
   const byName = Map.groupBy(data, ({ provider }) => provider);
   return [...byName].map(([name, endpoints]) => {
-    const attempts = endpoints.flatMap(({ attempts: counts }) => Object.entries(counts));
     const counted = traffic?.series.find(({ value }) => value === name)?.whole;
-    const sum = (of: readonly (readonly [string, number])[]) => of.reduce((total, [, count]) => total + count, 0);
     return {
       name,
       endpoints,
       ttftMs: counted?.ttft_ms.p50 ?? greatest(endpoints.map(({ ttft_ms }) => ttft_ms?.p50 ?? null)),
       tokensPerSecond:
         counted?.tokens_per_second ?? middle(endpoints.map(({ tokens_per_second }) => tokens_per_second?.p50 ?? null)),
-      attempts: sum(attempts),
-      failed: sum(attempts.filter(([outcome]) => outcome !== 'ok' && outcome !== 'dropped')),
+      requests: traffic && (counted?.requests ?? 0),
+      failed: traffic && (counted?.failed_attempts ?? 0),
       sick: endpoints.filter(isSick),
     };
   });

@@ -12,9 +12,12 @@ import type { ExplainedCandidate, ExplainedRequest, RequestExplanation } from '.
 export function DecisionCard({
   explained,
   hasText,
+  isReadable,
 }: {
   readonly explained: ExplainedRequest;
   readonly hasText: boolean;
+  /** Whether the text is a body by now; else the decision is that of the last one. */
+  readonly isReadable: boolean;
 }) {
   const { explanation, failure, retry } = explained;
   if (!explanation) {
@@ -34,9 +37,11 @@ export function DecisionCard({
         </div>
       ) : (
         <p class="small dim" role="status">
-          {hasText
-            ? 'Decided now by the policy in force, without sending anything.'
-            : 'For an ordinary request, until you write one. Nothing is sent.'}
+          {!isReadable
+            ? 'Decided for the text before this one, which is no request yet.'
+            : hasText
+              ? 'Decided now by the policy in force, without sending anything.'
+              : 'For an ordinary request, until you write one. Nothing is sent.'}
         </p>
       )}
       <Scatter
@@ -113,7 +118,17 @@ const Notices = ({ explanation }: { readonly explanation: RequestExplanation }) 
       <Partial>The strategy gave no usable scores: quality, cost and time decided.</Partial>
     )}
     {explanation.left_out_here.length > 0 && (
-      <p class="small dim">Not served here: {explanation.left_out_here.join('; ')}.</p>
+      <details class="small dim">
+        <summary>
+          {explanation.left_out_here.length} {explanation.left_out_here.length === 1 ? 'provider is' : 'providers are'}{' '}
+          not served here
+        </summary>
+        <ul class="playground-story">
+          {explanation.left_out_here.map((provider) => (
+            <li key={provider}>{provider}</li>
+          ))}
+        </ul>
+      </details>
     )}
     {explanation.task_note && <p class="small dim">{explanation.task_note}</p>}
   </>

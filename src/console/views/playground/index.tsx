@@ -65,7 +65,7 @@ export default function Playground() {
           {run && (
             <AnswerCard run={run} usdPerCredit={Number(explanation?.usd_per_credit ?? Number.NaN)} onStop={stop} />
           )}
-          <DecisionCard explained={explained} hasText={hasText} />
+          <DecisionCard explained={explained} hasText={hasText} isReadable={request !== null} />
           {request && hasText && <SnippetCard dialect={dialect} body={request} />}
         </div>
       </div>

@@ -4,6 +4,7 @@ import { Button } from '../../design/button.tsx';
 import { Select } from '../../design/field.tsx';
 import { Empty, Partial } from '../../design/states.tsx';
 import { State } from '../../design/tag.tsx';
+import { Coded } from '../../design/written.tsx';
 import { go, hrefOf, param, setParams } from '../../shell/router.ts';
 import { diagnosticsOf, type FileDiagnostic, judgement } from './checks.ts';
 import { Code } from './code.tsx';
@@ -98,11 +99,6 @@ function summaryOf(found: readonly FileDiagnostic[]): string {
 }
 
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
-
-/** A sentence of the server, whose names stand in backticks. */
-export const Coded = ({ text }: { readonly text: string }) => (
-  <>{text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</>
-);
 
 /** The server's diagnostics, each a way to its place. */
 export function Diagnostics({

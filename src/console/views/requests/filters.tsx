@@ -2,7 +2,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiFailure } from '../../api/failure.ts';
 import { Field, Filters, Select } from '../../design/field.tsx';
 import { param, setParams } from '../../shell/router.ts';
-import { useTraffic } from '../../shell/traffic.ts';
+import { reachOfViewer } from '../../shell/session.ts';
+import { isToldApart, useTraffic } from '../../shell/traffic.ts';
 import { STATUS_OPTIONS } from './status.tsx';
 
 /** Filters of the list, by the parameters of the page's address and of the API alike. */
@@ -18,13 +19,18 @@ const TYPING_MS = 400;
 /** One row of filters. @param failure of the list, for the field that it names */
 export function RequestFilters({ failure }: { readonly failure: ApiFailure | null }) {
   const isSet = FILTERS.some((name) => param(name) !== '');
+  const reach = reachOfViewer('traffic.read');
   return (
     <div class="requests-filters">
       <Filters onClear={isSet ? () => setParams(NONE, false) : null}>
         <Used name="key" label="Key" all="All keys" />
-        <Used name="team" label="Team" all="All teams" />
+        {(reach === 'all' || param('team') !== '') && <Used name="team" label="Team" all="All teams" />}
         <Used name="model" label="Model" all="All models" />
-        <Used name="task" label="Task" all="All tasks" />
+        {isToldApart('task', reach) ? (
+          <Used name="task" label="Task" all="All tasks" />
+        ) : (
+          <Typed name="task" label="Task" placeholder="Any" failure={failure} />
+        )}
         <Choice name="status" label="Status" all="Any status" options={STATUS_OPTIONS} />
         <Typed name="label" label="Label" placeholder="name=value" failure={failure} />
         <Typed name="session" label="Session" placeholder="Any" failure={failure} />
@@ -43,7 +49,8 @@ function Used({
   readonly label: string;
   readonly all: string;
 }) {
-  const { data } = useTraffic({ by: name, limit: OFFERED, isCoarse: true });
+  const isWanted = isToldApart(name, reachOfViewer('traffic.read'));
+  const { data } = useTraffic({ by: name, limit: OFFERED, isCoarse: true, isWanted });
   const options = (data?.series ?? [])
     .filter(({ value }) => value !== '')
     .map(({ value, name: shown }) => ({ value, label: shown || value }));

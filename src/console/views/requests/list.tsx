@@ -106,9 +106,11 @@ const Model = ({ row: { model, selector, error, status } }: { readonly row: Row 
     <svg class={markOf(model)} width="8" height="8" aria-hidden="true">
       <circle cx="4" cy="4" r="4" fill="currentColor" />
     </svg>
-    <span title={error === null ? undefined : error}>{model}</span>
-    {status !== 'completed' && <span class="requests-ended small dim">{status}</span>}
-    {selector !== null && selector !== 'pinned' && <span class="small dim">{selector}</span>}
+    <span class="requests-name">
+      <span title={error === null ? undefined : error}>{model}</span>{' '}
+      {status !== 'completed' && <span class="requests-ended small dim">{status}</span>}{' '}
+      {selector !== null && selector !== 'pinned' && <span class="small dim">{selector}</span>}
+    </span>
   </span>
 );
 

@@ -1,3 +1,4 @@
+import { Coded } from '../../design/written.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
 import { revisionHref } from '../policies/places.ts';
 import type { Piece, Rule, Sentence } from './story.ts';
@@ -52,6 +53,6 @@ const Words = ({ sentence, revision }: { readonly sentence: Sentence; readonly r
 );
 
 function Word({ piece, revision }: { readonly piece: Piece; readonly revision: string }) {
-  if (typeof piece === 'string') return <>{piece}</>;
+  if (typeof piece === 'string') return <Coded text={piece} />;
   return 'model' in piece ? <b>{piece.model}</b> : <RuleLink rule={piece.rule} revision={revision} />;
 }
