@@ -197,6 +197,11 @@ describe('the standalone program', () => {
     await waitFor(async () => (await ask('counted', PROSE, terms)).status === 200);
   });
 
+  test('audits its books at a request', async () => {
+    const answer = await fetch(`${url}/admin/ledger/audit`, { method: 'POST', headers });
+    expect([answer.status, await answer.json()]).toMatchObject([200, { result: { is_sound: true } }]);
+  });
+
   test(`has ${AT_ONCE} requests under way at once, and takes long headers`, async () => {
     const body = JSON.stringify({ model: 'counted', messages: [{ role: 'user', content: 'Hi' }] });
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEY}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
@@ -305,6 +310,7 @@ test('what the sources read from beside themselves is tried here: what is new mu
     'src/http/console/built.ts',
     'src/http/docs/page.ts',
     'src/runtime/parser.ts',
+    'src/server/audits.ts',
     'src/server/shipped-policies.ts',
     'src/server/version.ts',
     'src/tokenizer/count-worker.ts',
