@@ -14,11 +14,11 @@ const THEMES: Readonly<Record<Theme, string>> = { system: 'System theme', light:
 /** The seven words, and who is signed in. */
 export function Rail({ view }: { readonly view: ConsoleView | null }) {
   const now = session.value;
-  // On a phone the views stand in one line that scrolls: the open one is seen.
+  // On a phone the views stand in one line that scrolls: the open one is seen. `scrollIntoView` would let Tab begin there.
   const views = useRef<HTMLElement>(null);
   useEffect(() => {
-    const open = views.current?.querySelector('[aria-current]');
-    open?.scrollIntoView({ inline: 'center', block: 'nearest' });
+    const [bar, open] = [views.current, views.current?.querySelector('[aria-current]')];
+    if (bar && open) bar.scrollLeft += open.getBoundingClientRect().right - bar.getBoundingClientRect().right + 16;
   }, [view, now.state]);
   const leave = async () => {
     const problem = await signOut();
