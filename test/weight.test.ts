@@ -43,7 +43,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 134 for `signalbox trail`.
   // 790 for `keys change`, `teams`, `users`, `subjects`, `logins` and `alerts`.
   // 8 for filters of the trail.
-  'src/cli': 5131,
+  // 20 for what is left of the budgets of teams and users, as commands print it.
+  'src/cli': 5151,
   // 7 for the reader of files with secrets, and the commit behind the version.
   // 16 for `trail verify`, `export` and `erase`.
   // 26 for people, keys that change and tokens.

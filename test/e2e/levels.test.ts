@@ -124,6 +124,33 @@ test('a budget is shown with what is expected by the end of its window, or from 
   expect(out).toMatch(isEarly ? /too early for a forecast until/ : /Credits? expected by then/);
 });
 
+test('commands show what is spent and left of the budgets of a team and a user, as the API does', async () => {
+  interface Shown {
+    readonly budgets: readonly Figures[];
+    readonly in_force: { readonly budgets: readonly Figures[] };
+  }
+  type Figures = ShownBudget & { readonly left_credits: number };
+  const members = { member_defaults: { budgets: ofDay(40) } };
+  const team = await bodyOf<{ id: string }>(
+    await box.post('/admin/teams', { name: 'printed', budgets: ofDay(90), ...members }),
+  );
+  const user = await bodyOf<{ id: string }>(await box.post('/admin/users', { name: 'Ada', team: 'printed' }));
+  const made = await bodyOf<MadeKey>(await box.post('/admin/keys', { user: user.id }));
+  const spent = Number((await chat(made)).headers.get('x-signalbox-credits'));
+  expect(spent).toBeGreaterThan(0);
+  const run = async (...args: string[]) => (await box.run(...args)).out;
+  const usersOwn = async () => (JSON.parse(await run('users', 'show', user.id, '--json')) as Shown).in_force.budgets;
+  await waitFor(async () => (await usersOwn())[0]?.spent_credits === spent);
+  const [ofUser] = await usersOwn();
+  const [ofTeam] = (JSON.parse(await run('teams', 'show', 'printed', '--json')) as Shown).budgets;
+  expect([ofTeam?.spent_credits, ofTeam?.left_credits]).toEqual([spent, expect.closeTo(90 - spent, 6)]);
+  expect([ofUser?.spent_credits, ofUser?.left_credits]).toEqual([spent, expect.closeTo(40 - spent, 6)]);
+  const served = await bodyOf<Shown>(await box.get(`/admin/teams/${team.id}`));
+  expect(served.budgets.map(({ spent_credits }) => spent_credits)).toEqual([spent]);
+  expect(await run('teams', 'show', 'printed')).toMatch(/^spent +day: [\d.]+ Credits, 89\.\d+ left/m);
+  expect(await run('users', 'show', user.id)).toMatch(/^spent +day: [\d.]+ Credits, 39\.\d+ left/m);
+});
+
 test('usage is grouped and filtered by the team and the user that a key belonged to', async () => {
   const made = await bodyOf<MadeKey>(await box.post('/admin/keys', {}));
   await chat(made);

@@ -1,3 +1,4 @@
+import type { budgetUseBody } from '../../access/key-body.ts';
 import type { People } from '../../access/people.ts';
 import type { teamBody } from '../../access/people-body.ts';
 import { PeopleError } from '../../access/people-terms.ts';
@@ -11,7 +12,12 @@ import { LIST, onlyOne, TEXT, wholeOf } from '../arguments.ts';
 import { budgetOf } from '../keys/terms.ts';
 
 /** The inputs of every command on teams and users. */
-export type PeopleCommand = PeopleDesk;
+export interface PeopleCommand extends PeopleDesk {
+  /** The database. */
+  readonly file: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
 
 /** Wraps commands on people: their refusals become UsageErrors. */
 export const withRefusals =
@@ -116,6 +122,14 @@ export function termLines(
     [`${prefix}budgets`, budgetsText(budgets) || noBudgets],
   ];
 }
+
+/** Lines of `show` for what is spent and left of budgets. */
+export const useLines = (uses: readonly ReturnType<typeof budgetUseBody>[]): [string, string][] =>
+  uses.map(({ window, spent_credits: spent, left_credits: left, forecast_credits: forecast }) => {
+    const figure = (credits: number) => credits.toLocaleString('en', { maximumFractionDigits: 6 });
+    const expected = forecast === null ? '' : `, ${figure(forecast)} expected by its end`;
+    return ['spent', `${window}: ${figure(spent)} Credits, ${figure(left)} left${expected}`];
+  });
 
 /** `500 Credits a month, 20 Credits a day`. */
 export const budgetsText = (budgets: Terms['budgets'] | null): string =>

@@ -1,5 +1,6 @@
 import { UsageError } from '../../core/usage-error.ts';
-import { changeTeam, createTeam, listTeams, removeTeam, showTeam } from '../../operate/people.ts';
+import { changeTeam, createTeam, listTeams, removeTeam } from '../../operate/people.ts';
+import { type MoneyDesk, teamStatus, withStoredMoney } from '../../operate/people-money.ts';
 import { TEAM_ORIGINS } from '../../store/people.ts';
 import { choiceOf, groupOf, needed, parseArguments, parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { table } from '../terminal.ts';
@@ -14,13 +15,14 @@ import {
   TERM_FLAGS,
   termLines,
   termsOf,
+  useLines,
   withRefusals,
 } from './command.ts';
 
 /** `signalbox teams create|list|show|change|delete`. Returns what to print. Throws UsageError. */
 export const runTeams = withRefusals(groupOf('teams', { create, list, show, change, delete: remove }));
 
-type TeamBody = ReturnType<typeof showTeam>;
+type TeamBody = Omit<Awaited<ReturnType<typeof teamStatus>>, 'declared_at'>;
 
 async function create(args: readonly string[], desk: PeopleCommand): Promise<string> {
   const { name, json, ...flags } = parseFlags(args, { name: TEXT, ...TERM_FLAGS, ...MEMBER_FLAGS, json: SWITCH });
@@ -47,7 +49,9 @@ async function list(args: readonly string[], desk: PeopleCommand): Promise<strin
 
 async function show(args: readonly string[], desk: PeopleCommand): Promise<string> {
   const { values, positionals } = parseArguments(args, { json: SWITCH });
-  const team = showTeam(operator(), desk, nameOf(positionals, 'teams show'));
+  const name = nameOf(positionals, 'teams show');
+  const status = (money: MoneyDesk) => teamStatus(operator(), desk, money, name);
+  const { declared_at: _, ...team } = await withStoredMoney(desk.file, desk.now(), status);
   return values.json ? jsonText(team) : showText(team);
 }
 
@@ -64,6 +68,7 @@ function showText(team: TeamBody): string {
     ['from', ORIGINS[team.origin]],
     ['users', String(team.users)],
     ...termLines(team, ['all', 'none', 'none']),
+    ...useLines(team.budgets),
     ...termLines(team.member_defaults, ['all', 'none', 'none'], 'member '),
   ];
   return fieldLines(lines, 16);

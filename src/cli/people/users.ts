@@ -1,19 +1,21 @@
 import { USER_ROLES } from '../../core/people.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import {
-  changeUser,
-  createUser,
-  listUsers,
-  removeUser,
-  showUser,
-  suspendUser,
-  type UserPatch,
-} from '../../operate/people.ts';
+import { changeUser, createUser, listUsers, removeUser, suspendUser, type UserPatch } from '../../operate/people.ts';
+import { type MoneyDesk, userStatus, withStoredMoney } from '../../operate/people-money.ts';
 import { choiceOf, groupOf, parseArguments, parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { table } from '../terminal.ts';
 import { count, fieldLines, jsonText } from '../text.ts';
 import { operator } from '../user.ts';
-import { nameOf, type PeopleCommand, TERM_FLAGS, termLines, termsOf, userIdOf, withRefusals } from './command.ts';
+import {
+  nameOf,
+  type PeopleCommand,
+  TERM_FLAGS,
+  termLines,
+  termsOf,
+  useLines,
+  userIdOf,
+  withRefusals,
+} from './command.ts';
 
 /** `signalbox users create|list|show|change|suspend|resume|delete`. Returns what to print. Throws UsageError. */
 export const runUsers = withRefusals(groupOf('users', { create, list, show, change, suspend, resume, delete: remove }));
@@ -66,7 +68,9 @@ async function list(args: readonly string[], desk: PeopleCommand): Promise<strin
 
 async function show(args: readonly string[], desk: PeopleCommand): Promise<string> {
   const { values, positionals } = parseArguments(args, { json: SWITCH });
-  const user = showUser(operator(), desk, idOf(positionals, 'users show', desk));
+  const id = idOf(positionals, 'users show', desk);
+  const status = (money: MoneyDesk) => userStatus(operator(), desk, money, id);
+  const user = await withStoredMoney(desk.file, desk.now(), status);
   if (values.json) return jsonText(user);
   const asMember = 'as each member';
   const lines: [string, string][] = [
@@ -78,6 +82,7 @@ async function show(args: readonly string[], desk: PeopleCommand): Promise<strin
     ['role', user.role],
     ['state', user.state],
     ...termLines(user, [asMember, asMember, user.budgets ? 'none' : asMember]),
+    ...useLines(user.in_force.budgets),
   ];
   return fieldLines(lines, 13);
 }
