@@ -185,8 +185,11 @@ ${DATA}`,
     details: `Works beside a running server. Days whose records were deleted are kept as they are.`,
   },
   'trail list': {
-    usage: '[--subject ID] [--limit 100] [--before ID] [--json] [--data DIR]',
+    usage: `[--subject ID] [--by NAME] [--action ACTION] [--from T] [--to T] [--limit 100]
+[--before ID] [--json] [--data DIR]`,
     summary: 'List changes to keys, people, wallets and the policy, newest first, with who made them from where.',
+    details: `--by takes the name, ID or address of an actor, or a kind such as server. T is a month, day or
+time in UTC: a month without --to is that month, anything else has no end.`,
   },
   'logins list': {
     usage: '[--user ID] [--json] [--data DIR]',

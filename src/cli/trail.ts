@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { trailBody } from '../access/key-body.ts';
+import { addressOf } from '../core/holder-address.ts';
 import { isEmpty } from '../core/object.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
@@ -7,8 +8,16 @@ import type { Writer } from '../operate/csv.ts';
 import { eraseWords, exportedTrail, listTrail, verifyTrail } from '../operate/trail.ts';
 import { headsIn, type TrailReport } from '../operate/trail-check.ts';
 import type { Store } from '../store/store.ts';
-import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry, type TrailHead, type TrailTable } from '../store/trail.ts';
-import { groupOf, LIST, parseFlags, SWITCH, TEXT, wholeOf } from './arguments.ts';
+import {
+  TRAIL_ACTIONS,
+  TRAIL_LIMIT,
+  TRAIL_LIMIT_MAX,
+  type TrailEntry,
+  type TrailHead,
+  type TrailQuery,
+  type TrailTable,
+} from '../store/trail.ts';
+import { choiceOf, groupOf, LIST, parseFlags, SWITCH, TEXT, wholeOf } from './arguments.ts';
 import { periodOf } from './ledger/period.ts';
 import type { CommandOutput, CommandResult } from './result.ts';
 import { table } from './terminal.ts';
@@ -28,13 +37,33 @@ export interface TrailCommand {
 /** `signalbox trail list|verify|export|erase`. Throws UsageError. */
 export const runTrail = groupOf<TrailCommand, CommandOutput>('trail', { list, verify, export: exportTrail, erase });
 
-/** `trail list [--subject ID] [--limit 100] [--before ID] [--json]`: changes, newest first. */
+/** `trail list [--subject ID] [--by NAME] [--action ACTION] [--from T] [--to T] …`: changes, newest first. */
 async function list(args: readonly string[], { store }: TrailCommand): Promise<string> {
-  const { subject = null, ...flags } = parseFlags(args, { subject: TEXT, limit: TEXT, before: TEXT, json: SWITCH });
+  const { subject = null, ...flags } = parseFlags(args, {
+    ...{ subject: TEXT, by: TEXT, action: TEXT, from: TEXT, to: TEXT },
+    ...{ limit: TEXT, before: TEXT, json: SWITCH },
+  });
   return listed(store, subject, flags);
 }
 
+type TrailFilters = Pick<TrailQuery, 'actor' | 'action' | 'from' | 'to'>;
+
+/** Throws UsageError. */
+function filtersOf({ by, action, from, to }: Omit<ListFlags, 'limit' | 'before' | 'json'>): TrailFilters {
+  const period = periodOf(from, to, 'UTC');
+  return {
+    ...(by !== undefined && { actor: addressOf(by) ?? by }),
+    ...(action !== undefined && { action: choiceOf('--action', action, TRAIL_ACTIONS) }),
+    ...(from !== undefined && { from: period.from }),
+    ...(Number.isFinite(period.to) && { to: period.to }),
+  };
+}
+
 interface ListFlags {
+  readonly by?: string | undefined;
+  readonly action?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
   readonly limit?: string | undefined;
   /** The ID of the last entry of the page before. */
   readonly before?: string | undefined;
@@ -45,11 +74,11 @@ interface ListFlags {
 export async function listed(
   { trail }: { readonly trail: Pick<TrailTable, 'list'> },
   keyId: string | null,
-  { limit: text, before, json }: ListFlags,
+  { limit: text, before, json, ...flags }: ListFlags,
 ): Promise<string> {
   const limit = text === undefined ? TRAIL_LIMIT : wholeOf('--limit', text, 1, TRAIL_LIMIT_MAX);
   const place = before === undefined ? {} : { before: wholeOf('--before', before, 0, Number.MAX_SAFE_INTEGER) };
-  const { entries, hasMore } = await listTrail(operator(), trail, { keyId, limit, ...place });
+  const { entries, hasMore } = await listTrail(operator(), trail, { keyId, limit, ...place, ...filtersOf(flags) });
   if (json) return jsonText(entries.map(trailBody));
   const rows = entries.map((entry) => [
     `${minute(entry.time)} UTC`,

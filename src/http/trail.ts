@@ -5,7 +5,15 @@ import { SignalboxError } from '../core/errors.ts';
 import { ADDRESS_FORM, addressOf, isMistypedAddress } from '../core/holder-address.ts';
 import { eraseWords, exportedTrail, listTrail, type TrailPage, verifyTrail } from '../operate/trail.ts';
 import type { Store } from '../store/store.ts';
-import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailHead, type TrailQuery, type TrailTable } from '../store/trail.ts';
+import {
+  TRAIL_ACTIONS,
+  TRAIL_LIMIT,
+  TRAIL_LIMIT_MAX,
+  type TrailAction,
+  type TrailHead,
+  type TrailQuery,
+  type TrailTable,
+} from '../store/trail.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/trail-docs.ts';
 import { queryLimit, queryText, queryTexts } from './query.ts';
@@ -19,6 +27,8 @@ export interface TrailServices extends Pick<RouteServices, 'gateway' | 'principa
   trailHeads?(): readonly TrailHead[];
 }
 
+const FROM = 'The first moment, such as `2026-11-20` or `2026-11-20T08:00Z`. A day begins at midnight UTC.';
+
 /** Values are looked at by hand, for an error of ours: the router would refuse them in its own words. */
 const QUERY = t.Object({
   subject: t.Optional(
@@ -30,6 +40,10 @@ const QUERY = t.Object({
   ),
   key: t.Optional(t.Any({ type: 'string', description: 'The same as `subject`.' })),
   kind: queryText('Only changes of this kind of subject, such as `key`.'),
+  actor: queryText('Only changes by actors of this kind, such as `server`, or with this name, ID or address.'),
+  action: queryText('Only changes of this kind, such as `grant`.'),
+  from: queryText(FROM),
+  to: queryText('The moment after the last one.'),
   before: t.Optional(t.Any({ type: 'integer', description: 'Only entries before the one with this ID.' })),
   limit: queryLimit(TRAIL_LIMIT, TRAIL_LIMIT_MAX),
 });
@@ -105,8 +119,6 @@ function streamOf(lines: AsyncGenerator<string>): ReadableStream<Uint8Array> {
 
 const LINES = { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' };
 
-const FROM = 'The first moment, such as `2026-11-20` or `2026-11-20T08:00Z`. A day begins at midnight UTC.';
-
 const AGAINST =
   'A head that was noted elsewhere, as `id:hash`. It may be repeated. The note of the server itself is always among them.';
 
@@ -116,13 +128,21 @@ const pageBody = ({ entries, hasMore }: TrailPage) => ({
   has_more: hasMore,
 });
 
-type TrailFilters = Readonly<Record<'subject' | 'key' | 'kind' | 'before' | 'limit', unknown>>;
+type TrailFilters = Readonly<
+  Record<'subject' | 'key' | 'before' | 'limit', unknown> &
+    Partial<Record<'kind' | 'actor' | 'action' | 'from' | 'to', string>>
+>;
 
-function queryOf({ subject, key, kind, before, limit = TRAIL_LIMIT }: Partial<TrailFilters>): TrailQuery {
+function queryOf({ subject, key, before, limit = TRAIL_LIMIT, ...filters }: Partial<TrailFilters>): TrailQuery {
+  const { kind, actor, action, from, to } = filters;
   const text = typeof subject === 'string' ? subject : key;
   return {
     keyId: typeof text === 'string' ? subjectOf(text, text === subject ? 'subject' : 'key') : null,
-    ...(typeof kind === 'string' && { kind }),
+    ...(kind !== undefined && { kind }),
+    ...(actor !== undefined && { actor: addressOf(actor) ?? actor }),
+    ...(action !== undefined && { action: actionOf(action) }),
+    ...(from !== undefined && { from: momentOf('from', from, 0) }),
+    ...(to !== undefined && { to: momentOf('to', to, 0) }),
     ...(before !== undefined && { before: placeOf(before) }),
     limit: limitOf(limit, TRAIL_LIMIT_MAX),
   };
@@ -132,6 +152,11 @@ function queryOf({ subject, key, kind, before, limit = TRAIL_LIMIT }: Partial<Tr
 function subjectOf(text: string, param: string): string {
   if (!isMistypedAddress(text)) return addressOf(text) ?? text;
   return refuseValue(param, `\`${param}\` must be an ID, or the address of a wallet: ${ADDRESS_FORM}.`);
+}
+
+function actionOf(text: string): TrailAction {
+  const action = TRAIL_ACTIONS.find((one) => one === text);
+  return action ?? refuseValue('action', `\`action\` must be one of ${TRAIL_ACTIONS.join(', ')}.`);
 }
 
 function placeOf(text: unknown): number {

@@ -32,9 +32,6 @@ export const TRAIL_ACTIONS = [
   'change',
   'install',
   'rotate',
-  'change',
-  'suspend',
-  'resume',
   'revoke',
   'grant',
   'suspend',
@@ -92,6 +89,13 @@ export interface TrailQuery {
   readonly keyId: string | null;
   /** Only changes of this kind of subject; absent: of all. */
   readonly kind?: string;
+  /** Only changes by actors of this kind, such as `server`, or of this name, unless it was erased; absent: by all. */
+  readonly actor?: string;
+  readonly action?: TrailAction;
+  /** Only entries of this moment and later, ms since 1970; absent: all. */
+  readonly from?: number;
+  /** Only earlier entries, ms since 1970; absent: all. */
+  readonly to?: number;
   /** Only entries with lesser IDs; absent: all. */
   readonly before?: number;
   readonly limit: number;

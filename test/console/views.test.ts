@@ -45,9 +45,21 @@ describe.each([...VIEW_PATHS])('the view /console%s', (path) => {
 });
 
 describe('roles', () => {
+  test('a lead is offered no figures that the gateway keeps to those who see all teams', async () => {
+    const { page, faults } = await openConsole(stage, { role: 'lead' });
+    expect(await page.getByLabel('Lines').locator('option').allTextContents()).toEqual(['All together', 'By model']);
+    await openConsole(stage, { role: 'lead', path: '/?by=provider' });
+    expect(await page.getByText('cannot be shown').count()).toBe(0);
+    await openConsole(stage, { role: 'lead', path: '/requests' });
+    expect(await page.getByRole('search').getByLabel('Team').count()).toBe(0);
+    expect(await page.getByRole('search').getByRole('textbox', { name: 'Task' }).count()).toBe(1);
+    expect(faults).toEqual([]);
+  });
+
   test.each([
     ['admin', ['Overview', 'Playground', 'Requests', 'Policies', 'People', 'Money', 'Fleet']],
     ['finance', ['Overview', 'People', 'Money']],
+    ['lead', ['Overview', 'Playground', 'Requests', 'People', 'Money']],
     ['member', ['Overview', 'Playground', 'Requests', 'People', 'Money']],
   ] as const)('a person of the role %s sees the views that it may open, and no others', async (role, words) => {
     const { page, faults } = await openConsole(stage, { role });

@@ -27,6 +27,7 @@ afterAll(async () => {
 
 interface Entry {
   readonly id: number;
+  readonly time: string;
   readonly actor: { readonly kind: string; readonly name: string | null };
   readonly from: string | null;
   readonly action: string;
@@ -83,6 +84,29 @@ test('a change has who, what and from where: a caller behind a trusted proxy, an
   const listed = await box.run('trail', 'list', '--subject', id);
   expect(listed.out).toContain('203.0.113.7');
   expect(JSON.parse((await box.run('trail', 'list', '--subject', id, '--json')).out)).toEqual([grant, create]);
+});
+
+test('the list is filtered by actor, action and time, by request and by command', async () => {
+  const made = await box.post('/admin/keys', { name: 'filtered' });
+  const { id } = (await made.json()) as { id: string };
+  const [{ actor, time } = { actor: null, time: '' }] = await trail(`?key=${id}`);
+  const by = String(actor?.name);
+  const end = new Date(Date.parse(time) + 1).toISOString();
+  const period = `from=${time}&to=${end}`;
+  expect((await trail(`?actor=${by}&action=create&${period}`)).map(({ subject }) => subject.id)).toContain(id);
+  const isLoad = ({ action, actor: { kind } }: Entry) => action === 'load' && kind === 'server';
+  const loads = await trail('?actor=server&action=load');
+  expect(loads.length > 0 && loads.every(isLoad)).toBe(true);
+  expect(await trail(`?subject=${id}&from=${end}`)).toEqual([]);
+  expect(await trail(`?subject=${id}&to=${time}`)).toEqual([]);
+  const listed = async (...flags: string[]) => JSON.parse((await box.run('trail', 'list', '--json', ...flags)).out);
+  expect(await listed('--by', 'server', '--action', 'load')).toEqual(loads);
+  expect(await listed('--subject', id, '--by', by, '--from', time, '--to', end)).toEqual(await trail(`?key=${id}`));
+  expect(await listed('--subject', id, '--by', 'somebody')).toEqual([]);
+  await expectError(await box.get('/admin/trail?action=gran'), 'invalid_value', 'action');
+  await expectError(await box.get('/admin/trail?from=yesterday'), 'invalid_value', 'from');
+  const refused = await box.run('trail', 'list', '--action', 'gran');
+  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('--action is') });
 });
 
 test('each policy that comes into force is in the trail, with who asked for it; a refused one is not', async () => {

@@ -174,7 +174,7 @@ export const Filters = ({
   <div class="filters" role="search" aria-label="Filters">
     {children}
     {onClear && (
-      <button type="button" class="button button-plain" onClick={onClear}>
+      <button type="button" class="button button-plain filters-clear" onClick={onClear}>
         Clear filters
       </button>
     )}

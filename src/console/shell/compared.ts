@@ -7,11 +7,15 @@ export const periodBefore = (): string => {
   return `${label.startsWith('Last ') ? label.slice('Last '.length) : 'period'} before`;
 };
 
-/** `12 % above the 24 hours before`; empty where there is nothing to compare with. */
+/** `5.3`, `12`: more digits than people compare by are left out. */
+export const timesText = (times: number): string =>
+  figure(times < 10 ? Math.round(times * 10) / 10 : Math.round(times)).short;
+
+/** `12 % above the 24 hours before`, `5.3 times the 24 hours before`; empty where there is nothing to compare with. */
 export function compared(now: number, then: number | null): string {
   if (then === null || then === 0) return '';
   const part = now / then - 1;
   if (Math.abs(part) < 0.005) return `as in the ${periodBefore()}`;
-  if (part >= 10) return `${figure(Math.round(now / then)).short} times the ${periodBefore()}`;
+  if (part >= 1) return `${timesText(now / then)} times the ${periodBefore()}`;
   return `${Math.round(Math.abs(part) * 100)} % ${part > 0 ? 'above' : 'below'} the ${periodBefore()}`;
 }

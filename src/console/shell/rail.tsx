@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../design/button.tsx';
 import { toast } from '../design/toast.tsx';
 import { VIEWS } from '../views.ts';
@@ -13,6 +14,12 @@ const THEMES: Readonly<Record<Theme, string>> = { system: 'System theme', light:
 /** The seven words, and who is signed in. */
 export function Rail({ view }: { readonly view: ConsoleView | null }) {
   const now = session.value;
+  // On a phone the views stand in one line that scrolls: the open one is seen. `scrollIntoView` would let Tab begin there.
+  const views = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const [bar, open] = [views.current, views.current?.querySelector('[aria-current]')];
+    if (bar && open) bar.scrollLeft += open.getBoundingClientRect().right - bar.getBoundingClientRect().right + 16;
+  }, [view, now.state]);
   const leave = async () => {
     const problem = await signOut();
     if (problem !== null) toast(problem);
@@ -23,7 +30,7 @@ export function Rail({ view }: { readonly view: ConsoleView | null }) {
         <Logo />
         Signalbox
       </a>
-      <nav class="rail-views" aria-label="Views">
+      <nav ref={views} class="rail-views" aria-label="Views">
         {VIEWS.filter(({ action }) => mayView(action)).map(({ name, title, path }) => (
           <a key={name} class="rail-view" href={hrefOf(path)} aria-current={view?.name === name ? 'page' : undefined}>
             {title}

@@ -25,7 +25,7 @@ export function SignIn() {
     <main class="door">
       <div class="card">
         <div class="stack-tight">
-          <p class="dim">
+          <p class="door-name dim">
             <Logo /> Signalbox
           </p>
           <h1>Sign in</h1>
@@ -47,7 +47,7 @@ export function SignIn() {
             error={problem}
             hint="It is exchanged once for a login, and kept nowhere in the browser."
           />
-          <Button type="submit" kind={ISSUER === '' ? 'first' : 'plain'} disabled={isBusy}>
+          <Button type="submit" {...(ISSUER === '' && { kind: 'first' as const })} disabled={isBusy}>
             Sign in with the key
           </Button>
         </form>

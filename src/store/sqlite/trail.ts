@@ -168,9 +168,12 @@ const PRUNE = sql('DELETE FROM trail WHERE id <= ?');
 const SELECT = `SELECT id, previous, hash, time, actor, action, subject_kind AS subjectKind, subject, facts, request_id AS requestId,
     by_seal AS bySeal, from_seal AS fromSeal, details_seal AS detailsSeal,
     (SELECT json_group_array(json_array(slot, salt, words)) FROM trail_words WHERE entry = trail.id) AS words FROM trail`;
-const FILTERED = '(?1 IS NULL OR subject_kind = ?1) AND (?2 IS NULL OR id < ?2) ORDER BY id DESC LIMIT ?3';
+const FILTERED = `(?1 IS NULL OR subject_kind = ?1) AND (?2 IS NULL OR id < ?2) AND (?4 IS NULL OR action = ?4)
+    AND (?5 IS NULL OR actor = ?5 OR EXISTS (
+      SELECT 1 FROM trail_words WHERE entry = trail.id AND slot = 'by' AND words = ?5))
+    AND (?6 IS NULL OR time >= ?6) AND (?7 IS NULL OR time < ?7) ORDER BY id DESC LIMIT ?3`;
 const SELECT_ALL = sql(`${SELECT} WHERE ${FILTERED}`);
-const SELECT_OF_SUBJECT = sql(`${SELECT} WHERE subject = ?4 AND ${FILTERED}`);
+const SELECT_OF_SUBJECT = sql(`${SELECT} WHERE subject = ?8 AND ${FILTERED}`);
 const SELECT_LINKS = sql(`${SELECT} WHERE id > ? ORDER BY id LIMIT ?`);
 
 interface TrailRow extends Omit<TrailLink, 'subject' | 'seals' | 'words'> {
@@ -222,11 +225,12 @@ export const sqliteTrail = (db: SqlReader): TrailTable => ({
   },
   // Writers take their turns.
   horizon: async () => (await first<TrailHead>(db, SELECT_HEAD))?.id ?? 0,
-  async list({ keyId, kind = null, before = null, limit }) {
+  async list({ keyId, kind = null, before = null, limit, action = null, actor = null, from = null, to = null }) {
+    const filters = [kind, before, limit, action, actor, from, to];
     const rows =
       keyId === null
-        ? await db.query<TrailRow>(SELECT_ALL, [kind, before, limit])
-        : await db.query<TrailRow>(SELECT_OF_SUBJECT, [kind, before, limit, keyId]);
+        ? await db.query<TrailRow>(SELECT_ALL, filters)
+        : await db.query<TrailRow>(SELECT_OF_SUBJECT, [...filters, keyId]);
     return rows.map((row) => entryOf(linkOf(row)));
   },
   links: async (after, limit) => (await db.query<TrailRow>(SELECT_LINKS, [after, limit])).map(linkOf),

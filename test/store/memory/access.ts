@@ -199,8 +199,11 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
         for (const { id } of old) entries.delete(id);
       }),
     horizon: async () => byId().at(-1)?.id ?? 0,
-    list: async ({ keyId, kind, before = Number.POSITIVE_INFINITY, limit }) =>
+    list: async ({ keyId, kind, before = Number.POSITIVE_INFINITY, limit, action, actor, from = 0, to }) =>
       byId()
+        .filter((link) => action === undefined || link.action === action)
+        .filter((link) => actor === undefined || link.actor === actor || link.words.by?.text === actor)
+        .filter(({ time }) => time >= from && (to === undefined || time < to))
         .filter(({ id, subject }) => id < before && (keyId === null || subject.id === keyId))
         .filter(({ subject }) => kind === undefined || subject.kind === kind)
         .reverse()

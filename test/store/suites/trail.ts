@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { checkTrail } from '../../../src/operate/trail-check.ts';
-import type { Actor } from '../../../src/store/trail.ts';
+import type { Actor, TrailQuery } from '../../../src/store/trail.ts';
 import { refusalOf, type TestedStore } from '../implementations.ts';
 import { keyEvent, keyInfo, subjectEvent } from './access.ts';
 
@@ -68,6 +68,33 @@ export function trailSuite(open: () => Promise<TestedStore>): void {
     const bare = { words: null, seals: null, hash: null, previous: null };
     const facts = (await store.trail.links(0, 9)).map((link) => JSON.stringify({ ...link, ...bare }));
     for (const word of ['old', 'new', 'alice', '203.0', 'b0b']) expect(facts.join()).not.toContain(word);
+  });
+
+  test('the list is filtered by actor, action and time, a page at a time', async () => {
+    await using store = await open();
+    const { trail } = store;
+    await store.commit([
+      trail.add(entry('a', ALICE, 'one', NOON)),
+      trail.add(entry('b', BOB, 'two', NOON + 1)),
+      trail.add({ ...entry('a', ALICE, 'three', NOON + 2), action: 'revoke' }),
+      trail.add({ ...entry('c', { kind: 'server' }, 'four', NOON + 3), action: 'revoke' }),
+      trail.add(entry('b', ALICE, 'five', NOON + 4)),
+    ]);
+    const idsOf = async (filters: Partial<TrailQuery>) =>
+      (await trail.list({ ...ALL, ...filters })).map(({ id }) => id);
+    expect(await idsOf({ actor: 'alice' })).toEqual([5, 3, 1]);
+    expect(await idsOf({ actor: 'server' })).toEqual([4]);
+    expect(await idsOf({ actor: 'ali' })).toEqual([]);
+    // A place is no name.
+    expect(await idsOf({ actor: '203.0.113.7' })).toEqual([]);
+    expect(await idsOf({ action: 'revoke' })).toEqual([4, 3]);
+    expect(await idsOf({ from: NOON + 1, to: NOON + 4 })).toEqual([4, 3, 2]);
+    expect(await idsOf({ keyId: 'a', actor: 'alice', action: 'grant', from: NOON, to: NOON + 1 })).toEqual([1]);
+    expect(await idsOf({ actor: 'alice', limit: 2 })).toEqual([5, 3]);
+    expect(await idsOf({ actor: 'alice', limit: 2, before: 3 })).toEqual([1]);
+    await store.commit([trail.erase({ actorName: 'alice' }, BOB, NOON + 5)]);
+    expect(await idsOf({ actor: 'alice' })).toEqual([]);
+    expect(await idsOf({ actor: 'cli' })).toEqual([5, 3, 1]);
   });
 
   test('the words of an actor, or of a subject, are erased; the chain stays whole and says so', async () => {

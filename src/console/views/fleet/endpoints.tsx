@@ -52,7 +52,7 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
               />
             </div>
             {data.length > 0 && (
-              <p class="small dim">The rows are this server’s own attempts and readings since it started.</p>
+              <p class="fleet-note small dim">The rows are this server’s own attempts and readings since it started.</p>
             )}
             {data.length === 0 ? (
               <Empty title="No endpoint is declared">

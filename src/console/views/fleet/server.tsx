@@ -44,17 +44,17 @@ function Instance({ instance }: { readonly instance: ReadOf<'/admin/status'> }) 
         <dd class="mono">{version}</dd>
         <dt>Policy</dt>
         <dd class="mono">{policy_revision}</dd>
-        <dt>Place</dt>
+        <dt>Instance</dt>
         <dd>
-          {slot}, taken {epoch} {epoch === 1 ? 'time' : 'times'}
+          {slot}, started {epoch} {epoch === 1 ? 'time' : 'times'}
         </dd>
         <dt>Clock</dt>
         <dd>
           {clock_offset_ms === 0
-            ? 'as that of the database'
-            : `${duration(Math.abs(clock_offset_ms)).short} off that of the database`}
+            ? 'agrees with the database'
+            : `${duration(Math.abs(clock_offset_ms)).short} off the database’s`}
         </dd>
-        <dt>Copies</dt>
+        <dt>Memory</dt>
         <dd>{ages.length === 0 ? 'not read yet' : ageText(Math.max(...ages))}</dd>
       </dl>
     </>

@@ -1,6 +1,7 @@
 import { figure, percent, usd, type WrittenFigure } from '../../design/format.ts';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Money, Written } from '../../design/written.tsx';
+import { timesText } from '../../shell/compared.ts';
 import { nounOf, riseOf, type SpendDimension, type SpenderRow } from './spend.ts';
 
 interface SpendTableProps {
@@ -112,7 +113,7 @@ function signed(amount: number): WrittenFigure {
 export function partOf({ now, before }: SpenderRow): string {
   if (!before || before.credits <= 0) return now.credits > 0 ? 'new' : '';
   const times = now.credits / before.credits;
-  if (times >= 2) return `${figure(times < 10 ? Math.round(times * 10) / 10 : Math.round(times)).short} ×`;
+  if (times >= 2) return `${timesText(times)} ×`;
   const share = Math.round((times - 1) * 100) / 100;
   if (share === 0) return 'same';
   return `${share > 0 ? '+' : '−'}${percent(Math.abs(share)).short}`;

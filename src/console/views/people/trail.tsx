@@ -32,7 +32,11 @@ const KINDS = [
   'model',
   'trail',
 ] as const;
-const KIND_WORDS: Readonly<Record<string, string>> = { user: 'person', subject: 'workload' };
+const KIND_WORDS: Readonly<Record<string, string>> = {
+  user: 'person',
+  subject: 'workload',
+  policy_files: 'policy files',
+};
 const kindText = (kind: string): string => KIND_WORDS[kind] ?? kind;
 const NO_FILTERS = { subject: null, kind: null };
 
@@ -55,7 +59,7 @@ export function TrailTab({ id }: { readonly id: string | null }) {
           <Field
             isBare
             label="ID of what was changed"
-            placeholder="ID of what was changed"
+            placeholder="Any ID"
             type="search"
             value={param('subject')}
             onValue={(subject) => setParams({ subject })}
@@ -99,7 +103,12 @@ export function TrailTab({ id }: { readonly id: string | null }) {
             onEnd={trail.more}
             columns={[
               { id: 'what', head: 'Change', cell: (row) => `${actionText(row.action)} ${subjectText(row, nameOf)}` },
-              { id: 'who', head: 'By', phone: 'second', cell: (row) => actorText(row, nameOf) },
+              {
+                id: 'who',
+                head: 'By',
+                phone: 'second',
+                cell: (row) => <span class="nowrap">{actorText(row, nameOf)}</span>,
+              },
               { id: 'from', head: 'From', cell: ({ from }) => from ?? <span class="dim">–</span> },
               { id: 'when', head: 'When', phone: 'fact', cell: ({ time }) => <When at={time} /> },
             ]}

@@ -59,6 +59,9 @@ export function RequestList({
     return <Failure what="Requests" failure={failure} onRetry={list.renew} />;
   }
   if (rows.length === 0 && isLoading) return <Skeleton rows={8} />;
+  if (rows.length === 0 && failure) {
+    return <Empty title="A filter is not understood">Mend the field that is marked above, or clear the filters.</Empty>;
+  }
   if (rows.length === 0) return <Nothing list={list} isFiltered={isFiltered} />;
   return (
     <>
