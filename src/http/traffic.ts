@@ -33,6 +33,9 @@ const QUERY = {
   task: queryText('Only requests of this task, in the total or by `task`.'),
   status: queryText('Only requests with this status, in the total or by `status`.'),
   compare: queryText('`before` adds the sums of the period of the same length before, to each line.'),
+  points: queryText(
+    '`false` leaves out the figures by bucket, percentiles and tokens a second, and reads whole days where it can: for lists of sums.',
+  ),
   limit: queryLimit(
     TRAFFIC_LIMIT,
     TRAFFIC_LIMIT_MAX,

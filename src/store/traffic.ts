@@ -84,12 +84,10 @@ export interface TrafficQuery {
   readonly series: readonly string[] | null;
 }
 
-/** What one series spent. */
-export interface SeriesSpend {
+/** The sums of one series, without its times. */
+export interface SeriesSums extends TrafficFigures {
   /** Null for the rest. */
   readonly series: string | null;
-  readonly microcredits: Microcredits;
-  readonly requests: number;
 }
 
 /** How far traffic is counted. Times are ms since 1970. */
@@ -113,8 +111,8 @@ export interface TrafficTable {
    */
   count(now: number): Promise<boolean>;
   buckets(query: TrafficQuery): Promise<readonly TrafficBucket[]>;
-  /** The spend of each series, in no order. */
-  spend(query: Omit<TrafficQuery, 'series'>): Promise<readonly SeriesSpend[]>;
+  /** The sums of each series, in no order. */
+  sums(query: Omit<TrafficQuery, 'series'>): Promise<readonly SeriesSums[]>;
   /** The names of the series of one key among `key_model`. */
   modelsOf(key: string): Promise<readonly string[]>;
   progress(): Promise<TrafficProgress>;

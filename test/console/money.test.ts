@@ -100,11 +100,23 @@ test('what did team search spend this week, and save', async () => {
 
 test('users and labels are told by whole days, and months by the calendar', async () => {
   const { page } = await openConsole(stage, { path: '/money?by=label:app' });
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
   const table = page.getByRole('table', { name: 'Spend by label app' });
+  await page.reload();
+  await settled(page);
+  const count = page.getByRole('button', { name: 'Count by label app', exact: true });
+  await count.waitFor();
+  expect(await axeFinds(page)).toEqual([]);
+  expect(asked).toContain('/admin/traffic');
+  expect(asked).not.toContain('/admin/usage');
+  await count.click();
+  await table.waitFor();
   expect(await table.locator('tbody tr td:first-child').allTextContents()).toContain('shop');
   await page.getByText(/^Whole days, /).waitFor();
   await page.getByRole('tab', { name: 'Months' }).click();
-  await settled(page);
+  await page.getByRole('button', { name: 'Count by label app and month' }).click();
+  await page.getByRole('table', { name: 'Spend by label app and month' }).waitFor();
   const months = page.getByRole('table', { name: 'Spend by label app and month' });
   const { total_usd } = await read('/admin/usage?by=month');
   const cells = await months

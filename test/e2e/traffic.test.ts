@@ -54,6 +54,11 @@ test(
     const both = await traffic(box, `by=key&limit=1&compare=before&step=hour&from=${later(-1)}&to=${later(1)}`);
     expect(both.series.map(({ before }) => before)).toEqual([{ requests: 0, credits: 0, usd: '0' }]);
     expect(total.before).toBeNull();
+    const bare = await traffic(box, 'by=key&step=minute&points=false');
+    expect([bare.times, bare.total.buckets.requests, bare.total.whole.duration_ms.p50]).toEqual([[], [], null]);
+    expect(bare.series.map(({ value, whole }) => [value, whole.credits, whole.output_tokens])).toEqual(
+      series.map(({ value, whole }) => [value, whole.credits, whole.output_tokens]),
+    );
     const few = await traffic(box, 'by=key&limit=1&step=day&time_zone=Europe/Berlin');
     expect([few.series.length, few.other?.whole.requests, few.other?.whole.credits]).toEqual([1, 1, 0.172]);
   },
@@ -99,6 +104,7 @@ test(
       ['by=task&model=best', 'model', 'invalid_value'],
       ['time_zone=Nowhere', 'time_zone', 'invalid_value'],
       ['step=day&time_zone=Asia/Kolkata', 'time_zone', 'invalid_value'],
+      ['points=no', 'points', 'invalid_value'],
       ['limit=51', 'limit', 'out_of_range'],
     ] as const;
     for (const [query, param, code] of cases) {

@@ -42,7 +42,7 @@ interface DecisionRecord {
   readonly candidates: readonly { readonly estimate: { readonly outcomes: number } | null }[];
 }
 
-const VARYING_FIELDS: ReadonlySet<string> = new Set(['id', 'created', 'kind', 'seed', 'outcome', 'receipt']);
+const VARYING_FIELDS: ReadonlySet<string> = new Set(['id', 'created', 'time', 'kind', 'seed', 'outcome', 'receipt']);
 
 /** The part of a record that tells how the decision was made, without its time and outcome. */
 async function decisionOf(id: string): Promise<DecisionRecord> {

@@ -1,10 +1,12 @@
 import { expect, test } from 'bun:test';
+import fc from 'fast-check';
 import { type Caller, OPERATOR } from '../../src/core/caller.ts';
 import type { DecisionOutcome } from '../../src/core/decision-record.ts';
 import { idAt } from '../../src/core/id.ts';
-import { sightOf } from '../../src/operate/sight.ts';
+import { FULL_SIGHT, sightOf } from '../../src/operate/sight.ts';
 import { questionOf } from '../../src/operate/traffic/question.ts';
 import { trafficBody } from '../../src/operate/traffic/traffic.ts';
+import { tries } from '../deep/effort.ts';
 import { record } from '../records/support.ts';
 import { openMemoryStore } from '../store/memory/driver.ts';
 
@@ -102,3 +104,45 @@ test('a report sees names for keys, and keys of one name as one', async () => {
   });
   expect(await tell(report, { by: 'key', key: 'shared' })).toMatchObject({ total: 10, other: null });
 });
+
+const LAW = 'sums without points are those with points';
+test(LAW, async () => {
+  const store = openMemoryStore(() => NOON);
+  const HOURS = 5 * 24;
+  const made = Array.from({ length: 3 * HOURS }, (_, at) => {
+    const time = NOON - Math.floor(at / 3) * 3_600_000 - (at % 7) * 60_000;
+    const { id: keyId, of: team } = KEYS[at % KEYS.length]!;
+    return record(idAt(time) + at, time, { keyId, team, outcome: { ...outcome, saved: at }, choice: `m-${at % 5}` });
+  });
+  await store.commit(made.map((one) => store.records.log.add(one)));
+  const sources = {
+    ...{ store, sight: FULL_SIGHT, usdPerCredit: '0.001', now: NOON },
+    nameOf: { key: () => null, team: () => null },
+  };
+  const sumsOf = async (query: Parameters<typeof questionOf>[0]) => {
+    const principal = { caller: OPERATOR, actor: { kind: 'cli' as const, name: 'a', from: null } };
+    const { total, series, other } = await trafficBody(principal, sources, questionOf(query, NOON));
+    const timeless = <Line extends typeof total>({ buckets: _, whole, ...line }: Line) => {
+      const { ttft_ms, duration_ms, tokens_per_second, ...sums } = whole;
+      return { ...line, sums };
+    };
+    return { total: timeless(total), series: series.map(timeless), other: other && timeless(other) };
+  };
+  const questions = fc.record({
+    hours: fc.nat(HOURS),
+    length: fc.integer({ min: 1, max: 47 }),
+    step: fc.constantFrom('minute', 'hour', 'day'),
+    by: fc.constantFrom('key', 'team', 'model', undefined),
+    limit: fc.integer({ min: 1, max: 5 }),
+    time_zone: fc.constantFrom('UTC', 'Europe/Berlin'),
+  });
+  await fc.assert(
+    fc.asyncProperty(questions, async ({ hours, length, by, ...rest }) => {
+      const to = NOON - hours * 3_600_000;
+      const ends = { from: new Date(to - length * 3_600_000).toISOString(), to: new Date(to).toISOString() };
+      const query = { ...rest, ...ends, ...(by && { by }), compare: 'before' };
+      expect(await sumsOf({ ...query, points: 'false' })).toEqual(await sumsOf(query));
+    }),
+    tries(LAW, 20, 200),
+  );
+}, 120_000);

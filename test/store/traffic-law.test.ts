@@ -187,12 +187,16 @@ class Box {
     await this.store.records.log.prune(this.prunedBelow);
   }
 
-  /** Every bucket that has something, in the order of its name. */
+  /** The sums of every series and every bucket that has something, in the order of its name. */
   async told(traffic: TrafficTable): Promise<string[]> {
     const told: string[] = [];
     for (const step of TRAFFIC_STEPS) {
       const from = step === 'minute' ? NOON - 2 * STEP_MS.day : 0;
       for (const kind of TRAFFIC_KINDS) {
+        for (const { series, ...figures } of await traffic.sums({ step, kind, from, to: NOON + STEP_MS.day })) {
+          const sums = TRAFFIC_FIGURES.map((name) => figures[name]);
+          if (sums.some((sum) => sum !== 0)) told.push(JSON.stringify(['sums', step, kind, series, sums]));
+        }
         for (const bucket of await traffic.buckets({ step, kind, from, to: NOON + STEP_MS.day, series: null })) {
           const { time, series, figures, ttft, duration } = bucket;
           const sums = TRAFFIC_FIGURES.map((name) => figures[name]);
@@ -241,6 +245,7 @@ const MUTANTS: Readonly<Record<string, Mutation>> = {
     'INSERT INTO traffic_waiting (seq, id, key_id, team_id, model, provider, microcredits) VALUES (?, ?, ?, ?, ?, ?, ?)':
       'SELECT ?, ?, ?, ?, ?, ?, ?',
   },
+  'sums up another figure': { 'sum(t.output) AS output': 'sum(t.input) AS output' },
   'leaves refunds out': { ", 'correct') AND j.amount": ') AND j.amount' },
   'takes a last row twice': { 'WHERE r.seq BETWEEN ?1 AND ?2': 'WHERE r.seq BETWEEN ?1 - 1 AND ?2' },
   'keeps old buckets when it counts again': {

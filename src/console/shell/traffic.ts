@@ -18,7 +18,7 @@ const stepOf = (ms: number): TrafficStep => (ms <= 2 * STEPS.hour ? 'minute' : m
 export function trafficQuery(
   of: TimeRange,
   now: number,
-  { by, limit, isBefore = false, isCompared = false, isCoarse = false, only = {} }: TrafficOptions,
+  { by, limit, isBefore = false, isCompared = false, isCoarse = false, hasPoints = true, only = {} }: TrafficOptions,
 ): Query {
   const step = isCoarse && of.ms > STEPS.day ? 'day' : stepOf(of.ms);
   const { from, to } = endsOf(of, Math.floor(now / STEPS[step]) * STEPS[step] + STEPS[step]);
@@ -32,6 +32,7 @@ export function trafficQuery(
     by: by ?? null,
     limit: by ? (limit ?? 7) : null,
     compare: isCompared ? 'before' : null,
+    points: hasPoints ? null : 'false',
     ...only,
   };
 }
@@ -48,6 +49,8 @@ interface TrafficOptions {
   readonly isBefore?: boolean;
   /** For lists of names, which need no buckets: by days of UTC, which are kept as they are, they come sooner. */
   readonly isCoarse?: boolean;
+  /** Whether figures by bucket are told; a table of sums needs none. */
+  readonly hasPoints?: boolean;
   /** Whether each line has the sums of that period, too. */
   readonly isCompared?: boolean;
   /** One key, team, model …, by its ID. */

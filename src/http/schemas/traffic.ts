@@ -3,7 +3,7 @@ import * as field from '../../api/parts.ts';
 import { TRAFFIC_DIMENSIONS, TRAFFIC_STEPS } from '../../store/traffic.ts';
 
 const percentiles = (description: string, p50: number, p95: number) =>
-  field.shape(`${description} Each within 5 %; null without one.`, {
+  field.shape(`${description} Each within 5 %; null without one, and with \`points=false\`.`, {
     p50: field.figureOrNull('Half of them took at most this long. In ms.', p50),
     p95: field.figureOrNull('95 of 100 took at most this long. In ms.', p95),
   });
@@ -30,24 +30,31 @@ const Whole = field.named('TrafficWhole', 'The figures of the whole period.', {
   output_tokens: field.tokens('Output tokens of answers, hidden reasoning included.', 31_250),
   ttft_ms: percentiles('Time to the first token.', 420, 1_380),
   duration_ms: percentiles('Time to the end.', 2_400, 9_100),
-  tokens_per_second: field.figureOrNull('Visible output tokens a second of streaming; null without any.', 82.4),
+  tokens_per_second: field.figureOrNull(
+    'Visible output tokens a second of streaming; null without any, and with `points=false`.',
+    82.4,
+  ),
 });
 
-const Buckets = field.named('TrafficBuckets', 'The same figures by bucket, in the order of `times`.', {
-  requests: counts('requests.', 12, 0),
-  errors: counts('failed or broken requests.', 1, 0),
-  failed_attempts: counts('attempts that failed.', 2, 0),
-  credits: counts('Credits charged, less refunds.', 0.61, 0),
-  saved_credits: counts('Credits saved against the baseline.', 0.12, 0),
-  input_tokens: counts('input tokens.', 1_204, 0),
-  cached_input_tokens: counts('cached input tokens.', 402, 0),
-  output_tokens: counts('output tokens.', 312, 0),
-  ttft_p50_ms: figures('median time to the first token, ms.', 420, null),
-  ttft_p95_ms: figures('95th percentile of it, ms.', 1_380, null),
-  duration_p50_ms: figures('median time to the end, ms.', 2_400, null),
-  duration_p95_ms: figures('95th percentile of it, ms.', 9_100, null),
-  tokens_per_second: figures('visible output tokens a second.', 82.4, null),
-});
+const Buckets = field.named(
+  'TrafficBuckets',
+  'The same figures by bucket, in the order of `times`; empty with `points=false`.',
+  {
+    requests: counts('requests.', 12, 0),
+    errors: counts('failed or broken requests.', 1, 0),
+    failed_attempts: counts('attempts that failed.', 2, 0),
+    credits: counts('Credits charged, less refunds.', 0.61, 0),
+    saved_credits: counts('Credits saved against the baseline.', 0.12, 0),
+    input_tokens: counts('input tokens.', 1_204, 0),
+    cached_input_tokens: counts('cached input tokens.', 402, 0),
+    output_tokens: counts('output tokens.', 312, 0),
+    ttft_p50_ms: figures('median time to the first token, ms.', 420, null),
+    ttft_p95_ms: figures('95th percentile of it, ms.', 1_380, null),
+    duration_p50_ms: figures('median time to the end, ms.', 2_400, null),
+    duration_p95_ms: figures('95th percentile of it, ms.', 9_100, null),
+    tokens_per_second: figures('visible output tokens a second.', 82.4, null),
+  },
+);
 
 const before = field.shapeOrNull('The sums of the period of the same length before. Null without `compare=before`.', {
   requests: field.count('Requests that began in it.', 902),
@@ -85,7 +92,7 @@ export const Traffic = field.named('Traffic', 'Requests, money, tokens and times
   counting_since: field.momentOrNull(
     'While the past before this moment is still being counted, newest first; null once all is.',
   ),
-  times: field.textList('The beginning of each bucket. ISO 8601, UTC.', [
+  times: field.textList('The beginning of each bucket; none with `points=false`. ISO 8601, UTC.', [
     '2026-11-20T09:00:00.000Z',
     '2026-11-20T10:00:00.000Z',
   ]),

@@ -2,9 +2,11 @@ import { toCredits } from '../../core/credits.ts';
 import { TimeHistogram } from '../../core/time-histogram.ts';
 import { NO_TRAFFIC, TRAFFIC_FIGURES, type TrafficBucket, type TrafficFigures } from '../../store/traffic.ts';
 
+export type SumFigures = { -readonly [Name in keyof TrafficFigures]: number };
+
 /** Sums of several buckets. */
 interface CellSums {
-  readonly figures: { -readonly [Name in keyof TrafficFigures]: number };
+  readonly figures: SumFigures;
   /** Null where times are not told. */
   readonly ttft: TimeHistogram | null;
   readonly duration: TimeHistogram | null;
@@ -27,8 +29,18 @@ export const emptyLine = (buckets: number): TrafficLine => ({
   cells: Array.from({ length: buckets }, emptyCell),
 });
 
+/** A line of sums alone. */
+export const sumLine = (figures: SumFigures): TrafficLine => ({
+  whole: { figures, ttft: null, duration: null },
+  cells: [],
+});
+
+export function addFigures(sum: SumFigures, more: TrafficFigures): void {
+  for (const name of TRAFFIC_FIGURES) sum[name] += more[name];
+}
+
 export function addTo({ figures, ttft, duration }: CellSums, bucket: Omit<TrafficBucket, 'time' | 'series'>): void {
-  for (const name of TRAFFIC_FIGURES) figures[name] += bucket.figures[name];
+  addFigures(figures, bucket.figures);
   ttft?.merge(bucket.ttft);
   duration?.merge(bucket.duration);
 }

@@ -9,9 +9,10 @@ import { TRAFFIC_LIMIT, TRAFFIC_LIMIT_MAX, type TrafficQuestion } from './traffi
 /** The texts of a query or of a command; absent: the usual. */
 type QuestionTexts = Readonly<
   Partial<Record<'from' | 'to' | 'step' | 'time_zone' | 'by' | (typeof TRAFFIC_DIMENSIONS)[number], string>>
-> & { readonly limit?: unknown; readonly compare?: string };
+> & { readonly limit?: unknown; readonly compare?: string; readonly points?: string };
 
 const COMPARED = ['before'] as const;
+const POINTS = ['true', 'false'] as const;
 
 /** Reads a question. @throws SignalboxError */
 export function questionOf(query: QuestionTexts, now: number): TrafficQuestion {
@@ -25,12 +26,14 @@ export function questionOf(query: QuestionTexts, now: number): TrafficQuestion {
     );
   }
   const isCompared = query.compare !== undefined && wordOf('compare', query.compare, COMPARED) === 'before';
+  const hasPoints = wordOf('points', query.points ?? 'true', POINTS) === 'true';
   const to = momentIn('to', query.to, timeZone) ?? now;
   const from = momentIn('from', query.from, timeZone) ?? to - (step === 'day' ? 30 : 1) * STEP_MS.day;
   if (from >= to) refuse('to', '`to` must be later than `from`.');
   const named = TRAFFIC_DIMENSIONS.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]] as const]));
   const filters: TrafficFilters = Object.fromEntries(named);
-  return { from, to, step, timeZone, by, filters, limit: limitIn(query.limit ?? TRAFFIC_LIMIT), isCompared };
+  const limit = limitIn(query.limit ?? TRAFFIC_LIMIT);
+  return { from, to, step, timeZone, by, filters, limit, isCompared, hasPoints };
 }
 
 function wordOf<Word extends string>(param: string, text: string, words: readonly Word[]): Word {

@@ -3,11 +3,17 @@ import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { usdWriter } from '../../core/usd.ts';
 import type { Store } from '../../store/store.ts';
-import { STEP_MS, type TrafficDimension, type TrafficStep, type TrafficTable } from '../../store/traffic.ts';
+import {
+  NO_TRAFFIC,
+  STEP_MS,
+  type TrafficDimension,
+  type TrafficStep,
+  type TrafficTable,
+} from '../../store/traffic.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import type { Sight } from '../sight.ts';
-import { addTo, emptyLine, lineBody, restOf, type TrafficLine } from './lines.ts';
+import { addFigures, addTo, emptyLine, lineBody, restOf, type SumFigures, sumLine, type TrafficLine } from './lines.ts';
 import { periodOf, type TrafficPeriod, wholeOf } from './periods.ts';
 import { type SeriesChoice, selectionOf, type TrafficFilters, type TrafficSelection } from './selection.ts';
 
@@ -25,6 +31,8 @@ export interface TrafficQuestion {
   readonly limit: number;
   /** Whether each line has the sums of the period of the same length before. */
   readonly isCompared: boolean;
+  /** Whether figures by bucket and times are told; without them the sums come sooner. */
+  readonly hasPoints: boolean;
 }
 
 /** The sources of traffic. */
@@ -49,12 +57,12 @@ const FRESH_BATCHES = 3;
 export async function trafficBody({ caller }: Principal, sources: TrafficSources, question: TrafficQuestion) {
   const reach = checkAction(caller, 'traffic.read');
   const { store, sight, usdPerCredit, now } = sources;
-  const { by, filters, step, timeZone, limit, isCompared } = question;
+  const { by, filters, step, timeZone, limit, isCompared, hasPoints } = question;
   const period = periodOf(question, step, timeZone);
   const selection = await selectionOf(store.traffic, { caller, reach, sight }, by, filters);
   await catchUp(store, now);
   const reader = new LineReader(store.traffic, period);
-  const { total, lines } = await reader.read(selection, limit);
+  const { total, lines } = await (hasPoints ? reader.read(selection, limit) : reader.readSums(selection, limit));
   const earlier = isCompared ? await reader.spendBefore(selection, [...lines.keys()]) : null;
   const progress = await store.traffic.progress();
   const exactUsd = usdWriter(usdPerCredit);
@@ -70,7 +78,7 @@ export async function trafficBody({ caller }: Principal, sources: TrafficSources
     by,
     counted_until: iso(Math.min(progress.freshFrom ?? now, now)),
     counting_since: progress.pastBefore === null ? null : iso(Math.min(progress.pastBefore, now)),
-    times: period.times.map(iso),
+    times: hasPoints ? period.times.map(iso) : [],
     total: { ...lineBody(total, usd), before: before((spend) => spend.total) },
     series: [...lines].map(([value, line]) => ({
       value,
@@ -97,9 +105,9 @@ interface SpendBefore {
 }
 
 const NOTHING: LineSpend = { microcredits: 0, requests: 0 };
-const plus = (one: LineSpend, other: LineSpend, sign: 1 | -1 = 1): LineSpend => ({
-  microcredits: one.microcredits + sign * other.microcredits,
-  requests: one.requests + sign * other.requests,
+const minus = (one: LineSpend, other: LineSpend): LineSpend => ({
+  microcredits: one.microcredits - other.microcredits,
+  requests: one.requests - other.requests,
 });
 
 function beforeBody(
@@ -124,6 +132,30 @@ function nameIn({ nameOf }: TrafficSources, by: TrafficDimension | null, value: 
   return (by === 'key' || by === 'team' ? nameOf[by](value) : null) ?? value;
 }
 
+type Span = Pick<TrafficPeriod, 'from' | 'to' | 'unit'>;
+
+/** The sums of the series that one value stands for. */
+interface ValueSums {
+  readonly names: Set<string>;
+  readonly figures: SumFigures;
+}
+
+interface Sums {
+  readonly all: SumFigures;
+  readonly byValue: ReadonlyMap<string, ValueSums>;
+}
+const NO_SUMS: Sums = { all: NO_TRAFFIC, byValue: new Map() };
+
+const ownName = (series: string): string => series;
+
+function greatestOf({ byValue }: Sums, limit: number): [string, ValueSums][] {
+  const sorted = [...byValue].sort(
+    ([one, { figures: a }], [other, { figures: b }]) =>
+      b.microcredits - a.microcredits || b.requests - a.requests || (one < other ? -1 : 1),
+  );
+  return sorted.slice(0, limit);
+}
+
 /** Reads the lines of a period: the series that spent most are found by the longest buckets within. */
 class LineReader {
   readonly #traffic: TrafficTable;
@@ -137,75 +169,61 @@ class LineReader {
 
   /** @returns the total, and by their values the lines that spent most, first the greatest */
   async read({ total, lines, shownAs }: TrafficSelection, limit: number) {
-    const greatest = lines ? await this.#greatest(lines, shownAs, limit) : new Map<string, string[]>();
+    const greatest = lines ? greatestOf(await this.#sums(lines, shownAs, this.#period), limit) : [];
     const { times } = this.#period;
     const sum = emptyLine(times.length);
     await this.#add({ ...total, names: total.names && (await this.#present(total)) }, () => sum);
-    const read = new Map([...greatest.keys()].map((value) => [value, emptyLine(times.length)]));
+    const read = new Map(greatest.map(([value]) => [value, emptyLine(times.length)]));
     if (lines) {
       const lineOf = (series: string | null) => read.get(shownAs(series ?? ''))!;
-      await this.#add({ kind: lines.kind, names: [...greatest.values()].flat() }, lineOf);
+      await this.#add({ kind: lines.kind, names: greatest.flatMap(([, { names }]) => [...names]) }, lineOf);
     }
     return { total: sum, lines: read };
   }
 
-  /** The spend of the total and of lines in the period of the same length before. */
-  async spendBefore({ total, lines, shownAs }: TrafficSelection, values: readonly string[]): Promise<SpendBefore> {
-    const told = new Set(values);
-    const found = new Map<string, LineSpend>();
-    const sum = await this.#sumBefore(total, () => {});
-    if (lines) {
-      await this.#sumBefore(lines, (series, spend) => {
-        const value = shownAs(series);
-        if (told.has(value)) found.set(value, plus(found.get(value) ?? NOTHING, spend));
-      });
-    }
-    const rest = [...found.values()].reduce((left, spend) => plus(left, spend, -1), sum);
-    return { total: sum, lines: found, rest };
+  /** As `read`, without points and times: each line is summed by the longest buckets within, whose histograms stay as they are. */
+  async readSums({ total, lines, shownAs }: TrafficSelection, limit: number) {
+    const greatest = lines ? greatestOf(await this.#sums(lines, shownAs, this.#period), limit) : [];
+    const { all } = await this.#sums(total, ownName, this.#period);
+    return { total: sumLine(all), lines: new Map(greatest.map(([value, { figures }]) => [value, sumLine(figures)])) };
   }
 
-  /** @param each is called with every named series of the choice @returns the sum of all, the rest of the dimension included */
-  async #sumBefore({ kind, names }: SeriesChoice, each: (series: string, spend: LineSpend) => void) {
+  /** The spend of the total and of lines in the period of the same length before. */
+  async spendBefore({ total, lines, shownAs }: TrafficSelection, values: readonly string[]): Promise<SpendBefore> {
     const { from, to, unit } = this.#period;
+    const before = { from: 2 * from - to, to: from, unit };
+    const { all } = await this.#sums(total, ownName, before);
+    const { byValue } = lines ? await this.#sums(lines, shownAs, before) : NO_SUMS;
+    const found = new Map<string, LineSpend>();
+    for (const value of values) found.set(value, byValue.get(value)?.figures ?? NOTHING);
+    return { total: all, lines: found, rest: [...found.values()].reduce(minus, all) };
+  }
+
+  /** The sums of a choice in a period: of all, the rest of the dimension included, and of named series by their values. */
+  async #sums({ kind, names }: SeriesChoice, shownAs: (series: string) => string, period: Span): Promise<Sums> {
     const wanted = names && new Set<string | null>(names);
-    let sum = NOTHING;
-    for (const stretch of wholeOf({ from: 2 * from - to, to: from, unit })) {
-      for (const spend of await this.#traffic.spend({ kind, ...stretch })) {
-        if (wanted && !wanted.has(spend.series)) continue;
-        sum = plus(sum, spend);
-        if (spend.series !== null) each(spend.series, spend);
+    const all = { ...NO_TRAFFIC };
+    const byValue = new Map<string, ValueSums>();
+    for (const stretch of wholeOf(period)) {
+      for (const { series, ...figures } of await this.#traffic.sums({ kind, ...stretch })) {
+        if (wanted && !wanted.has(series)) continue;
+        addFigures(all, figures);
+        if (series === null) continue;
+        const sums = byValue.getOrInsertComputed(shownAs(series), () => ({
+          names: new Set(),
+          figures: { ...NO_TRAFFIC },
+        }));
+        sums.names.add(series);
+        addFigures(sums.figures, figures);
       }
     }
-    return sum;
+    return { all, byValue };
   }
 
   /** The names of the series of a choice that have something in the period. */
-  async #present({ kind, names }: SeriesChoice): Promise<string[]> {
-    const present = new Set<string | null>();
-    for (const stretch of wholeOf(this.#period)) {
-      for (const { series } of await this.#traffic.spend({ kind, ...stretch })) present.add(series);
-    }
-    return (names ?? []).filter((name) => present.has(name));
-  }
-
-  async #greatest({ kind, names }: SeriesChoice, shownAs: TrafficSelection['shownAs'], limit: number) {
-    const wanted = names && new Set(names);
-    const found = new Map<string, { readonly names: Set<string>; spent: number; requests: number }>();
-    for (const stretch of wholeOf(this.#period)) {
-      for (const { series, microcredits, requests } of await this.#traffic.spend({ kind, ...stretch })) {
-        if (series === null || (wanted && !wanted.has(series))) continue;
-        const value = shownAs(series);
-        const sum = found.get(value) ?? { names: new Set(), spent: 0, requests: 0 };
-        found.set(value, sum);
-        sum.names.add(series);
-        sum.spent += microcredits;
-        sum.requests += requests;
-      }
-    }
-    const sorted = [...found].sort(
-      ([one, a], [other, b]) => b.spent - a.spent || b.requests - a.requests || (one < other ? -1 : 1),
-    );
-    return new Map(sorted.slice(0, limit).map(([value, { names }]) => [value, [...names]]));
+  async #present(choice: SeriesChoice): Promise<string[]> {
+    const { byValue } = await this.#sums(choice, ownName, this.#period);
+    return (choice.names ?? []).filter((name) => byValue.has(name));
   }
 
   /** Adds buckets to the lines of their series. All are read at once, since those of one time lie together. */

@@ -6,6 +6,7 @@ import type { RecordLog } from '../../../src/store/records.ts';
 import {
   NO_TRAFFIC,
   STEP_MS,
+  TRAFFIC_FIGURES,
   type TrafficBucket,
   type TrafficFigures,
   type TrafficKind,
@@ -31,12 +32,11 @@ interface Sample {
 export const memoryTraffic = (sources: Sources): TrafficTable => ({
   count: async () => false,
   buckets: (query) => countedBuckets(sources, query),
-  async spend(query) {
-    const sums = new Map<string | null, { microcredits: number; requests: number }>();
+  async sums(query) {
+    const sums = new Map<string | null, Record<keyof TrafficFigures, number>>();
     for (const { series, figures } of await countedBuckets(sources, { ...query, series: null })) {
-      const sum = sums.get(series) ?? { microcredits: 0, requests: 0 };
-      sum.microcredits += figures.microcredits;
-      sum.requests += figures.requests;
+      const sum = sums.get(series) ?? { ...NO_TRAFFIC };
+      for (const name of TRAFFIC_FIGURES) sum[name] += figures[name];
       sums.set(series, sum);
     }
     return [...sums].map(([series, sum]) => ({ series, ...sum }));

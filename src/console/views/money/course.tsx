@@ -8,7 +8,7 @@ import { pendingFrom, type TrafficReport } from '../../shell/traffic.ts';
 import { usdPerCredit } from '../overview/measures.ts';
 
 /** Lines beside that of all others. */
-const LINES = 6;
+export const LINES = 6;
 
 /** Spend over time: beside the baseline, or of those who spend most. */
 export function Course({ report }: { readonly report: TrafficReport }) {

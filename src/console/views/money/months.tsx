@@ -1,11 +1,12 @@
 import type { Reach } from '../../../operate/roles.ts';
 import type { ReadOf } from '../../api/reads.ts';
-import { RENEWAL_MS, useResource } from '../../api/resource.ts';
+import { useResource } from '../../api/resource.ts';
 import { Lines } from '../../charts/lines.tsx';
 import { usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Money } from '../../design/written.tsx';
+import { Uncounted, useAsked } from './booked.tsx';
 import { DimensionField } from './dimension-field.tsx';
 import { ExportLink } from './export-link.tsx';
 import { type Amount, dayOf, holderOf, isBooked, nounOf, type SpendDimension, viewerZone } from './spend.ts';
@@ -68,7 +69,8 @@ export function Months({ by, reach }: { readonly by: SpendDimension; readonly re
   const [first, end] = [starts[0] ?? new Date(), starts[MONTHS] ?? new Date()];
   const period = { from: dayOf(first), to: dayOf(end) };
   const query = { by: `month,${by}`, ...period, time_zone: viewerZone() };
-  const usage = useResource('/admin/usage', query, { every: RENEWAL_MS, isWanted: isBooked(by) });
+  const { isAsked, ask } = useAsked(JSON.stringify(query));
+  const usage = useResource('/admin/usage', query, { isWanted: isBooked(by) && isAsked });
   return (
     <>
       <div class="money-choice">
@@ -80,6 +82,8 @@ export function Months({ by, reach }: { readonly by: SpendDimension; readonly re
         <Empty title="Name a label">
           Keys have labels, such as `app` or `env`. Each of its values gets a row here.
         </Empty>
+      ) : usage.data === null && !isAsked ? (
+        <Uncounted noun={`${nounOf(by).toLowerCase()} and month`} onCount={ask} />
       ) : (
         <Loaded what="Charges" of={usage}>
           {({ groups }) => <MonthSpend by={by} period={period} groups={groups} starts={starts.slice(0, MONTHS)} />}

@@ -1,9 +1,10 @@
 import type { Action, Reach } from '../../../operate/roles.ts';
 import type { TrafficDimension } from '../../../store/traffic.ts';
 import type { ReadOf } from '../../api/reads.ts';
-import { RENEWAL_MS, type Resource, useResource } from '../../api/resource.ts';
+import { type Resource, useResource } from '../../api/resource.ts';
 import { endsOf, range, type TimeRange } from '../../shell/range.ts';
 import { isToldApart, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
+import { useAsked } from './booked.tsx';
 
 /** What spend is told apart by; a label with its name. */
 export type SpendDimension = 'key' | 'team' | 'user' | 'model' | 'provider' | 'task' | `label:${string}`;
@@ -162,14 +163,20 @@ function filterOf({ by, id }: Holder): Readonly<Record<string, string>> {
 
 interface SpendReport {
   readonly rows: readonly SpenderRow[];
-  /** Of counted traffic. */
-  readonly traffic: TrafficReport | null;
   /** Of the books: the days that are told. */
   readonly days: { readonly from: string; readonly to: string } | null;
 }
 
-/** Spend in the range of the page and before, by a dimension, of all or of one holder. */
-export function useSpend(by: SpendDimension, reach: Reach, of: Holder | null = null): Resource<SpendReport> {
+interface Spend extends Resource<SpendReport> {
+  /** Asks the books; null where that is done or not needed. */
+  readonly count: (() => void) | null;
+}
+
+/**
+ * Spend in the range of the page and before, by a dimension, of all or of one holder. The books are asked at a click, and once: they add
+ * up quarters of an hour, in which a large server answers nothing else.
+ */
+export function useSpend(by: SpendDimension, reach: Reach, of: Holder | null = null): Spend {
   const now = Date.now();
   const ofKey = of?.by === 'key' && by === 'model' && of.id !== '' ? { key: of.id } : null;
   const isTraffic = isCounted(by, reach) && (of === null || ofKey !== null);
@@ -177,28 +184,32 @@ export function useSpend(by: SpendDimension, reach: Reach, of: Holder | null = n
     by: isTraffic ? by : null,
     limit: 50,
     isCompared: true,
+    hasPoints: false,
     only: ofKey ?? {},
     isWanted: isTraffic,
   });
-  const isWanted = !isTraffic && by !== 'label:';
   const query = { by: of ? `${of.by},${by}` : by, time_zone: viewerZone(), ...(of && filterOf(of)) };
   const days = daysOf(range.value, now);
-  const usage = useResource('/admin/usage', { ...query, ...days }, { every: RENEWAL_MS, isWanted });
+  const asked = useAsked(JSON.stringify([query, days]));
+  const isWanted = !isTraffic && by !== 'label:' && asked.isAsked;
+  const usage = useResource('/admin/usage', { ...query, ...days }, { isWanted });
   const before = useResource('/admin/usage', { ...query, ...daysOf(range.value, now, 1) }, { isWanted });
   if (isTraffic) {
     return {
       ...traffic,
-      data: traffic.data && { rows: sortedRows(rowsOfTraffic(traffic.data, by)), traffic: traffic.data, days: null },
+      count: null,
+      data: traffic.data && { rows: sortedRows(rowsOfTraffic(traffic.data, by)), days: null },
     };
   }
   const groupsIn = ({ groups }: UsageReport) =>
     of ? groups.filter((group) => holderOf(group, of.by).id === of.id) : groups;
   return {
     ...usage,
+    count: asked.isAsked || by === 'label:' ? null : asked.ask,
     failure: usage.failure ?? before.failure,
     data:
       usage.data && before.data
-        ? { rows: sortedRows(rowsOfUsage(groupsIn(usage.data), groupsIn(before.data), by)), traffic: null, days }
+        ? { rows: sortedRows(rowsOfUsage(groupsIn(usage.data), groupsIn(before.data), by)), days }
         : null,
     renew() {
       usage.renew();

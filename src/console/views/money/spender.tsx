@@ -12,6 +12,7 @@ import { range } from '../../shell/range.ts';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { useTraffic } from '../../shell/traffic.ts';
+import { Uncounted } from './booked.tsx';
 import { Course, wholeDays } from './course.tsx';
 import { isReportKey } from './dimension-field.tsx';
 import {
@@ -164,18 +165,22 @@ function Parts({ holder, reach }: Pick<SpenderProps, 'holder' | 'reach'>) {
           options={parts.map((value) => ({ value, label: `By ${(DIMENSION_NAMES[value] ?? value).toLowerCase()}` }))}
         />
       </div>
-      <Loaded what="Charges" of={spend}>
-        {({ rows, days }) =>
-          rows.length === 0 ? (
-            <Empty title="Nothing was charged">Choose a longer time.</Empty>
-          ) : (
-            <>
-              <SpendTable isNarrow label={`Spend by ${part} of it`} by={part} rows={rows} />
-              {days && <p class="table-foot">{wholeDays(days)}</p>}
-            </>
-          )
-        }
-      </Loaded>
+      {spend.data === null && spend.count ? (
+        <Uncounted noun={nounOf(part).toLowerCase()} onCount={spend.count} />
+      ) : (
+        <Loaded what="Charges" of={spend}>
+          {({ rows, days }) =>
+            rows.length === 0 ? (
+              <Empty title="Nothing was charged">Choose a longer time.</Empty>
+            ) : (
+              <>
+                <SpendTable isNarrow label={`Spend by ${part} of it`} by={part} rows={rows} />
+                {days && <p class="table-foot">{wholeDays(days)}</p>}
+              </>
+            )
+          }
+        </Loaded>
+      )}
     </section>
   );
 }

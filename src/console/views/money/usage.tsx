@@ -9,31 +9,44 @@ import { compared, periodBefore } from '../../shell/compared.ts';
 import { range } from '../../shell/range.ts';
 import { hrefWith, param } from '../../shell/router.ts';
 import { useTraffic } from '../../shell/traffic.ts';
-import { Course, wholeDays } from './course.tsx';
+import { Uncounted } from './booked.tsx';
+import { Course, LINES, wholeDays } from './course.tsx';
 import { DimensionField } from './dimension-field.tsx';
 import { ExportLink } from './export-link.tsx';
-import { daysOf, nounOf, openText, riseOf, type SpendDimension, type SpenderRow, useSpend } from './spend.ts';
+import {
+  daysOf,
+  isCounted,
+  nounOf,
+  openText,
+  riseOf,
+  type SpendDimension,
+  type SpenderRow,
+  useSpend,
+} from './spend.ts';
 import { riseText, SpendTable } from './spend-table.tsx';
 import { Spender } from './spender.tsx';
 
 /** Spend in the range of the page: its sum, its course, and by anything against the period before. */
 export function Usage({ by, reach }: { readonly by: SpendDimension; readonly reach: Reach }) {
-  const total = useTraffic({ isCompared: true });
+  const total = useTraffic({ by: isCounted(by, reach) ? by : null, limit: LINES, isCompared: true });
   const spend = useSpend(by, reach);
   const open = param('open');
   return (
     <div class="stack">
       <UsageFigures of={total} />
       <section class="card money-plot" aria-label="Spend over time">
-        <Loaded what="Spend figures" of={spend.data?.traffic ? { ...spend, data: spend.data.traffic } : total}>
+        <Loaded what="Spend figures" of={total}>
           {(report) => <Course report={report} />}
         </Loaded>
       </section>
       <section class="card" aria-labelledby="spenders">
-        <Loaded what="Charges" of={spend}>
-          {({ rows, days }) => <Spenders by={by} reach={reach} rows={rows} days={days} open={open} />}
-        </Loaded>
-        {by === 'label:' && <Unnamed by={by} reach={reach} />}
+        {spend.data === null && (by === 'label:' || spend.count) ? (
+          <Unasked by={by} reach={reach} count={spend.count} />
+        ) : (
+          <Loaded what="Charges" of={spend}>
+            {({ rows, days }) => <Spenders by={by} reach={reach} rows={rows} days={days} open={open} />}
+          </Loaded>
+        )}
       </section>
       {open !== '' && (
         <Spender
@@ -137,16 +150,27 @@ function Spenders({ by, reach, rows, days, open }: SpendersProps) {
   );
 }
 
-/** Without the name of a label nothing is asked for. */
-const Unnamed = ({ by, reach }: { readonly by: SpendDimension; readonly reach: Reach }) => (
+interface UnaskedProps {
+  readonly by: SpendDimension;
+  readonly reach: Reach;
+  /** Null without the name of a label. */
+  readonly count: (() => void) | null;
+}
+
+/** Before the books are asked. */
+const Unasked = ({ by, reach, count }: UnaskedProps) => (
   <>
     <div class="card-head">
-      <h2 id="spenders">Spend by label</h2>
+      <h2 id="spenders">Spend by {by === 'label:' ? 'label' : nounOf(by).toLowerCase()}</h2>
     </div>
     <div class="money-choice">
       <DimensionField by={by} reach={reach} />
     </div>
-    <Empty title="Name a label">Keys have labels, such as `app` or `env`. Each of its values gets a row here.</Empty>
+    {count ? (
+      <Uncounted noun={nounOf(by).toLowerCase()} onCount={count} />
+    ) : (
+      <Empty title="Name a label">Keys have labels, such as `app` or `env`. Each of its values gets a row here.</Empty>
+    )}
   </>
 );
 

@@ -26,6 +26,8 @@ const columnOf = (name: keyof TrafficFigures): string =>
   (({ failedAttempts: 'failed_attempts', visibleMs: 'visible_ms' }) as Partial<Record<typeof name, string>>)[name] ??
   name;
 const COLUMNS = TRAFFIC_FIGURES.map(columnOf).join(', ');
+/** The sums of the figures of the table `t`. */
+export const SUM_COLUMNS = TRAFFIC_FIGURES.map((name) => `sum(t.${columnOf(name)}) AS ${name}`).join(', ');
 /** The columns of `FigureRow`, of the table `t`. */
 export const FIGURE_COLUMNS = `${TRAFFIC_FIGURES.map((name) => `t.${columnOf(name)} AS ${name}`).join(', ')}, t.ttft, t.duration`;
 

@@ -2,7 +2,7 @@ import { timeOfId } from '../../../core/id.ts';
 import { TimeHistogram } from '../../../core/time-histogram.ts';
 import {
   keptFromAt,
-  type SeriesSpend,
+  type SeriesSums,
   STEP_MS,
   TRAFFIC_FIGURES,
   TRAFFIC_KINDS,
@@ -15,7 +15,7 @@ import {
 import { first, type SqlTables, sql, write } from '../statement.ts';
 import { isPastLeft } from './batch.ts';
 import { countTraffic } from './count.ts';
-import { FIGURE_COLUMNS, type FigureRow, numberOfKind, widthOf } from './rows.ts';
+import { FIGURE_COLUMNS, type FigureRow, numberOfKind, SUM_COLUMNS, widthOf } from './rows.ts';
 import { advance, countingState } from './state.ts';
 
 /** Rows deleted in one transaction. */
@@ -33,9 +33,8 @@ const SOME =
     SELECT t.bucket, w.name AS series, ${FIGURE_COLUMNS} FROM buckets AS b CROSS JOIN wanted AS w CROSS JOIN traffic AS t
       ON t.width = ?1 AND t.kind = ?2 AND t.bucket = b.bucket AND t.series = w.number`);
 /** Names are joined to the sums, which are far fewer than buckets. */
-const SPEND = sql(`SELECT s.name AS series, g.microcredits, g.requests
-    FROM (SELECT t.series, sum(t.microcredits) AS microcredits, sum(t.requests) AS requests FROM traffic AS t
-      WHERE ${BETWEEN} GROUP BY t.series) AS g LEFT JOIN traffic_series AS s ON s.kind = ?2 AND s.number = g.series`);
+const SUMS = sql(`SELECT s.name AS series, ${TRAFFIC_FIGURES.map((name) => `g.${name}`).join(', ')}
+    FROM (SELECT t.series, ${SUM_COLUMNS} FROM traffic AS t WHERE ${BETWEEN} GROUP BY t.series) AS g LEFT JOIN traffic_series AS s ON s.kind = ?2 AND s.number = g.series`);
 const MODELS = sql(
   `SELECT name FROM traffic_series WHERE kind = ${numberOfKind('key_model')} AND name >= ?1 AND name < ?2`,
 );
@@ -69,7 +68,7 @@ export const sqliteTraffic = (db: SqlTables): TrafficTable => ({
       : db.query<BucketRow>(SOME, [...paramsOf(query), JSON.stringify(series)]));
     return rows.map((row) => bucketOf(row, STEP_MS[step]));
   },
-  spend: (query) => db.query<SeriesSpend>(SPEND, paramsOf(query)),
+  sums: (query) => db.query<SeriesSums>(SUMS, paramsOf(query)),
   async modelsOf(key) {
     // The sign behind a space is `!`.
     const rows = await db.query<{ name: string }>(MODELS, [`${key} `, `${key}!`]);
