@@ -192,9 +192,13 @@ test('the files in force, and the policies that were, can be read', async () => 
   const { files: own, revision, on_disk } = shown as Static<typeof PolicyFiles>;
   expect(on_disk).toBe('same');
   expect(own.map(({ name }) => name)).toContain('policy.yaml');
-  const listed: unknown = await (await get(open, 'revisions')).json();
-  expect(new SchemaCheck(PolicyRevisions).errorOf(listed)?.path).toBeUndefined();
-  const { data } = listed as Static<typeof PolicyRevisions>;
+  // The entry of a policy that came into force is written behind the answer that put it there.
+  const { data } = await waitFor(async () => {
+    const listed: unknown = await (await get(open, 'revisions')).json();
+    expect(new SchemaCheck(PolicyRevisions).errorOf(listed)?.path).toBeUndefined();
+    const page = listed as Static<typeof PolicyRevisions>;
+    return page.data[0]?.revision === revision ? page : null;
+  });
   expect(data[0]).toMatchObject({ revision, until: null, is_stored: true });
   expect(data[1]?.until).toBe(data[0]?.from ?? '');
   const page = (await (await get(open, 'revisions?limit=1')).json()) as Static<typeof PolicyRevisions>;

@@ -4,6 +4,7 @@ import { read, send } from '../../api/client.ts';
 import type { ApiFailure } from '../../api/failure.ts';
 import type { ReadOf, ReadPath } from '../../api/reads.ts';
 import { Button } from '../../design/button.tsx';
+import { useDraft } from '../../design/draft.ts';
 import { Failure, Skeleton } from '../../design/states.tsx';
 import { renewPeople } from './deeds.ts';
 import { type Difference, differences, pathWords } from './differences.ts';
@@ -37,11 +38,10 @@ const isAt = (path: string, field: string | null): boolean =>
 /** A form whose refusals are shown at their fields. The draft lives here alone until it is sent. */
 export function DraftForm<Draft extends object, Answer>(props: FormProps<Draft, Answer>) {
   const { first, bodyOf, method, path, etag = null, action, known, children, above } = props;
-  const [draft, setDraft] = useState(first);
+  const [draft, setDraft] = useDraft(first);
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const [isBusy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => setDraft(first), [first]);
   useEffect(() => {
     if (failure) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus();
   }, [failure]);

@@ -1,5 +1,6 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { ApiFailure } from '../../api/failure.ts';
+import { useDraft } from '../../design/draft.ts';
 import { Field, Filters, Select } from '../../design/field.tsx';
 import { param, setParams } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
@@ -88,9 +89,8 @@ interface TypedProps {
 /** A value that is typed. The list follows when the viewer pauses. */
 function Typed({ name, label, placeholder, failure }: TypedProps) {
   const stated = param(name);
-  const [draft, setDraft] = useState(stated);
+  const [draft, setDraft] = useDraft(stated);
   const timer = useRef(0);
-  useEffect(() => setDraft(stated), [stated]);
   useEffect(() => () => clearTimeout(timer.current), []);
   return (
     <Field
