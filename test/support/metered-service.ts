@@ -55,7 +55,10 @@ export function startMeteredService(
     idleTimeout: 0,
     development: false,
     async fetch(request) {
-      const body = (await request.json()) as Readonly<Record<string, unknown>> & { readonly model: string };
+      const text = await request.text().catch(() => '');
+      // The caller has left before its body was there.
+      if (text === '') return new Response(null, { status: 400 });
+      const body = JSON.parse(text) as Readonly<Record<string, unknown>> & { readonly model: string };
       const answer = answerTo(all.length);
       const isStream = body.stream === true;
       const cap = Number(body[wire.cap]);
