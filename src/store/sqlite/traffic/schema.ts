@@ -8,7 +8,7 @@ const FIRST_RECORD =
  * kind and time lie together, since most questions are about a stretch of time. `traffic_series` names their series by number; 0 is
  * the rest. `ttft` and `duration` are histograms, see `core/time-histogram.ts`.
  * `traffic_counting` says how far records and journal are counted: rows up to `…_through` and from `…_before` on; `decisions` from
- * `old_before` on. What was there before this table is the past, and counted backwards. Each change raises `version`, on which all
+ * `old_before` on. Rows from before this table are the past, and counted backwards. Each change raises `version`, on which all
  * are conditional. `traffic_waiting` has the charges whose record is not there yet.
  */
 export const trafficMigrations: Migrations = {
