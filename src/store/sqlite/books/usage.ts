@@ -1,10 +1,9 @@
 import { QUARTER_MS, quarterOf } from '../../../accounting/window.ts';
+import { type AccountRow, dimensionsOf } from '../../account-row.ts';
 import type { EndpointCharges, UsageFilter } from '../../books.ts';
 import { type SqlReader, type Statement, sql } from '../statement.ts';
-import { dimensionsOf } from './accounts.ts';
 import type { Checkpoints } from './checkpoint.ts';
 import type { Journal } from './journal.ts';
-import type { AccountRow } from './tables.ts';
 
 const COLUMNS = `a.key_id AS keyId, a.labels, a.selector, a.session, a.agent, a.team_id AS team, a.user_id AS "user", t.model,
       t.provider, sum(s.charges) AS charges, sum(s.microcredits) AS microcredits, sum(s.input_tokens) AS input,

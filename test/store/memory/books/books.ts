@@ -213,6 +213,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
   #earmark(op: EarmarkOp): OpResult {
     const known = this.#earmarks.get(op.id);
     if (known) return granted(known.amount);
+    if (this.#voided.has(op.id)) return refused('exhausted', null);
     const funds = op.funds.map((ref) => this.funds.named(ref));
     const amount = fit(funds, op.amounts, op.expected, op.least, op.ample);
     if (isBlocked(amount)) return refused(amount.why, amount.fund.standing);
