@@ -25,7 +25,7 @@ host all all 127.0.0.1/32 trust
 /** Keeps the data when the server ends. */
 const KEEP = 'keep';
 /** A shell that reads from this process ends the server with it and removes its folder, even where this process is killed. */
-const SHELL = `"$@" & server=$!; word=; read -r word; kill -QUIT $server; wait $server; [ "$word" = ${KEEP} ] || rm -rf "$0"`;
+const SHELL = `trap "" INT TERM HUP; "$@" & server=$!; word=; read -r word; kill -QUIT $server; wait $server; [ "$word" = ${KEEP} ] || rm -rf "$0"`;
 
 export interface PostgresOptions {
   /** Whether what is committed is on the disk. A test of behaviour has no use for it. */
