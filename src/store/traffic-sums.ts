@@ -20,6 +20,9 @@ export interface TrafficPlace {
   readonly id: number;
   readonly key: string;
   readonly team: string;
+  readonly user: string;
+  /** Series of the labels of the key. */
+  readonly labels: readonly string[];
   readonly model: string;
   readonly provider: string;
   readonly task: string;
@@ -144,11 +147,13 @@ export class TrafficSums {
     const bucket = bucketIn(this.#buckets[step], step, moment);
     const added = Object.entries(figures) as [keyof TrafficFigures, number][];
     for (const kind of TRAFFIC_KINDS) {
-      const sum = bucket.of(kind, seriesOf(kind, place));
-      for (const [name, figure] of added) sum.figures[name] += figure;
       const { ttft, duration } = OF_ATTEMPTS.has(kind) ? own : whole;
-      if (ttft !== null) sum.ttft.add(ttft);
-      if (duration !== null) sum.duration.add(duration);
+      for (const series of kind === 'label' ? place.labels : [seriesOf(kind, place)]) {
+        const sum = bucket.of(kind, series);
+        for (const [name, figure] of added) sum.figures[name] += figure;
+        if (ttft !== null) sum.ttft.add(ttft);
+        if (duration !== null) sum.duration.add(duration);
+      }
     }
   }
 }
@@ -156,7 +161,7 @@ export class TrafficSums {
 /** Timed by the last attempt: a model is not slow because another one failed before it. */
 const OF_ATTEMPTS: ReadonlySet<TrafficKind> = new Set(['model', 'provider', 'key_model']);
 
-function seriesOf(kind: TrafficKind, place: TrafficPlace): string {
+function seriesOf(kind: Exclude<TrafficKind, 'label'>, place: TrafficPlace): string {
   if (kind === 'total') return '';
   return kind === 'key_model' ? keyModelSeries(place.key, place.model) : place[kind];
 }
