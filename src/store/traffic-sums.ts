@@ -20,6 +20,9 @@ export interface TrafficPlace {
   readonly id: number;
   readonly key: string;
   readonly team: string;
+  readonly user: string;
+  /** Series of the labels of the key. */
+  readonly labels: readonly string[];
   readonly model: string;
   readonly provider: string;
   readonly task: string;
@@ -86,11 +89,13 @@ export class TrafficSums {
       const time = moment - (moment % STEP_MS[step]);
       if (time < this.#keptFrom[step]) continue;
       for (const kind of TRAFFIC_KINDS) {
-        const sum = this.#sumOf(step, time, kind, seriesOf(kind, place));
-        for (const name of TRAFFIC_FIGURES) sum.figures[name] += figures[name] ?? 0;
         const { ttft, duration } = OF_ATTEMPTS.has(kind) ? own : whole;
-        if (ttft !== null) sum.ttft.add(ttft);
-        if (duration !== null) sum.duration.add(duration);
+        for (const series of kind === 'label' ? place.labels : [seriesOf(kind, place)]) {
+          const sum = this.#sumOf(step, time, kind, series);
+          for (const name of TRAFFIC_FIGURES) sum.figures[name] += figures[name] ?? 0;
+          if (ttft !== null) sum.ttft.add(ttft);
+          if (duration !== null) sum.duration.add(duration);
+        }
       }
     }
   }
@@ -117,7 +122,7 @@ export class TrafficSums {
 /** Timed by the last attempt: a model is not slow because another one failed before it. */
 const OF_ATTEMPTS: ReadonlySet<TrafficKind> = new Set(['model', 'provider', 'key_model']);
 
-function seriesOf(kind: TrafficKind, place: TrafficPlace): string {
+function seriesOf(kind: Exclude<TrafficKind, 'label'>, place: TrafficPlace): string {
   if (kind === 'total') return '';
   return kind === 'key_model' ? keyModelSeries(place.key, place.model) : place[kind];
 }
