@@ -26,7 +26,9 @@ beforeAll(async () => {
   report = await box.makeKey('--name', 'figures', '--scope', 'report');
   for (const name of NAMES) {
     const { owner, asks } = KEYS[name];
-    const { key, id } = (await (await box.post('/admin/keys', { name, ...owner })).json()) as Record<string, string>;
+    const { key, id } = (await (
+      await box.post('/admin/keys', { name, ...owner, labels: { whose: name } })
+    ).json()) as Record<string, string>;
     ids.set(name, id!);
     const body = { model: 'toy', messages: [{ role: 'user', content: name }] };
     const ask = async () => answerOf(await box.post('/v1/chat/completions', body, withKey(key!)));
@@ -88,8 +90,9 @@ for (const [person, names] of Object.entries(SIGHTS) as [PersonName, readonly Ke
     expect([whole.total, whole.credits > 0]).toEqual([asksOf(names), names.length > 0]);
     const byKey = Object.fromEntries(names.map((name) => [ids.get(name)!, KEYS[name].asks]));
     expect(await told(person, 'by=key')).toEqual({ ...whole, series: byKey });
-    for (const by of TRAFFIC_DIMENSIONS) {
-      if (OF_SOME[person]?.includes(by) ?? true) {
+    for (const dimension of TRAFFIC_DIMENSIONS) {
+      const by = dimension === 'label' ? 'label:whose' : dimension;
+      if (OF_SOME[person]?.includes(dimension) ?? true) {
         const { total, series } = await told(person, `by=${by}`);
         const sum = Object.values(series).reduce((all, requests) => all + requests, 0);
         expect([by, total]).toEqual([by, asksOf(names)]);
@@ -115,7 +118,15 @@ test('a filter by what lies beyond one’s reach tells nothing, whether it is th
     );
     expect(new Set(texts.map(String)).size).toBe(1);
     expect(texts[0]![0]).toBe(400);
-    for (const filter of ['model=toy', 'provider=sim', 'task=chat', 'status=completed']) {
+    for (const filter of [
+      'model=toy',
+      'provider=sim',
+      'task=chat',
+      'status=completed',
+      'label=whose=strangers',
+      'user=user_stranger',
+      'user=user_member',
+    ]) {
       await expectError(await asked(person, filter), 'invalid_value', 'by');
     }
   }
@@ -131,4 +142,6 @@ test('a key for reports sees all requests, and names in place of the IDs of keys
   expect(series).toEqual(Object.fromEntries(NAMES.map((name) => [name, KEYS[name].asks])));
   expect((await told('report', 'key=strangers&by=model')).series).toEqual({ toy: 8 });
   expect((await told('report', `key=${ids.get('strangers')}`)).total).toBe(0);
+  for (const query of ['by=user', 'user=user_member'])
+    await expectError(await asked('report', query), 'invalid_value', 'by');
 });
