@@ -22,8 +22,8 @@ import { checkOps } from '../../checked-ops.ts';
 import type { InstanceName } from '../../instance.ts';
 import type { Orphan, StoredReservation } from '../../ledger-table.ts';
 import type { Write } from '../../store.ts';
-import { Figures, type FundFigures } from './figures.ts';
 import { type GroupParts, namedOnce, OpGroups } from './group.ts';
+import { type FundAnswer, KnownFunds } from './known-funds.ts';
 import { type BooksQuery, Names } from './names.ts';
 import { BooksReader } from './reader.ts';
 import { type AskedOp, decode, dimensionsOfHolder, fundsOf, Wire, type WireResult } from './wire.ts';
@@ -32,7 +32,7 @@ import { type AskedOp, decode, dimensionsOfHolder, fundsOf, Wire, type WireResul
 const SLOTS = 128;
 /** Requests that wait for money ask again after this at the latest, ms: another instance may have set some free. */
 const WAKE_MS = 50;
-/** Figures of funds that others draw on are read anew, ms. */
+/** KnownFunds of funds that others draw on are read anew, ms. */
 const REFRESH_MS = 1_000;
 
 /** The database, as books use it. */
@@ -67,8 +67,8 @@ const balanceOf = (holder: string): FundRef => ({
 });
 
 /** Opens the books of this process. Rejects with StoreError. */
-export async function openPostgresBooks(options: PostgresBooksOptions): Promise<PostgresBooks> {
-  const reader = new BooksReader(options.db.query);
+export async function openPostgresBooks(options: PostgresBooksOptions): Promise<LedgerBooks & { close(): void }> {
+  const reader = new BooksReader(options.db.query, options.timers);
   const books = new PostgresBooks(options, reader, await reader.terms());
   await books.load();
   return books;
@@ -78,13 +78,13 @@ export async function openPostgresBooks(options: PostgresBooksOptions): Promise<
  * Books that a database keeps, which decides each group of operations by a function of its own (`decide.sql`): exact for however many
  * instances, and a process that stops holds nobody's locks. Memory has figures of bounded age alone. State: books.
  */
-export class PostgresBooks implements LedgerBooks {
+class PostgresBooks implements LedgerBooks {
   /** Whoever opens the books resolves nothing: others may live. */
   readonly graceMs = 60_000;
   readonly lastIds = { hold: 0, adjustment: 0 };
   readonly #owner: number;
   readonly #reader: BooksReader;
-  readonly #figures: Figures;
+  readonly #figures: KnownFunds;
   readonly #names: Names;
   readonly #groups: OpGroups;
   readonly #timers: Timers;
@@ -106,7 +106,7 @@ export class PostgresBooks implements LedgerBooks {
     this.#reader = reader;
     this.#state = state;
     this.#timers = timers;
-    this.#figures = new Figures(clock);
+    this.#figures = new KnownFunds(clock);
     this.#names = new Names(db.query, (ref, figures) => this.#meet(ref, figures));
     const wire = new Wire(this.#names);
     this.#groups = new OpGroups({
@@ -152,7 +152,11 @@ export class PostgresBooks implements LedgerBooks {
 
   async append(ops: readonly LedgerOp[], follow: SequelMaker | null = null): Promise<readonly OpResult[]> {
     checkOps(ops);
-    const results = await this.#groups.add(ops.map((op) => this.#asked(op)), [], true);
+    const results = await this.#groups.add(
+      ops.map((op) => this.#asked(op)),
+      [],
+      true,
+    );
     if (!follow) return results;
     const next = follow(results);
     const more = next.ops.map((op) => this.#asked(op));
@@ -275,7 +279,7 @@ export class PostgresBooks implements LedgerBooks {
     if (newFunds.length > 0) await this.#names.learnFunds(newFunds);
   }
 
-  #meet(ref: FundRef, figures: FundFigures): void {
+  #meet(ref: FundRef, figures: FundAnswer): void {
     this.#figures.name(ref, figures[0]);
     this.#figures.take([figures]);
   }
@@ -325,4 +329,3 @@ function checkMoney(op: LedgerOp): void {
   if (op.kind === 'deposit' || op.kind === 'capture') checkDeposit(op.deposit);
   if ((op.kind === 'deposit' || op.kind === 'waive') && !isAddress(op.holder)) throw new RangeError('not a wallet');
 }
-

@@ -32,7 +32,10 @@ export interface GroupParts {
   /** @throws the error of an operation that is a mistake */
   decode(answer: WireAnswer): OpResult;
   /** Decides operations in one statement. Rejects with StoreError: with the reason `unknown` they may have been decided. */
-  decide(ops: readonly WireOp[], units: readonly { readonly ops: number; readonly also: readonly Write[] }[]): Promise<WireResult>;
+  decide(
+    ops: readonly WireOp[],
+    units: readonly { readonly ops: number; readonly also: readonly Write[] }[],
+  ): Promise<WireResult>;
   /** Called with what the database has answered, before the calls of its operations return. */
   take(result: WireResult, ops: readonly LedgerOp[]): void;
   /** Called once they have. */
@@ -43,7 +46,7 @@ const NOTHING: readonly Write[] = [];
 
 /**
  * Sends operations in groups: while one statement is under way, all that comes waits for the next. So a group is as large as there is
- * to do, and a fund that everybody draws on is locked and written once for all of it. State: operations that wait.
+ * to do, and a fund that everybody draws on is locked and written once for all of it. State: operations.
  */
 export class OpGroups {
   readonly #parts: GroupParts;
@@ -194,7 +197,14 @@ const isMaking = (op: LedgerOp): op is Extract<LedgerOp, { kind: 'hold' | 'earma
   op.kind === 'hold' || op.kind === 'earmark';
 
 /** A unit whose caller has its answer. */
-const silent = (ops: readonly AskedOp[]): Unit => ({ ops, also: NOTHING, isSure: true, resolve: () => {}, reject: () => {} });
+const silent = (ops: readonly AskedOp[]): Unit => ({
+  ops,
+  also: NOTHING,
+  isSure: true,
+  resolve: () => {},
+  reject: () => {},
+});
 
 /** An operation without an ID is named, so that a repeated one is done once. */
-export const namedOnce = (op: LedgerOp): AskedOp => (op.kind === 'join' ? { op, name: `join ${crypto.randomUUID()}` } : { op });
+export const namedOnce = (op: LedgerOp): AskedOp =>
+  op.kind === 'join' ? { op, name: `join ${crypto.randomUUID()}` } : { op };

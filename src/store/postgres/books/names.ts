@@ -1,7 +1,7 @@
 import type { Dimensions, Tariff } from '../../../accounting/entry.ts';
 import type { FundRef } from '../../../accounting/fund.ts';
 import { accountOf } from '../../account-row.ts';
-import type { FundFigures } from './figures.ts';
+import type { FundAnswer } from './known-funds.ts';
 
 /** Reads rows, or writes what may be written twice. Rejects with StoreError. */
 export type BooksQuery = <Row>(text: string, values: readonly (string | number | null)[]) => Promise<readonly Row[]>;
@@ -38,7 +38,9 @@ class Numbers<Thing extends object> {
   /** Asks for the numbers of things. @param ask resolves with the number of each text, by its digest */
   async learn(
     things: readonly Thing[],
-    ask: (things: readonly { readonly digest: string; readonly thing: Thing }[]) => Promise<ReadonlyMap<string, number>>,
+    ask: (
+      things: readonly { readonly digest: string; readonly thing: Thing }[],
+    ) => Promise<ReadonlyMap<string, number>>,
   ): Promise<void> {
     const texts = new Map(things.map((thing) => [this.#textOf(thing), thing] as const));
     if (this.#byText.size + texts.size > KNOWN_MAX) this.#byText.clear();
@@ -61,25 +63,31 @@ export class Names {
   );
   readonly funds = new Numbers<FundRef>(({ key }) => key);
   readonly #query: BooksQuery;
-  readonly #onFund: (ref: FundRef, figures: FundFigures) => void;
+  readonly #onFund: (ref: FundRef, figures: FundAnswer) => void;
 
   /** @param onFund is told of each fund that gets a number here */
-  constructor(query: BooksQuery, onFund: (ref: FundRef, figures: FundFigures) => void) {
+  constructor(query: BooksQuery, onFund: (ref: FundRef, figures: FundAnswer) => void) {
     this.#query = query;
     this.#onFund = onFund;
   }
 
   async learnAccounts(all: readonly Dimensions[]): Promise<void> {
     await this.accounts.learn(all, (asked) =>
-      this.#number('ledger_accounts_1', asked.map(({ digest, thing }) => ({ digest, ...accountOf(thing) }))),
+      this.#number(
+        'ledger_accounts_1',
+        asked.map(({ digest, thing }) => ({ digest, ...accountOf(thing) })),
+      ),
     );
   }
 
   async learnTariffs(all: readonly Tariff[]): Promise<void> {
     await this.tariffs.learn(all, (asked) =>
-      this.#number('ledger_tariffs_1', asked.map(({ digest, thing: { model, provider, upstream, price } }) => ({
-        ...{ digest, model, provider, upstream, price },
-      }))),
+      this.#number(
+        'ledger_tariffs_1',
+        asked.map(({ digest, thing: { model, provider, upstream, price } }) => ({
+          ...{ digest, model, provider, upstream, price },
+        })),
+      ),
     );
   }
 

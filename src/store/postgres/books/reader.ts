@@ -3,11 +3,12 @@ import { quarterOf, type Window } from '../../../accounting/window.ts';
 import type { LedgerState, StoredBudget } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { idAt, timeOfId } from '../../../core/id.ts';
+import { pause, type Timers } from '../../../core/timers.ts';
 import { type AccountRow, dimensionsOf } from '../../account-row.ts';
 import type { AcceptedTerms, EndpointCharges, OfferedTerms, UncountedCharges, UsageFilter } from '../../books.ts';
 import type { Orphan } from '../../ledger-table.ts';
 import { StoreError } from '../../store.ts';
-import type { FundFigures } from './figures.ts';
+import type { FundAnswer } from './known-funds.ts';
 import type { BooksQuery } from './names.ts';
 
 /** Entries that are charges of holds, or give one back. */
@@ -32,7 +33,11 @@ const SELECT_BALANCES = `SELECT id, name AS holder, most AS granted, spent, held
 const SELECT_OPEN_ELSEWHERE = `SELECT count(*) AS count, coalesce(sum(amount - charged), 0) AS held
     FROM holds WHERE state IN ('earmark', 'open') AND state = 'open' AND owner <> $1`;
 
-type HoldRow = AccountRow & { readonly state: string; readonly charged: Microcredits; readonly givenBack: Microcredits };
+type HoldRow = AccountRow & {
+  readonly state: string;
+  readonly charged: Microcredits;
+  readonly givenBack: Microcredits;
+};
 type UsageRow = AccountRow & Omit<EndpointCharges, 'dimensions'>;
 type ChargeRow = AccountRow & { readonly reservation: number; readonly amount: Microcredits };
 
@@ -44,12 +49,17 @@ export interface BalanceFigures {
   readonly held: Microcredits;
 }
 
+/** Between two looks at how far the entries are visible, ms. */
+const HORIZON_MS = 5;
+
 /** Reads what the books of all instances have written. */
 export class BooksReader {
   readonly #query: BooksQuery;
+  readonly #timers: Timers;
 
-  constructor(query: BooksQuery) {
+  constructor(query: BooksQuery, timers: Timers) {
     this.#query = query;
+    this.#timers = timers;
   }
 
   async #first<Row>(text: string, ...values: (string | number | null)[]): Promise<Row | undefined> {
@@ -93,7 +103,7 @@ export class BooksReader {
         begun.next,
       );
       if (now?.is_past === 1) return begun.seq;
-      await Bun.sleep(5);
+      await pause(this.#timers, HORIZON_MS);
     }
   }
 
@@ -101,14 +111,19 @@ export class BooksReader {
     const to = await this.horizon();
     const counted = await this.#first<{ through: number }>('SELECT through FROM counted WHERE budget = $1', budget);
     const from = counted?.through ?? null;
-    const rows = await this.#query<ChargeRow>(SELECT_UNCOUNTED, [from ?? 0, to, from === null ? idAt(starts) : 0, budget]);
+    const rows = await this.#query<ChargeRow>(SELECT_UNCOUNTED, [
+      from ?? 0,
+      to,
+      from === null ? idAt(starts) : 0,
+      budget,
+    ]);
     const charges = rows.map(({ reservation, amount: microcredits, ...account }) => ({
       ...{ dimensions: withoutPayer(account), microcredits, quarter: quarterOf(timeOfId(reservation)) },
     }));
     return { from, to, charges };
   }
 
-  async figures(ids: readonly number[]): Promise<readonly FundFigures[]> {
+  async figures(ids: readonly number[]): Promise<readonly FundAnswer[]> {
     if (ids.length === 0) return [];
     const rows = await this.#query<{ id: number; most: number; spent: number; held: number; isOpened: number }>(
       SELECT_FIGURES,

@@ -5,7 +5,7 @@ import type { Microcredits } from '../../../core/credits.ts';
 import { isPlausible } from '../../../core/usage.ts';
 import type { EnforcedBudget, LedgerOp, OpResult } from '../../books.ts';
 import { StoreError } from '../../store.ts';
-import type { FundFigures } from './figures.ts';
+import type { FundAnswer } from './known-funds.ts';
 import type { Names } from './names.ts';
 
 /** An operation as the function of the database takes it: see `decide.sql`. */
@@ -15,14 +15,17 @@ export type WireOp = Readonly<Record<string, unknown>> & { readonly kind: string
 export type WireAnswer =
   | readonly ['granted', Microcredits]
   | readonly ['charged', Microcredits, Microcredits]
-  | readonly ['exhausted' | 'contended', ...([id: number, most: Microcredits, spent: Microcredits, held: Microcredits] | [])]
+  | readonly [
+      'exhausted' | 'contended',
+      ...([id: number, most: Microcredits, spent: Microcredits, held: Microcredits] | []),
+    ]
   | readonly ['unmet']
   | readonly ['mistake', string];
 
 /** The row that a group of operations is answered with. */
 export interface WireResult {
   readonly answers: readonly WireAnswer[];
-  readonly figures: readonly FundFigures[];
+  readonly figures: readonly FundAnswer[];
   /** Of the holds that the operations are on, those that are open, with what they may still charge. */
   readonly openHolds: readonly (readonly [id: number, left: Microcredits])[];
 }
@@ -100,7 +103,15 @@ export class Wire {
       }
       case 'correct':
         return [
-          { kind: 'correct', name: `correct ${op.id}`, hold: op.reservation, at: op.at, amount: op.amount, note: op.note, funds },
+          {
+            kind: 'correct',
+            name: `correct ${op.id}`,
+            hold: op.reservation,
+            at: op.at,
+            amount: op.amount,
+            note: op.note,
+            funds,
+          },
         ];
       case 'count': {
         const { budget, from: source, to: through, sums } = op;
@@ -120,7 +131,9 @@ export class Wire {
       // An impossible cost is one of all that is left.
       cost: isCost(cost) ? cost : null,
       tariff: this.#names.tariffs.find(tariff),
-      usage: isKnown ? [inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens] : [0, 0, 0, 0, 0],
+      usage: isKnown
+        ? [inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens]
+        : [0, 0, 0, 0, 0],
       estimated,
       note: isKnown && addOns ? JSON.stringify(addOns) : null,
     };

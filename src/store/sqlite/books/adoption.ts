@@ -1,7 +1,7 @@
 import type { FundRef } from '../../../accounting/fund.ts';
-import { dimensionsOf } from '../../account-row.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
+import { dimensionsOf } from '../../account-row.ts';
 import type { BooksWatcher, CorrectOp, GrantOp, LedgerOp, OpResult } from '../../books.ts';
 import type { StoredReservation } from '../../ledger-table.ts';
 import type { Write } from '../../store.ts';

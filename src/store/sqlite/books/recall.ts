@@ -1,7 +1,7 @@
 import type { Dimensions } from '../../../accounting/entry.ts';
-import { dimensionsOf } from '../../account-row.ts';
 import { openHeldSum } from '../../../accounting/held-sum.ts';
 import { timeOfId } from '../../../core/id.ts';
+import { dimensionsOf } from '../../account-row.ts';
 import type { OpResult } from '../../books.ts';
 import { first, type SqlReader, sql } from '../statement.ts';
 import { findSteps, hasBalance } from './adjust.ts';

@@ -126,9 +126,11 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
   #void({ id, at }: VoidOp): OpResult {
     this.#voided.add(id);
     this.#letGo(id);
-    if (!this.reservations.has(id)) return { kind: 'charged', charged: 0, overrun: 0 };
+    const made = this.reservations.get(id);
+    if (!made) return { kind: 'charged', charged: 0, overrun: 0 };
+    if (made.closing) return made.closing;
     const result = this.#step({ kind: 'expire', id, at, rule: 'release' }, () => {});
-    this.reservations.get(id)!.late = null;
+    made.late = null;
     return result;
   }
 

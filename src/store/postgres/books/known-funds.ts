@@ -3,7 +3,7 @@ import type { Microcredits } from '../../../core/credits.ts';
 import type { EnforcedBudget } from '../../books.ts';
 
 /** A fund as the database answers with it: its number, its limit, what is spent and held, and whether a balance was ever granted anything. */
-export type FundFigures = readonly [
+export type FundAnswer = readonly [
   id: number,
   most: Microcredits,
   spent: Microcredits,
@@ -40,9 +40,9 @@ export interface FigureChanges {
 
 /**
  * The figures of funds as this process has heard of them last. Each answer of the database brings those that it looked at, so that
- * only funds which others alone draw on grow old. State: readings.
+ * only funds which others alone draw on grow old. State: known funds.
  */
-export class Figures {
+export class KnownFunds {
   readonly #byId = new Map<number, KnownFund>();
   readonly #byKey = new Map<string, KnownFund>();
   readonly #byHolder = new Map<string, KnownFund>();
@@ -70,7 +70,7 @@ export class Figures {
   }
 
   /** Takes in what the database has answered. */
-  take(figures: readonly FundFigures[]): FigureChanges {
+  take(figures: readonly FundAnswer[]): FigureChanges {
     const freed: FundStanding[] = [];
     const opened: string[] = [];
     const at = this.#clock();
@@ -97,7 +97,10 @@ export class Figures {
     return refs.map((ref) => this.#standingOf(this.#byKey.get(ref.key) ?? this.#newFund(ref)));
   }
 
-  standingOfId(id: number, [most, spent, held]: readonly [Microcredits, Microcredits, Microcredits]): FundStanding | null {
+  standingOfId(
+    id: number,
+    [most, spent, held]: readonly [Microcredits, Microcredits, Microcredits],
+  ): FundStanding | null {
     const fund = this.#byId.get(id);
     return fund ? standingOf(fund.title, most, spent, held, 0) : null;
   }
