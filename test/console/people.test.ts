@@ -58,6 +58,17 @@ async function open(path: string, role: ConsoleRole = 'owner', width = 1_280): P
   page.setDefaultTimeout(10_000);
   return page;
 }
+/** The name of the element that has the focus. */
+const focusOf = async (page: Page): Promise<string> =>
+  (
+    await page
+      .locator(':focus')
+      .first()
+      .textContent({ timeout: 1_000 })
+      .catch(() => null)
+  )?.trim() ?? 'nothing';
+const status = async (id: string): Promise<{ readonly balance: { readonly granted_credits: number } | null }> =>
+  JSON.parse(await (await stage.box.get(`/admin/keys/${id}`)).text());
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true });
 const panel = (page: Page) => page.locator('.panel');
@@ -133,10 +144,13 @@ describe('a key', () => {
     await page.keyboard.press('Enter');
     await page.getByText('agent is suspended.').waitFor();
     await waitFor(async () => (await statusWith(key)) === 403);
+    await waitFor(async () => (await focusOf(page)) === 'Resume');
     await button(page, 'Undo').focus();
     await page.keyboard.press('Enter');
     await page.getByText('agent works again.').waitFor();
     await waitFor(async () => (await statusWith(key)) === 200);
+    // The button that had the focus is gone.
+    expect(await page.locator('body:focus').count()).toBe(0);
   });
 
   test('is revoked after a question that names it; Escape answers no, and leaves the detail open', async () => {
@@ -149,11 +163,35 @@ describe('a key', () => {
     await page.keyboard.press('Escape');
     await question.waitFor({ state: 'detached' });
     expect(await statusWith(key)).toBe(200);
-    await button(page, 'Revoke').click();
+    await waitFor(async () => (await focusOf(page)) === 'Revoke');
+    await page.keyboard.press('Enter');
     await button(page, 'Revoke key').click();
     await panel(page).getByText('Revoked', { exact: true }).first().waitFor();
     await waitFor(async () => (await statusWith(key)) === 401);
     expect(await button(page, 'Revoke').count()).toBe(0);
+    await waitFor(async () => (await focusOf(page)) === 'old-app');
+  });
+
+  test('is granted Credits, which an answer that is lost does not grant twice, and gives them back', async () => {
+    const { id } = await made('/admin/keys', { name: 'prepaid' });
+    const page = await open(`/keys/${id}`);
+    await panel(page).getByText('The first grant makes the key prepaid').waitFor();
+    await page.getByLabel('Credits to grant').fill('2500');
+    await page.getByLabel('Note').fill('invoice 1042');
+    await page.route('**/grant', async (route) => {
+      await route.fetch();
+      await route.fulfill({ status: 503, json: { error: { message: 'The answer was lost.' } } });
+    });
+    await button(page, 'Grant').click();
+    await panel(page).getByText('The answer was lost.').waitFor();
+    await page.unroute('**/grant');
+    await button(page, 'Grant').click();
+    await page.getByText('2,500 Credits were added to the balance.').waitFor();
+    expect((await status(id)).balance?.granted_credits).toBe(2_500);
+    await page.getByLabel('Credits to grant').fill('-500');
+    await button(page, 'Take back').click();
+    await page.getByText('500 Credits were taken from the balance.').waitFor();
+    expect((await status(id)).balance?.granted_credits).toBe(2_000);
   });
 
   test('is rotated: the new secret is shown once, and the old one works as long as was said', async () => {
@@ -213,6 +251,19 @@ describe('a team', () => {
     await panel(page).getByText(`line ${line}. Change it there`).waitFor();
     await panel(page).getByText('of $5.00').waitFor();
     expect(await panel(page).getByRole('button', { name: 'Remove' }).count()).toBe(0);
+  });
+
+  test('that the policy has left is taken over, and then changed here', async () => {
+    const { id } = await made('/admin/teams', { name: 'left' });
+    const handed = { method: 'PATCH', body: JSON.stringify({ origin: 'policy' }) };
+    await (await stage.box.get(`/admin/teams/${id}`, handed)).text();
+    const page = await open(`/teams/${id}`);
+    await panel(page).getByText('The policy no longer declares this team.').waitFor();
+    expect(await link(page, 'Change').count()).toBe(0);
+    await button(page, 'Take over').click();
+    await link(page, 'Change').waitFor();
+    expect((await listed('/admin/teams?origin=api')).map(({ name }) => name)).toEqual(['left']);
+    await stage.box.get(`/admin/teams/${id}`, { method: 'DELETE' });
   });
 
   test('is made with terms for itself and its members, changed, and removed after a question', async () => {
