@@ -6,7 +6,7 @@ import { indexingWrites } from '../../src/store/sqlite/records/indexing.ts';
 import { sqliteRecordLog } from '../../src/store/sqlite/records/log.ts';
 import type { SqlReader, SqlWrite, Statement } from '../../src/store/sqlite/statement.ts';
 import { additionsTo } from '../../src/store/sqlite/traffic/rows.ts';
-import { keptFromAt } from '../../src/store/traffic.ts';
+import { keptFromAt, labelSeries } from '../../src/store/traffic.ts';
 import { TrafficSums } from '../../src/store/traffic-sums.ts';
 import type { Base, MadeKey } from './base.ts';
 import type { PlannedRequest } from './plan.ts';
@@ -177,6 +177,8 @@ export class RowWriter implements Disposable {
       id: record.id,
       key: record.keyId,
       team: record.team ?? '',
+      user: record.user ?? '',
+      labels: Object.entries(record.labels ?? {}).map(([name, value]) => labelSeries(name, value)),
       model,
       task: record.facts.task,
       status: outcome.status,

@@ -171,13 +171,14 @@ ${DATA}`,
 ${DATA}`,
   },
   'traffic show': {
-    usage: `[--by model|provider|key|team|task|status] [--step minute|hour|day]
+    usage: `[--by model|provider|key|team|user|task|status|label:NAME] [--step minute|hour|day]
 [--from 2026-11-20] [--to T] [--time-zone UTC] [--limit 10] [--model ID] [--key ID] [--json]
 [--data DIR]`,
     summary: 'Show requests, money, tokens and times of a period.',
     details: `A row for each series, the greatest spend first, of the last 24 hours unless it is said.
 --json has the figures of each bucket, as GET /admin/traffic returns them.
---provider, --team, --task and --status are filters, too; one filter at a time.`,
+--provider, --team, --user, --task, --status and --label NAME=VALUE are filters, too; one filter at a
+time. --team and --user take IDs.`,
   },
   'traffic rebuild': {
     usage: '[--data DIR]',

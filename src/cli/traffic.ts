@@ -17,7 +17,7 @@ import { operator } from './user.ts';
 interface TrafficCommand {
   readonly store: OpenStore;
   readonly keys: Pick<Keys, 'known'>;
-  readonly people: Pick<People, 'team'>;
+  readonly people: Pick<People, 'team' | 'user'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -40,7 +40,11 @@ async function show(args: readonly string[], { store, keys, people, now }: Traff
   });
   const sources = {
     ...{ store, sight: FULL_SIGHT, now: now(), usdPerCredit: await store.journal.usdPerCredit() },
-    nameOf: { key: (id: string) => keys.known(id)?.name ?? null, team: (id: string) => people.team(id)?.name ?? null },
+    nameOf: {
+      key: (id: string) => keys.known(id)?.name ?? null,
+      team: (id: string) => people.team(id)?.name ?? null,
+      user: (id: string) => people.user(id)?.name || null,
+    },
   };
   const body = await orUsage(() => trafficBody(operator(), sources, questionOf({ ...texts, time_zone }, now())));
   return json ? jsonText(body) : trafficText(body);

@@ -192,6 +192,7 @@ const otherRoutes = (
 const namesOf = ({ keys, logins }: AppOptions): TrafficSources['nameOf'] => ({
   key: (id) => keys.known(id)?.name ?? null,
   team: (id) => logins.people.team(id)?.name ?? null,
+  user: (id) => logins.people.user(id)?.name || null,
 });
 
 const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };

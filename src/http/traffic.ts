@@ -1,7 +1,8 @@
 import { Elysia, t } from 'elysia';
+import { TRAFFIC_GROUPINGS } from '../operate/traffic/grouping.ts';
 import { questionOf } from '../operate/traffic/question.ts';
 import { TRAFFIC_LIMIT, TRAFFIC_LIMIT_MAX, type TrafficSources, trafficBody } from '../operate/traffic/traffic.ts';
-import { TRAFFIC_DIMENSIONS, TRAFFIC_STEPS } from '../store/traffic.ts';
+import { TRAFFIC_STEPS } from '../store/traffic.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { queryLimit, queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
@@ -23,13 +24,19 @@ const QUERY = {
   time_zone: queryText(
     'IANA name of the zone in which days begin; UTC unless given. Days of another zone are put together from hours.',
   ),
-  by: queryText(`The dimension of \`series\`: ${TRAFFIC_DIMENSIONS.join(', ')}; the total alone unless given.`),
+  by: queryText(
+    `The dimension of \`series\`: ${TRAFFIC_GROUPINGS.join(', ')}, or \`label:NAME\` for the values of one label of keys; the total alone unless given.`,
+  ),
   model: queryText('Only the model with this ID, in the total or by `model`.'),
   provider: queryText('Only the provider with this ID, in the total or by `provider`.'),
   key: queryText(
     'Only the key with this ID, or this wallet, in the total, by `key` or by `model`; for a key with the scope `report`, the keys of this name.',
   ),
   team: queryText('Only keys that belonged to the team with this ID or name, in the total or by `team`.'),
+  user: queryText(
+    'Only keys that belonged to the user with this ID, in the total or by `user`. A key with the scope `report` is shown no users.',
+  ),
+  label: queryText('Only keys that had this label, as `name=value`, in the total or by this label.'),
   task: queryText('Only requests of this task, in the total or by `task`.'),
   status: queryText('Only requests with this status, in the total or by `status`.'),
   compare: queryText('`before` adds the sums of the period of the same length before, to each line.'),

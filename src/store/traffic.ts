@@ -21,12 +21,15 @@ export const keptFromAt = (now: number): Readonly<Record<TrafficStep, number>> =
 });
 const hourAt = (time: number): number => time - (time % STEP_MS.hour);
 
-/** The dimensions that traffic is kept by. */
-export const TRAFFIC_DIMENSIONS = ['model', 'provider', 'key', 'team', 'task', 'status'] as const;
+/** The dimensions that traffic is kept by. The series of `label` are labels of keys with their values, see `labelSeries`. */
+export const TRAFFIC_DIMENSIONS = ['model', 'provider', 'key', 'team', 'user', 'task', 'status', 'label'] as const;
 export type TrafficDimension = (typeof TRAFFIC_DIMENSIONS)[number];
 
 /** With the total, and what each key uses. Stores number them by their place, so the list only grows at its end. */
-export const TRAFFIC_KINDS = ['total', ...TRAFFIC_DIMENSIONS, 'key_model'] as const;
+export const TRAFFIC_KINDS = [
+  ...(['total', 'model', 'provider', 'key', 'team', 'task', 'status', 'key_model'] as const),
+  ...(['user', 'label'] as const),
+] as const satisfies readonly ('total' | 'key_model' | TrafficDimension)[];
 export type TrafficKind = (typeof TRAFFIC_KINDS)[number];
 
 /** Series of a dimension that a day has by name; the rest of the day is one, of no name. */
@@ -34,6 +37,11 @@ export const SERIES_MAX = 2_000;
 
 /** The series of a model that a key uses. IDs of keys have no spaces. */
 export const keyModelSeries = (key: string, model: string): string => `${key} ${model}`;
+
+/** How the series of a label begin, whatever its value is. No text of a key has a line break, but any may have an `=`. */
+export const labelPrefix = (name: string): string => `${name}\n`;
+/** The series of the keys with a label. A key counts in one for each of its labels, and without labels in none. */
+export const labelSeries = (name: string, value: string): string => labelPrefix(name) + value;
 
 /** Sums of a bucket. */
 export interface TrafficFigures {
@@ -107,7 +115,7 @@ export interface TrafficTable {
   /**
    * Counts one batch: new rows first, then those of the past, the newest first.
    * @param now ms since 1970; buckets too old for their length are not made
-   * @returns whether rows are left
+   * @returns whether rows are left, but for the few that came meanwhile
    */
   count(now: number): Promise<boolean>;
   buckets(query: TrafficQuery): Promise<readonly TrafficBucket[]>;

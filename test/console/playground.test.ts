@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { waitFor } from '../support/answers.ts';
+import { startMeteredService } from '../support/metered-service.ts';
+import { UPSTREAM_ENV } from '../support/policies.ts';
 import { axeFinds, CONSOLE_POLICY, type ConsoleStage, openConsole, openStage, overflowOf, settled } from './stage.ts';
 
 /** The playground, used as a person would. */
@@ -14,25 +16,44 @@ const model = (quality: number, perSecond: number) => `
     latency: { ttft_ms: 20, output_tokens_per_second: ${perSecond}, basis: guessed }
     quality: { default: ${quality}, basis: guessed }`;
 
-const POLICY = CONSOLE_POLICY.replaceAll('max_output: 256', 'max_output: 2048').replace(
-  'baseline:',
-  `  slow-owl:${model(0.2, 12)}
+/** A service whose answers are held as they grow. */
+const metered = startMeteredService('stops', () => ({ tokens: 1_600, atOnce: 40, reports: 'each' }));
+
+const POLICY = CONSOLE_POLICY.replaceAll('max_output: 256', 'max_output: 2048')
+  .replace(
+    'baseline:',
+    `  slow-owl:${model(0.2, 12)}
   noisy-jay:${model(0.7, 20_000)}
+  many-larks:${model(0.4, 20_000)}
+    capabilities: [choices]
   embed-wren:
     provider: south
     price: { input: 20, output: 0, as_of: 2026-11-01, basis: own }
     context_window: 8192
     operations: [embed]
     embedding: { dimensions: 64 }
+  stopping-kite:
+    provider: metered
+    price: { input: 250, output: 1000, as_of: 2026-11-01, basis: own }
+    context_window: 8192
+    max_output: 4096
+    default_max_output: 4096
+    capabilities: []
+    latency: { ttft_ms: 20, output_tokens_per_second: 500, basis: guessed }
+    quality: { default: 0.2, basis: guessed }
 constraints:
   - { name: calm-only, when: 'true', require: 'model.id != "noisy-jay"' }
 baseline:`,
-);
+  )
+  .replace(
+    'south: {',
+    `metered: { adapter: openai-compatible, base_url: "${metered.url}", api_key_env: TEST_UPSTREAM_KEY, after_abort: { bills: stops, reports: each, margin_tokens: 20, margin_ms: 20 } }, south: {`,
+  );
 
 beforeAll(async () => {
-  stage = await openStage(0, POLICY);
+  stage = await openStage(0, POLICY, {}, Date.now, UPSTREAM_ENV);
 }, 60_000);
-afterAll(() => stage.stop());
+afterAll(() => Promise.all([stage.stop(), metered.stop()]));
 
 const at = (query = '') => ({ path: `/playground${query}` });
 const promptIn = (page: Page) => page.getByLabel('Prompt, or the whole body of a request');
@@ -185,6 +206,43 @@ test('decides and sends embeddings, and counts their vectors', async () => {
   expect(await page.locator('.playground-text').textContent()).toMatch(/^Vector 1: 64 numbers.*\nVector 2: 64 numbers/);
   expect(await page.getByLabel('Stream').isDisabled()).toBe(true);
   expect(faults).toEqual([]);
+});
+
+test.each(['yes', 'no'])('shows all choices of an answer, streamed: %s', async (stream) => {
+  const { page, faults } = await openConsole(stage, at(`?stream=${stream}`));
+  const body = { model: 'many-larks', n: 3, stream: stream === 'yes', messages: [{ role: 'user', content: 'Hi' }] };
+  await promptIn(page).fill(JSON.stringify(body));
+  await send(page);
+  await done(page);
+  const said = await page.locator('.playground-text').allTextContents();
+  expect(said.map((text) => /\(choice \d of \d\)/.exec(text)?.[0])).toEqual(
+    [1, 2, 3].map((at) => `(choice ${at} of 3)`),
+  );
+  expect(await page.locator('.playground-answer h3').allTextContents()).toEqual(['Choice 1', 'Choice 2', 'Choice 3']);
+  expect(faults).toEqual([]);
+});
+
+test('shows the tranches of a hold that grows with the answer', async () => {
+  const { page } = await openConsole(stage, at('?model=stopping-kite'));
+  await promptIn(page).fill('Wherefore?');
+  await send(page);
+  await done(page);
+  await fact(page, 'Released').waitFor();
+  const id = (await fact(page, 'Decision').textContent())!;
+  const { entries, sums } = JSON.parse(await (await stage.box.get(`/admin/decisions/${id}/money`)).text());
+  const raises = entries.filter(({ kind }: { kind: string }) => kind === 'raise');
+  expect(raises.length).toBeGreaterThan(1);
+  const raised = sums.held.credits - entries[0].credits;
+  const shown = (await fact(page, 'Tranches').textContent())!;
+  expect(shown).toMatch(/^\d+ more, \$[\d.]+ \([\d,]+ Credits\) together$/);
+  expect(shown).toStartWith(`${raises.length} more, `);
+  expect(shown).toContain(`(${raised.toLocaleString('en')} Credits)`);
+  const [held, charged, released] = await Promise.all(
+    ['Held first', 'Charged', 'Released'].map(async (name) =>
+      Number(/\(([\d,]+) Credits\)/.exec((await fact(page, name).textContent())!)![1]!.replace(',', '')),
+    ),
+  );
+  expect(Math.abs(held! + raised - charged! - released!)).toBeLessThanOrEqual(2);
 });
 
 test('"Stop" ends the request at the provider, and what was written stays', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readBuiltConsole } from '../../src/http/console/built.ts';
 import { buildConsoleHere } from '../support/console.ts';
 import { expectError } from '../support/error-contract.ts';
+import { TOY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /** How `/console` is served: one page for all views, and its files. */
@@ -9,17 +10,7 @@ let box: Signalbox;
 let off: Signalbox;
 let proxied: Signalbox;
 
-const POLICY = `version: 2
-providers: { sim: { adapter: simulated } }
-models:
-  toy:
-    provider: sim
-    price: { input: 1000, output: 4000, as_of: 2026-11-01, basis: own }
-    context_window: 32768
-    max_output: 256
-    latency: { ttft_ms: 1, output_tokens_per_second: 100000, basis: guessed }
-    quality: { default: 0.5, basis: guessed }
-gateway: { keyless_per_minute: 1000000, failed_auth_per_minute: 1000000 }
+const POLICY = `${TOY}gateway: { keyless_per_minute: 1000000, failed_auth_per_minute: 1000000 }
 `;
 
 beforeAll(async () => {

@@ -56,17 +56,19 @@ ${ROLES.map((role) => `    - { when: '"${role}" in claims.groups', role: ${role}
  * @param requests how many it answers first
  * @param files of the policy, beside `policy.yaml`
  * @param now its clock, ms since 1970
+ * @param env keys of providers
  */
 export async function openStage(
   requests = 24,
   policy = CONSOLE_POLICY,
   files: Readonly<Record<string, string>> = {},
   now: () => number = Date.now,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<ConsoleStage> {
   buildConsoleHere();
   const issuer = await startIssuer();
   const policies = { ...files, 'policy.yaml': policy + signInText(issuer.url) };
-  const box = await startSignalbox({ now, policy: policies, env: { OIDC_SECRET: CLIENT_SECRET } });
+  const box = await startSignalbox({ now, policy: policies, env: { ...env, OIDC_SECRET: CLIENT_SECRET } });
   issuer.register(box.url);
   for (const role of ROLES) {
     issuer.people.set(role, { name: `Robin of ${role}`, email: `${role}@example.com`, groups: [role] });

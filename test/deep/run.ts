@@ -9,25 +9,11 @@ import { SECTIONS, type Section } from './sections.ts';
  */
 const ROOT = join(import.meta.dir, '../..');
 const PAGE = join(ROOT, 'docs/proofs.md');
-/** More rows of one section would fill the page. */
-const ROWS_MAX = 40;
+/** More rows of one section are counted on the page. */
+const ROWS_MAX = 3;
 
-/** The work that left `npm test`. First cells differ from the sections' names, by which `pageWith` finds its rows. */
-const LEFT = `| what | in \`npm test\` | all of it |
-| --- | --- | --- |
-| faults of upstreams | one in 12 as chat, one in 60 as Messages and as Responses | \`faults\`, \`faults-messages\`, \`faults-responses\` |
-| requests at once where the money is short | 200 of 500 | \`overspend\` |
-| kills of the server, and of payments | one point of each | \`crash\`, \`payments\` |
-| laws of routing, refusals, certificates, the books, policies, adapters, health and metrics | a hundredth to a half of the runs; of strategies, 300 tries of 20,000 | \`laws\` |
-| laws of time | every other worst shape, every third worst request, two of four forms of embeddings | \`holes\` |
-| compilation of the test chain's contracts | a hash of their sources | \`contracts\` |
-| the fit of the profile's weights | a digest of what they follow from | \`profile\` |
-| costly variants of what other tests try: a second form, signal or client | one of each | \`costly\` |
-| faults and wrong policies under which secrets are searched for | every other | \`costly\` |
-| plugins of each kind, just made, in Deno | a provider | \`conformance\` |
-| nonsense in any place of a body; commands as processes beside those in a test; keys made and revoked | a third, three of ten, six of twenty | \`costly\` |
-| the other sections | a half to a tenth of the runs | their own |
-`;
+/** Longer results are cut on the page; the output of the run has them whole. */
+const CHARACTERS_MAX = 140;
 
 interface Proof {
   readonly section: string;
@@ -66,6 +52,7 @@ async function prove({ name, files }: Section): Promise<boolean> {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Proof);
+  for (const { what } of found) console.log(`${name}: ${what}`);
   const rows = await Promise.all(joined(found).map((proof) => row(proof, minutes)));
   writeFileSync(PAGE, pageWith(name, rows, found.find(({ table }) => table)?.table));
   // The house's form, which pads tables.
@@ -74,12 +61,12 @@ async function prove({ name, files }: Section): Promise<boolean> {
   return true;
 }
 
-/** One proof for those of one test file: they share their runs and their seed. Many files are counted, not listed. */
+/** One proof for those of one test file: they share their runs and their seed. More are counted, not listed. */
 function joined(proofs: readonly Proof[]): Proof[] {
   const groups = Map.groupBy(proofs, ({ runs, seed }) => `${runs} ${seed}`);
   if (groups.size > ROWS_MAX) {
     const runs = Math.min(...proofs.map((proof) => proof.runs));
-    const what = `${groups.size} laws, each at its own seed, with at least so many runs; the output of the section names them`;
+    const what = `${groups.size} tests, each at its own seed, with at least so many runs`;
     return [{ ...proofs[0]!, what, runs }];
   }
   return [...groups.values()].map((group) => ({ ...group[0]!, what: group.map(({ what }) => what).join('; ') }));
@@ -87,8 +74,15 @@ function joined(proofs: readonly Proof[]): Proof[] {
 
 async function row({ section, what, runs, seed }: Proof, minutes: number): Promise<string> {
   const date = new Date().toISOString().slice(0, 10);
-  const told = [section, what, String(runs), String(seed), await commit(), date, `${minutes.toFixed(1)} min`];
+  const told = [section, brief(what), String(runs), String(seed), await commit(), date, `${minutes.toFixed(1)} min`];
   return `| ${told.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+/** The beginning of a result, up to a mark between two of its parts. */
+function brief(what: string): string {
+  if (what.length <= CHARACTERS_MAX) return what;
+  const cut = what.slice(0, CHARACTERS_MAX);
+  return `${cut.slice(0, Math.max(cut.lastIndexOf('; '), cut.lastIndexOf(', '), cut.lastIndexOf(': ')))} …`;
 }
 
 /** The commit that was tried; `+` when the folder held more than it. */
@@ -117,15 +111,12 @@ function pageWith(section: string, rows: readonly string[], table?: string): str
   if (table !== undefined) tables.set(section, `${section}\n\n${table}`);
   return `# Proofs
 
-For everyone who asks how a promise was tried. \`npm run test:deep\` runs these sections and writes this page; \`npm test\` runs the
-same tests with few runs and the same seeds each time; here every run has new ones.
+For everyone who asks how a promise was tried. \`npm run test:deep\` runs these sections, each at new seeds, and writes this page; its
+output has every result whole. \`npm test\` runs the same tests at fixed seeds, with a hundredth to a half of the runs and one form, signal or
+client of those that cost much.
 
 Run one section with \`npm run test:deep -- reload\`, and repeat a seed with \`SIGNALBOX_SEED=…\`. A \`+\` after a commit means
 uncommitted changes. All runs used ${cpus().length} cores.
-
-This work left \`npm test\`, so that it takes less time:
-
-${LEFT}
 
 | section | what held | runs | seed | commit | date | took |
 | --- | --- | ---: | ---: | --- | --- | ---: |

@@ -9,7 +9,7 @@ import { AlertList, AlertTest } from '../../src/http/schemas/alerts.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { startReceiver } from '../alerts/receiver.ts';
 import { waitFor } from '../support/answers.ts';
-import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { TOY, testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { makeTestKey, type Signalbox, startSignalbox, withKey, writePolicy } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
@@ -25,17 +25,7 @@ afterAll(async () => {
 const SECRET = 'a secret of 24 characters';
 const ENV = { OPS_URL: `${receiver.url}/ops`, OPS_SECRET: SECRET, SLACK_URL: `${receiver.url}/slack` };
 const KEY = makeTestKey();
-const POLICY = `version: 2
-providers: { sim: { adapter: simulated } }
-models:
-  toy:
-    provider: sim
-    price: { input: 1000, output: 4000, as_of: 2026-11-01, basis: own }
-    context_window: 32768
-    max_output: 256
-    latency: { ttft_ms: 1, output_tokens_per_second: 100000, basis: guessed }
-    quality: { default: 0.5, basis: guessed }
-budgets:
+const POLICY = `${TOY}budgets:
   - { name: all-month, limit_credits: 1000, window: month }
 alerts:
   webhooks:

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { Static } from '@sinclair/typebox';
+import type { AdminUsage } from '../../src/http/schemas/ledger.ts';
 import type { Traffic } from '../../src/http/schemas/traffic.ts';
 import { answerOf } from '../support/answers.ts';
 import type { Signalbox } from '../support/signalbox.ts';
@@ -21,7 +22,7 @@ test(
   'requests, charges and refunds are told by every dimension at once, and agree with the ledger',
   async () => {
     const box = await start();
-    const [one, two] = [await makeKey(box), await makeKey(box)];
+    const [one, two] = [await makeKey(box, '--label', 'env=live'), await makeKey(box)];
     upstream.behave(USAGE);
     const { decision_id } = (await answerOf(await chat(box, one.key))).platform;
     await answerOf(await chat(box, one.key));
@@ -39,9 +40,20 @@ test(
       expect(sum(buckets.credits)).toBeCloseTo(whole.credits, 6);
       expect(buckets.duration_p50_ms.filter((ms) => ms !== null).length).toBeGreaterThan(0);
     }
-    for (const by of ['model', 'provider', 'team', 'task', 'status']) {
+    for (const by of ['model', 'provider', 'team', 'user', 'task', 'status', 'label:none']) {
       const { series } = await traffic(box, `by=${by}`);
       expect([by, series.length, series[0]?.whole.requests, series[0]?.whole.credits]).toEqual([by, 1, 3, 0.416]);
+    }
+    const days = `from=${new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)}`;
+    for (const by of ['user', 'label:env', 'key', 'team'] as const) {
+      const { series, other } = await traffic(box, `by=${by}&${days}&step=day&points=false`);
+      const { groups } = (await (await box.get(`/admin/usage?by=${by}&${days}`)).json()) as Static<typeof AdminUsage>;
+      const booked = groups.map(({ group, credits }) => [group[by] ?? group[`${by}_id`] ?? '', credits]);
+      expect([by, other, series.map(({ value, whole }) => [value, whole.credits]).sort()]).toEqual([
+        by,
+        null,
+        booked.sort(),
+      ]);
     }
     const models = await traffic(box, `by=model&key=${two.id}`);
     expect(models.series.map(({ value, whole }) => [value, whole.credits])).toEqual([['best', 0.172]]);

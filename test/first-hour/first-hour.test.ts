@@ -39,7 +39,7 @@ const WITHOUT_FORM: ReadonlySet<string> = new Set([MODELS.together]);
 const HEAD = `Models of ${VENDORS.length} vendors, each behind a double of its service, that gave the expected answer. Structured output is not asked of
 \`${[...WITHOUT_FORM].join('`, `')}\`, which has none.
 
-| client | dialect | ${MODES.join(' | ')} |
+| client | dialects | ${MODES.join(' | ')} |
 | --- | --- | ${MODES.map(() => '---:').join(' | ')} |`;
 
 const clients = CLIENTS.filter(({ packages }) => isDeep || !packages);
@@ -96,10 +96,18 @@ test.each(clients)(
   PATIENCE,
 );
 
+/** One row for the dialects of a client that have the same figures. */
+function byFigures(rows: readonly string[]): string[] {
+  const figuresOf = (row: string) => row.split(' | ').toSpliced(1, 1).join(' | ');
+  return [...Map.groupBy(rows, figuresOf)].map(([figures, same]) =>
+    figures.replace(' | ', ` | ${same.map((row) => row.split(' | ')[1]).join(', ')} | `),
+  );
+}
+
 test('every double was asked, and every client driven', () => {
   const silent = VENDORS.filter((vendor) => doubles.of(vendor).requests.length === 0);
   expect([silent, new Set(table.map((row) => row.split(' | ')[0])).size]).toEqual([[], clients.length]);
-  const text = `${HEAD}\n${table.join('\n')}`;
+  const text = `${HEAD}\n${byFigures(table).join('\n')}`;
   console.log(text);
   proved(
     `${clients.length} clients, each in its dialects (${table.length} in all), with models of ${VENDORS.length} vendors`,

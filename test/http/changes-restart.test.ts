@@ -5,6 +5,7 @@ import { changesOnce } from '../../src/http/changes-once.ts';
 import { RouteTable } from '../../src/http/routes.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
+import { TOY } from '../support/policies.ts';
 import { contextWith } from '../support/request-context.ts';
 import { makeTestKey, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
@@ -12,17 +13,7 @@ import { makeTestKey, startSignalbox, temporaryFolder } from '../support/signalb
 const data = temporaryFolder();
 afterAll(() => rmSync(data, { recursive: true }));
 
-const POLICY = `version: 2
-providers: { sim: { adapter: simulated } }
-models:
-  toy:
-    provider: sim
-    price: { input: 1000, output: 4000, as_of: 2026-11-01, basis: own }
-    context_window: 32768
-    max_output: 256
-    latency: { ttft_ms: 1, output_tokens_per_second: 100000, basis: guessed }
-    quality: { default: 0.5, basis: guessed }
-alerts:
+const POLICY = `${TOY}alerts:
   webhooks:
     ops: { url_env: OPS_URL, secret_env: OPS_SECRET, allow_private_network: true }
   rules:

@@ -2,10 +2,11 @@ import { afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
+import { TOY } from '../support/policies.ts';
 import { startSignalbox, temporaryFolder, withKey } from '../support/signalbox.ts';
 import { AUDIENCE, DISCOVERY_PATH, KEYS_PATH, startIssuer, type TestIssuer } from '../support/token-issuer.ts';
 import { useLivePolicy, useStarted } from '../support/use.ts';
-import { issuerEntry, TOY, tokenPolicy } from './tokens-support.ts';
+import { issuerEntry, tokenPolicy } from './tokens-support.ts';
 
 /** Between two readings of the keys of an issuer, and how long they are fresh; in ms. */
 const READ_EVERY = 30_000;

@@ -16,23 +16,37 @@ const outcome: DecisionOutcome = {
   ...{ firstPartMs: null, totalMs: 10, cappedBy: null, usageReplaced: false },
 };
 
+interface TestKey {
+  readonly id: string;
+  readonly name: string;
+  readonly team: string;
+  readonly user: string;
+  readonly asked: number;
+  readonly of: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
 /** Keys with their team, their user and their requests; `moved` was of the red team when it asked. */
-const KEYS = [
-  { id: 'own', name: 'mine', team: 'red', user: 'u1', asked: 1, of: 'red' },
-  { id: 'mate', name: 'shared', team: 'red', user: 'u2', asked: 2, of: 'red' },
-  { id: 'moved', name: 'moved', team: 'blue', user: 'u3', asked: 4, of: 'red' },
-  { id: 'other', name: 'shared', team: 'blue', user: 'u4', asked: 8, of: 'blue' },
+const KEYS: readonly TestKey[] = [
+  { id: 'own', name: 'mine', team: 'red', user: 'u1', asked: 1, of: 'red', labels: { env: 'a', use: 'chat' } },
+  { id: 'mate', name: 'shared', team: 'red', user: 'u2', asked: 2, of: 'red', labels: { env: 'b=c', use: 'chat' } },
+  { id: 'moved', name: 'moved', team: 'blue', user: 'u3', asked: 4, of: 'red', labels: { env: '' } },
+  { id: 'other', name: 'shared', team: 'blue', user: 'u4', asked: 8, of: 'blue', labels: { 'env=a': 'x' } },
 ];
+
+const ownId = (id: string) => id;
 
 async function tell(caller: Caller, query: Parameters<typeof questionOf>[0]) {
   const store = openMemoryStore(() => NOON);
-  const records = KEYS.flatMap(({ id, asked, of: team }, key) =>
+  const records = KEYS.flatMap(({ id, asked, of: team, user, labels }, key) =>
     Array.from({ length: asked }, (_, at) =>
-      record(idAt(NOON - 3_600_000) + key * 1_000 + at, NOON, { keyId: id, team, outcome, choice: `m-${id}` }),
+      record(idAt(NOON - 3_600_000) + key * 1_000 + at, NOON, {
+        ...{ keyId: id, team, user, labels, outcome, choice: `m-${id}` },
+      }),
     ),
   );
   await store.commit(records.map((one) => store.records.log.add(one)));
-  const infos = KEYS.map((key) => ({ ...key, labels: {} }));
+  const infos = KEYS;
   const sight = sightOf(caller, {
     keys: {
       known: (id) => infos.find((key) => key.id === id) ?? null,
@@ -40,7 +54,7 @@ async function tell(caller: Caller, query: Parameters<typeof questionOf>[0]) {
     },
     policy: () => ({ budgets: [], reportedRuns: null }),
   });
-  const nameOf = { key: (id: string) => infos.find((key) => key.id === id)?.name ?? null, team: (id: string) => id };
+  const nameOf = { key: (id: string) => infos.find((key) => key.id === id)?.name ?? null, team: ownId, user: ownId };
   const principal = { caller, actor: { kind: 'cli' as const, name: 'a', from: null } };
   const sources = { store, sight, nameOf, usdPerCredit: '0.001', now: NOON };
   const body = await trafficBody(principal, sources, questionOf(query, NOON));
@@ -69,6 +83,50 @@ test('an operator is told of everything, by the team of the time, and the rest a
   expect(await tell(OPERATOR, { by: 'model', key: 'mate' })).toEqual({
     ...{ total: 2, lines: [['m-mate', 'm-mate', 2]], other: null },
   });
+});
+
+test('users and labels are those of the time; what has a label of no value, or not the label, is one line where all others are told', async () => {
+  const told = async (by: string, more = {}) => {
+    const { total, lines, other } = await tell(OPERATOR, { by, ...more });
+    return { total, lines: lines.map(([value, , requests]) => [value, requests]), other };
+  };
+  const users = [
+    ['u1', 1],
+    ['u2', 2],
+    ['u3', 4],
+    ['u4', 8],
+  ];
+  expect(await told('user')).toEqual({ total: 15, lines: users, other: null });
+  expect(await told('user', { user: 'u3' })).toEqual({ total: 4, lines: [['u3', 4]], other: null });
+  const values = [
+    ['', 12],
+    ['a', 1],
+    ['b=c', 2],
+  ];
+  expect(await told('label:env')).toEqual({ total: 15, lines: values, other: null });
+  expect(await told('label:env', { points: 'false' })).toEqual({ total: 15, lines: values, other: null });
+  expect(await told('label:env', { limit: 2 })).toEqual({ total: 15, lines: values.slice(1), other: 12 });
+  expect(await told('label:env=a')).toMatchObject({
+    lines: [
+      ['', 7],
+      ['x', 8],
+    ],
+  });
+  expect(await told('label:none')).toEqual({ total: 15, lines: [['', 15]], other: null });
+  expect(await told('label:env', { label: 'env=b=c' })).toEqual({ total: 2, lines: [['b=c', 2]], other: null });
+  expect(await tell(OPERATOR, { label: 'use=chat' })).toMatchObject({ total: 3 });
+  for (const [caller, query] of [
+    [OPERATOR, { by: 'label:env', label: 'use=chat' }],
+    [OPERATOR, { by: 'label' }],
+    [OPERATOR, { label: 'use' }],
+    [report, { by: 'user' }],
+    [report, { user: 'u1' }],
+    [person('lead'), { by: 'user' }],
+    [person('lead'), { by: 'label:env' }],
+    [person('member'), { label: 'use=chat' }],
+  ] as const) {
+    expect(await tell(caller, query).catch(({ code }) => code)).toBe('invalid_value');
+  }
 });
 
 test('nothing that somebody may not see adds to a total: a lead has the keys of its team, a member its own', async () => {
@@ -111,13 +169,20 @@ test(LAW, async () => {
   const HOURS = 5 * 24;
   const made = Array.from({ length: 3 * HOURS }, (_, at) => {
     const time = NOON - Math.floor(at / 3) * 3_600_000 - (at % 7) * 60_000;
-    const { id: keyId, of: team } = KEYS[at % KEYS.length]!;
-    return record(idAt(time) + at, time, { keyId, team, outcome: { ...outcome, saved: at }, choice: `m-${at % 5}` });
+    const { id: keyId, of: team, user, labels } = KEYS[at % KEYS.length]!;
+    return record(idAt(time) + at, time, {
+      keyId,
+      team,
+      user,
+      labels,
+      outcome: { ...outcome, saved: at },
+      choice: `m-${at % 5}`,
+    });
   });
   await store.commit(made.map((one) => store.records.log.add(one)));
   const sources = {
     ...{ store, sight: FULL_SIGHT, usdPerCredit: '0.001', now: NOON },
-    nameOf: { key: () => null, team: () => null },
+    nameOf: { key: () => null, team: () => null, user: () => null },
   };
   const sumsOf = async (query: Parameters<typeof questionOf>[0]) => {
     const principal = { caller: OPERATOR, actor: { kind: 'cli' as const, name: 'a', from: null } };
@@ -132,7 +197,7 @@ test(LAW, async () => {
     hours: fc.nat(HOURS),
     length: fc.integer({ min: 1, max: 47 }),
     step: fc.constantFrom('minute', 'hour', 'day'),
-    by: fc.constantFrom('key', 'team', 'model', undefined),
+    by: fc.constantFrom('key', 'team', 'model', 'user', 'label:env', undefined),
     limit: fc.integer({ min: 1, max: 5 }),
     time_zone: fc.constantFrom('UTC', 'Europe/Berlin'),
   });

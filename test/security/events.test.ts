@@ -1,9 +1,10 @@
-import { afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MODEL } from '../sign-in/stage.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
+import { type EventReader, useEventReaders } from '../support/event-reader.ts';
 import { startSignalbox, writePolicy } from '../support/signalbox.ts';
 import { type PersonName, usePeople } from './people.ts';
 
@@ -13,59 +14,8 @@ const box = usePeople();
 const bodyOf = async (response: Response) => JSON.parse(await response.text());
 const QUESTION = { model: 'toy', messages: [{ role: 'user', content: 'The words of a canary' }] };
 
-interface Told {
-  readonly id: string;
-  readonly event: string;
-  readonly data: Readonly<Record<string, unknown>>;
-}
-
-/** A reader of a stream. */
-class Reader {
-  readonly events: Told[] = [];
-  readonly stop = new AbortController();
-  isOver = false;
-  text = '';
-  response: Promise<Response>;
-
-  constructor(headers: Record<string, string>, url: string) {
-    this.response = fetch(`${url}/admin/events`, { headers, signal: this.stop.signal });
-    open.add(this);
-  }
-
-  async read(): Promise<this> {
-    const response = await this.response;
-    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
-    void this.#read(response).catch(() => {});
-    return this;
-  }
-
-  async #read({ body }: Response): Promise<void> {
-    const decoder = new TextDecoder();
-    let rest = '';
-    for await (const bytes of body!) {
-      const text = decoder.decode(bytes, { stream: true });
-      this.text += text;
-      const blocks = (rest + text).split('\n\n');
-      rest = blocks.pop()!;
-      for (const block of blocks) {
-        const fields = Object.fromEntries(block.split('\n').map((line) => line.split(/: (.*)/)));
-        if (fields.event) this.events.push({ id: fields.id, event: fields.event, data: JSON.parse(fields.data) });
-      }
-    }
-    this.isOver = true;
-  }
-
-  of(kind: string): Told[] {
-    return this.events.filter(({ event }) => event === kind);
-  }
-}
-const open = new Set<Reader>();
-afterEach(() => {
-  for (const { stop } of open) stop.abort();
-  open.clear();
-});
-
-const follow = (headers: Record<string, string>, url = box.url) => new Reader(headers, url).read();
+const open = useEventReaders();
+const follow = (headers: Record<string, string>, url = box.url) => open(url, headers);
 const followAs = (name: PersonName, more: Record<string, string> = {}) => follow({ ...box.as(name).headers, ...more });
 
 let member: { readonly id: string; readonly key: string };
@@ -82,7 +32,7 @@ async function ask({ key }: typeof member): Promise<string> {
   return response.headers.get('x-signalbox-decision-id')!;
 }
 
-const decisionsOf = (reader: Reader) => reader.of('decision').map(({ data }) => data.id);
+const decisionsOf = (reader: EventReader) => reader.of('decision').map(({ data }) => data.id);
 
 describe('GET /admin/events', () => {
   test('tells each of the decisions that it may list, with names and figures and no content', async () => {

@@ -6,22 +6,12 @@ import { GROUPINGS } from '../../src/operate/usage-sums.ts';
 import { tries } from '../deep/effort.ts';
 import { answerOf } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
+import { TOY } from '../support/policies.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';
 import { cellsOf, MATRIX, ROLES } from './matrix-rows.ts';
 
-const MODEL = `version: 1
-providers: { sim: { adapter: simulated } }
-models:
-  toy:
-    provider: sim
-    price: { input: 1000, output: 4000, as_of: 2026-11-01, basis: own }
-    context_window: 32768
-    max_output: 256
-    latency: { ttft_ms: 1, output_tokens_per_second: 100000, basis: guessed }
-    quality: { default: 0.5, basis: guessed }
-`;
-const POLICY = `${MODEL}
+const POLICY = `${TOY}
 gateway: { failed_auth_per_minute: 1000000, keyless_per_minute: 1000000, reports_per_minute: 1000000 }
 records: { content: {}, metadata: [note], reported_runs: key.labels.team == "search" }
 budgets:
@@ -231,7 +221,7 @@ describe('a key with the scope report', () => {
 
 describe('the rate limit of reports', () => {
   const few = useSignalbox({
-    policy: `${MODEL}
+    policy: `${TOY}
 gateway: { reports_per_minute: 3 }
 rate_limits: [{ name: shared, requests_per_minute: 2 }]
 `,

@@ -1,19 +1,10 @@
 import { CLIENT_SECRET } from '../support/issuer.ts';
+import { TOY } from '../support/policies.ts';
 import { type Signalbox, type StartOptions, startSignalbox } from '../support/signalbox.ts';
 import type { Visitor } from '../support/visitor.ts';
 
 /** A policy in which nobody signs in by OpenID. */
-export const MODEL = `version: 2
-providers: { sim: { adapter: simulated } }
-models:
-  toy:
-    provider: sim
-    price: { input: 1000, output: 4000, as_of: 2026-11-01, basis: own }
-    context_window: 32768
-    max_output: 256
-    latency: { ttft_ms: 1, output_tokens_per_second: 100000, basis: guessed }
-    quality: { default: 0.5, basis: guessed }
-gateway:
+export const MODEL = `${TOY}gateway:
   failed_auth_per_minute: 1000000
   keyless_per_minute: 1000000
   reports_per_minute: 1000000

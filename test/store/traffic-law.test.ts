@@ -68,6 +68,10 @@ const histories: fc.Arbitrary<History> = fc.record({
   second: steps(KINDS, 20),
 });
 
+/** Accounts belong to a key each, and have of these what the record of a request has: some nothing. */
+const USERS = [null, 'robin', 'kim', null, 'robin', 'kim'] as const;
+const LABELS = [{}, { use: 'chat' }, { use: 'agents', env: 'a=b' }, { env: '' }, { use: 'chat' }, {}] as const;
+
 const momentOf = (request: number): number => MOMENTS[request % MOMENTS.length]!;
 const idOf = (request: number): number => idAt(momentOf(request)) + request * 128;
 
@@ -76,7 +80,8 @@ function recordOf(request: number): DecisionRecord {
   const attempt = { upstream: 'u', endpoint: 0, requestId: null, finishReasons: [], startMs: null };
   const failed = { ...attempt, model: 'a', provider: 'p', ms: 300, firstPartMs: null, failure: 'overloaded' };
   const whole = { ...attempt, model: 'b', provider: 'q', ms: 900 + request, firstPartMs: 100 * request, failure: null };
-  const base = { keyId: `key${request % 3}`, team: request % 2 ? 'red' : null, choice: 'a' };
+  const [user, labels] = [USERS[request % 6]!, LABELS[request % 6]!];
+  const base = { keyId: `key${request % 3}`, team: request % 2 ? 'red' : null, user, labels, choice: 'a' };
   if (request === 5) return record(id, momentOf(request), { ...base, kind: 'route' });
   return record(id, momentOf(request), {
     ...base,
@@ -96,7 +101,7 @@ function recordOf(request: number): DecisionRecord {
 }
 
 const ADD_ACCOUNT = sql(
-  `INSERT INTO accounts (id, key_id, labels, selector, team_id) VALUES (?, ?, '{}', 'auto', ?) ON CONFLICT DO NOTHING`,
+  `INSERT INTO accounts (id, key_id, labels, selector, team_id, user_id) VALUES (?, ?, ?, 'auto', ?, ?) ON CONFLICT DO NOTHING`,
 );
 const ADD_TARIFF = sql(
   `INSERT INTO tariffs (id, model, provider, upstream, price) VALUES (?, ?, ?, 'u', '{}') ON CONFLICT DO NOTHING`,
@@ -150,7 +155,9 @@ class Box {
   }
 
   async prepare(): Promise<void> {
-    const accounts = [0, 1, 2, 3, 4, 5].map((n) => write(ADD_ACCOUNT, n + 1, `key${n % 3}`, n % 2 ? 'red' : null));
+    const accounts = USERS.map((user, n) =>
+      write(ADD_ACCOUNT, n + 1, `key${n % 3}`, JSON.stringify(LABELS[n]), n % 2 ? 'red' : null, user),
+    );
     await this.#db.commit([...accounts, write(ADD_TARIFF, 1, 'a', 'p'), write(ADD_TARIFF, 2, 'b', 'q')]);
   }
 
@@ -242,8 +249,10 @@ const MUTANTS: Readonly<Record<string, Mutation>> = {
     'INSERT INTO traffic_waiting': 'INSERT OR IGNORE INTO traffic_waiting',
   },
   'does not wait for the record of a charge': {
-    'INSERT INTO traffic_waiting (seq, id, key_id, team_id, model, provider, microcredits) VALUES (?, ?, ?, ?, ?, ?, ?)':
-      'SELECT ?, ?, ?, ?, ?, ?, ?',
+    'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)': 'SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE false',
+  },
+  'forgets the user of a charge that waits': {
+    'user_id AS "user", labels, model, provider, microcredits FROM': `'' AS "user", labels, model, provider, microcredits FROM`,
   },
   'sums up another figure': { 'sum(t.output) AS output': 'sum(t.input) AS output' },
   'leaves refunds out': { ", 'correct') AND j.amount": ') AND j.amount' },

@@ -1,10 +1,11 @@
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import type { DecisionOutcome } from '../../src/core/decision-record.ts';
 import { idAt } from '../../src/core/id.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
-import { SERIES_MAX, STEP_MS } from '../../src/store/traffic.ts';
+import { labelSeries, SERIES_MAX, STEP_MS, TRAFFIC_KINDS, type TrafficKind } from '../../src/store/traffic.ts';
 import { record } from '../records/support.ts';
 import { tempFolder } from './support.ts';
 
@@ -13,7 +14,7 @@ const outcome: DecisionOutcome = {
   ...{ status: 'completed', error: null, attempts: [], usage: null, estimated: false, charged: 0, saved: 2 },
   ...{ firstPartMs: null, totalMs: 10, cappedBy: null, usageReplaced: false },
 };
-const made = (at: number, keyId: string) => record(idAt(at), at, { keyId, outcome });
+const made = (at: number, keyId: string, more = {}) => record(idAt(at), at, { keyId, outcome, ...more });
 const day = { step: 'day', from: NOON - 3 * STEP_MS.day, to: NOON + STEP_MS.day } as const;
 
 test('a day has so many series of a dimension by name, and the rest as one; the next day has room again', async () => {
@@ -62,11 +63,11 @@ test('a folder of before counts its past behind the new rows, the newest first, 
   };
   try {
     while ((await store.traffic.progress()).pastBefore === minutes.at(-1)) await store.traffic.count(NOON);
-    expect(await requests()).toBe(200);
-    expect(await store.traffic.progress()).toEqual({ freshFrom: null, pastBefore: minutes.at(-201)! });
+    expect(await requests()).toBe(500);
+    expect(await store.traffic.progress()).toEqual({ freshFrom: null, pastBefore: minutes.at(-501)! });
     await store.commit([store.records.log.add(made(NOON, 'key'))]);
     await store.traffic.count(NOON);
-    expect(await requests()).toBe(201);
+    expect(await requests()).toBe(501);
     while (await store.traffic.count(NOON));
     expect(await requests()).toBe(1_001);
     expect(await store.traffic.progress()).toEqual({ freshFrom: null, pastBefore: null });
@@ -76,5 +77,43 @@ test('a folder of before counts its past behind the new rows, the newest first, 
     expect(await requests()).toBe(1_001);
   } finally {
     await store.close();
+  }
+});
+
+/** Takes out of a folder what came with users and labels. */
+function leaveAsBefore(file: string): void {
+  using db = new Database(file);
+  db.run(`DELETE FROM traffic WHERE kind >= ${TRAFFIC_KINDS.indexOf('user')}`);
+  for (const column of ['user_id', 'labels']) db.run(`ALTER TABLE traffic_waiting DROP COLUMN ${column}`);
+  db.run("DELETE FROM migrations WHERE room = 'traffic' AND version = 2");
+}
+
+test('a folder of before users and labels counts again behind its opening, from the first day on of which all records are left', async () => {
+  for (const prunedDays of [0, 2]) {
+    using folder = tempFolder();
+    const earlier = await openSqlite(folder.file, ALL_TABLES);
+    const moments = [60, 26, 25, 1].map((hours) => NOON - hours * STEP_MS.hour);
+    const ofRobin = { user: 'robin', labels: { use: 'chat' } };
+    await earlier.commit(moments.map((at) => earlier.records.log.add(made(at, 'key', ofRobin))));
+    while (await earlier.traffic.count(NOON));
+    if (prunedDays > 0) await earlier.records.log.prune(idAt(NOON - prunedDays * STEP_MS.day));
+    await earlier.close();
+    leaveAsBefore(folder.file);
+    const store = await openStore(folder.file, { mode: 'serve' });
+    const requests = async (kind: TrafficKind) => {
+      const sums = await store.traffic.sums({ ...day, kind });
+      return sums.map(({ series, requests }) => [series, requests]);
+    };
+    try {
+      expect((await store.traffic.progress()).pastBefore).not.toBeNull();
+      while (await store.traffic.count(NOON));
+      expect(await requests('total')).toEqual([['', 4]]);
+      const left = prunedDays > 0 ? 3 : 4;
+      expect(await requests('user')).toEqual([['robin', left]]);
+      expect(await requests('label')).toEqual([[labelSeries('use', 'chat'), left]]);
+      expect(await store.traffic.progress()).toEqual({ freshFrom: null, pastBefore: null });
+    } finally {
+      await store.close();
+    }
   }
 });

@@ -64,3 +64,16 @@ ${more}`;
 /** What the fake upstreams of `testPolicy` expect as a key. */
 export const UPSTREAM_KEY = 'upstream-secret-for-tests';
 export const UPSTREAM_ENV = { TEST_UPSTREAM_KEY: UPSTREAM_KEY };
+
+/** A policy of one simulated model, `toy`, which needs no upstream. */
+export const TOY = `version: 2
+providers: { sim: { adapter: simulated } }
+models:
+  toy:
+    provider: sim
+    price: { input: 1000, output: 4000, as_of: 2026-11-01, basis: own }
+    context_window: 32768
+    max_output: 256
+    latency: { ttft_ms: 1, output_tokens_per_second: 100000, basis: guessed }
+    quality: { default: 0.5, basis: guessed }
+`;

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import * as field from '../../api/parts.ts';
-import { TRAFFIC_DIMENSIONS, TRAFFIC_STEPS } from '../../store/traffic.ts';
+import { TRAFFIC_STEPS } from '../../store/traffic.ts';
 
 const percentiles = (description: string, p50: number, p95: number) =>
   field.shape(`${description} Each within 5 %; null without one, and with \`points=false\`.`, {
@@ -68,16 +68,20 @@ const Line = field.named('TrafficLine', 'Figures of a period, as a whole and by 
   before,
 });
 
-const Series = field.named('TrafficSeries', 'The figures of one model, provider, key, team, task or status.', {
-  value: field.text(
-    'Its ID; empty for none, such as keys of no team. For a key with the scope `report`, keys have names instead.',
-    'gpt-6-luna',
-  ),
-  name: field.text('The name of the key or team; else the same as `value`.', 'gpt-6-luna'),
-  whole: Whole,
-  buckets: Buckets,
-  before,
-});
+const Series = field.named(
+  'TrafficSeries',
+  'The figures of one model, provider, key, team, user, task, status or value of a label.',
+  {
+    value: field.text(
+      'Its ID; empty for none, such as keys of no team or without the label. For a key with the scope `report`, keys have names instead.',
+      'gpt-6-luna',
+    ),
+    name: field.text('The name of the key, team or user; else the same as `value`.', 'gpt-6-luna'),
+    whole: Whole,
+    buckets: Buckets,
+    before,
+  },
+);
 
 export const Traffic = field.named('Traffic', 'Requests, money, tokens and times by bucket.', {
   object: field.always('traffic'),
@@ -85,7 +89,7 @@ export const Traffic = field.named('Traffic', 'Requests, money, tokens and times
   to: field.moment('The end of the last bucket.', '2026-11-20T10:30:00.000Z'),
   step: field.word(TRAFFIC_STEPS, 'The length of a bucket.', 'hour'),
   time_zone: field.text('IANA name of the zone in which days begin.', 'UTC'),
-  by: field.orNull(field.word(TRAFFIC_DIMENSIONS, 'The dimension of the series.', 'model'), 'Null without `by`.'),
+  by: field.textOrNull('The dimension of the series. Null without `by`.', 'model'),
   counted_until: field.moment(
     'All that was written before this moment is counted. Buckets that reach beyond it still grow, as do those with running requests.',
   ),

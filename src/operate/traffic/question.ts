@@ -3,7 +3,7 @@ import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { isTimeZone } from '../../core/zoned-time.ts';
 import { STEP_MS, TRAFFIC_DIMENSIONS, TRAFFIC_STEPS } from '../../store/traffic.ts';
 import { parseDay } from '../usage.ts';
-import type { TrafficFilters } from './selection.ts';
+import { isLabelGrouping, TRAFFIC_GROUPINGS, type TrafficFilters, type TrafficGrouping } from './grouping.ts';
 import { TRAFFIC_LIMIT, TRAFFIC_LIMIT_MAX, type TrafficQuestion } from './traffic.ts';
 
 /** The texts of a query or of a command; absent: the usual. */
@@ -17,7 +17,7 @@ const POINTS = ['true', 'false'] as const;
 /** Reads a question. @throws SignalboxError */
 export function questionOf(query: QuestionTexts, now: number): TrafficQuestion {
   const step = wordOf('step', query.step ?? 'hour', TRAFFIC_STEPS);
-  const by = query.by === undefined ? null : wordOf('by', query.by, TRAFFIC_DIMENSIONS);
+  const by = query.by === undefined ? null : groupingOf(query.by);
   const timeZone = query.time_zone ?? 'UTC';
   if (!/^[A-Za-z]/.test(timeZone) || !isTimeZone(timeZone)) {
     refuse(
@@ -32,6 +32,9 @@ export function questionOf(query: QuestionTexts, now: number): TrafficQuestion {
   if (from >= to) refuse('to', '`to` must be later than `from`.');
   const named = TRAFFIC_DIMENSIONS.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]] as const]));
   const filters: TrafficFilters = Object.fromEntries(named);
+  if (filters.label !== undefined && filters.label.indexOf('=') < 1) {
+    refuse('label', `\`label\` must have the form name=value, not \`${filters.label.slice(0, 64)}\`.`);
+  }
   const limit = limitIn(query.limit ?? TRAFFIC_LIMIT);
   return { from, to, step, timeZone, by, filters, limit, isCompared, hasPoints };
 }
@@ -39,6 +42,11 @@ export function questionOf(query: QuestionTexts, now: number): TrafficQuestion {
 function wordOf<Word extends string>(param: string, text: string, words: readonly Word[]): Word {
   const word = words.find((one) => one === text);
   return word ?? refuse(param, `\`${param}\` is one of ${words.join(', ')}, not \`${text.slice(0, 64)}\`.`);
+}
+
+function groupingOf(text: string): TrafficGrouping {
+  if (isLabelGrouping(text)) return text;
+  return TRAFFIC_GROUPINGS.find((one) => one === text) ?? wordOf('by', text, [...TRAFFIC_GROUPINGS, 'label:NAME']);
 }
 
 /** A day begins in the zone. */

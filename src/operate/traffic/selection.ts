@@ -3,14 +3,15 @@ import { SignalboxError } from '../../core/errors.ts';
 import type { TrafficDimension, TrafficKind, TrafficTable } from '../../store/traffic.ts';
 import type { Reach } from '../roles.ts';
 import type { Sight } from '../sight.ts';
-
-export type TrafficFilters = Readonly<Partial<Record<TrafficDimension, string>>>;
+import { dimensionOf, filterSeries, prefixOf, type TrafficFilters, type TrafficGrouping } from './grouping.ts';
 
 /** Series that are read. */
 export interface SeriesChoice {
   readonly kind: TrafficKind;
   /** Null for all. */
   readonly names: readonly string[] | null;
+  /** How those begin that are read; empty for all. */
+  readonly prefix?: string;
 }
 
 /** What an asker gets to see of what it asks for. */
@@ -32,12 +33,14 @@ const ALL: SeriesChoice = { kind: 'total', names: null };
 export async function selectionOf(
   traffic: Pick<TrafficTable, 'modelsOf'>,
   { caller, reach, sight }: { readonly caller: Caller; readonly reach: Reach; readonly sight: Sight },
-  by: TrafficDimension | null,
+  by: TrafficGrouping | null,
   filters: TrafficFilters,
 ): Promise<TrafficSelection> {
-  const shownAs = (series: string) => (by === 'key' ? sight.keyOf(series) : series);
+  const prefix = by === null ? '' : prefixOf(by);
+  const shownAs = (series: string) => (by === 'key' ? sight.keyOf(series) : series.slice(prefix.length));
   const ids = sight.idsWithin(reach);
   const [filter, ...more] = Object.keys(filters) as TrafficDimension[];
+  if (sight.isNarrow && (by === 'user' || filter === 'user')) refuseUsers();
   if (more.length > 0) refuseFilter(more[0]!, 'Traffic is filtered by one dimension at a time.');
   const keys = filter === 'key' ? sight.idsOf(filters.key!).filter((id) => ids?.has(id) ?? true) : ids && [...ids];
   if (keys && (filter === undefined || filter === 'key')) {
@@ -48,9 +51,11 @@ export async function selectionOf(
     return filter === 'team' && filters.team === caller.team && [null, 'team'].includes(by)
       ? ofTeam(caller, reach)
       : refuseBeyond();
-  if (filter === undefined) return { total: ALL, lines: by && { kind: by, names: null }, shownAs };
-  const one = { kind: filter, names: [filters[filter]!] };
-  if (by !== null && by !== filter) {
+  const kind = by && dimensionOf(by);
+  if (filter === undefined) return { total: ALL, lines: kind && { kind, names: null, prefix }, shownAs };
+  const series = filterSeries(filter, filters[filter]!);
+  const one = { kind: filter, names: [series] };
+  if (by !== null && (kind !== filter || !series.startsWith(prefix))) {
     refuseFilter(
       filter,
       `Traffic by ${by} is not kept for each ${filter}; GET /admin/usage has charges by several dimensions.`,
@@ -62,7 +67,7 @@ export async function selectionOf(
 async function ofKeys(
   traffic: Pick<TrafficTable, 'modelsOf'>,
   keys: readonly string[],
-  by: TrafficDimension | null,
+  by: TrafficGrouping | null,
   shownAs: TrafficSelection['shownAs'],
 ): Promise<TrafficSelection> {
   const total: SeriesChoice = { kind: 'key', names: keys };
@@ -81,6 +86,11 @@ function ofTeam({ team }: Caller, reach: Reach): TrafficSelection {
 
 function refuseBeyond(): never {
   const message = 'Of some keys alone, traffic is kept by key and by model, and of a team as a whole.';
+  throw new SignalboxError('invalid_value', message, { param: 'by' });
+}
+
+function refuseUsers(): never {
+  const message = 'A key with the scope `report` is shown no users.';
   throw new SignalboxError('invalid_value', message, { param: 'by' });
 }
 

@@ -3,19 +3,14 @@ import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { usdWriter } from '../../core/usd.ts';
 import type { Store } from '../../store/store.ts';
-import {
-  NO_TRAFFIC,
-  STEP_MS,
-  type TrafficDimension,
-  type TrafficStep,
-  type TrafficTable,
-} from '../../store/traffic.ts';
+import { NO_TRAFFIC, STEP_MS, type TrafficStep, type TrafficTable } from '../../store/traffic.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import type { Sight } from '../sight.ts';
+import type { TrafficFilters, TrafficGrouping } from './grouping.ts';
 import { addFigures, addTo, emptyLine, lineBody, restOf, type SumFigures, sumLine, type TrafficLine } from './lines.ts';
 import { periodOf, type TrafficPeriod, wholeOf } from './periods.ts';
-import { type SeriesChoice, selectionOf, type TrafficFilters, type TrafficSelection } from './selection.ts';
+import { type SeriesChoice, selectionOf, type TrafficSelection } from './selection.ts';
 
 /** The traffic that somebody asks for. */
 export interface TrafficQuestion {
@@ -25,7 +20,7 @@ export interface TrafficQuestion {
   readonly step: TrafficStep;
   readonly timeZone: string;
   /** Null for the total alone. */
-  readonly by: TrafficDimension | null;
+  readonly by: TrafficGrouping | null;
   readonly filters: TrafficFilters;
   /** Series at most; the rest is told as one. */
   readonly limit: number;
@@ -39,8 +34,8 @@ export interface TrafficQuestion {
 export interface TrafficSources {
   readonly store: Pick<Store, 'flush'> & { readonly traffic: TrafficTable };
   readonly sight: Sight;
-  /** The names of keys and teams now; null for unknown ones. */
-  readonly nameOf: { key(id: string): string | null; team(id: string): string | null };
+  /** The names of keys, teams and users now; null for unknown ones. */
+  readonly nameOf: Readonly<Record<'key' | 'team' | 'user', (id: string) => string | null>>;
   /** Null in a ledger that never had a policy, and so no charge. */
   readonly usdPerCredit: string | null;
   readonly now: number;
@@ -62,12 +57,14 @@ export async function trafficBody({ caller }: Principal, sources: TrafficSources
   const selection = await selectionOf(store.traffic, { caller, reach, sight }, by, filters);
   await catchUp(store, now);
   const reader = new LineReader(store.traffic, period);
-  const { total, lines } = await (hasPoints ? reader.read(selection, limit) : reader.readSums(selection, limit));
+  const read = await (hasPoints ? reader.read(selection, limit) : reader.readSums(selection, limit));
+  const { total } = read;
+  const rest = selection.lines && restOf(total, [...read.lines.values()]);
+  const [lines, other] = rest && read.isWithoutOthers ? [withNone(read.lines, rest), null] : [read.lines, rest];
   const earlier = isCompared ? await reader.spendBefore(selection, [...lines.keys()]) : null;
   const progress = await store.traffic.progress();
   const exactUsd = usdWriter(usdPerCredit);
   const usd = (microcredits: number) => exactUsd(microcredits) ?? '0';
-  const other = selection.lines && restOf(total, [...lines.values()]);
   const before = (of: (spend: SpendBefore) => LineSpend | undefined) => beforeBody(earlier, of, usd);
   return {
     object: 'traffic' as const,
@@ -88,6 +85,12 @@ export async function trafficBody({ caller }: Principal, sources: TrafficSources
     })),
     other: other && { ...lineBody(other, usd), before: before((spend) => spend.rest) },
   };
+}
+
+/** Lines of the values of a label, with that of the keys without it. */
+function withNone(lines: ReadonlyMap<string, TrafficLine>, none: TrafficLine): ReadonlyMap<string, TrafficLine> {
+  const spendOf = ({ whole }: TrafficLine) => whole.figures.microcredits;
+  return new Map([...lines, ['', none] as const].sort(([, one], [, other]) => spendOf(other) - spendOf(one)));
 }
 
 /** The sums of a line in the period before. */
@@ -128,8 +131,8 @@ async function catchUp(store: TrafficSources['store'], now: number): Promise<voi
   } catch {}
 }
 
-function nameIn({ nameOf }: TrafficSources, by: TrafficDimension | null, value: string): string {
-  return (by === 'key' || by === 'team' ? nameOf[by](value) : null) ?? value;
+function nameIn({ nameOf }: TrafficSources, by: TrafficGrouping | null, value: string): string {
+  return (by === 'key' || by === 'team' || by === 'user' ? nameOf[by](value) : null) ?? value;
 }
 
 type Span = Pick<TrafficPeriod, 'from' | 'to' | 'unit'>;
@@ -143,8 +146,10 @@ interface ValueSums {
 interface Sums {
   readonly all: SumFigures;
   readonly byValue: ReadonlyMap<string, ValueSums>;
+  /** Whether some have no name. */
+  readonly hasRest: boolean;
 }
-const NO_SUMS: Sums = { all: NO_TRAFFIC, byValue: new Map() };
+const NO_SUMS: Sums = { all: NO_TRAFFIC, byValue: new Map(), hasRest: false };
 
 const ownName = (series: string): string => series;
 
@@ -155,6 +160,9 @@ function greatestOf({ byValue }: Sums, limit: number): [string, ValueSums][] {
   );
   return sorted.slice(0, limit);
 }
+
+/** A label with an empty value is as none: both are left when all other values are told. */
+const isNone = ({ prefix = '' }: SeriesChoice, series: string): boolean => prefix !== '' && series === prefix;
 
 /** Reads the lines of a period: the series that spent most are found by the longest buckets within. */
 class LineReader {
@@ -167,9 +175,12 @@ class LineReader {
     this.#period = period;
   }
 
-  /** @returns the total, and by their values the lines that spent most, first the greatest */
+  /**
+   * @returns the total, and by their values the lines that spent most, first the greatest. `isWithoutOthers`: all else is what has not the
+   * label that is told
+   */
   async read({ total, lines, shownAs }: TrafficSelection, limit: number) {
-    const greatest = lines ? greatestOf(await this.#sums(lines, shownAs, this.#period), limit) : [];
+    const { greatest, isWithoutOthers } = await this.#greatest(lines, shownAs, limit);
     const { times } = this.#period;
     const sum = emptyLine(times.length);
     await this.#add({ ...total, names: total.names && (await this.#present(total)) }, () => sum);
@@ -178,14 +189,22 @@ class LineReader {
       const lineOf = (series: string | null) => read.get(shownAs(series ?? ''))!;
       await this.#add({ kind: lines.kind, names: greatest.flatMap(([, { names }]) => [...names]) }, lineOf);
     }
-    return { total: sum, lines: read };
+    return { total: sum, lines: read, isWithoutOthers };
   }
 
   /** As `read`, without points and times: each line is summed by the longest buckets within, whose histograms stay as they are. */
   async readSums({ total, lines, shownAs }: TrafficSelection, limit: number) {
-    const greatest = lines ? greatestOf(await this.#sums(lines, shownAs, this.#period), limit) : [];
+    const { greatest, isWithoutOthers } = await this.#greatest(lines, shownAs, limit);
     const { all } = await this.#sums(total, ownName, this.#period);
-    return { total: sumLine(all), lines: new Map(greatest.map(([value, { figures }]) => [value, sumLine(figures)])) };
+    const read = new Map(greatest.map(([value, { figures }]) => [value, sumLine(figures)]));
+    return { total: sumLine(all), lines: read, isWithoutOthers };
+  }
+
+  async #greatest(lines: SeriesChoice | null, shownAs: (series: string) => string, limit: number) {
+    if (!lines) return { greatest: [], isWithoutOthers: false };
+    const sums = await this.#sums(lines, shownAs, this.#period);
+    const isWithoutOthers = (lines.prefix ?? '') !== '' && sums.byValue.size < limit && !sums.hasRest;
+    return { greatest: greatestOf(sums, limit), isWithoutOthers };
   }
 
   /** The spend of the total and of lines in the period of the same length before. */
@@ -196,19 +215,26 @@ class LineReader {
     const { byValue } = lines ? await this.#sums(lines, shownAs, before) : NO_SUMS;
     const found = new Map<string, LineSpend>();
     for (const value of values) found.set(value, byValue.get(value)?.figures ?? NOTHING);
+    if (lines && found.has('') && isNone(lines, lines.prefix ?? '')) {
+      found.set('', [...byValue.values()].map(({ figures }) => figures).reduce<LineSpend>(minus, all));
+    }
     return { total: all, lines: found, rest: [...found.values()].reduce(minus, all) };
   }
 
   /** The sums of a choice in a period: of all, the rest of the dimension included, and of named series by their values. */
-  async #sums({ kind, names }: SeriesChoice, shownAs: (series: string) => string, period: Span): Promise<Sums> {
+  async #sums(choice: SeriesChoice, shownAs: (series: string) => string, period: Span): Promise<Sums> {
+    const { kind, names, prefix = '' } = choice;
     const wanted = names && new Set<string | null>(names);
     const all = { ...NO_TRAFFIC };
     const byValue = new Map<string, ValueSums>();
+    let hasRest = false;
     for (const stretch of wholeOf(period)) {
       for (const { series, ...figures } of await this.#traffic.sums({ kind, ...stretch })) {
         if (wanted && !wanted.has(series)) continue;
+        if (series !== null && !series.startsWith(prefix)) continue;
         addFigures(all, figures);
-        if (series === null) continue;
+        hasRest ||= series === null;
+        if (series === null || isNone(choice, series)) continue;
         const sums = byValue.getOrInsertComputed(shownAs(series), () => ({
           names: new Set(),
           figures: { ...NO_TRAFFIC },
@@ -217,7 +243,7 @@ class LineReader {
         addFigures(sums.figures, figures);
       }
     }
-    return { all, byValue };
+    return { all, byValue, hasRest };
   }
 
   /** The names of the series of a choice that have something in the period. */

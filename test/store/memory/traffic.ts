@@ -4,6 +4,7 @@ import { TimeHistogram } from '../../../src/core/time-histogram.ts';
 import type { JournalReader, MoneyEntry } from '../../../src/store/journal-reader.ts';
 import type { RecordLog } from '../../../src/store/records.ts';
 import {
+  labelSeries,
   NO_TRAFFIC,
   STEP_MS,
   TRAFFIC_FIGURES,
@@ -22,7 +23,8 @@ interface Sources {
 /** Something that counts in one series of each kind. */
 interface Sample {
   readonly id: number;
-  readonly series: Readonly<Record<TrafficKind, string>>;
+  readonly series: Readonly<Record<Exclude<TrafficKind, 'label'>, string>>;
+  readonly labels: Readonly<Record<string, string>>;
   readonly figures: Partial<TrafficFigures>;
   readonly ttft: Readonly<Partial<Record<TrafficKind, number | null>>>;
   readonly duration: Readonly<Partial<Record<TrafficKind, number | null>>>;
@@ -57,21 +59,26 @@ async function countedBuckets(sources: Sources, query: TrafficQuery): Promise<Tr
   for (const sample of await samplesOf(sources)) {
     const moment = timeOfId(sample.id);
     const time = Math.floor(moment / STEP_MS[step]) * STEP_MS[step];
-    const name = sample.series[kind];
-    if (time < from || time >= to || (series !== null && !series.includes(name))) continue;
-    const place = JSON.stringify([time, name]);
-    const before = buckets.get(place) ?? {
-      ...{ time, series: name, figures: NO_TRAFFIC, ttft: new TimeHistogram(), duration: new TimeHistogram() },
-    };
-    const figures = { ...before.figures };
-    for (const [figure, value] of Object.entries(sample.figures)) figures[figure as keyof TrafficFigures] += value;
-    buckets.set(place, { ...before, figures });
-    const [ttft, duration] = [sample.ttft[kind] ?? null, sample.duration[kind] ?? null];
-    if (ttft !== null) before.ttft.add(ttft);
-    if (duration !== null) before.duration.add(duration);
+    if (time < from || time >= to) continue;
+    for (const name of namesOf(sample, kind)) {
+      if (series !== null && !series.includes(name)) continue;
+      const place = JSON.stringify([time, name]);
+      const before = buckets.get(place) ?? {
+        ...{ time, series: name, figures: NO_TRAFFIC, ttft: new TimeHistogram(), duration: new TimeHistogram() },
+      };
+      const figures = { ...before.figures };
+      for (const [figure, value] of Object.entries(sample.figures)) figures[figure as keyof TrafficFigures] += value;
+      buckets.set(place, { ...before, figures });
+      const [ttft, duration] = [sample.ttft[kind] ?? null, sample.duration[kind] ?? null];
+      if (ttft !== null) before.ttft.add(ttft);
+      if (duration !== null) before.duration.add(duration);
+    }
   }
   return [...buckets.values()].sort((one, other) => one.time - other.time);
 }
+
+const namesOf = ({ series, labels }: Sample, kind: TrafficKind): readonly string[] =>
+  kind === 'label' ? Object.entries(labels).map(([name, value]) => labelSeries(name, value)) : [series[kind]];
 
 async function samplesOf({ records, journal }: Sources): Promise<Sample[]> {
   const known = new Map<number, DecisionRecord>();
@@ -99,7 +106,9 @@ function requestSamples(record: DecisionRecord): Sample[] {
   const { id, outcome, facts } = record;
   if (!outcome) return [];
   const last = outcome.attempts.at(-1);
-  const place = { key: record.keyId, team: record.team ?? '', task: facts.task, status: statusOf(record) };
+  const { keyId: key, team, user } = record;
+  const labels = record.labels ?? {};
+  const place = { key, team: team ?? '', user: user ?? '', task: facts.task, status: statusOf(record) };
   const { usage, firstPartMs, totalMs } = outcome;
   const visible = usage ? usage.outputTokens - usage.reasoningTokens : 0;
   const visibleMs = last?.firstPartMs == null ? 0 : last.ms - last.firstPartMs;
@@ -110,30 +119,37 @@ function requestSamples(record: DecisionRecord): Sample[] {
     ...(usage && { input: usage.inputTokens, cached: usage.cachedInputTokens, output: usage.outputTokens }),
     ...(visible >= 16 && visibleMs >= 50 && { visible, visibleMs }),
   };
-  const byCaller = (value: number | null) => ({ total: value, key: value, team: value, task: value, status: value });
+  const byCaller = (value: number | null) => ({
+    ...{ total: value, key: value, team: value, user: value, label: value, task: value, status: value },
+  });
   const byAttempt = (value: number | null) => ({ model: value, provider: value, key_model: value });
   const failures = outcome.attempts.filter(({ failure }) => failure !== null);
   return [
     {
-      ...{ id, figures, series: seriesOf({ ...place, model: modelOf(record), provider: last?.provider ?? '' }) },
+      ...{
+        id,
+        labels,
+        figures,
+        series: seriesOf({ ...place, model: modelOf(record), provider: last?.provider ?? '' }),
+      },
       ttft: { ...byCaller(firstPartMs), ...byAttempt(last?.firstPartMs ?? null) },
       duration: { ...byCaller(totalMs), ...byAttempt(last?.ms ?? null) },
     },
     ...failures.map(({ model, provider }) => ({
-      ...{ id, figures: { failedAttempts: 1 }, ttft: {}, duration: {} },
+      ...{ id, labels, figures: { failedAttempts: 1 }, ttft: {}, duration: {} },
       series: seriesOf({ ...place, model, provider }),
     })),
   ];
 }
 
 function moneySamples(entry: MoneyEntry, known: ReadonlyMap<number, DecisionRecord>): Sample[] {
-  const { reservation: id, amount, kind, keyId: key, team } = entry;
+  const { reservation: id, amount, kind, keyId: key, team, user, labels } = entry;
   if (id === null || amount === 0 || !['post', 'settle', 'expire', 'correct'].includes(kind)) return [];
   const record = known.get(id);
   const series = seriesOf({
-    ...{ key, team, task: record?.facts.task ?? '', status: record ? statusOf(record) : '' },
+    ...{ key, team, user, task: record?.facts.task ?? '', status: record ? statusOf(record) : '' },
     model: entry.model || (record ? modelOf(record) : ''),
     provider: entry.provider || (record?.outcome?.attempts.at(-1)?.provider ?? ''),
   });
-  return [{ id, series, figures: { microcredits: amount }, ttft: {}, duration: {} }];
+  return [{ id, series, labels, figures: { microcredits: amount }, ttft: {}, duration: {} }];
 }

@@ -7,6 +7,7 @@ import { creditsText } from '../../design/written.tsx';
 import { hrefOf } from '../../shell/router.ts';
 import { numberOf, textOf } from './body.ts';
 import type { Run } from './run.ts';
+import type { Speech } from './wire.ts';
 
 const STATES: Readonly<Record<Run['state'], { readonly tone: Tone; readonly word: string }>> = {
   waiting: { tone: 'quiet', word: 'Waiting' },
@@ -59,27 +60,48 @@ export function AnswerCard({
           </span>
         </div>
       )}
-      {parts.thought && (
-        <details>
-          <summary>Reasoning</summary>
-          <pre class="dim">{parts.thought}</pre>
-        </details>
-      )}
-      {parts.text && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a long answer scrolls, also by the keyboard
-        <section class="playground-text" aria-label="Text of the answer" tabIndex={0}>
-          <pre>{parts.text}</pre>
-        </section>
-      )}
-      {parts.calls && (
-        <>
-          <h3>Tool calls</h3>
-          <pre>{parts.calls.trim()}</pre>
-        </>
-      )}
+      {[...parts.choices].map(([index, speech]) => (
+        <Choice key={index} index={index} of={parts.choices.size} speech={speech} />
+      ))}
       <Times run={run} usdPerCredit={usdPerCredit} />
       <Receipt run={run} usdPerCredit={usdPerCredit} />
     </section>
+  );
+}
+
+/** What one choice says, under its number where there are several. */
+function Choice({
+  index,
+  of: count,
+  speech: { text, thought, calls },
+}: {
+  readonly index: number;
+  readonly of: number;
+  readonly speech: Speech;
+}) {
+  const which = count > 1 || index > 0 ? ` ${index + 1}` : '';
+  return (
+    <>
+      {which && <h3>Choice{which}</h3>}
+      {thought && (
+        <details>
+          <summary>Reasoning</summary>
+          <pre class="dim">{thought}</pre>
+        </details>
+      )}
+      {text && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a long answer scrolls, also by the keyboard
+        <section class="playground-text" aria-label={`Text of ${which ? `choice${which}` : 'the answer'}`} tabIndex={0}>
+          <pre>{text}</pre>
+        </section>
+      )}
+      {calls && (
+        <>
+          {which ? <h4>Tool calls</h4> : <h3>Tool calls</h3>}
+          <pre>{calls.trim()}</pre>
+        </>
+      )}
+    </>
   );
 }
 

@@ -69,7 +69,7 @@ async function carryOut(request: RunRequest, signal: AbortSignal, show: (run: Ru
   };
   const take = (next: AnswerParts) => {
     const parts = joined(run.parts, next);
-    const hasContent = parts.text !== '' || parts.thought !== '' || parts.calls !== '';
+    const hasContent = parts.choices.size > 0;
     const first = run.firstMs === null && hasContent ? performance.now() - sentAt : run.firstMs;
     put({ parts, firstMs: first, state: hasContent ? 'writing' : run.state });
   };

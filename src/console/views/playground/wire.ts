@@ -15,25 +15,49 @@ export class EventCutter {
   }
 }
 
-/** What an event or a whole answer adds to what is shown. All of it is text, and never markup. */
-export interface AnswerParts {
+/** What one choice says. All of it is text, and never markup. */
+export interface Speech {
   readonly text: string;
   readonly thought: string;
   /** Tool calls, as the model writes them. */
   readonly calls: string;
+}
+
+/** What an event or a whole answer adds to what is shown. */
+export interface AnswerParts {
+  /** By the index of the choice; those that have said nothing are left out. */
+  readonly choices: ReadonlyMap<number, Speech>;
   readonly usage: { readonly input: number | null; readonly output: number | null } | null;
   readonly platform: RequestBody | null;
   /** Of a stream that breaks off. */
   readonly error: string | null;
 }
 
-export const NO_PARTS: AnswerParts = { text: '', thought: '', calls: '', usage: null, platform: null, error: null };
+const SILENCE: Speech = { text: '', thought: '', calls: '' };
+export const NO_PARTS: AnswerParts = { choices: new Map(), usage: null, platform: null, error: null };
+
+const speechesJoined = (before: Speech, next: Speech): Speech => ({
+  text: before.text + next.text,
+  thought: before.thought + next.thought,
+  calls: before.calls + next.calls,
+});
+
+/** The parts of speeches by their choices, in the order of these. */
+function speaking(speeches: Iterable<readonly [number, Partial<Speech>]>): Pick<AnswerParts, 'choices'> {
+  const choices = new Map<number, Speech>();
+  for (const [index, speech] of speeches) {
+    const whole = speechesJoined(choices.get(index) ?? SILENCE, { ...SILENCE, ...speech });
+    if (whole.text + whole.thought + whole.calls !== '') choices.set(index, whole);
+  }
+  return { choices: new Map([...choices].sort(([one], [other]) => one - other)) };
+}
+
+/** Of dialects that have one choice. */
+const saying = (...speeches: readonly Partial<Speech>[]) => speaking(speeches.map((speech) => [0, speech] as const));
 
 export function joined(before: AnswerParts, next: AnswerParts): AnswerParts {
   return {
-    text: before.text + next.text,
-    thought: before.thought + next.thought,
-    calls: before.calls + next.calls,
+    ...(next.choices.size === 0 ? before : speaking([...before.choices, ...next.choices])),
     usage: next.usage
       ? {
           input: next.usage.input ?? before.usage?.input ?? null,
@@ -72,17 +96,11 @@ export function partsOfAnswer(dialect: Dialect, body: RequestBody): AnswerParts 
     case 'chat':
       return { ...shared, ...chatParts(body, 'message') };
     case 'messages':
-      return listOf(body.content).reduce<AnswerParts>(
-        (parts, block) => joined(parts, blockParts(membersOf(block))),
-        shared,
-      );
+      return { ...shared, ...saying(...listOf(body.content).map((block) => speechOfBlock(membersOf(block)))) };
     case 'responses':
-      return listOf(body.output).reduce<AnswerParts>(
-        (parts, item) => joined(parts, itemParts(membersOf(item))),
-        shared,
-      );
+      return { ...shared, ...saying(...listOf(body.output).map((item) => speechOfItem(membersOf(item)))) };
     case 'embeddings':
-      return { ...shared, text: vectorsText(listOf(body.data)) };
+      return { ...shared, ...saying({ text: vectorsText(listOf(body.data)) }) };
   }
 }
 
@@ -97,25 +115,26 @@ function usageIn(value: unknown): AnswerParts['usage'] {
   };
 }
 
-/** Of a chunk or a completion. Only the first of several choices is shown. */
+/** Of a chunk or a completion. */
 function chatParts(body: RequestBody, member: 'delta' | 'message'): Partial<AnswerParts> {
-  const choice = listOf(body.choices)
-    .map(membersOf)
-    .find((one) => (numberOf(one?.index) ?? 0) === 0);
-  const said = membersOf(choice?.[member]);
   const usage = usageIn(body.usage);
-  return {
-    text: (textOf(said?.content) ?? '') + (textOf(said?.refusal) ?? ''),
-    thought: textOf(said?.reasoning_content) ?? '',
-    calls: listOf(said?.tool_calls)
-      .map((call) => {
-        const of = membersOf(membersOf(call)?.function);
-        return callText(textOf(of?.name), textOf(of?.arguments));
-      })
-      .join(''),
-    ...(usage && { usage }),
-  };
+  const speeches = listOf(body.choices).map((one) => {
+    const choice = membersOf(one);
+    return [numberOf(choice?.index) ?? 0, speechOfChat(membersOf(choice?.[member]))] as const;
+  });
+  return { ...speaking(speeches), ...(usage && { usage }) };
 }
+
+const speechOfChat = (said: RequestBody | null): Speech => ({
+  text: (textOf(said?.content) ?? '') + (textOf(said?.refusal) ?? ''),
+  thought: textOf(said?.reasoning_content) ?? '',
+  calls: listOf(said?.tool_calls)
+    .map((call) => {
+      const of = membersOf(membersOf(call)?.function);
+      return callText(textOf(of?.name), textOf(of?.arguments));
+    })
+    .join(''),
+});
 
 /** A call begins with its name on a line of its own. */
 const callText = (name: string | null, input: string | null): string => (name ? `\n${name} ` : '') + (input ?? '');
@@ -129,21 +148,20 @@ function messagesParts(event: RequestBody): Partial<AnswerParts> {
       return { usage: usageIn(event.usage) };
     case 'content_block_start': {
       const block = membersOf(event.content_block);
-      return block?.type === 'tool_use' ? { calls: callText(textOf(block.name), null) } : blockParts(block);
+      return saying(block?.type === 'tool_use' ? { calls: callText(textOf(block.name), null) } : speechOfBlock(block));
     }
     case 'content_block_delta':
-      return {
+      return saying({
         text: textOf(delta?.text) ?? '',
         thought: textOf(delta?.thinking) ?? '',
         calls: textOf(delta?.partial_json) ?? '',
-      };
+      });
     default:
       return {};
   }
 }
 
-const blockParts = (block: RequestBody | null): AnswerParts => ({
-  ...NO_PARTS,
+const speechOfBlock = (block: RequestBody | null): Speech => ({
   text: textOf(block?.text) ?? '',
   thought: textOf(block?.thinking) ?? '',
   calls: block?.type === 'tool_use' ? callText(textOf(block.name), JSON.stringify(block.input)) : '',
@@ -155,15 +173,15 @@ function responsesParts(event: RequestBody): Partial<AnswerParts> {
   switch (event.type) {
     case 'response.output_text.delta':
     case 'response.refusal.delta':
-      return { text: delta };
+      return saying({ text: delta });
     case 'response.reasoning_text.delta':
     case 'response.reasoning_summary_text.delta':
-      return { thought: delta };
+      return saying({ thought: delta });
     case 'response.function_call_arguments.delta':
-      return { calls: delta };
+      return saying({ calls: delta });
     case 'response.output_item.added': {
       const item = membersOf(event.item);
-      return item?.type === 'function_call' ? { calls: callText(textOf(item.name), null) } : {};
+      return item?.type === 'function_call' ? saying({ calls: callText(textOf(item.name), null) }) : {};
     }
     case 'error':
       return { error: textOf(event.message) ?? errorIn(event) };
@@ -174,20 +192,20 @@ function responsesParts(event: RequestBody): Partial<AnswerParts> {
   }
 }
 
-function itemParts(item: RequestBody | null): AnswerParts {
+function speechOfItem(item: RequestBody | null): Partial<Speech> {
   const texts = (list: unknown) =>
     listOf(list)
       .map((part) => textOf(membersOf(part)?.text) ?? textOf(membersOf(part)?.refusal) ?? '')
       .join('');
   switch (item?.type) {
     case 'message':
-      return { ...NO_PARTS, text: texts(item.content) };
+      return { text: texts(item.content) };
     case 'reasoning':
-      return { ...NO_PARTS, thought: texts(item.content) || texts(item.summary) };
+      return { thought: texts(item.content) || texts(item.summary) };
     case 'function_call':
-      return { ...NO_PARTS, calls: callText(textOf(item.name), textOf(item.arguments)) };
+      return { calls: callText(textOf(item.name), textOf(item.arguments)) };
     default:
-      return NO_PARTS;
+      return {};
   }
 }
 

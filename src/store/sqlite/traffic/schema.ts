@@ -1,4 +1,5 @@
-import type { Migrations } from '../statement.ts';
+import { type Migrations, type SqlTurn, sql } from '../statement.ts';
+import { recountFromOf } from './state.ts';
 
 const FIRST_RECORD =
   '(SELECT min(id) FROM (SELECT min(id) AS id FROM decisions UNION ALL SELECT min(id) FROM records))';
@@ -68,5 +69,19 @@ export const trafficMigrations: Migrations = {
         CASE WHEN (SELECT reservation FROM journal WHERE reservation IS NOT NULL ORDER BY seq LIMIT 1) < ${FIRST_RECORD}
           THEN ${FIRST_RECORD} ELSE 0 END
       FROM (SELECT coalesce(max(seq), 0) AS seq FROM records) AS r, (SELECT coalesce(max(seq), 0) AS seq FROM journal) AS j;`,
+    `-- Of the account of a charge. Its user and labels are those of the time, as its team is.
+    ALTER TABLE traffic_waiting ADD COLUMN user_id TEXT NOT NULL DEFAULT '';
+    ALTER TABLE traffic_waiting ADD COLUMN labels TEXT NOT NULL DEFAULT '{}';`,
   ],
+  steps: { 2: countAgain },
 };
+
+const COUNTED = sql('SELECT pruned_below AS prunedBelow FROM traffic_counting WHERE EXISTS (SELECT 1 FROM traffic)');
+const COUNT_AGAIN = sql('UPDATE traffic_counting SET version = version + 1, is_clearing = 1, recount_from = ?');
+
+/** Users and labels are not in what was counted before: it is counted again, as by `TrafficTable.recount`. */
+function countAgain(turn: SqlTurn): void {
+  for (const { prunedBelow } of turn.all<{ prunedBelow: number }>(COUNTED)) {
+    turn.run(COUNT_AGAIN, recountFromOf(prunedBelow));
+  }
+}

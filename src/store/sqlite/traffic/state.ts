@@ -1,4 +1,6 @@
+import { timeOfId } from '../../../core/id.ts';
 import { StoreError } from '../../store.ts';
+import { STEP_MS } from '../../traffic.ts';
 import { first, type SqlReader, type SqlTables, type SqlWrite, sql, write } from '../statement.ts';
 
 /** How far traffic is counted, as its table has it. */
@@ -52,6 +54,10 @@ export async function advance(
     throw cause;
   }
 }
+
+/** The first day, ms since 1970, of which all records are left: what is counted of earlier ones is kept. @param prunedBelow an ID; 0 for none */
+export const recountFromOf = (prunedBelow: number): number =>
+  prunedBelow === 0 ? 0 : Math.ceil(timeOfId(prunedBelow) / STEP_MS.day) * STEP_MS.day;
 
 /** Behind the deletion of records below an ID: without rows their numbers begin again at 1. */
 export const RECORDS_PRUNED =

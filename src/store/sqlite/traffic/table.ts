@@ -1,4 +1,3 @@
-import { timeOfId } from '../../../core/id.ts';
 import { TimeHistogram } from '../../../core/time-histogram.ts';
 import {
   keptFromAt,
@@ -16,7 +15,7 @@ import { first, type SqlTables, sql, write } from '../statement.ts';
 import { isPastLeft } from './batch.ts';
 import { countTraffic } from './count.ts';
 import { FIGURE_COLUMNS, type FigureRow, numberOfKind, SUM_COLUMNS, widthOf } from './rows.ts';
-import { advance, countingState } from './state.ts';
+import { advance, countingState, recountFromOf } from './state.ts';
 
 /** Rows deleted in one transaction. */
 const PRUNED = 2_000;
@@ -78,7 +77,7 @@ export const sqliteTraffic = (db: SqlTables): TrafficTable => ({
   async recount() {
     const state = await countingState(db);
     if (state.isClearing || isPastLeft(state)) return null;
-    const recountFrom = state.prunedBelow === 0 ? 0 : dayFrom(timeOfId(state.prunedBelow));
+    const recountFrom = recountFromOf(state.prunedBelow);
     return (await advance(db, state, { recountFrom, isClearing: 1 }, [])) ? recountFrom : null;
   },
   async prune(now) {
@@ -92,9 +91,6 @@ export const sqliteTraffic = (db: SqlTables): TrafficTable => ({
     await db.commit([write(FORGET_SERIES, Math.floor(keptFrom.day / STEP_MS.day)), write(FORGET_WAITING)]);
   },
 });
-
-/** The first day that begins at a moment or later. */
-const dayFrom = (time: number): number => Math.ceil(time / STEP_MS.day) * STEP_MS.day;
 
 function bucketOf({ bucket, series, ttft, duration, ...row }: BucketRow, lengthMs: number): TrafficBucket {
   const figures = Object.fromEntries(TRAFFIC_FIGURES.map((name) => [name, row[name]])) as unknown as TrafficFigures;
