@@ -67,8 +67,6 @@ const focusOf = async (page: Page): Promise<string> =>
       .textContent({ timeout: 1_000 })
       .catch(() => null)
   )?.trim() ?? 'nothing';
-const status = async (id: string): Promise<{ readonly balance: { readonly granted_credits: number } | null }> =>
-  JSON.parse(await (await stage.box.get(`/admin/keys/${id}`)).text());
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true });
 const panel = (page: Page) => page.locator('.panel');
@@ -172,28 +170,6 @@ describe('a key', () => {
     await waitFor(async () => (await focusOf(page)) === 'old-app');
   });
 
-  test('is granted Credits, which an answer that is lost does not grant twice, and gives them back', async () => {
-    const { id } = await made('/admin/keys', { name: 'prepaid' });
-    const page = await open(`/keys/${id}`);
-    await panel(page).getByText('The first grant makes the key prepaid').waitFor();
-    await page.getByLabel('Credits to grant').fill('2500');
-    await page.getByLabel('Note').fill('invoice 1042');
-    await page.route('**/grant', async (route) => {
-      await route.fetch();
-      await route.fulfill({ status: 503, json: { error: { message: 'The answer was lost.' } } });
-    });
-    await button(page, 'Grant').click();
-    await panel(page).getByText('The answer was lost.').waitFor();
-    await page.unroute('**/grant');
-    await button(page, 'Grant').click();
-    await page.getByText('2,500 Credits were added to the balance.').waitFor();
-    expect((await status(id)).balance?.granted_credits).toBe(2_500);
-    await page.getByLabel('Credits to grant').fill('-500');
-    await button(page, 'Take back').click();
-    await page.getByText('500 Credits were taken from the balance.').waitFor();
-    expect((await status(id)).balance?.granted_credits).toBe(2_000);
-  });
-
   test('is rotated: the new secret is shown once, and the old one works as long as was said', async () => {
     const { id, key } = await made('/admin/keys', { name: 'rotating' });
     const page = await open(`/keys/${id}`);
@@ -251,19 +227,6 @@ describe('a team', () => {
     await panel(page).getByText(`line ${line}. Change it there`).waitFor();
     await panel(page).getByText('of $5.00').waitFor();
     expect(await panel(page).getByRole('button', { name: 'Remove' }).count()).toBe(0);
-  });
-
-  test('that the policy has left is taken over, and then changed here', async () => {
-    const { id } = await made('/admin/teams', { name: 'left' });
-    const handed = { method: 'PATCH', body: JSON.stringify({ origin: 'policy' }) };
-    await (await stage.box.get(`/admin/teams/${id}`, handed)).text();
-    const page = await open(`/teams/${id}`);
-    await panel(page).getByText('The policy no longer declares this team.').waitFor();
-    expect(await link(page, 'Change').count()).toBe(0);
-    await button(page, 'Take over').click();
-    await link(page, 'Change').waitFor();
-    expect((await listed('/admin/teams?origin=api')).map(({ name }) => name)).toEqual(['left']);
-    await stage.box.get(`/admin/teams/${id}`, { method: 'DELETE' });
   });
 
   test('is made with terms for itself and its members, changed, and removed after a question', async () => {
