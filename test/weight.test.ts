@@ -221,7 +221,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 5 for filters of the trail.
   // 39 for the same.
   // 37 for sums of minutes that hours and days are put together from, which costs a third of the CPU.
-  'src/store': 8935,
+  // 413 for PostgreSQL: its driver, addresses, readers and migrations.
+  'src/store': 9348,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
