@@ -9,7 +9,7 @@ import { startFigures } from './start.ts';
 import { steps } from './steps.ts';
 import { surfaces } from './surfaces.ts';
 import { way } from './way.ts';
-import { JSON_200, WORKLOADS } from './workload.ts';
+import { WORKLOADS } from './workload.ts';
 import { yardstick } from './yardstick.ts';
 
 /**
@@ -26,6 +26,7 @@ const besideAt = process.argv.indexOf('--beside');
 const other = besideAt < 0 ? null : (process.argv[besideAt + 1] ?? null);
 const SUMMARY = 'docs/benchmarks.md';
 const FULL = 'bench/results/ladder.md';
+const STEPS = 'bench/results/steps.md';
 const SURFACES = 'bench/results/surfaces.md';
 
 async function show(page: string, part: string, text: string): Promise<void> {
@@ -33,9 +34,8 @@ async function show(page: string, part: string, text: string): Promise<void> {
   if (flag('--write')) await writePart(page, part, text);
 }
 
-/** The summary has every cell of the smallest workload, and one of each other; the page of all figures has the rest. */
-const isSummarized = ({ prompts, inFlight, workload }: LadderCell): boolean =>
-  workload.name === JSON_200 || (prompts === 'own' && inFlight === 64);
+/** The summary has one cell of each workload; the page of all figures has the rest. */
+const isSummarized = ({ prompts, inFlight }: LadderCell): boolean => prompts === 'own' && inFlight === 64;
 
 async function ladder(): Promise<void> {
   const rounds = quick ? 5 : 13;
@@ -46,10 +46,10 @@ async function ladder(): Promise<void> {
       process.stderr.write(`${workloadTable([cell]).split('\n')[2]}\n`);
     });
     const how = `${occasion()}, ${rounds} interleaved rounds.`;
-    await show(FULL, 'ladder', `${how}\n\n${ladderTable(cells)}`);
-    const tables = [rungTable(cells), startTable(starts), workloadTable(cells.filter(isSummarized)), aloneLine(cells)];
-    const summary = [how, ...tables.filter(Boolean)];
-    await show(SUMMARY, 'ladder', summary.join('\n\n'));
+    const written = (tables: readonly string[]) => [how, ...tables.filter(Boolean)].join('\n\n');
+    await show(FULL, 'ladder', written([ladderTable(cells), startTable(starts)]));
+    const tables = [rungTable(cells), workloadTable(cells.filter(isSummarized)), aloneLine(cells)];
+    await show(SUMMARY, 'ladder', written(tables));
   } finally {
     await bench.stop();
   }
@@ -60,10 +60,10 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   steps: async () => {
     const plan = quick ? { rounds: 5, requests: 500, warmUp: 5_000 } : { rounds: 25, requests: 500, warmUp: 20_000 };
     const how = `${occasion()}, JSON of 200 B, prompts of their own, 64 in flight, ${plan.rounds} interleaved rounds.`;
-    await show(SUMMARY, 'steps', `${how}\n\n${await steps(plan)}`);
+    await show(STEPS, 'steps', `${how}\n\n${await steps(plan)}`);
   },
   way: async () => {
-    await show(SUMMARY, 'way', `${occasion()}.\n\n${await way(WORKLOADS[0]!, only)}`);
+    await show(STEPS, 'way', `${occasion()}.\n\n${await way(WORKLOADS[0]!, only)}`);
   },
   surfaces: async () => {
     const plan = quick ? { rounds: 5, warmUp: 6_000 } : { rounds: 25, warmUp: 20_000 };

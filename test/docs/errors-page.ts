@@ -58,7 +58,7 @@ export function errorsPage(): string {
   });
   return `# Errors
 
-Read this page if your application handles errors. It lists every error code, and whether to try again. Errors have OpenAI's shape, [but on \`/v1/messages\`](#by-dialect):
+Every error code, and whether to try again. Errors have OpenAI's shape, [but on \`/v1/messages\`](#by-dialect):
 
 \`\`\`json
 { "error": { "message": "…", "type": "…", "param": "messages[0].content", "code": "…" } }

@@ -123,7 +123,7 @@ ${Object.entries({ ...VARIABLES.when, ...VARIABLES.constraint })
 function section(name: string): string {
   const schema: TSchema = SECTIONS[name as keyof typeof SECTIONS];
   const list = schema.type === 'array' ? ' A list.' : '';
-  return `## ${name}\n\n${schema.description}${list} [More](${PAGES[name]}).\n\n${HEAD}${rowsOf(schema, '').join('\n')}`;
+  return `## ${name}\n\n${schema.description}${list} [More](${PAGES[name]}).\n\n${HEAD}${rowsOf(schema, '', SHARED[name]).join('\n')}`;
 }
 
 function valueRows(name: string, schema: TSchema): string[] {
@@ -161,15 +161,14 @@ function fieldRows(path: string, type: TypeName): string[] {
 }
 
 /** The rows of a map, of each of its names, or of each item of a list. */
-function rowsOf(schema: TSchema, prefix: string): string[] {
+function rowsOf(schema: TSchema, prefix: string, shared = SHARED[prefix]): string[] {
   const inner = named(schema);
   if (inner) return rowsOf(inner, prefix === '' ? '' : `${prefix}<name>.`);
-  if (schema.type === 'array' && schema.items?.properties) return rowsOf(schema.items, prefix);
+  if (schema.type === 'array' && schema.items?.properties) return rowsOf(schema.items, prefix, shared);
   const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
   const required: readonly string[] = schema.required ?? [];
-  const shared = SHARED[prefix] ?? [];
   const rows = Object.entries(properties).flatMap(([key, property]) => {
-    if (shared.includes(key)) return [];
+    if (shared?.keys.includes(key)) return [];
     const path = `${prefix}${key}`;
     const own = row(path, property, required.includes(key) && property.default === undefined);
     // The shape of messages is OpenAI's.
@@ -180,13 +179,19 @@ function rowsOf(schema: TSchema, prefix: string): string[] {
     ];
     return below.length > 0 && isPlain(property) ? below : [own, ...below];
   });
-  return shared.length > 0 ? [...rows, `\`${prefix}…\` | ${shared.map(code).join(', ')}: likewise.`] : rows;
+  return shared ? [...rows, `\`${prefix}…\` | ${shared.keys.map(code).join(', ')}: ${shared.as}.`] : rows;
 }
 
-/** Keys of a list's items that stand elsewhere on the page, and share a row here. */
-const SHARED: Readonly<Record<string, readonly string[]>> = {
-  'endpoints[].': ['provider', 'upstream', 'regions', 'price', 'after_abort'],
-  'price.tiers[].': ['input', 'cached_input', 'cache_write', 'output'],
+/** Keys that stand elsewhere on the page, and share a row here, by what precedes them or the name of their section. */
+const SHARED: Readonly<Record<string, { readonly keys: readonly string[]; readonly as: string }>> = {
+  'endpoints[].': { keys: ['provider', 'upstream', 'regions', 'price', 'after_abort'], as: 'likewise' },
+  'price.tiers[].': { keys: ['input', 'cached_input', 'cache_write', 'output'], as: 'likewise' },
+  'budgets[].': {
+    keys: ['limit_credits', 'window', 'time_zone', 'on_exhausted'],
+    as: 'as of [budgets](#budgets)',
+  },
+  'member_defaults.': { keys: ['models', 'limits', 'budgets'], as: 'likewise, of each member that states none' },
+  teams: { keys: ['models', 'limits', 'budgets', 'member_defaults'], as: 'as of the [organization](#organization)' },
 };
 
 /** Whether the rows of a map's keys say all about the map. */
