@@ -1,14 +1,14 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SECTIONS, type Section } from './sections.ts';
 
 /**
  * `npm run test:deep [section]`: the expensive counts. Every test that holds writes a row of
- * `docs/proofs.md`; rows of sections that were not run stay. Ends with 1 when anything failed.
+ * `test/deep/results.md`; rows of sections that were not run stay. Ends with 1 when anything failed.
  */
 const ROOT = join(import.meta.dir, '../..');
-const PAGE = join(ROOT, 'docs/proofs.md');
+const PAGE = join(import.meta.dir, 'results.md');
 /** More rows of one section are counted on the page. */
 const ROWS_MAX = 2;
 
@@ -107,14 +107,9 @@ function pageWith(section: string, rows: readonly string[], table?: string): str
       .map((text) => [text.split('\n', 1)[0]!, text.trim()]),
   );
   if (table !== undefined) tables.set(section, `${section}\n\n${table}`);
-  return `# Proofs
+  return `# Results of \`npm run test:deep\`
 
-For everyone who asks how a promise was tried. \`npm run test:deep\` runs these sections, each at new seeds, and writes this page; its
-output has every result whole. \`npm test\` runs the same tests at fixed seeds, with a hundredth to a half of the runs and one form, signal or
-client of those that cost much.
-
-Run one section with \`npm run test:deep -- reload\`, and repeat a seed with \`SIGNALBOX_SEED=…\`. A \`+\` after a commit means
-uncommitted changes. All runs used ${cpus().length} cores.
+Made by the command; [docs/proofs.md](../../docs/proofs.md) says how to read it. A \`+\` after a commit means uncommitted changes.
 
 | section | what held | runs | seed | commit | date |
 | --- | --- | ---: | ---: | --- | --- |

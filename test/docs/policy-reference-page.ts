@@ -185,7 +185,7 @@ function rowsOf(schema: TSchema, prefix: string, shared = SHARED[prefix]): strin
 /** Keys that stand elsewhere on the page, and share a row here, by what precedes them or the name of their section. */
 const SHARED: Readonly<Record<string, { readonly keys: readonly string[]; readonly as: string }>> = {
   'endpoints[].': { keys: ['provider', 'upstream', 'regions', 'price', 'after_abort'], as: 'likewise' },
-  'price.tiers[].': { keys: ['input', 'cached_input', 'cache_write', 'output'], as: 'likewise' },
+  'price.tiers[].': { keys: ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output'], as: 'likewise' },
   'budgets[].': {
     keys: ['limit_credits', 'window', 'time_zone', 'on_exhausted'],
     as: 'as of [budgets](#budgets)',
