@@ -67,8 +67,8 @@ export function policyReferencePage(): string {
   return `# Policy reference
 
 For writers of policies: every key, its type, bounds, default and meaning. [guide.md](guide.md) goes by task. An unknown key is an
-error. The brackets hold the type, its bounds and, after a semicolon, the default. A key without a default is optional unless it is
-*required*.
+error. The brackets hold the type (without one it is a text), its bounds and, after a semicolon, the default. A key without a default is
+optional unless it is *required*.
 
 ${index.join('\n')}
 - Beside these: [values](#values), [capabilities](#capabilities), [plugin options](#plugin-options), [expressions](#expressions)
@@ -216,7 +216,14 @@ function row(path: string, schema: TSchema, isRequired: boolean): string {
       : schema.default === undefined || ['[]', '{}'].includes(JSON.stringify(schema.default))
         ? ''
         : `; ${code(schema.default)}${schema.formerDefault === undefined ? '' : `, in version 1 ${code(schema.formerDefault)}`}`;
-  return `\`${path}\` (${typeName(schema)}${limitsOf(schema)}${fallback}) | ${meaningOf(schema)}`;
+  const type = `${typeName(schema)}${limitsOf(schema)}${fallback}`;
+  return `\`${path}\`${bracketed(type)} | ${meaningOf(schema)}`;
+}
+
+/** A type in brackets; most keys are texts, so that these have none. */
+function bracketed(type: string): string {
+  const words = type.replace(/^text; /, 'default ').replace(/^text(?:, |$)/, '');
+  return words === '' ? '' : ` (${words})`;
 }
 
 /** The description, and an example where the form of a text matters. */
