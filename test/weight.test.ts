@@ -59,7 +59,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 2,400 for the policies and their editor.
   // 1,470 for the view Money, and the rest for the playground, people and the fleet.
   // 15 for all choices of an answer.
-  'src/console': 13975,
+  // 285 for Credits granted to a key, teams taken over, a focus that is never lost, and what a round of looking found.
+  'src/console': 14260,
   // 2 for the weight of latency.
   'src/contract': 489,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
@@ -219,7 +220,9 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 5 for the sum of all charges beside the checkpoint, names of sums of traffic, and the index of a folder that is generated.
   // 5 for filters of the trail.
   // 39 for the same.
-  'src/store': 8898,
+  // 37 for sums of minutes that hours and days are put together from, which costs a third of the CPU.
+  // 413 for PostgreSQL: its driver, addresses, readers and migrations.
+  'src/store': 9348,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.

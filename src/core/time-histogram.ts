@@ -35,11 +35,12 @@ export class TimeHistogram {
 
   add(value: number): void {
     const place = placeOf(value);
-    const at = this.#places.findIndex((one) => one >= place);
-    if (at >= 0 && this.#places[at] === place) {
-      this.#counts[at]!++;
+    const own = this.#places.indexOf(place);
+    if (own >= 0) {
+      this.#counts[own]!++;
       return;
     }
+    const at = this.#places.findIndex((one) => one > place);
     const end = at < 0 ? this.#places.length : at;
     this.#places.splice(end, 0, place);
     this.#counts.splice(end, 0, 1);

@@ -2,7 +2,10 @@ import type { Timer, Timers } from '../core/timers.ts';
 
 /** Between batches while records are left, ms: requests are served meanwhile. */
 const PAUSE_MS = 25;
-/** While all are indexed, ms. Reading looks behind the index, so this only bounds how much. */
+/**
+ * While all are indexed and counted, ms. Reading looks behind the index, and a question for traffic counts first, so this only bounds
+ * how much. Each batch reads and writes each bucket once, however many requests it adds, so that a few at a time would cost most.
+ */
 const IDLE_MS = 2_000;
 
 /** Batches at most that old records wait for before they are deleted: half a second. The rest is left to the next time. */

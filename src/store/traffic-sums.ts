@@ -50,18 +50,75 @@ interface RequestTimes {
 }
 const NO_TIMES: RequestTimes = { ttft: null, duration: null };
 
-/** Adds up what requests and charges add to buckets: of the total and each dimension, of each length. */
+/** The sums of a bucket, by kind and series. */
+class BucketSums {
+  readonly #place: Pick<TrafficSum, 'step' | 'time'>;
+  readonly #ofKinds = new Map<TrafficKind, Map<string, TrafficSum>>(TRAFFIC_KINDS.map((kind) => [kind, new Map()]));
+
+  constructor(step: TrafficStep, time: number) {
+    this.#place = { step, time };
+  }
+
+  *[Symbol.iterator](): Iterator<TrafficSum> {
+    for (const sums of this.#ofKinds.values()) yield* sums.values();
+  }
+
+  of(kind: TrafficKind, series: string): TrafficSum {
+    const sums = this.#ofKinds.get(kind)!;
+    let sum = sums.get(series);
+    if (!sum) {
+      const times = { ttft: new TimeHistogram(), duration: new TimeHistogram() };
+      sum = { ...this.#place, kind, series, figures: { ...NO_TRAFFIC }, ...times };
+      sums.set(series, sum);
+    }
+    return sum;
+  }
+
+  merge(others: Iterable<TrafficSum>): void {
+    for (const { kind, series, figures, ttft, duration } of others) {
+      const sum = this.of(kind, series);
+      for (const name of TRAFFIC_FIGURES) sum.figures[name] += figures[name];
+      sum.ttft.merge(ttft);
+      sum.duration.merge(duration);
+    }
+  }
+}
+
+type Buckets = Map<number, BucketSums>;
+
+/** The bucket of a length that a moment is in. */
+function bucketIn(buckets: Buckets, step: TrafficStep, moment: number): BucketSums {
+  const time = moment - (moment % STEP_MS[step]);
+  let sums = buckets.get(time);
+  if (!sums) {
+    sums = new BucketSums(step, time);
+    buckets.set(time, sums);
+  }
+  return sums;
+}
+
+/**
+ * Adds up what requests and charges add to buckets: of the total and each dimension, of each length. Each counts in the shortest bucket
+ * that is kept of its time; longer ones are put together from those once all are added.
+ */
 export class TrafficSums {
-  readonly #sums = new Map<string, TrafficSum>();
+  readonly #buckets: Readonly<Record<TrafficStep, Buckets>> = { minute: new Map(), hour: new Map(), day: new Map() };
   readonly #keptFrom: Readonly<Record<TrafficStep, number>>;
 
-  /** @param keptFrom earlier buckets are left out, ms since 1970 */
+  /** @param keptFrom earlier buckets are left out, ms since 1970. Of longer ones earlier ones are kept. */
   constructor(keptFrom: Readonly<Record<TrafficStep, number>>) {
     this.#keptFrom = keptFrom;
   }
 
-  [Symbol.iterator](): Iterator<TrafficSum> {
-    return this.#sums.values();
+  *[Symbol.iterator](): Iterator<TrafficSum> {
+    let shorter: Buckets = new Map();
+    for (const step of TRAFFIC_STEPS) {
+      const buckets: Buckets = new Map();
+      for (const all of [this.#buckets[step], shorter])
+        for (const [time, sums] of all) bucketIn(buckets, step, time).merge(sums);
+      for (const sums of buckets.values()) yield* sums;
+      shorter = buckets;
+    }
   }
 
   /** Counts a request that was carried out. @param outcome null where it cannot be read */
@@ -85,37 +142,19 @@ export class TrafficSums {
 
   #add(place: TrafficPlace, figures: Partial<TrafficFigures>, whole = NO_TIMES, own = NO_TIMES): void {
     const moment = timeOfId(place.id);
-    for (const step of TRAFFIC_STEPS) {
-      const time = moment - (moment % STEP_MS[step]);
-      if (time < this.#keptFrom[step]) continue;
-      for (const kind of TRAFFIC_KINDS) {
-        const { ttft, duration } = OF_ATTEMPTS.has(kind) ? own : whole;
-        for (const series of kind === 'label' ? place.labels : [seriesOf(kind, place)]) {
-          const sum = this.#sumOf(step, time, kind, series);
-          for (const name of TRAFFIC_FIGURES) sum.figures[name] += figures[name] ?? 0;
-          if (ttft !== null) sum.ttft.add(ttft);
-          if (duration !== null) sum.duration.add(duration);
-        }
+    const step = TRAFFIC_STEPS.find((step) => moment - (moment % STEP_MS[step]) >= this.#keptFrom[step]);
+    if (step === undefined) return;
+    const bucket = bucketIn(this.#buckets[step], step, moment);
+    const added = Object.entries(figures) as [keyof TrafficFigures, number][];
+    for (const kind of TRAFFIC_KINDS) {
+      const { ttft, duration } = OF_ATTEMPTS.has(kind) ? own : whole;
+      for (const series of kind === 'label' ? place.labels : [seriesOf(kind, place)]) {
+        const sum = bucket.of(kind, series);
+        for (const [name, figure] of added) sum.figures[name] += figure;
+        if (ttft !== null) sum.ttft.add(ttft);
+        if (duration !== null) sum.duration.add(duration);
       }
     }
-  }
-
-  #sumOf(step: TrafficStep, time: number, kind: TrafficKind, series: string): TrafficSum {
-    const name = `${step} ${time} ${kind} ${series}`;
-    let sum = this.#sums.get(name);
-    if (!sum) {
-      sum = {
-        step,
-        time,
-        kind,
-        series,
-        figures: { ...NO_TRAFFIC },
-        ttft: new TimeHistogram(),
-        duration: new TimeHistogram(),
-      };
-      this.#sums.set(name, sum);
-    }
-    return sum;
   }
 }
 

@@ -115,7 +115,7 @@ export interface TrafficTable {
   /**
    * Counts one batch: new rows first, then those of the past, the newest first.
    * @param now ms since 1970; buckets too old for their length are not made
-   * @returns whether rows are left
+   * @returns whether rows are left, but for the few that came meanwhile
    */
   count(now: number): Promise<boolean>;
   buckets(query: TrafficQuery): Promise<readonly TrafficBucket[]>;

@@ -53,6 +53,7 @@ const SHORT_LIVED = [
   ],
   ...['records/contents.ts', 'request/request-context.ts', 'request/service-count.ts'],
   ...[
+    'store/postgres/connection.ts',
     'store/sqlite/books/batch.ts',
     'store/sqlite/books/replay.ts',
     'store/sqlite/records/list.ts',

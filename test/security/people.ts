@@ -44,12 +44,14 @@ export interface PeopleBox extends Signalbox {
 /**
  * A gateway at which people have signed in at a real OpenID provider, by logins as browsers have them.
  * @param records that section of the policy
+ * @param args of `serve`
  */
-export const usePeople = (records = '{ content: {} }'): PeopleBox => useStarted(() => startPeople(records));
+export const usePeople = (records = '{ content: {} }', args: readonly string[] = []): PeopleBox =>
+  useStarted(() => startPeople(records, args));
 
-async function startPeople(records: string): Promise<PeopleBox> {
+async function startPeople(records: string, args: readonly string[]): Promise<PeopleBox> {
   const issuer = await startIssuer();
-  const box = await startGateway(issuer.url, `records: ${records}\n`, { roles: PEOPLE });
+  const box = await startGateway(issuer.url, `records: ${records}\n`, { roles: PEOPLE, args });
   issuer.register(box.url);
   for (const name of NAMES) issuer.people.set(name, { groups: [name] });
   await seat(box, issuer.url);

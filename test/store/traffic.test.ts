@@ -63,11 +63,11 @@ test('a folder of before counts its past behind the new rows, the newest first, 
   };
   try {
     while ((await store.traffic.progress()).pastBefore === minutes.at(-1)) await store.traffic.count(NOON);
-    expect(await requests()).toBe(200);
-    expect(await store.traffic.progress()).toEqual({ freshFrom: null, pastBefore: minutes.at(-201)! });
+    expect(await requests()).toBe(500);
+    expect(await store.traffic.progress()).toEqual({ freshFrom: null, pastBefore: minutes.at(-501)! });
     await store.commit([store.records.log.add(made(NOON, 'key'))]);
     await store.traffic.count(NOON);
-    expect(await requests()).toBe(201);
+    expect(await requests()).toBe(501);
     while (await store.traffic.count(NOON));
     expect(await requests()).toBe(1_001);
     expect(await store.traffic.progress()).toEqual({ freshFrom: null, pastBefore: null });

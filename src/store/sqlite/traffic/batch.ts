@@ -7,8 +7,8 @@ import { first, type SqlReader, type SqlWrite, sql, write } from '../statement.t
 import type { CountingState } from './state.ts';
 
 /** Rows in one batch at most: it takes a few milliseconds, in which no request is served. */
-const RECORDS = 200;
-const ENTRIES = 500;
+const RECORDS = 500;
+const ENTRIES = 1_000;
 
 /** A record, as far as it is counted. It is counted behind the index, by which a charge finds it. */
 interface RecordRow extends Omit<TrafficPlace, 'provider' | 'labels'> {
@@ -73,6 +73,8 @@ const ARRIVED = sql('DELETE FROM traffic_waiting WHERE seq = ?');
 /** Rows that were added up, with how far that counts. */
 interface Batch {
   readonly to: Partial<CountingState>;
+  /** Whether more rows of its kind may be left. */
+  readonly isFull: boolean;
   readonly writes: readonly SqlWrite[];
 }
 
@@ -100,7 +102,10 @@ export async function nextBatch(
     };
     const rows = await db.query<RecordRow>(RECORDS_BETWEEN, [state.recordsThrough + 1, to.recordsThrough, 0]);
     const entries = await db.query<EntryRow>(ENTRIES_BETWEEN, [state.journalThrough + 1, to.journalThrough, 0]);
-    return { to, writes: await addAll(db, state, sums, rows, entries) };
+    // Numbers may have gaps: then the next look may be in vain.
+    const isFull =
+      to.recordsThrough - state.recordsThrough >= RECORDS || to.journalThrough - state.journalThrough >= ENTRIES;
+    return { to, isFull, writes: await addAll(db, state, sums, rows, entries) };
   }
   return isIndexed ? await pastBatch(db, state, sums) : null;
 }
@@ -123,7 +128,7 @@ async function pastBatch(db: SqlReader, state: CountingState, sums: TrafficSums)
   ]);
   // 0: none are left before it.
   const to = { recordsBefore: recordsFrom ?? 0, oldBefore: oldFrom ?? 0, journalBefore: journalFrom ?? 0 };
-  return { to, writes: await addAll(db, state, sums, rows, entries) };
+  return { to, isFull: isPastLeft({ ...state, ...to }), writes: await addAll(db, state, sums, rows, entries) };
 }
 
 /** Whether rows of the past may be left. */

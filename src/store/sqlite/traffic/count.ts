@@ -3,7 +3,7 @@ import { keptFromAt, STEP_MS, TRAFFIC_STEPS } from '../../traffic.ts';
 import { TrafficSums } from '../../traffic-sums.ts';
 import { indexRecords, leftToIndex } from '../records/indexing.ts';
 import { first, type SqlTables, sql, write } from '../statement.ts';
-import { nextBatch } from './batch.ts';
+import { isPastLeft, nextBatch } from './batch.ts';
 import { additionsTo, widthOf } from './rows.ts';
 import { advance, type CountingState, countingState } from './state.ts';
 
@@ -20,8 +20,8 @@ export async function countTraffic(db: SqlTables, now: number): Promise<boolean>
   const left = await leftToIndex(db);
   const batch = await nextBatch(db, state, sums, !left.fresh && !left.old);
   if (!batch) return isIndexLeft;
-  await advance(db, state, batch.to, [...batch.writes, ...(await additionsTo(db, sums))]);
-  return true;
+  const isWritten = await advance(db, state, batch.to, [...batch.writes, ...(await additionsTo(db, sums))]);
+  return isIndexLeft || batch.isFull || isPastLeft(state) || !isWritten;
 }
 
 const HAS_LATER = sql('SELECT 1 AS one FROM traffic WHERE width = ?1 AND bucket >= ?2 LIMIT 1');

@@ -1,0 +1,69 @@
+import { expect, test } from 'bun:test';
+import { readdirSync, rmSync } from 'node:fs';
+import fc from 'fast-check';
+import { BASE, editedBy, forms, GUARDED, names, ORDINARY, PLAIN, written } from '../operate/policy/guarded-edits.ts';
+import { useLivePolicy } from '../support/use.ts';
+
+/** The law of guarded edits through `PUT /admin/policy/files`, by an owner of a server that takes none of them. */
+const textsOf = (...form: Parameters<typeof written>) =>
+  Object.fromEntries(written(...form).map(({ path, text }) => [path, text]));
+const live = useLivePolicy(() => textsOf(BASE, PLAIN), {
+  env: { FIRST_KEY: 'a key of the first', OPS_URL: 'https://ops.example', OPS_SECRET: 'a secret of 24 characters' },
+});
+
+interface ShownFiles {
+  readonly revision: string;
+  readonly files: readonly { readonly name: string; readonly text: string }[];
+}
+const shown = async (): Promise<ShownFiles> =>
+  (await live.box.get('/admin/policy/files')).json() as Promise<ShownFiles>;
+
+/** Puts these files in place of all that are there. @returns the status and the code of the answer */
+async function put(texts: Readonly<Record<string, string>>): Promise<readonly [number, string | null]> {
+  const { revision, files } = await shown();
+  const now = new Map(files.map(({ name, text }) => [name, text]));
+  const gone = [...now.keys()].filter((name) => !(name in texts)).map((name) => ({ name, text: null }));
+  const changes = [...gone, ...Object.entries(texts).map(([name, text]) => ({ name, text }))];
+  const response = await fetch(`${live.box.url}/admin/policy/files`, {
+    method: 'PUT',
+    headers: {
+      authorization: `Bearer ${live.box.key}`,
+      'content-type': 'application/json',
+      'if-match': `"${revision}"`,
+    },
+    body: JSON.stringify({ changes }),
+  });
+  const { error } = (await response.json()) as { error?: { code: string } };
+  return [response.status, error?.code ?? null];
+}
+
+/** Puts the policy in force that every edit begins from: by the files, since to bring a provider back is guarded. */
+async function begin(): Promise<ShownFiles> {
+  for (const name of readdirSync(live.folder)) rmSync(live.file(name));
+  for (const [name, text] of Object.entries(textsOf(BASE, PLAIN))) live.write(name, text);
+  expect((await live.reload()).status).toBe(200);
+  return await shown();
+}
+
+const SEED = 47;
+/** As many disguises as edits, each with the ordinary edits that it hides among. */
+const disguises = (of: object) =>
+  fc.sample(fc.tuple(forms, names(ORDINARY, 0)), { seed: SEED, numRuns: Object.keys(of).length });
+
+test(`no guarded edit is written, whatever it hides among and however it is written (seed ${SEED})`, async () => {
+  const before = await begin();
+  for (const [at, [form, ordinary]] of disguises(GUARDED).entries()) {
+    const name = Object.keys(GUARDED)[at]!;
+    const answer = await put(textsOf(editedBy(ordinary, [name]), form));
+    expect([name, form, ordinary, answer]).toEqual([name, form, ordinary, [403, 'insufficient_permissions']]);
+    expect(await shown()).toEqual(before);
+  }
+}, 60_000);
+
+test(`every ordinary edit is written, in every form (seed ${SEED})`, async () => {
+  for (const [at, [form]] of disguises(ORDINARY).entries()) {
+    const name = Object.keys(ORDINARY)[at]!;
+    await begin();
+    expect([name, form, await put(textsOf(editedBy([name], []), form))]).toEqual([name, form, [200, null]]);
+  }
+}, 60_000);

@@ -1,0 +1,147 @@
+import { beforeAll, expect, test } from 'bun:test';
+import { TRAFFIC_DIMENSIONS, type TrafficDimension } from '../../src/store/traffic.ts';
+import { answerOf } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { withKey } from '../support/signalbox.ts';
+import { type PersonName, usePeople } from './people.ts';
+
+/** Whose traffic each sees by `GET /admin/traffic`, in the total and by every dimension. */
+const box = usePeople();
+
+/** Keys with their owners and how often each asks: a sum of these numbers tells whose requests are in it. */
+const KEYS = {
+  mine: { owner: { team: 'team_red', user: 'user_member' }, asks: 1 },
+  mates: { owner: { team: 'team_red', user: 'user_lead' }, asks: 2 },
+  teams: { owner: { team: 'team_red' }, asks: 4 },
+  strangers: { owner: { team: 'team_blue', user: 'user_stranger' }, asks: 8 },
+  nobodys: { owner: {}, asks: 16 },
+} as const;
+type KeyName = keyof typeof KEYS;
+const NAMES = Object.keys(KEYS) as KeyName[];
+const asksOf = (names: readonly KeyName[]) => names.reduce((sum, name) => sum + KEYS[name].asks, 0);
+
+const ids = new Map<KeyName, string>();
+let report: string;
+beforeAll(async () => {
+  report = await box.makeKey('--name', 'figures', '--scope', 'report');
+  for (const name of NAMES) {
+    const { owner, asks } = KEYS[name];
+    const { key, id } = (await (
+      await box.post('/admin/keys', { name, ...owner, labels: { whose: name } })
+    ).json()) as Record<string, string>;
+    ids.set(name, id!);
+    const body = { model: 'toy', messages: [{ role: 'user', content: name }] };
+    const ask = async () => answerOf(await box.post('/v1/chat/completions', body, withKey(key!)));
+    await Promise.all(Array.from({ length: asks }, ask));
+  }
+});
+
+interface Line {
+  readonly value: string;
+  readonly name: string;
+  readonly whole: { readonly requests: number; readonly credits: number };
+}
+interface TrafficBody {
+  readonly total: Line;
+  readonly series: readonly Line[];
+  readonly other: Line | null;
+}
+
+const asked = (asker: PersonName | 'report', query: string): Promise<Response> =>
+  asker === 'report'
+    ? box.get(`/admin/traffic?${query}`, withKey(report))
+    : box.as(asker).get(`/admin/traffic?${query}`);
+
+/** The requests in the total and by the names of the series. */
+async function told(asker: PersonName | 'report', query: string) {
+  const response = await asked(asker, query);
+  const { total, series, other } = (await response.json()) as TrafficBody;
+  expect([asker, query, response.status]).toEqual([asker, query, 200]);
+  expect(other?.whole.requests ?? 0).toBe(0);
+  return {
+    total: total.whole.requests,
+    credits: total.whole.credits,
+    series: Object.fromEntries(series.map(({ value, whole }) => [value, whole.requests])),
+  };
+}
+
+/** Whose requests each sees, and the dimensions by which. */
+const SIGHTS: Readonly<Partial<Record<PersonName, readonly KeyName[]>>> = {
+  owner: NAMES,
+  admin: NAMES,
+  auditor: NAMES,
+  finance: NAMES,
+  lead: ['mine', 'mates', 'teams'],
+  stranger: ['strangers'],
+  member: ['mine'],
+  newcomer: [],
+};
+/** By all else nothing is kept of some keys alone. */
+const OF_SOME: Readonly<Partial<Record<PersonName, readonly TrafficDimension[]>>> = {
+  lead: ['key', 'model', 'team'],
+  stranger: ['key', 'model', 'team'],
+  member: ['key', 'model'],
+  newcomer: ['key', 'model'],
+};
+
+for (const [person, names] of Object.entries(SIGHTS) as [PersonName, readonly KeyName[]][]) {
+  test(`${person} sees the requests of ${names.join(', ') || 'nobody'} by every dimension, and no others`, async () => {
+    const whole = await told(person, '');
+    expect([whole.total, whole.credits > 0]).toEqual([asksOf(names), names.length > 0]);
+    const byKey = Object.fromEntries(names.map((name) => [ids.get(name)!, KEYS[name].asks]));
+    expect(await told(person, 'by=key')).toEqual({ ...whole, series: byKey });
+    for (const dimension of TRAFFIC_DIMENSIONS) {
+      const by = dimension === 'label' ? 'label:whose' : dimension;
+      if (OF_SOME[person]?.includes(dimension) ?? true) {
+        const { total, series } = await told(person, `by=${by}`);
+        const sum = Object.values(series).reduce((all, requests) => all + requests, 0);
+        expect([by, total]).toEqual([by, asksOf(names)]);
+        expect([by, sum]).toEqual([by, asksOf(names)]);
+      } else await expectError(await asked(person, `by=${by}`), 'invalid_value', 'by');
+    }
+  });
+}
+
+test('a filter by what lies beyond one’s reach tells nothing, whether it is there or not', async () => {
+  const foreign = ids.get('strangers')!;
+  for (const person of ['lead', 'member'] as const) {
+    for (const key of [foreign, 'nowhere', ids.get('nobodys')!]) {
+      for (const by of ['', '&by=key', '&by=model']) {
+        expect(await told(person, `key=${key}${by}`)).toEqual({ total: 0, credits: 0, series: {} });
+      }
+    }
+    const texts = await Promise.all(
+      ['team_blue', 'blue', 'nowhere'].map(async (team) => {
+        const response = await asked(person, `team=${team}`);
+        return [response.status, (await response.text()).replaceAll(team, '').replace(/req_\w+/, '')];
+      }),
+    );
+    expect(new Set(texts.map(String)).size).toBe(1);
+    expect(texts[0]![0]).toBe(400);
+    for (const filter of [
+      'model=toy',
+      'provider=sim',
+      'task=chat',
+      'status=completed',
+      'label=whose=strangers',
+      'user=user_stranger',
+      'user=user_member',
+    ]) {
+      await expectError(await asked(person, filter), 'invalid_value', 'by');
+    }
+  }
+  expect((await told('lead', `key=${ids.get('mates')}`)).total).toBe(2);
+  for (const team of ['team_red', 'red'])
+    expect((await told('lead', `by=team&team=${team}`)).series).toEqual({ team_red: 7 });
+  await expectError(await asked('member', 'team=team_red'), 'invalid_value', 'by');
+});
+
+test('a key for reports sees all requests, and names in place of the IDs of keys', async () => {
+  const { total, series } = await told('report', 'by=key');
+  expect(total).toBe(31);
+  expect(series).toEqual(Object.fromEntries(NAMES.map((name) => [name, KEYS[name].asks])));
+  expect((await told('report', 'key=strangers&by=model')).series).toEqual({ toy: 8 });
+  expect((await told('report', `key=${ids.get('strangers')}`)).total).toBe(0);
+  for (const query of ['by=user', 'user=user_member'])
+    await expectError(await asked('report', query), 'invalid_value', 'by');
+});
