@@ -3,7 +3,7 @@ import { openHeldSum } from '../../../accounting/held-sum.ts';
 import { timeOfId } from '../../../core/id.ts';
 import { dimensionsOf } from '../../account-row.ts';
 import type { OpResult } from '../../books.ts';
-import { first, type SqlReader, sql } from '../statement.ts';
+import { first, type SqlReader, sql } from '../../sql/statement.ts';
 import { findSteps, hasBalance } from './adjust.ts';
 import type { BookedFund } from './fund-states.ts';
 import { LATE } from './journal.ts';

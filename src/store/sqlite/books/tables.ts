@@ -1,6 +1,6 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import type { AccountRow } from '../../account-row.ts';
-import { type SqlWrite, sql, write } from '../statement.ts';
+import { type SqlWrite, sql, write } from '../../sql/statement.ts';
 
 /** An account with the number that entries name it by. */
 export interface NumberedAccount extends AccountRow {
