@@ -190,6 +190,10 @@ const SHARED: Readonly<Record<string, { readonly keys: readonly string[]; readon
     keys: ['limit_credits', 'window', 'time_zone', 'on_exhausted'],
     as: 'as of [budgets](#budgets)',
   },
+  'limits.': {
+    keys: ['requests_per_minute', 'tokens_per_minute', 'concurrent_streams'],
+    as: 'as of [rate_limits](#rate_limits)',
+  },
   'member_defaults.': { keys: ['models', 'limits', 'budgets'], as: 'likewise, of each member that states none' },
   teams: { keys: ['models', 'limits', 'budgets', 'member_defaults'], as: 'as of the [organization](#organization)' },
 };
