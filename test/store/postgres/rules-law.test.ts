@@ -70,6 +70,26 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 
+const ofOne = { who: 0, drawn: 1, ample: null, most: Number.MAX_SAFE_INTEGER } as const;
+/** Histories that chance finds seldom: money that was released and is another's by now, and what is repeated. */
+const rare = fc.oneof(
+  fc.tuple(amount, amount, amount).map(([own, others, cost]): Step[] => [
+    { kind: 'hold', ...ofOne, amounts: [own], least: 0 },
+    { kind: 'expire', who: 0, rule: 'release' },
+    { kind: 'hold', ...ofOne, who: 1, amounts: [others + 60], least: 0 },
+    { kind: 'settle', who: 0, cost, most: ofOne.most },
+  ]),
+  fc.tuple(amount, amount).map(([held, cost]): Step[] => [
+    { kind: 'hold', ...ofOne, amounts: [held], least: 0 },
+    { kind: 'post', who: 0, step: 0, cost, most: ofOne.most },
+    { kind: 'post', who: 0, step: 0, cost, most: ofOne.most },
+  ]),
+);
+const groupsOf = fc.array(
+  fc.oneof({ weight: 4, arbitrary: fc.array(step, { minLength: 1, maxLength: 8 }) }, { weight: 1, arbitrary: rare }),
+  { minLength: 1, maxLength: 6 },
+);
+
 let worlds = 0;
 
 /** The things of one history: two budgets, one of them of a subject, and the balance of a wallet. */
@@ -81,7 +101,7 @@ class Things {
   readonly funds: readonly FundRef[];
 
   constructor() {
-    const [one, other] = [fundOf(300, 'one'), fundOf(200, 'other')];
+    const [one, other] = [fundOf(150, 'one'), fundOf(90, 'other')];
     this.funds = [one, { ...other, title: { ...other.title, subject: 'own' } }, balanceOf(this.wallet)];
   }
 
@@ -185,32 +205,29 @@ const figuresOf = (books: LedgerBooks, { funds, wallet }: Things) => [
 ];
 
 const law = (db: Connection) =>
-  fc.asyncProperty(
-    fc.array(fc.array(step, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 6 }),
-    async (groups) => {
-      await using memory = await booksInMemory();
-      const books = await openBooksOn(db);
-      const things = new Things();
-      for (const one of [memory.books, books])
-        one.watch({ freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => things.funds });
-      try {
-        for (const group of groups) {
-          const ops = group.map((one) => things.op(one)).filter((op) => op !== null);
-          // A correction looks up what it corrects before it is asked for: it waits for what is under way.
-          const sets = ops.some(({ kind }) => kind === 'correct') ? ops.map((op) => [op]) : [ops];
-          for (const set of sets) {
-            const found = await Promise.all(set.map((op) => answerOf(books, op)));
-            const right: unknown[] = [];
-            for (const op of set) right.push(await answerOf(memory.books, op));
-            expect(found).toEqual(right as typeof found);
-          }
+  fc.asyncProperty(groupsOf, async (groups) => {
+    await using memory = await booksInMemory();
+    const books = await openBooksOn(db);
+    const things = new Things();
+    for (const one of [memory.books, books])
+      one.watch({ freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => things.funds });
+    try {
+      for (const group of groups) {
+        const ops = group.map((one) => things.op(one)).filter((op) => op !== null);
+        // A correction looks up what it corrects before it is asked for: it waits for what is under way.
+        const sets = ops.some(({ kind }) => kind === 'correct') ? ops.map((op) => [op]) : [ops];
+        for (const set of sets) {
+          const found = await Promise.all(set.map((op) => answerOf(books, op)));
+          const right: unknown[] = [];
+          for (const op of set) right.push(await answerOf(memory.books, op));
+          expect(found).toEqual(right as typeof found);
         }
-        expect(figuresOf(books, things)).toEqual(figuresOf(memory.books, things));
-      } finally {
-        books.close();
       }
-    },
-  );
+      expect(figuresOf(books, things)).toEqual(figuresOf(memory.books, things));
+    } finally {
+      books.close();
+    }
+  });
 
 test('the function of the database decides as the rules do', async () => {
   const db = await emptyLedger();
@@ -267,7 +284,7 @@ for (const [name, [from, to]] of Object.entries(MUTANTS))
   test(`a function that ${name} differs`, async () => {
     expect(DECIDE).toContain(from);
     const db = await emptyLedger(DECIDE.replace(from, to));
-    const { failed } = await fc.check(law(db), { numRuns: 1_500, seed, endOnFailure: true });
+    const { failed } = await fc.check(law(db), { numRuns: 400, seed, endOnFailure: true });
     await db.close();
     expect(failed).toBe(true);
   }, 120_000);

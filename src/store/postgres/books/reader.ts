@@ -18,12 +18,20 @@ const ACCOUNT = `a.key_id AS "keyId", a.labels, a.selector, a.session, a.agent, 
 const SELECT_HOLD = `SELECT h.state, h.charged, h.given_back AS "givenBack", ${ACCOUNT}
     FROM holds AS h JOIN accounts AS a ON a.id = h.account WHERE h.id = $1 AND h.state IN ('open', 'closed')`;
 const SELECT_CHARGED = `SELECT coalesce(sum(amount), 0) AS charged FROM journal WHERE kind IN ${CHARGES}`;
-const SELECT_USAGE = `SELECT ${ACCOUNT}, t.model, t.provider, count(*) AS charges, sum(j.amount) AS microcredits,
+const usageBy = (
+  runs: string,
+  groups: string,
+) => `SELECT a.key_id AS "keyId", a.labels, a.team_id AS team, a.user_id AS "user", ${runs},
+      t.model, t.provider, count(*) AS charges, sum(j.amount) AS microcredits,
       coalesce(sum(j.input_tokens), 0) AS input, coalesce(sum(j.output_tokens), 0) AS output
     FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff
     WHERE j.kind IN ${CHARGES} AND (j.amount <> 0 OR j.tariff IS NOT NULL) AND j.reservation >= $1 AND j.reservation < $2
-      AND ($3::text IS NULL OR a.key_id = $3) AND ($4::text IS NULL OR a.team_id = $4) AND ($5::text IS NULL OR a.user_id = $5)
-    GROUP BY a.id, t.model, t.provider`;
+      AND ($3::text[] IS NULL OR a.key_id = ANY ($3)) AND ($4::text IS NULL OR a.team_id = $4) AND ($5::text IS NULL OR a.user_id = $5)
+    GROUP BY a.key_id, a.labels, a.team_id, a.user_id, ${groups} t.model, t.provider`;
+const SELECT_USAGE = {
+  withRuns: usageBy('a.selector, a.session, a.agent', 'a.selector, a.session, a.agent,'),
+  plain: usageBy("'' AS selector, NULL AS session, NULL AS agent", ''),
+} as const;
 const SELECT_UNCOUNTED = `SELECT ${ACCOUNT}, j.reservation, j.amount
     FROM journal AS j JOIN accounts AS a ON a.id = j.account
     WHERE j.kind IN ${CHARGES} AND j.amount <> 0 AND j.seq > $1 AND j.seq <= $2 AND j.reservation >= $3
@@ -38,7 +46,7 @@ type HoldRow = AccountRow & {
   readonly charged: Microcredits;
   readonly givenBack: Microcredits;
 };
-type UsageRow = AccountRow & Omit<EndpointCharges, 'dimensions'>;
+type UsageRow = Omit<AccountRow, 'payer'> & Omit<EndpointCharges, 'dimensions'>;
 type ChargeRow = AccountRow & { readonly reservation: number; readonly amount: Microcredits };
 
 export interface BalanceFigures {
@@ -77,10 +85,21 @@ export class BooksReader {
     return (await this.#first<{ charged: number }>(SELECT_CHARGED))?.charged ?? 0;
   }
 
-  async usage({ keyId, team = null, user = null, from, to }: UsageFilter): Promise<EndpointCharges[]> {
-    const rows = await this.#query<UsageRow>(SELECT_USAGE, [idAt(from), idAt(to), keyId, team, user]);
+  async usage({
+    keyId,
+    keyIds = null,
+    hasRuns = true,
+    team = null,
+    user = null,
+    from,
+    to,
+  }: UsageFilter): Promise<EndpointCharges[]> {
+    const own = keyId === null ? keyIds : new Set([keyId].filter((id) => keyIds?.has(id) ?? true));
+    const keys = own && `{${[...own].map((id) => JSON.stringify(id)).join(',')}}`;
+    const text = SELECT_USAGE[hasRuns ? 'withRuns' : 'plain'];
+    const rows = await this.#query<UsageRow>(text, [idAt(from), idAt(to), keys, team, user]);
     return rows.map(({ model, provider, charges, microcredits, input, output, ...account }) => ({
-      dimensions: withoutPayer(account),
+      dimensions: dimensionsOf(account),
       ...{ model, provider, charges, microcredits, input, output },
     }));
   }
