@@ -129,6 +129,7 @@ const CASE_OUTCOME = {
   provider: field.textOrNull('The provider that would be tried first.', 'openai'),
   reason: field.textOrNull('`route_reason`.', 'auto:balanced'),
   cost_credits: field.figureOrNull('The expected cost. In Credits.', 0.46),
+  cost_usd: field.figureOrNull('The same in USD.', 0.00046),
   latency_ms: field.figureOrNull('The expected time. In ms.', 2_300),
   quality: field.figureOrNull('The expected share of good answers.', 0.71),
 };

@@ -1,6 +1,5 @@
 import { useMemo } from 'preact/hooks';
 import { useResource } from '../../api/resource.ts';
-import { Partial } from '../../design/states.tsx';
 import { Tag } from '../../design/tag.tsx';
 import { Comparison } from './comparison.tsx';
 import { draft, namesOf, type PolicyFiles, textOf } from './draft.ts';
@@ -32,7 +31,7 @@ export function Texts({
         : [],
     [from, to],
   );
-  if (patch === '') return <Partial>The texts are the same.</Partial>;
+  if (patch === '') return <p class="dim">The texts are the same.</p>;
   if (!from || !to) return <PatchText text={patch} />;
   return (
     <>
