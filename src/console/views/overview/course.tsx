@@ -8,7 +8,7 @@ import { Tabs } from '../../design/tabs.tsx';
 import { range } from '../../shell/range.ts';
 import { hrefOf, param, setParams } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import { isToldApart, pendingFrom, type TrafficReport } from '../../shell/traffic.ts';
+import { isToldApart, knownFrom, pendingFrom, type TrafficReport } from '../../shell/traffic.ts';
 import {
   bucketsOf,
   type ChartDimension,
@@ -70,6 +70,7 @@ export function Course({ traffic, by }: { readonly traffic: Resource<TrafficRepo
                 lines={linesOf(measure, report)}
                 write={MEASURES[measure].write}
                 pendingFrom={pendingFrom(report)}
+                knownFrom={knownFrom(report)}
               />
             )
           }
