@@ -2,9 +2,9 @@ import { Database, type Statement as Prepared, type SQLQueryBindings } from 'bun
 import { quarterOf } from '../../src/accounting/window.ts';
 import type { Microcredits } from '../../src/core/credits.ts';
 import type { DecisionRecord } from '../../src/core/decision-record.ts';
+import type { SqlReader, SqlWrite, Statement } from '../../src/store/sql/statement.ts';
 import { indexingWrites } from '../../src/store/sqlite/records/indexing.ts';
 import { sqliteRecordLog } from '../../src/store/sqlite/records/log.ts';
-import type { SqlReader, SqlWrite, Statement } from '../../src/store/sqlite/statement.ts';
 import { additionsTo } from '../../src/store/sqlite/traffic/rows.ts';
 import { keptFromAt, labelSeries } from '../../src/store/traffic.ts';
 import { TrafficSums } from '../../src/store/traffic-sums.ts';

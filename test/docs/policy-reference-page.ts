@@ -67,8 +67,8 @@ export function policyReferencePage(): string {
   return `# Policy reference
 
 For writers of policies: every key, its type, bounds, default and meaning. [guide.md](guide.md) goes by task. An unknown key is an
-error. The brackets hold the type, its bounds and, after a semicolon, the default. A key without a default is optional unless it is
-*required*.
+error. The brackets hold the type (without one it is a text), its bounds and, after a semicolon, the default. A key without a default is
+optional unless it is *required*.
 
 ${index.join('\n')}
 - Beside these: [values](#values), [capabilities](#capabilities), [plugin options](#plugin-options), [expressions](#expressions)
@@ -185,7 +185,7 @@ function rowsOf(schema: TSchema, prefix: string, shared = SHARED[prefix]): strin
 /** Keys that stand elsewhere on the page, and share a row here, by what precedes them or the name of their section. */
 const SHARED: Readonly<Record<string, { readonly keys: readonly string[]; readonly as: string }>> = {
   'endpoints[].': { keys: ['provider', 'upstream', 'regions', 'price', 'after_abort'], as: 'likewise' },
-  'price.tiers[].': { keys: ['input', 'cached_input', 'cache_write', 'output'], as: 'likewise' },
+  'price.tiers[].': { keys: ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output'], as: 'likewise' },
   'budgets[].': {
     keys: ['limit_credits', 'window', 'time_zone', 'on_exhausted'],
     as: 'as of [budgets](#budgets)',
@@ -216,7 +216,14 @@ function row(path: string, schema: TSchema, isRequired: boolean): string {
       : schema.default === undefined || ['[]', '{}'].includes(JSON.stringify(schema.default))
         ? ''
         : `; ${code(schema.default)}${schema.formerDefault === undefined ? '' : `, in version 1 ${code(schema.formerDefault)}`}`;
-  return `\`${path}\` (${typeName(schema)}${limitsOf(schema)}${fallback}) | ${meaningOf(schema)}`;
+  const type = `${typeName(schema)}${limitsOf(schema)}${fallback}`;
+  return `\`${path}\`${bracketed(type)} | ${meaningOf(schema)}`;
+}
+
+/** A type in brackets; most keys are texts, so that these have none. */
+function bracketed(type: string): string {
+  const words = type.replace(/^text; /, 'default ').replace(/^text(?:, |$)/, '');
+  return words === '' ? '' : ` (${words})`;
 }
 
 /** The description, and an example where the form of a text matters. */

@@ -7,17 +7,11 @@ import { plainUsage } from '../../src/core/usage.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { RecordLog } from '../../src/store/records.ts';
+import { type SqlTables, type SqlWrite, type Statement, sql, write } from '../../src/store/sql/statement.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 import { sqliteRecordLog } from '../../src/store/sqlite/records/log.ts';
-import {
-  type SqlStore,
-  type SqlTables,
-  type SqlWrite,
-  type Statement,
-  sql,
-  write,
-} from '../../src/store/sqlite/statement.ts';
+import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { sqliteTraffic } from '../../src/store/sqlite/traffic/table.ts';
 import { STEP_MS, TRAFFIC_FIGURES, TRAFFIC_KINDS, TRAFFIC_STEPS, type TrafficTable } from '../../src/store/traffic.ts';
 import { tries } from '../deep/effort.ts';

@@ -28,10 +28,10 @@ export const emptyLine = (buckets: number): TrafficLine => ({
   cells: Array.from({ length: buckets }, emptyCell),
 });
 
-/** A line of sums alone. */
-export const sumLine = (figures: SumFigures): TrafficLine => ({
+/** A line of sums alone. @param points the sums by bucket */
+export const sumLine = (figures: SumFigures, points: readonly SumFigures[]): TrafficLine => ({
   whole: { figures, ttft: null, duration: null },
-  cells: [],
+  cells: points.map((figures) => ({ figures, ttft: null, duration: null })),
 });
 
 export function addTo({ figures, ttft, duration }: CellSums, bucket: Omit<TrafficBucket, 'time' | 'series'>): void {

@@ -1,6 +1,6 @@
+import { type SqlReader, type SqlWrite, sql, write } from '../../sql/statement.ts';
 import { labelSeries } from '../../traffic.ts';
 import type { TrafficPlace, TrafficSums } from '../../traffic-sums.ts';
-import { type SqlReader, type SqlWrite, sql, write } from '../statement.ts';
 
 /** An entry that charges or gives back. */
 export interface EntryRow {

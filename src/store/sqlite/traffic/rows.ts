@@ -1,4 +1,5 @@
 import { TimeHistogram } from '../../../core/time-histogram.ts';
+import { type SqlReader, type SqlWrite, sql, write } from '../../sql/statement.ts';
 import {
   SERIES_MAX,
   STEP_MS,
@@ -9,7 +10,6 @@ import {
   type TrafficStep,
 } from '../../traffic.ts';
 import { addFigures, type SumFigures, type TrafficSum } from '../../traffic-sums.ts';
-import { type SqlReader, type SqlWrite, sql, write } from '../statement.ts';
 
 const MINUTE_MS = STEP_MS.minute;
 export const widthOf = (step: TrafficStep): number => STEP_MS[step] / MINUTE_MS;
