@@ -226,7 +226,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 37 for sums of minutes that hours and days are put together from, which costs a third of the CPU.
   // 413 for PostgreSQL: its driver, addresses, readers and migrations.
   // 17 for repositories apart from the tables of SQLite, and scripts in a commit that any driver can run.
-  'src/store': 9389,
+  // 49 for charges whose accounts, tariffs and records are read once a batch, and figures that are added by name.
+  'src/store': 9438,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
