@@ -1,6 +1,6 @@
 import { QUARTER_MS, quarterOf } from '../../../accounting/window.ts';
 import type { EndpointCharges, UsageFilter } from '../../books.ts';
-import { type SqlReader, sql } from '../statement.ts';
+import { type SqlReader, sql } from '../../sql/statement.ts';
 import { dimensionsOf } from './accounts.ts';
 import type { Checkpoints } from './checkpoint.ts';
 import type { Journal } from './journal.ts';
