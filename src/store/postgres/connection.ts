@@ -113,6 +113,11 @@ export class Connection {
     return this.#isLost;
   }
 
+  /** The server's process that serves it. */
+  get backend(): number | null {
+    return this.#client.processID;
+  }
+
   /** Called once when it is lost. */
   onLost(listener: () => void): void {
     if (this.#isLost) listener();
