@@ -83,10 +83,13 @@ ${HEAD}${VALUES.flatMap((name) => valueRows(name, SECTIONS[name])).join('\n')}
 
 ## Capabilities
 
-Models state those of the first list in \`capabilities\`, and both can stand in \`lacks\`. Providers are taken to have the second.
+Models state these in \`capabilities\` or \`lacks\`:
 
-${capabilities('model')}
-${capabilities('dialect')}
+${CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === 'model')
+  .map((name) => `- ${code(name)} ${CAPABILITIES[name].means}`)
+  .join('\n')}
+
+Providers are taken to have ${namesOf('dialect')}, unless a model \`lacks\` them. [providers.md](../extend/providers.md#capabilities) says which fields need each.
 
 ## Plugin options
 
@@ -130,10 +133,10 @@ function valueRows(name: string, schema: TSchema): string[] {
   return schema.properties ? rowsOf(schema, `${name}.`) : [row(name, schema, name === 'version')];
 }
 
-const capabilities = (of: 'model' | 'dialect'): string =>
-  `- ${CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === of)
-    .map((name) => `\`${name}\` ${CAPABILITIES[name].means}`)
-    .join('. ')}.`;
+const namesOf = (of: 'model' | 'dialect'): string =>
+  CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === of)
+    .map(code)
+    .join(', ');
 
 function pluginRows(kind: (typeof shipped)[number]['kind']): string {
   const rows = shipped
@@ -189,6 +192,10 @@ const SHARED: Readonly<Record<string, { readonly keys: readonly string[]; readon
   'budgets[].': {
     keys: ['limit_credits', 'window', 'time_zone', 'on_exhausted'],
     as: 'as of [budgets](#budgets)',
+  },
+  'limits.': {
+    keys: ['requests_per_minute', 'tokens_per_minute', 'concurrent_streams'],
+    as: 'as of [rate_limits](#rate_limits)',
   },
   'member_defaults.': { keys: ['models', 'limits', 'budgets'], as: 'likewise, of each member that states none' },
   teams: { keys: ['models', 'limits', 'budgets', 'member_defaults'], as: 'as of the [organization](#organization)' },

@@ -45,7 +45,7 @@ const entries = entriesOf(lock);
 
 const section = (heading: string): string => page.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? '';
 const rowsOf = (text: string): readonly string[] =>
-  [...text.matchAll(/^\| (`[^|]+`)/gm)]
+  [...text.matchAll(/^(?:\||-) (`[^|(]+`)/gm)]
     .flatMap(([, cell = '']) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
     .sort();
 
