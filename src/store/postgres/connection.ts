@@ -135,9 +135,10 @@ export class Connection {
     return { rows, count: rowCount ?? 0, command };
   }
 
-  /** Statements in one text, without values. */
-  async script(text: string): Promise<void> {
-    await this.#client.query(text);
+  /** Statements in one text, without values, which are not kept prepared. */
+  async script(text: string): Promise<PostgresResult<never>> {
+    const { rows, rowCount, command } = await this.#client.query<never>(text);
+    return { rows, count: rowCount ?? 0, command };
   }
 
   /** Hears the messages of a channel. */

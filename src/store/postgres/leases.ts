@@ -3,7 +3,7 @@ import type { LeaseChange, LeaseRow } from '../lease.ts';
 import type { LeaseTable } from '../lease-keeper.ts';
 import { type SqlTables, sql, write } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';
-import type { Fence } from './transaction.ts';
+import type { LeaseCheck } from './transaction.ts';
 
 /** The clock of all instances, ms since 1970. Within a transaction it goes on. */
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
@@ -56,7 +56,7 @@ export const postgresLeases = (db: SqlTables): LeaseTable => ({
 });
 
 /** The condition of each commit of an instance: its lease lasts. A transaction ends long before another may take the slot. */
-export const fenceOf = (name: InstanceName): Fence => ({
+export const fenceOf = (name: InstanceName): LeaseCheck => ({
   sql: `SELECT 1 AS held FROM instances WHERE slot = $1 AND epoch = $2 AND is_released = 0 AND until > ${NOW}`,
   values: () => [name.slot, name.epoch],
 });

@@ -9,7 +9,7 @@ export const NEWS_CHANNEL = 'signalbox_news';
 /** Messages that come together are one look. */
 const GATHER_MS = 5;
 /** Pause before messages are listened for again. */
-const LISTEN_AGAIN_MS = 1_000;
+const LISTEN_AGAIN_MS = 500;
 
 export interface PostgresNews extends News {
   /** Listens for messages, on a connection of its own, until `close`. Looks go on without. */
@@ -54,7 +54,8 @@ export function postgresNews(
       // Of what was said before, nothing was heard.
       await look().catch(() => {});
     } catch {
-      if (!connection) again();
+      if (connection) void connection.close();
+      else again();
     }
   };
   const again = (): void => {

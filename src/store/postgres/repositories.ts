@@ -12,9 +12,10 @@ import type { SqlTables } from '../sql/statement.ts';
 import { sqlSubjects } from '../sql/subjects.ts';
 import { sqlThreads } from '../sql/threads.ts';
 import { sqlTrail } from '../sql/trail.ts';
+import { postgresRecords } from './records.ts';
 
 /** Those that come with the books. */
-type OfTheBooks = 'ledger' | 'journal' | 'traffic' | 'records';
+type OfTheBooks = 'ledger' | 'journal' | 'traffic';
 
 /** The repositories over one handle of a database. */
 export const postgresRepositories = (db: SqlTables): Omit<Repositories, OfTheBooks> => ({
@@ -28,6 +29,7 @@ export const postgresRepositories = (db: SqlTables): Omit<Repositories, OfTheBoo
   gasNonces: sqlGasNonces(db),
   quoteSecret: sqlQuoteSecret(db),
   people: sqlPeople(db),
+  records: postgresRecords(db),
   learning: sqlLearning(db),
   brokenDeclarations: sqlBrokenDeclarations(db),
   subjects: sqlSubjects(db),

@@ -10,7 +10,7 @@ import { requireSchema, schemaOf } from './migrate.ts';
 import { PostgresReaders } from './readers.ts';
 import { requireSafety } from './safety.ts';
 import { SCHEMA } from './schema/versions.ts';
-import type { Fence } from './transaction.ts';
+import type { LeaseCheck } from './transaction.ts';
 import { PostgresWriter } from './writer.ts';
 
 /** Connections for reading, of one process. */
@@ -22,6 +22,8 @@ export interface PostgresOptions {
   /** Called with appends that were lost, and once when the database begins to fail. */
   readonly onError?: (error: StoreError) => void;
   readonly timers?: Timers;
+  /** As that of the writer. */
+  readonly doubtMs?: number;
   /** Settings that lose what was answered, for tests that keep nothing. */
   readonly permitted?: readonly string[];
 }
@@ -48,15 +50,17 @@ export class PostgresStore implements Store, Deferral, SqlTables {
   /** Opens one more connection, such as that for messages. */
   readonly open: () => Promise<Connection>;
   /** Stated by each commit; null for a command, which is no instance. */
-  fence: Fence | null = null;
+  fence: LeaseCheck | null = null;
   readonly #dialect = new PostgresDialect();
   readonly #readers: PostgresReaders;
   readonly #writer: PostgresWriter;
 
-  constructor(open: () => Promise<Connection>, { onError = () => {}, timers = processTimers }: PostgresOptions) {
+  constructor(open: () => Promise<Connection>, options: PostgresOptions) {
+    const { onError = () => {}, timers = processTimers, doubtMs } = options;
     this.open = open;
     this.#readers = new PostgresReaders(open, READERS);
-    this.#writer = new PostgresWriter({ open, dialect: this.#dialect, fence: () => this.fence, onError, timers });
+    const fence = () => this.fence;
+    this.#writer = new PostgresWriter({ open, dialect: this.#dialect, fence, onError, timers, doubtMs });
   }
 
   get activity(): StoreActivity {

@@ -28,12 +28,12 @@ export class UnansweredCommit extends Error {
 }
 
 /** A statement that every transaction begins with; without a row it is refused, as `fenced`. */
-export interface Fence {
+export interface LeaseCheck {
   readonly sql: string;
   readonly values: () => readonly number[];
 }
 
-type Sent = Promise<PostgresResult<SqlRow>>;
+type Answer = Promise<PostgresResult<SqlRow>>;
 
 /**
  * Writes all or nothing: statements go out one behind the other, and the COMMIT once all are answered.
@@ -43,9 +43,9 @@ export async function transact(
   connection: Connection,
   dialect: PostgresDialect,
   writes: readonly SqlWrite[],
-  fence: Fence | null,
+  fence: LeaseCheck | null,
 ): Promise<void> {
-  const answers: { readonly sent: Sent; readonly check: (result: PostgresResult<SqlRow>) => void }[] = [];
+  const answers: { readonly sent: Answer; readonly check: (result: PostgresResult<SqlRow>) => void }[] = [];
   const send = (
     text: string,
     values: readonly SqlValueOf[] = [],
@@ -88,11 +88,11 @@ export async function transact(
   } catch (cause) {
     // In their order, so that the cause is found rather than what came of it.
     const first = await firstFailure(answers.map(({ sent }) => sent));
-    if (!isLoss(first ?? cause) && !connection.isLost) await connection.run('ROLLBACK').catch(() => {});
+    if (!isLoss(first ?? cause) && !connection.isLost) await connection.script('ROLLBACK').catch(() => {});
     throw first ?? cause;
   }
   const backend = connection.backend;
-  const { command } = await connection.run('COMMIT').catch((cause) => {
+  const { command } = await connection.script('COMMIT').catch((cause) => {
     if (xid !== undefined && isLoss(cause)) throw new UnansweredCommit({ xid, backend }, cause);
     throw cause;
   });
@@ -101,7 +101,7 @@ export async function transact(
 
 type SqlValueOf = ReturnType<typeof valuesOf>[number];
 
-async function firstFailure(sent: readonly Sent[]): Promise<unknown> {
+async function firstFailure(sent: readonly Answer[]): Promise<unknown> {
   for (const end of await Promise.allSettled(sent)) if (end.status === 'rejected') return end.reason;
   return null;
 }

@@ -7,7 +7,7 @@ import { StoreError, type StoreErrorReason } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { PostgresDialect } from './dialect.ts';
 import { faultOf, isConflict, isLoss } from './fault.ts';
-import { type CommitInDoubt, type Fence, outcomeOf, transact, UnansweredCommit } from './transaction.ts';
+import { type CommitInDoubt, type LeaseCheck, outcomeOf, transact, UnansweredCommit } from './transaction.ts';
 
 /** Units in one transaction at most. */
 const GROUP_MAX = 500;
@@ -18,7 +18,6 @@ const DEFERRED_MAX = 64;
 const DEFER_MS = 50;
 /** Pause after the database was away. */
 const RETRY_MS = 100;
-/** How long callers wait to be told what became of a commit whose answer was lost. */
 const DOUBT_MS = 2_000;
 /** Most units waiting. Beyond it commits and droppable appends are refused. */
 const UNITS_MAX = 10_000;
@@ -43,10 +42,12 @@ interface DoubtfulGroup {
 export interface WriterOptions {
   readonly open: () => Promise<Connection>;
   readonly dialect: PostgresDialect;
-  readonly fence: () => Fence | null;
+  readonly fence: () => LeaseCheck | null;
   /** Called with appends that were lost, and once when the database begins to fail. */
   readonly onError: (error: StoreError) => void;
   readonly timers: Timers;
+  /** How long callers wait to be told what became of a commit whose answer was lost, ms; 2 s unless stated. */
+  readonly doubtMs?: number | undefined;
 }
 
 /**
@@ -268,7 +269,7 @@ export class PostgresWriter implements StoreActivity {
     } catch {
       this.#connection = null;
     }
-    if (performance.now() - since < DOUBT_MS) return false;
+    if (performance.now() - since < (this.#options.doubtMs ?? DOUBT_MS)) return false;
     const lost = new StoreError('the connection broke before the database had answered', { reason: 'unknown' });
     this.isFailing = true;
     for (const { reject } of units) reject?.(lost);

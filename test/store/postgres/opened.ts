@@ -5,6 +5,8 @@ import { postgresNews } from '../../../src/store/postgres/news.ts';
 import { postgresRepositories } from '../../../src/store/postgres/repositories.ts';
 import { SCHEMA } from '../../../src/store/postgres/schema/versions.ts';
 import { openPostgres, type PostgresOptions, type PostgresStore } from '../../../src/store/postgres/store.ts';
+import type { SqlTables } from '../../../src/store/sql/statement.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { processTimers } from '../../../src/telemetry/process-timers.ts';
 import { freshDatabase } from '../../support/postgres.ts';
 import { either } from '../hostile/through.ts';
@@ -22,11 +24,14 @@ export async function laidDatabase() {
   return database;
 }
 
-export const openHandle = (url: string, options: Partial<PostgresOptions> = {}): Promise<PostgresStore> =>
+/** A handle, which takes the writes of its repositories. */
+export type Handle = Store & Pick<PostgresStore, 'query' | 'activity' | 'unkept' | 'open' | 'fence'>;
+
+export const openHandle = (url: string, options: Partial<PostgresOptions> = {}): Promise<Handle & SqlTables> =>
   openPostgres({ url, permitted: PERMITTED, ...options });
 
 /** The repositories and the news of a handle. */
-export const withRepositories = (store: PostgresStore, close = () => store.close()) => {
+export const withRepositories = (store: Handle & SqlTables, close = () => store.close()) => {
   const news = postgresNews(store, { open: store.open, clock: () => performance.now(), timers: processTimers });
   const { written, flush, commit, append } = store;
   const own = { written, flush, commit, append };
@@ -45,7 +50,7 @@ async function emptiedBy(connection: Connection): Promise<string> {
 }
 
 interface Bench {
-  readonly stores: readonly PostgresStore[];
+  readonly stores: readonly (Handle & SqlTables)[];
   empty(): Promise<void>;
 }
 
@@ -54,7 +59,7 @@ async function openBench(handles: number): Promise<Bench> {
   const stores = await Promise.all(Array.from({ length: handles }, () => openHandle(url)));
   const connection = await Connection.open(addressOf(url, null));
   const script = await emptiedBy(connection);
-  return { stores, empty: () => connection.script(script) };
+  return { stores, empty: async () => void (await connection.script(script)) };
 }
 
 /** Databases with their handles, by the number of these: they serve one test after the other. */

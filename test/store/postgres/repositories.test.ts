@@ -7,6 +7,7 @@ import { loginSuite } from '../suites/logins.ts';
 import { newsSuite } from '../suites/news.ts';
 import { paymentSuite } from '../suites/payments.ts';
 import { peopleSuite } from '../suites/people.ts';
+import { recordSuite } from '../suites/records.ts';
 import { subjectSuite } from '../suites/subjects.ts';
 import { threadSuite } from '../suites/threads.ts';
 import { trailSuite } from '../suites/trail.ts';
@@ -20,6 +21,7 @@ for (const handles of [1, 2]) {
     alertSuite(open);
     paymentSuite(open);
     peopleSuite(open);
+    recordSuite(open);
     learningSuite(open);
     endpointSuite(open);
     newsSuite(open);

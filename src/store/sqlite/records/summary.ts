@@ -1,26 +1,3 @@
-import type { DecisionRecord, RecordSummary } from '../../../core/decision-record.ts';
-
-/** The values of a summary, by position: it also decodes stored ones. */
-type SummaryValues = readonly [
-  time: number,
-  isPinned: boolean,
-  model: string,
-  stream: 0 | 1 | null,
-  labels: DecisionRecord['labels'],
-  metadata: DecisionRecord['metadata'] | null,
-  reason: string,
-  revision: string,
-  error: RecordSummary['error'],
-  attempts: number | null,
-  provider: string | null,
-  charged: number | null,
-  saved: number | null,
-  firstPartMs: number | null,
-  totalMs: number | null,
-  inputTokens: number | null,
-  outputTokens: number | null,
-];
-
 /** Of columns of a row; of `body` by the positions that `body.ts` states. Null for a row that was edited. */
 const summarySql = (stream: string, labels: string): string => `CASE WHEN json_valid(body) AND json_valid(${labels})
     AND json_type(body, '$[3]') = 'text' THEN json_array(
@@ -31,15 +8,3 @@ const summarySql = (stream: string, labels: string): string => `CASE WHEN json_v
 /** Makes the summary of a row of `records`, or of `decisions`, which has neither `stream` nor labels. */
 export const SUMMARY = summarySql("ifnull(body ->> '$[7]', 0)", 'labels');
 export const OLD_SUMMARY = summarySql('NULL', "'null'");
-
-export function decodeSummary(text: string): RecordSummary {
-  const values: SummaryValues = JSON.parse(text);
-  const [time, isPinned, model, stream, labels, metadata, reason, revision, error, attempts, provider, ...figures] =
-    values;
-  const [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens] = figures;
-  return {
-    ...{ time, stream: stream === null ? null : stream === 1, labels, metadata: metadata ?? {}, reason, revision },
-    selector: isPinned ? 'pinned' : model,
-    ...{ error, attempts, provider, charged, saved, firstPartMs, totalMs, inputTokens, outputTokens },
-  };
-}

@@ -1,9 +1,9 @@
 import type { DecisionOutcome } from '../../../core/decision-record.ts';
 import { idAt } from '../../../core/id.ts';
+import { decodeOutcome } from '../../sql/records/body.ts';
 import { first, type SqlReader, type SqlWrite, sql, write } from '../../sql/statement.ts';
 import { labelSeries } from '../../traffic.ts';
 import type { TrafficPlace, TrafficSums } from '../../traffic-sums.ts';
-import { decodeOutcome } from '../records/body.ts';
 import type { CountingState } from './state.ts';
 
 /** Rows in one batch at most: it takes a few milliseconds, in which no request is served. */
