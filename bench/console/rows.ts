@@ -182,9 +182,10 @@ export class RowWriter implements Disposable {
       model,
       task: record.facts.task,
       status: outcome.status,
+      provider: outcome.attempts.at(-1)?.provider ?? '',
     };
     this.#sums.addRequest(place, outcome);
-    if (paid !== null) this.#sums.addMoney({ ...place, provider: outcome.attempts.at(-1)!.provider }, outcome.charged);
+    if (paid !== null) this.#sums.addMoney(place, outcome.charged);
   }
 
   #accountOf({ id, use, teamId, userId }: MadeKey, selector: string, session: string | null): number {

@@ -10,6 +10,8 @@ export interface ConsoleView {
   readonly path: string;
   /** The action that opens it; null for every role. */
   readonly action: Action | null;
+  /** The roles that it is open to, as a sentence for those who find it closed. */
+  readonly who?: string;
   /** Its code comes when it is opened. */
   load(): Promise<{ readonly default: ComponentType }>;
 }

@@ -1,8 +1,7 @@
 import { toCredits } from '../../core/credits.ts';
 import { TimeHistogram } from '../../core/time-histogram.ts';
-import { NO_TRAFFIC, TRAFFIC_FIGURES, type TrafficBucket, type TrafficFigures } from '../../store/traffic.ts';
-
-export type SumFigures = { -readonly [Name in keyof TrafficFigures]: number };
+import { NO_TRAFFIC, TRAFFIC_FIGURES, type TrafficBucket } from '../../store/traffic.ts';
+import { addFigures, type SumFigures } from '../../store/traffic-sums.ts';
 
 /** Sums of several buckets. */
 interface CellSums {
@@ -34,10 +33,6 @@ export const sumLine = (figures: SumFigures, points: readonly SumFigures[]): Tra
   whole: { figures, ttft: null, duration: null },
   cells: points.map((figures) => ({ figures, ttft: null, duration: null })),
 });
-
-export function addFigures(sum: SumFigures, more: TrafficFigures): void {
-  for (const name of TRAFFIC_FIGURES) sum[name] += more[name];
-}
 
 export function addTo({ figures, ttft, duration }: CellSums, bucket: Omit<TrafficBucket, 'time' | 'series'>): void {
   addFigures(figures, bucket.figures);

@@ -4,11 +4,12 @@ import { SignalboxError } from '../../core/errors.ts';
 import { usdWriter } from '../../core/usd.ts';
 import type { Store } from '../../store/store.ts';
 import { NO_TRAFFIC, STEP_MS, type TrafficGrouping, type TrafficTable } from '../../store/traffic.ts';
+import { addFigures, type SumFigures } from '../../store/traffic-sums.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import type { Sight } from '../sight.ts';
 import type { TrafficFilters } from './grouping.ts';
-import { addFigures, addTo, emptyLine, lineBody, restOf, type SumFigures, sumLine, type TrafficLine } from './lines.ts';
+import { addTo, emptyLine, lineBody, restOf, sumLine, type TrafficLine } from './lines.ts';
 import { type AnswerStep, periodOf, type TrafficPeriod, wholeOf } from './periods.ts';
 import { type SeriesChoice, selectionOf, type TrafficSelection } from './selection.ts';
 
@@ -74,6 +75,7 @@ export async function trafficBody({ caller }: Principal, sources: TrafficSources
     time_zone: timeZone,
     by,
     counted_until: iso(Math.min(progress.freshFrom ?? now, now)),
+    first_at: progress.firstAt === null ? null : iso(progress.firstAt),
     counting_since: progress.pastBefore === null ? null : iso(Math.min(progress.pastBefore, now)),
     times: hasPoints ? period.times.map(iso) : [],
     total: { ...lineBody(total, usd), before: before((spend) => spend.total) },

@@ -65,7 +65,6 @@ class IndexedRecord implements SqlWrite {
 
   get params(): readonly SqlValue[] {
     const record = this.#record;
-    const { pinned: isPinned, model } = record.facts;
-    return [...recordValues(record), encodeSummary(summaryOf(record), { isPinned, model })];
+    return [...recordValues(record), encodeSummary(summaryOf(record), record.facts)];
   }
 }

@@ -50,7 +50,8 @@ function spanOf({ from = 0, to, after, newerThan = -1 }: RecordQuery): Span {
 
 /** Reads the record only where the index has no summary yet. */
 async function entryOf({ seq, summary, ...row }: IndexRow, read: RecordSource['read']): Promise<RecordEntry> {
-  if (summary !== null) return { ...row, summary: decodeSummary(summary) };
+  const decoded = summary === null ? null : decodeSummary(summary);
+  if (decoded) return { ...row, summary: decoded };
   const record = await read(row.id, seq).catch(orNone);
   return { ...row, summary: record && summaryOf(record) };
 }
