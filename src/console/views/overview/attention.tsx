@@ -131,7 +131,7 @@ const slowItem = (provider: SlowProvider): AttentionItem => ({
 });
 
 const WORDS: Readonly<Record<string, string>> = {
-  ejected: 'ejected after failures',
+  ejected: 'its breaker is open after failures',
   cooling: 'cooling after a 429',
   misconfigured: 'the provider refuses the key',
 };

@@ -13,7 +13,7 @@ type Endpoint = ReadOf<'/admin/endpoints'>['data'][number];
 
 const STATES: Readonly<Record<string, { readonly tone: Tone; readonly word: string }>> = {
   healthy: { tone: 'good', word: 'Healthy' },
-  ejected: { tone: 'bad', word: 'Ejected' },
+  ejected: { tone: 'bad', word: 'Breaker open' },
   cooling: { tone: 'warn', word: 'Cooling' },
   misconfigured: { tone: 'bad', word: 'Misconfigured' },
 };
