@@ -82,7 +82,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
     await show(SUMMARY, 'yardstick', `${occasion()}.\n\n${await yardstick(plan)}`);
   },
   keys: async () => {
-    await show(SUMMARY, 'keys', `${occasion()}.\n\n${await keyPauses(quick ? 40 : 200)}`);
+    await show(STEPS, 'keys', `${occasion()}.\n\n${await keyPauses(quick ? 40 : 200)}`);
   },
   start: async () => {
     const plan = quick ? { starts: 3, load: 5_000 } : { starts: 11, load: 50_000 };

@@ -127,21 +127,23 @@ describe('rooms', () => {
     expect(knowing).toEqual([]);
   });
 
-  test('only the store knows SQLite', () => {
+  test('only the store knows SQLite and PostgreSQL, and one file of it the driver of the latter', () => {
     const knowing = sources
       .filter(({ path }) => !path.startsWith('src/store/'))
       .filter(({ path, imports }) =>
-        imports.some((target) => target === 'bun:sqlite' || fileAt(path, target).startsWith('src/store/sqlite/')),
+        imports.some((target) => target === 'bun:sqlite' || /^src\/store\/\w+\//.test(fileAt(path, target))),
       )
       .map(({ path }) => path);
     expect(knowing).toEqual([]);
+    const driving = sources.filter(({ imports }) => imports.includes('pg')).map(({ path }) => path);
+    expect(driving).toEqual(['src/store/postgres/connection.ts']);
   });
 
   test('a store’s interfaces know no implementation, and only what starts a store opens one', () => {
     const isInterface = (path: string) => /^src\/store\/[^/]+$/.test(path) && path !== 'src/store/open.ts';
     const knowing = sources.filter(
       ({ path, imports }) =>
-        (isInterface(path) && imports.some((target) => fileAt(path, target).startsWith('src/store/sqlite/'))) ||
+        (isInterface(path) && imports.some((target) => /^src\/store\/\w+\//.test(fileAt(path, target)))) ||
         (layerOf(roomOf(path)) < layerOf('operate') &&
           !PROGRAM.includes(path) &&
           imports.some((target) => fileAt(path, target) === 'src/store/open.ts')),

@@ -2,9 +2,9 @@ import { Database, type Statement as Prepared, type SQLQueryBindings } from 'bun
 import { quarterOf } from '../../src/accounting/window.ts';
 import type { Microcredits } from '../../src/core/credits.ts';
 import type { DecisionRecord } from '../../src/core/decision-record.ts';
+import type { SqlReader, SqlWrite, Statement } from '../../src/store/sql/statement.ts';
 import { indexingWrites } from '../../src/store/sqlite/records/indexing.ts';
 import { sqliteRecordLog } from '../../src/store/sqlite/records/log.ts';
-import type { SqlReader, SqlWrite, Statement } from '../../src/store/sqlite/statement.ts';
 import { additionsTo } from '../../src/store/sqlite/traffic/rows.ts';
 import { keptFromAt, labelSeries } from '../../src/store/traffic.ts';
 import { TrafficSums } from '../../src/store/traffic-sums.ts';
@@ -182,9 +182,10 @@ export class RowWriter implements Disposable {
       model,
       task: record.facts.task,
       status: outcome.status,
+      provider: outcome.attempts.at(-1)?.provider ?? '',
     };
     this.#sums.addRequest(place, outcome);
-    if (paid !== null) this.#sums.addMoney({ ...place, provider: outcome.attempts.at(-1)!.provider }, outcome.charged);
+    if (paid !== null) this.#sums.addMoney(place, outcome.charged);
   }
 
   #accountOf({ id, use, teamId, userId }: MadeKey, selector: string, session: string | null): number {

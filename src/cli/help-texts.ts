@@ -171,7 +171,7 @@ ${DATA}`,
 ${DATA}`,
   },
   'traffic show': {
-    usage: `[--by model|provider|key|team|user|task|status|label:NAME] [--step minute|hour|day]
+    usage: `[--by model|provider|key|team|user|task|status|label:NAME] [--step minute|hour|day|month]
 [--from 2026-11-20] [--to T] [--time-zone UTC] [--limit 10] [--model ID] [--key ID] [--json]
 [--data DIR]`,
     summary: 'Show requests, money, tokens and times of a period.',

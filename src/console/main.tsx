@@ -13,6 +13,7 @@
  */
 import { render } from 'preact';
 import './console.css';
+import { followFocus } from './shell/focus.ts';
 import { followSession, openSession } from './shell/session.ts';
 import { Shell } from './shell/shell.tsx';
 import { followTheme } from './shell/theme.ts';
@@ -20,6 +21,7 @@ import { followTheme } from './shell/theme.ts';
 const root = document.getElementById('app');
 if (!root) throw new Error('the page has no place for the console');
 followTheme();
+followFocus();
 followSession();
 void openSession();
 render(<Shell />, root);

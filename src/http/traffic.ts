@@ -1,8 +1,8 @@
 import { Elysia, t } from 'elysia';
 import { TRAFFIC_GROUPINGS } from '../operate/traffic/grouping.ts';
+import { ANSWER_STEPS } from '../operate/traffic/periods.ts';
 import { questionOf } from '../operate/traffic/question.ts';
 import { TRAFFIC_LIMIT, TRAFFIC_LIMIT_MAX, type TrafficSources, trafficBody } from '../operate/traffic/traffic.ts';
-import { TRAFFIC_STEPS } from '../store/traffic.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { queryLimit, queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
@@ -15,19 +15,19 @@ interface TrafficServices extends Pick<RouteServices, 'gateway' | 'principalOf' 
 
 const QUERY = {
   from: queryText(
-    'The first moment, such as `2026-11-20` or `2026-11-20T08:00Z`; 24 hours before `to` unless given, and 30 days by `day`.',
+    'The first moment, such as `2026-11-20` or `2026-11-20T08:00Z`; 24 hours before `to` unless given, 30 days by `day`, and 180 by `month`.',
   ),
   to: queryText('The moment behind the last one; now unless given.'),
   step: queryText(
-    `The length of a bucket: ${TRAFFIC_STEPS.join(', ')}; \`hour\` unless given. Minutes are kept for 2 days, hours for 93, days for 1,098.`,
+    `The length of a bucket: ${ANSWER_STEPS.join(', ')}; \`hour\` unless given. Minutes are kept for 2 days, hours for 93, days for 1,098. Months are made of days, without percentiles and tokens a second.`,
   ),
   time_zone: queryText(
-    'IANA name of the zone in which days begin; UTC unless given. Days of another zone are put together from hours.',
+    'IANA name of the zone in which days and months begin; UTC unless given. Those of another zone are put together from hours.',
   ),
   by: queryText(
     `The dimension of \`series\`: ${TRAFFIC_GROUPINGS.join(', ')}, or \`label:NAME\` for the values of one label of keys; the total alone unless given.`,
   ),
-  model: queryText('Only the model with this ID, in the total or by `model`.'),
+  model: queryText('Only the model with this ID, in the total, by `model` or by `key`.'),
   provider: queryText('Only the provider with this ID, in the total or by `provider`.'),
   key: queryText(
     'Only the key with this ID, or this wallet, in the total, by `key` or by `model`; for a key with the scope `report`, the keys of this name.',
@@ -72,7 +72,7 @@ export const trafficRoutes = ({ gateway, principalOf, sightOf, teamIdOf, store, 
         access: 'traffic.read',
         summary: 'Traffic by time',
         description:
-          'Returns requests, errors, money, savings, tokens and times by minute, hour or day, as a whole and by one dimension. A request counts in the bucket in which it began. Money is that of the ledger, less refunds; everything else is that of the records of decisions, and of no prompt. A lead is shown its team and the keys that it has now, a member its own. [Traffic](docs/operate/traffic.md) explains the figures.',
+          'Returns requests, errors, money, savings, tokens and times by minute, hour, day or month, as a whole and by one dimension. A request counts in the bucket in which it began. Money is that of the ledger, less refunds; everything else is that of the records of decisions, and of no prompt. A lead is shown its team and the keys that it has now, a member its own. [Traffic](docs/operate/traffic.md) explains the figures.',
         answer: { schema: schemas.Traffic, description: 'The figures.' },
         errorField: 'step',
         errors: ['invalid_value', 'out_of_range'],

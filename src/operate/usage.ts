@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { PeopleCopy } from '../access/people-copy.ts';
 import { labelsOf } from '../accounting/entry.ts';
 import { windowAt } from '../accounting/window.ts';
@@ -128,9 +129,18 @@ async function usageIn(
 ): Promise<UsageReport> {
   const { by, timeZone, keyId, team, user, model, labels } = query;
   const sums = new UsageSums(by, timeZone);
-  const owner = sight.isNarrow ? { keyId: null, team } : { keyId, team, user };
+  const owner = {
+    ...(sight.isNarrow ? { keyId: null, team, user: null } : { keyId, team, user }),
+    ...{ keyIds: ids, hasRuns: by.some((grouping) => RUNS.includes(grouping)) },
+  };
   const wanted = Object.entries(labels);
-  for (const window of windowsOf(query)) {
+  const isOfAll = [owner.keyIds, team, owner.user].every((one) => one === null);
+  for (const window of windowsOf(
+    query,
+    owner.keyId === null ? SLICE_MS[isOfAll ? 'all' : 'owner'] : Number.POSITIVE_INFINITY,
+  )) {
+    // Requests are served between slices.
+    await setImmediate();
     for (const charges of await ledger.usage({ ...owner, ...window })) {
       if (model !== null && charges.model !== model) continue;
       const { key = '', selector = '' } = charges.dimensions;
@@ -195,12 +205,19 @@ export function spanOf({ from, to, timeZone }: UsagePeriod) {
   return { from: beginning(from), to: beginning(to) };
 }
 
-/** The days or months that groups are named by, one after the other; else the whole period. */
-function* windowsOf(query: UsageQuery): Generator<Span> {
+/** What a key tells apart by itself. */
+const RUNS: readonly Grouping[] = ['selector', 'session', 'agent'];
+
+/** The books are read in slices, each of which blocks the server for some 100 ms where they have ten million requests a month. */
+const SLICE_MS = { all: 6 * 3_600_000, owner: 5 * 86_400_000 } as const;
+
+/** The days or months that groups are named by, one after the other; else the whole period. All in slices of a length at most. */
+function* windowsOf(query: UsageQuery, sliceMs: number): Generator<Span> {
   const { from, to } = spanOf(query);
   const kind = (['day', 'month'] as const).find((one) => query.by.includes(one));
   for (let start = from; start < to; ) {
-    const end = kind === undefined ? to : Math.min(to, windowAt(kind, query.timeZone, start).ends);
+    const last = kind === undefined ? to : windowAt(kind, query.timeZone, start).ends;
+    const end = Math.min(to, last, start + sliceMs);
     yield { from: start, to: end };
     start = end;
   }

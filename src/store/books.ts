@@ -291,16 +291,16 @@ export interface EndpointCharges extends Charges {
 export interface UsageFilter extends Partial<Record<'team' | 'user', string | null>> {
   /** Null for all keys; so are a team and a user that are absent. */
   readonly keyId: string | null;
+  readonly keyIds?: ReadonlySet<string> | null;
+  /** False where selectors, sessions and agents need not be told apart, which costs far less. */
+  readonly hasRuns?: boolean;
   /** Ms since 1970, in steps of a quarter of an hour. */
   readonly from: number;
   /** Exclusive. */
   readonly to: number;
 }
 
-/**
- * A listener for changes. Called once an operation is decided and its rows are handed to the disk. It may call the books, and must
- * not throw.
- */
+/** A listener for changes. Called once an operation is decided and its rows are handed to the disk. It may call the books, and must not throw. */
 export interface BooksWatcher {
   /** Money has come free in these funds. */
   freed(funds: readonly FundStanding[]): void;

@@ -5,7 +5,6 @@ import {
   keyModelSeries,
   NO_TRAFFIC,
   STEP_MS,
-  TRAFFIC_FIGURES,
   TRAFFIC_KINDS,
   TRAFFIC_STEPS,
   type TrafficBucket,
@@ -29,7 +28,8 @@ export interface TrafficPlace {
   readonly status: string;
 }
 
-type SumFigures = { -readonly [Name in keyof TrafficFigures]: number };
+/** Sums that more is added to. */
+export type SumFigures = { -readonly [Name in keyof TrafficFigures]: number };
 
 /** What is added to a bucket. */
 export interface TrafficSum extends Omit<TrafficBucket, 'series' | 'figures'> {
@@ -42,13 +42,6 @@ export interface TrafficSum extends Omit<TrafficBucket, 'series' | 'figures'> {
 /** Shorter answers measure packets rather than a rate. */
 const VISIBLE_MIN = 16;
 const VISIBLE_MS_MIN = 50;
-
-/** Times of a request, ms; null without. */
-interface RequestTimes {
-  readonly ttft: number | null;
-  readonly duration: number | null;
-}
-const NO_TIMES: RequestTimes = { ttft: null, duration: null };
 
 /** The sums of a bucket, by kind and series. */
 class BucketSums {
@@ -74,14 +67,38 @@ class BucketSums {
     return sum;
   }
 
+  /** Those that something counts in. */
+  at(place: TrafficPlace): TrafficSum[] {
+    const sums: TrafficSum[] = [];
+    for (const kind of TRAFFIC_KINDS) {
+      if (kind === 'label') for (const series of place.labels) sums.push(this.of(kind, series));
+      else sums.push(this.of(kind, seriesOf(kind, place)));
+    }
+    return sums;
+  }
+
   merge(others: Iterable<TrafficSum>): void {
     for (const { kind, series, figures, ttft, duration } of others) {
       const sum = this.of(kind, series);
-      for (const name of TRAFFIC_FIGURES) sum.figures[name] += figures[name];
+      addFigures(sum.figures, figures);
       sum.ttft.merge(ttft);
       sum.duration.merge(duration);
     }
   }
+}
+
+/** Written out, because looking up fields by name costs more. */
+export function addFigures(to: SumFigures, more: TrafficFigures): void {
+  to.requests += more.requests;
+  to.errors += more.errors;
+  to.failedAttempts += more.failedAttempts;
+  to.microcredits += more.microcredits;
+  to.saved += more.saved;
+  to.input += more.input;
+  to.cached += more.cached;
+  to.output += more.output;
+  to.visible += more.visible;
+  to.visibleMs += more.visibleMs;
 }
 
 type Buckets = Map<number, BucketSums>;
@@ -121,40 +138,38 @@ export class TrafficSums {
     }
   }
 
-  /** Counts a request that was carried out. @param outcome null where it cannot be read */
-  addRequest(place: Omit<TrafficPlace, 'provider'>, outcome: DecisionOutcome | null): void {
-    const attempts = outcome?.attempts ?? [];
-    const last = attempts.at(-1);
-    const { status } = place;
-    const here = { ...place, provider: last?.provider ?? '' };
-    const own = last ? { ttft: last.firstPartMs, duration: last.ms } : NO_TIMES;
-    const whole = outcome ? { ttft: outcome.firstPartMs, duration: outcome.totalMs } : NO_TIMES;
-    const isError = status === 'failed' || status === 'broken';
-    this.#add(here, { requests: 1, errors: isError ? 1 : 0, ...figuresOf(outcome) }, whole, own);
-    for (const { model, provider, failure } of attempts) {
-      if (failure !== null) this.#add({ ...place, model, provider }, { failedAttempts: 1 });
+  /** Counts a request that was carried out, at its last attempt. @param outcome null where it cannot be read */
+  addRequest(place: TrafficPlace, outcome: DecisionOutcome | null): void {
+    const bucket = this.#bucketAt(place.id);
+    if (!bucket) return;
+    const figures = figuresOf(place, outcome);
+    const last = outcome?.attempts.at(-1);
+    for (const sum of bucket.at(place)) {
+      addFigures(sum.figures, figures);
+      const isOfAttempts = OF_ATTEMPTS.has(sum.kind);
+      const ttft = isOfAttempts ? last?.firstPartMs : outcome?.firstPartMs;
+      const duration = isOfAttempts ? last?.ms : outcome?.totalMs;
+      if (ttft != null) sum.ttft.add(ttft);
+      if (duration != null) sum.duration.add(duration);
+    }
+    for (const { model, provider, failure } of outcome?.attempts ?? []) {
+      if (failure === null) continue;
+      for (const sum of bucket.at({ ...place, model, provider })) sum.figures.failedAttempts++;
     }
   }
 
   addMoney(place: TrafficPlace, microcredits: number): void {
-    if (microcredits !== 0) this.#add(place, { microcredits });
+    const bucket = microcredits === 0 ? null : this.#bucketAt(place.id);
+    for (const sum of bucket?.at(place) ?? []) sum.figures.microcredits += microcredits;
   }
 
-  #add(place: TrafficPlace, figures: Partial<TrafficFigures>, whole = NO_TIMES, own = NO_TIMES): void {
-    const moment = timeOfId(place.id);
-    const step = TRAFFIC_STEPS.find((step) => moment - (moment % STEP_MS[step]) >= this.#keptFrom[step]);
-    if (step === undefined) return;
-    const bucket = bucketIn(this.#buckets[step], step, moment);
-    const added = Object.entries(figures) as [keyof TrafficFigures, number][];
-    for (const kind of TRAFFIC_KINDS) {
-      const { ttft, duration } = OF_ATTEMPTS.has(kind) ? own : whole;
-      for (const series of kind === 'label' ? place.labels : [seriesOf(kind, place)]) {
-        const sum = bucket.of(kind, series);
-        for (const [name, figure] of added) sum.figures[name] += figure;
-        if (ttft !== null) sum.ttft.add(ttft);
-        if (duration !== null) sum.duration.add(duration);
-      }
+  /** The shortest bucket of a request that is kept; null for none. */
+  #bucketAt(id: number): BucketSums | null {
+    const moment = timeOfId(id);
+    for (const step of TRAFFIC_STEPS) {
+      if (moment - (moment % STEP_MS[step]) >= this.#keptFrom[step]) return bucketIn(this.#buckets[step], step, moment);
     }
+    return null;
   }
 }
 
@@ -166,14 +181,24 @@ function seriesOf(kind: Exclude<TrafficKind, 'label'>, place: TrafficPlace): str
   return kind === 'key_model' ? keyModelSeries(place.key, place.model) : place[kind];
 }
 
-function figuresOf(outcome: DecisionOutcome | null): Partial<TrafficFigures> {
-  if (!outcome) return {};
-  const { saved, usage, attempts } = outcome;
-  if (!usage) return { saved };
-  const { inputTokens: input, cachedInputTokens: cached, outputTokens: output, reasoningTokens } = usage;
-  const { ms, firstPartMs } = attempts.at(-1) ?? { ms: 0, firstPartMs: null };
-  const visible = output - reasoningTokens;
-  const visibleMs = firstPartMs === null ? 0 : ms - firstPartMs;
-  const isRate = visible >= VISIBLE_MIN && visibleMs >= VISIBLE_MS_MIN;
-  return { saved, input, cached, output, ...(isRate && { visible, visibleMs }) };
+function figuresOf({ status }: TrafficPlace, outcome: DecisionOutcome | null): TrafficFigures {
+  const figures: SumFigures = {
+    ...NO_TRAFFIC,
+    requests: 1,
+    errors: status === 'failed' || status === 'broken' ? 1 : 0,
+  };
+  if (!outcome) return figures;
+  figures.saved = outcome.saved;
+  if (!outcome.usage) return figures;
+  const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = outcome.usage;
+  figures.input = inputTokens;
+  figures.cached = cachedInputTokens;
+  figures.output = outputTokens;
+  const last = outcome.attempts.at(-1);
+  const visible = outputTokens - reasoningTokens;
+  const visibleMs = last == null || last.firstPartMs === null ? 0 : last.ms - last.firstPartMs;
+  if (visible < VISIBLE_MIN || visibleMs < VISIBLE_MS_MIN) return figures;
+  figures.visible = visible;
+  figures.visibleMs = visibleMs;
+  return figures;
 }

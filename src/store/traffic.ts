@@ -24,6 +24,10 @@ const hourAt = (time: number): number => time - (time % STEP_MS.hour);
 /** The dimensions that traffic is kept by. The series of `label` are labels of keys with their values, see `labelSeries`. */
 export const TRAFFIC_DIMENSIONS = ['model', 'provider', 'key', 'team', 'user', 'task', 'status', 'label'] as const;
 export type TrafficDimension = (typeof TRAFFIC_DIMENSIONS)[number];
+/** By one label of keys, the series are its values. */
+export type LabelGrouping = `label:${string}`;
+/** The dimension that traffic is told by. */
+export type TrafficGrouping = Exclude<TrafficDimension, 'label'> | LabelGrouping;
 
 /** With the total, and what each key uses. Stores number them by their place, so the list only grows at its end. */
 export const TRAFFIC_KINDS = [

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { KeyTermsError } from '../../src/access/terms.ts';
-import { type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
+import { type SqlWrite, write } from '../../src/store/sql/statement.ts';
 import type { Actor } from '../../src/store/trail.ts';
 import { tempFolder } from '../store/support.ts';
 import { runHere } from '../support/run-here.ts';

@@ -1,9 +1,9 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { KeyTermsError } from '../../src/access/terms.ts';
+import { type SqlWrite, write } from '../../src/store/sql/statement.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
-import { type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
 import { tempFolder } from '../store/support.ts';
 import { MORNING, open, reasonOf } from './support.ts';
 

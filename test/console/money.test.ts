@@ -98,24 +98,23 @@ test('what did team search spend this week, and save', async () => {
   expect(saved).toBeCloseTo(Number(total.whole.saved_usd), 2);
 });
 
-test('users and labels are told by whole days, and months by the calendar', async () => {
+test('users, labels and months are there at once, from traffic, and agree with the books', async () => {
   const { page } = await openConsole(stage, { path: '/money?by=label:app' });
   const asked: string[] = [];
   page.on('request', (request) => asked.push(new URL(request.url()).pathname));
   const table = page.getByRole('table', { name: 'Spend by label app' });
   await page.reload();
   await settled(page);
-  const count = page.getByRole('button', { name: 'Count by label app', exact: true });
-  await count.waitFor();
-  expect(await axeFinds(page)).toEqual([]);
-  expect(asked).toContain('/admin/traffic');
-  expect(asked).not.toContain('/admin/usage');
-  await count.click();
   await table.waitFor();
-  expect(await table.locator('tbody tr td:first-child').allTextContents()).toContain('shop');
-  await page.getByText(/^Whole days, /).waitFor();
+  expect(await table.locator('tbody tr td:first-child').allTextContents()).toEqual(['no label app', 'shop']);
+  expect(await axeFinds(page)).toEqual([]);
+  await table.getByRole('link', { name: 'shop' }).click();
+  await page
+    .getByRole('complementary')
+    .getByText(/ were spent/)
+    .waitFor();
+  await page.keyboard.press('Escape');
   await page.getByRole('tab', { name: 'Months' }).click();
-  await page.getByRole('button', { name: 'Count by label app and month' }).click();
   await page.getByRole('table', { name: 'Spend by label app and month' }).waitFor();
   const months = page.getByRole('table', { name: 'Spend by label app and month' });
   const { total_usd } = await read('/admin/usage?by=month');
@@ -126,6 +125,8 @@ test('users and labels are told by whole days, and months by the calendar', asyn
     .locator('tbody tr td:nth-last-child(2) .figure')
     .evaluateAll((all) => all.map((cell) => Number((cell.getAttribute('title') ?? '').match(/\$([\d.]+)/)?.[1])));
   expect([...cells, ...before].reduce((sum, usd) => sum + usd, 0)).toBeCloseTo(Number(total_usd), 9);
+  expect(asked).toContain('/admin/traffic');
+  expect(asked).not.toContain('/admin/usage');
 });
 
 test('charges leave as CSV, by day, and a name that is a formula as text', async () => {

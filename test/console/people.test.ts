@@ -58,6 +58,15 @@ async function open(path: string, role: ConsoleRole = 'owner', width = 1_280): P
   page.setDefaultTimeout(10_000);
   return page;
 }
+/** The name of the element that has the focus. */
+const focusOf = async (page: Page): Promise<string> =>
+  (
+    await page
+      .locator(':focus')
+      .first()
+      .textContent({ timeout: 1_000 })
+      .catch(() => null)
+  )?.trim() ?? 'nothing';
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true });
 const panel = (page: Page) => page.locator('.panel');
@@ -133,10 +142,13 @@ describe('a key', () => {
     await page.keyboard.press('Enter');
     await page.getByText('agent is suspended.').waitFor();
     await waitFor(async () => (await statusWith(key)) === 403);
+    await waitFor(async () => (await focusOf(page)) === 'Resume');
     await button(page, 'Undo').focus();
     await page.keyboard.press('Enter');
     await page.getByText('agent works again.').waitFor();
     await waitFor(async () => (await statusWith(key)) === 200);
+    // The button that had the focus is gone.
+    expect(await page.locator('body:focus').count()).toBe(0);
   });
 
   test('is revoked after a question that names it; Escape answers no, and leaves the detail open', async () => {
@@ -149,11 +161,13 @@ describe('a key', () => {
     await page.keyboard.press('Escape');
     await question.waitFor({ state: 'detached' });
     expect(await statusWith(key)).toBe(200);
-    await button(page, 'Revoke').click();
+    await waitFor(async () => (await focusOf(page)) === 'Revoke');
+    await page.keyboard.press('Enter');
     await button(page, 'Revoke key').click();
     await panel(page).getByText('Revoked', { exact: true }).first().waitFor();
     await waitFor(async () => (await statusWith(key)) === 401);
     expect(await button(page, 'Revoke').count()).toBe(0);
+    await waitFor(async () => (await focusOf(page)) === 'old-app');
   });
 
   test('is rotated: the new secret is shown once, and the old one works as long as was said', async () => {

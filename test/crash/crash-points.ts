@@ -5,8 +5,8 @@
 import { LedgerHold } from '../../src/ledger/hold.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { LedgerNote } from '../../src/server/ledger-note.ts';
+import type { SqlWrite } from '../../src/store/sql/statement.ts';
 import { GroupCommit } from '../../src/store/sqlite/group-commit.ts';
-import type { SqlWrite } from '../../src/store/sqlite/statement.ts';
 import { ChunkWriter } from '../../src/surface/openai-chat/chunks.ts';
 import { crashPoint, watchCalls, watchStatements } from '../support/crash-point.ts';
 

@@ -1,7 +1,7 @@
 import { test } from 'bun:test';
 import { effort, isDeep } from './effort.ts';
 
-/** A costly test whose promise has cheaper ones in `npm test`. `npm run test:deep -- costly` runs it, and names it in `docs/proofs.md`. */
+/** A costly test whose promise has cheaper ones in `npm test`. `npm run test:deep -- costly` runs it, and names it in `test/deep/results.md`. */
 export function deeply(what: string, run: () => Promise<void>, timeoutMs = 120_000): void {
   test.if(isDeep)(
     what,

@@ -7,7 +7,7 @@ export interface Effort {
   /** Random numbers in [0, 1) that follow from the seed. */
   random(): number;
   /**
-   * To be called when all runs held: what was tried, in a line for `docs/proofs.md`.
+   * To be called when all runs held: what was tried, in a line for `test/deep/results.md`.
    * @param table of the results, in Markdown, for a part of that page of its own
    */
   proved(what: string, table?: string): void;
@@ -46,7 +46,7 @@ function effortOf(section: string, seed: number, few: number, many: number): Eff
 
 /**
  * How often fast-check tries a law: `few` times in `npm test`, `many` times in `npm run test:deep -- laws`. A failure prints the
- * seed. A law that does not hold keeps its row out of `docs/proofs.md`.
+ * seed. A law that does not hold keeps its row out of `test/deep/results.md`.
  */
 export function tries(law: string, few: number, many: number): { readonly numRuns: number; readonly seed: number } {
   const { runs, seed, proved } = effortOf('laws', seedOf(law), few, many);

@@ -1,19 +1,19 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SECTIONS, type Section } from './sections.ts';
 
 /**
  * `npm run test:deep [section]`: the expensive counts. Every test that holds writes a row of
- * `docs/proofs.md`; rows of sections that were not run stay. Ends with 1 when anything failed.
+ * `test/deep/results.md`; rows of sections that were not run stay. Ends with 1 when anything failed.
  */
 const ROOT = join(import.meta.dir, '../..');
-const PAGE = join(ROOT, 'docs/proofs.md');
+const PAGE = join(import.meta.dir, 'results.md');
 /** More rows of one section are counted on the page. */
-const ROWS_MAX = 3;
+const ROWS_MAX = 2;
 
 /** Longer results are cut on the page; the output of the run has them whole. */
-const CHARACTERS_MAX = 140;
+const CHARACTERS_MAX = 110;
 
 interface Proof {
   readonly section: string;
@@ -39,7 +39,6 @@ process.exit(failed ? 1 : 0);
 
 async function prove({ name, files }: Section): Promise<boolean> {
   const proofs = join(folder, name);
-  const began = performance.now();
   const child = Bun.spawn([process.execPath, 'test', '--timeout=3600000', ...files], {
     cwd: ROOT,
     env: { ...process.env, SIGNALBOX_DEEP: '1', SIGNALBOX_PROOF: proofs },
@@ -47,13 +46,12 @@ async function prove({ name, files }: Section): Promise<boolean> {
     stderr: 'inherit',
   });
   if ((await child.exited) !== 0 || !existsSync(proofs)) return false;
-  const minutes = (performance.now() - began) / 60_000;
   const found = readFileSync(proofs, 'utf8')
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Proof);
   for (const { what } of found) console.log(`${name}: ${what}`);
-  const rows = await Promise.all(joined(found).map((proof) => row(proof, minutes)));
+  const rows = await Promise.all(joined(found).map(row));
   writeFileSync(PAGE, pageWith(name, rows, found.find(({ table }) => table)?.table));
   // The house's form, which pads tables.
   await Bun.spawn([join(ROOT, 'node_modules/.bin/biome'), 'format', '--write', PAGE], { cwd: ROOT, stdout: 'ignore' })
@@ -72,9 +70,9 @@ function joined(proofs: readonly Proof[]): Proof[] {
   return [...groups.values()].map((group) => ({ ...group[0]!, what: group.map(({ what }) => what).join('; ') }));
 }
 
-async function row({ section, what, runs, seed }: Proof, minutes: number): Promise<string> {
+async function row({ section, what, runs, seed }: Proof): Promise<string> {
   const date = new Date().toISOString().slice(0, 10);
-  const told = [section, brief(what), String(runs), String(seed), await commit(), date, `${minutes.toFixed(1)} min`];
+  const told = [section, brief(what), String(runs), String(seed), await commit(), date];
   return `| ${told.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
@@ -109,17 +107,12 @@ function pageWith(section: string, rows: readonly string[], table?: string): str
       .map((text) => [text.split('\n', 1)[0]!, text.trim()]),
   );
   if (table !== undefined) tables.set(section, `${section}\n\n${table}`);
-  return `# Proofs
+  return `# Results of \`npm run test:deep\`
 
-For everyone who asks how a promise was tried. \`npm run test:deep\` runs these sections, each at new seeds, and writes this page; its
-output has every result whole. \`npm test\` runs the same tests at fixed seeds, with a hundredth to a half of the runs and one form, signal or
-client of those that cost much.
+Made by the command; [docs/proofs.md](../../docs/proofs.md) says how to read it. A \`+\` after a commit means uncommitted changes.
 
-Run one section with \`npm run test:deep -- reload\`, and repeat a seed with \`SIGNALBOX_SEED=…\`. A \`+\` after a commit means
-uncommitted changes. All runs used ${cpus().length} cores.
-
-| section | what held | runs | seed | commit | date | took |
-| --- | --- | ---: | ---: | --- | --- | ---: |
+| section | what held | runs | seed | commit | date |
+| --- | --- | ---: | ---: | --- | --- |
 ${all.join('\n')}
 ${[...tables.values()].map((text) => `\n## ${text}\n`).join('')}`;
 }

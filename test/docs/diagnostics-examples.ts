@@ -111,14 +111,14 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
     'webhook-unset': {
       golden: 'webhook-unset',
-      mend: 'Set the variable, or point its name with `_FILE` at a file that has the value.',
+      mend: 'Set the variable, or its file.',
     },
     'private-host': {
       golden: 'private-host',
       mend: 'Add `allow_private_network: true` to the provider.',
       correction: ['gpu-box:8000/v1"', 'gpu-box:8000/v1", allow_private_network: true'],
     },
-    'short-key': { golden: 'key-too-short', mend: 'Use a longer key, or none if the server needs none.' },
+    'short-key': { golden: 'key-too-short', mend: 'Use a longer key, or none.' },
     'free-model': {
       golden: 'price-zero-with-key',
       mend: 'State the price.',
@@ -243,7 +243,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
     'vector-space-missing': {
       golden: 'vector-space-missing',
-      mend: 'Name the `vector_space`. Vectors of different spaces cannot be compared: each needs a selector of its own.',
+      mend: 'Name the `vector_space`.',
       correction: ['strategy: auto\n', 'strategy: auto\n    vector_space: embed-a\n'],
     },
     'vector-space-differs': {
@@ -264,7 +264,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
     'misspelt-value': {
       golden: 'tag-misspelt',
-      mend: 'Correct its spelling: regions, tags and labels are compared letter by letter.',
+      mend: 'Correct its spelling.',
       correction: ['"privat"', '"private"'],
     },
     'prefers-none': {
@@ -304,7 +304,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
     'small-budget': {
       golden: 'budget-in-usd',
-      mend: 'Count in Credits: 1 USD is 1000, unless `usd_per_credit` says otherwise. If you mean it, state `on_exhausted`.',
+      mend: 'Count in Credits: 1 USD is 1000 as shipped. If you mean it, state `on_exhausted`.',
       correction: ['limit_credits: 200,', 'limit_credits: 200000,'],
     },
     'nothing-to-spend': {
@@ -314,12 +314,12 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
     'ambiguous-name': {
       golden: 'budget-named-balance',
-      mend: 'Rename it: it is counted anew from its entries.',
+      mend: 'Rename it.',
       correction: ['name: balance', 'name: interns'],
     },
     'budget-renamed': {
       golden: 'budget-renamed',
-      mend: 'Restore the old name, unless you mean that.',
+      mend: 'Restore the old name, unless you mean it.',
       correction: ['name: team-monthly', 'name: team-month'],
     },
     'credits-changed': {
@@ -374,7 +374,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
   'Sign-in': {
     'nobody-signs-in': {
       golden: 'sign-in-secret-unset',
-      mend: 'Set the variable, or name a file with the secret in `SIGNALBOX_OIDC_SECRET_FILE`.',
+      mend: 'Set the variable, or its file.',
     },
   },
   Tokens: {

@@ -16,8 +16,7 @@ function isCode(code: string): code is DiagnosticCode {
 /** `docs/policies/diagnostics.md`, made from the table of codes and the mends of the examples. A test compares them. */
 export function diagnosticsPage(): string {
   const groups = Object.entries(EXAMPLES).map(
-    ([title, group]) =>
-      `## ${title}\n\n| code | meaning and mend |\n| --- | --- |\n${entriesOf(group).map(row).join('\n')}`,
+    ([title, group]) => `## ${title}\n\n${entriesOf(group).map(row).join('\n')}`,
   );
   return `# Diagnostics
 
@@ -44,5 +43,5 @@ ${groups.join('\n\n')}
 
 function row([code, { mend }]: readonly [DiagnosticCode, Example]): string {
   const mark = severityOf(code) === 'warning' ? ' (warning)' : '';
-  return `| \`${code}\`${mark} | ${`${DIAGNOSTICS[code]} ${mend}`.replaceAll('|', '\\|')} |`;
+  return `- \`${code}\`${mark}: ${DIAGNOSTICS[code]} ${mend}`;
 }

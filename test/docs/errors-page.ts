@@ -2,42 +2,23 @@ import { ERRORS, type ErrorCode, SignalboxError } from '../../src/core/errors.ts
 import { isObject } from '../../src/core/object.ts';
 import type { Surface } from '../../src/surface/surface.ts';
 import { SURFACES } from '../../src/surface/surfaces.ts';
-import { markdownTable } from './table.ts';
 
 /** The type of most errors. The page names only others. */
 const COMMON_TYPE = 'invalid_request_error';
 
-/** What goes wrong most, and its code. */
-const SITUATIONS: readonly (readonly [what: string, code: ErrorCode])[] = [
-  ['no valid key', 'invalid_api_key'],
-  ['a field is wrong', 'invalid_value'],
-  ['the prompt is too long', 'context_length_exceeded'],
-  ['the budget or balance is spent', 'insufficient_quota'],
-  ['other requests hold the money', 'budget_contended'],
-  ['too many requests', 'rate_limit_exceeded'],
-  ['no model may serve it', 'no_eligible_model'],
-  ['no model can serve it now', 'no_healthy_model'],
-  ['the provider failed', 'upstream_failed'],
-  ['Signalbox is busy', 'overloaded'],
-];
-
-/** The words by which the clients of a surface tell one error from another. */
-function wordsOf({ errorBody }: Surface, code: ErrorCode): string {
-  const body: { readonly error?: unknown } = errorBody(new SignalboxError(code, ERRORS[code].means));
-  const { type, code: wire } = isObject(body.error) ? body.error : {};
-  return [type, wire].flatMap((word) => (typeof word === 'string' ? [`\`${word}\``] : [])).join(', ');
+/** The errors of Messages by their type there, with the statuses of the codes that have it. */
+function messagesTypes(): string {
+  const surface = SURFACES.find(({ path }) => path === '/v1/messages');
+  const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => typeOf(surface, code) !== '');
+  const types = Map.groupBy(codes, (code) => typeOf(surface, code));
+  return [...types]
+    .map(([type, alike]) => `\`${type}\` (${[...new Set(alike.map((code) => ERRORS[code].status))].sort().join(', ')})`)
+    .join(', ');
 }
 
-/** A column for each set of surfaces whose clients read the same words. */
-function dialectsTable(): string {
-  const columns = Map.groupBy(SURFACES, (surface) => SITUATIONS.map(([, code]) => wordsOf(surface, code)).join('\n'));
-  const groups = [...columns.values()];
-  const head = groups.map((surfaces) => surfaces.map(({ path }) => `\`${path}\``).join(', '));
-  const rows = SITUATIONS.map(([what, code]) => {
-    const { status, retry } = ERRORS[code];
-    return [what, String(status), ...groups.map(([surface]) => wordsOf(surface!, code)), retry ? 'yes' : 'no'];
-  });
-  return markdownTable(['what', 'status', ...head, 'retry'], rows);
+function typeOf(surface: Surface | undefined, code: ErrorCode): string {
+  const body: { readonly error?: unknown } = surface?.errorBody(new SignalboxError(code, ERRORS[code].means)) ?? {};
+  return isObject(body.error) && typeof body.error.type === 'string' ? body.error.type : '';
 }
 
 /** `docs/operate/errors.md`, made from the table of errors; a test holds the file to it. */
@@ -74,9 +55,7 @@ Every error code, and whether to try again. Errors have OpenAI's shape, [but on 
 ## By dialect
 
 The path decides the shape. On \`/v1/messages\` it is Anthropic's: \`{ "type": "error", "error": { "type", "message", "details" }, "request_id" }\`, where
-\`details\` has \`error_code\`, the code below, and \`param\`. The table has the \`type\` of an error, and its \`code\` where the dialect has one.
-
-${dialectsTable()}
+\`details\` has \`error_code\`, the code below, and \`param\`. Its types, by status: ${messagesTypes()}.
 
 A refusal of the request itself (400, 413, 422) by a provider of the same dialect is passed on unchanged. A Responses stream that fails ends with
 \`response.failed\`, a Messages stream with the event \`error\`.

@@ -67,8 +67,8 @@ export function policyReferencePage(): string {
   return `# Policy reference
 
 For writers of policies: every key, its type, bounds, default and meaning. [guide.md](guide.md) goes by task. An unknown key is an
-error. The brackets hold the type, its bounds and, after a semicolon, the default. A key without a default is optional unless it is
-*required*.
+error. The brackets hold the type (without one it is a text), its bounds and, after a semicolon, the default. A key without a default is
+optional unless it is *required*.
 
 ${index.join('\n')}
 - Beside these: [values](#values), [capabilities](#capabilities), [plugin options](#plugin-options), [expressions](#expressions)
@@ -83,10 +83,13 @@ ${HEAD}${VALUES.flatMap((name) => valueRows(name, SECTIONS[name])).join('\n')}
 
 ## Capabilities
 
-Models state those of the first list in \`capabilities\`, and both can stand in \`lacks\`. Providers are taken to have the second.
+Models state these in \`capabilities\` or \`lacks\`:
 
-${capabilities('model')}
-${capabilities('dialect')}
+${CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === 'model')
+  .map((name) => `- ${code(name)} ${CAPABILITIES[name].means}`)
+  .join('\n')}
+
+Providers are taken to have ${namesOf('dialect')}, unless a model \`lacks\` them. [providers.md](../extend/providers.md#capabilities) says which fields need each.
 
 ## Plugin options
 
@@ -130,10 +133,10 @@ function valueRows(name: string, schema: TSchema): string[] {
   return schema.properties ? rowsOf(schema, `${name}.`) : [row(name, schema, name === 'version')];
 }
 
-const capabilities = (of: 'model' | 'dialect'): string =>
-  `- ${CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === of)
-    .map((name) => `\`${name}\` ${CAPABILITIES[name].means}`)
-    .join('. ')}.`;
+const namesOf = (of: 'model' | 'dialect'): string =>
+  CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === of)
+    .map(code)
+    .join(', ');
 
 function pluginRows(kind: (typeof shipped)[number]['kind']): string {
   const rows = shipped
@@ -185,10 +188,14 @@ function rowsOf(schema: TSchema, prefix: string, shared = SHARED[prefix]): strin
 /** Keys that stand elsewhere on the page, and share a row here, by what precedes them or the name of their section. */
 const SHARED: Readonly<Record<string, { readonly keys: readonly string[]; readonly as: string }>> = {
   'endpoints[].': { keys: ['provider', 'upstream', 'regions', 'price', 'after_abort'], as: 'likewise' },
-  'price.tiers[].': { keys: ['input', 'cached_input', 'cache_write', 'output'], as: 'likewise' },
+  'price.tiers[].': { keys: ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output'], as: 'likewise' },
   'budgets[].': {
     keys: ['limit_credits', 'window', 'time_zone', 'on_exhausted'],
     as: 'as of [budgets](#budgets)',
+  },
+  'limits.': {
+    keys: ['requests_per_minute', 'tokens_per_minute', 'concurrent_streams'],
+    as: 'as of [rate_limits](#rate_limits)',
   },
   'member_defaults.': { keys: ['models', 'limits', 'budgets'], as: 'likewise, of each member that states none' },
   teams: { keys: ['models', 'limits', 'budgets', 'member_defaults'], as: 'as of the [organization](#organization)' },
@@ -216,7 +223,14 @@ function row(path: string, schema: TSchema, isRequired: boolean): string {
       : schema.default === undefined || ['[]', '{}'].includes(JSON.stringify(schema.default))
         ? ''
         : `; ${code(schema.default)}${schema.formerDefault === undefined ? '' : `, in version 1 ${code(schema.formerDefault)}`}`;
-  return `\`${path}\` (${typeName(schema)}${limitsOf(schema)}${fallback}) | ${meaningOf(schema)}`;
+  const type = `${typeName(schema)}${limitsOf(schema)}${fallback}`;
+  return `\`${path}\`${bracketed(type)} | ${meaningOf(schema)}`;
+}
+
+/** A type in brackets; most keys are texts, so that these have none. */
+function bracketed(type: string): string {
+  const words = type.replace(/^text; /, 'default ').replace(/^text(?:, |$)/, '');
+  return words === '' ? '' : ` (${words})`;
 }
 
 /** The description, and an example where the form of a text matters. */

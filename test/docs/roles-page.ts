@@ -3,18 +3,22 @@ import { join } from 'node:path';
 import { ROLES } from '../../src/core/role.ts';
 import { ACTION_NAMES, reachOf } from '../../src/operate/roles.ts';
 import { code } from './schema-words.ts';
-import { markdownTable } from './table.ts';
 
 const PAGE = join(import.meta.dir, '../../docs/operate/roles.md');
 const [BEGIN, END] = ['<!-- made: actions -->', '<!-- end -->'];
 
-/** The page of roles with the table that decides, a row for the actions that the same roles may take. */
+/** The page of roles with what decides: a line for the actions that the same roles may take. */
 export function rolesPage(): string {
   const text = readFileSync(PAGE, 'utf8');
-  const reaches = ACTION_NAMES.map((action) => ROLES.map((role) => reachOf(role, action) ?? ''));
-  const alike = Map.groupBy(ACTION_NAMES, (_, at) => reaches[at]!.join());
-  const rows = [...alike].map(([reach, actions]) => [actions.map(code).join(', '), ...reach.split(',')]);
-  const table = markdownTable(['actions', ...ROLES], rows);
+  const alike = Map.groupBy(ACTION_NAMES, reachesOf);
+  const lines = [...alike].map(([reaches, actions]) => `- ${actions.map(code).join(', ')}: ${reaches}`);
   const [before, after] = [text.slice(0, text.indexOf(BEGIN)), text.slice(text.indexOf(END))];
-  return `${before}${BEGIN}\n\n${table.trimEnd()}\n\n${after}`;
+  return `${before}${BEGIN}\n\n${lines.join('\n')}\n\n${after}`;
+}
+
+/** The roles by how far they reach, such as `**all** owner, admin; **team** lead`. */
+function reachesOf(action: (typeof ACTION_NAMES)[number]): string {
+  const reaches = Map.groupBy(ROLES, (role) => reachOf(role, action) ?? '');
+  reaches.delete('');
+  return [...reaches].map(([reach, roles]) => `**${reach}** ${roles.join(', ')}`).join('; ');
 }

@@ -12,6 +12,7 @@ export function typeName(schema: TSchema): string {
   if (schema.type === 'array') return listName(schema.items);
   if (schema.type === 'object') return 'map';
   if (options) return [...new Set(options.map(typeName))].join(' or ');
+  if (schema.type === 'string') return 'text';
   return schema.type ?? (schema[Kind] === 'Unknown' ? 'anything' : 'one of several forms');
 }
 
@@ -24,7 +25,7 @@ function wordsOf(options: readonly TSchema[]): string {
 
 function listName(items: TSchema | undefined): string {
   if (items?.anyOf) return `list of ${typeName(items)}`;
-  return items?.type === 'string' ? 'list of strings' : 'list';
+  return items?.type === 'string' ? 'texts' : 'list';
 }
 
 /** The bounds of a number, such as ` 0–1` or ` >0, ≤100`. */

@@ -4,9 +4,9 @@ import { idAt } from '../../src/core/id.ts';
 import { openLearningReader } from '../../src/learning/open.ts';
 import { replayOutcomes, resetLearning } from '../../src/learning/outcomes.ts';
 import { overviewOf } from '../../src/learning/overview.ts';
+import { write } from '../../src/store/sql/statement.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
-import { write } from '../../src/store/sqlite/statement.ts';
 import { exampleOf, lab, labTest, latestOutcomes, NOON, policyOf, WEEK } from './support.ts';
 
 const scored = (decision: number, score: number) => ({ decision, score, label: null });

@@ -1,9 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
-import type {} from '../../src/core/budget.ts';
 import type { Audit } from '../../src/ledger/audit/audit.ts';
 import { auditLedger } from '../../src/ledger/audit/run.ts';
-import type {} from '../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { type Adjustment, insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
 import { copyDatabase } from '../../src/store/sqlite/copy.ts';

@@ -1,9 +1,10 @@
 import { describe, expect } from 'bun:test';
 import { parseExport, writeExport } from '../../src/cli/ledger/export.ts';
+import type { SqlWrite } from '../../src/store/sql/statement.ts';
 import { grantWrite, sqliteLedger } from '../../src/store/sqlite/books/ledger-table.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';
-import type { SqlStore, SqlWrite } from '../../src/store/sqlite/statement.ts';
+import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { flaky } from '../store/support.ts';
 import { findingsOf, tamper } from './audit-support.ts';

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { write } from '../../src/store/sqlite/statement.ts';
+import { write } from '../../src/store/sql/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { flaky, tempFolder } from '../store/support.ts';
 import { ledgerTest } from './books-test.ts';

@@ -7,8 +7,9 @@ import { QUARTER_MS } from '../../src/accounting/window.ts';
 import { idAt } from '../../src/core/id.ts';
 import { moneyEntries } from '../../src/ledger/export/export.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Statement } from '../../src/store/sql/statement.ts';
 import { sqliteJournal } from '../../src/store/sqlite/books/journal-reader.ts';
-import type { SqlStore, Statement } from '../../src/store/sqlite/statement.ts';
+import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { flaky } from '../store/support.ts';
 import { budget, caller, held, line, NOON, type Opened, open, order, terms } from './support.ts';
 

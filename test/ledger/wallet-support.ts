@@ -7,7 +7,8 @@ import { type FundShortage, isShortage } from '../../src/ledger/available-funds.
 import type { Earmark } from '../../src/ledger/hold.ts';
 import type { HoldRequest } from '../../src/ledger/hold-request.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { type SqlStore, type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
+import { type SqlWrite, write } from '../../src/store/sql/statement.ts';
+import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { findingsOf, tamper } from './audit-support.ts';
 import type { TestFolder } from './books-test.ts';
 import { GatedStore } from './model/gate.ts';

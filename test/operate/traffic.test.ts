@@ -83,6 +83,9 @@ test('an operator is told of everything, by the team of the time, and the rest a
   expect(await tell(OPERATOR, { by: 'model', key: 'mate' })).toEqual({
     ...{ total: 2, lines: [['m-mate', 'm-mate', 2]], other: null },
   });
+  expect(await tell(OPERATOR, { by: 'key', model: 'm-mate' })).toEqual({
+    ...{ total: 2, lines: [['mate', 'shared', 2]], other: null },
+  });
 });
 
 test('users and labels are those of the time; what has a label of no value, or not the label, is one line where all others are told', async () => {
@@ -196,7 +199,7 @@ test(LAW, async () => {
   const questions = fc.record({
     hours: fc.nat(HOURS),
     length: fc.integer({ min: 1, max: 47 }),
-    step: fc.constantFrom('minute', 'hour', 'day'),
+    step: fc.constantFrom('minute', 'hour', 'day', 'month'),
     by: fc.constantFrom('key', 'team', 'model', 'user', 'label:env', undefined),
     limit: fc.integer({ min: 1, max: 5 }),
     time_zone: fc.constantFrom('UTC', 'Europe/Berlin'),
@@ -211,3 +214,33 @@ test(LAW, async () => {
     tries(LAW, 20, 200),
   );
 }, 120_000);
+
+test('months are the sums of their days, by calendar', async () => {
+  const store = openMemoryStore(() => NOON);
+  const times = [Date.UTC(2026, 9, 31, 22, 30), Date.UTC(2026, 9, 31, 23, 30), Date.UTC(2026, 10, 2)];
+  const made = times.map((time, at) => record(idAt(time), time, { keyId: `key${at % 2}`, outcome }));
+  await store.commit(made.map((one) => store.records.log.add(one)));
+  const sources = {
+    ...{ store, sight: FULL_SIGHT, usdPerCredit: '0.001', now: NOON },
+    nameOf: { key: () => null, team: () => null, user: () => null },
+  };
+  const principal = { caller: OPERATOR, actor: { kind: 'cli' as const, name: 'a', from: null } };
+  const told = async (more: Parameters<typeof questionOf>[0]) => {
+    const question = questionOf({ step: 'month', by: 'key', from: '2026-09-30', ...more }, NOON);
+    const { times, total, series } = await trafficBody(principal, sources, question);
+    return [times, total.buckets.requests, series.map(({ value, buckets }) => [value, buckets.requests])];
+  };
+  expect(await told({})).toEqual([
+    ['2026-09-01T00:00:00.000Z', '2026-10-01T00:00:00.000Z', '2026-11-01T00:00:00.000Z'],
+    [0, 2, 1],
+    [
+      ['key0', [0, 1, 1]],
+      ['key1', [0, 1, 0]],
+    ],
+  ]);
+  expect(await told({ time_zone: 'Europe/Berlin', from: '2026-10-01', limit: 1 })).toEqual([
+    ['2026-09-30T22:00:00.000Z', '2026-10-31T23:00:00.000Z'],
+    [1, 2],
+    [['key0', [1, 1]]],
+  ]);
+});

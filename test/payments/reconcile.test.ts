@@ -2,7 +2,7 @@ import { describe, expect } from 'bun:test';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { idText } from '../../src/core/id.ts';
 import type { SignedPayment } from '../../src/payments/read-payment.ts';
-import { write } from '../../src/store/sqlite/statement.ts';
+import { write } from '../../src/store/sql/statement.ts';
 import { flaky } from '../store/support.ts';
 import { quietFor, waitFor } from '../support/answers.ts';
 import { FakeNetwork } from './fake-network.ts';

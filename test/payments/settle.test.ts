@@ -2,7 +2,6 @@ import { describe, expect } from 'bun:test';
 import { errorBody } from '../../src/api/error.ts';
 import { idText } from '../../src/core/id.ts';
 import type { Payment } from '../../src/store/payments.ts';
-import type {} from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { flaky } from '../store/support.ts';
 import {

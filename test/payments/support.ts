@@ -15,18 +15,13 @@ import type { SignedPayment } from '../../src/payments/read-payment.ts';
 import { openPayments, type Payments } from '../../src/payments/service.ts';
 import type { Instance } from '../../src/store/instance.ts';
 import type { Payment } from '../../src/store/payments.ts';
+import { type SqlWrite, type Statement, write } from '../../src/store/sql/statement.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { sqliteNews } from '../../src/store/sqlite/news.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import { sqliteRepositories } from '../../src/store/sqlite/repositories.ts';
-import {
-  type Migrations,
-  type SqlStore,
-  type SqlWrite,
-  type Statement,
-  write,
-} from '../../src/store/sqlite/statement.ts';
+import type { Migrations, SqlStore } from '../../src/store/sqlite/statement.ts';
 import { loneInstance } from '../store/memory/instance.ts';
 import { tempFolder } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
+import { type SqlWrite, write } from '../../src/store/sql/statement.ts';
 import { GroupCommit } from '../../src/store/sqlite/group-commit.ts';
-import { type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
 import { StoreError, type StoreErrorReason } from '../../src/store/store.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { quietFor, waitFor } from '../support/answers.ts';

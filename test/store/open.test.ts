@@ -3,8 +3,8 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { copyStore, isStoreLocked, lockStore, openStore, readStore, storeExists } from '../../src/store/open.ts';
+import { write } from '../../src/store/sql/statement.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
-import { write } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { badNote, note, notes, tempFolder } from './support.ts';
 

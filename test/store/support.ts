@@ -2,14 +2,9 @@ import { test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type SqlWrite, type Statement, write } from '../../src/store/sql/statement.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
-import {
-  type Migrations,
-  type SqlStore,
-  type SqlWrite,
-  type Statement,
-  write,
-} from '../../src/store/sqlite/statement.ts';
+import type { Migrations, SqlStore } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
 
 interface Folder extends Disposable {

@@ -183,7 +183,7 @@ function LinePath({
   );
 }
 
-/** The moments below: hours within a day, else days. */
+/** The moments below: hours within a day, else days, each at the bucket in which it begins. */
 function TimeAxis({
   times,
   x,
@@ -196,24 +196,21 @@ function TimeAxis({
   readonly y: number;
 }) {
   const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > 1.5 * DAY_MS;
-  const every = Math.max(1, Math.ceil(times.length / Math.max(2, Math.floor(width / 112))));
-  const marks: { readonly bucket: number; readonly text: string }[] = [];
-  for (let bucket = 0; bucket < times.length; bucket += every) {
-    const text = (isLong ? dayTime : clockTime)(times[bucket] ?? 0);
-    if (text !== marks.at(-1)?.text) marks.push({ bucket, text });
-  }
+  const write = isLong ? dayTime : clockTime;
+  const texts = times.map(write);
+  const begins = texts.flatMap((text, bucket) => (bucket > 0 && text !== texts[bucket - 1] ? [bucket] : []));
+  // Hours are written where a whole one begins, as far as there are any.
+  const whole = isLong ? begins : begins.filter((bucket) => texts[bucket]?.endsWith(':00'));
+  const every = Math.ceil(whole.length / Math.max(2, Math.floor(width / 96)));
   return (
     <g>
-      {marks.map(({ bucket, text }) => (
-        <text
-          key={bucket}
-          x={x(bucket)}
-          y={y}
-          text-anchor={bucket === 0 ? 'start' : x(bucket) > width - 40 ? 'end' : 'middle'}
-        >
-          {text}
-        </text>
-      ))}
+      {whole
+        .filter((bucket, at) => at % every === 0 && x(bucket) < width - 16)
+        .map((bucket) => (
+          <text key={bucket} x={x(bucket)} y={y} text-anchor={x(bucket) > width - 40 ? 'end' : 'middle'}>
+            {texts[bucket]}
+          </text>
+        ))}
     </g>
   );
 }

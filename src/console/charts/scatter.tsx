@@ -152,6 +152,8 @@ interface AxesProps {
 
 function ScatterAxes({ x, y, width, height, low, high, worst, best, writeCost, writeQuality }: AxesProps) {
   const steps = [0, 0.25, 0.5, 0.75, 1].map((part) => worst + part * (best - worst));
+  const costs = logTicks(low, high);
+  const every = Math.ceil(costs.length / Math.max(2, Math.floor((width - LEFT - RIGHT) / 72)));
   return (
     <g>
       {steps.map((quality) => (
@@ -162,11 +164,13 @@ function ScatterAxes({ x, y, width, height, low, high, worst, best, writeCost, w
           </text>
         </g>
       ))}
-      {logTicks(low, high).map((cost) => (
-        <text key={cost} x={x(cost)} y={height - BOTTOM + 18} text-anchor="middle">
-          {writeCost(cost).short}
-        </text>
-      ))}
+      {costs
+        .filter((_, at) => at % every === 0)
+        .map((cost) => (
+          <text key={cost} x={x(cost)} y={height - BOTTOM + 18} text-anchor="middle">
+            {writeCost(cost).short}
+          </text>
+        ))}
       <text x={width - RIGHT} y={height - 4} text-anchor="end">
         cost →
       </text>

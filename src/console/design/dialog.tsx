@@ -19,9 +19,14 @@ export function Dialog({ title, children, action, isBusy, onAction, onClose }: D
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
+    const before = document.activeElement;
     const shown = dialog.current;
     shown?.showModal();
-    return () => shown?.close();
+    return () => {
+      shown?.close();
+      // The dialog is out of the page by now, so the browser gives nothing back.
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
   }, []);
   return (
     <dialog ref={dialog} class="dialog" aria-labelledby={id} onCancel={onClose}>

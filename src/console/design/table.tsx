@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { go } from '../shell/router.ts';
+import { Button } from './button.tsx';
 import { useWindow } from './window.ts';
 
 export interface TableColumn<Row> {
@@ -34,6 +35,8 @@ interface TableProps<Row> {
   readonly onEnd?: (() => void) | null;
   /** The order in which the rows come, until another one is chosen. */
   readonly order?: TableOrder;
+  /** So many rows before somebody asks for all; all unless given. */
+  readonly first?: number;
 }
 
 interface TableOrder {
@@ -54,9 +57,12 @@ export function Table<Row>({
   current,
   onEnd = null,
   order: given,
+  first: few = rows.length,
 }: TableProps<Row>) {
+  const [isWhole, setWhole] = useState(false);
   const [order, setOrder] = useState<TableOrder | null>(given ?? null);
-  const sorted = sortedRows(rows, columns.find(({ id }) => id === order?.id)?.sort, order?.isDown ?? false);
+  const all = sortedRows(rows, columns.find(({ id }) => id === order?.id)?.sort, order?.isDown ?? false);
+  const sorted = isWhole ? all : all.slice(0, few);
   const { body, first, end, before, behind } = useWindow(sorted.length, sorted.length >= WINDOWED_MIN, onEnd);
   const main = columns.find(({ phone }) => phone === 'main')?.id ?? columns[0]?.id;
   const turn = ({ id, isFigure }: TableColumn<Row>) =>
@@ -101,6 +107,13 @@ export function Table<Row>({
           <Space height={behind} />
         </tbody>
       </table>
+      {rows.length > few && (
+        <div class="table-more">
+          <Button onClick={() => setWhole((now) => !now)}>
+            {isWhole ? `Show the first ${few}` : `Show all ${rows.length}`}
+          </Button>
+        </div>
+      )}
     </div>
   );
 }

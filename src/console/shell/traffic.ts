@@ -1,5 +1,5 @@
 import type { Reach } from '../../operate/roles.ts';
-import type { TrafficDimension, TrafficStep } from '../../store/traffic.ts';
+import type { TrafficDimension, TrafficGrouping, TrafficStep } from '../../store/traffic.ts';
 import type { Query } from '../api/base.ts';
 import type { ReadOf } from '../api/reads.ts';
 import { RENEWAL_MS, type Resource, useResource } from '../api/resource.ts';
@@ -28,7 +28,7 @@ export function trafficQuery(
     from: new Date(from - shift).toISOString(),
     to: end === null ? null : new Date(end - shift).toISOString(),
     step,
-    time_zone: step === 'day' && !isCoarse ? Intl.DateTimeFormat().resolvedOptions().timeZone : null,
+    time_zone: step === 'day' && !isCoarse ? dayZone() : null,
     by: by ?? null,
     limit: by ? (limit ?? 7) : null,
     compare: isCompared ? 'before' : null,
@@ -37,12 +37,19 @@ export function trafficQuery(
   };
 }
 
+/** The zone in which days begin: the viewer's, or UTC where its days do not begin with an hour that traffic keeps. */
+export function dayZone(): string {
+  const year = new Date().getFullYear();
+  const isWhole = [0, 6].every((month) => new Date(year, month, 1).getTimezoneOffset() % 60 === 0);
+  return isWhole ? Intl.DateTimeFormat().resolvedOptions().timeZone : 'UTC';
+}
+
 /** Whether traffic is told apart by a dimension for one who reaches so far. The gateway refuses the others. */
-export const isToldApart = (by: TrafficDimension, reach: Reach | null): boolean =>
+export const isToldApart = (by: TrafficGrouping, reach: Reach | null): boolean =>
   reach === 'all' || by === 'key' || by === 'model' || (by === 'team' && reach === 'team');
 
 interface TrafficOptions {
-  readonly by?: TrafficDimension | null;
+  readonly by?: TrafficGrouping | null;
   /** Series at most; the rest is "other". */
   readonly limit?: number;
   /** The period of the same length before it, to compare with. */

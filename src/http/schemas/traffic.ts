@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import * as field from '../../api/parts.ts';
-import { TRAFFIC_STEPS } from '../../store/traffic.ts';
+import { ANSWER_STEPS } from '../../operate/traffic/periods.ts';
 
 const percentiles = (description: string, p50: number, p95: number) =>
   field.shape(`${description} Each within 5 %; null without one, and with \`points=false\`.`, {
@@ -87,7 +87,7 @@ export const Traffic = field.named('Traffic', 'Requests, money, tokens and times
   object: field.always('traffic'),
   from: field.moment('The beginning of the first bucket.'),
   to: field.moment('The end of the last bucket.', '2026-11-20T10:30:00.000Z'),
-  step: field.word(TRAFFIC_STEPS, 'The length of a bucket.', 'hour'),
+  step: field.word(ANSWER_STEPS, 'The length of a bucket.', 'hour'),
   time_zone: field.text('IANA name of the zone in which days begin.', 'UTC'),
   by: field.textOrNull('The dimension of the series. Null without `by`.', 'model'),
   counted_until: field.moment(

@@ -1,9 +1,11 @@
-import { labelPrefix, labelSeries, TRAFFIC_DIMENSIONS, type TrafficDimension } from '../../store/traffic.ts';
-
-/** By one label of keys the series are its values. */
-type LabelGrouping = `label:${string}`;
-/** The dimension that traffic is told by. */
-export type TrafficGrouping = Exclude<TrafficDimension, 'label'> | LabelGrouping;
+import {
+  type LabelGrouping,
+  labelPrefix,
+  labelSeries,
+  TRAFFIC_DIMENSIONS,
+  type TrafficDimension,
+  type TrafficGrouping,
+} from '../../store/traffic.ts';
 
 export const TRAFFIC_GROUPINGS: readonly Exclude<TrafficDimension, 'label'>[] = TRAFFIC_DIMENSIONS.filter(
   (dimension) => dimension !== 'label',

@@ -1,8 +1,7 @@
 import { toCredits } from '../../core/credits.ts';
 import { TimeHistogram } from '../../core/time-histogram.ts';
-import { NO_TRAFFIC, TRAFFIC_FIGURES, type TrafficBucket, type TrafficFigures } from '../../store/traffic.ts';
-
-export type SumFigures = { -readonly [Name in keyof TrafficFigures]: number };
+import { NO_TRAFFIC, TRAFFIC_FIGURES, type TrafficBucket } from '../../store/traffic.ts';
+import { addFigures, type SumFigures } from '../../store/traffic-sums.ts';
 
 /** Sums of several buckets. */
 interface CellSums {
@@ -29,15 +28,11 @@ export const emptyLine = (buckets: number): TrafficLine => ({
   cells: Array.from({ length: buckets }, emptyCell),
 });
 
-/** A line of sums alone. */
-export const sumLine = (figures: SumFigures): TrafficLine => ({
+/** A line of sums alone. @param points the sums by bucket */
+export const sumLine = (figures: SumFigures, points: readonly SumFigures[]): TrafficLine => ({
   whole: { figures, ttft: null, duration: null },
-  cells: [],
+  cells: points.map((figures) => ({ figures, ttft: null, duration: null })),
 });
-
-export function addFigures(sum: SumFigures, more: TrafficFigures): void {
-  for (const name of TRAFFIC_FIGURES) sum[name] += more[name];
-}
 
 export function addTo({ figures, ttft, duration }: CellSums, bucket: Omit<TrafficBucket, 'time' | 'series'>): void {
   addFigures(figures, bucket.figures);

@@ -1,6 +1,10 @@
 import { windowAt } from '../../accounting/window.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { STEP_MS, type TrafficStep } from '../../store/traffic.ts';
+import { STEP_MS, TRAFFIC_STEPS, type TrafficStep } from '../../store/traffic.ts';
+
+/** The lengths of the buckets of an answer. Months are told by sums alone. */
+export const ANSWER_STEPS = [...TRAFFIC_STEPS, 'month'] as const;
+export type AnswerStep = (typeof ANSWER_STEPS)[number];
 
 /** A stretch of time, ms since 1970; `to` is exclusive. */
 interface Stretch {
@@ -14,8 +18,8 @@ export interface TrafficPeriod extends Stretch {
   readonly times: readonly number[];
   /** The length of the kept buckets. */
   readonly unit: TrafficStep;
-  /** The place among `times` of a kept bucket, by its beginning. */
-  placeOf(time: number): number;
+  /** The place among `times` of a kept bucket, by its beginning. Null: buckets are told by sums alone. */
+  readonly placeOf: ((time: number) => number) | null;
 }
 
 /** Buckets of an answer at most. */
@@ -25,7 +29,11 @@ const BUCKETS_MAX = 2_880;
  * The buckets of a period. Those of days are kept by UTC; of another zone they are put together from hours, as far as these are kept.
  * @throws SignalboxError
  */
-export function periodOf({ from, to }: Stretch, step: TrafficStep, timeZone: string): TrafficPeriod {
+export function periodOf({ from, to }: Stretch, step: AnswerStep, timeZone: string): TrafficPeriod {
+  if (step === 'month') {
+    const { times, end } = windowsOf({ from, to }, step, timeZone);
+    return { from: times[0]!, to: end, times, unit: timeZone === 'UTC' ? 'day' : 'hour', placeOf: null };
+  }
   if (step === 'day' && timeZone !== 'UTC') return zonedDays({ from, to }, timeZone);
   const length = STEP_MS[step];
   const [first, end] = [Math.floor(from / length) * length, Math.ceil(to / length) * length];
@@ -34,12 +42,13 @@ export function periodOf({ from, to }: Stretch, step: TrafficStep, timeZone: str
   return { from: first, to: end, times, unit: step, placeOf: (time) => Math.floor((time - first) / length) };
 }
 
-function zonedDays({ from, to }: Stretch, timeZone: string): TrafficPeriod {
+/** The beginnings of the days or months of a zone that a stretch touches, and the end of the last one. @throws SignalboxError */
+function windowsOf({ from, to }: Stretch, kind: 'day' | 'month', timeZone: string) {
   checkCount((to - from) / STEP_MS.day, 'day');
   const times: number[] = [];
   let end = from;
   do {
-    const { starts, ends } = windowAt('day', timeZone, end);
+    const { starts, ends } = windowAt(kind, timeZone, end);
     times.push(starts);
     end = ends;
   } while (end < to);
@@ -47,6 +56,11 @@ function zonedDays({ from, to }: Stretch, timeZone: string): TrafficPeriod {
     const message = `Days of ${timeZone} do not begin on a whole hour of UTC. Ask for hours, or for days of another zone.`;
     throw new SignalboxError('invalid_value', message, { param: 'time_zone' });
   }
+  return { times, end };
+}
+
+function zonedDays(stretch: Stretch, timeZone: string): TrafficPeriod {
+  const { times, end } = windowsOf(stretch, 'day', timeZone);
   const places = new Map<number, number>();
   for (let place = 0, time = times[0]!; time < end; time += STEP_MS.hour) {
     if (time >= (times[place + 1] ?? end)) place++;

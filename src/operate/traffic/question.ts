@@ -1,9 +1,10 @@
 import { parseMoment } from '../../core/clock.ts';
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { isTimeZone } from '../../core/zoned-time.ts';
-import { STEP_MS, TRAFFIC_DIMENSIONS, TRAFFIC_STEPS } from '../../store/traffic.ts';
+import { STEP_MS, TRAFFIC_DIMENSIONS, type TrafficGrouping } from '../../store/traffic.ts';
 import { parseDay } from '../usage.ts';
-import { isLabelGrouping, TRAFFIC_GROUPINGS, type TrafficFilters, type TrafficGrouping } from './grouping.ts';
+import { isLabelGrouping, TRAFFIC_GROUPINGS, type TrafficFilters } from './grouping.ts';
+import { ANSWER_STEPS, type AnswerStep } from './periods.ts';
 import { TRAFFIC_LIMIT, TRAFFIC_LIMIT_MAX, type TrafficQuestion } from './traffic.ts';
 
 /** The texts of a query or of a command; absent: the usual. */
@@ -11,12 +12,14 @@ type QuestionTexts = Readonly<
   Partial<Record<'from' | 'to' | 'step' | 'time_zone' | 'by' | (typeof TRAFFIC_DIMENSIONS)[number], string>>
 > & { readonly limit?: unknown; readonly compare?: string; readonly points?: string };
 
+/** The length of a period that does not say it. */
+const USUAL_DAYS: Readonly<Record<AnswerStep, number>> = { minute: 1, hour: 1, day: 30, month: 180 };
 const COMPARED = ['before'] as const;
 const POINTS = ['true', 'false'] as const;
 
 /** Reads a question. @throws SignalboxError */
 export function questionOf(query: QuestionTexts, now: number): TrafficQuestion {
-  const step = wordOf('step', query.step ?? 'hour', TRAFFIC_STEPS);
+  const step = wordOf('step', query.step ?? 'hour', ANSWER_STEPS);
   const by = query.by === undefined ? null : groupingOf(query.by);
   const timeZone = query.time_zone ?? 'UTC';
   if (!/^[A-Za-z]/.test(timeZone) || !isTimeZone(timeZone)) {
@@ -28,7 +31,7 @@ export function questionOf(query: QuestionTexts, now: number): TrafficQuestion {
   const isCompared = query.compare !== undefined && wordOf('compare', query.compare, COMPARED) === 'before';
   const hasPoints = wordOf('points', query.points ?? 'true', POINTS) === 'true';
   const to = momentIn('to', query.to, timeZone) ?? now;
-  const from = momentIn('from', query.from, timeZone) ?? to - (step === 'day' ? 30 : 1) * STEP_MS.day;
+  const from = momentIn('from', query.from, timeZone) ?? to - USUAL_DAYS[step] * STEP_MS.day;
   if (from >= to) refuse('to', '`to` must be later than `from`.');
   const named = TRAFFIC_DIMENSIONS.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]] as const]));
   const filters: TrafficFilters = Object.fromEntries(named);

@@ -1,17 +1,24 @@
 import type { Caller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import type { TrafficDimension, TrafficKind, TrafficTable } from '../../store/traffic.ts';
+import {
+  keyModelSeries,
+  type TrafficDimension,
+  type TrafficGrouping,
+  type TrafficKind,
+  type TrafficTable,
+} from '../../store/traffic.ts';
 import type { Reach } from '../roles.ts';
 import type { Sight } from '../sight.ts';
-import { dimensionOf, filterSeries, prefixOf, type TrafficFilters, type TrafficGrouping } from './grouping.ts';
+import { dimensionOf, filterSeries, prefixOf, type TrafficFilters } from './grouping.ts';
 
 /** Series that are read. */
 export interface SeriesChoice {
   readonly kind: TrafficKind;
   /** Null for all. */
   readonly names: readonly string[] | null;
-  /** How those begin that are read; empty for all. */
+  /** How those begin, and end, that are read; empty for all. */
   readonly prefix?: string;
+  readonly suffix?: string;
 }
 
 /** What an asker gets to see of what it asks for. */
@@ -54,6 +61,7 @@ export async function selectionOf(
   const kind = by && dimensionOf(by);
   if (filter === undefined) return { total: ALL, lines: kind && { kind, names: null, prefix }, shownAs };
   const series = filterSeries(filter, filters[filter]!);
+  if (filter === 'model' && by === 'key') return keysOfModel(series, sight);
   const one = { kind: filter, names: [series] };
   if (by !== null && (kind !== filter || !series.startsWith(prefix))) {
     refuseFilter(
@@ -76,6 +84,13 @@ async function ofKeys(
   const names = (await Promise.all(keys.map((key) => traffic.modelsOf(key)))).flat();
   return { total, lines: { kind: 'key_model', names }, shownAs: (series) => series.slice(series.indexOf(' ') + 1) };
 }
+
+/** The keys that use a model. */
+const keysOfModel = (model: string, sight: Sight): TrafficSelection => ({
+  total: { kind: 'model', names: [model] },
+  lines: { kind: 'key_model', names: null, suffix: keyModelSeries('', model) },
+  shownAs: (series) => sight.keyOf(series.slice(0, series.indexOf(' '))),
+});
 
 /** The team of a lead, as it was at each time. */
 function ofTeam({ team }: Caller, reach: Reach): TrafficSelection {

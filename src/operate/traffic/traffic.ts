@@ -3,13 +3,14 @@ import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { usdWriter } from '../../core/usd.ts';
 import type { Store } from '../../store/store.ts';
-import { NO_TRAFFIC, STEP_MS, type TrafficStep, type TrafficTable } from '../../store/traffic.ts';
+import { NO_TRAFFIC, STEP_MS, type TrafficGrouping, type TrafficTable } from '../../store/traffic.ts';
+import { addFigures, type SumFigures } from '../../store/traffic-sums.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import type { Sight } from '../sight.ts';
-import type { TrafficFilters, TrafficGrouping } from './grouping.ts';
-import { addFigures, addTo, emptyLine, lineBody, restOf, type SumFigures, sumLine, type TrafficLine } from './lines.ts';
-import { periodOf, type TrafficPeriod, wholeOf } from './periods.ts';
+import type { TrafficFilters } from './grouping.ts';
+import { addTo, emptyLine, lineBody, restOf, sumLine, type TrafficLine } from './lines.ts';
+import { type AnswerStep, periodOf, type TrafficPeriod, wholeOf } from './periods.ts';
 import { type SeriesChoice, selectionOf, type TrafficSelection } from './selection.ts';
 
 /** The traffic that somebody asks for. */
@@ -17,7 +18,7 @@ export interface TrafficQuestion {
   /** Ms since 1970; `to` is exclusive. They are widened to whole buckets. */
   readonly from: number;
   readonly to: number;
-  readonly step: TrafficStep;
+  readonly step: AnswerStep;
   readonly timeZone: string;
   /** Null for the total alone. */
   readonly by: TrafficGrouping | null;
@@ -57,7 +58,7 @@ export async function trafficBody({ caller }: Principal, sources: TrafficSources
   const selection = await selectionOf(store.traffic, { caller, reach, sight }, by, filters);
   await catchUp(store, now);
   const reader = new LineReader(store.traffic, period);
-  const read = await (hasPoints ? reader.read(selection, limit) : reader.readSums(selection, limit));
+  const read = await (hasPoints ? reader.read(selection, limit) : reader.readSums(selection, limit, []));
   const { total } = read;
   const rest = selection.lines && restOf(total, [...read.lines.values()]);
   const [lines, other] = rest && read.isWithoutOthers ? [withNone(read.lines, rest), null] : [read.lines, rest];
@@ -179,25 +180,46 @@ class LineReader {
    * @returns the total, and by their values the lines that spent most, first the greatest. `isWithoutOthers`: all else is what has not the
    * label that is told
    */
-  async read({ total, lines, shownAs }: TrafficSelection, limit: number) {
+  async read(selection: TrafficSelection, limit: number) {
+    const { total, lines, shownAs } = selection;
+    const { times, placeOf } = this.#period;
+    if (!placeOf) return await this.readSums(selection, limit, this.#spans());
     const { greatest, isWithoutOthers } = await this.#greatest(lines, shownAs, limit);
-    const { times } = this.#period;
     const sum = emptyLine(times.length);
-    await this.#add({ ...total, names: total.names && (await this.#present(total)) }, () => sum);
+    await this.#add({ ...total, names: total.names && (await this.#present(total)) }, placeOf, () => sum);
     const read = new Map(greatest.map(([value]) => [value, emptyLine(times.length)]));
     if (lines) {
       const lineOf = (series: string | null) => read.get(shownAs(series ?? ''))!;
-      await this.#add({ kind: lines.kind, names: greatest.flatMap(([, { names }]) => [...names]) }, lineOf);
+      const names = greatest.flatMap(([, { names }]) => [...names]);
+      await this.#add({ kind: lines.kind, names }, placeOf, lineOf);
     }
     return { total: sum, lines: read, isWithoutOthers };
   }
 
-  /** As `read`, without points and times: each line is summed by the longest buckets within, whose histograms stay as they are. */
-  async readSums({ total, lines, shownAs }: TrafficSelection, limit: number) {
+  /**
+   * As `read`, without times: each line is summed by the longest buckets within, whose histograms stay as they are.
+   * @param spans the points
+   */
+  async readSums({ total, lines, shownAs }: TrafficSelection, limit: number, spans: readonly Span[]) {
     const { greatest, isWithoutOthers } = await this.#greatest(lines, shownAs, limit);
     const { all } = await this.#sums(total, ownName, this.#period);
-    const read = new Map(greatest.map(([value, { figures }]) => [value, sumLine(figures)]));
-    return { total: sumLine(all), lines: read, isWithoutOthers };
+    const cells: { total: SumFigures; lines: Sums['byValue'] }[] = [];
+    for (const span of spans) {
+      const { byValue } = lines ? await this.#sums(lines, shownAs, span) : NO_SUMS;
+      cells.push({ total: (await this.#sums(total, ownName, span)).all, lines: byValue });
+    }
+    const lineOf = ([value, { figures }]: [string, ValueSums]) => {
+      const points = cells.map(({ lines }) => lines.get(value)?.figures ?? { ...NO_TRAFFIC });
+      return [value, sumLine(figures, points)] as const;
+    };
+    const points = cells.map(({ total }) => total);
+    return { total: sumLine(all, points), lines: new Map(greatest.map(lineOf)), isWithoutOthers };
+  }
+
+  /** The buckets of the period. */
+  #spans(): Span[] {
+    const { times, to, unit } = this.#period;
+    return times.map((from, at) => ({ from, to: times[at + 1] ?? to, unit }));
   }
 
   async #greatest(lines: SeriesChoice | null, shownAs: (series: string) => string, limit: number) {
@@ -223,7 +245,7 @@ class LineReader {
 
   /** The sums of a choice in a period: of all, the rest of the dimension included, and of named series by their values. */
   async #sums(choice: SeriesChoice, shownAs: (series: string) => string, period: Span): Promise<Sums> {
-    const { kind, names, prefix = '' } = choice;
+    const { kind, names, prefix = '', suffix = '' } = choice;
     const wanted = names && new Set<string | null>(names);
     const all = { ...NO_TRAFFIC };
     const byValue = new Map<string, ValueSums>();
@@ -231,7 +253,7 @@ class LineReader {
     for (const stretch of wholeOf(period)) {
       for (const { series, ...figures } of await this.#traffic.sums({ kind, ...stretch })) {
         if (wanted && !wanted.has(series)) continue;
-        if (series !== null && !series.startsWith(prefix)) continue;
+        if (series !== null && !(series.startsWith(prefix) && series.endsWith(suffix))) continue;
         addFigures(all, figures);
         hasRest ||= series === null;
         if (series === null || isNone(choice, series)) continue;
@@ -253,8 +275,12 @@ class LineReader {
   }
 
   /** Adds buckets to the lines of their series. All are read at once, since those of one time lie together. */
-  async #add({ kind, names: series }: SeriesChoice, lineOf: (series: string | null) => TrafficLine): Promise<void> {
-    const { from, to, unit, placeOf } = this.#period;
+  async #add(
+    { kind, names: series }: SeriesChoice,
+    placeOf: (time: number) => number,
+    lineOf: (series: string | null) => TrafficLine,
+  ): Promise<void> {
+    const { from, to, unit } = this.#period;
     this.#cells += ((to - from) / STEP_MS[unit]) * (series?.length ?? 1);
     if (this.#cells > CELLS_MAX) {
       const message = 'The answer would take too long. Choose a shorter period, a longer step or a smaller limit.';

@@ -6,6 +6,7 @@ import { processTimers } from '../../telemetry/process-timers.ts';
 import type { StoreActivity } from '../activity.ts';
 import type { News } from '../news.ts';
 import type { Repositories } from '../repositories.ts';
+import type { SqlParam, SqlRow, SqlValue, SqlWrite, Statement } from '../sql/statement.ts';
 import type { StoreError } from '../store.ts';
 import { Fault, failureOf, faultOf, unreadable } from './fault.ts';
 import { FENCE_TABLE, Fence } from './fence.ts';
@@ -13,18 +14,9 @@ import { GroupCommit } from './group-commit.ts';
 import { migrate, pending } from './migrate.ts';
 import { NEWS_TABLE, sqliteNews } from './news.ts';
 import { sqliteRepositories } from './repositories.ts';
+import { runScript } from './script.ts';
 import type { Spool } from './spool.ts';
-import type {
-  Migrations,
-  SpooledUnit,
-  SqlParam,
-  SqlRow,
-  SqlStore,
-  SqlTurn,
-  SqlValue,
-  SqlWrite,
-  Statement,
-} from './statement.ts';
+import type { Migrations, SpooledUnit, SqlStore } from './statement.ts';
 
 /** How long a command waits for another process that writes, before it fails, ms. */
 export const BUSY_TIMEOUT_MS = 2_000;
@@ -98,13 +90,6 @@ class SqliteStore extends GroupCommit implements SqlStore {
   /** Whether commits are synced now, and whether all before are. */
   #syncs = true;
   #isSynced = true;
-
-  readonly #turn: SqlTurn = {
-    // As in `query`.
-    all: <Row>(statement: Statement, ...params: readonly SqlValue[]) =>
-      this.#prepare(statement).all(...params) as Row[],
-    run: (statement, ...params) => void this.#prepare(statement).run(...params),
-  };
 
   /** Null for a command. */
   readonly fence: Fence | null;
@@ -200,7 +185,7 @@ class SqliteStore extends GroupCommit implements SqlStore {
     const prepared = this.#prepare(statement);
     if (!follow) return prepared.run(...params).changes;
     const rows = prepared.all(...params) as SqlRow[];
-    if (rows.length > 0) follow(rows, this.#turn);
+    if (rows.length > 0) runScript(follow(rows), (step) => this.#prepare(step.statement));
     return rows.length;
   }
 

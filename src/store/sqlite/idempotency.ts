@@ -1,8 +1,4 @@
-import type { AnswerRow, IdempotencyTable } from '../idempotency.ts';
-import type { InstanceName } from '../instance.ts';
-import { batchDeletion } from './delete-batches.ts';
-import { ownerOf, type StoredOwner, storedOwner } from './owner.ts';
-import { first, type Migrations, type SqlTables, sql, write } from './statement.ts';
+import type { Migrations } from './statement.ts';
 
 /**
  * One row for each request with an `Idempotency-Key`. `name` is a SHA-256 of the API key's ID and the idempotency key.
@@ -31,60 +27,3 @@ export const idempotencyMigrations: Migrations = {
     CREATE INDEX idempotency_running ON idempotency (slot, epoch) WHERE state = 'running' AND slot IS NOT NULL;`,
   ],
 };
-
-const COLUMNS = 'name, state, decision, earlier, losses, time, salt, verifier, body, answer, slot, epoch';
-const SELECT_ROW = sql(`SELECT ${COLUMNS} FROM idempotency WHERE name = ?`);
-const VALUES = '$name, $state, $decision, $earlier, $losses, $time, $salt, $verifier, $body, $answer, $slot, $epoch';
-/** Whether the row is this very claim: a repeated one is met. */
-const IS_OWN = `(idempotency.state = 'running' AND idempotency.salt = $salt)`;
-const CLAIM_NEW = sql(
-  `INSERT INTO idempotency (${COLUMNS}) VALUES (${VALUES}) ON CONFLICT (name) DO UPDATE SET time = time WHERE ${IS_OWN}`,
-  { mustChange: true },
-);
-const SET = `SET state = $state, decision = $decision, earlier = $earlier, losses = $losses, time = $time, salt = $salt,
-    verifier = $verifier, body = $body, answer = $answer, slot = $slot, epoch = $epoch WHERE name = $name`;
-const IS_SEEN = '(state = $seenState AND salt = $seenSalt)';
-const CLAIM_SEEN = sql(`UPDATE idempotency ${SET} AND (${IS_SEEN} OR ${IS_OWN})`, { mustChange: true });
-const REPLACE = sql(`UPDATE idempotency ${SET} AND ${IS_SEEN}`);
-const DELETE = sql('DELETE FROM idempotency WHERE name = ? AND state = ? AND salt = ?');
-const SELECT_OWNERS = sql(
-  `SELECT DISTINCT slot, epoch FROM idempotency WHERE state = 'running' AND slot IS NOT NULL ORDER BY slot, epoch`,
-);
-const DISOWN = sql(
-  `UPDATE idempotency SET slot = NULL, epoch = NULL WHERE state = 'running' AND slot IS NOT NULL AND slot = ? AND epoch = ?`,
-);
-/** Each row may have a mebibyte. */
-const deleteOld = batchDeletion({
-  table: 'idempotency',
-  key: 'id',
-  by: 'time',
-  comparison: '<=',
-  // The state comes first: the owner stands behind the answer.
-  only: `(state <> 'running' OR slot IS NULL)`,
-  batch: 100,
-});
-
-type StoredRow = Omit<AnswerRow, 'owner'> & StoredOwner;
-
-const answerOf = ({ slot, epoch, ...row }: StoredRow): AnswerRow => ({ ...row, owner: ownerOf({ slot, epoch }) });
-const storedOf = ({ owner, ...row }: AnswerRow) => ({ ...row, ...storedOwner(owner) });
-
-export function sqliteIdempotency(db: SqlTables): IdempotencyTable {
-  return {
-    async find(name) {
-      const row = await first<StoredRow>(db, SELECT_ROW, name);
-      return row && answerOf(row);
-    },
-    claim: (row, seen) =>
-      seen === null
-        ? write(CLAIM_NEW, storedOf(row))
-        : write(CLAIM_SEEN, { ...storedOf(row), seenState: seen.state, seenSalt: seen.salt }),
-    replace: (from, row) =>
-      row === null
-        ? write(DELETE, from.name, from.state, from.salt)
-        : write(REPLACE, { ...storedOf(row), seenState: from.state, seenSalt: from.salt }),
-    owners: () => db.query<InstanceName>(SELECT_OWNERS),
-    disown: ({ slot, epoch }) => write(DISOWN, slot, epoch),
-    prune: (until) => deleteOld(db, until),
-  };
-}

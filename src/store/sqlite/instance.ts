@@ -1,11 +1,12 @@
 import { createIds, idSpan } from '../../core/id.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { Instance, InstanceName } from '../instance.ts';
+import { first, sql, write } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';
 import type { SqliteRepositories, WatchedStore } from './database.ts';
 import { faultOf, unreadable } from './fault.ts';
 import type { Fence } from './fence.ts';
-import { first, type Migrations, sql, write } from './statement.ts';
+import type { Migrations } from './statement.ts';
 
 /**
  * No ID is greater than `ids_through`: a start begins above it, and looks into no other table. A database of before has given

@@ -1,6 +1,8 @@
 import type { Database, Statement } from 'bun:sqlite';
+import type { SqlParam, SqlScript } from '../sql/statement.ts';
 import { Fault } from './fault.ts';
-import type { Migrations, SqlTurn, SqlValue } from './statement.ts';
+import { runScript } from './script.ts';
+import type { Migrations } from './statement.ts';
 
 const TABLE = `CREATE TABLE IF NOT EXISTS migrations (
   room TEXT NOT NULL,
@@ -21,7 +23,7 @@ export function migrate(db: Database, migrations: readonly Migrations[]): void {
     const record = db.prepare('INSERT INTO migrations (room, version, applied) VALUES (?, ?, ?)');
     for (const { room, version, sql, step } of pending(db, migrations)) {
       db.run(sql);
-      step?.(turnOf(db));
+      if (step) runStep(db, step());
       record.run(room, version, Date.now());
     }
     record.finalize();
@@ -29,28 +31,24 @@ export function migrate(db: Database, migrations: readonly Migrations[]): void {
 }
 
 /** By statements that end with their use: a later version may drop their table. */
-function turnOf(db: Database): SqlTurn {
-  const using = <Result>(text: string, use: (prepared: Statement<unknown, SqlValue[]>) => Result): Result => {
-    const prepared = db.prepare<unknown, SqlValue[]>(text);
-    try {
-      return use(prepared);
-    } finally {
-      prepared.finalize();
-    }
-  };
-  return {
-    // The caller states the type of the rows.
-    all: <Row>({ sql }: { readonly sql: string }, ...params: readonly SqlValue[]) =>
-      using(sql, (prepared) => prepared.all(...params) as Row[]),
-    run: ({ sql }, ...params) => void using(sql, (prepared) => prepared.run(...params)),
-  };
+function runStep(db: Database, script: SqlScript): void {
+  const prepared: Statement[] = [];
+  try {
+    runScript(script, ({ statement }) => {
+      const one = db.prepare<unknown, SqlParam[]>(statement.sql);
+      prepared.push(one);
+      return one;
+    });
+  } finally {
+    for (const one of prepared) one.finalize();
+  }
 }
 
 /** The versions of tables that a database lacks. Throws as `migrate` does when it has more than are known. */
 export function pending(
   db: Database,
   migrations: readonly Migrations[],
-): { room: string; version: number; sql: string; step: ((turn: SqlTurn) => void) | undefined }[] {
+): { room: string; version: number; sql: string; step: (() => SqlScript) | undefined }[] {
   const applied = appliedVersions(db);
   return migrations.flatMap(({ room, versions, steps }) => {
     const done = applied.get(room) ?? 0;

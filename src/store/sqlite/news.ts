@@ -1,5 +1,6 @@
 import { NEWS_SUBJECTS, type News, NewsDesk, type NewsNumbers, type NewsSubject } from '../news.ts';
-import { type Migrations, type SqlReader, sql, write } from './statement.ts';
+import { type SqlReader, sql, write } from '../sql/statement.ts';
+import type { Migrations } from './statement.ts';
 
 /** One row of numbers: a look reads no more. */
 export const NEWS_TABLE: Migrations = {

@@ -1,6 +1,5 @@
-import type { PeopleTable, Team, User, VersionedRow } from '../people.ts';
 import { raisedBy } from './news.ts';
-import { type Migrations, type SqlReader, sql, write } from './statement.ts';
+import type { Migrations } from './statement.ts';
 
 const TEAM_COLUMNS = 'name, origin, terms, member_defaults, removed_at';
 const USER_COLUMNS = 'issuer, sub, name, email, team, role, terms, suspended_at, removed_at';
@@ -51,91 +50,3 @@ export const peopleMigrations: Migrations = {
     END;`,
   ],
 };
-
-const SELECT_NUMBER = sql('SELECT people FROM news');
-const SELECT_TEAMS =
-  sql(`SELECT id, name, origin, terms, member_defaults AS memberDefaults, created_at AS createdAt, removed_at AS removedAt,
-    changed FROM teams WHERE changed > ? ORDER BY id`);
-const SELECT_USERS =
-  sql(`SELECT id, issuer, sub, name, email, team, role, terms, created_at AS createdAt, suspended_at AS suspendedAt,
-    removed_at AS removedAt, changed FROM users WHERE changed > ? ORDER BY id`);
-
-/** Each write is conditional; the unique indexes stand behind the conditions. */
-const CONDITIONAL = { mustChange: true };
-const NAME_IS_FREE = 'NOT EXISTS (SELECT 1 FROM teams WHERE name = $name AND removed_at IS NULL AND id <> $id)';
-const TEAM_IS_EMPTY = `($removedAt IS NULL OR NOT EXISTS (SELECT 1 FROM users WHERE team = $id AND removed_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM keys WHERE team = $id AND revoked_at IS NULL))`;
-const PERSON_IS_FREE = `NOT EXISTS (SELECT 1 FROM users WHERE issuer = $issuer AND sub = $sub AND removed_at IS NULL AND id <> $id)
-    AND ($team IS NULL OR EXISTS (SELECT 1 FROM teams WHERE id = $team AND removed_at IS NULL))`;
-const USER_IS_EMPTY = `($removedAt IS NULL OR NOT EXISTS (SELECT 1 FROM keys WHERE "user" = $id AND revoked_at IS NULL))`;
-
-const INSERT_TEAM = sql(
-  `INSERT INTO teams (id, name, origin, terms, member_defaults, created_at, removed_at)
-    SELECT $id, $name, $origin, $terms, $memberDefaults, $createdAt, $removedAt WHERE ${NAME_IS_FREE}`,
-  CONDITIONAL,
-);
-const UPDATE_TEAM = sql(
-  `UPDATE teams SET name = $name, origin = $origin, terms = $terms, member_defaults = $memberDefaults, removed_at = $removedAt
-    WHERE id = $id AND changed = $version AND ${NAME_IS_FREE} AND ${TEAM_IS_EMPTY}`,
-  CONDITIONAL,
-);
-const INSERT_USER = sql(
-  `INSERT INTO users (id, issuer, sub, name, email, team, role, terms, created_at, suspended_at, removed_at)
-    SELECT $id, $issuer, $sub, $name, $email, $team, $role, $terms, $createdAt, $suspendedAt, $removedAt WHERE ${PERSON_IS_FREE}`,
-  CONDITIONAL,
-);
-const UPDATE_USER = sql(
-  `UPDATE users SET issuer = $issuer, sub = $sub, name = $name, email = $email, team = $team, role = $role, terms = $terms,
-      suspended_at = $suspendedAt, removed_at = $removedAt
-    WHERE id = $id AND changed = $version AND ${PERSON_IS_FREE} AND ${USER_IS_EMPTY}`,
-  CONDITIONAL,
-);
-const MEMBERSHIP = sql(
-  `SELECT 1 WHERE ($team IS NULL OR EXISTS (SELECT 1 FROM teams WHERE id = $team AND removed_at IS NULL))
-    AND ($user IS NULL OR EXISTS (SELECT 1 FROM users WHERE id = $user AND removed_at IS NULL AND team IS $team))`,
-  CONDITIONAL,
-);
-
-/** Rows as the database returns them. */
-type TeamRow = Pick<Team, 'id' | 'name' | 'origin' | 'createdAt' | 'removedAt'> & {
-  readonly terms: string;
-  readonly memberDefaults: string;
-  readonly changed: number;
-};
-type UserRow = Omit<User, 'terms'> & { readonly terms: string; readonly changed: number };
-
-export const sqlitePeople = (db: SqlReader): PeopleTable => ({
-  async changedAfter(number) {
-    // Read first: rows of a later commit are read once more, and none is left out.
-    const [news] = await db.query<{ readonly people: number }>(SELECT_NUMBER);
-    const teams = await db.query<TeamRow>(SELECT_TEAMS, [number]);
-    const users = await db.query<UserRow>(SELECT_USERS, [number]);
-    return { teams: teams.map(teamOf), users: users.map(userOf), through: Math.max(number, news?.people ?? 0) };
-  },
-  putTeam: ({ memberDefaults, models, limits, budgets, ...team }, version) => {
-    const values = {
-      ...team,
-      terms: JSON.stringify({ models, limits, budgets }),
-      memberDefaults: JSON.stringify(memberDefaults),
-    };
-    if (version !== null) return write(UPDATE_TEAM, { ...values, version });
-    return write(INSERT_TEAM, values);
-  },
-  putUser: ({ terms, ...user }, version) => {
-    const values = { ...user, terms: JSON.stringify(terms) };
-    return version === null ? write(INSERT_USER, values) : write(UPDATE_USER, { ...values, version });
-  },
-  requireMembership: ({ team, user }) => ({ ...write(MEMBERSHIP, { team, user }), follow: () => {} }),
-});
-
-function teamOf({ terms, memberDefaults, changed, ...row }: TeamRow): VersionedRow<Team> {
-  return {
-    row: { ...row, ...JSON.parse(terms), memberDefaults: JSON.parse(memberDefaults) },
-    version: changed,
-  };
-}
-
-const userOf = ({ terms, changed, ...row }: UserRow): VersionedRow<User> => ({
-  row: { ...row, terms: JSON.parse(terms) },
-  version: changed,
-});

@@ -14,9 +14,10 @@ import { codeOf } from '../../core/thrown.ts';
 import type { SpoolNotes, SpoolSettlements } from '../driver.ts';
 import { syncFolder, writeAll } from '../durable-file.ts';
 import { reasonOf } from '../reason.ts';
+import type { SqlValue, SqlWrite } from '../sql/statement.ts';
 import { SpoolError } from '../store.ts';
 import { decodeSpool, encodeEntry, encodeHeader, HEADER_BYTES } from './spool-format.ts';
-import type { SpooledUnit, SqlValue, SqlWrite } from './statement.ts';
+import type { SpooledUnit } from './statement.ts';
 
 /** Bytes of the rows of one reservation at most: its failed attempts, its settlement, its payment. */
 const RESERVATION_BYTES = 4_096;

@@ -1,49 +1,5 @@
-import type { Store, Write } from '../store.ts';
-
-/** A value that a database column can hold; of an array, its bytes. */
-export type SqlValue = string | number | bigint | Uint8Array | Float64Array | null;
-
-/** A row gives the values that a statement names, as `$payer`, and may have others. It is the only parameter of its statement. */
-export type SqlParam = SqlValue | { readonly [name: string]: SqlValue };
-
-/** A statement of a repository. The store prepares each text once. */
-export interface Statement {
-  readonly sql: string;
-  /**
-   * The name under which its appended writes go into the spool while the database refuses them; absent: they wait in memory and
-   * are lost with the process. Their values must be numbers, texts or null. Never changed: the next version reads it, too.
-   */
-  readonly spooledAs?: string;
-  /** Whether a run that changes or selects no row fails its commit, with the reason `unmet`: for conditional writes. */
-  readonly mustChange?: boolean;
-}
-
-export const sql = (text: string, options?: Pick<Statement, 'spooledAs' | 'mustChange'>): Statement => ({
-  sql: text,
-  ...options,
-});
-
-/** A row as a statement returns it. */
-export type SqlRow = Readonly<Record<string, SqlValue>>;
-
-/** The transaction of a commit, while it is the only one that writes. */
-export interface SqlTurn {
-  all<Row>(statement: Statement, ...params: readonly SqlValue[]): Row[];
-  run(statement: Statement, ...params: readonly SqlValue[]): void;
-}
-
-/** The one kind of write that a SQLite store makes and takes. */
-export interface SqlWrite extends Write {
-  readonly statement: Statement;
-  readonly params: readonly SqlParam[];
-  /**
-   * Writes, in the same transaction, by the rows that the statement has selected; not called for none. For writes that SQL cannot
-   * express, such as a chain of hashes. It may be called again for a commit that is tried again.
-   */
-  readonly follow?: (rows: readonly SqlRow[], turn: SqlTurn) => void;
-}
-
-export const write = (statement: Statement, ...params: readonly SqlParam[]): SqlWrite => ({ statement, params });
+import type { SqlReader, SqlScript, SqlWrite } from '../sql/statement.ts';
+import type { Store } from '../store.ts';
 
 /** A row as the spool keeps it: the name of its statement, and its values. */
 export interface SpooledRow {
@@ -53,20 +9,6 @@ export interface SpooledRow {
 
 /** Rows that are written all or none. */
 export type SpooledUnit = readonly SpooledRow[];
-
-export interface SqlReader {
-  /** Reads committed rows. Rejects with StoreError. */
-  query<Row>(statement: Statement, params?: readonly SqlValue[]): Promise<Row[]>;
-}
-
-/** @returns the first row; null for none */
-export async function first<Row>(db: SqlReader, statement: Statement, ...params: SqlValue[]): Promise<Row | null> {
-  const [row] = await db.query<Row>(statement, params);
-  return row ?? null;
-}
-
-/** The part of a store that repositories need. */
-export type SqlTables = SqlReader & Pick<Store, 'commit'>;
 
 export interface SqlStore extends Store, SqlReader {
   /** Reserves room in a spool for the settlements of so many open reservations. Throws StoreError when the disk is full. */
@@ -80,5 +22,5 @@ export interface Migrations {
   readonly room: string;
   readonly versions: readonly string[];
   /** Done behind a version, in its transaction, where SQL cannot do it: by the number of the version, from 1. */
-  readonly steps?: Readonly<Record<number, (turn: SqlTurn) => void>>;
+  readonly steps?: Readonly<Record<number, () => SqlScript>>;
 }

@@ -1,5 +1,4 @@
-import type { SubjectRow, SubjectTable } from '../subjects.ts';
-import { first, type Migrations, type SqlReader, sql, write } from './statement.ts';
+import type { Migrations } from './statement.ts';
 
 /** Numbers are given in the order of first tokens. */
 export const subjectMigrations: Migrations = {
@@ -16,19 +15,3 @@ export const subjectMigrations: Migrations = {
     ) STRICT;`,
   ],
 };
-
-const COLUMNS = 'id, issuer, sub, name, first_seen AS firstSeen, last_seen AS lastSeen';
-const SEE = sql(`INSERT INTO subjects (id, issuer, sub, name, first_seen, last_seen)
-    VALUES ($id, $issuer, $sub, $name, $time, $time)
-    ON CONFLICT (id) DO UPDATE SET name = excluded.name, last_seen = max(last_seen, excluded.last_seen)`);
-const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM subjects WHERE id = ?`);
-const SELECT_LAST = sql(`SELECT ${COLUMNS} FROM subjects ORDER BY number DESC LIMIT ?`);
-const SELECT_BEFORE = sql(`SELECT ${COLUMNS} FROM subjects WHERE number < (SELECT number FROM subjects WHERE id = ?)
-    ORDER BY number DESC LIMIT ?`);
-
-export const sqliteSubjects = (db: SqlReader): SubjectTable => ({
-  see: ({ id, issuer, sub, name }, time) => write(SEE, { id, issuer, sub, name, time }),
-  find: (id) => first<SubjectRow>(db, SELECT_ONE, id),
-  list: (limit, before) =>
-    before === null ? db.query(SELECT_LAST, [limit]) : db.query<SubjectRow>(SELECT_BEFORE, [before, limit]),
-});

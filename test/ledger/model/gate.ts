@@ -1,4 +1,5 @@
-import type { SqlStore, SqlValue, SqlWrite, Statement } from '../../../src/store/sqlite/statement.ts';
+import type { SqlValue, SqlWrite, Statement } from '../../../src/store/sql/statement.ts';
+import type { SqlStore } from '../../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../../src/store/store.ts';
 
 interface Unit {

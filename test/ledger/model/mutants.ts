@@ -1,6 +1,7 @@
 import { LinkedSet } from '../../../src/core/linked-set.ts';
 import { Contention } from '../../../src/ledger/contention.ts';
 import { Ledger } from '../../../src/ledger/ledger.ts';
+import { type SqlWrite, write } from '../../../src/store/sql/statement.ts';
 import { Bookings } from '../../../src/store/sqlite/books/bookings.ts';
 import { Checkpoints } from '../../../src/store/sqlite/books/checkpoint.ts';
 import { Deposits } from '../../../src/store/sqlite/books/deposits.ts';
@@ -8,7 +9,7 @@ import { type BookedFund, FundStates } from '../../../src/store/sqlite/books/fun
 import { Journal } from '../../../src/store/sqlite/books/journal.ts';
 import { Reservations } from '../../../src/store/sqlite/books/reservations.ts';
 import { Sums } from '../../../src/store/sqlite/books/sums.ts';
-import { type SqlStore, type SqlWrite, write } from '../../../src/store/sqlite/statement.ts';
+import type { SqlStore } from '../../../src/store/sqlite/statement.ts';
 import { isAddress } from './entries.ts';
 
 /** A ledger with one fault in it. */

@@ -1,5 +1,4 @@
 import type { Budget } from '../../../src/core/budget.ts';
-import type {} from '../../../src/ledger/ledger.ts';
 import { type Adjustment, insertAdjustment } from '../../../src/store/sqlite/books/tables.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
 import type { SqlStore } from '../../../src/store/sqlite/statement.ts';

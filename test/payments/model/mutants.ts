@@ -1,5 +1,6 @@
 import type { NetworkClients } from '../../../src/payments/facilitator/facilitator.ts';
-import type { SqlStore, SqlValue, SqlWrite, Statement } from '../../../src/store/sqlite/statement.ts';
+import type { SqlValue, SqlWrite, Statement } from '../../../src/store/sql/statement.ts';
+import type { SqlStore } from '../../../src/store/sqlite/statement.ts';
 import type { Fault } from './house.ts';
 
 /** A store that drops or changes writes. */

@@ -370,6 +370,10 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     await applied(books, settleOf(id, 25));
     const used = await books.usage({ keyId: 'key', from: NOON, to: NOON + 900_000 });
     expect(used).toMatchObject([{ dimensions: DIMENSIONS, model: 'm', provider: 'p', microcredits: 25 }]);
+    const span = { keyId: null, from: NOON, to: NOON + 900_000 };
+    const coarse = await books.usage({ ...span, keyIds: new Set(['other', 'key']), hasRuns: false });
+    expect(coarse).toMatchObject([{ dimensions: { key: 'key' }, charges: 1, microcredits: 25 }]);
+    expect(await books.usage({ ...span, keyIds: new Set(['other']) })).toEqual([]);
     const window = { starts: NOON, ends: Number.POSITIVE_INFINITY };
     const { from, charges } = await books.uncounted(1, window);
     expect(from).toBeNull();

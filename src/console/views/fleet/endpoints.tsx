@@ -53,7 +53,9 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
               />
             </div>
             {data.length > 0 && (
-              <p class="fleet-note small dim">The rows are this server’s own attempts and readings since it started.</p>
+              <p class="fleet-note small dim">
+                The rows are attempts and readings of this server alone, since it started.
+              </p>
             )}
             {data.length === 0 ? (
               <Empty title="No endpoint is declared">
@@ -67,7 +69,8 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
                   </h3>
                   <Table
                     label={`Endpoints of ${by} ${name}`}
-                    rows={lines}
+                    rows={sickFirst(lines)}
+                    first={ROWS_SHOWN}
                     keyOf={endpointId}
                     hrefOf={(line) => hrefWith({ open: endpointId(line) })}
                     current={open}
@@ -82,6 +85,16 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
     </section>
   );
 }
+
+/** Rows of a group before it is asked for all. */
+const ROWS_SHOWN = 8;
+
+/** What needs an eye stands first, then what has traffic. */
+const sickFirst = (lines: readonly EndpointLine[]): readonly EndpointLine[] =>
+  lines.toSorted(
+    (one, other) =>
+      Number(one.state === 'healthy') - Number(other.state === 'healthy') || attemptsOf(other) - attemptsOf(one),
+  );
 
 const groupsOf = (
   lines: readonly EndpointLine[],
@@ -114,12 +127,15 @@ const columnsOf = (by: Grouping, all: readonly EndpointLine[]): readonly TableCo
     {
       id: 'share',
       head: 'Share of attempts',
-      cell: (line) => (
-        <span class="fleet-lane">
-          <ShareBar className={markOf(by === 'provider' ? line.model : line.provider)} share={shareOf(line)} />
-          <span class="figure">{percent(Math.round(shareOf(line) * 1_000) / 1_000).short}</span>
-        </span>
-      ),
+      cell: (line) =>
+        attemptsOf(line) === 0 ? (
+          <span class="dim">none</span>
+        ) : (
+          <span class="fleet-lane">
+            <ShareBar className={markOf(by === 'provider' ? line.model : line.provider)} share={shareOf(line)} />
+            <span class="figure">{percent(Math.round(shareOf(line) * 1_000) / 1_000).short}</span>
+          </span>
+        ),
     },
     {
       id: 'failed',

@@ -57,6 +57,7 @@ function Instance({ instance }: { readonly instance: ReadOf<'/admin/status'> }) 
         <dt>Memory</dt>
         <dd>{ages.length === 0 ? 'not read yet' : ageText(Math.max(...ages))}</dd>
       </dl>
+      <p class="table-foot">A data folder has one server, so this is the only one.</p>
     </>
   );
 }

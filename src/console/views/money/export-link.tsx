@@ -13,7 +13,7 @@ export const ExportLink = ({ by, period, step = 'day' }: ExportLinkProps) =>
   isBooked(by) ? (
     <ButtonLink
       download={`spend-by-${step}-and-${by.replace(/\W+/g, '-')}.csv`}
-      href={`${BASE}/admin/usage${queryText({ by: `${step},${by}`, ...period, time_zone: viewerZone(), format: 'csv' })}`}
+      href={`${BASE}/admin/usage${queryText({ by: `${step},${by}`, ...period, time_zone: step === 'month' ? 'UTC' : viewerZone(), format: 'csv' })}`}
     >
       Export CSV
     </ButtonLink>

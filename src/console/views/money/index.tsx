@@ -28,7 +28,7 @@ export default function Money() {
   const hasRange = tab === 'usage';
   const summaries: Readonly<Record<MoneyTab, string>> = {
     usage: `${range.value.label}, ${whose}`,
-    months: `Six calendar months, ${whose}`,
+    months: `Six calendar months of UTC, ${whose}`,
     budgets: 'As the books have them now',
     payments: 'Of all time, the newest first',
   };

@@ -6,27 +6,35 @@ import { usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Money } from '../../design/written.tsx';
-import { Uncounted, useAsked } from './booked.tsx';
+import type { TrafficReport } from '../../shell/traffic.ts';
+import { usdPerCredit } from '../overview/measures.ts';
 import { DimensionField } from './dimension-field.tsx';
 import { ExportLink } from './export-link.tsx';
-import { type Amount, dayOf, holderOf, isBooked, nounOf, type SpendDimension, viewerZone } from './spend.ts';
+import { type Amount, dayOf, holderOf, isCounted, noneOf, nounOf, type SpendDimension } from './spend.ts';
 
 /** Months that are shown, this one the last. */
 const MONTHS = 6;
+/** Rows beside that of all others. */
+const SERIES = 50;
 
 const monthName = new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric' });
 
-/** The first days of the months that are shown, and of the next one. @param now ms since 1970 */
+/**
+ * The first days of the months that are shown, and of the next one: of UTC, by which traffic keeps days for years. As dates of the viewer,
+ * whose clock writes them.
+ * @param now ms since 1970
+ */
 export function monthsUntil(now: number): readonly Date[] {
   const today = new Date(now);
   return Array.from(
     { length: MONTHS + 1 },
-    (_, at) => new Date(today.getFullYear(), today.getMonth() - MONTHS + 1 + at, 1),
+    (_, at) => new Date(today.getUTCFullYear(), today.getUTCMonth() - MONTHS + 1 + at, 1),
   );
 }
 
 interface MonthRow {
-  readonly id: string;
+  /** Null for all others. */
+  readonly id: string | null;
   readonly name: string;
   /** By month. */
   readonly amounts: readonly Amount[];
@@ -53,14 +61,25 @@ export function monthRows(
     rows.set(holder.id, row);
     row.amounts[at] = plus(row.amounts[at] ?? NO_AMOUNT, group);
   }
-  const order = months.map((_, at) => months.length - 1 - at);
-  return [...rows.values()].toSorted((one, other) => {
-    for (const at of order) {
-      const less = (other.amounts[at]?.credits ?? 0) - (one.amounts[at]?.credits ?? 0);
-      if (less !== 0) return less;
-    }
-    return 0;
+  return latestFirst([...rows.values()]);
+}
+
+/** By the spend of the latest month in which two differ; all others last. */
+const latestFirst = (rows: readonly MonthRow[]): readonly MonthRow[] =>
+  rows.toSorted((one, other) => {
+    if (one.id === null || other.id === null) return Number(one.id === null) - Number(other.id === null);
+    const at = one.amounts.findLastIndex(({ credits }, month) => credits !== other.amounts[month]?.credits);
+    return (other.amounts[at]?.credits ?? 0) - (one.amounts[at]?.credits ?? 0);
   });
+
+/** The same of traffic, whose months are its buckets. */
+function trafficRows(report: TrafficReport): readonly MonthRow[] {
+  const perCredit = usdPerCredit(report);
+  const amountsOf = ({ buckets }: Pick<TrafficReport['total'], 'buckets'>) =>
+    buckets.credits.map((credits) => ({ usd: String(Math.round(credits * perCredit * 1e12) / 1e12), credits }));
+  const { series, other } = report;
+  const rows = series.map((line) => ({ id: line.value, name: line.name, amounts: amountsOf(line) }));
+  return latestFirst(other ? [...rows, { id: null, name: 'all others', amounts: amountsOf(other) }] : rows);
 }
 
 /** Spend by calendar month, as bills have it. */
@@ -68,25 +87,29 @@ export function Months({ by, reach }: { readonly by: SpendDimension; readonly re
   const starts = monthsUntil(Date.now());
   const [first, end] = [starts[0] ?? new Date(), starts[MONTHS] ?? new Date()];
   const period = { from: dayOf(first), to: dayOf(end) };
-  const query = { by: `month,${by}`, ...period, time_zone: viewerZone() };
-  const { isAsked, ask } = useAsked(JSON.stringify(query));
-  const usage = useResource('/admin/usage', query, { isWanted: isBooked(by) && isAsked });
+  const isTraffic = isCounted(by, reach);
+  const isWanted = by !== 'label:';
+  const query = { by, step: 'month', limit: SERIES, ...period };
+  const traffic = useResource('/admin/traffic', query, { isWanted: isWanted && isTraffic });
+  const usage = useResource('/admin/usage', { by: `month,${by}`, ...period }, { isWanted: isWanted && !isTraffic });
+  const shown = starts.slice(0, MONTHS);
+  const months = shown.map((start) => dayOf(start).slice(0, 7));
   return (
     <>
       <div class="money-choice">
         <DimensionField by={by} reach={reach} />
       </div>
-      {by === 'task' ? (
-        <Empty title="The books know no tasks">Choose something else to see months.</Empty>
-      ) : by === 'label:' ? (
+      {by === 'label:' ? (
         <Empty title="Name a label">
           Keys have labels, such as `app` or `env`. Each of its values gets a row here.
         </Empty>
-      ) : usage.data === null && !isAsked ? (
-        <Uncounted noun={`${nounOf(by).toLowerCase()} and month`} onCount={ask} />
+      ) : isTraffic ? (
+        <Loaded what="Charges" of={traffic}>
+          {(report) => <MonthSpend by={by} period={period} rows={trafficRows(report)} starts={shown} />}
+        </Loaded>
       ) : (
         <Loaded what="Charges" of={usage}>
-          {({ groups }) => <MonthSpend by={by} period={period} groups={groups} starts={starts.slice(0, MONTHS)} />}
+          {({ groups }) => <MonthSpend by={by} period={period} rows={monthRows(groups, by, months)} starts={shown} />}
         </Loaded>
       )}
     </>
@@ -96,14 +119,12 @@ export function Months({ by, reach }: { readonly by: SpendDimension; readonly re
 interface MonthSpendProps {
   readonly by: SpendDimension;
   readonly period: { readonly from: string; readonly to: string };
-  readonly groups: ReadOf<'/admin/usage'>['groups'];
+  readonly rows: readonly MonthRow[];
   readonly starts: readonly Date[];
 }
 
-function MonthSpend({ by, period, groups, starts }: MonthSpendProps) {
-  const months = starts.map((start) => dayOf(start).slice(0, 7));
-  const rows = monthRows(groups, by, months);
-  const totals = months.map((_, at) =>
+function MonthSpend({ by, period, rows, starts }: MonthSpendProps) {
+  const totals = starts.map((_, at) =>
     rows.reduce((sum, { amounts }) => plus(sum, amounts[at] ?? NO_AMOUNT), NO_AMOUNT),
   );
   const [current, last] = [totals.at(-1) ?? NO_AMOUNT, totals.at(-2) ?? NO_AMOUNT];
@@ -128,7 +149,7 @@ function MonthSpend({ by, period, groups, starts }: MonthSpendProps) {
         <Table
           label={`Spend by ${nounOf(by).toLowerCase()} and month`}
           rows={rows}
-          keyOf={({ id }) => id}
+          keyOf={({ id }) => id ?? '~others'}
           columns={monthColumns(by, starts)}
         />
       </section>
@@ -141,8 +162,8 @@ const monthColumns = (by: SpendDimension, starts: readonly Date[]): readonly Tab
     id: 'name',
     head: nounOf(by),
     cell: ({ id, name }) => (
-      <span class={id === '' ? 'table-name dim' : 'table-name'} title={id}>
-        {name}
+      <span class={id === null || id === '' ? 'table-name dim' : 'table-name'} title={id ?? undefined}>
+        {name || noneOf(by)}
       </span>
     ),
     sort: ({ name }) => name,

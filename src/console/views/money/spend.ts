@@ -1,5 +1,4 @@
 import type { Action, Reach } from '../../../operate/roles.ts';
-import type { TrafficDimension } from '../../../store/traffic.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { type Resource, useResource } from '../../api/resource.ts';
 import { endsOf, range, type TimeRange } from '../../shell/range.ts';
@@ -32,13 +31,8 @@ export interface SpenderRow {
 type UsageReport = ReadOf<'/admin/usage'>;
 type UsageGroup = UsageReport['groups'][number];
 
-const COUNTED: readonly string[] = ['key', 'team', 'model', 'provider', 'task'] satisfies TrafficDimension[];
-const isTold = (by: SpendDimension): by is SpendDimension & TrafficDimension => COUNTED.includes(by);
-
 /** Whether traffic counts a dimension, for one who reaches so far: to the minute, and with savings. Else the books tell it by whole days. */
-export function isCounted(by: SpendDimension, reach: Reach): by is SpendDimension & TrafficDimension {
-  return isTold(by) && isToldApart(by, reach);
-}
+export const isCounted = (by: SpendDimension, reach: Reach): boolean => by !== 'label:' && isToldApart(by, reach);
 
 /** Whether the books have a dimension: tasks are known to records alone. */
 export const isBooked = (by: SpendDimension): boolean => by !== 'task' && by !== 'label:';
@@ -172,26 +166,33 @@ interface Spend extends Resource<SpendReport> {
   readonly count: (() => void) | null;
 }
 
+/** Whether traffic counts what one holder spent by a dimension. */
+const isCountedOf = ({ by: holder, id }: Holder, by: SpendDimension, reach: Reach): boolean =>
+  id !== '' && ((holder === 'key' && by === 'model') || (holder === 'model' && by === 'key' && reach === 'all'));
+
+/** Holders whose charges the books find without reading those of all others. */
+const isSmall = ({ by, id }: Holder): boolean => id !== '' && (by === 'key' || by === 'team' || by === 'user');
+
 /**
- * Spend in the range of the page and before, by a dimension, of all or of one holder. The books are asked at a click, and once: they add
- * up quarters of an hour, in which a large server answers nothing else.
+ * Spend in the range of the page and before, by a dimension, of all or of one holder: by traffic where that counts it, else by the books.
+ * For those who see all they are asked at a click, and once: they add up quarters of an hour, which takes seconds with millions of requests.
  */
 export function useSpend(by: SpendDimension, reach: Reach, of: Holder | null = null): Spend {
   const now = Date.now();
-  const ofKey = of?.by === 'key' && by === 'model' && of.id !== '' ? { key: of.id } : null;
-  const isTraffic = isCounted(by, reach) && (of === null || ofKey !== null);
+  const isTraffic = isCounted(by, reach) && (of === null || isCountedOf(of, by, reach));
   const traffic = useTraffic({
     by: isTraffic ? by : null,
     limit: 50,
     isCompared: true,
     hasPoints: false,
-    only: ofKey ?? {},
+    only: of && isTraffic ? { [of.by]: of.id } : {},
     isWanted: isTraffic,
   });
   const query = { by: of ? `${of.by},${by}` : by, time_zone: viewerZone(), ...(of && filterOf(of)) };
   const days = daysOf(range.value, now);
   const asked = useAsked(JSON.stringify([query, days]));
-  const isWanted = !isTraffic && by !== 'label:' && asked.isAsked;
+  const isAsked = asked.isAsked || reach !== 'all' || (of !== null && isSmall(of));
+  const isWanted = !isTraffic && by !== 'label:' && isAsked;
   const usage = useResource('/admin/usage', { ...query, ...days }, { isWanted });
   const before = useResource('/admin/usage', { ...query, ...daysOf(range.value, now, 1) }, { isWanted });
   if (isTraffic) {
@@ -205,7 +206,7 @@ export function useSpend(by: SpendDimension, reach: Reach, of: Holder | null = n
     of ? groups.filter((group) => holderOf(group, of.by).id === of.id) : groups;
   return {
     ...usage,
-    count: asked.isAsked || by === 'label:' ? null : asked.ask,
+    count: isAsked || by === 'label:' ? null : asked.ask,
     failure: usage.failure ?? before.failure,
     data:
       usage.data && before.data

@@ -54,7 +54,8 @@ export function Spender({ holder, reach, row }: SpenderProps) {
   const { by, id } = holder;
   // A filter of no value is none, so that what has no name is known by its row alone.
   const isOwnTraffic = id !== '' && isCounted(by, reach);
-  const only = isOwnTraffic ? { [by]: id } : {};
+  const isLabel = by.startsWith('label:');
+  const only = isOwnTraffic ? { [isLabel ? 'label' : by]: isLabel ? `${by.slice('label:'.length)}=${id}` : id } : {};
   const traffic = useTraffic({
     isCompared: true,
     isWanted: isOwnTraffic,

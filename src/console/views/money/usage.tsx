@@ -9,7 +9,6 @@ import { compared, periodBefore } from '../../shell/compared.ts';
 import { range } from '../../shell/range.ts';
 import { hrefWith, param } from '../../shell/router.ts';
 import { useTraffic } from '../../shell/traffic.ts';
-import { Uncounted } from './booked.tsx';
 import { Course, LINES, wholeDays } from './course.tsx';
 import { DimensionField } from './dimension-field.tsx';
 import { ExportLink } from './export-link.tsx';
@@ -40,8 +39,8 @@ export function Usage({ by, reach }: { readonly by: SpendDimension; readonly rea
         </Loaded>
       </section>
       <section class="card" aria-labelledby="spenders">
-        {spend.data === null && (by === 'label:' || spend.count) ? (
-          <Unasked by={by} reach={reach} count={spend.count} />
+        {by === 'label:' ? (
+          <Unnamed by={by} reach={reach} />
         ) : (
           <Loaded what="Charges" of={spend}>
             {({ rows, days }) => <Spenders by={by} reach={reach} rows={rows} days={days} open={open} />}
@@ -150,27 +149,16 @@ function Spenders({ by, reach, rows, days, open }: SpendersProps) {
   );
 }
 
-interface UnaskedProps {
-  readonly by: SpendDimension;
-  readonly reach: Reach;
-  /** Null without the name of a label. */
-  readonly count: (() => void) | null;
-}
-
-/** Before the books are asked. */
-const Unasked = ({ by, reach, count }: UnaskedProps) => (
+/** Before a label is named. */
+const Unnamed = ({ by, reach }: Pick<SpendersProps, 'by' | 'reach'>) => (
   <>
     <div class="card-head">
-      <h2 id="spenders">Spend by {by === 'label:' ? 'label' : nounOf(by).toLowerCase()}</h2>
+      <h2 id="spenders">Spend by label</h2>
     </div>
     <div class="money-choice">
       <DimensionField by={by} reach={reach} />
     </div>
-    {count ? (
-      <Uncounted noun={nounOf(by).toLowerCase()} onCount={count} />
-    ) : (
-      <Empty title="Name a label">Keys have labels, such as `app` or `env`. Each of its values gets a row here.</Empty>
-    )}
+    <Empty title="Name a label">Keys have labels, such as `app` or `env`. Each of its values gets a row here.</Empty>
   </>
 );
 

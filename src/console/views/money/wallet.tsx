@@ -6,7 +6,6 @@ import { renewAll, useResource } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
 import { Copy } from '../../design/copy.tsx';
 import { Dialog } from '../../design/dialog.tsx';
-import { Field } from '../../design/field.tsx';
 import { Panel } from '../../design/panel.tsx';
 import { Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
@@ -15,6 +14,7 @@ import { toast } from '../../design/toast.tsx';
 import { creditsText, Money, When } from '../../design/written.tsx';
 import { hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
+import { GrantForm } from '../people/grant.tsx';
 import { PaymentState, shortAddress } from './payment-words.tsx';
 
 type Wallet = ReadOf<`/admin/wallets/${string}`>;
@@ -97,39 +97,24 @@ const Fact = ({ name, children }: { readonly name: string; readonly children: Co
 function WalletChanges({ wallet: { wallet, is_blocked: isBlocked } }: { readonly wallet: Wallet }) {
   const [isAsking, setAsking] = useState(false);
   const [isBusy, setBusy] = useState(false);
-  const [credits, setCredits] = useState('');
   const [problem, setProblem] = useState('');
-  const amount = Number(credits);
-  const change = async (what: 'block' | 'unblock' | 'credit', said: string, body?: object) => {
+  const change = async (what: 'block' | 'unblock', said: string, body?: object) => {
     setBusy(true);
     const result = await send<Wallet>('POST', `/admin/wallets/${wallet}/${what}`, { body });
     setBusy(false);
     setAsking(false);
     if (!result.ok) return setProblem(result.failure.message);
     setProblem('');
-    setCredits('');
     renewAll('/admin/wallets');
     toast(said);
   };
   return (
     <div class="stack-tight">
-      <div class="money-wallet">
-        <Field
-          label="Give Credits"
-          inputMode="decimal"
-          value={credits}
-          onValue={setCredits}
-          error={problem || null}
-          hint="Less than zero takes them back."
-        />
-        <Button
-          disabled={isBusy || credits.trim() === '' || !Number.isFinite(amount) || amount === 0}
-          onClick={() =>
-            void change('credit', `${creditsText(amount)} were added to the balance.`, { credits: amount })
-          }
-        >
-          Give
-        </Button>
+      <GrantForm
+        path={`/admin/wallets/${wallet}/credit`}
+        hint="Less than zero takes Credits back."
+        touched={['/admin/wallets', '/admin/ledger', '/admin/trail']}
+      >
         {isBlocked ? (
           <Button disabled={isBusy} onClick={() => void change('unblock', 'The wallet may pay again.')}>
             Unblock wallet
@@ -139,7 +124,12 @@ function WalletChanges({ wallet: { wallet, is_blocked: isBlocked } }: { readonly
             Block wallet
           </Button>
         )}
-      </div>
+      </GrantForm>
+      {problem !== '' && (
+        <p class="notice notice-bad" role="alert">
+          {problem}
+        </p>
+      )}
       {isAsking && (
         <Dialog
           title={`Block wallet ${shortAddress(wallet)}?`}

@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
-import { duration, exactTime } from '../../design/format.ts';
+import { Button } from '../../design/button.tsx';
+import { duration } from '../../design/format.ts';
 import { State, type Tone } from '../../design/tag.tsx';
 import { When } from '../../design/written.tsx';
 import { range } from '../../shell/range.ts';
@@ -32,6 +34,7 @@ const DAY_MS = 86_400_000;
 
 /** What somebody has to look at, the worst first. It is one quiet line where there is nothing. */
 export function Attention(sources: AttentionSources) {
+  const [isAll, setAll] = useState(false);
   const { ledger, endpoints, policy, alerts } = sources;
   const isKnown = [ledger, endpoints, policy, alerts].every(({ data, failure }) => data !== null || failure !== null);
   const seen = [ledger, endpoints, policy, alerts].some(({ data }) => data !== null);
@@ -40,7 +43,7 @@ export function Attention(sources: AttentionSources) {
   if (items.length === 0) {
     return <p class="overview-calm dim">{isKnown ? 'Nothing needs attention.' : ' '}</p>;
   }
-  const more = items.length - ITEMS_SHOWN;
+  const more = isAll ? 0 : items.length - ITEMS_SHOWN;
   return (
     <section class="card" aria-labelledby="attention">
       <div class="card-head">
@@ -49,7 +52,7 @@ export function Attention(sources: AttentionSources) {
         </h2>
       </div>
       <ul class="overview-items">
-        {items.slice(0, ITEMS_SHOWN).map(({ id, tone, word, text, href }) => (
+        {items.slice(0, isAll ? items.length : ITEMS_SHOWN).map(({ id, tone, word, text, href }) => (
           <li key={id}>
             <span class="overview-word">
               <State tone={tone}>{word}</State>
@@ -57,7 +60,13 @@ export function Attention(sources: AttentionSources) {
             <a href={href}>{text}</a>
           </li>
         ))}
-        {more > 0 && <li class="dim">and {more} more</li>}
+        {more > 0 && (
+          <li>
+            <Button kind="plain" onClick={() => setAll(true)}>
+              {more} more
+            </Button>
+          </li>
+        )}
       </ul>
     </section>
   );
@@ -80,8 +89,17 @@ function fundItem(fund: ReadOf<'/admin/ledger'>['funds'][number], now: number): 
   const item = { id: `fund ${fundName(fund)}`, href: hrefOf('/money', { tab: 'budgets' }) };
   if (at === null) return [];
   if (at <= now) {
-    const until = fund.renews_at === null ? '' : `; it renews ${exactTime(Date.parse(fund.renews_at))}`;
-    return [{ ...item, tone: 'bad', word: 'Spent', text: `Budget ${fundName(fund)} has no Credits left${until}` }];
+    const text = (
+      <>
+        Budget {fundName(fund)} has no Credits left
+        {fund.renews_at !== null && (
+          <>
+            ; it renews <When at={fund.renews_at} />
+          </>
+        )}
+      </>
+    );
+    return [{ ...item, tone: 'bad', word: 'Spent', text }];
   }
   return [
     {

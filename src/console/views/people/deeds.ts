@@ -15,7 +15,11 @@ export const renewPeople = (): void => TOUCHED.forEach(renewAll);
 export async function deed<Answer>(
   path: string,
   said: string,
-  { method = 'POST', undo, ...options }: SendOptions & { readonly method?: 'POST' | 'DELETE'; undo?: () => void } = {},
+  {
+    method = 'POST',
+    undo,
+    ...options
+  }: SendOptions & { readonly method?: 'POST' | 'PATCH' | 'DELETE'; undo?: () => void } = {},
 ): Promise<Answer | null> {
   const result = await send<Answer>(method, path, options);
   if (!result.ok) {

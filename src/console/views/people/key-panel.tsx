@@ -10,6 +10,7 @@ import { go, hrefOf, hrefWith, param } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { deed } from './deeds.ts';
 import type { KeyAnswer } from './drafts.ts';
+import { GrantForm } from './grant.tsx';
 import { KeyBudgets } from './headroom.tsx';
 import { KeyFacts } from './key-facts.tsx';
 import { ChangeKey, MakeKey, type NewKey } from './key-form.tsx';
@@ -61,6 +62,17 @@ export function KeyPanel({ id, closeHref, secret, onMade, onChange }: KeyPanelPr
               <section class="stack-tight">
                 <h3>Budgets</h3>
                 <KeyBudgets of={found} />
+                {reachOfViewer('keys.grant') !== null && found.state !== 'revoked' && (
+                  <GrantForm
+                    path={`/admin/keys/${id}/grant`}
+                    hint={
+                      found.balance
+                        ? 'Less than zero takes Credits back.'
+                        : 'The first grant makes the key prepaid: it works as long as its balance lasts.'
+                    }
+                    touched={['/admin/keys', '/admin/ledger', '/admin/trail']}
+                  />
+                )}
               </section>
               <KeyUsage id={id} />
               <KeyTree of={found} />

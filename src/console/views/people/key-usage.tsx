@@ -4,6 +4,7 @@ import { figure } from '../../design/format.ts';
 import { Loaded } from '../../design/states.tsx';
 import { creditsText, Money } from '../../design/written.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
+import { dayZone } from '../../shell/traffic.ts';
 
 const DAYS = 14;
 const DAY_MS = 86_400_000;
@@ -16,7 +17,7 @@ export function KeyUsage({ id }: { readonly id: string }) {
     key: id,
     step: 'day',
     from: new Date(midnight.getTime() - (DAYS - 1) * DAY_MS).toISOString(),
-    time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    time_zone: dayZone(),
   };
   const isWanted = reachOfViewer('traffic.read') !== null;
   const traffic = useResource('/admin/traffic', query, { isWanted });

@@ -5,27 +5,19 @@ import { Button, ButtonLink } from '../../design/button.tsx';
 import { Copy } from '../../design/copy.tsx';
 import { Dialog } from '../../design/dialog.tsx';
 import { Field, Select } from '../../design/field.tsx';
-import { Panel } from '../../design/panel.tsx';
 import { Loaded } from '../../design/states.tsx';
 import { When } from '../../design/written.tsx';
-import { go, hrefOf, hrefWith, param } from '../../shell/router.ts';
+import { go, hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer, session } from '../../shell/session.ts';
 import { deed } from './deeds.ts';
+import { type DraftFieldsProps, DraftPanel, type PanelPlace } from './draft-panel.tsx';
 import { NEW_USER, type UserAnswer, type UserForm, type UserMoney, userBody, userDraft } from './drafts.ts';
-import { ChangeForm, DraftForm, type ErrorAt } from './form.tsx';
 import { Budgets } from './headroom.tsx';
 import { Fact } from './key-facts.tsx';
 import { KeyState, UserState } from './marks.tsx';
 import { RecentTrail } from './recent-trail.tsx';
 import { TERMS_KNOWN, TermsFields } from './terms-fields.tsx';
 import { keyName, limitsText, modelsText, ROLE_WORDS, userName, useTeams } from './words.ts';
-
-interface MemberPanelProps {
-  readonly id: string;
-  readonly closeHref: string;
-  onMade(id: string): void;
-  onChange(): void;
-}
 
 const KNOWN = [...TERMS_KNOWN, 'name', 'email', 'role', 'team'];
 const HIGH: ReadonlySet<UserRole> = new Set(['owner', 'admin']);
@@ -39,63 +31,25 @@ function mayChange({ role }: Pick<UserAnswer, 'role'>): boolean {
 }
 
 /** A person beside the list. */
-export function MemberPanel({ id, closeHref, onMade, onChange }: MemberPanelProps) {
-  const isNew = id === 'new';
-  const user = useResource(`/admin/users/${id}`, {}, { every: 10_000, isWanted: !isNew });
-  const view = hrefWith({ edit: null });
-  if (isNew) {
-    return (
-      <Panel title="Make a member" closeHref={closeHref}>
-        <DraftForm<UserForm, UserAnswer>
-          first={NEW_USER}
-          bodyOf={(draft) => userBody(draft, NEW_USER)}
-          method="POST"
-          path="/admin/users"
-          action="Make member"
-          known={KNOWN}
-          onDone={(made) => made && onMade(made.id)}
-          onClose={() => go(closeHref)}
-        >
-          {(draft, set, errorAt) => <MemberFields draft={draft} set={set} errorAt={errorAt} />}
-        </DraftForm>
-      </Panel>
-    );
-  }
-  return (
-    <Panel title={user.data ? userName(user.data) : 'Member'} closeHref={closeHref}>
-      {param('edit') === '' ? (
-        <Loaded what="This person" of={user}>
-          {(found) => <MemberDetail of={found} onChange={onChange} onRemoved={() => go(closeHref)} />}
-        </Loaded>
-      ) : (
-        <ChangeForm
-          what="This person"
-          path={`/admin/users/${id}`}
-          draftOf={userDraft}
-          bodyOf={userBody}
-          known={KNOWN}
-          onClose={() => go(view)}
-          onDone={() => {
-            onChange();
-            go(view);
-          }}
-        >
-          {(draft: UserForm, set: (part: Partial<UserForm>) => void, errorAt) => (
-            <MemberFields draft={draft} set={set} errorAt={errorAt} />
-          )}
-        </ChangeForm>
-      )}
-    </Panel>
-  );
-}
+export const MemberPanel = (place: PanelPlace) => (
+  <DraftPanel
+    place={place}
+    noun="member"
+    what="This person"
+    list="/admin/users"
+    path={`/admin/users/${place.id}`}
+    titleOf={userName}
+    none={NEW_USER}
+    draftOf={userDraft}
+    bodyOf={userBody}
+    known={KNOWN}
+    fields={(props) => <MemberFields {...props} />}
+  >
+    {(found) => <MemberDetail of={found} onChange={place.onChange} onRemoved={() => go(place.closeHref)} />}
+  </DraftPanel>
+);
 
-interface MemberFieldsProps {
-  readonly draft: UserForm;
-  set(part: Partial<UserForm>): void;
-  readonly errorAt: ErrorAt;
-}
-
-function MemberFields({ draft, set, errorAt }: MemberFieldsProps) {
+function MemberFields({ draft, set, errorAt }: DraftFieldsProps<UserForm>) {
   const teams = useTeams().data?.data ?? [];
   const roles = (Object.keys(ROLE_WORDS) as UserRole[]).filter((role) => role === draft.role || mayChange({ role }));
   return (

@@ -3,36 +3,22 @@ import { useResource } from '../../api/resource.ts';
 import { Button, ButtonLink } from '../../design/button.tsx';
 import { Dialog } from '../../design/dialog.tsx';
 import { Field } from '../../design/field.tsx';
-import { Panel } from '../../design/panel.tsx';
 import { Loaded } from '../../design/states.tsx';
 import { When } from '../../design/written.tsx';
-import { go, hrefOf, hrefWith, param } from '../../shell/router.ts';
+import { go, hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { deed } from './deeds.ts';
+import { type DraftFieldsProps, DraftPanel, type PanelPlace } from './draft-panel.tsx';
 import { NEW_TEAM, type TeamAnswer, type TeamForm, type TeamMoney, teamBody, teamDraft } from './drafts.ts';
-import { ChangeForm, DraftForm, type ErrorAt } from './form.tsx';
 import { Budgets } from './headroom.tsx';
 import { Fact } from './key-facts.tsx';
 import { RecentTrail } from './recent-trail.tsx';
 import { TERMS_KNOWN, TermsFields } from './terms-fields.tsx';
 import { budgetText, keyName, limitsText, modelsText, ORIGINS, ROLE_WORDS, userName } from './words.ts';
 
-interface TeamPanelProps {
-  readonly id: string;
-  readonly closeHref: string;
-  onMade(id: string): void;
-  onChange(): void;
-}
-
 const KNOWN = [...TERMS_KNOWN, 'name', ...TERMS_KNOWN.map((name) => `member_defaults.${name}`)];
 
-interface TeamFieldsProps {
-  readonly draft: TeamForm;
-  set(part: Partial<TeamForm>): void;
-  readonly errorAt: ErrorAt;
-}
-
-const TeamFields = ({ draft, set, errorAt }: TeamFieldsProps) => (
+const TeamFields = ({ draft, set, errorAt }: DraftFieldsProps<TeamForm>) => (
   <>
     <Field label="Name" value={draft.name} onValue={(name) => set({ name })} error={errorAt('name')} />
     <h3>The team as a whole</h3>
@@ -48,55 +34,23 @@ const TeamFields = ({ draft, set, errorAt }: TeamFieldsProps) => (
 );
 
 /** A team beside the list. */
-export function TeamPanel({ id, closeHref, onMade, onChange }: TeamPanelProps) {
-  const isNew = id === 'new';
-  const team = useResource(`/admin/teams/${id}`, {}, { every: 10_000, isWanted: !isNew });
-  const view = hrefWith({ edit: null });
-  if (isNew) {
-    return (
-      <Panel title="Make a team" closeHref={closeHref}>
-        <DraftForm<TeamForm, TeamAnswer>
-          first={NEW_TEAM}
-          bodyOf={(draft) => teamBody(draft, NEW_TEAM)}
-          method="POST"
-          path="/admin/teams"
-          action="Make team"
-          known={KNOWN}
-          onDone={(made) => made && onMade(made.id)}
-          onClose={() => go(closeHref)}
-        >
-          {(draft, set, errorAt) => <TeamFields draft={draft} set={set} errorAt={errorAt} />}
-        </DraftForm>
-      </Panel>
-    );
-  }
-  return (
-    <Panel title={team.data?.name ?? 'Team'} closeHref={closeHref}>
-      {param('edit') === '' ? (
-        <Loaded what="This team" of={team}>
-          {(found) => <TeamDetail of={found} onChange={onChange} onRemoved={() => go(closeHref)} />}
-        </Loaded>
-      ) : (
-        <ChangeForm
-          what="This team"
-          path={`/admin/teams/${id}`}
-          draftOf={teamDraft}
-          bodyOf={teamBody}
-          known={KNOWN}
-          onClose={() => go(view)}
-          onDone={() => {
-            onChange();
-            go(view);
-          }}
-        >
-          {(draft: TeamForm, set: (part: Partial<TeamForm>) => void, errorAt) => (
-            <TeamFields draft={draft} set={set} errorAt={errorAt} />
-          )}
-        </ChangeForm>
-      )}
-    </Panel>
-  );
-}
+export const TeamPanel = (place: PanelPlace) => (
+  <DraftPanel
+    place={place}
+    noun="team"
+    what="This team"
+    list="/admin/teams"
+    path={`/admin/teams/${place.id}`}
+    titleOf={({ name }) => name}
+    none={NEW_TEAM}
+    draftOf={teamDraft}
+    bodyOf={teamBody}
+    known={KNOWN}
+    fields={(props) => <TeamFields {...props} />}
+  >
+    {(found) => <TeamDetail of={found} onChange={place.onChange} onRemoved={() => go(place.closeHref)} />}
+  </DraftPanel>
+);
 
 interface TeamDetailProps {
   readonly of: TeamMoney;
@@ -222,9 +176,27 @@ function TeamDeeds({ of: { id, name, origin, declared_at }, onChange, onRemoved 
     onChange();
     onRemoved();
   };
+  const takeOver = async () => {
+    setBusy(true);
+    const options = { method: 'PATCH', body: { origin: 'api' } } as const;
+    await deed(`/admin/teams/${id}`, `Team ${name} is changed here from now on.`, options);
+    setBusy(false);
+    onChange();
+  };
   return (
     <div class="row">
-      <ButtonLink href={hrefWith({ edit: 'yes' })}>Change</ButtonLink>
+      {origin === 'former' ? (
+        <>
+          <p class="people-whole">
+            The policy no longer declares this team. Its terms hold until it is declared again, taken over or removed.
+          </p>
+          <Button kind="first" disabled={isBusy} onClick={() => void takeOver()}>
+            Take over
+          </Button>
+        </>
+      ) : (
+        <ButtonLink href={hrefWith({ edit: 'yes' })}>Change</ButtonLink>
+      )}
       <Button kind="danger" onClick={() => setAsked(true)}>
         Remove
       </Button>

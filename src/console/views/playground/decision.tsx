@@ -69,6 +69,9 @@ export function DecisionCard({
   );
 }
 
+/** Models of the table before it is asked for all. */
+const ROWS_SHOWN = 12;
+
 const usdOf = (credits: number, { usd_per_credit }: RequestExplanation): number => credits * Number(usd_per_credit);
 
 /** A cost in USD as the picture has it, with its Credits. */
@@ -174,10 +177,16 @@ function Candidates({ explanation }: { readonly explanation: RequestExplanation 
     <Table
       label="Models considered"
       rows={explanation.candidates ?? []}
+      first={ROWS_SHOWN}
       keyOf={({ model }) => model}
       current={explanation.choice ?? undefined}
       columns={[
-        { id: 'model', head: 'Model', cell: ({ model }) => model, sort: ({ model }) => model },
+        {
+          id: 'model',
+          head: 'Model',
+          cell: ({ model }) => <span class="table-name">{model}</span>,
+          sort: ({ model }) => model,
+        },
         {
           id: 'quality',
           head: 'Quality',

@@ -1,7 +1,5 @@
-import { useState } from 'preact/hooks';
 import { paretoFront } from '../../charts/pareto.ts';
 import { Scatter, type ScatterPoint } from '../../charts/scatter.tsx';
-import { Button } from '../../design/button.tsx';
 import { duration, figure, percent } from '../../design/format.ts';
 import { Table } from '../../design/table.tsx';
 import { Written } from '../../design/written.tsx';
@@ -24,8 +22,6 @@ interface CandidatesProps {
 
 /** Every model that was considered: cost against quality, and the same as a table with the reasons. */
 export function Candidates({ candidates, choice, cost, revision, isToday = false }: CandidatesProps) {
-  const [isWhole, setWhole] = useState(false);
-  const shown = isWhole ? candidates : candidates.slice(0, ROWS_SHOWN);
   return (
     <>
       <Scatter
@@ -38,7 +34,8 @@ export function Candidates({ candidates, choice, cost, revision, isToday = false
       />
       <Table
         label={isToday ? 'Candidates of today' : 'Candidates'}
-        rows={shown}
+        rows={candidates}
+        first={ROWS_SHOWN}
         keyOf={({ model }) => model}
         current={choice ?? undefined}
         columns={[
@@ -79,11 +76,6 @@ export function Candidates({ candidates, choice, cost, revision, isToday = false
           },
         ]}
       />
-      {candidates.length > ROWS_SHOWN && (
-        <Button onClick={() => setWhole((now) => !now)}>
-          {isWhole ? 'Show the first models' : `Show all ${candidates.length} models`}
-        </Button>
-      )}
     </>
   );
 }

@@ -1,5 +1,6 @@
 import type { AcceptedTerms, OfferedTerms } from '../../books.ts';
-import { first, type SqlStore, sql, write } from '../statement.ts';
+import { first, sql, write } from '../../sql/statement.ts';
+import type { SqlStore } from '../statement.ts';
 
 /** The worth of the Credits of all entries, which is set once, and the budgets in force, as JSON, with the rank of their policy. */
 const PUT_TERMS = sql(

@@ -2,7 +2,7 @@ import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
 import type { AuditRow, JournalRow } from '../../journal-reader.ts';
 import type { StoredReservation } from '../../ledger-table.ts';
-import { first, type SqlReader, type SqlWrite, sql, write } from '../statement.ts';
+import { first, type SqlReader, type SqlWrite, sql, write } from '../../sql/statement.ts';
 import type { BookedReservation } from './reservations.ts';
 
 /** A row of a reservation. */

@@ -20,8 +20,9 @@ import type {
 } from '../../books.ts';
 import type { InstanceName } from '../../instance.ts';
 import type { Orphan, StoredReservation } from '../../ledger-table.ts';
+import { first, sql } from '../../sql/statement.ts';
 import { StoreError, type Write } from '../../store.ts';
-import { first, type SqlStore, sql } from '../statement.ts';
+import type { SqlStore } from '../statement.ts';
 import { acceptTerms } from './accepted.ts';
 import { findReservation } from './adjust.ts';
 import { Adoption } from './adoption.ts';

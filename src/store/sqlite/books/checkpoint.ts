@@ -1,5 +1,6 @@
 import type { BalanceRow, OpenReservation, SpendRow } from '../../journal-reader.ts';
-import { type SqlStore, type SqlWrite, sql, write } from '../statement.ts';
+import { type SqlWrite, sql, write } from '../../sql/statement.ts';
+import type { SqlStore } from '../statement.ts';
 import type { Deposits } from './deposits.ts';
 import type { BookedFund, FundStates } from './fund-states.ts';
 import type { Journal } from './journal.ts';

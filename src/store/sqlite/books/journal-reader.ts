@@ -14,7 +14,7 @@ import type {
   RowPages,
   SpendRow,
 } from '../../journal-reader.ts';
-import { first, type SqlReader, type SqlValue, type Statement, sql } from '../statement.ts';
+import { first, type SqlReader, type SqlValue, type Statement, sql } from '../../sql/statement.ts';
 import { reservationEntries } from './reservation-entries.ts';
 import { SELECT_BALANCES } from './tables.ts';
 

@@ -1,8 +1,9 @@
 import type { EntryLine, Tariff } from '../../../accounting/entry.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { isPlausible, type Usage } from '../../../core/usage.ts';
+import { type SqlValue, type SqlWrite, type Statement, sql, write } from '../../sql/statement.ts';
 import type { Write } from '../../store.ts';
-import { type SqlStore, type SqlValue, type SqlWrite, type Statement, sql, write } from '../statement.ts';
+import type { SqlStore } from '../statement.ts';
 import { AccountNumbers, Numbers } from './accounts.ts';
 import type { BookedFund, FundDraw } from './fund-states.ts';
 import type { BookedReservation } from './reservations.ts';

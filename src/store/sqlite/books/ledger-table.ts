@@ -4,7 +4,7 @@ import type { Microcredits } from '../../../core/credits.ts';
 import { isAddress } from '../../../core/holder-address.ts';
 import { idAt } from '../../../core/id.ts';
 import type { LedgerTable, StoredBalance } from '../../ledger-table.ts';
-import { first, type SqlReader, type SqlWrite, sql } from '../statement.ts';
+import { first, type SqlReader, type SqlWrite, sql } from '../../sql/statement.ts';
 import { findReservation, refundWrite } from './adjust.ts';
 import { recover } from './recover.ts';
 import { insertAdjustment, SELECT_STATE, type StateRow } from './tables.ts';

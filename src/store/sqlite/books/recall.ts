@@ -2,7 +2,7 @@ import type { Dimensions } from '../../../accounting/entry.ts';
 import { openHeldSum } from '../../../accounting/held-sum.ts';
 import { timeOfId } from '../../../core/id.ts';
 import type { OpResult } from '../../books.ts';
-import { first, type SqlReader, sql } from '../statement.ts';
+import { first, type SqlReader, sql } from '../../sql/statement.ts';
 import { dimensionsOf } from './accounts.ts';
 import { findSteps, hasBalance } from './adjust.ts';
 import type { BookedFund } from './fund-states.ts';

@@ -1,5 +1,5 @@
 import type { ReservationEntry } from '../../journal-reader.ts';
-import { type SqlReader, sql } from '../statement.ts';
+import { type SqlReader, sql } from '../../sql/statement.ts';
 import { findSteps } from './adjust.ts';
 
 /** What was billed beyond a charge stands right behind it. */

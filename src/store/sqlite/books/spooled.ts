@@ -3,8 +3,6 @@ import type { UnbookedSettlements } from '../../driver.ts';
 import type { EntryKind, JournalRow } from '../../journal-reader.ts';
 import {
   first,
-  type SpooledRow,
-  type SpooledUnit,
   type SqlParam,
   type SqlReader,
   type SqlValue,
@@ -12,7 +10,8 @@ import {
   type Statement,
   sql,
   write,
-} from '../statement.ts';
+} from '../../sql/statement.ts';
+import type { SpooledRow, SpooledUnit } from '../statement.ts';
 import { SPOOLED_IN_JOURNAL, SPOOLED_TARIFF } from './journal.ts';
 import { recover } from './recover.ts';
 import { Replay } from './replay.ts';

@@ -1,5 +1,5 @@
 import type { Microcredits } from '../../../core/credits.ts';
-import { type SqlWrite, sql, write } from '../statement.ts';
+import { type SqlWrite, sql, write } from '../../sql/statement.ts';
 
 /** A spender; entries name it by number. */
 export interface AccountRow {

@@ -1,27 +1,42 @@
 import { QUARTER_MS, quarterOf } from '../../../accounting/window.ts';
 import type { EndpointCharges, UsageFilter } from '../../books.ts';
-import { type SqlReader, type Statement, sql } from '../statement.ts';
+import { type SqlReader, type Statement, sql } from '../../sql/statement.ts';
 import { dimensionsOf } from './accounts.ts';
 import type { Checkpoints } from './checkpoint.ts';
 import type { Journal } from './journal.ts';
 import type { AccountRow } from './tables.ts';
 
-const COLUMNS = `a.key_id AS keyId, a.labels, a.selector, a.session, a.agent, a.team_id AS team, a.user_id AS "user", t.model,
-      t.provider, sum(s.charges) AS charges, sum(s.microcredits) AS microcredits, sum(s.input_tokens) AS input,
+const SUMS = `t.model, t.provider, sum(s.charges) AS charges, sum(s.microcredits) AS microcredits, sum(s.input_tokens) AS input,
       sum(s.output_tokens) AS output`;
-const GROUPS = 'GROUP BY a.key_id, a.labels, a.selector, a.session, a.agent, a.team_id, a.user_id, t.model, t.provider';
+const OWNERS = 'a.key_id, a.labels, a.team_id, a.user_id, t.model, t.provider';
+const DIMENSIONS = 'a.key_id AS keyId, a.labels, a.team_id AS team, a.user_id AS "user"';
+/** The columns of a question, and their groups: runs are many times as many as keys. */
+const FORMS = {
+  withRuns: [`${DIMENSIONS}, a.selector, a.session, a.agent, ${SUMS}`, `${OWNERS}, a.selector, a.session, a.agent`],
+  plain: [`${DIMENSIONS}, '' AS selector, NULL AS session, NULL AS agent, ${SUMS}`, OWNERS],
+} as const;
+type Form = keyof typeof FORMS;
 
+const WITHIN = 's.quarter >= ?1 AND s.quarter < ?2';
 /** Begins with the accounts of an owner, so that it costs what this one used and not what all did. */
-const ofOwner = (column: string) =>
-  sql(`SELECT ${COLUMNS}
+const ofOwner = (condition: string) => (form: Form) =>
+  sql(`SELECT ${FORMS[form][0]}
     FROM accounts AS a CROSS JOIN spend AS s ON s.account = a.id LEFT JOIN tariffs AS t ON t.id = s.tariff
-    WHERE s.quarter >= ?1 AND s.quarter < ?2 AND a.${column} = ?3 ${GROUPS}`);
-const SELECT_OF_KEY = ofOwner('key_id');
-const SELECT_OF_USER = ofOwner('user_id');
-const SELECT_OF_TEAM = ofOwner('team_id');
-const SELECT_OF_ALL = sql(`SELECT ${COLUMNS}
+    WHERE ${WITHIN} AND ${condition} GROUP BY ${FORMS[form][1]}`);
+const ofAll = (form: Form) =>
+  sql(`SELECT ${FORMS[form][0]}
     FROM spend AS s CROSS JOIN accounts AS a ON a.id = s.account LEFT JOIN tariffs AS t ON t.id = s.tariff
-    WHERE s.quarter >= ?1 AND s.quarter < ?2 ${GROUPS}`);
+    WHERE ${WITHIN} GROUP BY ${FORMS[form][1]}`);
+
+const inBothForms = (of: (form: Form) => Statement): Readonly<Record<Form, Statement>> => ({
+  withRuns: of('withRuns'),
+  plain: of('plain'),
+});
+const OF_KEY = inBothForms(ofOwner('a.key_id = ?3'));
+const OF_KEYS = inBothForms(ofOwner('a.key_id IN (SELECT value FROM json_each(?3))'));
+const OF_USER = inBothForms(ofOwner('a.user_id = ?3'));
+const OF_TEAM = inBothForms(ofOwner('a.team_id = ?3'));
+const OF_ALL = inBothForms(ofAll);
 
 type UsageRow = Omit<EndpointCharges, 'dimensions'> &
   Pick<AccountRow, 'keyId' | 'labels' | 'selector' | 'session' | 'agent' | 'team' | 'user'>;
@@ -35,11 +50,15 @@ export async function readUsage(
 ): Promise<EndpointCharges[]> {
   const { from, to } = filter;
   const [first, end] = [quarterOf(from), quarterOf(to + QUARTER_MS - 1)];
-  const [select, owner] = narrowest(filter);
+  const [statements, owner] = narrowest(filter);
   for (;;) {
     await checkpoints.settled();
     const { takes } = journal.sums;
-    const rows = await store.query<UsageRow>(select, [first, end, ...owner]);
+    const rows = await store.query<UsageRow>(statements[filter.hasRuns === false ? 'plain' : 'withRuns'], [
+      first,
+      end,
+      ...owner,
+    ]);
     // If sums were handed over during the query, its rows may or may not include them: read again.
     if (takes !== journal.sums.takes) continue;
     return [...rows.map(usageOf), ...unwritten(journal, first, end)].filter(isOf(filter));
@@ -48,17 +67,20 @@ export async function readUsage(
 
 /** Whether charges are of the owners that a filter names. */
 const isOf =
-  ({ keyId, team = null, user = null }: UsageFilter) =>
+  ({ keyId, keyIds = null, team = null, user = null }: UsageFilter) =>
   ({ dimensions }: EndpointCharges): boolean =>
     (keyId === null || dimensions.key === keyId) &&
+    (keyIds === null || keyIds.has(dimensions.key ?? '')) &&
     (team === null || dimensions.team === team) &&
     (user === null || dimensions.user === user);
 
 /** The query of the owner with the fewest accounts. */
-function narrowest({ keyId, team = null, user = null }: UsageFilter): readonly [Statement, readonly string[]] {
-  if (keyId !== null) return [SELECT_OF_KEY, [keyId]];
-  if (user !== null) return [SELECT_OF_USER, [user]];
-  return team === null ? [SELECT_OF_ALL, []] : [SELECT_OF_TEAM, [team]];
+function narrowest(filter: UsageFilter): readonly [typeof OF_ALL, readonly string[]] {
+  const { keyId, keyIds = null, team = null, user = null } = filter;
+  if (keyId !== null) return [OF_KEY, [keyId]];
+  if (user !== null) return [OF_USER, [user]];
+  if (keyIds !== null) return [OF_KEYS, [JSON.stringify([...keyIds])]];
+  return team === null ? [OF_ALL, []] : [OF_TEAM, [team]];
 }
 
 const usageOf = ({ keyId, labels, selector, session, agent, team, user, ...row }: UsageRow): EndpointCharges => ({

@@ -89,6 +89,7 @@ const RARE_FACTS = ['addOns', 'embedding', 'thread', 'readers', 'pdfs', 'service
 
 /** Behind the fields of a usage; few have any. */
 const ADD_ONS = ['addOns'] as const;
+const ALL_USAGE = [...USAGE, ...ADD_ONS] as const;
 
 /** Takes a list of all fields of T; a missing one does not compile. */
 function fieldsOf<T>() {
@@ -243,22 +244,23 @@ const EARLIER_FACTS: Partial<Facts> = {
   alias: null,
 };
 
-/** Names values by position. Only `encodeBody` writes them, so the type is certain. */
-function unpack<T>(values: readonly unknown[], fields: readonly (keyof T)[]): T {
-  // A loop: what `Object.fromEntries` makes of pairs takes five times as long, and traffic decodes each record.
-  const named: Partial<Record<keyof T, unknown>> = {};
+/**
+ * Names values by position. Only `encodeBody` writes them, so the type is certain. A loop, because traffic decodes the outcome of each
+ * record, and `Object.fromEntries` takes five times as long.
+ * @param earlier defaults for the shorter lists of earlier versions
+ */
+function unpack<T>(values: readonly unknown[], fields: readonly (keyof T)[], earlier: Partial<T> = {}): T {
+  const named: Partial<Record<keyof T, unknown>> = { ...earlier };
   for (let i = 0; i < values.length; i++) named[fields[i]!] = values[i];
   return named as T;
 }
 
+const unpackAttempt = (values: readonly unknown[]) => unpack<AttemptRecord>(values, ATTEMPT, EARLIER_ATTEMPT);
+
 function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
-  const { attempts, usage, ...rest } = unpack<RawOutcome>(values, OUTCOME);
-  return {
-    ...EARLIER_OUTCOME,
-    ...rest,
-    attempts: attempts.map((attempt) => ({ ...EARLIER_ATTEMPT, ...unpack<AttemptRecord>(attempt, ATTEMPT) })),
-    usage: usage && unpack<Usage>(usage, [...USAGE, ...ADD_ONS]),
-  };
+  const outcome = unpack<RawOutcome>(values, OUTCOME, EARLIER_OUTCOME);
+  const { attempts, usage } = outcome;
+  return { ...outcome, attempts: attempts.map(unpackAttempt), usage: usage && unpack<Usage>(usage, ALL_USAGE) };
 }
 
 const EARLIER_OUTCOME: Pick<DecisionOutcome, 'cappedBy' | 'usageReplaced'> = { cappedBy: null, usageReplaced: false };

@@ -1,6 +1,6 @@
 import type { ContentTable } from '../../records.ts';
-import { batchDeletion } from '../delete-batches.ts';
-import { first, type SqlTables, sql, write } from '../statement.ts';
+import { batchDeletion } from '../../sql/delete-batches.ts';
+import { first, type SqlTables, sql, write } from '../../sql/statement.ts';
 
 const INSERT = sql('INSERT INTO contents (id, until, prompt, answer, is_cut) VALUES (?, ?, ?, ?, ?)');
 const FIND = sql('SELECT until, prompt, answer, is_cut AS isCut FROM contents WHERE id = ? AND until > ?');

@@ -1,4 +1,12 @@
-import { first, type SqlReader, type SqlTables, type SqlWrite, type Statement, sql, write } from '../statement.ts';
+import {
+  first,
+  type SqlReader,
+  type SqlTables,
+  type SqlWrite,
+  type Statement,
+  sql,
+  write,
+} from '../../sql/statement.ts';
 import { RECORDS_PRUNED } from '../traffic/state.ts';
 import { OLD_SUMMARY, SUMMARY } from './summary.ts';
 

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type DecisionRecord, summaryOf } from '../../../core/decision-record.ts';
 import { idAt } from '../../../core/id.ts';
 import { LOOKS_MAX, type RecordEntry, type RecordPage, type RecordQuery, UnreadableRecord } from '../../records.ts';
-import { first, type SqlReader, type SqlValue, type Statement } from '../statement.ts';
+import { first, type SqlReader, type SqlValue, type Statement } from '../../sql/statement.ts';
 import { decodeSummary, SUMMARY } from './summary.ts';
 
 type IndexRow = Omit<RecordEntry, 'summary'> & {

@@ -2,7 +2,7 @@ import { type DecisionRecord, modelOf, statusOf } from '../../../core/decision-r
 import { isEmpty } from '../../../core/object.ts';
 import { hasSecret, scrub } from '../../../telemetry/secrets.ts';
 import { type RecordLog, UnreadableRecord } from '../../records.ts';
-import { first, type SqlTables, type SqlValue, type SqlWrite, type Statement, sql } from '../statement.ts';
+import { first, type SqlTables, type SqlValue, type SqlWrite, type Statement, sql } from '../../sql/statement.ts';
 import { decodeBody, encodeBody, type RecordHead } from './body.ts';
 import { decodeEstimate, encodeEstimate } from './estimate.ts';
 import { indexRecords, pruneRecords } from './indexing.ts';

@@ -1,6 +1,6 @@
 import { differencesBy, type ReadingsDifferences, type ReadingsTable } from '../../records.ts';
-import { batchDeletion } from '../delete-batches.ts';
-import { first, type SqlTables, sql, write } from '../statement.ts';
+import { batchDeletion } from '../../sql/delete-batches.ts';
+import { first, type SqlTables, sql, write } from '../../sql/statement.ts';
 
 const INSERT = sql('INSERT OR IGNORE INTO frames (number, figures) VALUES (?, ?)');
 const FIND = sql('SELECT figures FROM frames WHERE number = ?');

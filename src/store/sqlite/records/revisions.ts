@@ -1,6 +1,6 @@
 import type { Revision } from '../../../core/revision.ts';
 import type { RevisionTable } from '../../records.ts';
-import { first, type SqlReader, sql, write } from '../statement.ts';
+import { first, type SqlReader, sql, write } from '../../sql/statement.ts';
 
 const SAVE = sql(`INSERT INTO revisions (revision, source, models, surroundings, saved) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET saved = excluded.saved, surroundings = excluded.surroundings`);

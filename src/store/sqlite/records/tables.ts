@@ -1,5 +1,5 @@
 import type { RecordTables } from '../../records.ts';
-import { type SqlTables, sql } from '../statement.ts';
+import { type SqlTables, sql } from '../../sql/statement.ts';
 import { sqliteContents } from './contents.ts';
 import { sqliteRecordLog } from './log.ts';
 import { sqliteReadings } from './readings.ts';

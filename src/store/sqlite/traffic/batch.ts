@@ -1,9 +1,9 @@
 import type { DecisionOutcome } from '../../../core/decision-record.ts';
 import { idAt } from '../../../core/id.ts';
-import { labelSeries } from '../../traffic.ts';
+import { first, type SqlReader, type SqlWrite, sql } from '../../sql/statement.ts';
 import type { TrafficPlace, TrafficSums } from '../../traffic-sums.ts';
 import { decodeOutcome } from '../records/body.ts';
-import { first, type SqlReader, type SqlWrite, sql, write } from '../statement.ts';
+import { addEntries, addWaiting, ENTRIES_BETWEEN, type EntryRow, labelsIn } from './entries.ts';
 import type { CountingState } from './state.ts';
 
 /** Rows in one batch at most: it takes a few milliseconds, in which no request is served. */
@@ -33,43 +33,10 @@ const OLD_BETWEEN =
   sql(`SELECT ${COLUMNS}, NULL AS labels FROM decisions AS r CROSS JOIN record_index AS i ON i.id = r.id AND i.seq IS NULL
     WHERE r.id BETWEEN ?1 AND ?2 AND r.id >= ?3`);
 
-/** An entry that charges or gives back. Its record says what its tariff does not; nulls while there is none. */
-interface EntryRow extends Pick<TrafficPlace, 'id' | 'key' | 'team' | 'user'> {
-  readonly labels: string;
-  readonly seq: number;
-  readonly microcredits: number;
-  readonly tariffModel: string | null;
-  readonly tariffProvider: string | null;
-  readonly model: string | null;
-  readonly provider: string | null;
-  readonly task: string | null;
-  readonly status: string | null;
-}
 const JOURNAL_END = sql(`SELECT max(seq) AS seq FROM (SELECT seq FROM journal WHERE seq > ?1 ORDER BY seq LIMIT ?2)`);
 const JOURNAL_START = sql(
   `SELECT min(seq) AS seq FROM (SELECT seq FROM journal WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2)`,
 );
-const PROVIDER = `SELECT CASE WHEN json_valid(body) THEN body ->> '$[5][2][#-1][1]' END FROM`;
-const ENTRIES_BETWEEN = sql(`SELECT j.seq, j.reservation AS id, j.amount AS microcredits, coalesce(a.key_id, '') AS key,
-      coalesce(a.team_id, '') AS team, coalesce(a.user_id, '') AS "user", coalesce(a.labels, '{}') AS labels, t.model AS tariffModel, t.provider AS tariffProvider, i.model, i.task, i.status,
-      CASE WHEN t.id IS NULL THEN coalesce((${PROVIDER} records WHERE seq = i.seq),
-        (${PROVIDER} decisions WHERE id = i.id AND i.seq IS NULL)) END AS provider
-    FROM journal AS j LEFT JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff
-      LEFT JOIN record_index AS i ON i.id = j.reservation
-    WHERE j.seq BETWEEN ?1 AND ?2 AND j.kind IN ('post', 'settle', 'expire', 'correct') AND j.amount <> 0
-      AND j.reservation >= ?3`);
-
-interface WaitingRow
-  extends Pick<EntryRow, 'seq' | 'id' | 'key' | 'team' | 'user' | 'labels' | 'model' | 'provider' | 'microcredits'> {}
-const WAITING =
-  sql(`SELECT seq, id, key_id AS key, team_id AS team, user_id AS "user", labels, model, provider, microcredits FROM traffic_waiting
-    WHERE id IN (SELECT value FROM json_each(?))`);
-const WAIT = sql(
-  `INSERT INTO traffic_waiting (seq, id, key_id, team_id, user_id, labels, model, provider, microcredits)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-);
-const ARRIVED = sql('DELETE FROM traffic_waiting WHERE seq = ?');
-
 /** Rows that were added up, with how far that counts. */
 interface Batch {
   readonly to: Partial<CountingState>;
@@ -146,66 +113,21 @@ async function addAll(
   rows: readonly RecordRow[],
   entries: readonly EntryRow[],
 ): Promise<SqlWrite[]> {
-  const ofRequests = rows.filter(({ status }) => status !== 'recommended').map(decoded);
-  for (const { outcome, labels, ...row } of ofRequests) {
-    sums.addRequest({ ...row, labels: labelsIn(labels) }, outcome);
+  const places = new Map<number, TrafficPlace>();
+  for (const { outcome: text, labels, ...row } of rows) {
+    const outcome = outcomeIn(text);
+    const place = { ...row, labels: labelsIn(labels), provider: outcome?.attempts.at(-1)?.provider ?? '' };
+    places.set(place.id, place);
+    if (place.status !== 'recommended') sums.addRequest(place, outcome);
   }
-  const writes: SqlWrite[] = [];
-  for (const entry of entries) {
-    sums.addMoney(placeOf(entry), entry.microcredits);
-    const { seq, id, key, team, user, labels, tariffModel, tariffProvider, microcredits } = entry;
-    if (entry.status !== null || id < prunedBelow) continue;
-    writes.push(write(WAIT, seq, id, key, team, user, labels, tariffModel, tariffProvider, microcredits));
-  }
-  const byId = new Map(ofRequests.map((row) => [row.id, row]));
-  for (const waiting of await db.query<WaitingRow>(WAITING, [JSON.stringify([...byId.keys()])])) {
-    const { id, microcredits, model: tariffModel, provider: tariffProvider } = waiting;
-    const { model, task, status, outcome } = byId.get(id)!;
-    const entry = { ...waiting, tariffModel, tariffProvider, model: null, provider: null, task: null, status: null };
-    const provider = outcome?.attempts.at(-1)?.provider ?? null;
-    sums.addMoney(placeOf(entry), -microcredits);
-    sums.addMoney(placeOf({ ...entry, model, provider, task, status }), microcredits);
-    writes.push(write(ARRIVED, waiting.seq));
-  }
-  return writes;
+  return [...(await addEntries(db, sums, entries, places, prunedBelow)), ...(await addWaiting(db, sums, places))];
 }
 
-const placeOf = ({
-  id,
-  key,
-  team,
-  user,
-  labels,
-  tariffModel,
-  tariffProvider,
-  model,
-  provider,
-  task,
-  status,
-}: EntryRow): TrafficPlace => ({
-  ...{ id, key, team, user, labels: labelsIn(labels), task: task ?? '', status: status ?? '' },
-  model: tariffModel ?? model ?? '',
-  provider: tariffProvider ?? provider ?? '',
-});
-
-function decoded({
-  outcome: text,
-  ...row
-}: RecordRow): Omit<RecordRow, 'outcome'> & { outcome: DecisionOutcome | null } {
+function outcomeIn(text: string | null): DecisionOutcome | null {
   try {
-    return { ...row, outcome: text === null ? null : decodeOutcome(text) };
+    return text === null ? null : decodeOutcome(text);
   } catch {
     // An edited row counts as a request without figures.
-    return { ...row, outcome: null };
-  }
-}
-
-/** The series of labels; none where the row was edited. */
-function labelsIn(text: string | null): readonly string[] {
-  if (text === null || text === '{}') return [];
-  try {
-    return Object.entries(JSON.parse(text)).map(([name, value]) => labelSeries(name, String(value)));
-  } catch {
-    return [];
+    return null;
   }
 }

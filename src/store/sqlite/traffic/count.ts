@@ -1,8 +1,8 @@
 import { idAt } from '../../../core/id.ts';
+import { first, type SqlTables, sql, write } from '../../sql/statement.ts';
 import { keptFromAt, STEP_MS, TRAFFIC_STEPS } from '../../traffic.ts';
 import { TrafficSums } from '../../traffic-sums.ts';
 import { indexRecords, leftToIndex } from '../records/indexing.ts';
-import { first, type SqlTables, sql, write } from '../statement.ts';
 import { isPastLeft, nextBatch } from './batch.ts';
 import { additionsTo, widthOf } from './rows.ts';
 import { advance, type CountingState, countingState } from './state.ts';

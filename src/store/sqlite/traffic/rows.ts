@@ -1,4 +1,5 @@
 import { TimeHistogram } from '../../../core/time-histogram.ts';
+import { type SqlReader, type SqlWrite, sql, write } from '../../sql/statement.ts';
 import {
   SERIES_MAX,
   STEP_MS,
@@ -8,8 +9,7 @@ import {
   type TrafficKind,
   type TrafficStep,
 } from '../../traffic.ts';
-import type { TrafficSum } from '../../traffic-sums.ts';
-import { type SqlReader, type SqlWrite, sql, write } from '../statement.ts';
+import { addFigures, type SumFigures, type TrafficSum } from '../../traffic-sums.ts';
 
 const MINUTE_MS = STEP_MS.minute;
 export const widthOf = (step: TrafficStep): number => STEP_MS[step] / MINUTE_MS;
@@ -55,10 +55,7 @@ interface Row extends FigureRow {
 export async function additionsTo(db: SqlReader, sums: Iterable<TrafficSum>): Promise<SqlWrite[]> {
   const all = [...sums];
   const series = await SeriesNumbers.of(db, all);
-  const rows = new Map<
-    string,
-    { place: Place; figures: Record<keyof TrafficFigures, number>; ttft: TimeHistogram; duration: TimeHistogram }
-  >();
+  const rows = new Map<string, { place: Place; figures: SumFigures; ttft: TimeHistogram; duration: TimeHistogram }>();
   for (const sum of all) {
     const { step, time, kind, figures, ttft, duration } = sum;
     const place: Place = [widthOf(step), numberOfKind(kind), bucketOf(time, step), await series.numberOf(sum)];
@@ -80,7 +77,7 @@ export async function additionsTo(db: SqlReader, sums: Iterable<TrafficSum>): Pr
 
 function add(
   row: {
-    readonly figures: Record<keyof TrafficFigures, number>;
+    readonly figures: SumFigures;
     readonly ttft: TimeHistogram;
     readonly duration: TimeHistogram;
   },
@@ -88,7 +85,7 @@ function add(
   ttft: TimeHistogram,
   duration: TimeHistogram,
 ): void {
-  for (const name of TRAFFIC_FIGURES) row.figures[name] += figures[name];
+  addFigures(row.figures, figures);
   row.ttft.merge(ttft);
   row.duration.merge(duration);
 }

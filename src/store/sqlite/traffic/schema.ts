@@ -1,4 +1,5 @@
-import { type Migrations, type SqlTurn, sql } from '../statement.ts';
+import { type SqlScript, sql, write } from '../../sql/statement.ts';
+import type { Migrations } from '../statement.ts';
 import { recountFromOf } from './state.ts';
 
 const FIRST_RECORD =
@@ -80,8 +81,6 @@ const COUNTED = sql('SELECT pruned_below AS prunedBelow FROM traffic_counting WH
 const COUNT_AGAIN = sql('UPDATE traffic_counting SET version = version + 1, is_clearing = 1, recount_from = ?');
 
 /** Users and labels are not in what was counted before: it is counted again, as by `TrafficTable.recount`. */
-function countAgain(turn: SqlTurn): void {
-  for (const { prunedBelow } of turn.all<{ prunedBelow: number }>(COUNTED)) {
-    turn.run(COUNT_AGAIN, recountFromOf(prunedBelow));
-  }
+function* countAgain(): SqlScript {
+  for (const { prunedBelow } of yield write(COUNTED)) yield write(COUNT_AGAIN, recountFromOf(Number(prunedBelow)));
 }

@@ -1,7 +1,7 @@
 import { timeOfId } from '../../../core/id.ts';
+import { first, type SqlReader, type SqlTables, type SqlWrite, sql, write } from '../../sql/statement.ts';
 import { StoreError } from '../../store.ts';
 import { STEP_MS } from '../../traffic.ts';
-import { first, type SqlReader, type SqlTables, type SqlWrite, sql, write } from '../statement.ts';
 
 /** How far traffic is counted, as its table has it. */
 export interface CountingState {

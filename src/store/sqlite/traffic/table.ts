@@ -1,4 +1,5 @@
 import { TimeHistogram } from '../../../core/time-histogram.ts';
+import { first, type SqlTables, sql, write } from '../../sql/statement.ts';
 import {
   keptFromAt,
   type SeriesSums,
@@ -11,7 +12,6 @@ import {
   type TrafficQuery,
   type TrafficTable,
 } from '../../traffic.ts';
-import { first, type SqlTables, sql, write } from '../statement.ts';
 import { isPastLeft } from './batch.ts';
 import { countTraffic } from './count.ts';
 import { FIGURE_COLUMNS, type FigureRow, numberOfKind, SUM_COLUMNS, widthOf } from './rows.ts';

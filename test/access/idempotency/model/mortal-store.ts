@@ -1,4 +1,5 @@
-import type { SqlStore, SqlValue, SqlWrite, Statement } from '../../../../src/store/sqlite/statement.ts';
+import type { SqlValue, SqlWrite, Statement } from '../../../../src/store/sql/statement.ts';
+import type { SqlStore } from '../../../../src/store/sqlite/statement.ts';
 
 /** The part of a commit that is on the disk when the process dies in it: nothing, earlier appends, or all. */
 export type DiskRemains = 'nothing' | 'appends' | 'all';

@@ -8,10 +8,11 @@ import { isShortage } from '../../../../src/ledger/available-funds.ts';
 import type { Hold } from '../../../../src/ledger/hold.ts';
 import { type Ledger, openLedger } from '../../../../src/ledger/ledger.ts';
 import type { Repositories } from '../../../../src/store/repositories.ts';
+import { sqlIdempotency } from '../../../../src/store/sql/idempotency.ts';
 import { openSqliteBooks } from '../../../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../../../src/store/sqlite/database.ts';
-import { idempotencyMigrations, sqliteIdempotency } from '../../../../src/store/sqlite/idempotency.ts';
+import { idempotencyMigrations } from '../../../../src/store/sqlite/idempotency.ts';
 import { openReader } from '../../../../src/store/sqlite/reader.ts';
 import type { SqlStore } from '../../../../src/store/sqlite/statement.ts';
 import { budget, caller, line, NOON, order } from '../../../ledger/support.ts';
@@ -115,7 +116,7 @@ export class World {
     this.#ledger = ledger;
     this.#idempotency = new Idempotency(
       options({
-        store: wrap(Object.assign(this.#store, { idempotency: sqliteIdempotency(this.#store) })),
+        store: wrap(Object.assign(this.#store, { idempotency: sqlIdempotency(this.#store) })),
         now,
         instance: loneInstance(now, { slot: 0, epoch: ++this.#epoch }),
         isOpen: (id) => ledger.isOpen(id),

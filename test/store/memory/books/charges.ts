@@ -40,9 +40,10 @@ export class MemoryCharges {
     return { from, to, charges };
   }
 
-  usage({ keyId, team = null, user = null, from, to }: UsageFilter): EndpointCharges[] {
+  usage({ keyId, keyIds = null, team = null, user = null, from, to }: UsageFilter): EndpointCharges[] {
     return this.#all
       .filter(({ dimensions }) => keyId === null || dimensions.key === keyId)
+      .filter(({ dimensions }) => keyIds === null || keyIds.has(dimensions.key ?? ''))
       .filter(({ dimensions }) => team === null || dimensions.team === team)
       .filter(({ dimensions }) => user === null || dimensions.user === user)
       .filter(({ reservation }) => timeOfId(reservation) >= from && timeOfId(reservation) < to)

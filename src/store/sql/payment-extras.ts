@@ -13,7 +13,7 @@ const PUT_BLOCKED = sql(`INSERT INTO blocked_wallets (address, note, time) VALUE
     ON CONFLICT DO UPDATE SET note = excluded.note, time = excluded.time`);
 const DELETE_BLOCKED = sql('DELETE FROM blocked_wallets WHERE address = ?');
 
-export const sqliteBlocklist = (db: SqlReader): BlocklistTable => ({
+export const sqlBlocklist = (db: SqlReader): BlocklistTable => ({
   all: async () => (await db.query<{ address: string }>(SELECT_BLOCKED)).map(({ address }) => address),
   put: (wallet, note, time) => write(PUT_BLOCKED, wallet, note, time),
   delete: (wallet) => write(DELETE_BLOCKED, wallet),
@@ -25,7 +25,7 @@ const PUT_PENDING = sql(`INSERT INTO pending_settlements (key, value, time) VALU
 const DELETE_PENDING = sql('DELETE FROM pending_settlements WHERE key = ?');
 const DELETE_PENDING_BEFORE = sql('DELETE FROM pending_settlements WHERE time < ?');
 
-export const sqlitePendingSettlements = (db: SqlReader): PendingSettlementTable => ({
+export const sqlPendingSettlements = (db: SqlReader): PendingSettlementTable => ({
   get: async (key) => (await first<{ value: string }>(db, SELECT_PENDING, key))?.value ?? null,
   put: (key, value, time) => write(PUT_PENDING, key, value, time),
   delete: (key) => write(DELETE_PENDING, key),
@@ -35,7 +35,7 @@ export const sqlitePendingSettlements = (db: SqlReader): PendingSettlementTable 
 const SELECT_SECRET = sql('SELECT secret FROM payment_secret');
 const PUT_SECRET_ONCE = sql('INSERT INTO payment_secret (id, secret) VALUES (1, ?) ON CONFLICT DO NOTHING');
 
-export const sqliteQuoteSecret = (db: SqlReader): QuoteSecretTable => ({
+export const sqlQuoteSecret = (db: SqlReader): QuoteSecretTable => ({
   get: async () => (await first<{ secret: Uint8Array }>(db, SELECT_SECRET))?.secret ?? null,
   putOnce: (secret) => write(PUT_SECRET_ONCE, secret),
 });
@@ -54,7 +54,7 @@ const RELEASE = sql('DELETE FROM gas_nonces WHERE key = ? AND nonce = ? AND time
 
 type NonceRow = Omit<TakenNonce, 'owner'> & InstanceName;
 
-export const sqliteGasNonces = (db: SqlReader): GasNonceTable => ({
+export const sqlGasNonces = (db: SqlReader): GasNonceTable => ({
   async find(key) {
     const row = await first<NonceRow>(db, SELECT_NONCE, key);
     return row && { nonce: row.nonce, time: row.time, owner: { slot: row.slot, epoch: row.epoch } };

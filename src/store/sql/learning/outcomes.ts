@@ -29,7 +29,7 @@ const SELECT_MODELS = sql('SELECT DISTINCT model FROM outcomes ORDER BY model');
 const COUNT_AFTER = sql('SELECT count(*) AS n FROM outcomes WHERE estimator = ? AND id > ? AND weight > 0');
 const deleteBelow = batchDeletion({ table: 'outcomes', key: 'id', by: 'id', comparison: '<', batch: 1_000 });
 
-export const sqliteOutcomes = (db: SqlTables): OutcomeLog => ({
+export const sqlOutcomes = (db: SqlTables): OutcomeLog => ({
   add: (row) => write(INSERT, { ...row }),
   findScore: (decision) => first<OutcomeRow>(db, SELECT_SCORE, decision),
   // The one writer takes greater IDs only.

@@ -1,7 +1,7 @@
 import type { EstimatorMemories, LearningSecretTable, LearningTables, ResetRow, ResetTable } from '../../learning.ts';
 import { first, type SqlReader, type SqlTables, sql, write } from '../statement.ts';
-import { sqliteExamples } from './examples.ts';
-import { sqliteOutcomes } from './outcomes.ts';
+import { sqlExamples } from './examples.ts';
+import { sqlOutcomes } from './outcomes.ts';
 
 const SELECT_SECRETS = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'learning_secret'`);
 const SELECT_SECRET = sql('SELECT secret FROM learning_secret');
@@ -33,15 +33,15 @@ const APPLY_RESET = sql('UPDATE learning_resets SET applied = ? WHERE id = ? AND
 const SELECT_RESETS = sql('SELECT id, model, at, applied FROM learning_resets WHERE id > ? ORDER BY id');
 
 /** The repositories of learning over one handle of a database. Of a handle that only reads, none may be pruned. */
-export const sqliteLearning = (db: SqlTables): LearningTables => ({
-  secret: sqliteSecret(db),
-  examples: sqliteExamples(db),
-  outcomes: sqliteOutcomes(db),
-  memories: sqliteMemories(db),
-  resets: sqliteResets(db),
+export const sqlLearning = (db: SqlTables): LearningTables => ({
+  secret: sqlSecret(db),
+  examples: sqlExamples(db),
+  outcomes: sqlOutcomes(db),
+  memories: sqlMemories(db),
+  resets: sqlResets(db),
 });
 
-const sqliteSecret = (db: SqlReader): LearningSecretTable => ({
+const sqlSecret = (db: SqlReader): LearningSecretTable => ({
   async find() {
     if ((await db.query(SELECT_SECRETS)).length === 0) return null;
     return (await first<{ secret: Uint8Array }>(db, SELECT_SECRET))?.secret ?? null;
@@ -49,7 +49,7 @@ const sqliteSecret = (db: SqlReader): LearningSecretTable => ({
   add: (secret) => write(INSERT_SECRET, secret),
 });
 
-const sqliteMemories = (db: SqlReader): EstimatorMemories => ({
+const sqlMemories = (db: SqlReader): EstimatorMemories => ({
   parts: () => db.query(SELECT_PARTS),
   putPart: (estimator, part, bytes) =>
     bytes ? write(PUT_PART, estimator, part, bytes) : write(DELETE_PART, estimator, part),
@@ -62,7 +62,7 @@ const sqliteMemories = (db: SqlReader): EstimatorMemories => ({
   putState: (outcome, body) => write(PUT_STATE, outcome, body),
 });
 
-const sqliteResets = (db: SqlReader): ResetTable => ({
+const sqlResets = (db: SqlReader): ResetTable => ({
   add: (model, at) => write(INSERT_RESET, model, at),
   apply: (id, outcome) => write(APPLY_RESET, outcome, id),
   after: (id) => db.query<ResetRow>(SELECT_RESETS, [id]),

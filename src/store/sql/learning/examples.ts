@@ -12,7 +12,7 @@ const SELECT =
 const COUNT_OPEN = sql('SELECT count(*) AS n FROM examples WHERE until >= ?');
 const deleteEnded = batchDeletion({ table: 'examples', key: 'decision', by: 'until', comparison: '<', batch: 1_000 });
 
-export const sqliteExamples = (db: SqlTables): ExampleTable => ({
+export const sqlExamples = (db: SqlTables): ExampleTable => ({
   add: (row) => write(INSERT, { ...row }),
   find: (decision) => first<ExampleRow>(db, SELECT, decision),
   countOpen: async (now) => (await first<{ n: number }>(db, COUNT_OPEN, now))?.n ?? 0,

@@ -1,0 +1,82 @@
+import type { ComponentChildren } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { send } from '../../api/client.ts';
+import { renewAll } from '../../api/resource.ts';
+import { Button } from '../../design/button.tsx';
+import { Field } from '../../design/field.tsx';
+import { toast } from '../../design/toast.tsx';
+import { creditsText } from '../../design/written.tsx';
+
+interface GrantFormProps {
+  /** Where Credits are granted: `/admin/keys/k7mw2pq9x4ta/grant`. */
+  readonly path: string;
+  readonly hint: string;
+  /** What shows the balance, by the beginning of its addresses. */
+  readonly touched: readonly string[];
+  /** Buttons beside it. */
+  readonly children?: ComponentChildren;
+}
+
+/** Random; `randomUUID` is for pages over HTTPS alone. */
+const freshName = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-');
+
+/** Adds Credits to a balance, or takes them back. An answer that is lost and a second click grant nothing twice. */
+export function GrantForm({ path, hint, touched, children }: GrantFormProps) {
+  const [credits, setCredits] = useState('');
+  const [note, setNote] = useState('');
+  const [problem, setProblem] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  /** The name of the grant that is typed, for the server to know it again. */
+  const name = useRef(freshName());
+  const amount = Number(credits);
+  const isReady = credits.trim() !== '' && Number.isFinite(amount) && amount !== 0;
+  const type = (set: (text: string) => void) => (text: string) => {
+    name.current = freshName();
+    setProblem(null);
+    set(text);
+  };
+  const grant = async () => {
+    setBusy(true);
+    const body = { credits: amount, ...(note.trim() !== '' && { note: note.trim() }) };
+    const result = await send('POST', path, { body, headers: { 'idempotency-key': name.current } });
+    setBusy(false);
+    if (!result.ok) {
+      // A refusal is answered the same for the same name.
+      if (result.failure.status !== null && result.failure.status < 500) name.current = freshName();
+      return setProblem(result.failure.message);
+    }
+    type(setCredits)('');
+    setNote('');
+    touched.forEach(renewAll);
+    toast(
+      amount > 0
+        ? `${creditsText(amount)} were added to the balance.`
+        : `${creditsText(-amount)} were taken from the balance.`,
+    );
+  };
+  return (
+    <form
+      class="grant"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isReady && !isBusy) void grant();
+      }}
+    >
+      <Field
+        label="Credits to grant"
+        inputMode="decimal"
+        value={credits}
+        onValue={type(setCredits)}
+        error={problem}
+        hint={hint}
+      />
+      <Field label="Note" value={note} onValue={type(setNote)} hint="Kept with the entry." />
+      <div class="row">
+        <Button type="submit" disabled={!isReady || isBusy}>
+          {amount < 0 ? 'Take back' : 'Grant'}
+        </Button>
+        {children}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { reasonOf } from '../reason.ts';
+import { StoreError } from '../store.ts';
+
+/** Where a database is, and how its server is known. */
+export interface PostgresAddress {
+  /** A name, an address, or the folder of a socket. */
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly user: string;
+  /** Read for each connection, so that a password may change. Throws StoreError. */
+  readonly password: () => string;
+  /** The authorities that may have signed the server's certificate, as PEM; '' for the system's. Null: without TLS. */
+  readonly authorities: string | null;
+}
+
+const PARAMETERS: ReadonlySet<string> = new Set(['host', 'sslmode', 'sslrootcert']);
+const isHere = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || host.startsWith('127.') || host.startsWith('/');
+
+/**
+ * Reads `postgres://USER@HOST:PORT/DATABASE?sslmode=verify-full&sslrootcert=FILE`. A server on another machine is
+ * asked for a certificate that names it, unless `sslmode=disable` says otherwise.
+ * @param passwordFile a file with the password alone; null: the one in the URL, or none
+ * @throws StoreError of one sentence, which does not repeat the URL: it may have a password
+ */
+export function addressOf(text: string, passwordFile: string | null): PostgresAddress {
+  const url = URL.parse(text);
+  if (!url || !/^postgres(?:ql)?:$/.test(url.protocol)) throw unusable('it must be postgres://USER@HOST:PORT/DATABASE');
+  const stranger = [...url.searchParams.keys()].find((name) => !PARAMETERS.has(name));
+  if (stranger !== undefined)
+    throw unusable(`it has the parameter ${stranger}; known are ${[...PARAMETERS].join(', ')}`);
+  const host = url.searchParams.get('host') ?? url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const database = decodeURIComponent(url.pathname.slice(1));
+  const user = decodeURIComponent(url.username);
+  if (host === '' || database === '' || user === '') throw unusable('it must name a user, a host and a database');
+  if (passwordFile !== null && url.password !== '')
+    throw unusable('it has a password, and a file with one is named, too; leave out one of them');
+  const own = decodeURIComponent(url.password);
+  const password = () => (passwordFile === null ? own : textOf(passwordFile, 'the password').replace(/\r?\n$/, ''));
+  return { host, port: Number(url.port || 5_432), database, user, password, authorities: authoritiesOf(url, host) };
+}
+
+function authoritiesOf({ searchParams }: URL, host: string): string | null {
+  const mode = searchParams.get('sslmode') ?? (isHere(host) ? 'disable' : 'verify-full');
+  const file = searchParams.get('sslrootcert');
+  if (mode === 'verify-full') return file === null ? '' : textOf(file, 'sslrootcert');
+  if (mode === 'disable' && file === null) return null;
+  if (mode === 'disable') throw unusable('sslrootcert has no use with sslmode=disable');
+  throw unusable(`sslmode=${mode} does not check who answers; use verify-full, with sslrootcert for an own authority`);
+}
+
+function textOf(file: string, what: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw unusable(`the file of ${what} cannot be read: ${reasonOf(cause)}`, cause);
+  }
+}
+
+const unusable = (why: string, cause?: unknown): StoreError =>
+  new StoreError(`The URL of the database cannot be used: ${why}.`, { reason: 'denied', cause });

@@ -1,0 +1,158 @@
+import { Client, type ClientConfig, escapeIdentifier } from 'pg';
+import { messageOf } from '../../core/thrown.ts';
+import { StoreError } from '../store.ts';
+import type { PostgresAddress } from './address.ts';
+import { failureOf } from './fault.ts';
+
+/**
+ * The one file that knows the driver. A connection is one connection: once it is lost it stays so, and nothing of its transaction is
+ * sent on another one. Statements go out at once, one behind the other, without waiting for answers.
+ */
+
+/** Bounds on waiting, ms. The server keeps the first three, so that they end what a stopped process has begun. */
+export interface PostgresBounds {
+  readonly statementMs: number;
+  readonly lockMs: number;
+  readonly idleInTransactionMs: number;
+  readonly connectMs: number;
+  /** Behind this the connection is given up: the server, or the way to it, says nothing. */
+  readonly silenceMs: number;
+}
+
+/** A transaction ends within these long before a slot is free for another instance (`store/lease.ts`). */
+export const USUAL_BOUNDS: PostgresBounds = {
+  statementMs: 10_000,
+  lockMs: 5_000,
+  idleInTransactionMs: 10_000,
+  connectMs: 5_000,
+  silenceMs: 15_000,
+};
+
+/** A column's value, as it goes out and comes in. Numbers of 64 bits come as numbers: all that is stored is within 2^53. */
+export type PostgresValue = string | number | bigint | Uint8Array | Float64Array | null;
+
+export interface PostgresResult<Row> {
+  readonly rows: Row[];
+  /** The number of rows changed or selected. */
+  readonly count: number;
+  /** The statement as the server names it: `ROLLBACK` in answer to a COMMIT of a transaction that had failed. */
+  readonly command: string;
+}
+
+/** Prepared statements of one connection at most; others are prepared anew each time. */
+const PREPARED_MAX = 500;
+
+const asNumber = (text: string): number => Number(text);
+const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
+  // A truth is a number, as in SQLite.
+  16: (text) => (text === 't' ? 1 : 0),
+  17: (text) => Uint8Array.fromHex(text.slice(2)),
+  20: asNumber,
+  21: asNumber,
+  23: asNumber,
+  700: asNumber,
+  701: asNumber,
+  1700: asNumber,
+};
+const asText = (text: string): string => text;
+const types: ClientConfig['types'] = { getTypeParser: (oid: number) => PARSERS[oid] ?? asText };
+
+function configOf(address: PostgresAddress, bounds: PostgresBounds): ClientConfig {
+  const { host, port, database, user, password, authorities } = address;
+  const { statementMs, lockMs, idleInTransactionMs, connectMs, silenceMs } = bounds;
+  return {
+    ...{ host, port, database, user, password },
+    ssl: authorities === null ? false : { rejectUnauthorized: true, ...(authorities !== '' && { ca: authorities }) },
+    application_name: 'signalbox',
+    client_encoding: 'UTF8',
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    connectionTimeoutMillis: connectMs,
+    query_timeout: silenceMs,
+    statement_timeout: statementMs,
+    lock_timeout: lockMs,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
+    pipeline: true,
+    types,
+  };
+}
+
+/** One connection, until it is closed or lost. */
+export class Connection {
+  readonly #client: Client;
+  /** By their text. */
+  readonly #names = new Map<string, string>();
+  readonly #lost: (() => void)[] = [];
+  #isLost = false;
+
+  private constructor(client: Client) {
+    this.#client = client;
+    const end = () => {
+      if (this.#isLost) return;
+      this.#isLost = true;
+      for (const tell of this.#lost) tell();
+    };
+    client.on('error', end);
+    client.on('end', end);
+  }
+
+  /** Rejects with StoreError of one sentence. */
+  static async open(address: PostgresAddress, bounds: PostgresBounds = USUAL_BOUNDS): Promise<Connection> {
+    const client = new Client(configOf(address, bounds));
+    const connection = new Connection(client);
+    try {
+      await client.connect();
+      return connection;
+    } catch (cause) {
+      client.end().catch(() => {});
+      throw cause instanceof StoreError ? cause : failureOf('Cannot reach the database', cause);
+    }
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Called once when it is lost. */
+  onLost(listener: () => void): void {
+    if (this.#isLost) listener();
+    else this.#lost.push(listener);
+  }
+
+  /** Rejects with the error of the driver: see `fault.ts`. */
+  async run<Row>(text: string, values: readonly PostgresValue[] = []): Promise<PostgresResult<Row>> {
+    const name = this.#nameOf(text);
+    const { rows, rowCount, command } = await this.#client.query<Row>({
+      text,
+      values: [...values],
+      ...(name && { name }),
+    });
+    return { rows, count: rowCount ?? 0, command };
+  }
+
+  /** Statements in one text, without values. */
+  async script(text: string): Promise<void> {
+    await this.#client.query(text);
+  }
+
+  /** Hears the messages of a channel. */
+  async listen(channel: string, heard: (message: string) => void): Promise<void> {
+    this.#client.on('notification', (message) => {
+      if (message.channel === channel) heard(message.payload ?? '');
+    });
+    await this.#client.query(`LISTEN ${escapeIdentifier(channel)}`);
+  }
+
+  /** Never rejects. What is not answered yet is lost. */
+  async close(): Promise<void> {
+    await this.#client.end().catch((cause) => messageOf(cause));
+  }
+
+  #nameOf(text: string): string | undefined {
+    const known = this.#names.get(text);
+    if (known !== undefined || this.#names.size >= PREPARED_MAX) return known;
+    const name = `s${this.#names.size}`;
+    this.#names.set(text, name);
+    return name;
+  }
+}

@@ -1,0 +1,45 @@
+import { codeOf, messageOf } from '../../core/thrown.ts';
+import { StoreError, type StoreErrorReason } from '../store.ts';
+
+/** Prefixes of SQLSTATEs and of the system's codes with their reason, and with words where the error's own are unclear. */
+const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?: string])[] = [
+  ['53100', 'full', 'the disk of the database is full'],
+  ['53', 'broken', 'the database is at a limit of its own; see its log'],
+  ['57P0', 'broken', 'the database starts or stops'],
+  ['57014', 'busy', 'the database took too long'],
+  ['55P03', 'busy', 'other work keeps a lock at the database'],
+  ['25P03', 'busy', 'a transaction stood still for too long, and the database ended it'],
+  ['25006', 'denied', 'it is a standby, or takes no writes'],
+  ['28', 'denied', 'the database refuses the user or its password'],
+  ['42501', 'denied', 'the user of the database lacks a right'],
+  ['3D000', 'missing', 'there is no database of that name'],
+  ['XX001', 'damaged'],
+  ['XX002', 'damaged'],
+  // A conflict with another transaction: done again from the start, it may succeed.
+  ['40', 'busy', 'other work at the database was in the way, again and again'],
+  ['22', 'refused'],
+  ['23', 'refused'],
+  ['42', 'refused'],
+  ['P0001', 'refused'],
+  ['ECONNREFUSED', 'broken', 'nothing listens at its address'],
+  ['ENOTFOUND', 'broken', 'the name of its host is not known'],
+];
+
+const entryOf = (error: unknown) => CODES.find(([code]) => codeOf(error).startsWith(code));
+
+/** Why the database or the way to it failed, in words for an operator. */
+const faultText = (error: unknown): string => entryOf(error)?.[2] ?? messageOf(error);
+
+/** As that of SQLite: `refused` and `unmet` lie in the writes themselves, so that they never succeed. */
+export const faultOf = (error: unknown): StoreErrorReason =>
+  error instanceof StoreError ? error.reason : (entryOf(error)?.[1] ?? 'broken');
+
+/** Whether the connection is lost with it: the server says that it ends it, or nothing that a server says. */
+export const isLoss = (error: unknown): boolean => {
+  const code = codeOf(error);
+  return code.startsWith('57P0') || !/^(?!E[A-Z]{4})[0-9A-Z]{5}$/.test(code);
+};
+
+/** @returns the error of work that failed as a whole, in one sentence */
+export const failureOf = (what: string, cause: unknown): StoreError =>
+  new StoreError(`${what}: ${faultText(cause).replace(/\.$/, '')}.`, { reason: faultOf(cause), cause });

@@ -1,0 +1,107 @@
+import { type KeyBudget, type KeyLimits, limitsBody, SCOPES } from '../../core/caller.ts';
+import type { KeyInfo, KeyRow, KeyTable, StoredKey } from '../keys.ts';
+import { type SqlReader, type SqlWrite, sql, write } from './statement.ts';
+
+const INSERT =
+  sql(`INSERT INTO keys (id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at,
+    expires_at, parent, team, "user", parent_hash, root) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+      (SELECT coalesce(root, id) FROM keys WHERE id = ?))`);
+const CHANGE =
+  sql(`UPDATE keys SET name = ?, scopes = ?, labels = ?, models = ?, limits = ?, budgets = ?, wallets = ?, expires_at = ?,
+    suspended_at = ?, team = ?, "user" = ? WHERE id = ?`);
+const REVOKE = sql('UPDATE keys SET revoked_at = ? WHERE id = ?');
+const REVOKE_OF_WALLET = sql('UPDATE keys SET revoked_at = ? WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ?');
+const ROTATE = sql('UPDATE keys SET previous_hash = hash, previous_until = ?, hash = ?, rotated_at = ? WHERE id = ?');
+const PUT_USES = sql(`UPDATE keys SET last_used = max(coalesce(last_used, 0), uses.time)
+    FROM (SELECT key AS id, value AS time FROM json_each(?)) AS uses WHERE keys.id = uses.id`);
+
+const COLUMNS = `id, name, hash, scopes, labels, models, limits, budgets, wallets AS holders, wallet AS holder, created_at AS createdAt,
+    expires_at AS expiresAt, revoked_at AS revokedAt, last_used AS lastUsedAt, rotated_at AS rotatedAt, previous_hash AS previousHash,
+    previous_until AS overlapEndsAt, suspended_at AS suspendedAt, parent, team, "user", parent_hash AS parentHash, changed AS version`;
+const SELECT_ALL = sql(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, id`);
+const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM keys WHERE id = ?`);
+const SELECT_OF_WALLET = sql(`SELECT ${COLUMNS} FROM keys WHERE wallet = ? ORDER BY created_at, id`);
+const SELECT_CHANGED = sql(`SELECT ${COLUMNS} FROM keys WHERE changed > ? ORDER BY created_at, id`);
+
+/** A row as the database returns it; lists are JSON. */
+type SqlKeyRow = Omit<KeyInfo, 'scopes' | 'labels' | 'models' | 'limits' | 'budgets' | 'holders'> &
+  Pick<StoredKey, 'hash' | 'previousHash' | 'parentHash'> &
+  Pick<KeyRow, 'version'> &
+  Readonly<Record<'scopes' | 'labels' | 'budgets', string>> &
+  Readonly<Record<'models' | 'limits' | 'holders', string | null>>;
+
+export function sqlKeys(db: SqlReader): KeyTable {
+  const rowOf = (row: SqlKeyRow): KeyRow => ({ key: keyOf(row), lastUsedAt: row.lastUsedAt, version: row.version });
+  return {
+    all: async () => (await db.query<SqlKeyRow>(SELECT_ALL)).map(rowOf),
+    find: async (id) => (await db.query<SqlKeyRow>(SELECT_ONE, [id])).map(rowOf)[0] ?? null,
+    ofHolder: async (holder) => (await db.query<SqlKeyRow>(SELECT_OF_WALLET, [holder])).map(rowOf),
+    async changedAfter(number) {
+      const rows = await db.query<SqlKeyRow>(SELECT_CHANGED, [number]);
+      // One commit after the other raises a subject, so none below the greatest number is still to come.
+      const through = rows.reduce((last, { version }) => Math.max(last, version), number);
+      return { rows: rows.map(rowOf), through };
+    },
+    insert: insertKey,
+    rotate: (id, hash, time, overlapEndsAt) => write(ROTATE, overlapEndsAt, hash, time, id),
+    change: changeKey,
+    revoke: (id, time) => write(REVOKE, time, id),
+    revokeOfHolder: (holder, exceptId, time) => write(REVOKE_OF_WALLET, time, holder, exceptId),
+    putUses: (uses) => write(PUT_USES, JSON.stringify(uses)),
+  };
+}
+
+/** The terms that are kept as JSON. */
+function textsOf({ scopes, labels, models, limits, budgets, holders }: KeyInfo): (string | null)[] {
+  const values = [scopes, labels, models, limits && limitsBody(limits), budgets.map(budgetRow), holders];
+  return values.map((value) => value && JSON.stringify(value));
+}
+
+function insertKey(key: KeyInfo, hash: Uint8Array, parentHash: Uint8Array | null = null): SqlWrite {
+  const { id, name, holder, createdAt, expiresAt, parent, team, user } = key;
+  const place = [parent, team, user, parentHash, parent];
+  return write(INSERT, id, name, hash, ...textsOf(key), holder, createdAt, expiresAt, ...place);
+}
+
+function changeKey(key: KeyInfo): SqlWrite {
+  const { id, name, expiresAt, suspendedAt, team, user } = key;
+  return write(CHANGE, name, ...textsOf(key), expiresAt, suspendedAt, team, user, id);
+}
+
+/** Parses a row. A scope unknown to this version is dropped: it opens nothing. */
+function keyOf(row: SqlKeyRow): StoredKey {
+  const { hash, previousHash, parentHash, lastUsedAt: _, version: __, ...more } = row;
+  const { scopes, labels, models, limits, budgets, holders, ...rest } = more;
+  const granted: unknown[] = JSON.parse(scopes);
+  const info = {
+    ...rest,
+    scopes: SCOPES.filter((scope) => granted.includes(scope)),
+    labels: JSON.parse(labels),
+    models: models === null ? null : JSON.parse(models),
+    limits: limits === null ? null : limitsOf(JSON.parse(limits)),
+    budgets: JSON.parse(budgets).map(budgetOf),
+    holders: holders === null ? null : JSON.parse(holders),
+  };
+  return { info, hash, previousHash, parentHash };
+}
+
+const limitsOf = (stored: ReturnType<typeof limitsBody>): KeyLimits => ({
+  requestsPerMinute: stored.requests_per_minute,
+  tokensPerMinute: stored.tokens_per_minute,
+  concurrentStreams: stored.concurrent_streams,
+});
+
+/** In microcredits: only programs read a row. */
+const budgetRow = ({ limit, window, timeZone, onExhausted }: KeyBudget) => ({
+  limit,
+  window,
+  time_zone: timeZone,
+  on_exhausted: onExhausted,
+});
+
+const budgetOf = ({ limit, window, time_zone, on_exhausted }: ReturnType<typeof budgetRow>): KeyBudget => ({
+  limit,
+  window,
+  timeZone: time_zone,
+  onExhausted: on_exhausted,
+});

@@ -1,0 +1,197 @@
+import {
+  type SaltedWords,
+  type SubjectEvent,
+  type TrailEvent,
+  type TrailHead,
+  type TrailLink,
+  type TrailTable,
+  WORD_SLOTS,
+} from '../trail.ts';
+import { anchorOf, entryOf, erasureOf, GENESIS, linkAfter } from '../trail-chain.ts';
+import {
+  first,
+  type SqlReader,
+  type SqlRow,
+  type SqlScript,
+  type SqlValue,
+  type SqlWrite,
+  type Statement,
+  sql,
+  write,
+} from './statement.ts';
+
+const DAY_MS = 86_400_000;
+
+const SELECT_HEAD = sql('SELECT id, hash FROM trail ORDER BY id DESC LIMIT 1');
+const INSERT =
+  sql(`INSERT INTO trail (id, previous, hash, time, actor, action, subject_kind, subject, facts, request_id, by_seal,
+    from_seal, details_seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+const INSERT_WORDS = sql('INSERT INTO trail_words (entry, slot, salt, words) VALUES (?, ?, ?, ?)');
+
+/** These select the subjects of entries, at the moment of the commit. */
+const THE_SUBJECT = sql('SELECT ? AS id');
+/** None, which fails its commit, unless the key is valid at that moment. */
+const IF_VALID = sql(
+  'SELECT id FROM keys WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)',
+  { mustChange: true },
+);
+/** The same for a key that was changed meanwhile, or is the last admin key. */
+const IF_UNCHANGED = sql(
+  `SELECT id FROM keys WHERE id = ?1 AND revoked_at IS NULL AND changed = ?2 AND (?3 IS NULL OR EXISTS (
+      SELECT 1 FROM keys WHERE id <> ?1 AND instr(scopes, '"admin"') > 0 AND revoked_at IS NULL AND suspended_at IS NULL
+        AND (expires_at IS NULL OR expires_at > ?3)))`,
+  { mustChange: true },
+);
+/** The same for a wallet with too many unrevoked keys, or too many made since a time. */
+const IF_ROOM = sql(
+  `SELECT ? AS id WHERE (SELECT count(*) FROM keys WHERE wallet = ? AND revoked_at IS NULL) < ?
+      AND (SELECT count(*) FROM keys WHERE wallet = ? AND created_at > ?) < ?`,
+  { mustChange: true },
+);
+/** Whether a key is valid by the secret with a hash; `?3` is the time. */
+const isValidBy = (key: string, made: string): string => `${key}.revoked_at IS NULL AND ${key}.suspended_at IS NULL
+      AND (${key}.expires_at IS NULL OR ${key}.expires_at > ?3)
+      AND (${key}.hash = ${made} OR ${key}.previous_hash = ${made} AND ${key}.previous_until > ?3)`;
+/** The same for a line: its keys from the parent to the first, while each is valid by the secret that made the one below. */
+const IF_ROOM_BELOW = sql(
+  `WITH RECURSIVE line (id, parent, made, depth) AS (
+      SELECT id, parent, parent_hash, 1 FROM keys WHERE id = ?2 AND ${isValidBy('keys', '?4')}
+      UNION ALL SELECT keys.id, keys.parent, keys.parent_hash, depth + 1 FROM line JOIN keys ON keys.id = line.parent
+        WHERE depth < ?5 AND ${isValidBy('keys', 'line.made')})
+    SELECT ?1 AS id FROM line JOIN keys AS root ON root.id = line.id WHERE line.parent IS NULL AND root.wallet IS NULL
+      AND (SELECT count(*) FROM keys JOIN keys AS above ON above.id = keys.parent WHERE keys.parent = ?2
+        AND keys.revoked_at IS NULL AND (keys.expires_at IS NULL OR keys.expires_at > ?3)
+        AND (above.hash = keys.parent_hash OR above.previous_hash = keys.parent_hash AND above.previous_until > ?3)) < ?6
+      AND (SELECT count(*) FROM keys WHERE keys.root = line.id AND created_at > ?7) < ?8`,
+  { mustChange: true },
+);
+const OF_WALLET = sql(
+  'SELECT id FROM keys WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ? ORDER BY created_at, id',
+);
+
+const ERASABLE_OF_ACTOR = sql(
+  `SELECT entry, slot FROM trail_words WHERE slot IN ('by', 'from') AND entry IN
+      (SELECT entry FROM trail_words WHERE slot = 'by' AND words = ?) ORDER BY entry, slot`,
+  { mustChange: true },
+);
+const ERASABLE_OF_SUBJECT = sql(
+  `SELECT entry, slot FROM trail_words WHERE slot = 'details' AND entry IN (SELECT id FROM trail WHERE subject = ?)
+      ORDER BY entry, slot`,
+  { mustChange: true },
+);
+const OVERWRITE = sql('PRAGMA secure_delete = ON');
+const OVERWRITE_NO_MORE = sql('PRAGMA secure_delete = OFF');
+const ERASE = sql('DELETE FROM trail_words WHERE entry = ? AND slot = ?');
+
+/** The last entry before the first one that stays. An anchor goes with the entries that it stands among. */
+const LAST_BEFORE = sql(`SELECT id, hash FROM trail WHERE id = (SELECT min(id) FROM (
+      SELECT min(id) - 1 AS id FROM trail WHERE time >= ? AND action <> 'anchor' UNION ALL SELECT max(id) FROM trail))
+    AND id >= (SELECT min(id) FROM trail WHERE action <> 'anchor')`);
+const PRUNE_WORDS = sql('DELETE FROM trail_words WHERE entry <= ?');
+const PRUNE = sql('DELETE FROM trail WHERE id <= ?');
+
+const SELECT = `SELECT id, previous, hash, time, actor, action, subject_kind AS subjectKind, subject, facts, request_id AS requestId,
+    by_seal AS bySeal, from_seal AS fromSeal, details_seal AS detailsSeal,
+    (SELECT json_group_array(json_array(slot, salt, words)) FROM trail_words WHERE entry = trail.id) AS words FROM trail`;
+const FILTERED = `(?1 IS NULL OR subject_kind = ?1) AND (?2 IS NULL OR id < ?2) AND (?4 IS NULL OR action = ?4)
+    AND (?5 IS NULL OR actor = ?5 OR EXISTS (
+      SELECT 1 FROM trail_words WHERE entry = trail.id AND slot = 'by' AND words = ?5))
+    AND (?6 IS NULL OR time >= ?6) AND (?7 IS NULL OR time < ?7) ORDER BY id DESC LIMIT ?3`;
+const SELECT_ALL = sql(`${SELECT} WHERE ${FILTERED}`);
+const SELECT_OF_SUBJECT = sql(`${SELECT} WHERE subject = ?8 AND ${FILTERED}`);
+const SELECT_LINKS = sql(`${SELECT} WHERE id > ? ORDER BY id LIMIT ?`);
+
+interface TrailRow extends Omit<TrailLink, 'subject' | 'seals' | 'words'> {
+  readonly subjectKind: string;
+  readonly subject: string;
+  readonly bySeal: string | null;
+  readonly fromSeal: string | null;
+  readonly detailsSeal: string | null;
+  /** JSON: slot, salt and text of each. */
+  readonly words: string;
+}
+
+export const sqlTrail = (db: SqlReader): TrailTable => ({
+  add: (event) => chained(THE_SUBJECT, [event.subject.id], event, event.subject.kind),
+  addIfValid: (event, validAt) => chained(IF_VALID, [event.keyId, validAt], event),
+  addIfUnchanged: (event, { version, otherAdminAt }) =>
+    chained(IF_UNCHANGED, [event.keyId, version, otherAdminAt], event),
+  addIfRoom: (event, holder, { unrevoked, aDay }) =>
+    chained(IF_ROOM, [event.keyId, holder, unrevoked, holder, event.time - DAY_MS, aDay], event),
+  addIfRoomBelow: (event, { parent, hash, depth, live, aDay }) =>
+    chained(IF_ROOM_BELOW, [event.keyId, parent, event.time, hash, depth, live, event.time - DAY_MS, aDay], event),
+  addOfHolder: (event, holder, exceptId) => chained(OF_WALLET, [holder, exceptId], event),
+  erase(words, actor, time): SqlWrite {
+    const erasable =
+      'actorName' in words ? write(ERASABLE_OF_ACTOR, words.actorName) : write(ERASABLE_OF_SUBJECT, words.subject);
+    return {
+      ...erasable,
+      *follow(rows) {
+        const erased = rows.map(({ entry, slot }) => `${entry}.${slot}`);
+        yield* append(erasureOf(erased, actor, time));
+        yield write(OVERWRITE);
+        for (const { entry = null, slot = null } of rows) yield write(ERASE, entry, slot);
+        yield write(OVERWRITE_NO_MORE);
+      },
+    };
+  },
+  prune(before, time): SqlWrite {
+    return {
+      ...write(LAST_BEFORE, before),
+      *follow([last]) {
+        const through = headOf(last);
+        yield* append(anchorOf(through, time));
+        yield write(PRUNE_WORDS, through.id);
+        yield write(PRUNE, through.id);
+      },
+    };
+  },
+  // Writers take their turns.
+  horizon: async () => (await first<TrailHead>(db, SELECT_HEAD))?.id ?? 0,
+  async list({ keyId, kind = null, before = null, limit, action = null, actor = null, from = null, to = null }) {
+    const filters = [kind, before, limit, action, actor, from, to];
+    const rows =
+      keyId === null
+        ? await db.query<TrailRow>(SELECT_ALL, filters)
+        : await db.query<TrailRow>(SELECT_OF_SUBJECT, [...filters, keyId]);
+    return rows.map((row) => entryOf(linkOf(row)));
+  },
+  links: async (after, limit) => (await db.query<TrailRow>(SELECT_LINKS, [after, limit])).map(linkOf),
+});
+
+/** Adds an entry for each subject that a statement selects, behind the head that its transaction reads: writers take their turns. */
+const chained = (subjects: Statement, params: readonly SqlValue[], event: TrailEvent, kind = 'key'): SqlWrite => ({
+  ...write(subjects, ...params),
+  *follow(rows) {
+    for (const { id } of rows) yield* append({ ...event, subject: { kind, id: String(id) } });
+  },
+});
+
+const headOf = (row: SqlRow | undefined): TrailHead => ({ id: Number(row?.id), hash: String(row?.hash) });
+
+/** Adds an entry behind the head. */
+export function* append(event: SubjectEvent): SqlScript {
+  const [head] = yield write(SELECT_HEAD);
+  yield* insertLink(linkAfter(head ? headOf(head) : GENESIS, event));
+}
+
+/** Adds an entry whose place in the chain is known. */
+export function* insertLink(link: TrailLink): SqlScript {
+  const { id, previous, hash, time, actor, action, subject, facts, requestId, seals, words } = link;
+  const sealed = [seals.by, seals.from, seals.details];
+  yield write(INSERT, id, previous, hash, time, actor, action, subject.kind, subject.id, facts, requestId, ...sealed);
+  for (const slot of WORD_SLOTS) {
+    const own = words[slot];
+    if (own) yield write(INSERT_WORDS, id, slot, own.salt, own.text);
+  }
+}
+
+function linkOf({ subjectKind, subject, bySeal, fromSeal, detailsSeal, words, ...row }: TrailRow): TrailLink {
+  const beside: [string, string, string][] = JSON.parse(words);
+  return {
+    ...row,
+    subject: { kind: subjectKind, id: subject },
+    seals: { by: bySeal, from: fromSeal, details: detailsSeal },
+    words: Object.fromEntries(beside.map(([slot, salt, text]): [string, SaltedWords] => [slot, { salt, text }])),
+  };
+}

