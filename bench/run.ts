@@ -79,14 +79,14 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   },
   yardstick: async () => {
     const plan = quick ? { rounds: 3, requests: 1_000, warmUp: 5_000 } : { rounds: 9, requests: 4_000, warmUp: 20_000 };
-    await show(SUMMARY, 'yardstick', `${occasion()}.\n\n${await yardstick(plan)}`);
+    await show(STEPS, 'yardstick', `${occasion()}.\n\n${await yardstick(plan)}`);
   },
   keys: async () => {
     await show(STEPS, 'keys', `${occasion()}.\n\n${await keyPauses(quick ? 40 : 200)}`);
   },
   start: async () => {
     const plan = quick ? { starts: 3, load: 5_000 } : { starts: 11, load: 50_000 };
-    await show(SUMMARY, 'start', `${occasion()}.\n\n${await startFigures(plan)}`);
+    await show(STEPS, 'start', `${occasion()}.\n\n${await startFigures(plan)}`);
   },
 };
 

@@ -14,6 +14,7 @@ export const VIEWS: readonly ConsoleView[] = [
     title: 'Playground',
     path: '/playground',
     action: 'policy.explain',
+    who: 'Owners, admins, team leads and members send requests there, and auditors see the decisions.',
     load: () => import('./views/playground/index.tsx'),
   },
   {

@@ -80,6 +80,8 @@ describe('roles', () => {
     if (role === 'finance') {
       await page.goto(`${stage.box.url}/console/policies`);
       await page.getByText('Policies are not open to your role').waitFor();
+      await page.goto(`${stage.box.url}/console/playground`);
+      await page.getByText('Owners, admins, team leads and members send requests there').waitFor();
     }
   });
 });

@@ -83,7 +83,10 @@ function listOf(families: readonly Family[] | undefined): string {
   return families.map(lineOf).join('\n');
 }
 
+/** Most gauges of budgets say it; the page says it once. */
+const TIGHTEST = ', of the subject with the least left';
+
 function lineOf({ name, type, labels, help }: Family): string {
   const words = [...(type === 'histogram' ? ['histogram'] : []), ...labelsOf(labels)];
-  return `- \`${name}\`${words.length === 0 ? '' : ` (${words.join(', ')})`}: ${help}`;
+  return `- \`${name}\`${words.length === 0 ? '' : ` (${words.join(', ')})`}: ${help.replace(TIGHTEST, '')}`;
 }

@@ -214,7 +214,7 @@ describe('the shell blocks of docs/policies/guide.md', () => {
     );
 
   test('are there', () => {
-    expect([SCRIPTS.length > 12, commands.length > 8]).toEqual([true, true]);
+    expect([SCRIPTS.length > 10, commands.length > 6]).toEqual([true, true]);
   });
 
   for (const text of SCRIPTS.filter((each) => !commands.includes(each))) {

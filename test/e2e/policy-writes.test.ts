@@ -186,11 +186,23 @@ describe('a guarded edit', () => {
   });
 });
 
+test('files on disk that are not in force are served beside those that are', async () => {
+  const before = textOf(open, 'rules.yaml');
+  writeFileSync(open.file('rules.yaml'), 'nonsense: true\n');
+  const shown: unknown = await (await get(open, 'files')).json();
+  expect(new SchemaCheck(PolicyFiles).errorOf(shown)?.path).toBeUndefined();
+  const { files: own, on_disk, disk_files } = shown as Static<typeof PolicyFiles>;
+  const rules = (all: Static<typeof PolicyFiles>['files'] | null) =>
+    all?.find(({ name }) => name === 'rules.yaml')?.text;
+  expect([on_disk, rules(own), rules(disk_files)]).toEqual(['differs', before, 'nonsense: true\n']);
+  writeFileSync(open.file('rules.yaml'), before);
+});
+
 test('the files in force, and the policies that were, can be read', async () => {
   const shown: unknown = await (await get(open, 'files')).json();
   expect(new SchemaCheck(PolicyFiles).errorOf(shown)?.path).toBeUndefined();
-  const { files: own, revision, on_disk } = shown as Static<typeof PolicyFiles>;
-  expect(on_disk).toBe('same');
+  const { files: own, revision, on_disk, disk_files } = shown as Static<typeof PolicyFiles>;
+  expect([on_disk, disk_files]).toEqual(['same', null]);
   expect(own.map(({ name }) => name)).toContain('policy.yaml');
   // The entry of a policy that came into force is written behind the answer that put it there.
   const { data } = await waitFor(async () => {

@@ -88,6 +88,17 @@ test('an operator is told of everything, by the team of the time, and the rest a
   });
 });
 
+test('the time of which nothing is known ends with the first request, to the minute', async () => {
+  const store = openMemoryStore(() => NOON);
+  const sources = { store, sight: FULL_SIGHT, nameOf: { key: () => null, team: () => null, user: () => null } };
+  const principal = { caller: OPERATOR, actor: { kind: 'cli' as const, name: 'a', from: null } };
+  const firstAt = async () =>
+    (await trafficBody(principal, { ...sources, usdPerCredit: '0.001', now: NOON }, questionOf({}, NOON))).first_at;
+  expect(await firstAt()).toBeNull();
+  await store.commit([store.records.log.add(record(idAt(NOON - 3_599_000), NOON, { outcome }))]);
+  expect(await firstAt()).toBe('2026-11-20T11:00:00.000Z');
+});
+
 test('users and labels are those of the time; what has a label of no value, or not the label, is one line where all others are told', async () => {
   const told = async (by: string, more = {}) => {
     const { total, lines, other } = await tell(OPERATOR, { by, ...more });

@@ -64,17 +64,22 @@ test('a folder of before counts its past behind the new rows, the newest first, 
   try {
     while ((await store.traffic.progress()).pastBefore === minutes.at(-1)) await store.traffic.count(NOON);
     expect(await requests()).toBe(500);
-    expect(await store.traffic.progress()).toEqual({ freshFrom: null, pastBefore: minutes.at(-501)! });
+    expect(await store.traffic.progress()).toMatchObject({ freshFrom: null, pastBefore: minutes.at(-501)! });
     await store.commit([store.records.log.add(made(NOON, 'key'))]);
     await store.traffic.count(NOON);
     expect(await requests()).toBe(501);
     while (await store.traffic.count(NOON));
     expect(await requests()).toBe(1_001);
-    expect(await store.traffic.progress()).toEqual({ freshFrom: null, pastBefore: null });
+    expect(await store.traffic.progress()).toMatchObject({ freshFrom: null, pastBefore: null });
+    const firstOf = (ms: number) => Math.floor(minutes[0]! / ms) * ms;
+    expect((await store.traffic.progress()).firstAt).toBe(firstOf(STEP_MS.minute));
     // Minutes are kept for two days, days for years.
     await store.traffic.prune(NOON + 4 * STEP_MS.day);
+    expect((await store.traffic.progress()).firstAt).toBe(firstOf(STEP_MS.hour));
     expect(await store.traffic.buckets({ ...day, step: 'minute', kind: 'total', series: null })).toEqual([]);
     expect(await requests()).toBe(1_001);
+    await store.traffic.prune(NOON + 200 * STEP_MS.day);
+    expect((await store.traffic.progress()).firstAt).toBe(firstOf(STEP_MS.day));
   } finally {
     await store.close();
   }
@@ -111,7 +116,7 @@ test('a folder of before users and labels counts again behind its opening, from 
       const left = prunedDays > 0 ? 3 : 4;
       expect(await requests('user')).toEqual([['robin', left]]);
       expect(await requests('label')).toEqual([[labelSeries('use', 'chat'), left]]);
-      expect(await store.traffic.progress()).toEqual({ freshFrom: null, pastBefore: null });
+      expect(await store.traffic.progress()).toMatchObject({ freshFrom: null, pastBefore: null });
     } finally {
       await store.close();
     }

@@ -22,6 +22,8 @@ interface LinesProps {
   readonly write: (value: number | null) => WrittenFigure;
   /** Buckets from this one on are not complete; absent where all are. */
   readonly pendingFrom?: number;
+  /** Before this moment nothing is known, ms since 1970: buckets that end by then are gaps. */
+  readonly knownFrom?: number;
   readonly height?: number;
 }
 
@@ -36,10 +38,14 @@ export function Lines({
   lines: given,
   write,
   pendingFrom = times.length,
+  knownFrom = 0,
   height = 216,
 }: LinesProps) {
   const { box, width } = useWidth();
-  const lines = dashed(given);
+  const lines = dashed(given).map((line) => ({
+    ...line,
+    values: line.values.map((value, bucket) => ((times[bucket + 1] ?? Infinity) <= knownFrom ? null : value)),
+  }));
   const [at, setAt] = useState<number | null>(null);
   const ticks = ticksTo(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))));
   const left = 12 + 7 * Math.max(...ticks.map((tick) => write(tick).short.length));

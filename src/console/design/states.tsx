@@ -37,20 +37,21 @@ export const Failure = ({
     <NoPermission what={what} />
   ) : (
     <div class="state" role="alert">
-      <p class="state-title">{what} cannot be shown</p>
+      <p class="state-title">{failure.status === 404 ? 'Not found' : `${what} cannot be shown`}</p>
       <p>
         <Coded text={failure.message} />
       </p>
-      <Button onClick={onRetry}>Try again</Button>
+      {failure.status !== 404 && <Button onClick={onRetry}>Try again</Button>}
     </div>
   );
 
-export const NoPermission = ({ what }: { readonly what: string }) => (
+/** @param who the roles that it is open to, as a sentence */
+export const NoPermission = ({ what, who = '' }: { readonly what: string; readonly who?: string }) => (
   <div class="state">
     <p class="state-title">
       {what} {/(?:s|People)$/.test(what) ? 'are' : 'is'} not open to your role
     </p>
-    <p>An owner or admin of this gateway can give you a role that opens this.</p>
+    <p>{who} An owner or admin of this gateway can give you a role that opens this.</p>
   </div>
 );
 

@@ -79,7 +79,7 @@ function ViewPlace({ view }: { readonly view: ConsoleView | null }) {
     return (
       <div class="stack">
         <ViewHead title={view.title} summary="" hasRange={false} />
-        <NoPermission what={view.title} />
+        <NoPermission what={view.title} who={view.who ?? ''} />
       </div>
     );
   }

@@ -74,6 +74,10 @@ export function useTraffic(options: TrafficOptions = {}): Resource<TrafficReport
   });
 }
 
+/** The moment before which nothing is known, ms since 1970: a figure of zero says nothing there. */
+export const knownFrom = ({ first_at }: TrafficReport): number =>
+  first_at === null ? Number.POSITIVE_INFINITY : Date.parse(first_at);
+
 /** The first bucket that still grows; as many as there are where none does. */
 export function pendingFrom({ times, counted_until }: TrafficReport): number {
   const until = Date.parse(counted_until);

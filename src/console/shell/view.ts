@@ -12,6 +12,8 @@ export interface ConsoleView {
   readonly hasParts?: true;
   /** The action that opens it; null for every role. */
   readonly action: Action | null;
+  /** The roles that it is open to, as a sentence for those who find it closed. */
+  readonly who?: string;
   /** Its code comes when it is opened. */
   load(): Promise<{ readonly default: ComponentType }>;
 }

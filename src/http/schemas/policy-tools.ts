@@ -19,20 +19,26 @@ const guarded = field.arrayOf(
   [],
 );
 
+const FILE_TEXT = {
+  name: fileName,
+  text: field.text('Its text. Texts that look like secrets are replaced by `[secret]`.', 'version: 2\n'),
+  is_masked: field.flag(
+    'Whether a text that looks like a secret was replaced. Such a file cannot be written here.',
+    false,
+  ),
+};
+
 export const PolicyFiles = field.named('PolicyFiles', 'The files of the policy in force.', {
   object: field.always('policy.files'),
   revision: field.policyRevision,
-  files: field.rows('By name.', {
-    name: fileName,
-    text: field.text('Its text. Texts that look like secrets are replaced by `[secret]`.', 'version: 2\n'),
-    is_masked: field.flag(
-      'Whether a text that looks like a secret was replaced. Such a file cannot be written here.',
-      false,
-    ),
-  }),
+  files: field.rows('By name.', FILE_TEXT),
   on_disk: field.word(
     ['same', 'differs', 'unreadable'],
     '`differs`: the files on disk are not those in force, as after an edit that was refused.',
+  ),
+  disk_files: field.orNull(
+    field.rows('By name.', FILE_TEXT),
+    'The files on disk, where they are not those in force; null where they are the same or unreadable.',
   ),
   writes: field.shape('What the caller may write.', {
     ordinary: field.flag('Whether ordinary edits are taken.', true),
@@ -129,6 +135,7 @@ const CASE_OUTCOME = {
   provider: field.textOrNull('The provider that would be tried first.', 'openai'),
   reason: field.textOrNull('`route_reason`.', 'auto:balanced'),
   cost_credits: field.figureOrNull('The expected cost. In Credits.', 0.46),
+  cost_usd: field.figureOrNull('The same in USD.', 0.00046),
   latency_ms: field.figureOrNull('The expected time. In ms.', 2_300),
   quality: field.figureOrNull('The expected share of good answers.', 0.71),
 };

@@ -93,6 +93,10 @@ export const Traffic = field.named('Traffic', 'Requests, money, tokens and times
   counted_until: field.moment(
     'All that was written before this moment is counted. Buckets that reach beyond it still grow, as do those with running requests.',
   ),
+  first_at: field.momentOrNull(
+    'When the first request of this installation was counted, to the minute, hour or day that is kept of it; null before any. Buckets before it are of a time of which nothing is known.',
+    '2026-11-02T09:14:00.000Z',
+  ),
   counting_since: field.momentOrNull(
     'While the past before this moment is still being counted, newest first; null once all is.',
   ),

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { iso } from '../../core/clock.ts';
+import type { PolicyBundle } from '../../runtime/source.ts';
 import type { TrailEntry, TrailTable } from '../../store/trail.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
@@ -16,11 +17,15 @@ export async function policyFiles(by: Principal, desk: WritableDesk) {
   return {
     object: 'policy.files' as const,
     revision: runtime.snapshot.revision,
-    files: bundle.files.map(({ path, text = '' }) => ({ name: basename(path), ...shownText(text) })),
+    files: textsOf(bundle),
     on_disk: disk === null ? 'unreadable' : disk.hash === bundle.hash ? 'same' : 'differs',
+    disk_files: disk === null || disk.hash === bundle.hash ? null : textsOf(disk),
     writes: await writableBy(by.caller, desk),
   };
 }
+
+const textsOf = ({ files }: Pick<PolicyBundle, 'files'>) =>
+  files.map(({ path, text = '' }) => ({ name: basename(path), ...shownText(text) }));
 
 export const REVISIONS_LIMIT = 50;
 export const REVISIONS_LIMIT_MAX = 500;

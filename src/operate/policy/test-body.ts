@@ -43,15 +43,22 @@ function caseBody({ case: policyCase, status, runs }: CaseResult, settings: Sett
 }
 
 function outcomeBody({ outcome }: CaseResult['runs'][number]['run'], { runtime }: Settings['settings'][number]) {
-  const none = { choice: null, provider: null, reason: null, cost_credits: null, latency_ms: null, quality: null };
+  const none = {
+    choice: null,
+    provider: null,
+    reason: null,
+    ...{ cost_credits: null, cost_usd: null, latency_ms: null, quality: null },
+  };
   if (outcome === null || !isDecision(outcome)) return none;
   const [choice] = outcome.ranked;
-  const { id, endpoints } = runtime.snapshot.models[choice.model]!;
+  const { models, usdPerCredit } = runtime.snapshot;
+  const { id, endpoints } = models[choice.model]!;
   return {
     choice: id,
     provider: endpoints[choice.endpoints[0]!]!.provider,
     reason: outcome.reason,
     cost_credits: choice.costCredits,
+    cost_usd: Number((choice.costCredits * Number(usdPerCredit)).toPrecision(12)),
     latency_ms: choice.latencyMs,
     quality: choice.share,
   };

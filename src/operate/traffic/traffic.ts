@@ -75,6 +75,7 @@ export async function trafficBody({ caller }: Principal, sources: TrafficSources
     time_zone: timeZone,
     by,
     counted_until: iso(Math.min(progress.freshFrom ?? now, now)),
+    first_at: progress.firstAt === null ? null : iso(progress.firstAt),
     counting_since: progress.pastBefore === null ? null : iso(Math.min(progress.pastBefore, now)),
     times: hasPoints ? period.times.map(iso) : [],
     total: { ...lineBody(total, usd), before: before((spend) => spend.total) },

@@ -48,7 +48,12 @@ export const memoryTraffic = (sources: Sources): TrafficTable => ({
     const names = samples.map(({ series }) => series.key_model).filter((name) => name.startsWith(`${key} `));
     return [...new Set(names)].sort();
   },
-  progress: async () => ({ freshFrom: null, pastBefore: null }),
+  async progress() {
+    const times = (await samplesOf(sources)).map(({ id }) => timeOfId(id));
+    const earliest = times.length === 0 ? null : Math.min(...times);
+    const firstAt = earliest && Math.floor(earliest / STEP_MS.minute) * STEP_MS.minute;
+    return { freshFrom: null, pastBefore: null, firstAt };
+  },
   recount: async () => 0,
   prune: async () => {},
 });

@@ -7,7 +7,7 @@ import { Empty, Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
 import { toast } from '../../design/toast.tsx';
-import { When } from '../../design/written.tsx';
+import { Coded, When } from '../../design/written.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
 
 type AlertReport = ReadOf<'/admin/alerts'>;
@@ -38,7 +38,11 @@ export const Alerts = ({ alerts }: { readonly alerts: Resource<AlertReport> }) =
                   id: 'text',
                   head: 'Alert',
                   phone: 'main',
-                  cell: ({ text }) => <span class="fleet-text">{text}</span>,
+                  cell: ({ text }) => (
+                    <span class="fleet-text">
+                      <Coded text={text} />
+                    </span>
+                  ),
                 },
                 { id: 'sent', head: 'Delivery', phone: 'second', cell: (alert) => <Delivery alert={alert} /> },
                 { id: 'time', head: 'When', isFigure: true, phone: 'fact', cell: ({ time }) => <When at={time} /> },
@@ -79,7 +83,12 @@ const Webhooks = ({ webhooks }: Pick<AlertReport, 'webhooks'>) => (
           const { tone, word } = WEBHOOKS[state] ?? { tone: 'warn', word: state };
           return (
             <>
-              <State tone={tone}>{word}</State> {problem && <span class="dim">{problem}</span>}
+              <State tone={tone}>{word}</State>{' '}
+              {problem && (
+                <span class="dim">
+                  <Coded text={problem} />
+                </span>
+              )}
             </>
           );
         },

@@ -7,7 +7,7 @@ import { creditsText, When, Written } from '../../design/written.tsx';
 import { range } from '../../shell/range.ts';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import { pendingFrom, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
+import { knownFrom, pendingFrom, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
 import { attemptsOf, type EndpointLine, EndpointState, slownessOf } from './endpoint-words.tsx';
 
 /** One endpoint: its readings beside what the policy declares, its breaker, and its provider over time. */
@@ -175,6 +175,9 @@ function Hours({ provider, report }: { readonly provider: string; readonly repor
       </Empty>
     );
   }
+  if (whole.ttft_ms.p50 === null) {
+    return <Empty title={`No answer of ${provider} began`}>Times to the first token appear here once one does.</Empty>;
+  }
   return (
     <Lines
       heading={`Half of the answers of ${provider} begin within ${duration(whole.ttft_ms.p50).short}, 95 % within ${duration(whole.ttft_ms.p95).short}.`}
@@ -186,6 +189,7 @@ function Hours({ provider, report }: { readonly provider: string; readonly repor
       ]}
       write={duration}
       pendingFrom={pendingFrom(report)}
+      knownFrom={knownFrom(report)}
     />
   );
 }

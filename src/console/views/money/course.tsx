@@ -4,7 +4,7 @@ import { marksOf } from '../../design/marks.ts';
 import { Empty } from '../../design/states.tsx';
 import { compared } from '../../shell/compared.ts';
 import { range } from '../../shell/range.ts';
-import { pendingFrom, type TrafficReport } from '../../shell/traffic.ts';
+import { knownFrom, pendingFrom, type TrafficReport } from '../../shell/traffic.ts';
 import { usdPerCredit } from '../overview/measures.ts';
 
 /** Lines beside that of all others. */
@@ -55,6 +55,7 @@ export function Course({ report }: { readonly report: TrafficReport }) {
       lines={uniquelyNamed(lines)}
       write={usd}
       pendingFrom={pendingFrom(report)}
+      knownFrom={knownFrom(report)}
     />
   );
 }

@@ -5,7 +5,7 @@ import type { Resource } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
 import { duration } from '../../design/format.ts';
 import { State, type Tone } from '../../design/tag.tsx';
-import { When } from '../../design/written.tsx';
+import { Coded, When } from '../../design/written.tsx';
 import { range } from '../../shell/range.ts';
 import { hrefOf } from '../../shell/router.ts';
 import { type SlowProvider, timesSlower } from '../../shell/slow.ts';
@@ -175,7 +175,7 @@ function alertItems({ data, webhooks }: ReadOf<'/admin/alerts'>, now: number): r
         id: `webhook ${name}`,
         tone: 'bad',
         word: 'Webhook',
-        text: `Alerts do not reach ${name}${problem === null ? '' : `: ${problem}`}`,
+        text: <Coded text={`Alerts do not reach ${name}${problem === null ? '' : `: ${problem}`}`} />,
         href: hrefOf('/fleet'),
       }),
     ),

@@ -6,9 +6,9 @@ import { markOf, marksOf } from '../../design/marks.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Tabs } from '../../design/tabs.tsx';
 import { range } from '../../shell/range.ts';
-import { param, setParams } from '../../shell/router.ts';
+import { hrefOf, param, setParams } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import { isToldApart, pendingFrom, type TrafficReport } from '../../shell/traffic.ts';
+import { isToldApart, knownFrom, pendingFrom, type TrafficReport } from '../../shell/traffic.ts';
 import {
   bucketsOf,
   type ChartDimension,
@@ -55,6 +55,12 @@ export function Course({ traffic, by }: { readonly traffic: Resource<TrafficRepo
             report.total.whole.requests === 0 ? (
               <Empty title={`No requests in the ${range.value.label.toLowerCase()}`}>
                 Send a request to <code>/v1/chat/completions</code> with a key, or choose a longer time.
+                {reachOfViewer('playground.send') !== null && (
+                  <>
+                    {' '}
+                    <a href={hrefOf('/playground')}>Send one in the playground</a>
+                  </>
+                )}
               </Empty>
             ) : (
               <Lines
@@ -64,6 +70,7 @@ export function Course({ traffic, by }: { readonly traffic: Resource<TrafficRepo
                 lines={linesOf(measure, report)}
                 write={MEASURES[measure].write}
                 pendingFrom={pendingFrom(report)}
+                knownFrom={knownFrom(report)}
               />
             )
           }

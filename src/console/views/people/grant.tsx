@@ -42,7 +42,7 @@ export function GrantForm({ path, hint, touched, children }: GrantFormProps) {
     setBusy(false);
     if (!result.ok) {
       // A refusal is answered the same for the same name.
-      if (result.failure.status !== null && result.failure.status < 500) name.current = freshName();
+      if (result.failure.status >= 400 && result.failure.status < 500) name.current = freshName();
       return setProblem(result.failure.message);
     }
     type(setCredits)('');

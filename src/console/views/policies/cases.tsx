@@ -4,7 +4,7 @@ import { Hero, Heroes } from '../../design/hero.tsx';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
-import { creditsText } from '../../design/written.tsx';
+import { Money } from '../../design/written.tsx';
 import { param, setParams } from '../../shell/router.ts';
 import { changes } from './draft.ts';
 import { Diagnostics, plural } from './file.tsx';
@@ -134,7 +134,9 @@ function CaseList({ cases }: { readonly cases: readonly CaseResult[] }) {
               head: 'Expected cost',
               isFigure: true,
               sort: ({ cost_credits }) => cost_credits,
-              cell: ({ cost_credits }) => <CostCell credits={cost_credits} />,
+              cell: ({ cost_credits, cost_usd }) => (
+                <Money usd={cost_usd === null ? null : String(cost_usd)} credits={cost_credits} />
+              ),
             },
           ]}
         />
@@ -142,10 +144,6 @@ function CaseList({ cases }: { readonly cases: readonly CaseResult[] }) {
     </section>
   );
 }
-
-const CostCell = ({ credits }: { readonly credits: number | null }) => (
-  <span class="figure">{credits === null ? '–' : creditsText(credits)}</span>
-);
 
 const CaseCell = ({ of }: { readonly of: CaseResult }) => (
   <span class="policies-breaks">

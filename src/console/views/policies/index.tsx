@@ -39,13 +39,17 @@ export default function Policies() {
         ))}
       </nav>
       <Loaded what="Policies" of={files}>
-        {(data) => (
-          <>
-            <DiskNotice files={data} />
-            <EditBar files={data} />
-            <Part files={data} part={part} detail={detail} mayEdit={mayCheck} />
-          </>
-        )}
+        {(data) => {
+          // Mistakes and edits are those of the files on disk.
+          const edited = data.disk_files ? { ...data, files: data.disk_files } : data;
+          return (
+            <>
+              <DiskNotice files={data} />
+              <EditBar files={edited} />
+              <Part files={edited} part={part} detail={detail} mayEdit={mayCheck} />
+            </>
+          );
+        }}
       </Loaded>
     </div>
   );
@@ -59,8 +63,9 @@ const DiskNotice = ({ files: { on_disk } }: { readonly files: PolicyFiles }) =>
   on_disk === 'same' ? null : (
     <div class="notice notice-bad" role="status">
       <span>
-        {on_disk === 'differs' ? 'The files on disk are not those in force.' : 'The files on disk cannot be read.'}{' '}
-        Mistakes are those of the files on disk, texts are those in force.
+        {on_disk === 'differs'
+          ? 'The files on disk are not those in force. Texts and mistakes below are those on disk.'
+          : 'The files on disk cannot be read. Texts are those in force.'}
       </span>
       {on_disk === 'differs' && <ButtonLink href={diffHref(RUNNING, DISK)}>Compare</ButtonLink>}
     </div>

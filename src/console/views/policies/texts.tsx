@@ -1,6 +1,5 @@
 import { useMemo } from 'preact/hooks';
 import { useResource } from '../../api/resource.ts';
-import { Partial } from '../../design/states.tsx';
 import { Tag } from '../../design/tag.tsx';
 import { Comparison } from './comparison.tsx';
 import { draft, namesOf, type PolicyFiles, textOf } from './draft.ts';
@@ -32,7 +31,7 @@ export function Texts({
         : [],
     [from, to],
   );
-  if (patch === '') return <Partial>The texts are the same.</Partial>;
+  if (patch === '') return <p class="dim">The texts are the same.</p>;
   if (!from || !to) return <PatchText text={patch} />;
   return (
     <>
@@ -58,16 +57,18 @@ function useTexts(files: PolicyFiles, side: string): ReadonlyMap<string, string>
   const isStored = ![RUNNING, DISK, EDIT].includes(side);
   const stored = useResource(`/admin/policy/revisions/${encodeURIComponent(side)}`, {}, { isWanted: isStored });
   const edits = side === EDIT ? draft.value?.edits : undefined;
+  const inForce = useResource('/admin/policy/files').data;
   return useMemo(() => {
     if (isStored) return stored.data && new Map(stored.data.files.map(({ name, text }) => [name, text]));
-    if (side === DISK && files.on_disk !== 'same') return null;
+    if (side === RUNNING) return inForce && new Map(inForce.files.map(({ name, text }) => [name, text]));
+    if (side === DISK && files.on_disk === 'unreadable') return null;
     return new Map(
       namesOf(files, edits).flatMap((name): [string, string][] => {
         const text = textOf(files, edits, name);
         return text === null ? [] : [[name, text]];
       }),
     );
-  }, [files, side, edits, stored.data]);
+  }, [files, side, edits, stored.data, inForce]);
 }
 
 /** A patch as it is, where a text is known by its difference alone. */

@@ -6,7 +6,8 @@ import { markOf } from '../../design/marks.ts';
 import { Empty, Failure, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Money, When, Written } from '../../design/written.tsx';
-import { hrefWith } from '../../shell/router.ts';
+import { hrefOf, hrefWith } from '../../shell/router.ts';
+import { mayView } from '../../shell/session.ts';
 import { StatusTag } from './status.tsx';
 
 type Row = ReadOf<'/admin/decisions'>['data'][number];
@@ -100,6 +101,12 @@ function Nothing({ list, isFiltered }: { readonly list: PagedList<Row>; readonly
   return (
     <Empty title="No request in this time">
       Each request to <code>/v1/chat/completions</code> and its like appears here when it ends.
+      {mayView('playground.send') && (
+        <>
+          {' '}
+          <a href={hrefOf('/playground')}>Send one in the playground</a>
+        </>
+      )}
     </Empty>
   );
 }

@@ -46,6 +46,7 @@ const PAST = sql(`SELECT max(time) AS time FROM (
     UNION ALL SELECT * FROM (SELECT time FROM decisions WHERE id < (SELECT old_before FROM traffic_counting) ORDER BY id DESC LIMIT 1)
     UNION ALL SELECT * FROM (SELECT time FROM journal WHERE seq < (SELECT journal_before FROM traffic_counting) ORDER BY seq DESC LIMIT 1))`);
 
+const FIRST = sql('SELECT min(bucket) AS bucket FROM traffic WHERE width = ?1 AND kind = ?2');
 const HAS_EARLIER = sql('SELECT 1 AS one FROM traffic WHERE width = ?1 AND kind = ?2 AND bucket < ?3 LIMIT 1');
 const DELETE_EARLIER =
   sql(`DELETE FROM traffic WHERE (width, kind, bucket, series) IN (SELECT width, kind, bucket, series
@@ -110,5 +111,18 @@ async function progressOf(db: SqlTables) {
   return {
     freshFrom: fresh?.time ?? null,
     pastBefore: state.isClearing === 1 ? Number.MAX_SAFE_INTEGER : (past?.time ?? null),
+    firstAt: await firstAtOf(db),
   };
+}
+
+/** Of the first day, its first hour and minute where they are still kept. */
+async function firstAtOf(db: SqlTables): Promise<number | null> {
+  let found: { readonly at: number; readonly ms: number } | null = null;
+  for (const step of TRAFFIC_STEPS.toReversed()) {
+    const row = await first<{ bucket: number | null }>(db, FIRST, widthOf(step), numberOfKind('total'));
+    const ms = STEP_MS[step];
+    const at = row?.bucket == null ? null : row.bucket * ms;
+    if (at !== null && (found === null || at < found.at + found.ms)) found = { at, ms };
+  }
+  return found?.at ?? null;
 }
