@@ -42,6 +42,9 @@ test('records that were indexed before there were summaries are listed the same,
   db.run('UPDATE record_index SET summary = NULL');
   db.run('UPDATE record_indexing SET summed_from = ?', [Number.MAX_SAFE_INTEGER]);
   expect(await log.list({ limit: 250 })).toEqual(before);
+  db.run('UPDATE record_index SET summary = ? WHERE id = 7', ['[5,false,"auto",0,{},null,"of an earlier form"]']);
+  expect(await log.list({ limit: 250 })).toEqual(before);
+  db.run('UPDATE record_index SET summary = NULL');
   let batches = 1;
   while (await log.index()) batches++;
   expect(batches).toBe(3);

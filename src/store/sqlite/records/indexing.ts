@@ -28,7 +28,8 @@ const ADD_FRESH =
   sql(`INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation, session, team_id, user_id, summary)
     SELECT id, seq, key_id, model, task, status, operation, session, team_id, user_id, ${SUMMARY} FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?`);
 const ADD_LABELS = sql(`INSERT OR IGNORE INTO record_labels (name, value, id) SELECT label.key, label.atom, fresh.id
-    FROM (SELECT id, labels FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?) AS fresh, json_each(fresh.labels) AS label`);
+    FROM (SELECT id, labels FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?) AS fresh, json_each(fresh.labels) AS label
+    WHERE fresh.labels <> '{}'`);
 const ADVANCE = sql(`UPDATE record_indexing SET through = ifnull((SELECT max(seq) FROM
     (SELECT seq FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?)), through)`);
 

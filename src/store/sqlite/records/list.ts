@@ -76,7 +76,8 @@ async function entryOf(
   { seq, summary, ...row }: IndexRow,
   read: (id: number, seq: number | null) => Promise<DecisionRecord | null>,
 ): Promise<RecordEntry> {
-  if (summary !== null) return { ...row, summary: decodeSummary(summary) };
+  const decoded = summary === null ? null : decodeSummary(summary);
+  if (decoded) return { ...row, summary: decoded };
   const record = await read(row.id, seq).catch(orNone);
   return { ...row, summary: record && summaryOf(record) };
 }
