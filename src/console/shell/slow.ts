@@ -1,5 +1,3 @@
-import type { TrafficReport } from './traffic.ts';
-
 /** A provider is called slow from so many times its usual time to the first token on: percentiles alone differ by 5 %, and days by more. */
 const SLOW_FROM = 1.5;
 /** Fewer answers tell nothing. */
@@ -14,12 +12,14 @@ export interface SlowProvider {
   readonly usualMs: number;
 }
 
-/** The median of each provider, and how many requests it is of. */
-type SpeedReport = {
-  readonly series: readonly (Pick<TrafficReport['series'][number], 'value' | 'name'> & {
+/** Of traffic by provider, what tells how fast they are. */
+interface SpeedReport {
+  readonly series: readonly {
+    readonly value: string;
+    readonly name: string;
     readonly whole: { readonly requests: number; readonly ttft_ms: { readonly p50: number | null } };
-  })[];
-};
+  }[];
+}
 
 /** Providers that answer far later than in the period before, the worst first. */
 export function slowProviders(now: SpeedReport | null, before: SpeedReport | null): readonly SlowProvider[] {
