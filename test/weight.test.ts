@@ -229,12 +229,13 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 24 for the charges of several keys, and for those without runs.
   // 37 for sums of minutes that hours and days are put together from, which costs a third of the CPU.
   // 413 for PostgreSQL: its driver, addresses, readers and migrations.
+  // 1,190 for its tables, commits, leases and news, of which 530 are words of SQL.
   // 17 for repositories apart from the tables of SQLite, and scripts in a commit that any driver can run.
   // 49 for charges whose accounts, tariffs and records are read once a batch, and figures that are added by name.
   // 1 for the sum of charges at the checkpoint.
   // 16 for the moment of the first request.
   // 4 for summaries that are read from a body at once.
-  'src/store': 9459,
+  'src/store': 10700,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.

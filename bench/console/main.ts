@@ -11,7 +11,7 @@ import { AIM_MS, measure, rowOf, tableOf } from './measure.ts';
  * `npm run bench:console -- FOLDER`: serves it, opens every page of the console, and times what each asks for. Without a folder: one
  * below the system's temporary folder, generated where it is missing.
  *
- * `--decisions N` (10,000,000), `--keys N` (500), `--teams N` (25), `--seed N` (1).
+ * `--decisions N` (10,000,000), `--keys N` (500), `--teams N` (25), `--seed N` (1); `--only TEXT` for pages with it in their names.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -20,6 +20,7 @@ const { values, positionals } = parseArgs({
     keys: { type: 'string', default: '500' },
     teams: { type: 'string', default: '25' },
     seed: { type: 'string', default: '1' },
+    only: { type: 'string', default: '' },
   },
 });
 const isGenerating = positionals[0] === 'generate';
@@ -49,7 +50,7 @@ async function generateHere(): Promise<void> {
 }
 
 async function measureHere(): Promise<void> {
-  const pages = await measure(folder, (page) => console.log(rowOf(page).join('  ')));
+  const pages = await measure(folder, values.only, (page) => console.log(rowOf(page).join('  ')));
   console.log(`\n${cpus()[0]?.model}, ${cpus().length} CPUs\n\n${tableOf(pages)}`);
   for (const { page, requests } of pages) {
     for (const { address, times } of requests) {

@@ -6,7 +6,6 @@ import type { Signalbox } from '../../test/support/signalbox.ts';
 import { median, table } from '../stats.ts';
 import { serveFolder } from './base.ts';
 import { answersIn, type ConsoleAnswers } from './generate.ts';
-import { teamNames } from './world.ts';
 
 /** A page that somebody opens, with its filters. */
 interface OpenedPage {
@@ -25,13 +24,15 @@ const RUNS = 9;
 const RANGES = ['24h', '7d', '30d', '90d'] as const;
 
 /** The pages, with the filters that cost most: rare ones, and several together. */
-function pagesOf({ decision, key, slowProvider }: ConsoleAnswers): readonly OpenedPage[] {
+function pagesOf(
+  { decision, key, slowProvider }: ConsoleAnswers,
+  { team, user, endpoint }: FirstOf,
+): readonly OpenedPage[] {
   const ranged = (view: string, path: string): OpenedPage[] =>
     RANGES.map((range) => ({
       view: `${view}, ${range}`,
       path: `${path}${path.includes('?') ? '&' : '?'}range=${range}`,
     }));
-  const team = teamNames(1)[0];
   return [
     ...ranged('Overview', ''),
     ...ranged('Overview by provider', '?by=provider&measure=ttft'),
@@ -42,29 +43,75 @@ function pagesOf({ decision, key, slowProvider }: ConsoleAnswers): readonly Open
     { view: 'Request', path: `/requests/${decision.id}` },
     { view: 'Playground', path: '/playground' },
     { view: 'Policies', path: '/policies' },
-    { view: 'People', path: '/people' },
-    { view: 'People: keys', path: '/people?tab=keys' },
-    { view: 'People: a key', path: `/people?tab=keys&open=${key.id}` },
-    ...ranged('Money by key', '/money'),
-    ...ranged('Money by team', '/money?by=team'),
-    ...ranged('Money by user', '/money?by=user'),
-    ...ranged(`Money by label`, '/money?by=label%3Ause'),
+    { view: 'People: teams', path: '/people/teams' },
+    { view: 'People: a team', path: `/people/teams/${team}` },
+    { view: 'People: members', path: '/people/members' },
+    { view: 'People: a member', path: `/people/members/${user}` },
+    { view: 'People: keys', path: '/people/keys' },
+    { view: 'People: a key', path: `/people/keys/${key.id}` },
+    { view: 'People: logins', path: '/people/logins' },
+    { view: 'People: trail', path: '/people/trail' },
+    ...['key', 'team', 'user', 'model', 'provider', 'task', 'label%3Ause'].flatMap((by) =>
+      ranged(`Money by ${by.split('%')[0]}`, `/money?by=${by}`),
+    ),
     ...ranged('Money: a key', `/money?open=${key.id}`),
-    { view: 'Money: months', path: '/money?tab=months' },
+    ...ranged('Money: a team', `/money?by=team&open=${team}`),
+    ...ranged('Money: a model', `/money?by=model&open=${key.model}`),
+    ...['key', 'team', 'user', 'label%3Ause'].map((by) => ({
+      view: `Money: months by ${by.split('%')[0]}`,
+      path: `/money?tab=months&by=${by}`,
+    })),
     { view: 'Money: budgets', path: '/money?tab=budgets' },
-    { view: 'Fleet', path: '/fleet' },
-    { view: `Fleet: ${slowProvider}, team ${team}`, path: `/fleet?open=${slowProvider}` },
+    { view: 'Money: payments', path: '/money?tab=payments' },
+    ...ranged('Fleet', '/fleet'),
+    ...ranged(`Fleet: ${slowProvider}`, `/fleet?open=${encodeURIComponent(endpoint)}`),
   ];
 }
 
-/** Opens every page of a generated folder in a browser, writes down what it asks for, and asks the same again. */
-export async function measure(folder: string, onPage: (page: PageTimes) => void): Promise<readonly PageTimes[]> {
+/** What stands first in lists, by its ID. */
+interface FirstOf {
+  readonly team: string;
+  readonly user: string;
+  /** Of the slow provider, as addresses of the console name it. */
+  readonly endpoint: string;
+}
+
+interface Listed {
+  readonly data: readonly {
+    readonly id: string;
+    readonly provider: string;
+    readonly model: string;
+    readonly upstream: string;
+  }[];
+}
+
+async function firstOf(box: Signalbox, { slowProvider }: ConsoleAnswers): Promise<FirstOf> {
+  const list = async (path: string) => ((await (await box.get(path)).json()) as Listed).data;
+  const [[team], [user], endpoints] = await Promise.all([
+    list('/admin/teams?limit=1'),
+    list('/admin/users?limit=1'),
+    list('/admin/endpoints'),
+  ]);
+  const slow = endpoints.find(({ provider }) => provider === slowProvider);
+  if (!team || !user || !slow) throw new Error('the folder lacks a team, a user or its slow provider');
+  return { team: team.id, user: user.id, endpoint: [slow.provider, slow.model, slow.upstream].join('/') };
+}
+
+/**
+ * Opens every page of a generated folder in a browser, writes down what it asks for, and asks the same again.
+ * @param only part of the names of the pages; empty for all
+ */
+export async function measure(
+  folder: string,
+  only: string,
+  onPage: (page: PageTimes) => void,
+): Promise<readonly PageTimes[]> {
   buildConsoleHere();
   const answers: ConsoleAnswers = JSON.parse(readFileSync(answersIn(folder), 'utf8'));
   const box = await serveFolder(folder, { isProcess: true });
   try {
     const measured: PageTimes[] = [];
-    for (const page of pagesOf(answers)) {
+    for (const page of pagesOf(answers, await firstOf(box, answers)).filter(({ view }) => view.includes(only))) {
       const addresses = await addressesOf(box, page);
       const times: number[][] = addresses.map(() => []);
       for (let run = 0; run < RUNS; run++) {

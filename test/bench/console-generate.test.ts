@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { policiesIn } from '../../bench/console/base.ts';
+import { policiesIn, serveFolder } from '../../bench/console/base.ts';
 import { type ConsoleAnswers, generate } from '../../bench/console/generate.ts';
 import { toCredits } from '../../src/core/credits.ts';
 import { databaseOf } from '../../src/server/data.ts';
@@ -86,6 +86,48 @@ test('a server serves it: lists, a decision with its reason, traffic and budgets
     await box.stop();
   }
 });
+
+test('over whole days and months, of any zone, the Credits of traffic are those of the books by every dimension of both', async () => {
+  const box = await serveFolder(folder);
+  const day = (ago: number) => new Date(SIZE.now - ago * 86_400_000).toISOString().slice(0, 10);
+  try {
+    for (const zone of ['UTC', 'Europe/Berlin', 'America/Los_Angeles']) {
+      for (const by of ['key', 'team', 'user', 'model', 'provider', 'label:use', 'label:none']) {
+        const period = `from=${day(25)}&to=${day(3)}&time_zone=${zone}`;
+        const { series, other } = await read<TrafficLines>(
+          box,
+          `/admin/traffic?by=${by}&${period}&step=day&points=false&limit=50`,
+        );
+        const { groups } = await read<UsageLines>(box, `/admin/usage?by=${by}&${period}`);
+        const booked = groups.map(({ group, credits }) => `${group[by] ?? group[`${by}_id`]} ${credits}`);
+        const told = series.filter(({ whole }) => whole.requests > 0 || whole.credits > 0);
+        expect([other, told.map(({ value, whole }) => `${value} ${whole.credits}`).sort()]).toEqual([
+          null,
+          booked.sort(),
+        ]);
+      }
+    }
+    const month = `from=${day(35).slice(0, 7)}-01&to=${day(-1)}`;
+    const { total } = await read<TrafficLines>(box, `/admin/traffic?step=month&${month}`);
+    const { groups } = await read<UsageLines>(box, `/admin/usage?by=month&${month}`);
+    expect(total.buckets.credits.filter((credits) => credits > 0)).toEqual(groups.map(({ credits }) => credits));
+  } finally {
+    await box.stop();
+  }
+});
+
+interface TrafficLine {
+  readonly whole: { readonly requests: number; readonly credits: number };
+  readonly buckets: { readonly credits: readonly number[] };
+}
+interface TrafficLines {
+  readonly total: TrafficLine;
+  readonly series: readonly (TrafficLine & { readonly value: string })[];
+  readonly other: TrafficLine | null;
+}
+interface UsageLines {
+  readonly groups: readonly { readonly group: Readonly<Record<string, string>>; readonly credits: number }[];
+}
 
 test('the answers stand beside the folder', () => {
   expect(JSON.parse(readFileSync(join(folder, 'answers.json'), 'utf8'))).toEqual(answers);

@@ -4,7 +4,7 @@ import { ShareBar } from '../../charts/bars.tsx';
 import { Select } from '../../design/field.tsx';
 import { duration, figure, percent } from '../../design/format.ts';
 import { markOf } from '../../design/marks.ts';
-import { Empty, Loaded } from '../../design/states.tsx';
+import { Empty, Loaded, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Written } from '../../design/written.tsx';
 import { periodBefore } from '../../shell/compared.ts';
@@ -36,7 +36,7 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
   const by: Grouping = param('group') === 'model' ? 'model' : 'provider';
   return (
     <section class="card" aria-labelledby="endpoints">
-      <Loaded what="Endpoints" of={endpoints}>
+      <Loaded what="Endpoints" of={endpoints} skeleton={<Skeleton rows={8} />}>
         {({ data }) => (
           <>
             <div class="card-head">

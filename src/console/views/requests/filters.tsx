@@ -51,7 +51,7 @@ function Used({
   readonly all: string;
 }) {
   const isWanted = isToldApart(name, reachOfViewer('traffic.read'));
-  const { data } = useTraffic({ by: name, limit: OFFERED, isCoarse: true, isWanted });
+  const { data } = useTraffic({ by: name, limit: OFFERED, isCoarse: true, hasPoints: false, isWanted });
   const options = (data?.series ?? [])
     .filter(({ value }) => value !== '')
     .map(({ value, name: shown }) => ({ value, label: shown || value }));

@@ -1,42 +1,37 @@
 import { QUARTER_MS, quarterOf } from '../../../accounting/window.ts';
 import type { EndpointCharges, UsageFilter } from '../../books.ts';
-import { type SqlReader, type Statement, sql } from '../../sql/statement.ts';
+import { type SqlReader, sql } from '../../sql/statement.ts';
 import { dimensionsOf } from './accounts.ts';
 import type { Checkpoints } from './checkpoint.ts';
 import type { Journal } from './journal.ts';
 import type { AccountRow } from './tables.ts';
 
-const SUMS = `t.model, t.provider, sum(s.charges) AS charges, sum(s.microcredits) AS microcredits, sum(s.input_tokens) AS input,
-      sum(s.output_tokens) AS output`;
-const OWNERS = 'a.key_id, a.labels, a.team_id, a.user_id, t.model, t.provider';
-const DIMENSIONS = 'a.key_id AS keyId, a.labels, a.team_id AS team, a.user_id AS "user"';
-/** The columns of a question, and their groups: runs are many times as many as keys. */
+/** First by account and tariff, which are numbers: sorting millions of rows by texts takes five times as long. */
+const summed = (tables: string, condition: string) => `SELECT s.account, s.tariff, sum(s.charges) AS charges,
+      sum(s.microcredits) AS microcredits, sum(s.input_tokens) AS input, sum(s.output_tokens) AS output
+    FROM ${tables} WHERE s.quarter >= ?1 AND s.quarter < ?2${condition} GROUP BY s.account, s.tariff`;
+const fromSums = (sums: string) =>
+  `FROM (${sums}) AS s CROSS JOIN accounts AS a ON a.id = s.account LEFT JOIN tariffs AS t ON t.id = s.tariff`;
+const OWNERS = 'a.key_id AS keyId, a.labels, a.team_id AS team, a.user_id AS "user", t.model, t.provider';
+/** Runs are many times as many as keys. */
 const FORMS = {
-  withRuns: [`${DIMENSIONS}, a.selector, a.session, a.agent, ${SUMS}`, `${OWNERS}, a.selector, a.session, a.agent`],
-  plain: [`${DIMENSIONS}, '' AS selector, NULL AS session, NULL AS agent, ${SUMS}`, OWNERS],
+  withRuns: (sums: string) =>
+    sql(`SELECT ${OWNERS}, a.selector, a.session, a.agent, charges, microcredits, input, output ${fromSums(sums)}`),
+  plain: (sums: string) =>
+    sql(`SELECT ${OWNERS}, '' AS selector, NULL AS session, NULL AS agent, sum(charges) AS charges,
+      sum(microcredits) AS microcredits, sum(input) AS input, sum(output) AS output ${fromSums(sums)}
+      GROUP BY a.key_id, a.labels, a.team_id, a.user_id, t.model, t.provider`),
 } as const;
-type Form = keyof typeof FORMS;
 
-const WITHIN = 's.quarter >= ?1 AND s.quarter < ?2';
+const inBothForms = (sums: string) => ({ withRuns: FORMS.withRuns(sums), plain: FORMS.plain(sums) });
 /** Begins with the accounts of an owner, so that it costs what this one used and not what all did. */
-const ofOwner = (condition: string) => (form: Form) =>
-  sql(`SELECT ${FORMS[form][0]}
-    FROM accounts AS a CROSS JOIN spend AS s ON s.account = a.id LEFT JOIN tariffs AS t ON t.id = s.tariff
-    WHERE ${WITHIN} AND ${condition} GROUP BY ${FORMS[form][1]}`);
-const ofAll = (form: Form) =>
-  sql(`SELECT ${FORMS[form][0]}
-    FROM spend AS s CROSS JOIN accounts AS a ON a.id = s.account LEFT JOIN tariffs AS t ON t.id = s.tariff
-    WHERE ${WITHIN} GROUP BY ${FORMS[form][1]}`);
-
-const inBothForms = (of: (form: Form) => Statement): Readonly<Record<Form, Statement>> => ({
-  withRuns: of('withRuns'),
-  plain: of('plain'),
-});
-const OF_KEY = inBothForms(ofOwner('a.key_id = ?3'));
-const OF_KEYS = inBothForms(ofOwner('a.key_id IN (SELECT value FROM json_each(?3))'));
-const OF_USER = inBothForms(ofOwner('a.user_id = ?3'));
-const OF_TEAM = inBothForms(ofOwner('a.team_id = ?3'));
-const OF_ALL = inBothForms(ofAll);
+const ofOwner = (condition: string) =>
+  inBothForms(summed('accounts AS a CROSS JOIN spend AS s ON s.account = a.id', ` AND ${condition}`));
+const OF_KEY = ofOwner('a.key_id = ?3');
+const OF_KEYS = ofOwner('a.key_id IN (SELECT value FROM json_each(?3))');
+const OF_USER = ofOwner('a.user_id = ?3');
+const OF_TEAM = ofOwner('a.team_id = ?3');
+const OF_ALL = inBothForms(summed('spend AS s', ''));
 
 type UsageRow = Omit<EndpointCharges, 'dimensions'> &
   Pick<AccountRow, 'keyId' | 'labels' | 'selector' | 'session' | 'agent' | 'team' | 'user'>;
