@@ -6,8 +6,8 @@ import { Table } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
 import { Written } from '../../design/written.tsx';
 import { hrefOf } from '../../shell/router.ts';
+import type { SlowProvider } from '../../shell/slow.ts';
 import type { TrafficReport } from '../../shell/traffic.ts';
-import type { SlowProvider } from './slow.ts';
 
 type Endpoint = ReadOf<'/admin/endpoints'>['data'][number];
 
