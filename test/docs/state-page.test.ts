@@ -56,7 +56,8 @@ const SHORT_LIVED = [
     'store/postgres/connection.ts',
     'store/sqlite/books/batch.ts',
     'store/sqlite/books/replay.ts',
-    'store/sqlite/records/list.ts',
+    'store/sql/records/list.ts',
+    'store/sql/records/selection.ts',
     'store/sqlite/traffic/rows.ts',
     'store/traffic-sums.ts',
     'telemetry/tracing/request-trace.ts',
@@ -73,6 +74,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   influence: ['learning/brier.ts', 'learning/influence.ts'],
   memories: ['learning/memory.ts'],
   metrics: ['request/observe/chat-metrics.ts'],
+  'database writes': ['store/postgres/dialect.ts', 'store/postgres/store.ts'],
   sessions: ['prompt/recent-by-key.ts'],
 };
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { DecisionOutcome } from '../../src/core/decision-record.ts';
-import { decodeBody } from '../../src/store/sqlite/records/body.ts';
+import { decodeBody } from '../../src/store/sql/records/body.ts';
 import { effort } from '../deep/effort.ts';
 import { closedBooks, read } from '../money/books.ts';
 import { waitFor } from '../support/answers.ts';

@@ -6,8 +6,8 @@ import { Value } from '@sinclair/typebox/value';
 import type { ContentPolicy } from '../../src/core/content.ts';
 import { CONTENT_MAX, recordContent } from '../../src/records/contents.ts';
 import { openRecords } from '../../src/records/records.ts';
+import { sqlContents } from '../../src/store/sql/records/contents.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
-import { sqliteContents } from '../../src/store/sqlite/records/contents.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { ANSWERS } from '../support/answer-schemas.ts';
 import { waitFor } from '../support/answers.ts';
@@ -151,7 +151,7 @@ describe('the sink', () => {
   });
   const caller = { keyId: 'key', labels: {} };
   /** Its writes need no database. */
-  const TABLE = sqliteContents({ query: async () => [], commit: async () => {} });
+  const TABLE = sqlContents({ query: async () => [], commit: async () => {} });
   const folder = temporaryFolder();
   let time = Date.UTC(2026, 10, 20);
   const opened = async (file: string) => {

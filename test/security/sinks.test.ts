@@ -183,7 +183,7 @@ describe('the store', () => {
 
   test('gets words from one file alone, beside that of its tables', () => {
     expect(filesWith(/(?:INTO|FROM|UPDATE|TABLE|JOIN) contents\b/)).toEqual([
-      'src/store/sqlite/records/contents.ts',
+      'src/store/sql/records/contents.ts',
       'src/store/sqlite/records/schema.ts',
     ]);
   });

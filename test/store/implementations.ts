@@ -64,7 +64,16 @@ export async function openInSqlite(): Promise<TestedStore> {
 }
 
 /** Calls whose order their maker relies on, though nothing of one handle waits for another; and what one handle hears. */
-const OF_ONE: ReadonlySet<string> = new Set(['append', 'defer', 'written', 'flush', 'close', 'on', 'look', 'ageOf']);
+export const OF_ONE: ReadonlySet<string> = new Set([
+  'append',
+  'defer',
+  'written',
+  'flush',
+  'close',
+  'on',
+  'look',
+  'ageOf',
+]);
 
 /** @returns which of the handles on a world a call goes to: by its seed, but for what one handle alone keeps in order */
 export const anyHandle = (world: World, handles: number) => (name: string) =>

@@ -5,8 +5,11 @@ export interface Cable extends Disposable {
   readonly port: number;
   /** Lets no byte pass, either way, and tells neither side. */
   isSilent: boolean;
-  /** Called with what a client sends. With true it still arrives, its answer does not, and the client's side breaks. */
-  cuts: (sent: string) => boolean;
+  /**
+   * Called with what a client sends, and breaks its side: `behind` what was sent, which still arrives, but no answer; or `before` it,
+   * which the server never sees, nor that the client is gone.
+   */
+  cuts: (sent: string) => 'behind' | 'before' | false;
 }
 
 export async function layCable(target: number): Promise<Cable> {
@@ -24,11 +27,11 @@ export async function layCable(target: number): Promise<Cable> {
     }
     near.on('data', (bytes) => {
       if (cable.isSilent) return;
-      if (cable.cuts(bytes.toString('latin1'))) {
-        isCut = true;
-        // Behind what was sent, which the server is to get.
-        far.write(bytes, () => near.destroy());
-      } else far.write(bytes);
+      const cut = cable.cuts(bytes.toString('latin1'));
+      if (cut === false) return void far.write(bytes);
+      isCut = true;
+      if (cut === 'before') near.destroy();
+      else far.write(bytes, () => near.destroy());
     });
     far.on('data', (bytes) => {
       if (!isCut && !cable.isSilent) near.write(bytes);

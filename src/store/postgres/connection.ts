@@ -113,6 +113,11 @@ export class Connection {
     return this.#isLost;
   }
 
+  /** The server's process that serves it. */
+  get backend(): number | null {
+    return this.#client.processID;
+  }
+
   /** Called once when it is lost. */
   onLost(listener: () => void): void {
     if (this.#isLost) listener();
@@ -130,9 +135,10 @@ export class Connection {
     return { rows, count: rowCount ?? 0, command };
   }
 
-  /** Statements in one text, without values. */
-  async script(text: string): Promise<void> {
-    await this.#client.query(text);
+  /** Statements in one text, without values, which are not kept prepared. */
+  async script(text: string): Promise<PostgresResult<never>> {
+    const { rows, rowCount, command } = await this.#client.query<never>(text);
+    return { rows, count: rowCount ?? 0, command };
   }
 
   /** Hears the messages of a channel. */

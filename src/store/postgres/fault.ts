@@ -34,11 +34,15 @@ const faultText = (error: unknown): string => entryOf(error)?.[2] ?? messageOf(e
 export const faultOf = (error: unknown): StoreErrorReason =>
   error instanceof StoreError ? error.reason : (entryOf(error)?.[1] ?? 'broken');
 
-/** Whether the connection is lost with it: the server says that it ends it, or nothing that a server says. */
-export const isLoss = (error: unknown): boolean => {
+/** Whether the connection is lost with it: the server says that it ends it, or it is nothing that a server or we say. */
+export function isLoss(error: unknown): boolean {
+  if (error instanceof StoreError) return false;
   const code = codeOf(error);
   return code.startsWith('57P0') || !/^(?!E[A-Z]{4})[0-9A-Z]{5}$/.test(code);
-};
+}
+
+/** Whether a transaction that failed so may succeed if it is done again. */
+export const isConflict = (error: unknown): boolean => /^40(?:001|P01)$/.test(codeOf(error));
 
 /** @returns the error of work that failed as a whole, in one sentence */
 export const failureOf = (what: string, cause: unknown): StoreError =>

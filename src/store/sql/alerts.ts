@@ -35,7 +35,7 @@ const UPDATE = sql(
   { mustChange: true },
 );
 const WAITING = sql(`SELECT ${COLUMNS} FROM alert_messages WHERE waits = 1 ORDER BY id`);
-const LIST = sql(`SELECT ${COLUMNS} FROM alert_messages WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2`);
+const LIST = sql(`SELECT ${COLUMNS} FROM alert_messages WHERE id < ?1 OR ?1 IS NULL ORDER BY id DESC LIMIT ?2`);
 const TRIM = sql(`DELETE FROM alert_messages WHERE waits = 0 AND id <=
     (SELECT id FROM alert_messages ORDER BY id DESC LIMIT 1 OFFSET ?)`);
 

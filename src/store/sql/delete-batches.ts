@@ -22,7 +22,7 @@ export interface BatchDeletion {
  */
 export function batchDeletion({ table, key, by, comparison, only, batch, around }: BatchDeletion) {
   const rows = `FROM ${table} WHERE ${by} ${comparison} ?${only ? ` AND ${only}` : ''}`;
-  const count: Statement = { sql: `SELECT count(*) AS n FROM (SELECT 1 ${rows} LIMIT ?)` };
+  const count: Statement = { sql: `SELECT count(*) AS n FROM (SELECT 1 ${rows} LIMIT ?) AS batch` };
   const deletion: Statement = {
     sql: `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} ${rows} ORDER BY ${by} LIMIT ?)`,
   };

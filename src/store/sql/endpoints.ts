@@ -6,7 +6,7 @@ const SELECT =
     FROM broken_declarations ORDER BY provider, upstream, model`);
 const PUT = sql(`INSERT INTO broken_declarations (provider, upstream, model, margin_tokens, margin_ms, since, excess)
     VALUES ($provider, $upstream, $model, $marginTokens, $marginMs, $since, $excess)
-    ON CONFLICT DO UPDATE SET margin_tokens = excluded.margin_tokens, margin_ms = excluded.margin_ms,
+    ON CONFLICT (provider, upstream, model) DO UPDATE SET margin_tokens = excluded.margin_tokens, margin_ms = excluded.margin_ms,
       since = excluded.since, excess = excluded.excess`);
 const DELETE = sql(
   'DELETE FROM broken_declarations WHERE provider = $provider AND upstream = $upstream AND model = $model',

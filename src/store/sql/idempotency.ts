@@ -10,7 +10,7 @@ const VALUES = '$name, $state, $decision, $earlier, $losses, $time, $salt, $veri
 /** Whether the row is this very claim: a repeated one is met. */
 const IS_OWN = `(idempotency.state = 'running' AND idempotency.salt = $salt)`;
 const CLAIM_NEW = sql(
-  `INSERT INTO idempotency (${COLUMNS}) VALUES (${VALUES}) ON CONFLICT (name) DO UPDATE SET time = time WHERE ${IS_OWN}`,
+  `INSERT INTO idempotency (${COLUMNS}) VALUES (${VALUES}) ON CONFLICT (name) DO UPDATE SET time = idempotency.time WHERE ${IS_OWN}`,
   { mustChange: true },
 );
 const SET = `SET state = $state, decision = $decision, earlier = $earlier, losses = $losses, time = $time, salt = $salt,

@@ -10,10 +10,18 @@ const CHANGE =
   sql(`UPDATE keys SET name = ?, scopes = ?, labels = ?, models = ?, limits = ?, budgets = ?, wallets = ?, expires_at = ?,
     suspended_at = ?, team = ?, "user" = ? WHERE id = ?`);
 const REVOKE = sql('UPDATE keys SET revoked_at = ? WHERE id = ?');
-const REVOKE_OF_WALLET = sql('UPDATE keys SET revoked_at = ? WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ?');
+const REVOKE_OF_WALLET = sql(
+  'UPDATE keys SET revoked_at = ? WHERE wallet = ? AND revoked_at IS NULL AND id IS DISTINCT FROM ?',
+);
 const ROTATE = sql('UPDATE keys SET previous_hash = hash, previous_until = ?, hash = ?, rotated_at = ? WHERE id = ?');
-const PUT_USES = sql(`UPDATE keys SET last_used = max(coalesce(last_used, 0), uses.time)
-    FROM (SELECT key AS id, value AS time FROM json_each(?)) AS uses WHERE keys.id = uses.id`);
+const PUT_USES = sql(
+  `UPDATE keys SET last_used = max(coalesce(last_used, 0), uses.time)
+    FROM (SELECT key AS id, value AS time FROM json_each(?)) AS uses WHERE keys.id = uses.id`,
+  {
+    inPostgres: `UPDATE keys SET last_used = greatest(last_used, uses.value::bigint)
+    FROM json_each_text(?::json) AS uses WHERE keys.id = uses.key`,
+  },
+);
 
 const COLUMNS = `id, name, hash, scopes, labels, models, limits, budgets, wallets AS holders, wallet AS holder, created_at AS createdAt,
     expires_at AS expiresAt, revoked_at AS revokedAt, last_used AS lastUsedAt, rotated_at AS rotatedAt, previous_hash AS previousHash,

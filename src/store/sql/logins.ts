@@ -2,17 +2,17 @@ import type { Login, LoginRow, LoginTable } from '../logins.ts';
 import { batchDeletion } from './delete-batches.ts';
 import { first, type SqlTables, sql, write } from './statement.ts';
 
-const COLUMNS = `id, hash, user, key, key_hash AS keyHash, created_at AS createdAt, used_at AS usedAt, confirmed_at AS confirmedAt, expires_at AS expiresAt,
+const COLUMNS = `id, hash, "user", key, key_hash AS keyHash, created_at AS createdAt, used_at AS usedAt, confirmed_at AS confirmedAt, expires_at AS expiresAt,
     ended_at AS endedAt, browser, address AS "from"`;
 const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM logins WHERE id = ?`);
 const SELECT_CHANGED = sql(`SELECT ${COLUMNS}, changed FROM logins WHERE changed > ? ORDER BY created_at, id`);
 const SELECT_TOKEN = sql('SELECT token FROM logins WHERE id = ?');
 const INSERT =
-  sql(`INSERT INTO logins (id, hash, user, key, key_hash, created_at, used_at, confirmed_at, expires_at, ended_at, browser, address, token)
+  sql(`INSERT INTO logins (id, hash, "user", key, key_hash, created_at, used_at, confirmed_at, expires_at, ended_at, browser, address, token)
     VALUES ($id, $hash, $user, $key, $keyHash, $createdAt, $usedAt, $confirmedAt, $expiresAt, $endedAt, $browser, $from, $token)`);
 // An ended login is never used again, so neither is its token.
 const END = sql(
-  'UPDATE logins SET ended_at = $time, expires_at = min(expires_at, $time), token = NULL WHERE id = $id AND ended_at IS NULL',
+  'UPDATE logins SET ended_at = $time, expires_at = CASE WHEN expires_at < $time THEN expires_at ELSE $time END, token = NULL WHERE id = $id AND ended_at IS NULL',
   { mustChange: true },
 );
 const USE = sql('UPDATE logins SET used_at = $time WHERE id = $id AND used_at < $time');

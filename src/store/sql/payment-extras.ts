@@ -10,7 +10,7 @@ import { first, type SqlReader, sql, write } from './statement.ts';
 
 const SELECT_BLOCKED = sql('SELECT address FROM blocked_wallets');
 const PUT_BLOCKED = sql(`INSERT INTO blocked_wallets (address, note, time) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET note = excluded.note, time = excluded.time`);
+    ON CONFLICT (address) DO UPDATE SET note = excluded.note, time = excluded.time`);
 const DELETE_BLOCKED = sql('DELETE FROM blocked_wallets WHERE address = ?');
 
 export const sqlBlocklist = (db: SqlReader): BlocklistTable => ({
@@ -21,7 +21,7 @@ export const sqlBlocklist = (db: SqlReader): BlocklistTable => ({
 
 const SELECT_PENDING = sql('SELECT value FROM pending_settlements WHERE key = ?');
 const PUT_PENDING = sql(`INSERT INTO pending_settlements (key, value, time) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET value = excluded.value, time = excluded.time`);
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value, time = excluded.time`);
 const DELETE_PENDING = sql('DELETE FROM pending_settlements WHERE key = ?');
 const DELETE_PENDING_BEFORE = sql('DELETE FROM pending_settlements WHERE time < ?');
 

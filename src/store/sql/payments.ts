@@ -9,7 +9,7 @@ const INSERT =
       $decision, $keyId, $quote, $requestMark, $validBefore, $transaction, $error, $created, $updated, $slot, $epoch)`);
 const TAKE = sql(
   `UPDATE payments SET slot = $slot, epoch = $epoch
-    WHERE id = $id AND state = $state AND slot IS $seenSlot AND epoch IS $seenEpoch`,
+    WHERE id = $id AND state = $state AND slot IS NOT DISTINCT FROM $seenSlot AND epoch IS NOT DISTINCT FROM $seenEpoch`,
   { mustChange: true },
 );
 const CAPTURE = sql(`UPDATE payments SET state = 'captured', fee = $fee, decision = $decision, key_id = $keyId,
@@ -23,7 +23,7 @@ export const SETTLE = sql(
 );
 const ABANDON = sql(
   `UPDATE payments SET state = 'settled', charged = 0, fee = 0, updated = $time, slot = NULL, epoch = NULL
-    WHERE id = $id AND state = 'captured' AND slot IS $slot AND epoch IS $epoch`,
+    WHERE id = $id AND state = 'captured' AND slot IS NOT DISTINCT FROM $slot AND epoch IS NOT DISTINCT FROM $epoch`,
   { mustChange: true },
 );
 const UNKNOWN = sql(`UPDATE payments SET state = 'unknown', tx = $transaction, error = $error, updated = $updated,
@@ -49,11 +49,11 @@ const SELECT_UNSETTLED = sql(
 );
 /** Parameters: state or null, upper bound of the ID, limit. */
 const SELECT_LATEST = sql(
-  `SELECT ${COLUMNS} FROM payments WHERE (?1 IS NULL OR state = ?1) AND id < ?2 ORDER BY id DESC LIMIT ?3`,
+  `SELECT ${COLUMNS} FROM payments WHERE (state = ?1 OR ?1 IS NULL) AND id < ?2 ORDER BY id DESC LIMIT ?3`,
 );
 /** The same, and the payer. */
 const SELECT_LATEST_OF =
-  sql(`SELECT ${COLUMNS} FROM payments WHERE (?1 IS NULL OR state = ?1) AND id < ?2 AND payer = ?4
+  sql(`SELECT ${COLUMNS} FROM payments WHERE (state = ?1 OR ?1 IS NULL) AND id < ?2 AND payer = ?4
     ORDER BY id DESC LIMIT ?3`);
 
 type PaymentRow = Omit<Payment, 'amount' | 'owner'> & StoredOwner & { readonly amount: string };

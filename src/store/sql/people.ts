@@ -10,13 +10,13 @@ const SELECT_USERS =
     removed_at AS removedAt, changed FROM users WHERE changed > ? ORDER BY id`);
 
 /** Each write is conditional; the unique indexes stand behind the conditions. */
-const CONDITIONAL = { mustChange: true };
+const CONDITIONAL = { mustChange: true, takesTurns: true };
 const NAME_IS_FREE = 'NOT EXISTS (SELECT 1 FROM teams WHERE name = $name AND removed_at IS NULL AND id <> $id)';
-const TEAM_IS_EMPTY = `($removedAt IS NULL OR NOT EXISTS (SELECT 1 FROM users WHERE team = $id AND removed_at IS NULL)
+const TEAM_IS_EMPTY = `(CAST($removedAt AS BIGINT) IS NULL OR NOT EXISTS (SELECT 1 FROM users WHERE team = $id AND removed_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM keys WHERE team = $id AND revoked_at IS NULL))`;
 const PERSON_IS_FREE = `NOT EXISTS (SELECT 1 FROM users WHERE issuer = $issuer AND sub = $sub AND removed_at IS NULL AND id <> $id)
-    AND ($team IS NULL OR EXISTS (SELECT 1 FROM teams WHERE id = $team AND removed_at IS NULL))`;
-const USER_IS_EMPTY = `($removedAt IS NULL OR NOT EXISTS (SELECT 1 FROM keys WHERE "user" = $id AND revoked_at IS NULL))`;
+    AND (CAST($team AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM teams WHERE id = $team AND removed_at IS NULL))`;
+const USER_IS_EMPTY = `(CAST($removedAt AS BIGINT) IS NULL OR NOT EXISTS (SELECT 1 FROM keys WHERE "user" = $id AND revoked_at IS NULL))`;
 
 const INSERT_TEAM = sql(
   `INSERT INTO teams (id, name, origin, terms, member_defaults, created_at, removed_at)
@@ -40,8 +40,8 @@ const UPDATE_USER = sql(
   CONDITIONAL,
 );
 const MEMBERSHIP = sql(
-  `SELECT 1 WHERE ($team IS NULL OR EXISTS (SELECT 1 FROM teams WHERE id = $team AND removed_at IS NULL))
-    AND ($user IS NULL OR EXISTS (SELECT 1 FROM users WHERE id = $user AND removed_at IS NULL AND team IS $team))`,
+  `SELECT 1 WHERE (CAST($team AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM teams WHERE id = $team AND removed_at IS NULL))
+    AND (CAST($user AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM users WHERE id = $user AND removed_at IS NULL AND team IS NOT DISTINCT FROM $team))`,
   CONDITIONAL,
 );
 

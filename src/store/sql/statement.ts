@@ -9,6 +9,8 @@ export type SqlParam = SqlValue | { readonly [name: string]: SqlValue };
 /** A statement of a repository. The store prepares each text once. */
 export interface Statement {
   readonly sql: string;
+  /** For PostgreSQL, where its words differ; '' where it has nothing to do. */
+  readonly inPostgres?: string;
   /**
    * The name under which its appended writes go into the spool while the database refuses them; absent: they wait in memory and
    * are lost with the process. Their values must be numbers, texts or null. Never changed: the next version reads it, too.
@@ -16,9 +18,11 @@ export interface Statement {
   readonly spooledAs?: string;
   /** Whether a run that changes or selects no row fails its commit, with the reason `unmet`: for conditional writes. */
   readonly mustChange?: boolean;
+  /** Whether its condition looks at other rows than its own, so that writers have to take turns. */
+  readonly takesTurns?: boolean;
 }
 
-export const sql = (text: string, options?: Pick<Statement, 'spooledAs' | 'mustChange'>): Statement => ({
+export const sql = (text: string, options?: Omit<Statement, 'sql'>): Statement => ({
   sql: text,
   ...options,
 });

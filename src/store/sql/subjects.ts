@@ -4,7 +4,7 @@ import { first, type SqlReader, sql, write } from './statement.ts';
 const COLUMNS = 'id, issuer, sub, name, first_seen AS firstSeen, last_seen AS lastSeen';
 const SEE = sql(`INSERT INTO subjects (id, issuer, sub, name, first_seen, last_seen)
     VALUES ($id, $issuer, $sub, $name, $time, $time)
-    ON CONFLICT (id) DO UPDATE SET name = excluded.name, last_seen = max(last_seen, excluded.last_seen)`);
+    ON CONFLICT (id) DO UPDATE SET name = excluded.name, last_seen = CASE WHEN subjects.last_seen < excluded.last_seen THEN excluded.last_seen ELSE subjects.last_seen END`);
 const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM subjects WHERE id = ?`);
 const SELECT_LAST = sql(`SELECT ${COLUMNS} FROM subjects ORDER BY number DESC LIMIT ?`);
 const SELECT_BEFORE = sql(`SELECT ${COLUMNS} FROM subjects WHERE number < (SELECT number FROM subjects WHERE id = ?)

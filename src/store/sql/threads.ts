@@ -6,9 +6,14 @@ type SqlThreadRow = Omit<ThreadRow, 'addOns'> & { readonly addOns: string | null
 
 const SELECT = sql(`SELECT key_id AS keyId, answer, model, provider, origin, tokens, add_ons AS addOns, time
     FROM threads WHERE key_id = ? AND answer = ?`);
-const PUT = sql(`INSERT OR REPLACE INTO threads (key_id, answer, model, provider, origin, tokens, add_ons, time)
+const VALUES = `INTO threads (key_id, answer, model, provider, origin, tokens, add_ons, time)
     SELECT $keyId, $answer, $model, $provider, $origin, $tokens, $addOns, $time
-    WHERE NOT EXISTS (SELECT 1 FROM keys WHERE id = $keyId AND revoked_at IS NOT NULL)`);
+    WHERE NOT EXISTS (SELECT 1 FROM keys WHERE id = $keyId AND revoked_at IS NOT NULL)`;
+/** A row that is put again is the newest of its key. */
+const PUT = sql(`INSERT OR REPLACE ${VALUES}`, {
+  inPostgres: `INSERT ${VALUES} ON CONFLICT (key_id, answer) DO UPDATE SET id = excluded.id, model = excluded.model,
+    provider = excluded.provider, origin = excluded.origin, tokens = excluded.tokens, add_ons = excluded.add_ons, time = excluded.time`,
+});
 const TRIM = sql(`DELETE FROM threads WHERE key_id = ?1 AND id <=
     (SELECT id FROM threads WHERE key_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`);
 const deleteOld = batchDeletion({ table: 'threads', key: 'id', by: 'time', comparison: '<=', batch: 1_000 });

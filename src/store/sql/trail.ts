@@ -37,8 +37,8 @@ const IF_VALID = sql(
 );
 /** The same for a key that was changed meanwhile, or is the last admin key. */
 const IF_UNCHANGED = sql(
-  `SELECT id FROM keys WHERE id = ?1 AND revoked_at IS NULL AND changed = ?2 AND (?3 IS NULL OR EXISTS (
-      SELECT 1 FROM keys WHERE id <> ?1 AND instr(scopes, '"admin"') > 0 AND revoked_at IS NULL AND suspended_at IS NULL
+  `SELECT id FROM keys WHERE id = ?1 AND revoked_at IS NULL AND changed = ?2 AND (CAST(?3 AS BIGINT) IS NULL OR EXISTS (
+      SELECT 1 FROM keys WHERE id <> ?1 AND scopes LIKE '%"admin"%' AND revoked_at IS NULL AND suspended_at IS NULL
         AND (expires_at IS NULL OR expires_at > ?3)))`,
   { mustChange: true },
 );
@@ -66,7 +66,7 @@ const IF_ROOM_BELOW = sql(
   { mustChange: true },
 );
 const OF_WALLET = sql(
-  'SELECT id FROM keys WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ? ORDER BY created_at, id',
+  'SELECT id FROM keys WHERE wallet = ? AND revoked_at IS NULL AND id IS DISTINCT FROM ? ORDER BY created_at, id',
 );
 
 const ERASABLE_OF_ACTOR = sql(
@@ -79,27 +79,30 @@ const ERASABLE_OF_SUBJECT = sql(
       ORDER BY entry, slot`,
   { mustChange: true },
 );
-const OVERWRITE = sql('PRAGMA secure_delete = ON');
-const OVERWRITE_NO_MORE = sql('PRAGMA secure_delete = OFF');
+const OVERWRITE = sql('PRAGMA secure_delete = ON', { inPostgres: '' });
+const OVERWRITE_NO_MORE = sql('PRAGMA secure_delete = OFF', { inPostgres: '' });
 const ERASE = sql('DELETE FROM trail_words WHERE entry = ? AND slot = ?');
 
 /** The last entry before the first one that stays. An anchor goes with the entries that it stands among. */
 const LAST_BEFORE = sql(`SELECT id, hash FROM trail WHERE id = (SELECT min(id) FROM (
-      SELECT min(id) - 1 AS id FROM trail WHERE time >= ? AND action <> 'anchor' UNION ALL SELECT max(id) FROM trail))
+      SELECT min(id) - 1 AS id FROM trail WHERE time >= ? AND action <> 'anchor' UNION ALL SELECT max(id) FROM trail) AS ends)
     AND id >= (SELECT min(id) FROM trail WHERE action <> 'anchor')`);
 const PRUNE_WORDS = sql('DELETE FROM trail_words WHERE entry <= ?');
 const PRUNE = sql('DELETE FROM trail WHERE id <= ?');
 
-const SELECT = `SELECT id, previous, hash, time, actor, action, subject_kind AS subjectKind, subject, facts, request_id AS requestId,
-    by_seal AS bySeal, from_seal AS fromSeal, details_seal AS detailsSeal,
-    (SELECT json_group_array(json_array(slot, salt, words)) FROM trail_words WHERE entry = trail.id) AS words FROM trail`;
-const FILTERED = `(?1 IS NULL OR subject_kind = ?1) AND (?2 IS NULL OR id < ?2) AND (?4 IS NULL OR action = ?4)
-    AND (?5 IS NULL OR actor = ?5 OR EXISTS (
+const COLUMNS = `id, previous, hash, time, actor, action, subject_kind AS subjectKind, subject, facts, request_id AS requestId,
+    by_seal AS bySeal, from_seal AS fromSeal, details_seal AS detailsSeal`;
+const WORDS = 'FROM trail_words WHERE entry = trail.id';
+const SELECT = `SELECT ${COLUMNS}, (SELECT json_group_array(json_array(slot, salt, words)) ${WORDS}) AS words FROM trail`;
+const IN_POSTGRES = `SELECT ${COLUMNS}, (SELECT coalesce(json_agg(json_build_array(slot, salt, words)), '[]') ${WORDS}) AS words FROM trail`;
+const select = (rest: string): Statement => sql(`${SELECT} ${rest}`, { inPostgres: `${IN_POSTGRES} ${rest}` });
+const FILTERED = `(subject_kind = ?1 OR ?1 IS NULL) AND (id < ?2 OR ?2 IS NULL) AND (action = ?4 OR ?4 IS NULL)
+    AND (actor = ?5 OR ?5 IS NULL OR EXISTS (
       SELECT 1 FROM trail_words WHERE entry = trail.id AND slot = 'by' AND words = ?5))
-    AND (?6 IS NULL OR time >= ?6) AND (?7 IS NULL OR time < ?7) ORDER BY id DESC LIMIT ?3`;
-const SELECT_ALL = sql(`${SELECT} WHERE ${FILTERED}`);
-const SELECT_OF_SUBJECT = sql(`${SELECT} WHERE subject = ?8 AND ${FILTERED}`);
-const SELECT_LINKS = sql(`${SELECT} WHERE id > ? ORDER BY id LIMIT ?`);
+    AND (time >= ?6 OR ?6 IS NULL) AND (time < ?7 OR ?7 IS NULL) ORDER BY id DESC LIMIT ?3`;
+const SELECT_ALL = select(`WHERE ${FILTERED}`);
+const SELECT_OF_SUBJECT = select(`WHERE subject = ?8 AND ${FILTERED}`);
+const SELECT_LINKS = select('WHERE id > ? ORDER BY id LIMIT ?');
 
 interface TrailRow extends Omit<TrailLink, 'subject' | 'seals' | 'words'> {
   readonly subjectKind: string;

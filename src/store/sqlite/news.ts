@@ -1,5 +1,6 @@
-import { NEWS_SUBJECTS, type News, NewsDesk, type NewsNumbers, type NewsSubject } from '../news.ts';
-import { type SqlReader, sql, write } from '../sql/statement.ts';
+import { type News, NewsDesk, type NewsNumbers, type NewsSubject } from '../news.ts';
+import { raiseOf, raising, SELECT_NUMBERS } from '../sql/news.ts';
+import type { SqlReader } from '../sql/statement.ts';
 import type { Migrations } from './statement.ts';
 
 /** One row of numbers: a look reads no more. */
@@ -23,11 +24,6 @@ export const NEWS_TABLE: Migrations = {
   ],
 };
 
-const SELECT_NUMBERS = sql(`SELECT ${NEWS_SUBJECTS.join(', ')} FROM news`);
-
-/** The statement that raises a subject. */
-const raising = (subject: NewsSubject): string => `UPDATE news SET ${subject} = ${subject} + 1`;
-
 /**
  * Raises a subject with each change of a table, so that no write can forget it, by whichever program.
  * @param more statements for each row, behind the raise; `NEW` is the row
@@ -46,13 +42,8 @@ export const raisedBy = (subject: NewsSubject, table: string, changes: readonly 
 /** Follows the news of one database by looks alone. Another process that writes is a command, so no copy is older than what was told. */
 export function sqliteNews(db: SqlReader): News {
   const desk = new NewsDesk();
-  const raises = new Map<NewsSubject, ReturnType<typeof write>>();
   return {
-    raise(subject) {
-      const known = raises.get(subject) ?? write(sql(raising(subject)));
-      raises.set(subject, known);
-      return known;
-    },
+    raise: raiseOf,
     on: (subject, listener) => desk.on(subject, listener),
     async look() {
       const [numbers] = await db.query<NewsNumbers>(SELECT_NUMBERS);

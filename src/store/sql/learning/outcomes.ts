@@ -17,13 +17,13 @@ const SELECT_TAIL = sql(
   `SELECT ${WITH_FEATURES} WHERE o.estimator = ? AND o.weight > 0 AND o.id > ? ORDER BY o.id DESC LIMIT ?`,
 );
 const SELECT_AFTER = sql(`SELECT ${WITH_FEATURES} WHERE o.id > ? ORDER BY o.id LIMIT ?`);
-const MATCHING = `SELECT ${COLUMNS} FROM outcomes o WHERE o.id > ?1 AND o.id < ?2 AND (?4 IS NULL OR o.key_id = ?4)
-    AND (?5 IS NULL OR o.model = ?5) AND (?6 IS NULL OR o.source = ?6) ORDER BY o.id`;
+const MATCHING = `SELECT ${COLUMNS} FROM outcomes o WHERE o.id > ?1 AND o.id < ?2 AND (o.key_id = ?4 OR ?4 IS NULL)
+    AND (o.model = ?5 OR ?5 IS NULL) AND (o.source = ?6 OR ?6 IS NULL) ORDER BY o.id`;
 const SELECT_FIRST = sql(`${MATCHING} LIMIT ?3`);
 const SELECT_LATEST = sql(`${MATCHING} DESC LIMIT ?3`);
-const SELECT_LAST = sql('SELECT ifnull(max(id), 0) AS id FROM outcomes');
-const SELECT_SOURCES =
-  sql(`SELECT source, count(*) AS outcomes, total(weight) AS learnt, total(weight = 0 AND offered > 0) AS withheld
+const SELECT_LAST = sql('SELECT coalesce(max(id), 0) AS id FROM outcomes');
+const SELECT_SOURCES = sql(`SELECT source, count(*) AS outcomes, sum(weight) AS learnt,
+    sum(CASE WHEN weight = 0 AND offered > 0 THEN 1.0 ELSE 0.0 END) AS withheld
     FROM outcomes GROUP BY source ORDER BY source`);
 const SELECT_MODELS = sql('SELECT DISTINCT model FROM outcomes ORDER BY model');
 const COUNT_AFTER = sql('SELECT count(*) AS n FROM outcomes WHERE estimator = ? AND id > ? AND weight > 0');

@@ -3,21 +3,23 @@ import { first, type SqlReader, type SqlTables, sql, write } from '../statement.
 import { sqlExamples } from './examples.ts';
 import { sqlOutcomes } from './outcomes.ts';
 
-const SELECT_SECRETS = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'learning_secret'`);
+const SELECT_SECRETS = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'learning_secret'`, {
+  inPostgres: 'SELECT 1',
+});
 const SELECT_SECRET = sql('SELECT secret FROM learning_secret');
 const INSERT_SECRET = sql('INSERT INTO learning_secret (id, secret) VALUES (1, ?) ON CONFLICT DO NOTHING');
 
 const PUT_PART = sql(`INSERT INTO learnt (estimator, part, bytes) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET bytes = excluded.bytes`);
+    ON CONFLICT (estimator, part) DO UPDATE SET bytes = excluded.bytes`);
 const DELETE_PART = sql('DELETE FROM learnt WHERE estimator = ? AND part = ?');
 const DELETE_PARTS = sql('DELETE FROM learnt WHERE estimator = ?');
 const SELECT_PARTS = sql('SELECT estimator, part, bytes FROM learnt ORDER BY estimator, part');
 const PUT_THROUGH = sql(`INSERT INTO learnt_through (estimator, outcome, reset) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET outcome = excluded.outcome, reset = excluded.reset`);
+    ON CONFLICT (estimator) DO UPDATE SET outcome = excluded.outcome, reset = excluded.reset`);
 const ADVANCE_THROUGH = sql(
   `INSERT INTO learnt_through (estimator, outcome, reset) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET outcome = excluded.outcome, reset = excluded.reset
-    WHERE excluded.outcome >= outcome AND excluded.reset >= reset`,
+    ON CONFLICT (estimator) DO UPDATE SET outcome = excluded.outcome, reset = excluded.reset
+    WHERE excluded.outcome >= learnt_through.outcome AND excluded.reset >= learnt_through.reset`,
   { mustChange: true },
 );
 const BEGIN_THROUGH = sql(
@@ -25,7 +27,7 @@ const BEGIN_THROUGH = sql(
 );
 const SELECT_THROUGH = sql('SELECT estimator, outcome, reset FROM learnt_through');
 const PUT_STATE = sql(`INSERT INTO learning_standing (id, outcome, body) VALUES (1, ?, ?)
-    ON CONFLICT DO UPDATE SET outcome = excluded.outcome, body = excluded.body`);
+    ON CONFLICT (id) DO UPDATE SET outcome = excluded.outcome, body = excluded.body`);
 const SELECT_STATE = sql('SELECT outcome, body FROM learning_standing');
 
 const INSERT_RESET = sql('INSERT INTO learning_resets (model, at) VALUES (?, ?)');

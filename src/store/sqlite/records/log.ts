@@ -1,44 +1,43 @@
-import { type DecisionRecord, modelOf, statusOf } from '../../../core/decision-record.ts';
-import { isEmpty } from '../../../core/object.ts';
-import { hasSecret, scrub } from '../../../telemetry/secrets.ts';
-import { type RecordLog, UnreadableRecord } from '../../records.ts';
+import type { DecisionRecord } from '../../../core/decision-record.ts';
+import type { RecordLog } from '../../records.ts';
+import { listRecords } from '../../sql/records/list.ts';
+import {
+  decodeRow,
+  RECORD_COLUMNS,
+  RECORD_HEAD,
+  RECORD_ROW,
+  type RecordRow,
+  recordValues,
+} from '../../sql/records/row.ts';
 import { first, type SqlTables, type SqlValue, type SqlWrite, type Statement, sql } from '../../sql/statement.ts';
-import { decodeBody, encodeBody, type RecordHead } from './body.ts';
-import { decodeEstimate, encodeEstimate } from './estimate.ts';
+import { freshSelection } from './fresh.ts';
 import { indexRecords, pruneRecords } from './indexing.ts';
-import { listRecords } from './list.ts';
 
-const INSERT =
-  sql(`INSERT INTO records (id, time, key_id, kind, operation, status, model, task, labels, revision, frame, quality,
-    estimate, body, session, team_id, user_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-const HEAD = 'id, time, key_id AS keyId, kind, revision, frame AS readingsNumber, quality, estimate, body';
-const NAMED = `${HEAD}, labels, session, team_id AS team, user_id AS "user"`;
-const FIND = sql(`SELECT ${NAMED} FROM records WHERE seq = (SELECT seq FROM record_index WHERE id = ?1)
-    UNION ALL SELECT ${NAMED} FROM records WHERE seq > (SELECT through FROM record_indexing) AND id = ?1
-    UNION ALL SELECT ${HEAD}, NULL, NULL, NULL, NULL FROM decisions WHERE id = ?1 LIMIT 1`);
-const READ = sql(`SELECT ${NAMED} FROM records WHERE seq = ?`);
-const READ_OLD = sql(
-  `SELECT ${HEAD}, NULL AS labels, NULL AS session, NULL AS team, NULL AS "user" FROM decisions WHERE id = ?`,
+const INSERT = sql(
+  `INSERT INTO records (${RECORD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 );
-
-type RecordRow = RecordHead & {
-  readonly quality: Uint8Array;
-  readonly estimate: Uint8Array | null;
-  readonly body: string;
-  /** Null for a row of version 0.1. */
-  readonly labels: string | null;
-};
+const FIND = sql(`SELECT ${RECORD_ROW} FROM records WHERE seq = (SELECT seq FROM record_index WHERE id = ?1)
+    UNION ALL SELECT ${RECORD_ROW} FROM records WHERE seq > (SELECT through FROM record_indexing) AND id = ?1
+    UNION ALL SELECT ${RECORD_HEAD}, NULL, NULL, NULL, NULL FROM decisions WHERE id = ?1 LIMIT 1`);
+const READ = sql(`SELECT ${RECORD_ROW} FROM records WHERE seq = ?`);
+const READ_OLD = sql(
+  `SELECT ${RECORD_HEAD}, NULL AS labels, NULL AS session, NULL AS team, NULL AS "user" FROM decisions WHERE id = ?`,
+);
 
 export function sqliteRecordLog(db: SqlTables): RecordLog {
   const read = async (statement: Statement, place: number): Promise<DecisionRecord | null> => {
     const row = await first<RecordRow>(db, statement, place);
     return row ? decodeRow(row) : null;
   };
+  const source = {
+    read: (id: number, seq: number | null) => (seq === null ? read(READ_OLD, id) : read(READ, seq)),
+    fresh: freshSelection,
+  };
   const index = () => indexRecords(db);
   return {
     add: (record): SqlWrite => new RecordWrite(record),
     find: (id) => read(FIND, id),
-    list: (query) => listRecords(db, query, (id, seq) => (seq === null ? read(READ_OLD, id) : read(READ, seq))),
+    list: (query) => listRecords(db, query, source),
     index,
     prune: (beforeId) => pruneRecords(db, beforeId),
   };
@@ -57,62 +56,6 @@ class RecordWrite implements SqlWrite {
   }
 
   get params(): readonly SqlValue[] {
-    const record = this.#record;
-    return [
-      record.id,
-      record.time,
-      record.keyId,
-      record.kind,
-      record.facts.operation,
-      statusOf(record),
-      modelOf(record),
-      record.facts.task,
-      labelsText(record.labels),
-      record.revision,
-      record.readingsNumber,
-      record.quality ?? NO_QUALITY,
-      record.estimate === null && record.draw === null ? null : encodeEstimate(record),
-      bodyOf(record),
-      record.session,
-      record.team,
-      record.user,
-    ];
+    return recordValues(this.#record);
   }
-}
-
-/** In the place of qualities that are not kept: the column takes no null. */
-const NO_QUALITY = new Uint8Array(0);
-
-const labelsText = (labels: DecisionRecord['labels']): string => (isEmpty(labels) ? '{}' : JSON.stringify(labels));
-
-/** Languages and metadata are the only texts in it from a caller; those of metadata are redacted already. */
-function bodyOf(record: DecisionRecord): string {
-  const body = encodeBody(record);
-  return record.facts.languages.length > 0 && hasSecret(body) ? scrub(body) : body;
-}
-
-/** @throws UnreadableRecord for a row that was edited */
-function decodeRow({ body, estimate, labels, ...head }: RecordRow): DecisionRecord {
-  try {
-    const quality = head.quality.length === 0 ? null : new Float64Array(head.quality.slice().buffer);
-    const decoded = decodeBody(body);
-    const record: DecisionRecord = {
-      ...head,
-      ...decoded,
-      ...(labels === null ? { labels: null, stream: null } : { labels: JSON.parse(labels) }),
-      quality,
-      ...decodeEstimate(estimate, quality),
-    };
-    checkParts(record);
-    return record;
-  } catch (cause) {
-    throw new UnreadableRecord({ cause });
-  }
-}
-
-/** @throws Error if a part is missing */
-function checkParts({ facts, choice, fallbacks, lastResorts }: DecisionRecord): void {
-  const lists: readonly unknown[] = [fallbacks, lastResorts, facts.languages, facts.mix, facts.cached];
-  const isWhole = typeof choice === 'string' && typeof facts.needs === 'number' && lists.every(Array.isArray);
-  if (!isWhole || typeof facts.ceilings !== 'object') throw new Error('a part is missing');
 }

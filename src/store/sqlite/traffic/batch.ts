@@ -1,8 +1,8 @@
 import type { DecisionOutcome } from '../../../core/decision-record.ts';
 import { idAt } from '../../../core/id.ts';
+import { decodeOutcome } from '../../sql/records/body.ts';
 import { first, type SqlReader, type SqlWrite, sql } from '../../sql/statement.ts';
 import type { TrafficPlace, TrafficSums } from '../../traffic-sums.ts';
-import { decodeOutcome } from '../records/body.ts';
 import { addEntries, addWaiting, ENTRIES_BETWEEN, type EntryRow, labelsIn } from './entries.ts';
 import type { CountingState } from './state.ts';
 

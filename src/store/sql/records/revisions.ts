@@ -1,21 +1,23 @@
 import type { Revision } from '../../../core/revision.ts';
 import type { RevisionTable } from '../../records.ts';
-import { first, type SqlReader, sql, write } from '../../sql/statement.ts';
+import { first, type SqlReader, sql, write } from '../statement.ts';
 
 const SAVE = sql(`INSERT INTO revisions (revision, source, models, surroundings, saved) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET saved = excluded.saved, surroundings = excluded.surroundings`);
+    ON CONFLICT (revision) DO UPDATE SET saved = excluded.saved, surroundings = excluded.surroundings`);
 const FIND = sql('SELECT revision, source, models, surroundings, saved FROM revisions WHERE revision = ?');
 const FIND_BY_PREFIX = sql(
   'SELECT revision FROM revisions WHERE substr(revision, 1, length(?1)) = ?1 ORDER BY saved DESC LIMIT 100',
 );
 /** Tables of an early version lack it. */
-const FIND_COLUMN = sql(`SELECT 1 FROM pragma_table_info('revisions') WHERE name = 'surroundings'`);
+const FIND_COLUMN = sql(`SELECT 1 FROM pragma_table_info('revisions') WHERE name = 'surroundings'`, {
+  inPostgres: 'SELECT 1',
+});
 /** The policy in force at a time is the last saved before it. */
 const PRUNE = sql('DELETE FROM revisions WHERE saved < (SELECT max(saved) FROM revisions WHERE saved < ?)');
 
 type RevisionRow = Omit<Revision, 'models' | 'surroundings'> & { models: string; surroundings: string | null };
 
-export const sqliteRevisions = (db: SqlReader): RevisionTable => ({
+export const sqlRevisions = (db: SqlReader): RevisionTable => ({
   save: ({ revision, source, models, surroundings, saved }) =>
     write(SAVE, revision, source, JSON.stringify(models), JSON.stringify(surroundings), saved),
   async find(revision) {

@@ -2,61 +2,38 @@ import { setImmediate } from 'node:timers/promises';
 import { type DecisionRecord, summaryOf } from '../../../core/decision-record.ts';
 import { idAt } from '../../../core/id.ts';
 import { LOOKS_MAX, type RecordEntry, type RecordPage, type RecordQuery, UnreadableRecord } from '../../records.ts';
-import { first, type SqlReader, type SqlValue, type Statement } from '../../sql/statement.ts';
-import { decodeSummary, SUMMARY } from './summary.ts';
-
-type IndexRow = Omit<RecordEntry, 'summary'> & {
-  /** Its row in `records`; null for one in `decisions`. */
-  readonly seq: number | null;
-  /** Null where it is not made yet, and for an unreadable record. */
-  readonly summary: string | null;
-};
-
-/**
- * The filters by a column, the most selective first: the first that is given leads the search by its index. The index
- * of the last two leaves out their usual value, which a scan finds at once.
- */
-const FILTERS = [
-  { name: 'session', column: 'session', usual: null },
-  { name: 'keyId', column: 'key_id', usual: null },
-  { name: 'user', column: 'user_id', usual: null },
-  { name: 'team', column: 'team_id', usual: null },
-  { name: 'model', column: 'model', usual: null },
-  { name: 'task', column: 'task', usual: null },
-  { name: 'status', column: 'status', usual: 'completed' },
-  { name: 'operation', column: 'operation', usual: 'chat' },
-] as const;
+import { first, type SqlReader } from '../statement.ts';
+import { Conditions, columns, FILTERS, type IndexRow, type Selection, type Span, searchFor } from './selection.ts';
+import { decodeSummary } from './summary.ts';
 
 /** So many keys lead beside other filters: each has its share of the looks, however seldom it asks. */
 const LEADING_KEYS_MAX = 16;
 /** Records of the index that one statement looks at: it takes a few milliseconds, in which no request is served. */
 const LOOKS_AT_ONCE = 5_000;
 
-const columns = (summary: string): string =>
-  `r.id, r.seq, r.key_id AS keyId, r.model, r.task, r.status, r.operation, r.team_id AS team, r.user_id AS "user", r.session, ${summary} AS summary`;
-
-/** A range of IDs: from inclusive, to exclusive. */
-interface Span {
-  readonly from: number;
-  readonly to: number;
+/** The tables that lists are made from, beside the index. */
+export interface RecordSource {
+  /** Reads a record by its row, or by its ID where that is null. */
+  read(id: number, seq: number | null): Promise<DecisionRecord | null>;
+  /** Selects among the records that the index has yet to reach; absent where there are none. */
+  readonly fresh?: (query: RecordQuery, span: Span, limit: number) => Selection;
 }
 
 /**
  * The newest records that match: of the index, and of the records behind it that it has yet to reach. It goes down the index by
  * the filter that leads, so many at a time, until the page is full or it has looked at enough.
- * @param read reads a record by its row, or by its ID where that is null
  * @throws StoreError
  */
 export async function listRecords(
   db: SqlReader,
   query: RecordQuery,
-  read: (id: number, seq: number | null) => Promise<DecisionRecord | null>,
+  { read, fresh: freshSelection }: RecordSource,
 ): Promise<RecordPage> {
   const span = spanOf(query);
   // One more, which says whether there are others.
   const limit = query.limit + 1;
   // The fresh ones first: what is indexed between the two queries is in both.
-  const fresh = await db.query<IndexRow>(...freshSelection(query, span, limit));
+  const fresh = freshSelection ? await db.query<IndexRow>(...freshSelection(query, span, limit)) : [];
   const { rows: indexed, to } = await searchIndex(db, query, span, limit);
   const rows = new Map([...fresh, ...indexed].map((row) => [row.id, row]));
   const newest = [...rows.values()].filter(({ id }) => id >= to).sort((one, other) => other.id - one.id);
@@ -72,10 +49,7 @@ function spanOf({ from = 0, to, after, newerThan = -1 }: RecordQuery): Span {
 }
 
 /** Reads the record only where the index has no summary yet. */
-async function entryOf(
-  { seq, summary, ...row }: IndexRow,
-  read: (id: number, seq: number | null) => Promise<DecisionRecord | null>,
-): Promise<RecordEntry> {
+async function entryOf({ seq, summary, ...row }: IndexRow, read: RecordSource['read']): Promise<RecordEntry> {
   const decoded = summary === null ? null : decodeSummary(summary);
   if (decoded) return { ...row, summary: decoded };
   const record = await read(row.id, seq).catch(orNone);
@@ -102,49 +76,11 @@ async function searchIndex(db: SqlReader, query: RecordQuery, span: Span, limit:
   }
 }
 
-type Selection = readonly [statement: Statement, params: readonly SqlValue[]];
-
-/** Conditions with their parameters. */
-class Conditions {
-  readonly texts: string[] = [];
-  readonly params: SqlValue[] = [];
-
-  add(text: string, ...params: readonly SqlValue[]): void {
-    this.texts.push(text);
-    this.params.push(...params);
-  }
-
-  /** The newest of a span. @param id the column by which the rows are ordered */
-  newest(column: string, source: string, id: string, { from, to }: Span, end: string): Selection {
-    const where = [...this.texts, `${id} >= ? AND ${id} < ?`].join(' AND ');
-    return [
-      { sql: `SELECT ${column} FROM ${source} WHERE ${where} ORDER BY ${id} DESC ${end}` },
-      [...this.params, from, to],
-    ];
-  }
-}
-
 function addLabels(where: Conditions, labels: readonly (readonly [string, string])[]): void {
   for (const label of labels) {
     const own = 'SELECT 1 FROM record_labels AS o WHERE o.name = ? AND o.value = ? AND o.id = r.id';
     where.add(`EXISTS (${own})`, ...label);
   }
-}
-
-function freshSelection(query: RecordQuery, span: Span, limit: number): Selection {
-  const where = new Conditions();
-  where.add('r.seq > (SELECT through FROM record_indexing)');
-  for (const [name, value] of Object.entries(query.labels ?? {})) {
-    // A name may have dots and quotes, which a path of JSON would read.
-    where.add('EXISTS (SELECT 1 FROM json_each(r.labels) AS j WHERE j.key = ? AND j.atom = ?)', name, value);
-  }
-  for (const { name, column } of FILTERS) {
-    const value = query[name];
-    if (value !== undefined) where.add(`r.${column} = ?`, value);
-  }
-  if (query.keyIds) where.add('r.key_id IN (SELECT value FROM json_each(?))', JSON.stringify(query.keyIds));
-  const [{ sql }, params] = where.newest('r.seq', 'records AS r', 'r.id', span, 'LIMIT ?');
-  return [{ sql: `SELECT ${columns(SUMMARY)} FROM records AS r WHERE r.seq IN (${sql})` }, [...params, limit]];
 }
 
 /** The search of a query in the index: by the rows of one filter, the lead, which the others narrow. */
@@ -190,10 +126,11 @@ class IndexSearch {
   async step(db: SqlReader, span: Span, looks: number): Promise<number | null> {
     const { lead, id } = this.#source;
     const [{ sql }, params] = this.#lead.newest(`${id} AS "to"`, lead, id, span, 'LIMIT 1 OFFSET ?');
-    if (this.#keyIds === null) return (await first<{ to: number }>(db, { sql }, ...params, looks - 1))?.to ?? null;
+    if (this.#keyIds === null)
+      return (await first<{ to: number }>(db, searchFor(sql), ...params, looks - 1))?.to ?? null;
     // Of each key its share: below the greatest of their least IDs some have not been looked at.
     const share = Math.max(1, Math.floor(looks / Math.max(1, this.#keyIds.length)));
-    const ofKeys = { sql: `SELECT max((${sql})) AS "to" FROM json_each(?) AS k` };
+    const ofKeys = searchFor(`SELECT max((${sql})) AS "to" FROM json_each(?) AS k`);
     const row = await first<{ to: number | null }>(db, ofKeys, ...params, share - 1, JSON.stringify(this.#keyIds));
     return row?.to ?? null;
   }
@@ -204,9 +141,10 @@ class IndexSearch {
     const where = new Conditions();
     for (const { texts, params } of [this.#lead, this.#others]) where.add(texts.join(' AND ') || 'TRUE', ...params);
     const [{ sql }, params] = where.newest(id, joined, id, span, 'LIMIT ?');
-    const select = (ids: string) => ({
-      sql: `SELECT ${columns('r.summary')} FROM record_index AS r WHERE r.id IN (${ids}) ORDER BY r.id DESC LIMIT ?`,
-    });
+    const select = (ids: string) =>
+      searchFor(
+        `SELECT ${columns('r.summary')} FROM record_index AS r WHERE r.id IN (${ids}) ORDER BY r.id DESC LIMIT ?`,
+      );
     if (this.#keyIds === null) return [select(sql), [...params, limit, limit]];
     // The newest of each key: what a key has not asked for long costs no look at the others' records.
     const ofKeys = `SELECT n.id FROM json_each(?) AS k CROSS JOIN record_index AS n ON n.id IN (${sql})`;

@@ -1,6 +1,6 @@
 import type { ContentTable } from '../../records.ts';
-import { batchDeletion } from '../../sql/delete-batches.ts';
-import { first, type SqlTables, sql, write } from '../../sql/statement.ts';
+import { batchDeletion } from '../delete-batches.ts';
+import { first, type SqlTables, sql, write } from '../statement.ts';
 
 const INSERT = sql('INSERT INTO contents (id, until, prompt, answer, is_cut) VALUES (?, ?, ?, ?, ?)');
 const FIND = sql('SELECT until, prompt, answer, is_cut AS isCut FROM contents WHERE id = ? AND until > ?');
@@ -12,10 +12,13 @@ const deleteExpired = batchDeletion({
   // Each row may be large.
   batch: 32,
   // Overwrites deleted rows with zeros. Only here, because it is slow and the other tables hold no text.
-  around: [write({ sql: 'PRAGMA secure_delete = ON' }), write({ sql: 'PRAGMA secure_delete = OFF' })],
+  around: [
+    write(sql('PRAGMA secure_delete = ON', { inPostgres: '' })),
+    write(sql('PRAGMA secure_delete = OFF', { inPostgres: '' })),
+  ],
 });
 /** Moves the write-ahead log into the database and truncates it. Has no effect while a reader uses the log. */
-const EMPTY_LOG = sql('PRAGMA wal_checkpoint(TRUNCATE)');
+const EMPTY_LOG = sql('PRAGMA wal_checkpoint(TRUNCATE)', { inPostgres: '' });
 
 interface ContentRow {
   readonly until: number;
@@ -29,7 +32,7 @@ const jsonOrNull = (value: readonly unknown[] | null): string | null => value &&
 /** Only this file writes them. */
 const contentOf = (text: string | null): readonly unknown[] | null => (text === null ? null : JSON.parse(text));
 
-export const sqliteContents = (db: SqlTables): ContentTable => ({
+export const sqlContents = (db: SqlTables): ContentTable => ({
   add: (decision, { until, prompt, answer, isCut }) =>
     write(INSERT, decision, until, jsonOrNull(prompt), jsonOrNull(answer), isCut ? 1 : 0),
   async find(decision, now) {

@@ -1,12 +1,12 @@
 import { differencesBy, type ReadingsDifferences, type ReadingsTable } from '../../records.ts';
-import { batchDeletion } from '../../sql/delete-batches.ts';
-import { first, type SqlTables, sql, write } from '../../sql/statement.ts';
+import { batchDeletion } from '../delete-batches.ts';
+import { first, type SqlTables, sql, write } from '../statement.ts';
 
-const INSERT = sql('INSERT OR IGNORE INTO frames (number, figures) VALUES (?, ?)');
+const INSERT = sql('INSERT INTO frames (number, figures) VALUES (?, ?) ON CONFLICT DO NOTHING');
 const FIND = sql('SELECT figures FROM frames WHERE number = ?');
 const deleteBelow = batchDeletion({ table: 'frames', key: 'number', by: 'number', comparison: '<', batch: 1_000 });
 
-export const sqliteReadings = (db: SqlTables): ReadingsTable => ({
+export const sqlReadings = (db: SqlTables): ReadingsTable => ({
   add: (number, differences) => write(INSERT, number, encodeReadings(differences)),
   async find(number) {
     const row = await first<{ figures: Uint8Array }>(db, FIND, number);

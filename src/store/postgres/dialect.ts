@@ -1,0 +1,51 @@
+import type { SqlParam, SqlValue, Statement } from '../sql/statement.ts';
+
+/** A statement of a repository in the words of PostgreSQL. */
+interface PostgresStatement {
+  readonly text: string;
+  /** The names of its values, in their order; null where they go by their places. */
+  readonly names: readonly string[] | null;
+}
+
+/** Texts that are kept translated, at most. */
+const TEXTS_MAX = 2_000;
+/** Texts and comments, which stay; places of values; names with a capital letter, which PostgreSQL would fold. */
+const WORDS = /'(?:[^']|'')*'|"[^"]*"|--[^\n]*|\?(\d*)|\$([A-Za-z]\w*)|\b[a-z]\w*[A-Z]\w*\b/g;
+
+/** Translates statements; of each text once. */
+export class PostgresDialect {
+  readonly #known = new Map<string, PostgresStatement>();
+
+  translate({ sql, inPostgres = sql }: Statement): PostgresStatement {
+    const known = this.#known.get(inPostgres);
+    if (known) return known;
+    const translated = inItsWords(inPostgres);
+    // Lists make texts of their filters: there are many, and not without end.
+    if (this.#known.size < TEXTS_MAX) this.#known.set(inPostgres, translated);
+    return translated;
+  }
+}
+
+function inItsWords(sql: string): PostgresStatement {
+  const names: string[] = [];
+  let places = 0;
+  const text = sql.replace(WORDS, (word, place: string | undefined, name: string | undefined) => {
+    if (name !== undefined) {
+      if (!names.includes(name)) names.push(name);
+      return `$${names.indexOf(name) + 1}`;
+    }
+    if (word.startsWith('?')) return `$${place || ++places}`;
+    return /^['"-]/.test(word) ? word : `"${word}"`;
+  });
+  return { text, names: names.length > 0 ? names : null };
+}
+
+/** The values of a statement in their order. */
+export function valuesOf({ names }: PostgresStatement, params: readonly SqlParam[]): readonly SqlValue[] {
+  const [row] = params;
+  if (names === null || !isRow(row)) return params.flatMap((param) => (isRow(param) ? [] : [param]));
+  return names.map((name) => row[name] ?? null);
+}
+
+const isRow = (param: SqlParam | undefined): param is { readonly [name: string]: SqlValue } =>
+  typeof param === 'object' && param !== null && !ArrayBuffer.isView(param);

@@ -1,0 +1,62 @@
+import type { InstanceName } from '../instance.ts';
+import type { LeaseChange, LeaseRow } from '../lease.ts';
+import type { LeaseTable } from '../lease-keeper.ts';
+import { type SqlTables, sql, write } from '../sql/statement.ts';
+import { StoreError } from '../store.ts';
+import type { LeaseCheck } from './transaction.ts';
+
+/** The clock of all instances, ms since 1970. Within a transaction it goes on. */
+const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
+const SELECT = sql(`SELECT ${NOW} AS now, slot, epoch, until, ids_through AS idsThrough, is_released AS isReleased
+    FROM (VALUES (1)) AS one (n) LEFT JOIN instances ON true`);
+const ROW = 'slot, epoch, until, ids_through, is_released';
+const TAKE_FIRST = sql(
+  `INSERT INTO instances (${ROW}) VALUES ($slot, $epoch, $until, $idsThrough, $isReleased) ON CONFLICT DO NOTHING`,
+  { mustChange: true },
+);
+const CHANGE = sql(
+  `UPDATE instances SET epoch = $epoch, until = $until, ids_through = $idsThrough, is_released = $isReleased
+    WHERE slot = $slot AND epoch = $seenEpoch AND until = $seenUntil AND ids_through = $seenIdsThrough
+      AND is_released = $seenIsReleased`,
+  { mustChange: true },
+);
+
+type StoredLease = Omit<LeaseRow, 'isReleased'> & { readonly isReleased: number };
+type ClockRow = { readonly now: number } & (StoredLease | { readonly slot: null });
+
+/** The slots of instances in a database. Its commits go beside those that a lease protects, and state none. */
+export const postgresLeases = (db: SqlTables): LeaseTable => ({
+  async read() {
+    const rows = await db.query<ClockRow>(SELECT);
+    const leases = rows.flatMap((row) => {
+      if (row.slot === null) return [];
+      const { now: _, isReleased, ...lease } = row;
+      return [{ ...lease, isReleased: isReleased === 1 }];
+    });
+    return { now: rows[0]?.now ?? 0, rows: leases };
+  },
+  async write({ seen, row }: LeaseChange) {
+    const values = { ...row, isReleased: row.isReleased ? 1 : 0 };
+    const change = seen
+      ? write(CHANGE, {
+          ...values,
+          ...{ seenEpoch: seen.epoch, seenUntil: seen.until, seenIdsThrough: seen.idsThrough },
+          seenIsReleased: seen.isReleased ? 1 : 0,
+        })
+      : write(TAKE_FIRST, values);
+    try {
+      await db.commit([change]);
+      return true;
+    } catch (error) {
+      if (error instanceof StoreError && error.reason === 'unmet') return false;
+      throw error;
+    }
+  },
+});
+
+/** The condition of each commit of an instance: its lease lasts. A transaction ends long before another may take the slot. */
+export const fenceOf = (name: InstanceName): LeaseCheck => ({
+  sql: `SELECT 1 AS held FROM instances WHERE slot = $1 AND epoch = $2 AND is_released = 0 AND until > ${NOW}`,
+  values: () => [name.slot, name.epoch],
+});

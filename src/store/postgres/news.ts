@@ -1,0 +1,78 @@
+import type { Timer, Timers } from '../../core/timers.ts';
+import { NEWS_SUBJECTS, type News, NewsDesk, type NewsNumbers, type NewsSubject } from '../news.ts';
+import { raiseOf, SELECT_NUMBERS } from '../sql/news.ts';
+import type { SqlReader } from '../sql/statement.ts';
+import type { Connection } from './connection.ts';
+
+/** The channel of messages, which say the subject alone. */
+export const NEWS_CHANNEL = 'signalbox_news';
+/** Messages that come together are one look. */
+const GATHER_MS = 5;
+/** Pause before messages are listened for again. */
+const LISTEN_AGAIN_MS = 500;
+
+export interface PostgresNews extends News {
+  /** Listens for messages, on a connection of its own, until `close`. Looks go on without. */
+  listen(): void;
+  close(): Promise<void>;
+}
+
+/**
+ * Follows the news by looks, which the caller makes, and by messages, which only say that a look is due: a message may come late, twice
+ * or never. State: news.
+ * @param clock ms that never go back
+ */
+export function postgresNews(
+  db: SqlReader,
+  { open, clock, timers }: { open: () => Promise<Connection>; clock: () => number; timers: Timers },
+): PostgresNews {
+  const desk = new NewsDesk();
+  let isClosed = false;
+  let connection: Connection | null = null;
+  let due: Timer | null = null;
+
+  const look = async (): Promise<void> => {
+    const at = clock();
+    const [numbers] = await db.query<NewsNumbers>(SELECT_NUMBERS);
+    if (numbers) await desk.tell(numbers, at);
+  };
+  const heard = (subject: string): void => {
+    if (isClosed || !NEWS_SUBJECTS.some((one) => one === subject)) return;
+    due ??= timers.after(GATHER_MS, () => {
+      due = null;
+      // The next look is the net.
+      look().catch(() => {});
+    });
+  };
+  const listen = async (): Promise<void> => {
+    try {
+      const opened = await open();
+      if (isClosed) return await opened.close();
+      connection = opened;
+      opened.onLost(again);
+      await opened.listen(NEWS_CHANNEL, heard);
+      // Of what was said before, nothing was heard.
+      await look().catch(() => {});
+    } catch {
+      if (connection) void connection.close();
+      else again();
+    }
+  };
+  const again = (): void => {
+    connection = null;
+    if (!isClosed) timers.after(LISTEN_AGAIN_MS, () => void listen()).unref();
+  };
+
+  return {
+    raise: (subject: NewsSubject) => raiseOf(subject),
+    on: (subject, listener) => desk.on(subject, listener),
+    look,
+    ageOf: (subject) => desk.ageOf(subject, clock()),
+    listen: () => void listen(),
+    async close() {
+      isClosed = true;
+      due?.close();
+      await connection?.close();
+    },
+  };
+}

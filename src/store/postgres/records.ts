@@ -1,0 +1,70 @@
+import { type DecisionRecord, summaryOf } from '../../core/decision-record.ts';
+import type { RecordLog, RecordTables } from '../records.ts';
+import { sqlContents } from '../sql/records/contents.ts';
+import { listRecords } from '../sql/records/list.ts';
+import { sqlReadings } from '../sql/records/readings.ts';
+import { sqlRevisions } from '../sql/records/revisions.ts';
+import { decodeRow, RECORD_COLUMNS, RECORD_ROW, type RecordRow, recordValues } from '../sql/records/row.ts';
+import { encodeSummary } from '../sql/records/summary.ts';
+import { first, type SqlTables, type SqlValue, type SqlWrite, sql, write } from '../sql/statement.ts';
+
+/** The record with its part of the index: a place that several instances write behind would pass rows that are not visible yet. */
+const INSERT = sql(`WITH record AS (INSERT INTO records (${RECORD_COLUMNS})
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)),
+    indexed AS (INSERT INTO record_index (id, key_id, operation, status, model, task, session, team_id, user_id, summary)
+      VALUES ($1, $3, $5, $6, $7, $8, $15, $16, $17, $18))
+    INSERT INTO record_labels (name, value, id) SELECT key, value, $1 FROM json_each_text($9::json)`);
+const FIND = sql(`SELECT ${RECORD_ROW} FROM records WHERE id = ?`);
+
+const BATCH = 500;
+const BELOW = '(SELECT id FROM record_index WHERE id < ?1 ORDER BY id LIMIT ?2)';
+const COUNT_BELOW = sql(`SELECT count(*) AS n FROM ${BELOW} AS below`);
+const DELETIONS = ['record_labels', 'records', 'record_index'].map((table) =>
+  sql(`DELETE FROM ${table} WHERE id IN ${BELOW}`),
+);
+
+/** The repositories of records over one handle of a database. */
+export const postgresRecords = (db: SqlTables): RecordTables => ({
+  log: postgresRecordLog(db),
+  readings: sqlReadings(db),
+  revisions: sqlRevisions(db),
+  contents: sqlContents(db),
+  isCurrent: async () => true,
+});
+
+function postgresRecordLog(db: SqlTables): RecordLog {
+  const find = async (id: number): Promise<DecisionRecord | null> => {
+    const row = await first<RecordRow>(db, FIND, id);
+    return row ? decodeRow(row) : null;
+  };
+  return {
+    add: (record): SqlWrite => new IndexedRecord(record),
+    find,
+    list: (query) => listRecords(db, query, { read: find }),
+    // A record comes with its part of the index.
+    index: async () => false,
+    async prune(beforeId) {
+      for (let deleted = 0; ; ) {
+        const below = await first<{ n: number }>(db, COUNT_BELOW, beforeId, BATCH);
+        if (!below?.n) return deleted;
+        await db.commit(DELETIONS.map((statement) => write(statement, beforeId, BATCH)));
+        deleted += below.n;
+      }
+    },
+  };
+}
+
+/** The row of a record, with that of the index. Its values are made when its batch is written. */
+class IndexedRecord implements SqlWrite {
+  readonly statement = INSERT;
+  readonly #record: DecisionRecord;
+
+  constructor(record: DecisionRecord) {
+    this.#record = record;
+  }
+
+  get params(): readonly SqlValue[] {
+    const record = this.#record;
+    return [...recordValues(record), encodeSummary(summaryOf(record), record.facts)];
+  }
+}

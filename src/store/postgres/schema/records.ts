@@ -1,0 +1,73 @@
+/**
+ * Records of decisions. A row of the index comes with its record: it is narrow, so that a list reads few pages. `seq` and `decisions`
+ * are of SQLite, which fills its index behind the records.
+ */
+export const RECORD_TABLES = `
+CREATE TABLE records (
+  id BIGINT PRIMARY KEY,
+  time BIGINT NOT NULL,
+  key_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  operation TEXT NOT NULL,
+  status TEXT NOT NULL,
+  model TEXT NOT NULL,
+  task TEXT NOT NULL,
+  labels TEXT NOT NULL,
+  revision TEXT NOT NULL,
+  frame BIGINT,
+  quality BYTEA NOT NULL,
+  estimate BYTEA,
+  body TEXT NOT NULL,
+  session TEXT,
+  team_id TEXT,
+  user_id TEXT
+);
+CREATE TABLE record_index (
+  id BIGINT PRIMARY KEY,
+  seq BIGINT CHECK (seq IS NULL),
+  key_id TEXT NOT NULL,
+  model TEXT NOT NULL,
+  task TEXT NOT NULL,
+  status TEXT NOT NULL,
+  operation TEXT NOT NULL,
+  session TEXT,
+  team_id TEXT,
+  user_id TEXT,
+  summary TEXT
+);
+CREATE INDEX record_index_key ON record_index (key_id, id);
+CREATE INDEX record_index_model ON record_index (model, id);
+CREATE INDEX record_index_task ON record_index (task, id);
+CREATE INDEX record_index_status ON record_index (status, id) WHERE status <> 'completed';
+CREATE INDEX record_index_operation ON record_index (operation, id) WHERE operation <> 'chat';
+CREATE INDEX record_index_session ON record_index (session, id) WHERE session IS NOT NULL;
+CREATE INDEX record_index_team ON record_index (team_id, id) WHERE team_id IS NOT NULL;
+CREATE INDEX record_index_user ON record_index (user_id, id) WHERE user_id IS NOT NULL;
+CREATE TABLE record_labels (
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  id BIGINT NOT NULL,
+  PRIMARY KEY (name, value, id)
+);
+CREATE INDEX record_labels_id ON record_labels (id);
+
+CREATE TABLE revisions (
+  revision TEXT PRIMARY KEY,
+  source TEXT NOT NULL,
+  models TEXT NOT NULL,
+  surroundings TEXT,
+  saved BIGINT NOT NULL
+);
+CREATE TABLE contents (
+  id BIGINT PRIMARY KEY,
+  until BIGINT NOT NULL,
+  prompt TEXT,
+  answer TEXT,
+  is_cut BIGINT NOT NULL
+);
+CREATE INDEX contents_until ON contents (until);
+CREATE TABLE frames (
+  number BIGINT PRIMARY KEY,
+  figures BYTEA NOT NULL
+);
+`;

@@ -1,0 +1,12 @@
+import type { SchemaVersion } from '../migrate.ts';
+import { ACCESS_TABLES } from './access.ts';
+import { RECORD_TABLES } from './records.ts';
+import { REQUEST_TABLES } from './requests.ts';
+
+/** Texts are compared by their bytes, as in SQLite, whatever the language of the database. */
+const byBytes = (tables: string): string => tables.replaceAll(/ TEXT\b/g, ' TEXT COLLATE "C"');
+
+/** The tables, in versions that are never edited once a server may use them. */
+export const SCHEMA: readonly SchemaVersion[] = [
+  { sql: byBytes(ACCESS_TABLES + REQUEST_TABLES + RECORD_TABLES), serves: 1 },
+];

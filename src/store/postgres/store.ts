@@ -1,0 +1,107 @@
+import type { Timers } from '../../core/timers.ts';
+import { processTimers } from '../../telemetry/process-timers.ts';
+import type { StoreActivity } from '../activity.ts';
+import type { SqlTables, SqlValue, SqlWrite, Statement } from '../sql/statement.ts';
+import type { Deferral, Store, StoreError } from '../store.ts';
+import { addressOf } from './address.ts';
+import { Connection } from './connection.ts';
+import { PostgresDialect, valuesOf } from './dialect.ts';
+import { requireSchema, schemaOf } from './migrate.ts';
+import { PostgresReaders } from './readers.ts';
+import { requireSafety } from './safety.ts';
+import { SCHEMA } from './schema/versions.ts';
+import type { LeaseCheck } from './transaction.ts';
+import { PostgresWriter } from './writer.ts';
+
+/** Connections for reading, of one process. */
+const READERS = 4;
+
+export interface PostgresOptions {
+  readonly url: string;
+  readonly passwordFile?: string;
+  /** Called with appends that were lost, and once when the database begins to fail. */
+  readonly onError?: (error: StoreError) => void;
+  readonly timers?: Timers;
+  /** As that of the writer. */
+  readonly doubtMs?: number;
+  /** Settings that lose what was answered, for tests that keep nothing. */
+  readonly permitted?: readonly string[];
+}
+
+/**
+ * Opens a database whose tables are up to date.
+ * @throws StoreError of one sentence, by rejecting
+ */
+export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
+  const address = addressOf(options.url, options.passwordFile ?? null);
+  const open = () => Connection.open(address);
+  const connection = await open();
+  try {
+    await requireSafety(connection, options.permitted);
+    requireSchema(await schemaOf(connection), SCHEMA.length);
+  } finally {
+    await connection.close();
+  }
+  return new PostgresStore(open, options);
+}
+
+/** One handle of a database. */
+export class PostgresStore implements Store, Deferral, SqlTables {
+  /** Opens one more connection, such as that for messages. */
+  readonly open: () => Promise<Connection>;
+  /** Stated by each commit; null for a command, which is no instance. */
+  fence: LeaseCheck | null = null;
+  readonly #dialect = new PostgresDialect();
+  readonly #readers: PostgresReaders;
+  readonly #writer: PostgresWriter;
+
+  constructor(open: () => Promise<Connection>, options: PostgresOptions) {
+    const { onError = () => {}, timers = processTimers, doubtMs } = options;
+    this.open = open;
+    this.#readers = new PostgresReaders(open, READERS);
+    const fence = () => this.fence;
+    this.#writer = new PostgresWriter({ open, dialect: this.#dialect, fence, onError, timers, doubtMs });
+  }
+
+  get activity(): StoreActivity {
+    return this.#writer;
+  }
+
+  get unkept(): number {
+    return this.#writer.unkept;
+  }
+
+  async query<Row>(statement: Statement, params: readonly SqlValue[] = []): Promise<Row[]> {
+    const translated = this.#dialect.translate(statement);
+    if (translated.text === '') return [];
+    return this.#readers.read<Row>(translated.text, valuesOf(translated, params));
+  }
+
+  commit(writes: readonly SqlWrite[]): Promise<void> {
+    return this.#writer.commit(writes);
+  }
+
+  append(writes: readonly SqlWrite[], droppable?: boolean): void {
+    this.#writer.append(writes, droppable);
+  }
+
+  defer(write: SqlWrite): void {
+    this.#writer.defer(write);
+  }
+
+  written(): Promise<boolean> {
+    return this.#writer.written();
+  }
+
+  flush(): Promise<void> {
+    return this.#writer.flush();
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.#writer.close();
+    } finally {
+      await this.#readers.close();
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import type { SqlRow, SqlScript, SqlWrite } from '../sql/statement.ts';
+import { StoreError } from '../store.ts';
+import type { Connection, PostgresResult } from './connection.ts';
+import { type PostgresDialect, valuesOf } from './dialect.ts';
+import { isLoss } from './fault.ts';
+
+/** Until the end of the transaction: writers whose conditions look at other rows take their turns. */
+const TURN = 'SELECT pg_advisory_xact_lock(1397310279, 2)';
+/** Each statement sees what was committed before it, as each commit of SQLite does. */
+const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
+
+/** A transaction whose COMMIT was sent and not answered. */
+export interface CommitInDoubt {
+  /** Of the transaction. */
+  readonly xid: string;
+  /** The process of the server that has it. */
+  readonly backend: number | null;
+}
+
+/** Thrown instead of an answer: the transaction has happened or not. */
+export class UnansweredCommit extends Error {
+  readonly doubt: CommitInDoubt;
+
+  constructor(doubt: CommitInDoubt, cause: unknown) {
+    super('the connection broke before the database had answered', { cause });
+    this.doubt = doubt;
+  }
+}
+
+/** A statement that every transaction begins with; without a row it is refused, as `fenced`. */
+export interface LeaseCheck {
+  readonly sql: string;
+  readonly values: () => readonly number[];
+}
+
+type Answer = Promise<PostgresResult<SqlRow>>;
+
+/**
+ * Writes all or nothing: statements go out one behind the other, and the COMMIT once all are answered.
+ * Rejects with StoreError, UnansweredCommit or the error of the driver; nothing is written then, but for the second.
+ */
+export async function transact(
+  connection: Connection,
+  dialect: PostgresDialect,
+  writes: readonly SqlWrite[],
+  fence: LeaseCheck | null,
+): Promise<void> {
+  const answers: { readonly sent: Answer; readonly check: (result: PostgresResult<SqlRow>) => void }[] = [];
+  const send = (
+    text: string,
+    values: readonly SqlValueOf[] = [],
+    check: (r: PostgresResult<SqlRow>) => void = () => {},
+  ) => {
+    const sent = connection.run<SqlRow>(text, values);
+    // The first that fails is thrown below; the others fail for its sake.
+    sent.catch(() => {});
+    answers.push({ sent, check });
+    return sent;
+  };
+  const doWrite = async ({ statement, params, follow }: SqlWrite): Promise<void> => {
+    const translated = dialect.translate(statement);
+    if (translated.text === '') return;
+    const sent = send(translated.text, valuesOf(translated, params), ({ count }) => {
+      if (statement.mustChange && count === 0) throw unmet();
+    });
+    if (!follow) return;
+    const { rows } = await sent;
+    if (rows.length > 0) await runScript(follow(rows));
+  };
+  const runScript = async (script: SqlScript): Promise<void> => {
+    for (let step = script.next(); !step.done; ) {
+      const translated = dialect.translate(step.value.statement);
+      const rows =
+        translated.text === '' ? [] : (await send(translated.text, valuesOf(translated, step.value.params))).rows;
+      step = script.next(rows);
+    }
+  };
+  let xid: string | undefined;
+  try {
+    send(BEGIN);
+    send('SELECT pg_current_xact_id()::text AS xid', [], ({ rows: [row] }) => {
+      xid = String(row?.xid);
+    });
+    if (fence) send(fence.sql, fence.values(), ({ count }) => count > 0 || fenced());
+    if (writes.some(({ statement, follow }) => statement.takesTurns || follow)) send(TURN);
+    for (const write of writes) await doWrite(write);
+    for (const { sent, check } of answers) check(await sent);
+  } catch (cause) {
+    // In their order, so that the cause is found rather than what came of it.
+    const first = await firstFailure(answers.map(({ sent }) => sent));
+    if (!isLoss(first ?? cause) && !connection.isLost) await connection.script('ROLLBACK').catch(() => {});
+    throw first ?? cause;
+  }
+  const backend = connection.backend;
+  const { command } = await connection.script('COMMIT').catch((cause) => {
+    if (xid !== undefined && isLoss(cause)) throw new UnansweredCommit({ xid, backend }, cause);
+    throw cause;
+  });
+  if (command === 'ROLLBACK') throw new StoreError('the database has undone the transaction');
+}
+
+type SqlValueOf = ReturnType<typeof valuesOf>[number];
+
+async function firstFailure(sent: readonly Answer[]): Promise<unknown> {
+  for (const end of await Promise.allSettled(sent)) if (end.status === 'rejected') return end.reason;
+  return null;
+}
+
+const unmet = (): StoreError => new StoreError('its condition is not met', { reason: 'unmet' });
+
+function fenced(): never {
+  throw new StoreError('the lease of this server on the database has ended', { reason: 'fenced' });
+}
+
+/**
+ * Asks what became of a transaction, and ends it where it still runs.
+ * @returns null where the server does not know yet, or any more
+ */
+export async function outcomeOf(connection: Connection, { xid, backend }: CommitInDoubt): Promise<boolean | null> {
+  const { rows } = await connection.run<{ status: string | null }>(`SELECT pg_xact_status($1::text::xid8) AS status`, [
+    xid,
+  ]);
+  const status = rows[0]?.status ?? null;
+  if (status === 'in progress' && backend !== null)
+    await connection.run('SELECT pg_terminate_backend($1::bigint::int)', [backend]);
+  return status === 'committed' ? true : status === 'aborted' ? false : null;
+}

@@ -1,0 +1,81 @@
+import { type DecisionRecord, modelOf, statusOf } from '../../../core/decision-record.ts';
+import { isEmpty } from '../../../core/object.ts';
+import { hasSecret, scrub } from '../../../telemetry/secrets.ts';
+import { UnreadableRecord } from '../../records.ts';
+import type { SqlValue } from '../statement.ts';
+import { decodeBody, encodeBody, type RecordHead } from './body.ts';
+import { decodeEstimate, encodeEstimate } from './estimate.ts';
+
+/** The columns of a record, in the order of their values. */
+export const RECORD_COLUMNS = `id, time, key_id, kind, operation, status, model, task, labels, revision, frame, quality,
+    estimate, body, session, team_id, user_id`;
+export const RECORD_HEAD =
+  'id, time, key_id AS keyId, kind, revision, frame AS readingsNumber, quality, estimate, body';
+/** What `RecordRow` has of a row of `records`. */
+export const RECORD_ROW = `${RECORD_HEAD}, labels, session, team_id AS team, user_id AS "user"`;
+
+export type RecordRow = RecordHead & {
+  readonly quality: Uint8Array;
+  readonly estimate: Uint8Array | null;
+  readonly body: string;
+  /** Null for a row of version 0.1. */
+  readonly labels: string | null;
+};
+
+/** The values of a record's columns. */
+export const recordValues = (record: DecisionRecord): readonly SqlValue[] => [
+  record.id,
+  record.time,
+  record.keyId,
+  record.kind,
+  record.facts.operation,
+  statusOf(record),
+  modelOf(record),
+  record.facts.task,
+  labelsText(record.labels),
+  record.revision,
+  record.readingsNumber,
+  record.quality ?? NO_QUALITY,
+  record.estimate === null && record.draw === null ? null : encodeEstimate(record),
+  bodyOf(record),
+  record.session,
+  record.team,
+  record.user,
+];
+
+/** In the place of qualities that are not kept: the column takes no null. */
+const NO_QUALITY = new Uint8Array(0);
+
+const labelsText = (labels: DecisionRecord['labels']): string => (isEmpty(labels) ? '{}' : JSON.stringify(labels));
+
+/** Languages and metadata are the only texts in it from a caller; those of metadata are redacted already. */
+function bodyOf(record: DecisionRecord): string {
+  const body = encodeBody(record);
+  return record.facts.languages.length > 0 && hasSecret(body) ? scrub(body) : body;
+}
+
+/** @throws UnreadableRecord for a row that was edited */
+export function decodeRow({ body, estimate, labels, ...head }: RecordRow): DecisionRecord {
+  try {
+    const quality = head.quality.length === 0 ? null : new Float64Array(head.quality.slice().buffer);
+    const decoded = decodeBody(body);
+    const record: DecisionRecord = {
+      ...head,
+      ...decoded,
+      ...(labels === null ? { labels: null, stream: null } : { labels: JSON.parse(labels) }),
+      quality,
+      ...decodeEstimate(estimate, quality),
+    };
+    checkParts(record);
+    return record;
+  } catch (cause) {
+    throw new UnreadableRecord({ cause });
+  }
+}
+
+/** @throws Error if a part is missing */
+function checkParts({ facts, choice, fallbacks, lastResorts }: DecisionRecord): void {
+  const lists: readonly unknown[] = [fallbacks, lastResorts, facts.languages, facts.mix, facts.cached];
+  const isWhole = typeof choice === 'string' && typeof facts.needs === 'number' && lists.every(Array.isArray);
+  if (!isWhole || typeof facts.ceilings !== 'object') throw new Error('a part is missing');
+}

@@ -1,0 +1,50 @@
+import type { DecisionRecord, RecordSummary } from '../../../core/decision-record.ts';
+import type { Facts } from '../../../core/facts.ts';
+
+/** The values of a summary, by position: it also decodes stored ones. */
+type SummaryValues = readonly [
+  time: number,
+  revision: string,
+  /** Null for a record of version 0.1, which has no `stream` either. */
+  labels: DecisionRecord['labels'],
+  attempts: number | null,
+  ofBody: readonly [
+    isPinned: boolean,
+    model: string,
+    stream: 0 | 1 | null,
+    metadata: DecisionRecord['metadata'] | null,
+    reason: string,
+    error: RecordSummary['error'],
+    provider: string | null,
+    charged: number | null,
+    saved: number | null,
+    firstPartMs: number | null,
+    totalMs: number | null,
+    inputTokens: number | null,
+    outputTokens: number | null,
+  ],
+];
+
+/** The text of a summary, as a row of the index has it. */
+export function encodeSummary(summary: RecordSummary, { pinned, model }: Pick<Facts, 'pinned' | 'model'>): string {
+  const { time, stream, labels, metadata, reason, revision, error, attempts, provider, charged, saved } = summary;
+  const { firstPartMs, totalMs, inputTokens, outputTokens } = summary;
+  const of = [pinned, model, stream === null ? null : stream ? 1 : 0, metadata, reason, error, provider] as const;
+  const figures = [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens] as const;
+  const values: SummaryValues = [time, revision, labels, attempts, [...of, ...figures]];
+  return JSON.stringify(values);
+}
+
+/** @returns null for one of another form, of a build between releases: the record tells it */
+export function decodeSummary(text: string): RecordSummary | null {
+  const values: SummaryValues | readonly [] = JSON.parse(text);
+  if (values.length !== 5) return null;
+  const [time, revision, labels, attempts, ofBody] = values;
+  const [isPinned, model, stream, metadata, reason, error, provider, ...figures] = ofBody;
+  const [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens] = figures;
+  return {
+    ...{ time, stream: labels === null ? null : stream === 1, labels, metadata: metadata ?? {}, reason, revision },
+    selector: isPinned ? 'pinned' : model,
+    ...{ error, attempts, provider, charged, saved, firstPartMs, totalMs, inputTokens, outputTokens },
+  };
+}

@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'bun:test';
+import { nameOf } from '../../../src/store/instance.ts';
+import { keepLease } from '../../../src/store/lease-keeper.ts';
+import { fenceOf, postgresLeases } from '../../../src/store/postgres/leases.ts';
+import { NEWS_CHANNEL, postgresNews } from '../../../src/store/postgres/news.ts';
+import { processTimers } from '../../../src/telemetry/process-timers.ts';
+import { waitFor } from '../../support/answers.ts';
+import { refusalOf } from '../implementations.ts';
+import { laidDatabase, openHandle, withRepositories } from './opened.ts';
+
+const clock = () => performance.now();
+
+/** A database with a handle for each of so many processes. */
+async function processes(count: number) {
+  const database = await laidDatabase();
+  const handles = await Promise.all(Array.from({ length: count }, () => openHandle(database.url)));
+  const lease = (at: number) =>
+    keepLease({ table: postgresLeases(handles[at]!), clock, now: Date.now, timers: processTimers });
+  const run = (text: string) => database.server.run(text, database.name);
+  return {
+    ...{ handles, lease, run },
+    async [Symbol.asyncDispose]() {
+      for (const handle of handles) await handle.close().catch(() => {});
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe('Instances of a PostgreSQL', () => {
+  test('that begin at once have slots of their own, and IDs that no other has', async () => {
+    await using box = await processes(4);
+    const instances = await Promise.all([0, 1, 2, 3].map(box.lease));
+    expect(instances.map(({ slot }) => slot).sort()).toEqual([0, 1, 2, 3]);
+    const ids = instances.flatMap(({ nextId }) => Array.from({ length: 50 }, nextId));
+    expect(new Set(ids).size).toBe(200);
+    for (const instance of instances) expect(await instances[0]!.lives(nameOf(instance))).toBe(true);
+    const [first] = instances;
+    const last = first!.nextId();
+    await first!.release();
+    expect(await instances[1]!.lives(nameOf(first!))).toBe(false);
+    const next = await box.lease(0);
+    expect(nameOf(next)).toEqual({ slot: first!.slot, epoch: first!.epoch + 1 });
+    expect(next.nextId()).toBeGreaterThan(last);
+    for (const instance of [next, ...instances.slice(1)]) await instance.release();
+  });
+
+  test('state their lease in each commit: once it is over nothing more is written, but under a new one', async () => {
+    await using box = await processes(2);
+    const [store, keeper] = box.handles;
+    const { pendingSettlements } = withRepositories(store!);
+    const row = async () => (await box.run('SELECT key FROM pending_settlements ORDER BY key')).map(({ key }) => key);
+    const put = (key: string) => [pendingSettlements.put(key, 'v', 1)];
+    const table = postgresLeases(keeper!);
+    const instance = await keepLease({ table, clock, now: Date.now, timers: processTimers });
+    store!.fence = fenceOf(nameOf(instance));
+    await store!.commit(put('a'));
+    await box.run('UPDATE instances SET until = 0');
+    expect(await refusalOf(store!.commit(put('b')))).toBe('fenced');
+    store!.append(put('c'));
+    expect(await store!.written()).toBe(false);
+    expect(await row()).toEqual(['a']);
+    const again = await keepLease({ table, clock, now: Date.now, timers: processTimers });
+    store!.fence = fenceOf(nameOf(again));
+    await waitFor(() => store!.written());
+    expect(await row()).toEqual(['a', 'c']);
+    await again.release();
+    expect(await refusalOf(store!.commit(put('d')))).toBe('fenced');
+  });
+});
+
+describe('News of a PostgreSQL', () => {
+  test('are heard by a message without a look, and again behind a connection that was lost', async () => {
+    await using box = await processes(2);
+    const [one, other] = box.handles;
+    const news = postgresNews(one!, { open: one!.open, clock, timers: processTimers });
+    const heard: string[] = [];
+    for (const subject of ['keys', 'policy'] as const) news.on(subject, () => void heard.push(subject));
+    await news.look();
+    expect(heard.splice(0)).toEqual(['keys', 'policy']);
+    news.listen();
+    const isListened = async () =>
+      (await box.run(`SELECT 1 FROM pg_stat_activity WHERE query = 'LISTEN "${NEWS_CHANNEL}"'`)).length > 0;
+    await waitFor(isListened);
+    const { news: others, people } = withRepositories(other!);
+    await other!.commit([others.raise('policy')]);
+    await waitFor(() => heard.length > 0);
+    expect(heard.splice(0)).toEqual(['policy']);
+    await box.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN "${NEWS_CHANNEL}"'`);
+    // Nothing tells of it: the look behind the next LISTEN does.
+    await other!.commit([others.raise('keys')]);
+    await waitFor(() => heard.length > 0);
+    expect(heard.splice(0)).toEqual(['keys']);
+    expect(news.ageOf('policy')).toBeLessThan(10_000);
+    const refused = [others.raise('policy'), people.requireMembership({ team: 'none', user: null })];
+    expect(await refusalOf(other!.commit(refused))).toBe('unmet');
+    await news.look();
+    expect(heard).toEqual([]);
+    await news.close();
+  });
+});

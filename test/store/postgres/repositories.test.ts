@@ -1,0 +1,32 @@
+import { describe } from 'bun:test';
+import { accessSuite } from '../suites/access.ts';
+import { alertSuite } from '../suites/alerts.ts';
+import { endpointSuite } from '../suites/endpoints.ts';
+import { learningSuite } from '../suites/learning.ts';
+import { loginSuite } from '../suites/logins.ts';
+import { newsSuite } from '../suites/news.ts';
+import { paymentSuite } from '../suites/payments.ts';
+import { peopleSuite } from '../suites/people.ts';
+import { recordSuite } from '../suites/records.ts';
+import { subjectSuite } from '../suites/subjects.ts';
+import { threadSuite } from '../suites/threads.ts';
+import { trailSuite } from '../suites/trail.ts';
+import { openInPostgres } from './opened.ts';
+
+for (const handles of [1, 2]) {
+  const open = () => openInPostgres(handles);
+  describe(`in PostgreSQL, ${handles} instances`, () => {
+    accessSuite(open);
+    trailSuite(open);
+    alertSuite(open);
+    paymentSuite(open);
+    peopleSuite(open);
+    recordSuite(open);
+    learningSuite(open);
+    endpointSuite(open);
+    newsSuite(open);
+    threadSuite(open);
+    loginSuite(open);
+    subjectSuite(open);
+  });
+}
