@@ -15,6 +15,7 @@ import {
   type KeyEntry,
   keyEntryOf,
   keyStateOf,
+  secretStateOf,
 } from './key-entry.ts';
 import { LINE_LIMITS } from './line.ts';
 
@@ -105,6 +106,12 @@ export class KeyCopy {
     const found = user !== undefined && this.#isOut(user) ? DENIED.suspended : valid;
     const ageMs = Math.max(this.store.news.ageOf('keys'), user === undefined ? 0 : this.store.news.ageOf('people'));
     return ageMs === 0 ? found : { ...found, ageMs };
+  };
+
+  /** Whether a secret, by its hash, works or may work again, as that of a suspended key. Notes no use. */
+  readonly lives = (id: string, hash: Uint8Array): boolean => {
+    const state = secretStateOf(this.#entries.get(id), hash, this.now());
+    return state === 'valid' || state === 'suspended';
   };
 
   /** The authentication of a key by its state, for somebody who may send as it without its secret. Notes the use. */

@@ -127,15 +127,25 @@ export function keyStateOf(
   return suspendedAt === null ? 'valid' : 'suspended';
 }
 
-/** Checks a presented secret by its hash, and notes the use. Takes as long without an entry. */
-export function authenticationBy(entry: KeyEntry | undefined, presented: Uint8Array, now: number): Authentication {
+/** The state of a presented secret by its hash; takes as long without an entry. */
+export function secretStateOf(
+  entry: KeyEntry | undefined,
+  presented: Uint8Array,
+  now: number,
+): KeyState | 'unknown' | 'rotated' {
   const isPresent = timingSafeEqual(presented, entry ? entry.hash : NO_HASH);
   const isPrevious = timingSafeEqual(presented, entry ? entry.previousHash : NO_HASH);
-  if (!entry || !(isPresent || isPrevious)) return DENIED.unknown;
+  if (!entry || !(isPresent || isPrevious)) return 'unknown';
   const state = keyStateOf(entry.inForce, now);
-  const { caller } = entry.authentication;
   const isEnded = state === 'revoked' || state === 'expired';
-  if (!isEnded && !isPresent && entry.previousUntil <= now) return DENIED.rotated;
+  return !isEnded && !isPresent && entry.previousUntil <= now ? 'rotated' : state;
+}
+
+/** Checks a presented secret by its hash, and notes the use. Takes as long without an entry. */
+export function authenticationBy(entry: KeyEntry | undefined, presented: Uint8Array, now: number): Authentication {
+  const state = secretStateOf(entry, presented, now);
+  if (!entry || state === 'unknown' || state === 'rotated') return DENIED[state === 'rotated' ? state : 'unknown'];
+  const { caller } = entry.authentication;
   if (state !== 'valid') return caller.line ? { ...DENIED[state], root: rootOf(caller) } : DENIED[state];
   entry.usedAt = now;
   return entry.authentication;

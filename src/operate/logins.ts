@@ -4,6 +4,7 @@ import type { People } from '../access/people.ts';
 import type { PresentLogin } from '../access/sign-in/sign-in.ts';
 import { roleOf } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
+import { SignalboxError } from '../core/errors.ts';
 import type { Login } from '../store/logins.ts';
 import type { User } from '../store/people.ts';
 import type { Principal } from './principal.ts';
@@ -13,7 +14,7 @@ import { ACTION_NAMES, checkAction, reachOf } from './roles.ts';
 export interface LoginDesk {
   readonly logins: Pick<Logins, 'list' | 'end'>;
   readonly people: Pick<People, 'user' | 'team'>;
-  readonly keys: Pick<Keys, 'known'>;
+  readonly keys: Pick<Keys, 'known' | 'lives'>;
 }
 
 export interface LoginQuery {
@@ -28,12 +29,18 @@ export interface LoginQuery {
 export const LOGINS_LIMIT = 100;
 export const LOGINS_LIMIT_MAX = 1_000;
 
-/** Lists the logins that have not ended and that the principal may see, the newest first. */
+/** Lists the logins that have not ended, by themselves or with their user or key, and that the principal may see, the newest first. */
 export function listLogins({ caller }: Principal, desk: LoginDesk, { user, after, limit }: LoginQuery) {
   const reach = checkAction(caller, 'logins.read');
-  const all = desk.logins.list().filter((login) => reach === 'all' || holderOf(login) === caller.keyId);
+  const isShown = (login: Login) => (reach === 'all' || holderOf(login) === caller.keyId) && hasHolder(login, desk);
+  const all = desk.logins.list().filter(isShown);
   const wanted = user === null ? all : all.filter((login) => holderOf(login) === user);
-  const rest = after === null ? wanted : wanted.slice(wanted.findIndex(({ id }) => id === after) + 1);
+  const start = after === null ? 0 : wanted.findIndex(({ id }) => id === after) + 1;
+  if (after !== null && start === 0) {
+    const message = '`after` must be the ID of a login that has not ended. Read the list again.';
+    throw new SignalboxError('invalid_value', message, { param: 'after' });
+  }
+  const rest = wanted.slice(start);
   const data = rest.slice(0, limit).map((login) => loginBody(login, desk));
   return { object: 'list' as const, data, has_more: rest.length > limit };
 }
@@ -51,6 +58,12 @@ export async function endLogin({ caller, actor }: Principal, desk: LoginDesk, id
 
 /** The ID of the user or the key that a login belongs to: its caller's. */
 const holderOf = ({ user, key }: Login): string | null => user ?? key;
+
+/** Whether its user was not removed, or its key has not ended. Those that are suspended come back. */
+function hasHolder({ user, key, keyHash }: Login, { people, keys }: LoginDesk): boolean {
+  if (user !== null) return people.user(user)?.removedAt === null;
+  return key !== null && keyHash !== null && keys.lives(key, keyHash);
+}
 
 /** Who asks, as the server sees it, and all that it may do. @param present its login; null for none */
 export function meBody({ caller }: Principal, present: PresentLogin | null, desk: Pick<LoginDesk, 'keys' | 'people'>) {

@@ -24,6 +24,8 @@ export interface JournalCheckpoint {
   readonly through: number;
   /** Null where the list cannot be read. */
   readonly open: readonly OpenReservation[] | null;
+  /** The sum of all charges up to that row. */
+  readonly charged: Microcredits;
 }
 
 /** A fund that the journal names. */

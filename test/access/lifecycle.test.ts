@@ -186,6 +186,7 @@ const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   authenticate: (header) => keys.authenticate(header),
   actAs: (id) => keys.actAs(id),
   authenticateBy: (id, hash) => keys.authenticateBy(id, hash),
+  lives: (id, hash) => keys.lives(id, hash),
   create: (grant, by) => keys.create(grant, by),
   descendantsOf: (id) => keys.descendantsOf(id),
   createForHolder: (wallet, name, isAlone) => keys.createForHolder(wallet, name, isAlone),

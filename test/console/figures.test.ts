@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { paretoFront } from '../../src/console/charts/pareto.ts';
 import { logTicks, ticksTo } from '../../src/console/charts/scale.ts';
 import { duration, figure, percent, relative, span, usd } from '../../src/console/design/format.ts';
-import { markOf } from '../../src/console/design/marks.ts';
+import { markOf, marksOf } from '../../src/console/design/marks.ts';
 
 const SEED = 471_147;
 
@@ -69,5 +69,39 @@ describe('figures are written as a person would', () => {
     expect(marks).toEqual(['gpt-6-luna', 'claude-mirror-4', 'mistral-breeze'].map(markOf));
     for (const mark of marks) expect(mark).toMatch(/^mark-[0-7]$/);
     expect(markOf('')).toBe('mark-other');
+  });
+
+  const seed = 47;
+  const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), { maxLength: 14 });
+  type Colours = typeof marksOf;
+  /** As many colours as there can be, the same in any order, and a name's own where nobody else has it. */
+  const colours = (of: Colours) =>
+    fc.check(
+      fc.property(names, (given) => {
+        const marks = given.map(of(given));
+        const own = given.map(markOf);
+        const isLone = (at: number) => own.indexOf(own[at]!) === own.lastIndexOf(own[at]!);
+        return (
+          new Set(marks).size === Math.min(8, given.length) &&
+          Bun.deepEquals(given.map(of(given.toReversed())), marks) &&
+          marks.every((mark, at) => /^mark-[0-7]$/.test(mark) && (!isLone(at) || mark === own[at]))
+        );
+      }),
+      { numRuns: 500, seed },
+    );
+
+  test(`names in one chart have different colours, as far as the eight reach, and their own where they can (seed ${seed})`, () => {
+    const { failed, counterexample } = colours(marksOf);
+    expect([failed, counterexample]).toEqual([false, null]);
+    expect(marksOf(['', 'a'])('')).toBe('mark-other');
+  });
+
+  const MUTANTS: Readonly<Record<string, Colours>> = {
+    'by name alone': () => markOf,
+    'by place': (given) => (name) => `mark-${given.indexOf(name) % 8}`,
+    'by rank': (given) => (name) => `mark-${given.toSorted().indexOf(name) % 8}`,
+  };
+  test.each(Object.keys(MUTANTS))('colours %s break this law', (name) => {
+    expect(colours(MUTANTS[name]!).failed).toBe(true);
   });
 });

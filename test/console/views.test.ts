@@ -44,6 +44,18 @@ describe.each([...VIEW_PATHS])('the view /console%s', (path) => {
   });
 });
 
+test.each([
+  ['/money/wallets', 'Money'],
+  ['/fleet/north/x', 'Fleet'],
+  ['/playground/old', 'Playground'],
+  ['/nowhere/at/all', 'the overview'],
+])('%s is no page, and leads to %s', async (path, near) => {
+  const { page } = await openConsole(stage, { path });
+  await page.getByRole('heading', { name: 'No such page' }).waitFor();
+  await page.getByRole('link', { name: `Go to ${near}` }).click();
+  await page.getByRole('heading', { level: 1, name: near === 'the overview' ? 'Overview' : near }).waitFor();
+});
+
 describe('roles', () => {
   test('a lead is offered no figures that the gateway keeps to those who see all teams', async () => {
     const { page, faults } = await openConsole(stage, { role: 'lead' });

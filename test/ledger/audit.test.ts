@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { Audit, type FindingKind } from '../../src/ledger/audit/audit.ts';
+import { Audit, type FindingKind, NO_CHECKPOINT } from '../../src/ledger/audit/audit.ts';
 import { SeenReservations } from '../../src/ledger/audit/memory.ts';
 import { isShortage } from '../../src/ledger/available-funds.ts';
 import type { AuditRow } from '../../src/store/journal-reader.ts';
@@ -106,6 +106,7 @@ const MUTANTS: readonly (readonly [name: string, sql: readonly string[], kind: F
     'wrong_checkpoint',
     null,
   ],
+  ['the checkpoint has another sum', ['UPDATE checkpoint SET charged = charged + 1'], 'wrong_checkpoint', null],
   ['the checkpoint cannot be read', [`UPDATE checkpoint SET open = '[{}]'`], 'damaged', null],
   ['there is no checkpoint', ['DELETE FROM checkpoint'], 'damaged', null],
   ['a kind that there is not', [`UPDATE journal SET kind = 'gift' WHERE seq = 26`], 'unknown_kind', 26],
@@ -125,7 +126,7 @@ describe('the audit finds, and names the row, when', () => {
 });
 
 test('rows that do not ascend are found', () => {
-  const fold = new Audit({ through: 0, open: [] });
+  const fold = new Audit(NO_CHECKPOINT);
   const row: AuditRow = {
     ...{ seq: 2, kind: 'grant', reservation: null, account: 1, amount: 5, time: NOON, funds: null },
     ...{ tariff: null, input: null, output: null, note: null, keyId: 'key', payer: null, knownTariff: null },

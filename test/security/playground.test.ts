@@ -55,6 +55,14 @@ describe('POST /admin/playground', () => {
     expect(answer.object ?? answer.type).toBe(kind);
   });
 
+  test('is a use of the key, as its own requests are', async () => {
+    const key = await makeKey('member');
+    const usedAt = async () => (await bodyOf(await box.as('member').get(`/admin/keys/${key.id}`))).last_used_at;
+    expect(await usedAt()).toBeNull();
+    expect((await play('member', key.id)).status).toBe(200);
+    expect(Date.parse(await usedAt())).toBeGreaterThan(Date.now() - 60_000);
+  });
+
   test('streams, and charges the key', async () => {
     const spent = async () =>
       (await bodyOf(await box.as('member').get(`/admin/usage?by=key&key=${own.id}`))).total_credits;

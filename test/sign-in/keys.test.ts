@@ -202,6 +202,35 @@ describe('the login of a key stops with the key', () => {
     await expectError(await me(other), 'not_signed_in');
   });
 
+  test('and then is in no list, though it is while the key is suspended', async () => {
+    const listed = async (key: string) => {
+      const { data } = (await json(await box.get(`/admin/logins?user=${idOf(key)}`))) as { data: unknown[] };
+      const byCommand = JSON.parse((await box.run('logins', 'list', '--user', idOf(key), '--json')).out) as unknown[];
+      return [data.length, byCommand.length];
+    };
+    const ends: Readonly<Record<string, (key: string) => Promise<unknown>>> = {
+      revoked: (key) => box.post(`/admin/keys/${idOf(key)}/revoke`, {}),
+      rotated: (key) => box.post(`/admin/keys/${idOf(key)}/rotate`, { overlap_seconds: 0 }),
+      expired: async () => {
+        ahead += HOUR_MS;
+      },
+    };
+    for (const [name, end] of Object.entries(ends)) {
+      const made = await box.post('/admin/keys', { scopes: ['admin'], expires_in_seconds: 3_600 });
+      const { key } = (await made.json()) as { key: string };
+      await signedIn(key);
+      expect([name, ...(await listed(key))]).toEqual([name, 1, 1]);
+      await box.post(`/admin/keys/${idOf(key)}/suspend`, {});
+      expect([name, ...(await listed(key))]).toEqual([name, 1, 1]);
+      await box.post(`/admin/keys/${idOf(key)}/resume`, {});
+      await end(key);
+      // A command goes by the clock of its machine, which this test does not turn.
+      expect([name, ...(await listed(key))].slice(0, 2)).toEqual([name, 0]);
+      if (name === 'revoked') expect(await listed(key)).toEqual([0, 0]);
+    }
+    await expectError(await box.get('/admin/logins?after=login_gone'), 'invalid_value', 'after');
+  });
+
   test('when the policy switches the console off', async () => {
     const own = await startSignalbox({ policy: `${MODEL}console: { enabled: true }\n` });
     const visitor = await signedIn(own.key, own);

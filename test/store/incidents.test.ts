@@ -1,5 +1,7 @@
 import { expect } from 'bun:test';
-import type { LedgerOp } from '../../src/store/books.ts';
+import type { FundRef } from '../../src/accounting/fund.ts';
+import type { LedgerBooks, LedgerOp } from '../../src/store/books.ts';
+import { waitFor } from '../support/answers.ts';
 import {
   applied,
   balanceOf,
@@ -23,6 +25,10 @@ import { overBooks } from './tested-books.ts';
 
 const at = NOON;
 const expireOf = (id: number, rule: 'charge' | 'release'): LedgerOp => ({ kind: 'expire', id, at, rule });
+
+/** What others cannot have of a fund. */
+const takenOf = (books: LedgerBooks, fund: FundRef): number =>
+  books.standing([fund]).reduce((sum, { spent, held }) => sum + spent + held, 0);
 
 /**
  * Incidents of budgets that broke elsewhere, each by its number in the list that they were gathered in. 9, a price of the
@@ -80,9 +86,10 @@ overBooks({
     await applied(books, holdOf(id, [fund], 50));
     fails(true);
     await expect(books.apply([settleOf(id, 30), holdOf(nextId(), [fund], 50)])).rejects.toThrow();
-    expect(figures(books, fund)).toEqual([[30, 0]]);
+    expect(takenOf(books, fund)).toBeGreaterThanOrEqual(30);
     fails(false);
-    expect(await books.written()).toBe(true);
+    expect(await waitFor(() => books.written())).toBe(true);
+    expect(figures(books, fund)).toEqual([[30, 0]]);
     expect(await (await box.reopened()).charged()).toBe(30);
   },
   '5: holds on the same funds in other orders lose increments in a deadlock': async ({ books }) => {
@@ -158,9 +165,10 @@ overBooks({
     books.append([expireOf(ids[2]!, 'charge')]);
     // A new hold is refused instead: nothing is promised that cannot be written.
     await expect(applied(books, holdOf(nextId(), [fund], 5))).rejects.toThrow();
-    expect(figures(books, fund)).toEqual([[60, 0]]);
+    expect(takenOf(books, fund)).toBeGreaterThanOrEqual(60);
     fails(false);
-    expect(await books.written()).toBe(true);
+    expect(await waitFor(() => books.written())).toBe(true);
+    expect(figures(books, fund)).toEqual([[60, 0]]);
     const again = await box.reopened();
     expect([await again.charged(), again.open().count, await again.orphans()]).toEqual([60, 0, []]);
   },

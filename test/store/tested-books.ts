@@ -6,6 +6,7 @@ import { StoreError } from '../../src/store/store.ts';
 import { either } from './hostile/through.ts';
 import { anyHandle, hostileWorld } from './implementations.ts';
 import { MemoryBooks } from './memory/books/books.ts';
+import { booksInPostgres } from './postgres/stage.ts';
 import { type BooksUnderTest, NOON } from './suites/books.ts';
 import { flaky, tempFolder } from './support.ts';
 
@@ -74,6 +75,7 @@ export function overBooks(
   const each = [
     ['books in SQLite', booksInSqlite, 1],
     ['books in memory', booksInMemory, 1],
+    ['books in PostgreSQL', booksInPostgres, 1],
     ['books of the hostile store', () => booksInHostile(1), 1],
     ['books of the hostile store, two instances', () => booksInHostile(2), 2],
   ] as const;

@@ -21,7 +21,7 @@ const unasked = (): never => Object.create(null) as never;
 const noLogins = {
   logins: { list: () => [], end: async () => false },
   people: { user: () => null, team: () => null },
-  keys: { known: () => null },
+  keys: { known: () => null, lives: () => false },
 };
 
 /** What an app is made with where nobody looks at its requests, and nobody signs in. */

@@ -1,5 +1,5 @@
 import type { WrittenFigure } from '../design/format.ts';
-import { markOf } from '../design/marks.ts';
+import { marksOf } from '../design/marks.ts';
 import { ChartFrame } from './frame.tsx';
 
 interface Bar {
@@ -23,6 +23,7 @@ export function Bars({ heading, label, bars: given, write }: BarsProps) {
   const rank = ({ name, markedBy, value }: Bar) => ((markedBy ?? name) === '' ? -1 : value);
   const bars = given.toSorted((one, other) => rank(other) - rank(one));
   const total = bars.reduce((sum, { value }) => sum + value, 0);
+  const colourOf = marksOf(bars.map(({ name, markedBy }) => markedBy ?? name));
   const shareOf = (value: number): WrittenFigure => shareText(total === 0 ? 0 : value / total);
   return (
     <ChartFrame
@@ -39,7 +40,7 @@ export function Bars({ heading, label, bars: given, write }: BarsProps) {
             <span class="figure" title={write(value).exact}>
               {write(value).short} <span class="dim">· {shareOf(value).short}</span>
             </span>
-            <ShareBar className={markOf(markedBy ?? name)} share={total === 0 ? 0 : value / total} />
+            <ShareBar className={colourOf(markedBy ?? name)} share={total === 0 ? 0 : value / total} />
           </div>
         ))}
       </div>

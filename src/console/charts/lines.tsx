@@ -5,7 +5,7 @@ import { scaled, ticksTo } from './scale.ts';
 
 export interface ChartLine {
   readonly name: string;
-  /** Its colour, by `markOf`. */
+  /** Its colour, by `marksOf`. */
   readonly mark: string;
   /** By bucket; null is a gap. */
   readonly values: readonly (number | null)[];

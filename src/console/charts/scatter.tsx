@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { WrittenFigure } from '../design/format.ts';
-import { markOf } from '../design/marks.ts';
+import { marksOf } from '../design/marks.ts';
 import { ChartFrame, useWidth, Walk } from './frame.tsx';
 import { paretoFront } from './pareto.ts';
 import { logTicks, scaled } from './scale.ts';
@@ -45,6 +45,7 @@ export function Scatter(props: ScatterProps) {
   const slowest = Math.max(1, ...points.map(({ timeMs }) => timeMs ?? 0));
   const radius = ({ timeMs }: ScatterPoint) => (timeMs === null ? 4 : 4 + 12 * Math.sqrt(timeMs / slowest));
   const front = paretoFront(points.filter(({ reason }) => reason === null));
+  const colourOf = coloursOf(points);
   const say = (point: ScatterPoint | undefined): string =>
     point === undefined
       ? ''
@@ -88,9 +89,8 @@ export function Scatter(props: ScatterProps) {
               d={front.map(({ cost, quality }, place) => `${place === 0 ? 'M' : 'L'}${x(cost)} ${y(quality)}`).join('')}
             />
             {points.map((point) => {
-              const mark = point.reason === null ? markOf(point.name) : 'mark-other';
               return (
-                <g key={point.name} class={mark}>
+                <g key={point.name} class={colourOf(point)}>
                   <circle
                     cx={x(point.cost)}
                     cy={y(point.quality)}
@@ -124,6 +124,12 @@ export function Scatter(props: ScatterProps) {
       </p>
     </ChartFrame>
   );
+}
+
+/** Models that are left out are grey, whatever their names. */
+function coloursOf(points: readonly ScatterPoint[]): (point: ScatterPoint) => string {
+  const markOf = marksOf(points.filter(({ reason }) => reason === null).map(({ name }) => name));
+  return ({ name, reason }) => (reason === null ? markOf(name) : 'mark-other');
 }
 
 const stateOf = ({ isChosen, reason }: ScatterPoint): WrittenFigure => {

@@ -13,3 +13,26 @@ function hash(text: string): number {
  * @param name empty for what is not named, "other"
  */
 export const markOf = (name: string): string => (name === '' ? 'mark-other' : `mark-${hash(name) % COLOURS}`);
+
+/**
+ * The colours of names that stand in one chart: their own, but where two have the same, one of them gets the next that is free, whatever
+ * the order of the names. Beyond eight names, colours repeat.
+ */
+export function marksOf(names: readonly string[]): (name: string) => string {
+  const marks = new Map<string, string>();
+  const waiting: string[] = [];
+  const taken = new Set<string>();
+  for (const name of [...new Set(names)].sort()) {
+    const mark = markOf(name);
+    if (taken.has(mark)) waiting.push(name);
+    else marks.set(name, mark);
+    taken.add(mark);
+  }
+  for (const name of waiting) {
+    const places = Array.from({ length: COLOURS }, (_, step) => `mark-${(hash(name) + step) % COLOURS}`);
+    const mark = places.find((place) => !taken.has(place)) ?? markOf(name);
+    marks.set(name, mark);
+    taken.add(mark);
+  }
+  return (name) => marks.get(name) ?? markOf(name);
+}

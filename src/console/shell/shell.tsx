@@ -12,10 +12,13 @@ import { SignIn } from './sign-in.tsx';
 import type { ConsoleView } from './view.ts';
 import { ViewHead } from './view-head.tsx';
 
-const viewAt = (at: string): ConsoleView | null =>
-  VIEWS.find((view) => view.path === at) ??
-  VIEWS.find((view) => view.path !== '/' && at.startsWith(`${view.path}/`)) ??
-  null;
+const viewAbove = (at: string): ConsoleView | null =>
+  VIEWS.find((view) => view.path !== '/' && at.startsWith(`${view.path}/`)) ?? null;
+
+function viewAt(at: string): ConsoleView | null {
+  const above = viewAbove(at);
+  return VIEWS.find((view) => view.path === at) ?? (above?.hasParts ? above : null);
+}
 
 /** The frame of all views, or the door. */
 export function Shell() {
@@ -71,16 +74,7 @@ function ViewPlace({ view }: { readonly view: ConsoleView | null }) {
       isWanted = false;
     };
   }, [view, isAllowed, turn]);
-  if (!view) {
-    return (
-      <div class="state">
-        <h1>No such page</h1>
-        <p>
-          The console has nothing at {path.value}. <a href={hrefOf('/')}>Go to the overview</a>
-        </p>
-      </div>
-    );
-  }
+  if (!view) return <NoSuchPage />;
   if (!isAllowed) {
     return (
       <div class="stack">
@@ -102,4 +96,19 @@ function ViewPlace({ view }: { readonly view: ConsoleView | null }) {
     );
   }
   return <state.View />;
+}
+
+/** Leads to the view that the address begins with. */
+function NoSuchPage() {
+  const near = viewAbove(path.value);
+  const isOpen = near !== null && mayView(near.action);
+  return (
+    <div class="state">
+      <h1>No such page</h1>
+      <p>
+        The console has nothing at {path.value}.{' '}
+        {isOpen ? <a href={hrefOf(near.path)}>Go to {near.title}</a> : <a href={hrefOf('/')}>Go to the overview</a>}
+      </p>
+    </div>
+  );
 }

@@ -6,8 +6,10 @@ export interface ConsoleView {
   /** Its folder in `src/console/views/`. */
   readonly name: string;
   readonly title: string;
-  /** Below the console. All paths that begin with it are its own. */
+  /** Below the console. */
   readonly path: string;
+  /** Whether paths below its own are parts of it. */
+  readonly hasParts?: true;
   /** The action that opens it; null for every role. */
   readonly action: Action | null;
   /** The roles that it is open to, as a sentence for those who find it closed. */

@@ -1,7 +1,14 @@
 import { quarterOf } from '../../accounting/window.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { timeOfId } from '../../core/id.ts';
-import type { AuditRow, BalanceRow, FundRow, OpenReservation, SpendRow } from '../../store/journal-reader.ts';
+import type {
+  AuditRow,
+  BalanceRow,
+  FundRow,
+  JournalCheckpoint,
+  OpenReservation,
+  SpendRow,
+} from '../../store/journal-reader.ts';
 import { type AuditedFundRow, AuditFunds, balanceText, type FundFault, type FundGroup } from './funds.ts';
 import { SeenReservations } from './memory.ts';
 import { AuditPayments, type PaymentFault } from './payments.ts';
@@ -37,10 +44,13 @@ export interface AuditFinding {
   readonly message: string;
 }
 
-export interface AuditCheckpoint {
-  readonly through: number;
+/** A checkpoint whose list of open reservations can be read. */
+export interface AuditCheckpoint extends JournalCheckpoint {
   readonly open: readonly OpenReservation[];
 }
+
+/** Before the first row. */
+export const NO_CHECKPOINT: AuditCheckpoint = { through: 0, open: [], charged: 0 };
 
 /** A reservation that is open at the end of the journal. */
 export interface OpenAtEnd {
@@ -86,6 +96,8 @@ export class Audit {
   #nextFund = 0;
   /** The expected rows of `spend`. */
   readonly #sums = new Map<string, Sum>();
+  /** The sum of these, for the checkpoint. */
+  #charged = 0;
   /** The expected rows of `balances`; null before the checkpoint's last row was read. */
   #balances: Balances | null = null;
   #row: AuditRow | null = null;
@@ -285,6 +297,7 @@ export class Audit {
     const sum = this.#sums.getOrInsertComputed(key, nothing);
     sum.charges++;
     sum.microcredits += amount;
+    this.#charged += amount;
     sum.input += input ?? 0;
     sum.output += output ?? 0;
   }
@@ -311,6 +324,10 @@ export class Audit {
   #atCheckpoint(): Balances {
     if (this.#balances) return this.#balances;
     this.#balances = this.#funds.balances();
+    const { charged: kept } = this.#checkpoint;
+    if (kept !== this.#charged) {
+      this.#tellCheckpoint(null, `has charges of ${kept} microcredits, and the journal has ${this.#charged}`);
+    }
     const left = new Map(this.#checkpoint.open.map((one) => [one.reservation, one]));
     for (const is of this.open.values()) {
       const kept = left.get(is.reservation);
@@ -323,7 +340,7 @@ export class Audit {
     return this.#balances;
   }
 
-  #tellCheckpoint(reservation: number, what: string): void {
+  #tellCheckpoint(reservation: number | null, what: string): void {
     this.report({ kind: 'wrong_checkpoint', seq: null, reservation, message: `the checkpoint ${what}` });
   }
 }

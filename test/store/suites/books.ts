@@ -202,7 +202,9 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     for (const id of [made, coming]) {
       for (let i = 0; i < 2; i++) expect(await books.append([{ kind: 'void', id, at }])).toEqual([charged(0)]);
     }
-    expect(await applied(books, holdOf(coming, [fund], 60))).toEqual({ kind: 'refused', why: 'exhausted', fund: null });
+    for (const op of [holdOf(coming, [fund], 60), earmarkOf(coming, [fund], 60, 0)]) {
+      expect(await applied(books, op)).toEqual({ kind: 'refused', why: 'exhausted', fund: null });
+    }
     expect(await applied(books, settleOf(made, 50))).toEqual(charged(0));
     expect([books.open(), figures(books, fund)]).toEqual([{ count: 0, held: 0 }, [[0, 0]]]);
   },

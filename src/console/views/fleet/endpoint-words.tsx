@@ -34,36 +34,17 @@ export const failedOf = ({ attempts }: EndpointLine): number =>
 export const slownessOf = ({ ttft_ms, declared }: EndpointLine): number | null =>
   ttft_ms === null || declared === null || declared.ttft_ms <= 0 ? null : ttft_ms.p50 / declared.ttft_ms;
 
-interface SlowProvider {
-  readonly name: string;
-  readonly ttftMs: number;
-  /** How many times what it was in the period before; null where nothing is known of that. */
-  readonly times: number | null;
-}
+/** From here on an endpoint is marked as slower than the policy declares. */
+export const SLOWER_MIN = 1.5;
 
 /** Fewer requests tell nothing of a provider's speed. */
 const REQUESTS_MIN = 5;
 
-/**
- * The provider that is slower than it was, the most of all; else the slowest. Null without streams.
- * @param now traffic by provider @param before the same of the period before
- */
-export function slowestOf(now: TrafficReport, before: TrafficReport | null): SlowProvider | null {
-  const slow = now.series.flatMap(({ value, whole }): SlowProvider[] => {
+/** The provider that takes longest to its first token; null without streams. */
+export function longestOf({ series }: TrafficReport): { readonly name: string; readonly ttftMs: number } | null {
+  const known = series.flatMap(({ value, whole }) => {
     const ttftMs = whole.ttft_ms.p50;
-    if (ttftMs === null || whole.requests < REQUESTS_MIN) return [];
-    const then = before?.series.find((line) => line.value === value)?.whole.ttft_ms.p50 ?? null;
-    return [{ name: value || 'no provider', ttftMs, times: then === null || then <= 0 ? null : ttftMs / then }];
+    return ttftMs === null || whole.requests < REQUESTS_MIN ? [] : [{ name: value || 'no provider', ttftMs }];
   });
-  const isSlower = ({ times }: SlowProvider) => (times ?? 0) >= SLOWER_MIN;
-  return (
-    slow.toSorted(
-      (one, other) =>
-        Number(isSlower(other)) - Number(isSlower(one)) ||
-        (isSlower(one) ? (other.times ?? 0) - (one.times ?? 0) : other.ttftMs - one.ttftMs),
-    )[0] ?? null
-  );
+  return known.toSorted((one, other) => other.ttftMs - one.ttftMs)[0] ?? null;
 }
-
-/** From here on a provider is slow: percentiles alone differ by 5 %, and days by more. */
-export const SLOWER_MIN = 1.5;

@@ -9,6 +9,7 @@ import { Table, type TableColumn } from '../../design/table.tsx';
 import { Written } from '../../design/written.tsx';
 import { periodBefore } from '../../shell/compared.ts';
 import { hrefWith, param, setParams } from '../../shell/router.ts';
+import { slowProviders, timesSlower } from '../../shell/slow.ts';
 import type { TrafficReport } from '../../shell/traffic.ts';
 import {
   attemptsOf,
@@ -16,8 +17,8 @@ import {
   EndpointState,
   endpointId,
   failedOf,
+  longestOf,
   SLOWER_MIN,
-  slowestOf,
   slownessOf,
 } from './endpoint-words.tsx';
 
@@ -183,11 +184,13 @@ function slowSentence(
 ): string {
   const sick = [...new Set(lines.filter(({ state }) => state !== 'healthy').map(({ provider }) => provider))];
   const health = sick.length === 0 ? '' : `${sick.join(', ')} ${sick.length === 1 ? 'is' : 'are'} not healthy. `;
-  const slowest = traffic && slowestOf(traffic, before);
-  if (!slowest) return health.trim() || 'All endpoints are healthy.';
-  const { name, ttftMs, times } = slowest;
-  const time = duration(ttftMs).short;
-  return times !== null && times >= SLOWER_MIN
-    ? `${health}${name} is slow: half of its answers begin within ${time}, ${figure(Math.round(times * 10) / 10).short} times the ${periodBefore()}.`
-    : `${health}No provider is slower than before; ${name} takes longest, ${time} to the first token.`;
+  const [slow] = slowProviders(traffic, before);
+  if (slow) {
+    const { name, ttftMs } = slow;
+    return `${health}${name} is slow: half of its answers begin within ${duration(ttftMs).short}, ${figure(timesSlower(slow)).short} times the ${periodBefore()}.`;
+  }
+  const longest = traffic && longestOf(traffic);
+  return longest
+    ? `${health}No provider is slower than before; ${longest.name} takes longest, ${duration(longest.ttftMs).short} to the first token.`
+    : health.trim() || 'All endpoints are healthy.';
 }

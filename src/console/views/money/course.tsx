@@ -1,6 +1,6 @@
 import { Lines } from '../../charts/lines.tsx';
 import { percent, usd } from '../../design/format.ts';
-import { markOf } from '../../design/marks.ts';
+import { marksOf } from '../../design/marks.ts';
 import { Empty } from '../../design/states.tsx';
 import { compared } from '../../shell/compared.ts';
 import { range } from '../../shell/range.ts';
@@ -33,13 +33,14 @@ export function Course({ report }: { readonly report: TrafficReport }) {
     (credits, at) => credits - shown.reduce((sum, { buckets }) => sum + (buckets.credits[at] ?? 0), 0),
   );
   const isWhole = series.length <= LINES && report.other === null;
+  const colourOf = marksOf(shown.map(({ value }) => value));
   const lines =
     report.by === null
       ? [baseline, spent]
       : [
           ...shown.map(({ value, name, buckets }) => ({
             name: name || 'none',
-            mark: markOf(value),
+            mark: colourOf(value),
             values: inUsd(buckets.credits),
           })),
           ...(isWhole

@@ -6,10 +6,11 @@ import { Button } from '../../design/button.tsx';
 import { duration } from '../../design/format.ts';
 import { State, type Tone } from '../../design/tag.tsx';
 import { Coded, When } from '../../design/written.tsx';
+import { range } from '../../shell/range.ts';
 import { hrefOf } from '../../shell/router.ts';
+import { type SlowProvider, timesSlower } from '../../shell/slow.ts';
 import { emptyAt, fundName } from './budgets.tsx';
 import { isSick } from './providers.tsx';
-import { type SlowProvider, slownessText } from './slow.ts';
 
 interface AttentionItem {
   readonly id: string;
@@ -122,6 +123,13 @@ const endpointItem = (endpoint: ReadOf<'/admin/endpoints'>['data'][number]): Att
   href: hrefOf('/fleet'),
 });
 
+/** `5 times the 24 hours before`. */
+function slownessText(provider: SlowProvider): string {
+  const { label } = range.value;
+  const period = label.startsWith('Last ') ? label.slice('Last '.length) : 'period';
+  return `${timesSlower(provider)} times that of the ${period} before`;
+}
+
 const slowItem = (provider: SlowProvider): AttentionItem => ({
   id: `slow ${provider.name}`,
   tone: 'warn',
@@ -131,7 +139,7 @@ const slowItem = (provider: SlowProvider): AttentionItem => ({
 });
 
 const WORDS: Readonly<Record<string, string>> = {
-  ejected: 'ejected after failures',
+  ejected: 'its breaker is open after failures',
   cooling: 'cooling after a 429',
   misconfigured: 'the provider refuses the key',
 };

@@ -2,7 +2,7 @@ import type { Resource } from '../../api/resource.ts';
 import { type ChartLine, Lines } from '../../charts/lines.tsx';
 import { Select } from '../../design/field.tsx';
 import { duration, figure, percent, usd } from '../../design/format.ts';
-import { markOf } from '../../design/marks.ts';
+import { markOf, marksOf } from '../../design/marks.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Tabs } from '../../design/tabs.tsx';
 import { range } from '../../shell/range.ts';
@@ -94,9 +94,10 @@ function linesOf(measure: MeasureName, report: TrafficReport): readonly ChartLin
     const baseline = credits.map((spent, at) => (spent + (saved[at] ?? 0)) * perCredit);
     return [{ name: 'Baseline', mark: 'mark-other', values: baseline }, line];
   }
+  const colourOf = marksOf(report.series.map(({ value }) => value));
   const lines = report.series.map((series) => ({
     name: series.name || 'none',
-    mark: markOf(series.value),
+    mark: colourOf(series.value),
     values: bucketsOf(measure, series, perCredit),
   }));
   // Medians and speeds of "other" cannot be told from sums.

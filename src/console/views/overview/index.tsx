@@ -2,6 +2,7 @@ import { RENEWAL_MS, useResource } from '../../api/resource.ts';
 import { range } from '../../shell/range.ts';
 import { param } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
+import { slowProviders } from '../../shell/slow.ts';
 import { isToldApart, useTraffic } from '../../shell/traffic.ts';
 import { ViewHead } from '../../shell/view-head.tsx';
 import { Attention } from './attention.tsx';
@@ -11,7 +12,6 @@ import { OverviewFigures } from './figures.tsx';
 import { dimensionOf } from './measures.ts';
 import { Providers } from './providers.tsx';
 import { Shares } from './shares.tsx';
-import { slowProviders } from './slow.ts';
 
 /** The gateway at a glance: money, speed and health now, and what somebody has to do. */
 export default function Overview() {

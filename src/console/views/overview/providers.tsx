@@ -6,14 +6,14 @@ import { Table } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
 import { Written } from '../../design/written.tsx';
 import { hrefOf } from '../../shell/router.ts';
+import type { SlowProvider } from '../../shell/slow.ts';
 import type { TrafficReport } from '../../shell/traffic.ts';
-import type { SlowProvider } from './slow.ts';
 
 type Endpoint = ReadOf<'/admin/endpoints'>['data'][number];
 
 const STATES: Readonly<Record<string, { readonly tone: Tone; readonly word: string }>> = {
   healthy: { tone: 'good', word: 'Healthy' },
-  ejected: { tone: 'bad', word: 'Ejected' },
+  ejected: { tone: 'bad', word: 'Breaker open' },
   cooling: { tone: 'warn', word: 'Cooling' },
   misconfigured: { tone: 'bad', word: 'Misconfigured' },
 };

@@ -13,6 +13,7 @@ import { Empty, Failure, Loaded, Skeleton } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { When } from '../../design/written.tsx';
 import { hrefOf, hrefWith, param, setParams } from '../../shell/router.ts';
+import { reachOfViewer } from '../../shell/session.ts';
 import { differences, pathWords, wordsOf } from './differences.ts';
 import { DifferenceList } from './form.tsx';
 import { Fact } from './key-facts.tsx';
@@ -40,10 +41,11 @@ const KIND_WORDS: Readonly<Record<string, string>> = {
 const kindText = (kind: string): string => KIND_WORDS[kind] ?? kind;
 const NO_FILTERS = { subject: null, kind: null };
 
-/** Names of teams and people, as an entry has their IDs. */
+/** Names of teams, people and keys as they are now: an entry has their IDs. */
 function useNames(): (id: string) => string {
-  const [teams, users] = [namesIn(useTeams().data), namesIn(useUsers().data)];
-  return (id) => (id.startsWith('team_') ? teams(id) : users(id));
+  const keys = useResource('/admin/keys', { limit: 1_000 }, { isWanted: reachOfViewer('keys.read') !== null });
+  const [teams, users, ofKeys] = [namesIn(useTeams().data), namesIn(useUsers().data), namesIn(keys.data)];
+  return (id) => (id.startsWith('team_') ? teams(id) : id.startsWith('user_') ? users(id) : ofKeys(id));
 }
 
 /** Who changed what, when and from where; and whether the trail is as it was written. */
@@ -102,12 +104,16 @@ export function TrailTab({ id }: { readonly id: string | null }) {
             current={id ?? undefined}
             onEnd={trail.more}
             columns={[
-              { id: 'what', head: 'Change', cell: (row) => `${actionText(row.action)} ${subjectText(row, nameOf)}` },
+              { id: 'what', head: 'Change', cell: (row) => <Change of={row} nameOf={nameOf} /> },
               {
                 id: 'who',
                 head: 'By',
                 phone: 'second',
-                cell: (row) => <span class="nowrap">{actorText(row, nameOf)}</span>,
+                cell: (row) => (
+                  <span class="nowrap" title={row.actor.name ?? undefined}>
+                    {actorText(row, nameOf)}
+                  </span>
+                ),
               },
               { id: 'from', head: 'From', cell: ({ from }) => from ?? <span class="dim">–</span> },
               { id: 'when', head: 'When', phone: 'fact', cell: ({ time }) => <When at={time} /> },
@@ -126,6 +132,18 @@ function subjectText({ subject, details }: TrailRow, nameOf: (id: string) => str
   const { name } = details;
   return `${kind} ${typeof name === 'string' && name !== '' ? name : nameOf(subject.id)}`;
 }
+
+/** A change with the name of its subject, and the ID of a key behind it: names of keys are no addresses. */
+const Change = ({ of: row, nameOf }: { readonly of: TrailRow; nameOf(id: string): string }) => {
+  const text = subjectText(row, nameOf);
+  const isNamed = row.key_id !== null && !text.endsWith(row.key_id);
+  return (
+    <>
+      {actionText(row.action)} {text}
+      {isNamed && <span class="small dim mono"> {row.key_id}</span>}
+    </>
+  );
+};
 
 type Report = ReadOf<'/admin/trail/verify'>;
 type Check =
@@ -209,7 +227,10 @@ function EntryDetail({ of: entry, nameOf }: { readonly of: TrailRow; nameOf(id: 
     <div class="stack">
       <dl class="facts">
         <Fact name="When">{exactTime(Date.parse(entry.time))}</Fact>
-        <Fact name="By">{actorText(entry, nameOf)}</Fact>
+        <Fact name="By">
+          {actorText(entry, nameOf)}
+          {entry.actor.kind === 'key' && <span class="small dim mono"> {entry.actor.name}</span>}
+        </Fact>
         <Fact name="From">{entry.from ?? <span class="dim">Not known</span>}</Fact>
         <Fact name="Changed">
           {place ? (

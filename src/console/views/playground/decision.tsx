@@ -224,7 +224,7 @@ function Candidates({ explanation }: { readonly explanation: RequestExplanation 
 /** The rank, or why there is none, with the lines of the policy. */
 function Place({ candidate: { rank, rejections } }: { readonly candidate: ExplainedCandidate }) {
   const seesPolicy = reachOfViewer('policy.read') !== null;
-  if (rank !== null) return <>{rank === 1 ? '1, chosen' : rank}</>;
+  if (rank !== null) return <span class="nowrap">{rank === 1 ? '1, chosen' : rank}</span>;
   return (
     <span class="dim">
       {rejections.map(({ text, rules }, at) => (

@@ -1,6 +1,7 @@
-import { type Dimensions, LABEL } from '../../../accounting/entry.ts';
+import type { Dimensions } from '../../../accounting/entry.ts';
+import { type AccountRow, accountOf } from '../../account-row.ts';
 import type { Spender } from './sums.ts';
-import type { AccountRow } from './tables.ts';
+import type { NumberedAccount } from './tables.ts';
 
 /** The most texts in memory. A forgotten one gets another number, which is harmless. */
 const KNOWN_MAX = 10_000;
@@ -30,12 +31,12 @@ export class Numbers {
 /** The numbers by which rows name the dimensions of entries. */
 export class AccountNumbers {
   readonly #numbers: Numbers;
-  readonly #onNew: (row: AccountRow) => void;
+  readonly #onNew: (row: NumberedAccount) => void;
   readonly #known = new WeakMap<Dimensions, Spender>();
   readonly #holders = new Map<number, string>();
 
   /** @param last the greatest number given before */
-  constructor(last: number, onNew: (row: AccountRow) => void) {
+  constructor(last: number, onNew: (row: NumberedAccount) => void) {
     this.#numbers = new Numbers(last);
     this.#onNew = onNew;
   }
@@ -43,7 +44,7 @@ export class AccountNumbers {
   of(dimensions: Dimensions): Spender {
     let account = this.#known.get(dimensions);
     if (!account) {
-      account = { id: this.#numberOf(rowOf(dimensions)), dimensions, sum: null };
+      account = { id: this.#numberOf(accountOf(dimensions)), dimensions, sum: null };
       this.#known.set(dimensions, account);
     }
     return account;
@@ -62,7 +63,7 @@ export class AccountNumbers {
     return this.#holders.get(number) ?? null;
   }
 
-  #numberOf(row: Omit<AccountRow, 'id'>): number {
+  #numberOf(row: AccountRow): number {
     const { keyId, labels, selector, payer, session, agent, team, user } = row;
     return this.#numbers.of(JSON.stringify([keyId, labels, selector, payer, session, agent, team, user]), (id) =>
       this.#onNew({ id, ...row }),
@@ -71,38 +72,3 @@ export class AccountNumbers {
 }
 
 const OF_HOLDER = { payer: null, session: null, agent: null, team: null, user: null };
-
-/** Throws RangeError for a dimension that the tables have no column for. */
-function rowOf(dimensions: Dimensions): Omit<AccountRow, 'id'> {
-  const { key = '', selector = '', holder: payer = null, session = null, agent = null, ...rest } = dimensions;
-  const { team = null, user = null, ...others } = rest;
-  const labels: Record<string, string> = {};
-  for (const [name, value] of Object.entries(others)) {
-    if (!name.startsWith(LABEL)) throw new RangeError(`entries have no dimension ${name}`);
-    labels[name.slice(LABEL.length)] = value;
-  }
-  return { keyId: key, labels: JSON.stringify(labels), selector, payer, session, agent, team, user };
-}
-
-/** The dimensions of a row; its labels were written by `AccountNumbers` alone. */
-export function dimensionsOf({
-  keyId,
-  labels,
-  selector,
-  session,
-  agent,
-  team,
-  user,
-  payer = null,
-}: Omit<AccountRow, 'id' | 'payer'> & { payer?: string | null }): Dimensions {
-  const dimensions: Record<string, string> = { key: keyId, selector };
-  if (session !== null) dimensions.session = session;
-  if (agent !== null) dimensions.agent = agent;
-  if (team !== null) dimensions.team = team;
-  if (user !== null) dimensions.user = user;
-  if (payer !== null) dimensions.holder = payer;
-  for (const [name, value] of Object.entries(JSON.parse(labels) as Record<string, string>)) {
-    dimensions[LABEL + name] = value;
-  }
-  return dimensions;
-}

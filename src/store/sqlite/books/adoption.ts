@@ -1,15 +1,15 @@
 import type { FundRef } from '../../../accounting/fund.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
+import { dimensionsOf } from '../../account-row.ts';
 import type { BooksWatcher, CorrectOp, GrantOp, LedgerOp, OpResult } from '../../books.ts';
 import type { StoredReservation } from '../../ledger-table.ts';
 import { first, sql, write } from '../../sql/statement.ts';
 import type { Write } from '../../store.ts';
-import { dimensionsOf } from './accounts.ts';
 import { findReservation, refundWrite } from './adjust.ts';
 import type { BooksParts } from './checkpoint.ts';
 import { grantWrite } from './ledger-table.ts';
-import { type AccountRow, type Adjustment, type AdjustmentRow, SELECT_ACCOUNT } from './tables.ts';
+import { type Adjustment, type AdjustmentRow, type NumberedAccount, SELECT_ACCOUNT } from './tables.ts';
 
 /** Adjustments that are not in the journal yet. */
 const SELECT_ADJUSTMENTS =
@@ -23,7 +23,7 @@ const ADOPT_ADJUSTMENT = sql('UPDATE adjustments SET adopted = 1 WHERE id = ?');
 /** The reservation that a correction concerns, and its account. */
 interface CorrectedReservation {
   readonly booked: StoredReservation;
-  readonly row: AccountRow;
+  readonly row: NumberedAccount;
 }
 
 interface AdoptionParts extends Pick<BooksParts, 'store' | 'journal' | 'funds'> {
@@ -92,7 +92,7 @@ export class Adoption {
   /** Reads the reservation of a correction from the journal; null when there is none. */
   async #corrected({ reservation, account }: AdjustmentRow): Promise<CorrectedReservation | null> {
     const booked = reservation === null ? null : await findReservation(this.#parts.store, reservation);
-    const row = await first<AccountRow>(this.#parts.store, SELECT_ACCOUNT, account);
+    const row = await first<NumberedAccount>(this.#parts.store, SELECT_ACCOUNT, account);
     return booked && row && { booked, row };
   }
 

@@ -1,5 +1,4 @@
-import { checkHeldSum, isCost } from '../../../accounting/held-sum.ts';
-import type { HoldOp, LedgerOp, OpResult } from '../../books.ts';
+import type { OpResult } from '../../books.ts';
 import type { Write } from '../../store.ts';
 import type { BookedFund } from './fund-states.ts';
 
@@ -41,24 +40,4 @@ export class Batch {
     this.freed ??= [];
     this.freed.push(funds);
   }
-}
-
-/** Returns the number of holds among operations. Throws RangeError for those that are a mistake of the program. */
-export function checkOps(ops: readonly LedgerOp[]): number {
-  let holds = 0;
-  for (let i = 0; i < ops.length; i++) {
-    const op = ops[i]!;
-    if (op.kind === 'hold' || op.kind === 'earmark' || op.kind === 'extend') checkAmounts(op);
-    if (op.kind === 'hold' || op.kind === 'capture') holds++;
-    if (i > 0 && (op.kind === 'grant' || op.kind === 'correct')) throw new RangeError(`a ${op.kind} comes alone`);
-  }
-  return holds;
-}
-
-/** Throws RangeError for amounts that no reservation can have. */
-function checkAmounts({ amounts, least, ample }: Pick<HoldOp, 'amounts' | 'least' | 'ample'>): void {
-  for (const amount of amounts) checkHeldSum(amount, null);
-  if (ample !== undefined) checkHeldSum(ample, null);
-  if (least !== undefined && !(isCost(least) && least <= amounts[0]))
-    throw new RangeError(`cannot reserve from ${least} up to ${amounts[0]} microcredits`);
 }

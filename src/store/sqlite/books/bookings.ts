@@ -90,6 +90,7 @@ export class Bookings {
     const { reservations } = this.#parts;
     const known = reservations.earmarks.get(op.id);
     if (known) return granted(known.amount);
+    if (reservations.voided.has(op.id)) return CLOSED;
     const { funds } = this.#parts.funds.drawnBy(op.funds);
     const amount = fit(funds, op.amounts, op.expected, op.least, op.ample);
     if (isBlocked(amount)) return refusedBy(amount);

@@ -18,6 +18,7 @@ import type {
   UncountedCharges,
   UsageFilter,
 } from '../../books.ts';
+import { checkOps } from '../../checked-ops.ts';
 import type { InstanceName } from '../../instance.ts';
 import type { Orphan, StoredReservation } from '../../ledger-table.ts';
 import { first, sql } from '../../sql/statement.ts';
@@ -26,7 +27,7 @@ import type { SqlStore } from '../statement.ts';
 import { acceptTerms } from './accepted.ts';
 import { findReservation } from './adjust.ts';
 import { Adoption } from './adoption.ts';
-import { Batch, checkOps, type PendingOp } from './batch.ts';
+import { Batch, type PendingOp } from './batch.ts';
 import { Bookings } from './bookings.ts';
 import { BudgetCounts } from './budget-counts.ts';
 import { Checkpoints } from './checkpoint.ts';

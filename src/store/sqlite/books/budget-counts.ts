@@ -1,15 +1,14 @@
 import { quarterOf, type Window } from '../../../accounting/window.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
+import { type AccountRow, dimensionsOf } from '../../account-row.ts';
 import type { CountOp, EnforceOp, UncountedCharges } from '../../books.ts';
 import type { Cursor } from '../../cursor.ts';
 import { sql } from '../../sql/statement.ts';
 import type { SqlStore } from '../statement.ts';
-import { dimensionsOf } from './accounts.ts';
 import type { Checkpoints } from './checkpoint.ts';
 import type { Journal } from './journal.ts';
 import type { Charge, Spender } from './sums.ts';
-import type { AccountRow } from './tables.ts';
 
 /** The sums spent from a quarter of an hour on, by account: those before another quarter, and the others. */
 const SELECT_SPEND_BY_ACCOUNT =
@@ -17,8 +16,7 @@ const SELECT_SPEND_BY_ACCOUNT =
       max(s.quarter) AS quarter, sum(s.microcredits) AS microcredits
     FROM spend AS s JOIN accounts AS a ON a.id = s.account WHERE s.quarter >= ?1 GROUP BY s.account, s.quarter < ?2`);
 
-type SpendByAccount = Omit<AccountRow, 'id' | 'payer'> &
-  Pick<UncountedCharges['charges'][number], 'quarter' | 'microcredits'>;
+type SpendByAccount = Omit<AccountRow, 'payer'> & Pick<UncountedCharges['charges'][number], 'quarter' | 'microcredits'>;
 
 /** A charge behind the sums that a budget was counted from. */
 interface LateCharge {

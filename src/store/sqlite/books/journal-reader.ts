@@ -19,7 +19,7 @@ import { reservationEntries } from './reservation-entries.ts';
 import { SELECT_BALANCES } from './tables.ts';
 
 const SELECT_LAST = sql('SELECT coalesce(max(seq), 0) AS seq FROM journal');
-const SELECT_CHECKPOINT = sql('SELECT through, open FROM checkpoint');
+const SELECT_CHECKPOINT = sql('SELECT through, open, charged FROM checkpoint');
 const SELECT_UNIT = sql('SELECT usd_per_credit AS usdPerCredit FROM checkpoint');
 const SELECT_FUNDS =
   sql(`SELECT id, kind, name, subject, definition, starts, ends, most, opening, after_seq AS afterSeq FROM funds
@@ -143,8 +143,8 @@ async function damagesOf(db: SqlReader): Promise<readonly string[]> {
 }
 
 async function checkpointOf(db: SqlReader): Promise<JournalCheckpoint | null> {
-  const row = await first<{ through: number; open: string }>(db, SELECT_CHECKPOINT);
-  return row ? { through: row.through, open: openIn(row.open) } : null;
+  const row = await first<Omit<JournalCheckpoint, 'open'> & { open: string }>(db, SELECT_CHECKPOINT);
+  return row ? { ...row, open: openIn(row.open) } : null;
 }
 
 function openIn(text: string): readonly OpenReservation[] | null {

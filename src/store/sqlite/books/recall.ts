@@ -1,14 +1,14 @@
 import type { Dimensions } from '../../../accounting/entry.ts';
 import { openHeldSum } from '../../../accounting/held-sum.ts';
 import { timeOfId } from '../../../core/id.ts';
+import { dimensionsOf } from '../../account-row.ts';
 import type { OpResult } from '../../books.ts';
 import { first, type SqlReader, sql } from '../../sql/statement.ts';
-import { dimensionsOf } from './accounts.ts';
 import { findSteps, hasBalance } from './adjust.ts';
 import type { BookedFund } from './fund-states.ts';
 import { LATE } from './journal.ts';
 import { BookedReservation } from './reservations.ts';
-import { type AccountRow, SELECT_ACCOUNT } from './tables.ts';
+import { type NumberedAccount, SELECT_ACCOUNT } from './tables.ts';
 
 /** The sum that the books themselves have corrected, microcredits; null for a reservation that was not settled late. */
 export const SELECT_LATE = sql('SELECT sum(amount) AS amount FROM adjustments WHERE reservation = ? AND note = ?');
@@ -26,7 +26,7 @@ const charged = (sum: number, overrun: number): OpResult => ({ kind: 'charged', 
 export async function recall(reader: SqlReader, id: number, fundsOf: FundsOf): Promise<BookedReservation | null> {
   const rows = await findSteps(reader, id);
   const end = rows?.findLast(({ kind }) => kind === 'settle' || kind === 'expire');
-  const account = rows && (await first<AccountRow>(reader, SELECT_ACCOUNT, rows[0].account));
+  const account = rows && (await first<NumberedAccount>(reader, SELECT_ACCOUNT, rows[0].account));
   if (!rows || !end || !account) return null;
   const [{ amount, funds: fundIds, owner, expires }] = rows;
   const dimensions = dimensionsOf(account);

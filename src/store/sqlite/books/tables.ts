@@ -1,22 +1,10 @@
 import type { Microcredits } from '../../../core/credits.ts';
+import type { AccountRow } from '../../account-row.ts';
 import { type SqlWrite, sql, write } from '../../sql/statement.ts';
 
-/** A spender; entries name it by number. */
-export interface AccountRow {
+/** An account with the number that entries name it by. */
+export interface NumberedAccount extends AccountRow {
   readonly id: number;
-  readonly keyId: string;
-  /** Of the key, as JSON. */
-  readonly labels: string;
-  readonly selector: string;
-  /** Null for requests of no session. */
-  readonly session: string | null;
-  /** Null for requests of no agent within one. */
-  readonly agent: string | null;
-  /** IDs of the team and the user that the key belonged to; null for none. */
-  readonly team: string | null;
-  readonly user: string | null;
-  /** The wallet that pays in its place; null where its own balance does. */
-  readonly payer: string | null;
 }
 
 /** The holder of the account of a number. */

@@ -1,10 +1,9 @@
 import { QUARTER_MS, quarterOf } from '../../../accounting/window.ts';
+import { type AccountRow, dimensionsOf } from '../../account-row.ts';
 import type { EndpointCharges, UsageFilter } from '../../books.ts';
 import { type SqlReader, sql } from '../../sql/statement.ts';
-import { dimensionsOf } from './accounts.ts';
 import type { Checkpoints } from './checkpoint.ts';
 import type { Journal } from './journal.ts';
-import type { AccountRow } from './tables.ts';
 
 /** First by account and tariff, which are numbers: sorting millions of rows by texts takes five times as long. */
 const summed = (tables: string, condition: string) => `SELECT s.account, s.tariff, sum(s.charges) AS charges,

@@ -126,9 +126,11 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
   #void({ id, at }: VoidOp): OpResult {
     this.#voided.add(id);
     this.#letGo(id);
-    if (!this.reservations.has(id)) return { kind: 'charged', charged: 0, overrun: 0 };
+    const made = this.reservations.get(id);
+    if (!made) return { kind: 'charged', charged: 0, overrun: 0 };
+    if (made.closing) return made.closing;
     const result = this.#step({ kind: 'expire', id, at, rule: 'release' }, () => {});
-    this.reservations.get(id)!.late = null;
+    made.late = null;
     return result;
   }
 
@@ -213,6 +215,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
   #earmark(op: EarmarkOp): OpResult {
     const known = this.#earmarks.get(op.id);
     if (known) return granted(known.amount);
+    if (this.#voided.has(op.id)) return refused('exhausted', null);
     const funds = op.funds.map((ref) => this.funds.named(ref));
     const amount = fit(funds, op.amounts, op.expected, op.least, op.ample);
     if (isBlocked(amount)) return refused(amount.why, amount.fund.standing);

@@ -181,7 +181,7 @@ export const memoryJournal = (
   usdPerCredit: () => string | null,
 ): JournalReader => ({
   horizon: async () => journal.horizon,
-  checkpoint: async () => ({ through: 0, open: [] }),
+  checkpoint: async () => ({ through: 0, open: [], charged: 0 }),
   damages: async () => [],
   funds: () => onePage(journal.funds),
   rows: () => onePage(journal.entries.map((entry) => rowOf(journal, entry))),

@@ -1,0 +1,331 @@
+import { checkDeposit, type Dimensions } from '../../../accounting/entry.ts';
+import type { FundRef, FundStanding } from '../../../accounting/fund.ts';
+import type { Window } from '../../../accounting/window.ts';
+import type { LedgerState } from '../../../core/budget.ts';
+import type { Microcredits } from '../../../core/credits.ts';
+import { isAddress } from '../../../core/holder-address.ts';
+import { timeOfId } from '../../../core/id.ts';
+import type { Timer, Timers } from '../../../core/timers.ts';
+import type {
+  AcceptedTerms,
+  BooksWatcher,
+  CorrectOp,
+  EndpointCharges,
+  LedgerBooks,
+  LedgerOp,
+  OfferedTerms,
+  OpResult,
+  UncountedCharges,
+  UsageFilter,
+} from '../../books.ts';
+import { checkOps } from '../../checked-ops.ts';
+import type { InstanceName } from '../../instance.ts';
+import type { Orphan, StoredReservation } from '../../ledger-table.ts';
+import type { Write } from '../../store.ts';
+import { type GroupParts, namedOnce, OpGroups } from './group.ts';
+import { type FundAnswer, KnownFunds } from './known-funds.ts';
+import { type BooksQuery, Names } from './names.ts';
+import { BooksReader } from './reader.ts';
+import { type AskedOp, decode, dimensionsOfHolder, fundsOf, Wire, type WireResult } from './wire.ts';
+
+/** Slots of instances: slot and epoch are one number in the tables. */
+const SLOTS = 128;
+/** Requests that wait for money ask again after this at the latest, ms: another instance may have set some free. */
+const WAKE_MS = 50;
+/** KnownFunds of funds that others draw on are read anew, ms. */
+const REFRESH_MS = 1_000;
+
+/** The database, as books use it. */
+export interface BooksDatabase {
+  readonly query: BooksQuery;
+  /** Decides operations, and writes what rides with them, in one statement. */
+  readonly decide: (
+    owner: number,
+    ops: Parameters<GroupParts['decide']>[0],
+    units: Parameters<GroupParts['decide']>[1],
+  ) => Promise<WireResult>;
+}
+
+export interface PostgresBooksOptions {
+  readonly db: BooksDatabase;
+  readonly timers: Timers;
+  /** Ms, never goes back. */
+  readonly clock: () => number;
+  /** The instance that the books are opened for. */
+  readonly instance: InstanceName;
+}
+
+type SequelMaker = NonNullable<Parameters<LedgerBooks['append']>[1]>;
+const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [] };
+/** Operations behind which a refused request may be granted. */
+const ADJUSTING: ReadonlySet<LedgerOp['kind']> = new Set(['grant', 'correct', 'deposit', 'capture']);
+
+const balanceOf = (holder: string): FundRef => ({
+  key: `balance/${holder}`,
+  title: { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: Number.POSITIVE_INFINITY },
+  ...{ budget: 0, limit: 0, rank: 0 },
+});
+
+/** Opens the books of this process. Rejects with StoreError. */
+export async function openPostgresBooks(options: PostgresBooksOptions): Promise<LedgerBooks & { close(): void }> {
+  const reader = new BooksReader(options.db.query, options.timers);
+  const books = new PostgresBooks(options, reader, await reader.terms());
+  await books.load();
+  return books;
+}
+
+/**
+ * Books that a database keeps, which decides each group of operations by a function of its own (`decide.sql`): exact for however many
+ * instances, and a process that stops holds nobody's locks. Memory has figures of bounded age alone. State: books.
+ */
+class PostgresBooks implements LedgerBooks {
+  /** Whoever opens the books resolves nothing: others may live. */
+  readonly graceMs = 60_000;
+  readonly lastIds = { hold: 0, adjustment: 0 };
+  readonly #owner: number;
+  readonly #reader: BooksReader;
+  readonly #figures: KnownFunds;
+  readonly #names: Names;
+  readonly #groups: OpGroups;
+  readonly #timers: Timers;
+  readonly #refreshing: Timer;
+  /** The open holds of this process, with what they may still charge. */
+  readonly #open = new Map<number, Microcredits>();
+  /** Those of other instances, as they were read last. */
+  #elsewhere = { count: 0, held: 0 };
+  /** The wallets whose payments earmarks wait for. */
+  readonly #earmarks = new Map<number, FundRef>();
+  /** Funds that requests of this process wait for. */
+  readonly #contended = new Map<string, FundStanding>();
+  #waking: Timer | null = null;
+  #state: LedgerState;
+  #watcher = NOBODY;
+
+  constructor({ db, timers, clock, instance }: PostgresBooksOptions, reader: BooksReader, state: LedgerState) {
+    this.#owner = instance.epoch * SLOTS + instance.slot;
+    this.#reader = reader;
+    this.#state = state;
+    this.#timers = timers;
+    this.#figures = new KnownFunds(clock);
+    this.#names = new Names(db.query, (ref, figures) => this.#meet(ref, figures));
+    const wire = new Wire(this.#names);
+    this.#groups = new OpGroups({
+      timers,
+      name: (ops) => this.#name(ops),
+      encode: (asked) => wire.encode(asked),
+      decode: (answer) => decode(answer, (id, figures) => this.#figures.standingOfId(id, figures)),
+      decide: (ops, units) => db.decide(this.#owner, ops, units),
+      take: (result, ops) => this.#take(result, ops),
+      told: (ops, results) => this.#told(ops, results),
+    });
+    this.#refreshing = timers.every(REFRESH_MS, () => void this.#refresh().catch(() => {}));
+    this.#refreshing.unref();
+  }
+
+  /** Reads what a start must know. */
+  async load(): Promise<void> {
+    for (const { id, holder, granted, spent, held } of await this.#reader.balances()) {
+      const ref = balanceOf(holder);
+      this.#names.funds.know(ref, id);
+      this.#meet(ref, [id, granted, spent, held, true]);
+    }
+    this.#elsewhere = await this.#reader.openElsewhere(this.#owner);
+  }
+
+  close(): void {
+    this.#groups.close();
+    this.#refreshing.close();
+    this.#waking?.close();
+  }
+
+  watch(watcher: BooksWatcher): void {
+    this.#watcher = watcher;
+  }
+
+  async apply(ops: readonly LedgerOp[], also: readonly Write[] = []): Promise<readonly OpResult[]> {
+    checkOps(ops);
+    for (const op of ops) checkMoney(op);
+    const [first] = ops;
+    const asked = first?.kind === 'correct' ? [await this.#correction(first)] : ops.map((op) => this.#asked(op));
+    return await this.#groups.add(asked, also);
+  }
+
+  async append(ops: readonly LedgerOp[], follow: SequelMaker | null = null): Promise<readonly OpResult[]> {
+    checkOps(ops);
+    const results = await this.#groups.add(
+      ops.map((op) => this.#asked(op)),
+      [],
+      true,
+    );
+    if (!follow) return results;
+    const next = follow(results);
+    const more = next.ops.map((op) => this.#asked(op));
+    if (more.length > 0) await this.#groups.add(more, next.writes, true);
+    else if (next.writes.length > 0) void this.#groups.add(more, next.writes, true);
+    return results;
+  }
+
+  standing(funds: readonly FundRef[]): readonly FundStanding[] {
+    return this.#figures.standing(funds);
+  }
+
+  windowsOf(budget: number, starts: number): readonly FundStanding[] {
+    return this.#figures.windowsOf(budget, starts);
+  }
+
+  balanceOf(holder: string): FundStanding | null {
+    return this.#figures.balanceOf(holder);
+  }
+
+  balances(): readonly FundStanding[] {
+    return this.#figures.balances();
+  }
+
+  open(): { readonly count: number; readonly held: Microcredits } {
+    let { count, held } = this.#elsewhere;
+    for (const left of this.#open.values()) {
+      count++;
+      held += left;
+    }
+    return { count, held };
+  }
+
+  orphans(): Promise<readonly Orphan[]> {
+    return this.#reader.orphans();
+  }
+
+  written(): Promise<boolean> {
+    return this.#groups.written();
+  }
+
+  state(): LedgerState {
+    return this.#state;
+  }
+
+  async accept(offered: OfferedTerms): Promise<AcceptedTerms> {
+    const accepted = await this.#reader.accept(offered);
+    const { usdPerCredit, budgets } = offered;
+    this.#state = { usdPerCredit, budgets: budgets.map(({ name }) => name) };
+    return accepted;
+  }
+
+  uncounted(budget: number, window: Window): Promise<UncountedCharges> {
+    return this.#reader.uncounted(budget, window);
+  }
+
+  charged(): Promise<Microcredits> {
+    return this.#reader.charged();
+  }
+
+  usage(filter: UsageFilter): Promise<readonly EndpointCharges[]> {
+    return this.#reader.usage(filter);
+  }
+
+  spentIn(keyId: string, window: Window): Promise<Microcredits> {
+    return this.#reader.spentIn(keyId, window);
+  }
+
+  async reservation(id: number): Promise<Pick<StoredReservation, 'isOpen' | 'charged' | 'givenBack'> | null> {
+    return (await this.#reader.hold(id)) ?? null;
+  }
+
+  /** Grants and corrections of commands are booked by whoever asks for them. */
+  async refresh(): Promise<void> {
+    await this.#refresh();
+    this.#watcher.adjusted();
+  }
+
+  async checkpoint(): Promise<void> {}
+
+  #asked(op: LedgerOp): AskedOp {
+    switch (op.kind) {
+      case 'grant':
+      case 'deposit':
+      case 'waive':
+        return { op, balance: balanceOf(op.holder) };
+      case 'earmark': {
+        const balance = op.funds.find(({ title }) => title.kind === 'balance');
+        if (balance) this.#earmarks.set(op.id, balance);
+        return { op };
+      }
+      case 'capture': {
+        const balance = this.#earmarks.get(op.id);
+        return { op, ...(balance && { balance }) };
+      }
+      default:
+        return namedOnce(op);
+    }
+  }
+
+  /** What is given back counts in the funds that apply to the account now. */
+  async #correction(op: CorrectOp): Promise<AskedOp> {
+    const hold = await this.#reader.hold(op.reservation);
+    const funds = hold ? this.#watcher.fundsOf(hold.dimensions, timeOfId(op.reservation)) : [];
+    return { op, funds };
+  }
+
+  async #name(ops: readonly AskedOp[]): Promise<void> {
+    const { accounts, tariffs, funds } = this.#names;
+    const spenders = ops.flatMap(({ op, balance }): Dimensions[] => [
+      ...('dimensions' in op ? [op.dimensions] : []),
+      ...(balance ? [dimensionsOfHolder(balance.title.name)] : []),
+    ]);
+    const newAccounts = spenders.filter((one) => accounts.find(one) === undefined);
+    const lines = ops.flatMap(({ op }) => ('entry' in op && op.entry ? [op.entry.tariff] : []));
+    const newTariffs = lines.filter((one) => tariffs.find(one) === undefined);
+    const newFunds = ops.flatMap(fundsOf).filter((one) => funds.find(one) === undefined);
+    if (newAccounts.length > 0) await this.#names.learnAccounts(newAccounts);
+    if (newTariffs.length > 0) await this.#names.learnTariffs(newTariffs);
+    if (newFunds.length > 0) await this.#names.learnFunds(newFunds);
+  }
+
+  #meet(ref: FundRef, figures: FundAnswer): void {
+    this.#figures.name(ref, figures[0]);
+    this.#figures.take([figures]);
+  }
+
+  #take({ figures, openHolds }: WireResult, ops: readonly LedgerOp[]): void {
+    const { freed, opened } = this.#figures.take(figures);
+    for (const op of ops) {
+      if (op.kind === 'enforce') this.#figures.enforce(op.budgets);
+      if ('id' in op && typeof op.id === 'number') this.#open.delete(op.id);
+    }
+    for (const [id, left] of openHolds) this.#open.set(id, left);
+    for (const holder of opened) this.#watcher.opened(holder);
+    if (freed.length > 0) queueMicrotask(() => this.#watcher.freed(freed));
+  }
+
+  #told(ops: readonly LedgerOp[], results: readonly OpResult[]): void {
+    for (const result of results)
+      if (result.kind === 'refused' && result.why === 'contended' && result.fund) this.#wakeLater(result.fund);
+    if (ops.some(({ kind }) => ADJUSTING.has(kind))) queueMicrotask(() => this.#watcher.adjusted());
+  }
+
+  #wakeLater(fund: FundStanding): void {
+    const { kind, name, subject, starts } = fund.title;
+    this.#contended.set(`${kind} ${starts} ${subject} ${name}`, fund);
+    this.#waking ??= this.#timers.after(WAKE_MS, () => {
+      this.#waking = null;
+      const waiting = [...this.#contended.values()];
+      this.#contended.clear();
+      this.#watcher.freed(waiting);
+    });
+  }
+
+  async #refresh(): Promise<void> {
+    const [figures, elsewhere] = await Promise.all([
+      this.#reader.figures(this.#figures.ids),
+      this.#reader.openElsewhere(this.#owner),
+    ]);
+    this.#elsewhere = elsewhere;
+    const { freed, opened } = this.#figures.take(figures);
+    for (const holder of opened) this.#watcher.opened(holder);
+    if (freed.length > 0) this.#watcher.freed(freed);
+  }
+}
+
+/** Throws RangeError for sums that cannot come in. */
+function checkMoney(op: LedgerOp): void {
+  if (op.kind === 'deposit' || op.kind === 'capture') checkDeposit(op.deposit);
+  if ((op.kind === 'deposit' || op.kind === 'waive') && !isAddress(op.holder)) throw new RangeError('not a wallet');
+}

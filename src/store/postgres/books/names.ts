@@ -1,0 +1,118 @@
+import type { Dimensions, Tariff } from '../../../accounting/entry.ts';
+import type { FundRef } from '../../../accounting/fund.ts';
+import { accountOf } from '../../account-row.ts';
+import type { FundAnswer } from './known-funds.ts';
+
+/** Reads rows, or writes what may be written twice. Rejects with StoreError. */
+export type BooksQuery = <Row>(text: string, values: readonly (string | number | null)[]) => Promise<readonly Row[]>;
+
+/** Texts whose numbers are remembered; beyond, all are asked for again. */
+const KNOWN_MAX = 50_000;
+
+const digestOf = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex');
+
+/** Texts of one kind, and the numbers that the database has given them. */
+class Numbers<Thing extends object> {
+  readonly #known = new WeakMap<Thing, number>();
+  readonly #byText = new Map<string, number>();
+  readonly #textOf: (thing: Thing) => string;
+
+  constructor(textOf: (thing: Thing) => string) {
+    this.#textOf = textOf;
+  }
+
+  /** Undefined for one that has none here yet. */
+  find(thing: Thing): number | undefined {
+    const known = this.#known.get(thing);
+    if (known !== undefined) return known;
+    const number = this.#byText.get(this.#textOf(thing));
+    if (number !== undefined) this.#known.set(thing, number);
+    return number;
+  }
+
+  /** Takes in a number that was read elsewhere. */
+  know(thing: Thing, number: number): void {
+    this.#byText.set(this.#textOf(thing), number);
+  }
+
+  /** Asks for the numbers of things. @param ask resolves with the number of each text, by its digest */
+  async learn(
+    things: readonly Thing[],
+    ask: (
+      things: readonly { readonly digest: string; readonly thing: Thing }[],
+    ) => Promise<ReadonlyMap<string, number>>,
+  ): Promise<void> {
+    const texts = new Map(things.map((thing) => [this.#textOf(thing), thing] as const));
+    if (this.#byText.size + texts.size > KNOWN_MAX) this.#byText.clear();
+    const asked = [...texts].map(([text, thing]) => ({ text, thing, digest: digestOf(text) }));
+    const numbers = await ask(asked);
+    for (const { text, digest } of asked) this.#byText.set(text, numbers.get(digest)!);
+  }
+}
+
+interface NumberRow {
+  readonly digest: string;
+  readonly id: number;
+}
+
+/** What operations name, by the numbers that entries name it by. State: row numbers. */
+export class Names {
+  readonly accounts = new Numbers<Dimensions>((dimensions) => JSON.stringify(accountOf(dimensions)));
+  readonly tariffs = new Numbers<Tariff>(({ model, provider, upstream, price }) =>
+    JSON.stringify([model, provider, upstream, price]),
+  );
+  readonly funds = new Numbers<FundRef>(({ key }) => key);
+  readonly #query: BooksQuery;
+  readonly #onFund: (ref: FundRef, figures: FundAnswer) => void;
+
+  /** @param onFund is told of each fund that gets a number here */
+  constructor(query: BooksQuery, onFund: (ref: FundRef, figures: FundAnswer) => void) {
+    this.#query = query;
+    this.#onFund = onFund;
+  }
+
+  async learnAccounts(all: readonly Dimensions[]): Promise<void> {
+    await this.accounts.learn(all, (asked) =>
+      this.#number(
+        'ledger_accounts_1',
+        asked.map(({ digest, thing }) => ({ digest, ...accountOf(thing) })),
+      ),
+    );
+  }
+
+  async learnTariffs(all: readonly Tariff[]): Promise<void> {
+    await this.tariffs.learn(all, (asked) =>
+      this.#number(
+        'ledger_tariffs_1',
+        asked.map(({ digest, thing: { model, provider, upstream, price } }) => ({
+          ...{ digest, model, provider, upstream, price },
+        })),
+      ),
+    );
+  }
+
+  async learnFunds(all: readonly FundRef[]): Promise<void> {
+    await this.funds.learn(all, async (asked) => {
+      const rows = asked.map(({ digest, thing: { title, budget, limit, rank } }) => {
+        const { kind, name, subject, definition, starts, ends } = title;
+        const most = kind === 'balance' ? 0 : limit;
+        return { digest, kind, name, subject, definition, starts, ends: finite(ends), budget, most, rank };
+      });
+      const found = await this.#query<NumberRow & Record<'most' | 'spent' | 'held' | 'is_opened', number>>(
+        'SELECT * FROM ledger_funds_1($1::jsonb)',
+        [JSON.stringify(rows)],
+      );
+      const refs = new Map(asked.map(({ digest, thing }) => [digest, thing]));
+      for (const { digest, id, most, spent, held, is_opened } of found)
+        this.#onFund(refs.get(digest)!, [id, most, spent, held, is_opened === 1]);
+      return numbersOf(found);
+    });
+  }
+
+  async #number(name: string, rows: readonly object[]): Promise<ReadonlyMap<string, number>> {
+    return numbersOf(await this.#query<NumberRow>(`SELECT * FROM ${name}($1::jsonb)`, [JSON.stringify(rows)]));
+  }
+}
+
+const numbersOf = (rows: readonly NumberRow[]) => new Map(rows.map(({ digest, id }) => [digest, id]));
+const finite = (time: number): number | null => (Number.isFinite(time) ? time : null);

@@ -1,0 +1,157 @@
+-- The ledger. Amounts are microcredits, times milliseconds since 1970. Texts that repeat from row to row (who spends, which model at
+-- which price) stand in tables of their own and are named by number.
+
+CREATE TABLE accounts (
+  id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  -- The SHA-256 of all that follows: labels may be longer than an index takes.
+  digest bytea NOT NULL UNIQUE,
+  key_id text NOT NULL,
+  labels text NOT NULL,
+  selector text NOT NULL,
+  payer text,
+  session text,
+  agent text,
+  team_id text,
+  user_id text
+);
+CREATE INDEX accounts_key ON accounts (key_id);
+CREATE INDEX accounts_team ON accounts (team_id) WHERE team_id IS NOT NULL;
+CREATE INDEX accounts_user ON accounts (user_id) WHERE user_id IS NOT NULL;
+
+CREATE TABLE tariffs (
+  id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  digest bytea NOT NULL UNIQUE,
+  model text NOT NULL,
+  provider text NOT NULL,
+  upstream text NOT NULL,
+  price text NOT NULL
+);
+
+-- The windows of budgets, and balances, with their figures. A group of operations updates each once: room for that is left on its page.
+CREATE TABLE funds (
+  id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  -- The SHA-256 of the generation of its budget, its subject and the begin of its window; of a balance, of its holder.
+  digest bytea NOT NULL UNIQUE,
+  kind text NOT NULL CHECK (kind IN ('budget', 'balance')),
+  name text NOT NULL,
+  subject text NOT NULL,
+  definition text NOT NULL,
+  starts bigint NOT NULL,
+  ends bigint,
+  -- The generation of its budget; 0 for a balance.
+  budget bigint NOT NULL,
+  -- Of a budget, its limit; of a balance, all that was ever granted or paid in, less fees.
+  most bigint NOT NULL,
+  spent bigint NOT NULL DEFAULT 0,
+  held bigint NOT NULL DEFAULT 0,
+  -- Whether a balance was ever granted or paid anything.
+  is_opened boolean NOT NULL DEFAULT false,
+  -- The row of `fund_rows` that entries name now; null: the next draw makes one.
+  row_id integer
+) WITH (fillfactor = 50);
+CREATE INDEX funds_budget ON funds (budget, starts) WHERE budget <> 0;
+CREATE INDEX funds_balance ON funds (name) WHERE budget = 0;
+
+-- A fund as entries name it. One whose limit was changed, or that was counted anew, has another row from then on.
+CREATE TABLE fund_rows (
+  id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  fund integer NOT NULL REFERENCES funds,
+  most bigint NOT NULL,
+  opening bigint NOT NULL,
+  after_seq bigint NOT NULL
+);
+
+-- The limits of the newest policy, by the generation of the budget. `limits` is JSON: those of some subjects.
+CREATE TABLE enforced (
+  budget bigint PRIMARY KEY,
+  rank bigint NOT NULL,
+  most bigint NOT NULL,
+  limits jsonb
+);
+
+-- How far budgets are counted.
+CREATE TABLE counted (
+  budget bigint PRIMARY KEY,
+  through bigint NOT NULL
+);
+
+-- `earmark`: a hold whose payment has not arrived. `void`: one that must not come any more, or was ended for an owner that could not
+-- learn of it. A closed one keeps its results.
+CREATE TABLE holds (
+  id bigint PRIMARY KEY,
+  account integer NOT NULL,
+  owner bigint NOT NULL,
+  expires bigint,
+  state text NOT NULL CHECK (state IN ('earmark', 'open', 'closed', 'void')),
+  funds integer[] NOT NULL,
+  -- Granted first, and with the raises since.
+  first bigint NOT NULL,
+  amount bigint NOT NULL,
+  charged bigint NOT NULL DEFAULT 0,
+  overrun bigint NOT NULL DEFAULT 0,
+  -- Of an earmark: what its payment will bring.
+  expected bigint NOT NULL DEFAULT 0,
+  note text,
+  given_back bigint NOT NULL DEFAULT 0,
+  -- The results of raises and posts: for each its step, 1 for a charge, its amount, and what of it is the operator's loss.
+  steps bigint[] NOT NULL DEFAULT '{}',
+  -- Of an expired one: what it would have charged otherwise, until it is settled all the same.
+  late bigint,
+  closing_overrun bigint,
+  -- The result of that settlement.
+  corrected bigint,
+  CHECK (charged BETWEEN 0 AND amount)
+) WITH (fillfactor = 85);
+CREATE INDEX holds_open ON holds (owner) WHERE state IN ('earmark', 'open');
+
+CREATE SEQUENCE journal_seq;
+-- The numbers are given while the funds of an entry are locked, so that they are in the order in which its funds saw them.
+CREATE TABLE journal (
+  seq bigint PRIMARY KEY,
+  kind text NOT NULL,
+  reservation bigint,
+  account integer NOT NULL,
+  amount bigint NOT NULL,
+  time bigint NOT NULL,
+  -- Rows of `fund_rows` that a hold draws on.
+  funds integer[],
+  -- Funds that a charge counts in.
+  drawn integer[],
+  tariff integer,
+  input_tokens bigint,
+  cached_input_tokens bigint,
+  cache_write_tokens bigint,
+  output_tokens bigint,
+  reasoning_tokens bigint,
+  estimated boolean,
+  note text,
+  step integer,
+  owner bigint,
+  expires bigint
+);
+-- Entries of one hold stand near each other: a few bytes for a stretch of pages.
+CREATE INDEX journal_reservation ON journal USING brin (reservation) WITH (pages_per_range = 8, autosummarize = on);
+
+-- The first results of operations that are on no hold, by their names.
+CREATE TABLE done_once (
+  name text PRIMARY KEY,
+  amount bigint NOT NULL,
+  time bigint NOT NULL
+);
+
+-- The worth of a Credit, and the budgets of the policy in force, for commands that see none.
+CREATE TABLE terms (
+  id integer PRIMARY KEY CHECK (id = 1),
+  usd_per_credit text,
+  budgets text NOT NULL DEFAULT '[]',
+  rank bigint NOT NULL DEFAULT 0
+);
+INSERT INTO terms (id) VALUES (1);
+
+-- A budget keeps its generation: one that comes back goes on from where it was counted.
+CREATE TABLE budgets (
+  generation bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  digest bytea NOT NULL UNIQUE,
+  name text NOT NULL,
+  definition text NOT NULL
+);
