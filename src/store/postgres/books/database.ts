@@ -1,6 +1,6 @@
+import type { SqlWrite } from '../../sql/statement.ts';
 import type { Write } from '../../store.ts';
 import { StoreError } from '../../store.ts';
-import type { SqlWrite } from '../../sql/statement.ts';
 import type { Connection } from '../connection.ts';
 import type { PostgresDialect } from '../dialect.ts';
 import { failureOf, isLoss } from '../fault.ts';
@@ -64,9 +64,14 @@ export class DecidingDatabase implements BooksDatabase {
   }
 
   /** Locks are held until the commit, one round trip longer: for what rides seldom. */
-  async #decideWith(connection: Connection, values: readonly (string | number)[], also: readonly Write[]): Promise<WireResult> {
+  async #decideWith(
+    connection: Connection,
+    values: readonly (string | number)[],
+    also: readonly Write[],
+  ): Promise<WireResult> {
     let result: WireResult | null = null;
-    const isHoldAlone = (found: WireResult) => found.answers.length === 1 && !['granted', 'charged'].includes(found.answers[0]![0]);
+    const isHoldAlone = (found: WireResult) =>
+      found.answers.length === 1 && !['granted', 'charged'].includes(found.answers[0]![0]);
     try {
       await transact(connection, this.#dialect, also as readonly SqlWrite[], null, async (send) => {
         result = resultOf((await send(DECIDE, values)).rows as unknown as DecideRow[]);
