@@ -13,7 +13,14 @@ import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 import { sqliteRecordLog } from '../../src/store/sqlite/records/log.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { sqliteTraffic } from '../../src/store/sqlite/traffic/table.ts';
-import { STEP_MS, TRAFFIC_FIGURES, TRAFFIC_KINDS, TRAFFIC_STEPS, type TrafficTable } from '../../src/store/traffic.ts';
+import {
+  labelSeries,
+  STEP_MS,
+  TRAFFIC_FIGURES,
+  TRAFFIC_KINDS,
+  TRAFFIC_STEPS,
+  type TrafficTable,
+} from '../../src/store/traffic.ts';
 import { tries } from '../deep/effort.ts';
 import { record } from '../records/support.ts';
 import { memoryRecords } from './memory/records.ts';
@@ -119,6 +126,9 @@ function entryOf({ kind, request, amount }: Step): SqlWrite | null {
   return kind === 'reserve' ? book('reserve', amount, null) : null;
 }
 
+/** Of several kinds; some are never there. */
+const SOME_SERIES = ['key1', 'key2 b', 'red', 'robin', labelSeries('use', 'chat'), 'nobody'];
+
 /** Changes of the SQL behind traffic, which the law must notice. */
 type Mutation = Readonly<Record<string, string>>;
 
@@ -211,9 +221,12 @@ class Box {
     for (const step of TRAFFIC_STEPS) {
       const from = step === 'minute' ? NOON - 2 * STEP_MS.day : 0;
       for (const kind of TRAFFIC_KINDS) {
-        for (const { series, ...figures } of await traffic.sums({ step, kind, from, to: NOON + STEP_MS.day })) {
-          const sums = TRAFFIC_FIGURES.map((name) => figures[name]);
-          if (sums.some((sum) => sum !== 0)) told.push(JSON.stringify(['sums', step, kind, series, sums]));
+        const query = { step, kind, from, to: NOON + STEP_MS.day };
+        for (const of of [null, SOME_SERIES]) {
+          for (const { series, ...figures } of await traffic.sums({ ...query, series: of })) {
+            const sums = TRAFFIC_FIGURES.map((name) => figures[name]);
+            if (sums.some((sum) => sum !== 0)) told.push(JSON.stringify(['sums', step, kind, of, series, sums]));
+          }
         }
         for (const bucket of await traffic.buckets({ step, kind, from, to: NOON + STEP_MS.day, series: null })) {
           const { time, series, figures, ttft, duration } = bucket;
