@@ -238,7 +238,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 16 for the moment of the first request.
   // 4 for summaries that are read from a body at once.
 
-  'src/store': 11656,
+  // 60 for the way of books to their database.
+  'src/store': 11760,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
