@@ -14,7 +14,7 @@ import { either } from '../hostile/through.ts';
 import { OF_ONE, type TestedStore } from '../implementations.ts';
 
 /** The server of the tests keeps nothing. */
-const PERMITTED = ['fsync', 'synchronous_commit', 'full_page_writes'];
+export const PERMITTED = ['fsync', 'synchronous_commit', 'full_page_writes'];
 
 /** Makes all tables in an empty database. */
 export async function layTables(url: string): Promise<void> {
