@@ -126,7 +126,7 @@ export interface TrafficTable {
   count(now: number): Promise<boolean>;
   buckets(query: TrafficQuery): Promise<readonly TrafficBucket[]>;
   /** The sums of each series, in no order. */
-  sums(query: Omit<TrafficQuery, 'series'>): Promise<readonly SeriesSums[]>;
+  sums(query: TrafficQuery): Promise<readonly SeriesSums[]>;
   /** The names of the series of one key among `key_model`. */
   modelsOf(key: string): Promise<readonly string[]>;
   progress(): Promise<TrafficProgress>;

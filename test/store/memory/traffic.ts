@@ -36,7 +36,7 @@ export const memoryTraffic = (sources: Sources): TrafficTable => ({
   buckets: (query) => countedBuckets(sources, query),
   async sums(query) {
     const sums = new Map<string | null, Record<keyof TrafficFigures, number>>();
-    for (const { series, figures } of await countedBuckets(sources, { ...query, series: null })) {
+    for (const { series, figures } of await countedBuckets(sources, query)) {
       const sum = sums.get(series) ?? { ...NO_TRAFFIC };
       for (const name of TRAFFIC_FIGURES) sum[name] += figures[name];
       sums.set(series, sum);

@@ -25,12 +25,14 @@ const NAMED = 'LEFT JOIN traffic_series AS s ON s.kind = ?2 AND s.number = t.ser
 const ALL = sql(`SELECT t.bucket, s.name AS series, ${FIGURE_COLUMNS} FROM traffic AS t ${NAMED} WHERE ${BETWEEN}
     ORDER BY t.bucket, t.series`);
 /** Looked up one by one, as a stretch of time has many more series than are named: by time, since those of one time lie together. */
-const SOME =
+const ofSome = (columns: string, end = '') =>
   sql(`WITH RECURSIVE wanted AS MATERIALIZED (SELECT s.number, s.name FROM json_each(?5) AS k CROSS JOIN traffic_series AS s
       ON s.kind = ?2 AND s.name = k.value),
     buckets (bucket) AS (SELECT ?3 WHERE ?3 < ?4 UNION ALL SELECT bucket + 1 FROM buckets WHERE bucket + 1 < ?4)
-    SELECT t.bucket, w.name AS series, ${FIGURE_COLUMNS} FROM buckets AS b CROSS JOIN wanted AS w CROSS JOIN traffic AS t
-      ON t.width = ?1 AND t.kind = ?2 AND t.bucket = b.bucket AND t.series = w.number`);
+    SELECT ${columns} FROM buckets AS b CROSS JOIN wanted AS w CROSS JOIN traffic AS t
+      ON t.width = ?1 AND t.kind = ?2 AND t.bucket = b.bucket AND t.series = w.number ${end}`);
+const SOME = ofSome(`t.bucket, w.name AS series, ${FIGURE_COLUMNS}`);
+const SOME_SUMS = ofSome(`w.name AS series, ${SUM_COLUMNS}`, 'GROUP BY w.name');
 /** Names are joined to the sums, which are far fewer than buckets. */
 const SUMS = sql(`SELECT s.name AS series, ${TRAFFIC_FIGURES.map((name) => `g.${name}`).join(', ')}
     FROM (SELECT t.series, ${SUM_COLUMNS} FROM traffic AS t WHERE ${BETWEEN} GROUP BY t.series) AS g LEFT JOIN traffic_series AS s ON s.kind = ?2 AND s.number = g.series`);
@@ -68,7 +70,10 @@ export const sqliteTraffic = (db: SqlTables, size = BATCH_SIZE): TrafficTable =>
       : db.query<BucketRow>(SOME, [...paramsOf(query), JSON.stringify(series)]));
     return rows.map((row) => bucketOf(row, STEP_MS[step]));
   },
-  sums: (query) => db.query<SeriesSums>(SUMS, paramsOf(query)),
+  sums: (query) =>
+    query.series === null
+      ? db.query<SeriesSums>(SUMS, paramsOf(query))
+      : db.query<SeriesSums>(SOME_SUMS, [...paramsOf(query), JSON.stringify(query.series)]),
   async modelsOf(key) {
     // The sign behind a space is `!`.
     const rows = await db.query<{ name: string }>(MODELS, [`${key} `, `${key}!`]);
