@@ -195,3 +195,20 @@ export async function tabOrder(page: Page, steps: number): Promise<readonly stri
   }
   return names;
 }
+
+/** Goes on by Tab until the element of that name has the focus, as somebody without a pointer would. @param steps at most */
+export async function tabTo(page: Page, name: string | RegExp, steps = 80): Promise<void> {
+  const passed: string[] = [];
+  for (let step = 0; step < steps; step++) {
+    await page.keyboard.press('Tab');
+    const focused = await page.evaluate(`(() => {
+      const focus = document.activeElement;
+      const labels = [...(focus.labels ?? [])].map((label) => label.textContent).join(' ');
+      return (focus.getAttribute('aria-label') || labels || focus.textContent || '').trim();
+    })()`);
+    const text = String(focused);
+    if (typeof name === 'string' ? text === name : name.test(text)) return;
+    passed.push(text.slice(0, 40));
+  }
+  throw new Error(`Tab does not reach ${name}, but ${passed.join(' | ')}`);
+}

@@ -5,6 +5,8 @@ export interface Cable extends Disposable {
   readonly port: number;
   /** Lets no byte pass, either way, and tells neither side. */
   isSilent: boolean;
+  /** Ends all connections that there are. */
+  cutAll(): void;
   /**
    * Called with what a client sends, and breaks its side: `behind` what was sent, which still arrives, but no answer; or `before` it,
    * which the server never sees, nor that the client is gone.
@@ -46,9 +48,12 @@ export async function layCable(target: number): Promise<Cable> {
     port: typeof address === 'object' && address !== null ? address.port : 0,
     isSilent: false,
     cuts: () => false,
+    cutAll() {
+      for (const socket of sockets) socket.destroy();
+    },
     [Symbol.dispose]() {
       server.close();
-      for (const socket of sockets) socket.destroy();
+      cable.cutAll();
     },
   };
   return cable;

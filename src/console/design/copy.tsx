@@ -52,7 +52,7 @@ export function Copy({
         {wordOf(state, 'Copy')}
       </button>
       <span class="unseen" role="status">
-        {state === 'copied' ? `${label} copied` : ''}
+        {state === 'copied' ? `Copied ${label}` : ''}
       </span>
     </span>
   );

@@ -108,3 +108,8 @@ const dayAndClock = new Intl.DateTimeFormat(undefined, {
 export const clockTime = (time: number): string => clock.format(time);
 export const dayTime = (time: number): string => dayOf.format(time);
 export const momentTime = (time: number): string => dayAndClock.format(time);
+
+/** Whether a text is the address of a wallet. */
+export const isAddress = (text: string): boolean => /^0x[0-9a-f]{40}$/i.test(text);
+/** An address or a hash by its two ends: `0x675871…2dc0bd`. */
+export const shortAddress = (address: string): string => `${address.slice(0, 8)}…${address.slice(-6)}`;

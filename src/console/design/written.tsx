@@ -21,7 +21,7 @@ const bothExact = (amount: string, credits: number): string =>
 
 /** `12.3 Credits`, with all digits below 10,000. */
 export const creditsText = (credits: number): string =>
-  `${new Intl.NumberFormat('en', { maximumSignificantDigits: Math.abs(credits) >= 1_000 ? 4 : 3 }).format(credits)} Credits`;
+  `${new Intl.NumberFormat('en', { maximumSignificantDigits: Math.abs(credits) >= 1_000 ? 4 : 3 }).format(credits)} ${Math.abs(credits) === 1 ? 'Credit' : 'Credits'}`;
 
 /** A moment as its distance from now, with the exact one for the pointer. @param at ISO 8601 */
 export function When({ at }: { readonly at: string }) {

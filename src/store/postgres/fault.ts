@@ -21,6 +21,8 @@ const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?:
   ['23', 'refused'],
   ['42', 'refused'],
   ['P0001', 'refused'],
+  // Ours: see books/decide.sql.
+  ['SB001', 'fenced', 'the lease of this server on the database has ended'],
   ['ECONNREFUSED', 'broken', 'nothing listens at its address'],
   ['ENOTFOUND', 'broken', 'the name of its host is not known'],
 ];

@@ -4,6 +4,7 @@ import type { StoreActivity } from '../activity.ts';
 import type { SqlTables, SqlValue, SqlWrite, Statement } from '../sql/statement.ts';
 import type { Deferral, Store, StoreError } from '../store.ts';
 import { addressOf } from './address.ts';
+import { DecidingDatabase } from './books/database.ts';
 import { Connection } from './connection.ts';
 import { PostgresDialect, valuesOf } from './dialect.ts';
 import { requireSchema, schemaOf } from './migrate.ts';
@@ -75,6 +76,11 @@ export class PostgresStore implements Store, Deferral, SqlTables {
     const translated = this.#dialect.translate(statement);
     if (translated.text === '') return [];
     return this.#readers.read<Row>(translated.text, valuesOf(translated, params));
+  }
+
+  /** For books: a connection of their own, on which groups of operations are decided. */
+  deciding(): DecidingDatabase {
+    return new DecidingDatabase((text, values) => this.#readers.read(text, values), this.open, this.#dialect);
   }
 
   commit(writes: readonly SqlWrite[]): Promise<void> {

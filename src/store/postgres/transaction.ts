@@ -33,10 +33,19 @@ export interface LeaseCheck {
   readonly values: () => readonly number[];
 }
 
-type Answer = Promise<PostgresResult<SqlRow>>;
+/** The answer to a statement that was sent, and what it must be. */
+interface CheckedAnswer {
+  readonly sent: Promise<PostgresResult<SqlRow>>;
+  /** Throws where it is not. */
+  readonly check: (result: PostgresResult<SqlRow>) => void;
+}
+
+/** Sends a statement of a transaction. */
+type SendStatement = (text: string, values: readonly SqlValueOf[]) => Promise<PostgresResult<SqlRow>>;
 
 /**
  * Writes all or nothing: statements go out one behind the other, and the COMMIT once all are answered.
+ * @param begin does what the writes go by, before them; where it throws, nothing is written
  * Rejects with StoreError, UnansweredCommit or the error of the driver; nothing is written then, but for the second.
  */
 export async function transact(
@@ -44,8 +53,9 @@ export async function transact(
   dialect: PostgresDialect,
   writes: readonly SqlWrite[],
   fence: LeaseCheck | null,
+  begin: ((send: SendStatement) => Promise<void>) | null = null,
 ): Promise<void> {
-  const answers: { readonly sent: Answer; readonly check: (result: PostgresResult<SqlRow>) => void }[] = [];
+  const answers: CheckedAnswer[] = [];
   const send = (
     text: string,
     values: readonly SqlValueOf[] = [],
@@ -83,11 +93,12 @@ export async function transact(
     });
     if (fence) send(fence.sql, fence.values(), ({ count }) => count > 0 || fenced());
     if (writes.some(({ statement, follow }) => statement.takesTurns || follow)) send(TURN);
+    if (begin) await begin(send);
     for (const write of writes) await doWrite(write);
     for (const { sent, check } of answers) check(await sent);
   } catch (cause) {
-    // In their order, so that the cause is found rather than what came of it.
-    const first = await firstFailure(answers.map(({ sent }) => sent));
+    // The first in their order: what came behind may have failed for its sake.
+    const first = await firstFailure(answers);
     if (!isLoss(first ?? cause) && !connection.isLost) await connection.script('ROLLBACK').catch(() => {});
     throw first ?? cause;
   }
@@ -101,8 +112,14 @@ export async function transact(
 
 type SqlValueOf = ReturnType<typeof valuesOf>[number];
 
-async function firstFailure(sent: readonly Answer[]): Promise<unknown> {
-  for (const end of await Promise.allSettled(sent)) if (end.status === 'rejected') return end.reason;
+async function firstFailure(answers: readonly CheckedAnswer[]): Promise<unknown> {
+  for (const { sent, check } of answers) {
+    const failure = await sent.then(check).then(
+      () => null,
+      (cause: unknown) => cause,
+    );
+    if (failure !== null) return failure;
+  }
   return null;
 }
 

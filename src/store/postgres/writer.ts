@@ -58,7 +58,8 @@ export interface WriterOptions {
 export class PostgresWriter implements StoreActivity {
   readonly commits = new Spread(COMMIT_BOUNDS);
   errors = 0;
-  isFailing = false;
+  /** Why the database could not be written; null while it can be. */
+  #fault: StoreError | null = null;
   readonly #options: WriterOptions;
   #connection: Connection | null = null;
   #units: Unit[] = [];
@@ -73,6 +74,10 @@ export class PostgresWriter implements StoreActivity {
     this.#options = options;
   }
 
+  get isFailing(): boolean {
+    return this.#fault !== null;
+  }
+
   get waiting(): number {
     return this.#units.length;
   }
@@ -83,7 +88,8 @@ export class PostgresWriter implements StoreActivity {
   }
 
   commit(writes: readonly SqlWrite[]): Promise<void> {
-    const refusal = this.#refusal();
+    // Whoever waits for an answer is told at once: a try may take as long as a connection does.
+    const refusal = this.#refusal() ?? this.#fault;
     if (refusal) return Promise.reject(refusal);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#units.push({ writes, resolve, reject });
@@ -159,16 +165,15 @@ export class PostgresWriter implements StoreActivity {
   }
 
   async #run(): Promise<void> {
-    while (!this.#isClosed && (this.#doubtful || this.#units.length > 0)) {
+    // A database that is away is tried until it is back, so that readiness comes back with it.
+    while (!this.#isClosed && (this.#doubtful || this.#fault || this.#units.length > 0)) {
       if (this.#doubtful && !(await this.#resolveDoubt(this.#doubtful))) {
         await pause(this.#options.timers, RETRY_MS);
         continue;
       }
       const group = this.#units.splice(0, GROUP_MAX);
-      const left = await this.#write(group);
-      if (left.length === 0) continue;
-      this.#units = left.concat(this.#units);
-      await pause(this.#options.timers, RETRY_MS);
+      this.#units = (await this.#write(group)).concat(this.#units);
+      if (this.#fault) await pause(this.#options.timers, RETRY_MS);
     }
     this.#isRunning = false;
   }
@@ -178,7 +183,7 @@ export class PostgresWriter implements StoreActivity {
     const began = performance.now();
     try {
       await this.#transact(units);
-      this.isFailing = false;
+      this.#fault = null;
       this.commits.observe((performance.now() - began) / 1_000);
       for (const unit of units) unit.resolve?.();
       return [];
@@ -230,8 +235,8 @@ export class PostgresWriter implements StoreActivity {
   /** The database is away: commits are rejected, appends stay. */
   #keep(units: readonly Unit[], cause: unknown): Unit[] {
     const error = this.#failure('the database cannot be written', cause);
-    if (!this.isFailing) this.#options.onError(error);
-    this.isFailing = true;
+    if (!this.#fault) this.#options.onError(error);
+    this.#fault = error;
     for (const unit of units) unit.reject?.(error);
     // Those that came meanwhile, too: nobody is to wait for a database that is away.
     this.#rejectWaiting(error);
@@ -271,9 +276,9 @@ export class PostgresWriter implements StoreActivity {
     }
     if (performance.now() - since < (this.#options.doubtMs ?? DOUBT_MS)) return false;
     const lost = new StoreError('the connection broke before the database had answered', { reason: 'unknown' });
-    this.isFailing = true;
+    this.#fault ??= new StoreError('the database cannot be reached');
     for (const { reject } of units) reject?.(lost);
-    this.#rejectWaiting(new StoreError('the database cannot be reached'));
+    this.#rejectWaiting(this.#fault);
     this.#doubtful = { units: units.filter(({ reject }) => reject === null), doubt, since };
     return false;
   }

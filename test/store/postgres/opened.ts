@@ -1,3 +1,4 @@
+import { NEWS_SUBJECTS } from '../../../src/store/news.ts';
 import { addressOf } from '../../../src/store/postgres/address.ts';
 import { Connection } from '../../../src/store/postgres/connection.ts';
 import { MIGRATION_BOUNDS, migrate } from '../../../src/store/postgres/migrate.ts';
@@ -13,14 +14,19 @@ import { either } from '../hostile/through.ts';
 import { OF_ONE, type TestedStore } from '../implementations.ts';
 
 /** The server of the tests keeps nothing. */
-const PERMITTED = ['fsync', 'synchronous_commit', 'full_page_writes'];
+export const PERMITTED = ['fsync', 'synchronous_commit', 'full_page_writes'];
+
+/** Makes all tables in an empty database. */
+export async function layTables(url: string): Promise<void> {
+  const connection = await Connection.open(addressOf(url, null), MIGRATION_BOUNDS);
+  await migrate(connection, SCHEMA, 'test');
+  await connection.close();
+}
 
 /** A database with all tables. It goes away with the scope. */
 export async function laidDatabase() {
   const database = await freshDatabase();
-  const connection = await Connection.open(addressOf(database.url, null), MIGRATION_BOUNDS);
-  await migrate(connection, SCHEMA, 'test');
-  await connection.close();
+  await layTables(database.url);
   return database;
 }
 
@@ -46,7 +52,8 @@ async function emptiedBy(connection: Connection): Promise<string> {
       WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname NOT IN ('signalbox_schema', 'news')
     UNION ALL SELECT format('SELECT setval(%L, 1, false)', relname) FROM pg_class
       WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace`);
-  return ['SET session_replication_role = replica', ...rows.map(({ step }) => step)].join(';\n');
+  const news = `UPDATE news SET ${NEWS_SUBJECTS.map((subject) => `${subject} = 0`).join(', ')}`;
+  return ['SET session_replication_role = replica', news, ...rows.map(({ step }) => step)].join(';\n');
 }
 
 interface Bench {

@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { FundRef, FundStanding } from '../../../src/accounting/fund.ts';
 import type { LedgerBooks, LedgerOp, OpResult } from '../../../src/store/books.ts';
-import type { Connection } from '../../../src/store/postgres/connection.ts';
 import { effort } from '../../deep/effort.ts';
 import { balanceOf, entryOf, fundOf, NOON, nextId } from '../suites/books.ts';
 import { booksInMemory } from '../tested-books.ts';
@@ -204,10 +203,10 @@ const figuresOf = (books: LedgerBooks, { funds, wallet }: Things) => [
   books.balanceOf(wallet)?.limit ?? null,
 ];
 
-const law = (db: Connection) =>
+const law = (ledger: Pick<Awaited<ReturnType<typeof emptyLedger>>, 'store'>) =>
   fc.asyncProperty(groupsOf, async (groups) => {
     await using memory = await booksInMemory();
-    const books = await openBooksOn(db);
+    const { books, close } = await openBooksOn(ledger);
     const things = new Things();
     for (const one of [memory.books, books])
       one.watch({ freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => things.funds });
@@ -225,15 +224,14 @@ const law = (db: Connection) =>
       }
       expect(figuresOf(books, things)).toEqual(figuresOf(memory.books, things));
     } finally {
-      books.close();
+      await close();
     }
   });
 
 test('the function of the database decides as the rules do', async () => {
-  const db = await emptyLedger();
-  await fc.assert(law(db), { numRuns: runs, seed });
+  await using ledger = await emptyLedger();
+  await fc.assert(law(ledger), { numRuns: runs, seed });
   proved('the function of the database decides any history of operations, in groups of any size, as the rules do');
-  await db.close();
 }, 600_000);
 
 /** Each is another function, by a piece of its text that was changed. */
@@ -283,8 +281,7 @@ const MUTANTS: Readonly<Record<string, readonly [from: string, to: string]>> = {
 for (const [name, [from, to]] of Object.entries(MUTANTS))
   test(`a function that ${name} differs`, async () => {
     expect(DECIDE).toContain(from);
-    const db = await emptyLedger(DECIDE.replace(from, to));
-    const { failed } = await fc.check(law(db), { numRuns: 400, seed, endOnFailure: true });
-    await db.close();
+    await using ledger = await emptyLedger(DECIDE.replace(from, to));
+    const { failed } = await fc.check(law(ledger), { numRuns: 400, seed, endOnFailure: true });
     expect(failed).toBe(true);
   }, 120_000);

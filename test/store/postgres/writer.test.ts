@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import type { StoreError } from '../../../src/store/store.ts';
-import { waitFor } from '../../support/answers.ts';
+import { quietFor, waitFor } from '../../support/answers.ts';
 import { layCable } from '../../support/cable.ts';
+import { startPostgres } from '../../support/postgres.ts';
 import { refusalOf } from '../implementations.ts';
 import { keyInfo } from '../suites/access.ts';
 import { aTeam, aUser } from '../suites/people.ts';
-import { laidDatabase, openHandle, withRepositories } from './opened.ts';
+import { laidDatabase, layTables, openHandle, withRepositories } from './opened.ts';
 
 /** A handle over a cable, with what it said was lost. */
 async function cabled(options: { doubtMs?: number } = {}) {
@@ -78,7 +79,7 @@ describe('Writes to PostgreSQL', () => {
     // Of later ones it is known that they have not happened.
     expect(await refusalOf(store.commit([pending('c')]))).toBe('broken');
     box.cable.cuts = () => false;
-    await store.flush();
+    await waitFor(() => store.written());
     expect(await box.stored()).toEqual(['a', 'b', 'first']);
     expect(await store.query<{ keys: number }>({ sql: 'SELECT keys FROM news' })).toEqual([{ keys: 1 }]);
   });
@@ -99,6 +100,29 @@ describe('Writes to PostgreSQL', () => {
     expect([store.unkept, store.activity.isFailing, await box.stored()]).toEqual([0, false, ['b', 'first']]);
   });
 
+  test('while nothing comes over the way are refused in the turn that asks, once it is known, and go on by themselves', async () => {
+    await using box = await cabled();
+    const { store, pending } = box;
+    await store.commit([pending('first')]);
+    box.cable.cuts = () => 'before';
+    expect(await refusalOf(store.commit([pending('a')]))).toBe('broken');
+    // A new connection would wait for its bound now.
+    box.cable.cuts = () => false;
+    box.cable.isSilent = true;
+    await quietFor(200, 'a success without an answer', () => !store.activity.isFailing);
+    let isRefused = false;
+    void store.commit([pending('b')]).catch(() => {
+      isRefused = true;
+    });
+    await Promise.resolve().then(() => {});
+    expect(isRefused).toBe(true);
+    box.cable.isSilent = false;
+    box.cable.cutAll();
+    await waitFor(() => !store.activity.isFailing);
+    await store.commit([pending('c')]);
+    expect(await box.stored()).toEqual(['c', 'first']);
+  });
+
   test('that break a rule or a condition are refused alone: their neighbours in the transaction are written', async () => {
     await using box = await cabled();
     const { store, pending, tables } = box;
@@ -109,10 +133,15 @@ describe('Writes to PostgreSQL', () => {
         [pending('x'), tables.keys.insert(keyInfo('one'), new Uint8Array(32))],
         [pending('b')],
         [pending('y'), tables.people.requireMembership({ team: 'none', user: null })],
+        // The first in their order says why, though the second is refused, too.
+        [
+          tables.people.requireMembership({ team: 'none', user: null }),
+          tables.keys.insert(keyInfo('one'), new Uint8Array(32)),
+        ],
         [pending('c')],
       ].map((writes) => refusalOf(store.commit(writes))),
     );
-    expect(ends).toEqual([null, 'refused', null, 'unmet', null]);
+    expect(ends).toEqual([null, 'refused', null, 'unmet', 'unmet', null]);
     expect(await box.stored()).toEqual(['a', 'b', 'c']);
   });
 
@@ -156,4 +185,25 @@ describe('Writes to PostgreSQL', () => {
     const commits = box.store.activity.commits.counts.reduce((sum, count) => sum + count, 0);
     expect(commits).toBeLessThan(20);
   });
+});
+
+test('A commit that was answered, and an append of which `written` was true, are there behind a crash of the server', async () => {
+  await using server = await startPostgres({ isDurable: true });
+  await server.create('crashing');
+  const url = server.urlOf('crashing');
+  await layTables(url);
+  const store = await openHandle(url);
+  const { pendingSettlements } = withRepositories(store);
+  const put = (key: string) => [pendingSettlements.put(key, 'v', 1)];
+  await store.commit(put('a'));
+  store.append(put('b'));
+  expect(await store.written()).toBe(true);
+  await server.kill();
+  expect(await refusalOf(store.commit(put('c')))).toBe('broken');
+  store.append(put('d'));
+  await server.start();
+  await waitFor(() => store.written());
+  const rows = await store.query<{ key: string }>({ sql: 'SELECT key FROM pending_settlements ORDER BY key' });
+  expect(rows.map(({ key }) => key)).toEqual(['a', 'b', 'd']);
+  await store.close();
 });

@@ -10,6 +10,7 @@ import {
   emptyAt,
   type FundUsage,
   fundColumns,
+  fundHref,
   fundKey,
   NoBudgets,
   sortedFunds,
@@ -74,6 +75,7 @@ function FundTable({ funds, total }: { readonly funds: readonly FundUsage[]; rea
           label="Budgets and balances"
           rows={sorted}
           keyOf={fundKey}
+          hrefOf={fundHref}
           columns={[
             ...fundColumns(now),
             {

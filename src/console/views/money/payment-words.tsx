@@ -19,6 +19,20 @@ const PURPOSES: Readonly<Record<WalletPayment['purpose'], string>> = {
 };
 export const purposeOf = ({ purpose }: WalletPayment): string => PURPOSES[purpose];
 
+/** Why the end of a payment is unknown, or it failed. A code that a facilitator of its own gives stands as it is. */
+const REASONS: Readonly<Record<string, string>> = {
+  settlement_pending: 'The transaction was not confirmed in time.',
+  facilitator_unreachable: 'The facilitator did not answer.',
+  facilitator_unclear: 'The facilitator gave no clear answer.',
+  not_on_chain_yet: 'The chain does not show the transaction yet.',
+  sender_gone: 'The server that sent it has stopped.',
+  settlement_broke_off: 'Its settlement broke off.',
+  authorization_cancelled: 'The wallet cancelled its authorization.',
+  authorization_expired: 'The authorization of the wallet expired.',
+  never_sent: 'It was never sent to the chain.',
+};
+export const reasonOf = (error: string): string => REASONS[error] ?? `Reason: \`${error}\`.`;
+
 export const PaymentState = ({ state }: Pick<WalletPayment, 'state'>) => {
   const { tone, word } = PAYMENT_WORDS[state];
   return <State tone={tone}>{word}</State>;
@@ -35,6 +49,3 @@ export function useUsdOf(): (credits: number) => string | null {
       : null;
   return (credits) => (worth === null ? null : String(Math.round(credits * worth * 1e12) / 1e12));
 }
-
-export const ADDRESS = /^0x[0-9a-f]{40}$/i;
-export const shortAddress = (address: string): string => `${address.slice(0, 8)}…${address.slice(-6)}`;

@@ -3,12 +3,13 @@ import { send } from '../../api/client.ts';
 import { renewAll } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
 import { Copy } from '../../design/copy.tsx';
+import { shortAddress } from '../../design/format.ts';
 import { Panel } from '../../design/panel.tsx';
 import { toast } from '../../design/toast.tsx';
-import { creditsText, Money, When } from '../../design/written.tsx';
+import { Coded, creditsText, Money, When } from '../../design/written.tsx';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import { PaymentState, purposeOf, shortAddress, type WalletPayment } from './payment-words.tsx';
+import { PAYMENT_WORDS, PaymentState, purposeOf, reasonOf, type WalletPayment } from './payment-words.tsx';
 
 interface PaymentPanelProps {
   readonly payment: WalletPayment;
@@ -19,16 +20,26 @@ interface PaymentPanelProps {
 /** A payment from its offer to its end, with all that became of the money. */
 export function PaymentPanel({ payment, usdOf, onChanged }: PaymentPanelProps) {
   const { id, state, payer, decision_id, transaction, error } = payment;
+  const hasFailed = state === 'failed';
+  // A payment that was found on the chain later ran no request, and has no charge for ever.
+  const charged = state === 'settled' ? (payment.charged_credits ?? 0) : payment.charged_credits;
   const amounts = [
-    ['Paid', payment.paid_credits],
-    ['Fee', payment.fee_credits],
-    ['Charged', payment.charged_credits],
-    ['Became balance', payment.balance_added_credits],
+    [state === 'unknown' || hasFailed ? 'Amount' : 'Paid', payment.paid_credits],
+    ['Fee', hasFailed ? 0 : payment.fee_credits],
+    ['Charged', hasFailed ? 0 : charged],
+    ['Became balance', hasFailed ? 0 : payment.balance_added_credits],
   ] as const;
   return (
     <Panel title={`Payment ${id}`} closeHref={hrefWith({ open: null })}>
       <div class="stack">
-        {error && <p class="notice notice-bad">{error}</p>}
+        {error && (
+          <p class={hasFailed ? 'notice notice-bad' : 'notice'}>
+            <span>
+              {hasFailed ? 'The payment never arrived.' : 'The payment may have arrived.'}{' '}
+              <Coded text={reasonOf(error)} />
+            </span>
+          </p>
+        )}
         <dl class="facts">
           <dt>State</dt>
           <dd>
@@ -113,13 +124,18 @@ function Reconcile({ id, onChanged }: { readonly id: string; readonly onChanged:
     setBusy(false);
     if (!result.ok) return setProblem(result.failure.message);
     setProblem('');
-    toast(`The chain says: ${result.value.state}.`);
+    const { state } = result.value;
+    toast(
+      state === 'unknown'
+        ? 'The chain does not show the payment yet.'
+        : `The payment is ${PAYMENT_WORDS[state].word.toLowerCase()}.`,
+    );
     onChanged();
     renewAll('/admin/wallets');
   };
   return (
     <div class="stack-tight">
-      <p>It may have arrived: the chain knows.</p>
+      <p class="dim">Signalbox asks the chain every minute. You can ask now.</p>
       {problem && (
         <p class="field-error" role="alert">
           {problem}

@@ -1,13 +1,15 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { usePages } from '../../api/pages.ts';
 import { Button } from '../../design/button.tsx';
 import { Field, Filters, Select } from '../../design/field.tsx';
+import { isAddress, shortAddress } from '../../design/format.ts';
+import { Panel } from '../../design/panel.tsx';
 import { Empty, Failure, Partial, Skeleton } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { Money, When } from '../../design/written.tsx';
 import { go, hrefWith, param, setParams } from '../../shell/router.ts';
 import { PaymentPanel } from './payment.tsx';
-import { ADDRESS, PAYMENT_WORDS, PaymentState, purposeOf, shortAddress, useUsdOf } from './payment-words.tsx';
+import { PAYMENT_WORDS, PaymentState, purposeOf, useUsdOf } from './payment-words.tsx';
 import { WalletPanel } from './wallet.tsx';
 
 const STATE_OPTIONS = [
@@ -18,7 +20,7 @@ const STATE_OPTIONS = [
 /** Payments by x402, the newest first, and the wallets that they come from. */
 export function Payments() {
   const [state, payer, open, wallet] = [param('state'), param('payer'), param('open'), param('wallet')];
-  const list = usePages('/admin/payments', { state, wallet: ADDRESS.test(payer) ? payer : '' }, { cursor: 'before' });
+  const list = usePages('/admin/payments', { state, wallet: isAddress(payer) ? payer : '' }, { cursor: 'before' });
   const usdOf = useUsdOf();
   const isFiltered = state !== '' || payer !== '';
   const chosen = list.rows.find(({ id }) => id === open);
@@ -48,9 +50,6 @@ export function Payments() {
             current={open}
             onEnd={list.hasMore ? list.more : null}
             columns={[
-              { id: 'time', head: 'Offered', phone: 'second', cell: ({ created_at }) => <When at={created_at} /> },
-              { id: 'state', head: 'State', cell: ({ state: now }) => <PaymentState state={now} /> },
-              { id: 'purpose', head: 'For', cell: purposeOf },
               {
                 id: 'payer',
                 head: 'Wallet',
@@ -61,9 +60,12 @@ export function Payments() {
                   </span>
                 ),
               },
+              { id: 'state', head: 'State', phone: 'second', cell: ({ state: now }) => <PaymentState state={now} /> },
+              { id: 'purpose', head: 'For', cell: purposeOf },
+              { id: 'time', head: 'Offered', cell: ({ created_at }) => <When at={created_at} /> },
               {
                 id: 'paid',
-                head: 'Paid',
+                head: 'Amount',
                 isFigure: true,
                 phone: 'fact',
                 cell: ({ paid_credits }) => <Money usd={usdOf(paid_credits)} credits={paid_credits} />,
@@ -72,7 +74,12 @@ export function Payments() {
                 id: 'fee',
                 head: 'Fee',
                 isFigure: true,
-                cell: ({ fee_credits }) => <Money usd={usdOf(fee_credits)} credits={fee_credits} />,
+                cell: ({ state: now, fee_credits }) =>
+                  now === 'failed' ? (
+                    <Money usd={null} credits={null} />
+                  ) : (
+                    <Money usd={usdOf(fee_credits)} credits={fee_credits} />
+                  ),
               },
               {
                 id: 'charged',
@@ -99,7 +106,18 @@ export function Payments() {
       {wallet !== '' ? (
         <WalletPanel key={wallet} address={wallet} usdOf={usdOf} />
       ) : (
-        chosen && <PaymentPanel key={open} payment={chosen} usdOf={usdOf} onChanged={list.renew} />
+        open !== '' &&
+        (chosen ? (
+          <PaymentPanel key={open} payment={chosen} usdOf={usdOf} onChanged={list.renew} />
+        ) : (
+          !list.isLoading && (
+            <Panel title={`Payment ${open}`} closeHref={hrefWith({ open: null })}>
+              <Empty title="The payment is not in this list">
+                Clear the filters, or scroll to the end of the list for older payments.
+              </Empty>
+            </Panel>
+          )
+        ))
       )}
     </>
   );
@@ -108,8 +126,12 @@ export function Payments() {
 /** Filters by a wallet, and opens it. */
 function WalletFinder({ payer }: { readonly payer: string }) {
   const [draft, setDraft] = useState(payer);
+  // "Clear filters" empties the field, too.
+  useEffect(() => {
+    if (payer === '') setDraft((typed) => (isAddress(typed.trim()) ? '' : typed));
+  }, [payer]);
   const text = draft.trim().toLowerCase();
-  const isBad = text !== '' && !ADDRESS.test(text);
+  const isBad = text !== '' && !isAddress(text);
   return (
     <>
       <Field
@@ -120,10 +142,10 @@ function WalletFinder({ payer }: { readonly payer: string }) {
         onValue={(value) => {
           setDraft(value);
           const next = value.trim().toLowerCase();
-          if (next === '' || ADDRESS.test(next)) setParams({ payer: next });
+          setParams({ payer: isAddress(next) ? next : null });
         }}
       />
-      <Button disabled={!ADDRESS.test(text)} onClick={() => go(hrefWith({ wallet: text, open: null }))}>
+      <Button disabled={!isAddress(text)} onClick={() => go(hrefWith({ wallet: text, open: null }))}>
         Open wallet
       </Button>
     </>

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { send } from '../../api/client.ts';
 import type { ReadOf } from '../../api/reads.ts';
@@ -6,16 +6,17 @@ import { renewAll, useResource } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
 import { Copy } from '../../design/copy.tsx';
 import { Dialog } from '../../design/dialog.tsx';
+import { shortAddress } from '../../design/format.ts';
 import { Panel } from '../../design/panel.tsx';
 import { Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { State } from '../../design/tag.tsx';
 import { toast } from '../../design/toast.tsx';
 import { creditsText, Money, When } from '../../design/written.tsx';
-import { hrefWith } from '../../shell/router.ts';
+import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { GrantForm } from '../people/grant.tsx';
-import { PaymentState, shortAddress } from './payment-words.tsx';
+import { PaymentState } from './payment-words.tsx';
 
 type Wallet = ReadOf<`/admin/wallets/${string}`>;
 
@@ -40,7 +41,7 @@ function WalletFacts({ wallet, usdOf }: { readonly wallet: Wallet; readonly usdO
   const amounts = [
     ['Balance', wallet.balance_credits],
     ['Held', wallet.held_credits],
-    ['Paid in', wallet.granted_credits],
+    ['Paid in or granted', wallet.granted_credits],
   ] as const;
   return (
     <div class="stack">
@@ -57,7 +58,18 @@ function WalletFacts({ wallet, usdOf }: { readonly wallet: Wallet; readonly usdO
           </Fact>
         ))}
         <Fact name="Keys">
-          {wallet.keys.length === 0 ? 'none' : wallet.keys.map(({ name, id }) => name || id).join(', ')}
+          {wallet.keys.length === 0
+            ? 'none'
+            : wallet.keys.map(({ name, id }, at) => (
+                <Fragment key={id}>
+                  {at > 0 && ', '}
+                  {reachOfViewer('keys.read') === null ? (
+                    name || id
+                  ) : (
+                    <a href={hrefOf(`/people/keys/${id}`)}>{name || id}</a>
+                  )}
+                </Fragment>
+              ))}
         </Fact>
       </dl>
       {reachOfViewer('wallets.change') !== null && <WalletChanges wallet={wallet} />}
@@ -68,12 +80,13 @@ function WalletFacts({ wallet, usdOf }: { readonly wallet: Wallet; readonly usdO
             label="Payments of the wallet"
             rows={wallet.payments}
             keyOf={({ id }) => id}
+            hrefOf={({ id }) => hrefWith({ open: id, payer: wallet.wallet, state: null, wallet: null })}
             columns={[
               { id: 'time', head: 'Offered', cell: ({ created_at }) => <When at={created_at} /> },
               { id: 'state', head: 'State', phone: 'second', cell: ({ state }) => <PaymentState state={state} /> },
               {
                 id: 'paid',
-                head: 'Paid',
+                head: 'Amount',
                 isFigure: true,
                 phone: 'fact',
                 cell: ({ paid_credits }) => <Money usd={usdOf(paid_credits)} credits={paid_credits} />,
@@ -138,7 +151,7 @@ function WalletChanges({ wallet: { wallet, is_blocked: isBlocked } }: { readonly
           onAction={() => void change('block', 'The wallet is blocked.', {})}
           onClose={() => setAsking(false)}
         >
-          Its payments and keys are refused from now on. Its balance stays.
+          Its payments and keys are refused from now on. Its balance stays. You can unblock it.
         </Dialog>
       )}
     </div>

@@ -1,11 +1,12 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
-import { clockTime, dayTime, percent, usd } from '../../design/format.ts';
+import { clockTime, dayTime, isAddress, percent, shortAddress, usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
 import { Money, Written } from '../../design/written.tsx';
 import { hrefOf } from '../../shell/router.ts';
+import { reachOfViewer } from '../../shell/session.ts';
 
 export type FundUsage = ReadOf<'/admin/ledger'>['funds'][number];
 
@@ -20,7 +21,16 @@ export function emptyAt(
   return runs_out_at === null ? null : Date.parse(runs_out_at);
 }
 
-export const fundName = ({ name, subject }: FundUsage): string => (subject === '' ? name : `${name}, ${subject}`);
+export const fundName = ({ name, subject }: FundUsage): string => {
+  const short = isAddress(name) ? shortAddress(name) : name;
+  return subject === '' ? short : `${short}, ${subject}`;
+};
+
+/** Where a fund leads: the balance of a wallet to the wallet, for those who may open it. */
+export const fundHref = ({ kind, name }: FundUsage): string | undefined =>
+  kind === 'balance' && isAddress(name) && reachOfViewer('wallets.read') !== null
+    ? hrefOf('/money', { tab: 'payments', wallet: name })
+    : undefined;
 
 /** `at 21:55` within half a day, else `on 24 Nov`. */
 const soonText = (at: number, now: number): string =>
@@ -55,7 +65,7 @@ export const fundColumns = (now: number): readonly TableColumn<FundUsage>[] => [
     id: 'name',
     head: 'Budget',
     cell: (fund) => (
-      <span class="table-name" title={fundName(fund)}>
+      <span class="table-name" title={fund.subject === '' ? fund.name : `${fund.name}, ${fund.subject}`}>
         {fundName(fund)}
       </span>
     ),
@@ -114,6 +124,7 @@ export function Budgets({ ledger }: { readonly ledger: Resource<ReadOf<'/admin/l
                   label="Budgets"
                   rows={sorted.slice(0, FUNDS_SHOWN)}
                   keyOf={fundKey}
+                  hrefOf={fundHref}
                   columns={fundColumns(now).map(({ sort: _, ...column }) => column)}
                 />
               ) : (
@@ -138,8 +149,12 @@ export function budgetsSentence(sorted: readonly FundUsage[], now: number): stri
   const [first] = sorted;
   if (!first) return 'Budgets';
   const at = emptyAt(first, now);
-  if (at === null) return 'No budget runs out before it renews.';
+  if (at === null) {
+    return sorted.every(({ kind }) => kind === 'balance')
+      ? 'No balance is spent.'
+      : 'No budget runs out before it renews.';
+  }
   return at <= now
-    ? `Budget ${fundName(first)} is spent.`
+    ? `${first.kind === 'balance' ? 'Balance' : 'Budget'} ${fundName(first)} is spent.`
     : `Budget ${fundName(first)} runs out first, ${soonText(at, now)}.`;
 }

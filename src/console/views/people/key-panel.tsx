@@ -124,7 +124,8 @@ function KeyDeeds({ of: key, onMade, onChange }: DeedProps) {
     setBusy(true);
     await work();
     setBusy(false);
-    setAsked(null);
+    // A question that was asked meanwhile stays.
+    setAsked((now) => (now === asked ? null : now));
     onChange();
   };
   const suspend = (isSuspended: boolean, isUndo = false): Promise<void> =>

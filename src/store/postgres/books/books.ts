@@ -38,12 +38,8 @@ const REFRESH_MS = 1_000;
 /** The database, as books use it. */
 export interface BooksDatabase {
   readonly query: BooksQuery;
-  /** Decides operations, and writes what rides with them, in one statement. */
-  readonly decide: (
-    owner: number,
-    ops: Parameters<GroupParts['decide']>[0],
-    units: Parameters<GroupParts['decide']>[1],
-  ) => Promise<WireResult>;
+  /** As that of `GroupParts`, in the name of an instance. */
+  readonly decide: (owner: number, ...asked: Parameters<GroupParts['decide']>) => Promise<WireResult>;
 }
 
 export interface PostgresBooksOptions {
@@ -82,7 +78,7 @@ class PostgresBooks implements LedgerBooks {
   /** Whoever opens the books resolves nothing: others may live. */
   readonly graceMs = 60_000;
   readonly lastIds = { hold: 0, adjustment: 0 };
-  readonly #owner: number;
+  readonly #instance: InstanceName;
   readonly #reader: BooksReader;
   readonly #figures: KnownFunds;
   readonly #names: Names;
@@ -102,7 +98,7 @@ class PostgresBooks implements LedgerBooks {
   #watcher = NOBODY;
 
   constructor({ db, timers, clock, instance }: PostgresBooksOptions, reader: BooksReader, state: LedgerState) {
-    this.#owner = instance.epoch * SLOTS + instance.slot;
+    this.#instance = instance;
     this.#reader = reader;
     this.#state = state;
     this.#timers = timers;
@@ -114,12 +110,17 @@ class PostgresBooks implements LedgerBooks {
       name: (ops) => this.#name(ops),
       encode: (asked) => wire.encode(asked),
       decode: (answer) => decode(answer, (id, figures) => this.#figures.standingOfId(id, figures)),
-      decide: (ops, units) => db.decide(this.#owner, ops, units),
+      decide: (ops, also) => db.decide(this.#owner, ops, also),
       take: (result, ops) => this.#take(result, ops),
       told: (ops, results) => this.#told(ops, results),
     });
     this.#refreshing = timers.every(REFRESH_MS, () => void this.#refresh().catch(() => {}));
     this.#refreshing.unref();
+  }
+
+  /** Its epoch changes when the process takes a new one. */
+  get #owner(): number {
+    return this.#instance.epoch * SLOTS + this.#instance.slot;
   }
 
   /** Reads what a start must know. */

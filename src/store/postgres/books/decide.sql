@@ -2,16 +2,20 @@
 -- follows. It locks the holds and then the funds, each in the order of their numbers, so that groups never wait for each other in a
 -- circle. The figures of funds are kept in arrays meanwhile: a row is updated once a group, however many operations draw on it.
 --
+-- `p_owner` is the instance that asks, its epoch * 128 + its slot: its lease must last.
+--
 -- Each operation is an object. `hold` is the ID of a hold, `name` that of an operation which is on none, `funds` are numbers of funds.
 -- An answer has a kind: `granted` (its amount), `charged` (the charge, the operator's loss), `exhausted` or `contended` (the fund that
 -- lacks the money, with its limit, spent and held at that moment), or `mistake` (of the program, in words), or `unmet`: the hold has
--- ended. `figures` are those of all funds of the group, `open_holds` the IDs of its holds that are open, with what they may still charge.
+-- ended. `figures` are those of all funds of the group, `open_holds` the IDs of its holds that are open, with what they may still charge;
+-- `is_repeated` tells that one was decided before.
 CREATE FUNCTION ledger_decide_1(
   p_owner bigint,
   p_ops jsonb,
   OUT answers jsonb,
   OUT figures jsonb,
-  OUT open_holds jsonb
+  OUT open_holds jsonb,
+  OUT is_repeated boolean
 ) LANGUAGE plpgsql AS $$
 DECLARE
   -- More than any sum.
@@ -53,6 +57,11 @@ DECLARE
   results jsonb[];
 BEGIN
   results := '{}';
+  is_repeated := false;
+  IF NOT EXISTS (
+    SELECT 1 FROM instances WHERE instances.slot = p_owner % 128 AND instances.epoch = p_owner / 128 AND instances.is_released = 0
+      AND instances.until > (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+  ) THEN RAISE EXCEPTION 'the lease of this server on the database has ended' USING ERRCODE = 'SB001'; END IF;
   -- A fund that is made meanwhile has the new limit.
   IF EXISTS (SELECT 1 FROM jsonb_to_recordset(p_ops) AS x (kind text) WHERE x.kind = 'enforce') THEN
     PERFORM pg_advisory_xact_lock(7312, 1);
@@ -102,6 +111,7 @@ BEGIN
         END IF;
       END LOOP;
     END IF;
+    is_repeated := is_repeated OR answer IS NOT NULL;
     IF answer IS NULL AND o.kind IN ('extend', 'post', 'settle', 'expire') AND coalesce(h.state, 'void') IN ('earmark', 'void') THEN
       answer := jsonb_build_array('mistake', 'there is no reservation ' || o.hold);
     END IF;

@@ -31,11 +31,11 @@ export interface GroupParts {
   encode(asked: AskedOp): readonly WireOp[];
   /** @throws the error of an operation that is a mistake */
   decode(answer: WireAnswer): OpResult;
-  /** Decides operations in one statement. Rejects with StoreError: with the reason `unknown` they may have been decided. */
-  decide(
-    ops: readonly WireOp[],
-    units: readonly { readonly ops: number; readonly also: readonly Write[] }[],
-  ): Promise<WireResult>;
+  /**
+   * Decides operations, and writes what rides with them, all or nothing. Rejects with StoreError: with the reason `unknown` it may have
+   * happened.
+   */
+  decide(ops: readonly WireOp[], also: readonly Write[]): Promise<WireResult>;
   /** Called with what the database has answered, before the calls of its operations return. */
   take(result: WireResult, ops: readonly LedgerOp[]): void;
   /** Called once they have. */
@@ -107,10 +107,16 @@ export class OpGroups {
     this.#idle = null;
   }
 
+  /** A call with which something rides is a group of its own. */
   #next(): readonly Unit[] {
     let ops = 0;
     let count = 0;
-    while (count < this.#units.length && ops < OPS_MAX) ops += this.#units[count++]!.ops.length;
+    for (const unit of this.#units) {
+      if (ops >= OPS_MAX || (count > 0 && unit.also.length > 0)) break;
+      ops += unit.ops.length;
+      count++;
+      if (unit.also.length > 0) break;
+    }
     return this.#units.splice(0, count);
   }
 
@@ -144,9 +150,8 @@ export class OpGroups {
 
   #decide(units: readonly Unit[]): Promise<WireResult & { readonly lengths: readonly (readonly number[])[] }> {
     const encoded = units.map(({ ops }) => ops.map((asked) => this.#parts.encode(asked)));
-    const sent = encoded.map((ops, at) => ({ ops: ops.flat().length, also: units[at]!.also }));
     const lengths = encoded.map((ops) => ops.map(({ length }) => length));
-    return this.#parts.decide(encoded.flat(2), sent).then((result) => ({ ...result, lengths }));
+    return this.#parts.decide(encoded.flat(2), units[0]?.also ?? NOTHING).then((result) => ({ ...result, lengths }));
   }
 
   #answer(units: readonly Unit[], result: WireResult & { readonly lengths: readonly (readonly number[])[] }): void {

@@ -5,14 +5,14 @@ CREATE TABLE accounts (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   -- The SHA-256 of all that follows: labels may be longer than an index takes.
   digest bytea NOT NULL UNIQUE,
-  key_id text NOT NULL,
-  labels text NOT NULL,
-  selector text NOT NULL,
-  payer text,
-  session text,
-  agent text,
-  team_id text,
-  user_id text
+  key_id TEXT NOT NULL,
+  labels TEXT NOT NULL,
+  selector TEXT NOT NULL,
+  payer TEXT,
+  session TEXT,
+  agent TEXT,
+  team_id TEXT,
+  user_id TEXT
 );
 CREATE INDEX accounts_key ON accounts (key_id);
 CREATE INDEX accounts_team ON accounts (team_id) WHERE team_id IS NOT NULL;
@@ -21,10 +21,10 @@ CREATE INDEX accounts_user ON accounts (user_id) WHERE user_id IS NOT NULL;
 CREATE TABLE tariffs (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   digest bytea NOT NULL UNIQUE,
-  model text NOT NULL,
-  provider text NOT NULL,
-  upstream text NOT NULL,
-  price text NOT NULL
+  model TEXT NOT NULL,
+  provider TEXT NOT NULL,
+  upstream TEXT NOT NULL,
+  price TEXT NOT NULL
 );
 
 -- The windows of budgets, and balances, with their figures. A group of operations updates each once: room for that is left on its page.
@@ -32,10 +32,10 @@ CREATE TABLE funds (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   -- The SHA-256 of the generation of its budget, its subject and the begin of its window; of a balance, of its holder.
   digest bytea NOT NULL UNIQUE,
-  kind text NOT NULL CHECK (kind IN ('budget', 'balance')),
-  name text NOT NULL,
-  subject text NOT NULL,
-  definition text NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('budget', 'balance')),
+  name TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  definition TEXT NOT NULL,
   starts bigint NOT NULL,
   ends bigint,
   -- The generation of its budget; 0 for a balance.
@@ -82,7 +82,7 @@ CREATE TABLE holds (
   account integer NOT NULL,
   owner bigint NOT NULL,
   expires bigint,
-  state text NOT NULL CHECK (state IN ('earmark', 'open', 'closed', 'void')),
+  state TEXT NOT NULL CHECK (state IN ('earmark', 'open', 'closed', 'void')),
   funds integer[] NOT NULL,
   -- Granted first, and with the raises since.
   first bigint NOT NULL,
@@ -91,7 +91,7 @@ CREATE TABLE holds (
   overrun bigint NOT NULL DEFAULT 0,
   -- Of an earmark: what its payment will bring.
   expected bigint NOT NULL DEFAULT 0,
-  note text,
+  note TEXT,
   given_back bigint NOT NULL DEFAULT 0,
   -- The results of raises and posts: for each its step, 1 for a charge, its amount, and what of it is the operator's loss.
   steps bigint[] NOT NULL DEFAULT '{}',
@@ -108,7 +108,7 @@ CREATE SEQUENCE journal_seq;
 -- The numbers are given while the funds of an entry are locked, so that they are in the order in which its funds saw them.
 CREATE TABLE journal (
   seq bigint PRIMARY KEY,
-  kind text NOT NULL,
+  kind TEXT NOT NULL,
   reservation bigint,
   account integer NOT NULL,
   amount bigint NOT NULL,
@@ -124,7 +124,7 @@ CREATE TABLE journal (
   output_tokens bigint,
   reasoning_tokens bigint,
   estimated boolean,
-  note text,
+  note TEXT,
   step integer,
   owner bigint,
   expires bigint
@@ -134,7 +134,7 @@ CREATE INDEX journal_reservation ON journal USING brin (reservation) WITH (pages
 
 -- The first results of operations that are on no hold, by their names.
 CREATE TABLE done_once (
-  name text PRIMARY KEY,
+  name TEXT PRIMARY KEY,
   amount bigint NOT NULL,
   time bigint NOT NULL
 );
@@ -142,8 +142,8 @@ CREATE TABLE done_once (
 -- The worth of a Credit, and the budgets of the policy in force, for commands that see none.
 CREATE TABLE terms (
   id integer PRIMARY KEY CHECK (id = 1),
-  usd_per_credit text,
-  budgets text NOT NULL DEFAULT '[]',
+  usd_per_credit TEXT,
+  budgets TEXT NOT NULL DEFAULT '[]',
   rank bigint NOT NULL DEFAULT 0
 );
 INSERT INTO terms (id) VALUES (1);
@@ -152,6 +152,6 @@ INSERT INTO terms (id) VALUES (1);
 CREATE TABLE budgets (
   generation bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   digest bytea NOT NULL UNIQUE,
-  name text NOT NULL,
-  definition text NOT NULL
+  name TEXT NOT NULL,
+  definition TEXT NOT NULL
 );

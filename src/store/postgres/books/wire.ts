@@ -28,6 +28,8 @@ export interface WireResult {
   readonly figures: readonly FundAnswer[];
   /** Of the holds that the operations are on, those that are open, with what they may still charge. */
   readonly openHolds: readonly (readonly [id: number, left: Microcredits])[];
+  /** Whether one of them was decided before. */
+  readonly isRepeated: boolean;
 }
 
 /** An operation of the books, with what the caller looked up for it. */
