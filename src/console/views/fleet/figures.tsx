@@ -57,7 +57,7 @@ export function FleetFigures({ endpoints, traffic, status, alerts }: FleetFigure
           value={alerts.data ? figure(failing) : null}
           notes={
             alerts.data
-              ? [alerts.data.webhooks.length === 0 ? 'none is set' : `of ${alerts.data.webhooks.length}`]
+              ? [alerts.data.webhooks.length === 0 ? 'no webhook is set' : `of ${alerts.data.webhooks.length}`]
               : null
           }
         />
