@@ -131,7 +131,7 @@ function Spenders({ by, reach, rows, days, open }: SpendersProps) {
       </div>
       {rows.length === 0 ? (
         <Empty title={`No spend by ${nounOf(by).toLowerCase()} yet`}>
-          Neither in the {range.value.label.toLowerCase()} nor in the {periodBefore()} was anything charged.
+          Nothing was charged in the {range.value.label.toLowerCase()} or in the {periodBefore()}.
         </Empty>
       ) : shown.length === 0 ? (
         <Empty title="No name matches">Clear the field to see all {rows.length}.</Empty>
@@ -158,7 +158,9 @@ const Unnamed = ({ by, reach }: Pick<SpendersProps, 'by' | 'reach'>) => (
     <div class="money-choice">
       <DimensionField by={by} reach={reach} />
     </div>
-    <Empty title="Name a label">Keys have labels, such as `app` or `env`. Each of its values gets a row here.</Empty>
+    <Empty title="Name a label">
+      Keys have labels, such as <code>app</code> or <code>env</code>. Each value of the label gets a row here.
+    </Empty>
   </>
 );
 

@@ -9,7 +9,7 @@ import { Coded, When } from '../../design/written.tsx';
 import { range } from '../../shell/range.ts';
 import { hrefOf } from '../../shell/router.ts';
 import { type SlowProvider, timesSlower } from '../../shell/slow.ts';
-import { emptyAt, fundName } from './budgets.tsx';
+import { emptyAt, fundHref, fundKey, fundName } from './budgets.tsx';
 import { isSick } from './providers.tsx';
 
 interface AttentionItem {
@@ -86,12 +86,13 @@ function itemsOf({ ledger, endpoints, policy, alerts, slow }: AttentionSources, 
 
 function fundItem(fund: ReadOf<'/admin/ledger'>['funds'][number], now: number): readonly AttentionItem[] {
   const at = emptyAt(fund, now);
-  const item = { id: `fund ${fundName(fund)}`, href: hrefOf('/money', { tab: 'budgets' }) };
+  const item = { id: `fund ${fundKey(fund)}`, href: fundHref(fund) ?? hrefOf('/money', { tab: 'budgets' }) };
+  const noun = fund.kind === 'balance' ? 'Balance' : 'Budget';
   if (at === null) return [];
   if (at <= now) {
     const text = (
       <>
-        Budget {fundName(fund)} has no Credits left
+        {noun} {fundName(fund)} has no Credits left
         {fund.renews_at !== null && (
           <>
             ; it renews <When at={fund.renews_at} />
