@@ -157,7 +157,7 @@ test('by keyboard alone, a wallet gets Credits once and gives them back, and is 
   expect((await read(`/admin/wallets/${address}`)).is_blocked).toBe(true);
   await tabTo(page, 'Unblock wallet');
   await keyboard.press('Enter');
-  await panel(page).getByText('Open', { exact: true }).waitFor();
+  await panel(page).getByText('Served', { exact: true }).waitFor();
   expect((await read(`/admin/wallets/${address}`)).is_blocked).toBe(false);
   await keyboard.press('Escape');
   await panel(page).waitFor({ state: 'detached' });

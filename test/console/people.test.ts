@@ -251,7 +251,7 @@ describe('a team', () => {
 test('a person is made, gets a key of its own, is suspended with it and served again, and is removed', async () => {
   const page = await open('/members/new');
   await page.getByLabel('Name', { exact: true }).fill('Ada');
-  await page.getByLabel('Address', { exact: true }).fill('ada@example.com');
+  await page.getByLabel('Email', { exact: true }).fill('ada@example.com');
   await page.getByLabel('Team').last().selectOption({ label: 'search' });
   await button(page, 'Make member').click();
   await panel(page).getByText('ada@example.com').waitFor();
@@ -266,7 +266,7 @@ test('a person is made, gets a key of its own, is suspended with it and served a
   await button(page, 'Resume').click();
   await waitFor(async () => (await statusWith(secret)) === 200);
   await button(page, 'Remove').click();
-  await button(page, 'Remove person').click();
+  await button(page, 'Remove member').click();
   await page.getByText('Ada is removed.').waitFor();
   await waitFor(async () => (await statusWith(secret)) === 401);
 });

@@ -82,7 +82,7 @@ test('shows the decision at once, and moves it with weights and ceilings, withou
   await heading(page, 'claude-mirror-4 would answer');
   await page.getByRole('slider', { name: 'Cost', exact: true }).fill('100');
   await heading(page, 'mistral-breeze would answer');
-  const rows = page.getByRole('table', { name: 'Models considered' }).locator('tbody tr');
+  const rows = page.getByRole('table', { name: 'Candidates' }).locator('tbody tr');
   expect(await rows.filter({ hasText: 'noisy-jay' }).textContent()).toMatch(/calm-only policy\.yaml:\d+$/);
   await page.getByLabel('Cost, Credits').fill('0.0001');
   await heading(page, 'No model meets the request; max_cost_credits');
@@ -145,7 +145,7 @@ test('recognises the dialect of a pasted body, takes over its terms, and marks t
   expect(await promptIn(page).getAttribute('aria-invalid')).toBe('true');
   await page.getByText('Not of this request').waitFor();
   await promptIn(page).fill('{ "model": ');
-  await page.getByText('This is no JSON yet').waitFor();
+  await page.getByText('This is not JSON yet').waitFor();
   await page.getByLabel('Cost, Credits').fill('much');
   await promptIn(page).fill('Hello');
   await waitFor(async () => (await page.getByLabel('Cost, Credits').getAttribute('aria-invalid')) === 'true');

@@ -287,7 +287,7 @@ test('cases have the results and the coverage of the admin API, filtered by the 
   await page.getByRole('link', { name: 'a greeting goes to the small model' }).waitFor();
   await page.getByLabel('Result', { exact: true }).selectOption({ label: 'Failed' });
   expect(new URL(page.url()).searchParams.get('result')).toBe('failed');
-  await page.getByText('No case is like this').waitFor();
+  await page.getByText('No case matches').waitFor();
 });
 
 test('a revision of before is found, compared with that in force, and edited back to', async () => {

@@ -110,7 +110,7 @@ test('its candidates, attempts and money are those of the admin API, and the mon
   );
   const of = (what: string) => rows.find((row) => row.what === what)?.credits ?? Number.NaN;
   expect(of('Input') + of('Output')).toBeCloseTo(of('Charged'), 5);
-  expect(of('Charged') + of('Released')).toBeCloseTo(of('Set aside'), 5);
+  expect(of('Charged') + of('Released')).toBeCloseTo(of('Held'), 5);
   expect(of('The same tokens on the baseline') - of('Charged')).toBeCloseTo(of('Saved'), 5);
   const { sums }: { sums: { charged: { credits: number } } } = JSON.parse(
     await (await stage.box.get(`/admin/decisions/${decision}/money`)).text(),

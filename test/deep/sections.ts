@@ -92,6 +92,7 @@ export const SECTIONS: readonly Section[] = [
       'test/bench/catalog.test.ts',
       'test/core/json-fault.test.ts',
       'test/core/time-histogram.test.ts',
+      'test/store/traffic-books-law.test.ts',
       'test/store/traffic-law.test.ts',
       'test/e2e/embeddings-law.test.ts',
       'test/e2e/three-dialects.test.ts',

@@ -7,26 +7,20 @@ import { plainUsage } from '../../src/core/usage.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { RecordLog } from '../../src/store/records.ts';
-import { type SqlTables, type SqlWrite, type Statement, sql, write } from '../../src/store/sql/statement.ts';
+import { type SqlTables, type SqlWrite, sql, write } from '../../src/store/sql/statement.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 import { sqliteRecordLog } from '../../src/store/sqlite/records/log.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { sqliteTraffic } from '../../src/store/sqlite/traffic/table.ts';
-import {
-  labelSeries,
-  STEP_MS,
-  TRAFFIC_FIGURES,
-  TRAFFIC_KINDS,
-  TRAFFIC_STEPS,
-  type TrafficTable,
-} from '../../src/store/traffic.ts';
+import { STEP_MS, type TrafficTable } from '../../src/store/traffic.ts';
 import { tries } from '../deep/effort.ts';
 import { record } from '../records/support.ts';
 import { memoryRecords } from './memory/records.ts';
 import { MemoryStore } from './memory/store.ts';
 import { memoryTraffic } from './memory/traffic.ts';
 import { tempFolder } from './support.ts';
+import { type Mutation, mutated, toldBuckets } from './traffic-support.ts';
 
 const NOON = Date.UTC(2026, 10, 20, 12);
 /** The moments of requests: of three days, the first too old for minutes. */
@@ -126,28 +120,6 @@ function entryOf({ kind, request, amount }: Step): SqlWrite | null {
   return kind === 'reserve' ? book('reserve', amount, null) : null;
 }
 
-/** Of several kinds; some are never there. */
-const SOME_SERIES = ['key1', 'key2 b', 'red', 'robin', labelSeries('use', 'chat'), 'nobody'];
-
-/** Changes of the SQL behind traffic, which the law must notice. */
-type Mutation = Readonly<Record<string, string>>;
-
-/** @param pauses whether others have their turn before each reading, as they have where another process counts */
-function mutated(db: SqlTables, changes: Mutation, pauses = false): SqlTables {
-  const of = (statement: Statement): Statement => {
-    const text = Object.entries(changes).reduce((text, [from, to]) => text.replace(from, to), statement.sql);
-    return text === statement.sql ? statement : { sql: text };
-  };
-  return {
-    async query(statement, params) {
-      if (pauses) await setImmediate();
-      return db.query(of(statement), params);
-    },
-    commit: (writes) =>
-      db.commit((writes as readonly SqlWrite[]).map((one) => ({ ...one, statement: of(one.statement) }))),
-  };
-}
-
 /** Does something once others have had so many turns. */
 async function afterTurns<Result>(turns: number, run: () => Promise<Result>): Promise<Result> {
   for (let turn = 0; turn < turns; turn++) await setImmediate();
@@ -170,7 +142,7 @@ class Box {
     this.store = store;
     this.#db = db;
     const own = mutated(store as unknown as SqlTables, mutation);
-    this.counters = [own, mutated(db, mutation, true)].map(sqliteTraffic);
+    this.counters = [own, mutated(db, mutation, true)].map((db) => sqliteTraffic(db));
     this.#log = sqliteRecordLog(own);
   }
 
@@ -214,30 +186,6 @@ class Box {
     this.prunedBelow = idAt(MOMENTS[place]!);
     await this.#log.prune(this.prunedBelow);
   }
-
-  /** The sums of every series and every bucket that has something, in the order of its name. */
-  async told(traffic: TrafficTable): Promise<string[]> {
-    const told: string[] = [];
-    for (const step of TRAFFIC_STEPS) {
-      const from = step === 'minute' ? NOON - 2 * STEP_MS.day : 0;
-      for (const kind of TRAFFIC_KINDS) {
-        const query = { step, kind, from, to: NOON + STEP_MS.day };
-        for (const of of [null, SOME_SERIES]) {
-          for (const { series, ...figures } of await traffic.sums({ ...query, series: of })) {
-            const sums = TRAFFIC_FIGURES.map((name) => figures[name]);
-            if (sums.some((sum) => sum !== 0)) told.push(JSON.stringify(['sums', step, kind, of, series, sums]));
-          }
-        }
-        for (const bucket of await traffic.buckets({ step, kind, from, to: NOON + STEP_MS.day, series: null })) {
-          const { time, series, figures, ttft, duration } = bucket;
-          const sums = TRAFFIC_FIGURES.map((name) => figures[name]);
-          if (sums.every((sum) => sum === 0)) continue;
-          told.push(JSON.stringify([step, kind, time, series, sums, [...ttft.encode()], [...duration.encode()]]));
-        }
-      }
-    }
-    return told.sort();
-  }
 }
 
 /** Whether the buckets are those of one count over all records that ever were and the whole journal. */
@@ -253,7 +201,7 @@ async function holds({ first, pruned, second }: History, mutation: Mutation): Pr
     for (const step of second) await box.take(step);
     await box.settle();
     const counted = memoryTraffic({ records: box.everything, journal: store.journal });
-    return Bun.deepEquals(await box.told(box.counters[0]!), await box.told(counted));
+    return Bun.deepEquals(await toldBuckets(box.counters[0]!, NOON), await toldBuckets(counted, NOON));
   } finally {
     await db.close();
     await store.close();

@@ -66,7 +66,7 @@ async function request<Result>(address: string, init: RequestInit): Promise<ApiR
   const value = init.method === 'GET' ? parsed(address, text) : jsonOf(text);
   if (!response.ok) return { ok: false, failure: failureIn(response, value) };
   if (value === undefined && text !== '') {
-    return { ok: false, failure: failureOf('unreadable', 'The answer is no JSON.', response.status) };
+    return { ok: false, failure: failureOf('unreadable', 'The answer is not JSON.', response.status) };
   }
   // The page and the server are one build: the schema of the route, which types `Result`, is the one that the server answers by.
   return { ok: true, value: value as Result, etag: response.headers.get('etag') };

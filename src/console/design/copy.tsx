@@ -20,7 +20,7 @@ function useCopy(text: string) {
 }
 
 const wordOf = (state: CopyState, ready: string): string =>
-  state === 'copied' ? 'Copied' : state === 'refused' ? 'Not allowed' : ready;
+  state === 'copied' ? 'Copied' : state === 'refused' ? 'Copy by hand' : ready;
 
 /** A button that copies a text which stands elsewhere. @param label a verb: "Copy as curl" */
 export function CopyButton({ text, label }: { readonly text: string; readonly label: string }) {

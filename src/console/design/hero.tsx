@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import type { WrittenFigure } from './format.ts';
+import { type ApiFailure, isForbidden } from '../api/failure.ts';
+import { NONE, type WrittenFigure } from './format.ts';
 
 interface HeroProps {
   readonly label: string;
@@ -7,25 +8,32 @@ interface HeroProps {
   readonly value: WrittenFigure | null;
   /** Below it, each on a line: what it means, and what it is compared with. */
   readonly notes?: readonly string[] | null;
+  /** Why there is no value, where it could not be read. */
+  readonly failure?: ApiFailure | null | undefined;
 }
 
 /** One of at most four figures of a view. */
-export const Hero = ({ label, value, notes }: HeroProps) => (
-  <div class="hero">
-    <dt class="dim">{label}</dt>
-    <dd>
-      <div class="hero-value" title={value?.exact}>
-        {value ? value.short : <span class="unseen">is loading</span>}
-        {value ? null : <span aria-hidden="true">&nbsp;</span>}
-      </div>
-      <div class="hero-notes small dim">
-        {(notes ?? []).filter(Boolean).map((note) => (
-          <div key={note}>{note}</div>
-        ))}
-      </div>
-    </dd>
-  </div>
-);
+export function Hero({ label, value, notes, failure }: HeroProps) {
+  const failed = value === null ? (failure ?? null) : null;
+  const shown = failed ? { short: NONE.short, exact: failed.message } : value;
+  const lines = failed ? [isForbidden(failed) ? 'not open to your role' : 'could not be read'] : (notes ?? []);
+  return (
+    <div class="hero">
+      <dt class="dim">{label}</dt>
+      <dd>
+        <div class="hero-value" title={shown?.exact}>
+          {shown ? shown.short : <span class="unseen">is loading</span>}
+          {shown ? null : <span aria-hidden="true">&nbsp;</span>}
+        </div>
+        <div class="hero-notes small dim">
+          {lines.filter(Boolean).map((note) => (
+            <div key={note}>{note}</div>
+          ))}
+        </div>
+      </dd>
+    </div>
+  );
+}
 
 /** The frame of the figures. */
 export const Heroes = ({ children }: { readonly children: ComponentChildren }) => <dl class="figures">{children}</dl>;

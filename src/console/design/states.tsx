@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ApiFailure, isForbidden } from '../api/failure.ts';
 import type { Resource } from '../api/resource.ts';
 import { Button } from './button.tsx';
@@ -94,4 +95,26 @@ export function Loaded<T>({ what, of, skeleton, children }: LoadedProps<T>) {
   }
   if (failure) return <Failure what={what} failure={failure} onRetry={of.renew} />;
   return <>{skeleton ?? <Skeleton />}</>;
+}
+
+/** Longer than an answer takes; one that hangs holds nothing back. */
+const HELD_BACK_MS = 1_000;
+
+/** Holds back what stands below until what stands above has its size, so that nothing jumps. */
+export function Below({
+  of,
+  children,
+}: {
+  /** What stands above. */
+  readonly of: readonly Pick<Resource<unknown>, 'data' | 'failure'>[];
+  readonly children: ComponentChildren;
+}) {
+  const [isLate, setLate] = useState(false);
+  const isShown = useRef(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), HELD_BACK_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  isShown.current ||= isLate || of.every(({ data, failure }) => data !== null || failure !== null);
+  return <>{isShown.current ? children : <Skeleton rows={8} />}</>;
 }

@@ -71,9 +71,9 @@ export async function signInByKey(key: string): Promise<string | null> {
 export async function signOut(): Promise<string | null> {
   try {
     const response = await fetch(`${BASE}/console/sign-out`, { method: 'POST', redirect: 'manual' });
-    if (response.status >= 400) return `Signing out failed: the server answered with ${response.status}.`;
+    if (response.status >= 400) return `Signing out failed: the server answered with ${response.status}. Try again.`;
   } catch {
-    return 'Signing out failed: Signalbox does not answer.';
+    return 'Signing out failed: Signalbox does not answer. Try again.';
   }
   leave();
   return null;

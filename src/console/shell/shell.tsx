@@ -25,6 +25,8 @@ export function Shell() {
   const now = session.value;
   const view = viewAt(path.value);
   useEffect(() => {
+    // Its code comes while the gateway is asked who looks.
+    view?.load().catch(() => {});
     document.addEventListener('click', followLinks);
     return () => document.removeEventListener('click', followLinks);
   }, []);

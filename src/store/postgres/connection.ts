@@ -23,7 +23,8 @@ export interface PostgresBounds {
 export const USUAL_BOUNDS: PostgresBounds = {
   statementMs: 10_000,
   lockMs: 5_000,
-  idleInTransactionMs: 10_000,
+  // No transaction of ours waits for anything but the loop: one that stands still is of a process that does.
+  idleInTransactionMs: 2_000,
   connectMs: 5_000,
   silenceMs: 15_000,
 };

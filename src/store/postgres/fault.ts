@@ -40,7 +40,7 @@ export const faultOf = (error: unknown): StoreErrorReason =>
 export function isLoss(error: unknown): boolean {
   if (error instanceof StoreError) return false;
   const code = codeOf(error);
-  return code.startsWith('57P0') || !/^(?!E[A-Z]{4})[0-9A-Z]{5}$/.test(code);
+  return code.startsWith('57P0') || code === '25P03' || !/^(?!E[A-Z]{4})[0-9A-Z]{5}$/.test(code);
 }
 
 /** Whether a transaction that failed so may succeed if it is done again. */

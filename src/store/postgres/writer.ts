@@ -213,6 +213,7 @@ export class PostgresWriter implements StoreActivity {
 
   async #transact(units: readonly Unit[]): Promise<void> {
     const writes = units.flatMap((unit) => unit.writes);
+    let wasLost = false;
     for (let tries = 1; ; tries++) {
       const connection = await this.#connected();
       try {
@@ -220,8 +221,12 @@ export class PostgresWriter implements StoreActivity {
         else await transact(connection, this.#options.dialect, writes, this.#options.fence());
         return;
       } catch (cause) {
-        if (isLoss(cause)) this.#connection = null;
-        if (!isConflict(cause) || tries === CONFLICTS_MAX) throw cause;
+        const isLost = isLoss(cause);
+        if (isLost) this.#connection = null;
+        // The COMMIT was not sent: nothing has happened. An idle connection may have been lost long ago.
+        const isAgain = isLost ? !wasLost && !(cause instanceof UnansweredCommit) : isConflict(cause);
+        if (!isAgain || tries === CONFLICTS_MAX) throw cause;
+        wasLost ||= isLost;
       }
     }
   }

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'bun:test';
+import { addressOf } from '../../../src/store/postgres/address.ts';
+import { Connection } from '../../../src/store/postgres/connection.ts';
+import { TURN } from '../../../src/store/postgres/transaction.ts';
 import type { StoreError } from '../../../src/store/store.ts';
 import { quietFor, waitFor } from '../../support/answers.ts';
 import { layCable } from '../../support/cable.ts';
 import { startPostgres } from '../../support/postgres.ts';
 import { refusalOf } from '../implementations.ts';
-import { keyInfo } from '../suites/access.ts';
+import { keyEvent, keyInfo, subjectEvent } from '../suites/access.ts';
 import { aTeam, aUser } from '../suites/people.ts';
 import { laidDatabase, layTables, openHandle, withRepositories } from './opened.ts';
 
@@ -22,7 +25,7 @@ async function cabled(options: { doubtMs?: number } = {}) {
       ({ key }) => key,
     );
   return {
-    ...{ cable, store, tables, errors, pending, stored },
+    ...{ cable, store, tables, errors, pending, stored, url: database.url },
     async [Symbol.asyncDispose]() {
       cable.cuts = () => false;
       await store.close().catch(() => {});
@@ -174,6 +177,22 @@ describe('Writes to PostgreSQL', () => {
       expect(ends.toSorted()).toEqual([null, 'unmet'].toSorted());
     }
     for (const handle of handles) await handle.close();
+  });
+
+  test('are done again where their connection was lost before the COMMIT: while it was idle, or by a process that stood still', async () => {
+    await using box = await cabled();
+    const { store, pending, tables } = box;
+    await store.commit([pending('a')]);
+    box.cable.cutAll();
+    await store.commit([pending('b')]);
+    // Another process takes its turn, and is stopped.
+    const stopped = await Connection.open(addressOf(box.url, null));
+    await stopped.script(`BEGIN; ${TURN}`);
+    const began = performance.now();
+    await store.commit([pending('c'), tables.trail.add(subjectEvent(keyEvent('one')))]);
+    expect(performance.now() - began).toBeGreaterThan(500);
+    expect(await box.stored()).toEqual(['a', 'b', 'c']);
+    await stopped.close();
   });
 
   test('of many callers share transactions', async () => {

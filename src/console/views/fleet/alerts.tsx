@@ -26,7 +26,7 @@ export const Alerts = ({ alerts }: { readonly alerts: Resource<AlertReport> }) =
           {report.webhooks.length > 0 && <Webhooks webhooks={report.webhooks} />}
           {report.data.length === 0 ? (
             <Empty title={report.rules.length === 0 ? 'No alert is set' : 'No alert was sent yet'}>
-              Rules under <code>alerts</code> in the policy say what people are told of.
+              Rules under <code>alerts</code> in the policy say when people are alerted.
             </Empty>
           ) : (
             <Table
@@ -58,7 +58,7 @@ export const Alerts = ({ alerts }: { readonly alerts: Resource<AlertReport> }) =
 function sentenceOf({ webhooks, rules }: AlertReport): string {
   const failing = webhooks.filter(({ state }) => state === 'failing').map(({ name }) => name);
   if (failing.length > 0) return `Alerts do not reach ${failing.join(', ')}.`;
-  if (webhooks.length === 0) return 'Alerts go nowhere yet.';
+  if (webhooks.length === 0) return 'Alerts have no webhook yet.';
   return `${rules.length} ${rules.length === 1 ? 'rule watches' : 'rules watch'}, and alerts arrive.`;
 }
 

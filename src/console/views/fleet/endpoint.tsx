@@ -102,7 +102,7 @@ function Readings({ endpoint }: { readonly endpoint: EndpointLine }) {
         {times === null
           ? 'Nothing was measured yet.'
           : times > 1.1
-            ? `It takes ${figure(times).short} times what the policy declares to the first token.`
+            ? `The first token takes ${figure(times).short} times what the policy declares.`
             : 'It is as fast as the policy declares.'}
       </h3>
       <table class="table" aria-label="Readings">

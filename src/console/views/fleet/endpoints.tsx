@@ -53,9 +53,7 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
               />
             </div>
             {data.length > 0 && (
-              <p class="fleet-note small dim">
-                The rows are attempts and readings of this server alone, since it started.
-              </p>
+              <p class="fleet-note small dim">Rows show attempts and readings of this server since it started.</p>
             )}
             {data.length === 0 ? (
               <Empty title="No endpoint is declared">

@@ -23,11 +23,13 @@ export function FleetFigures({ endpoints, traffic, status, alerts }: FleetFigure
     <Heroes>
       <Hero
         label="Healthy endpoints"
+        failure={endpoints.failure}
         value={lines ? figure(healthy) : null}
         notes={lines ? [`of ${figure(lines.length).short}`] : null}
       />
       <Hero
         label="Failed attempts"
+        failure={traffic.failure}
         value={whole ? figure(whole.failed_attempts) : null}
         notes={
           whole ? [tried === 0 ? 'no attempts' : `${percent(whole.failed_attempts / tried).short} of attempts`] : null
@@ -35,6 +37,7 @@ export function FleetFigures({ endpoints, traffic, status, alerts }: FleetFigure
       />
       <Hero
         label="Time to first token"
+        failure={traffic.failure}
         value={whole ? duration(whole.ttft_ms.p50) : null}
         notes={
           whole
@@ -50,16 +53,18 @@ export function FleetFigures({ endpoints, traffic, status, alerts }: FleetFigure
       {alerts ? (
         <Hero
           label="Webhooks that fail"
+          failure={alerts.failure}
           value={alerts.data ? figure(failing) : null}
           notes={
             alerts.data
-              ? [alerts.data.webhooks.length === 0 ? 'none is set' : `of ${alerts.data.webhooks.length}`]
+              ? [alerts.data.webhooks.length === 0 ? 'no webhook is set' : `of ${alerts.data.webhooks.length}`]
               : null
           }
         />
       ) : (
         <Hero
           label="This server"
+          failure={status.failure}
           value={
             status.data
               ? { short: status.data.is_current ? 'Writes' : 'Refuses', exact: status.data.problem ?? '' }

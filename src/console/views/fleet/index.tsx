@@ -1,4 +1,5 @@
 import { RENEWAL_MS, useResource } from '../../api/resource.ts';
+import { Below } from '../../design/states.tsx';
 import { range } from '../../shell/range.ts';
 import { param } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
@@ -28,8 +29,10 @@ export default function Fleet() {
       <ViewHead title="Fleet" summary={`Health now, traffic of the ${range.value.label.toLowerCase()}`} />
       <FleetFigures endpoints={endpoints} traffic={traffic} status={status} alerts={seesAlerts ? alerts : null} />
       <Endpoints endpoints={endpoints} traffic={traffic} before={before} open={open} />
-      <Server status={status} policy={policy} />
-      {seesAlerts && <Alerts alerts={alerts} />}
+      <Below of={[endpoints, status, policy]}>
+        <Server status={status} policy={policy} />
+        {seesAlerts && <Alerts alerts={alerts} />}
+      </Below>
       {chosen && <EndpointPanel key={open} endpoint={chosen} />}
     </div>
   );

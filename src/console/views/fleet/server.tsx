@@ -34,12 +34,12 @@ function Instance({ instance }: { readonly instance: ReadOf<'/admin/status'> }) 
   return (
     <>
       <div class="card-head">
-        <h2 id="server">{is_current ? 'This server is in charge.' : 'This server may not write.'}</h2>
+        <h2 id="server">{is_current ? 'This server may write.' : 'This server may not write.'}</h2>
       </div>
       {problem && <p class="notice notice-bad">{problem}</p>}
       <dl class="facts">
         <dt>State</dt>
-        <dd>{is_current ? <State tone="good">Writes</State> : <State tone="bad">Refuses what costs</State>}</dd>
+        <dd>{is_current ? <State tone="good">Writes</State> : <State tone="bad">Refuses requests</State>}</dd>
         <dt>Version</dt>
         <dd class="mono">{version}</dd>
         <dt>Policy</dt>
@@ -54,7 +54,7 @@ function Instance({ instance }: { readonly instance: ReadOf<'/admin/status'> }) 
             ? 'agrees with the database'
             : `${duration(Math.abs(clock_offset_ms)).short} off the database’s`}
         </dd>
-        <dt>Memory</dt>
+        <dt>Copies in memory</dt>
         <dd>{ages.length === 0 ? 'not read yet' : ageText(Math.max(...ages))}</dd>
       </dl>
       <p class="table-foot">A data folder has one server, so this is the only one.</p>

@@ -11,7 +11,7 @@ export function useAsked(what: string): { readonly isAsked: boolean; ask(): void
 export const Uncounted = ({ noun, onCount }: { readonly noun: string; readonly onCount: () => void }) => (
   <div class="state">
     <p class="state-title">Charges by {noun} are counted when you ask</p>
-    <p>They are added up from the books, which takes seconds with millions of requests.</p>
+    <p>The books add them up, which takes seconds with millions of requests.</p>
     <Button onClick={onCount}>Count by {noun}</Button>
   </div>
 );

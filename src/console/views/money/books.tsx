@@ -53,7 +53,7 @@ export function Books() {
 function sentenceOf({ result }: AuditReport): string {
   if (!result) return 'The books';
   if (result.is_sound) return 'The books are sound.';
-  return `The audit found ${figure(result.findings_count).short} ${result.findings_count === 1 ? 'thing' : 'things'} wrong.`;
+  return `The audit found ${figure(result.findings_count).short} ${result.findings_count === 1 ? 'fault' : 'faults'}.`;
 }
 
 function Result({ result }: { readonly result: NonNullable<AuditReport['result']> }) {

@@ -75,7 +75,7 @@ function courseSentence({ total: { whole, before }, series }: TrafficReport): st
   const [most] = series;
   const mostly =
     most && whole.credits > 0
-      ? `, ${percent(Math.round((most.whole.credits / whole.credits) * 100) / 100).short} of it ${most.name || 'of no name'}`
+      ? `, ${percent(Math.round((most.whole.credits / whole.credits) * 100) / 100).short} of it ${most.name || 'without a name'}`
       : '';
   return `${usd(whole.usd).short} were spent${change === '' ? '' : `, ${change}`}${mostly}.`;
 }

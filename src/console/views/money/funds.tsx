@@ -1,7 +1,7 @@
 import { RENEWAL_MS, useResource } from '../../api/resource.ts';
 import { figure, usd } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
-import { Loaded, Partial } from '../../design/states.tsx';
+import { Below, Loaded, Partial } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { creditsText, Money, When } from '../../design/written.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
@@ -27,17 +27,20 @@ export function Funds() {
       <Heroes>
         <Hero
           label="Charged"
+          failure={ledger.failure}
           value={books && usd(books.charged_usd)}
           notes={books && [creditsText(books.charged_credits), 'since the beginning, less refunds']}
         />
         <Hero
           label="Held now"
+          failure={ledger.failure}
           value={books && usd(books.held_usd)}
           notes={books && [creditsText(books.held_credits), runningText(books.open_reservations)]}
         />
-        <Hero label="Budgets and balances" value={books && figure(books.funds_total)} />
+        <Hero label="Budgets and balances" failure={ledger.failure} value={books && figure(books.funds_total)} />
         <Hero
           label="Spent or soon spent"
+          failure={ledger.failure}
           value={books && figure(books.funds.filter((fund) => emptyAt(fund, now) !== null).length)}
           notes={books && ['before they renew, at the rate so far']}
         />
@@ -47,7 +50,11 @@ export function Funds() {
           {({ funds, funds_total }) => <FundTable funds={funds} total={funds_total} />}
         </Loaded>
       </section>
-      {reachOfViewer('ledger.audit') !== null && <Books />}
+      {reachOfViewer('ledger.audit') !== null && (
+        <Below of={[ledger]}>
+          <Books />
+        </Below>
+      )}
     </>
   );
 }

@@ -101,7 +101,7 @@ export function Months({ by, reach }: { readonly by: SpendDimension; readonly re
       </div>
       {by === 'label:' ? (
         <Empty title="Name a label">
-          Keys have labels, such as `app` or `env`. Each of its values gets a row here.
+          Keys have labels, such as <code>app</code> or <code>env</code>. Each value of the label gets a row here.
         </Empty>
       ) : isTraffic ? (
         <Loaded what="Charges" of={traffic}>
@@ -133,7 +133,7 @@ function MonthSpend({ by, period, rows, starts }: MonthSpendProps) {
     <>
       <section class="card money-plot" aria-label="Spend by month">
         <Lines
-          heading={`${usd(current.usd).short} were spent this month so far, ${usd(last.usd).short} in the last one.`}
+          heading={`${usd(current.usd).short} were spent this month so far, ${usd(last.usd).short} in the last month.`}
           label="Spend"
           times={starts.map((start) => start.getTime())}
           lines={[{ name: 'Spend', mark: 'mark-accent', values: totals.map((total) => Number(total.usd)) }]}

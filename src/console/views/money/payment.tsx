@@ -24,7 +24,7 @@ export function PaymentPanel({ payment, usdOf, onChanged }: PaymentPanelProps) {
   // A payment that was found on the chain later ran no request, and has no charge for ever.
   const charged = state === 'settled' ? (payment.charged_credits ?? 0) : payment.charged_credits;
   const amounts = [
-    [state === 'unknown' || hasFailed ? 'Amount' : 'Paid', payment.paid_credits],
+    ['Amount', payment.paid_credits],
     ['Fee', hasFailed ? 0 : payment.fee_credits],
     ['Charged', hasFailed ? 0 : charged],
     ['Became balance', hasFailed ? 0 : payment.balance_added_credits],

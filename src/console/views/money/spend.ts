@@ -46,7 +46,7 @@ export const dimensionsOf = (reach: Reach, isReport: boolean): readonly SpendDim
 export const DIMENSION_NAMES: Readonly<Record<string, string>> = {
   key: 'Key',
   team: 'Team',
-  user: 'User',
+  user: 'Member',
   model: 'Model',
   provider: 'Provider',
   task: 'Task',

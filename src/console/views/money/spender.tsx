@@ -160,7 +160,7 @@ function Parts({ holder, reach }: Pick<SpenderProps, 'holder' | 'reach'>) {
         <h3 id="spender-parts">{spend.data ? partsSentence(part, spend.data.rows) : `By ${part}`}</h3>
         <Select
           isBare
-          label="Told apart by"
+          label="Split by"
           value={part}
           onValue={(next) => setPart(next)}
           options={parts.map((value) => ({ value, label: `By ${(DIMENSION_NAMES[value] ?? value).toLowerCase()}` }))}

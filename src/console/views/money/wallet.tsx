@@ -51,7 +51,7 @@ function WalletFacts({ wallet, usdOf }: { readonly wallet: Wallet; readonly usdO
           <Copy text={wallet.wallet} shown={shortAddress(wallet.wallet)} label="address" />
         </dd>
         <dt>State</dt>
-        <dd>{wallet.is_blocked ? <State tone="bad">Blocked</State> : <State tone="good">Open</State>}</dd>
+        <dd>{wallet.is_blocked ? <State tone="bad">Blocked</State> : <State tone="good">Served</State>}</dd>
         {amounts.map(([name, credits]) => (
           <Fact key={name} name={name}>
             <Money usd={usdOf(credits)} credits={credits} /> <span class="dim">· {creditsText(credits)}</span>

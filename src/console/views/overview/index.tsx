@@ -1,4 +1,5 @@
 import { RENEWAL_MS, useResource } from '../../api/resource.ts';
+import { Below } from '../../design/states.tsx';
 import { range } from '../../shell/range.ts';
 import { param } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
@@ -30,24 +31,31 @@ export default function Overview() {
   const often = { every: RENEWAL_MS };
   const ledger = useResource('/admin/ledger', {}, { ...often, isWanted: seesLedger });
   const endpoints = useResource('/admin/endpoints', {}, { ...often, isWanted: seesEndpoints });
-  const policy = useResource('/admin/policy', {}, { ...often, isWanted: reachOfViewer('policy.read') !== null });
-  const alerts = useResource(
-    '/admin/alerts',
-    { limit: 20 },
-    { ...often, isWanted: reachOfViewer('alerts.read') !== null },
-  );
+  const seesPolicy = reachOfViewer('policy.read') !== null;
+  const seesAlerts = reachOfViewer('alerts.read') !== null;
+  const policy = useResource('/admin/policy', {}, { ...often, isWanted: seesPolicy });
+  const alerts = useResource('/admin/alerts', { limit: 20 }, { ...often, isWanted: seesAlerts });
+  const above = [
+    ...(seesLedger ? [ledger] : []),
+    ...(seesEndpoints ? [endpoints] : []),
+    ...(seesPolicy ? [policy] : []),
+    ...(seesAlerts ? [alerts] : []),
+    ...(seesProviders ? [providers, providersBefore] : []),
+  ];
   const reach = { all: 'all teams', team: 'your team', own: 'your requests' }[reachOfViewer('traffic.read') ?? 'own'];
   return (
     <div class="stack">
       <ViewHead title="Overview" summary={`${range.value.label}, ${reach}`} />
       {seesTraffic && <OverviewFigures traffic={traffic} before={before} />}
       <Attention ledger={ledger} endpoints={endpoints} policy={policy} alerts={alerts} slow={slow} />
-      {seesTraffic && <Course traffic={traffic} by={by} />}
-      <div class={seesTraffic && seesLedger ? 'overview-columns' : 'stack'}>
-        {seesTraffic && <Shares traffic={models} />}
-        {seesLedger && <Budgets ledger={ledger} />}
-      </div>
-      {seesEndpoints && <Providers endpoints={endpoints} traffic={providers.data} slow={slow} />}
+      <Below of={above}>
+        {seesTraffic && <Course traffic={traffic} by={by} />}
+        <div class={seesTraffic && seesLedger ? 'overview-columns' : 'stack'}>
+          {seesTraffic && <Shares traffic={models} />}
+          {seesLedger && <Budgets ledger={ledger} />}
+        </div>
+        {seesEndpoints && <Providers endpoints={endpoints} traffic={providers.data} slow={slow} />}
+      </Below>
     </div>
   );
 }

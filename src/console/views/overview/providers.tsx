@@ -15,7 +15,7 @@ const STATES: Readonly<Record<string, { readonly tone: Tone; readonly word: stri
   healthy: { tone: 'good', word: 'Healthy' },
   ejected: { tone: 'bad', word: 'Breaker open' },
   cooling: { tone: 'warn', word: 'Cooling' },
-  misconfigured: { tone: 'bad', word: 'Misconfigured' },
+  misconfigured: { tone: 'bad', word: 'Key refused' },
 };
 
 interface ProviderRow {

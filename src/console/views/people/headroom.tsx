@@ -204,7 +204,7 @@ export function KeyBudgets({ of }: { readonly of: KeyStatus }) {
   return (
     <Headroom
       uses={usesOfKey(of, fundsOf(of.id))}
-      none="None of its own. Those of the policy, its team and its person apply."
+      none="None of its own. Those of the policy, its team and its member apply."
     />
   );
 }

@@ -52,7 +52,7 @@ export default function People() {
       <div class="stack people-tab" id="people-tab" role="tabpanel" aria-labelledby={`people-tab-${tab ?? first}`}>
         {tab === null ? (
           <p>
-            There is no such part. <a href={hrefOf('/people')}>Go to the first</a>
+            The view People has no such part. <a href={hrefOf('/people')}>Go to the first</a>
           </p>
         ) : isOpen ? (
           <TabBody tab={tab} id={id} />

@@ -41,8 +41,12 @@ export function KeyFacts({ of: key }: { readonly of: KeyAnswer }) {
         </Fact>
       )}
       <Fact name="May">{key.scopes.join(', ')}</Fact>
-      <Fact name="Models">{modelsText(key.models) ?? <span class="dim">All that the other levels allow</span>}</Fact>
-      <Fact name="Rate limits">{limitsText(key.limits) ?? <span class="dim">Those of the other levels</span>}</Fact>
+      <Fact name="Models">
+        {modelsText(key.models) ?? <span class="dim">All that the policy, its team and its member allow</span>}
+      </Fact>
+      <Fact name="Rate limits">
+        {limitsText(key.limits) ?? <span class="dim">Those of the policy, its team and its member</span>}
+      </Fact>
       {labels.length > 0 && (
         <Fact name="Labels">
           <span class="row">

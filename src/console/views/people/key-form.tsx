@@ -62,7 +62,7 @@ function KeyFields({ draft, set, errorAt, isNew }: FieldsProps) {
             type="date"
             value={draft.expires}
             onValue={(expires) => set({ expires })}
-            hint="The end of this day, where you are. Empty: never."
+            hint="At the end of this day, in your time zone. Empty: never."
             error={errorAt('expires_at') ?? errorAt('expires_in_seconds')}
           />
         </>
@@ -79,7 +79,7 @@ function KeyFields({ draft, set, errorAt, isNew }: FieldsProps) {
         />
       )}
       {hasTerms && (
-        <TermsFields draft={draft} set={set} errorAt={errorAt} none="all that its team and person may use" />
+        <TermsFields draft={draft} set={set} errorAt={errorAt} none="all that its team and member may use" />
       )}
     </>
   );
@@ -106,7 +106,7 @@ function OwnerFields({ draft, set, errorAt }: Omit<FieldsProps, 'isNew'>) {
         />
       )}
       <Select
-        label="Person"
+        label="Member"
         value={draft.user}
         options={withKept(
           ofTeam.map((user) => ({ value: user.id, label: userName(user) })),

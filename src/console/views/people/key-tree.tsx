@@ -53,7 +53,7 @@ function Twig({ of: key }: { readonly of: KeyAnswer }) {
       {isOpen &&
         below.data &&
         (below.data.data.length === 0 ? (
-          <p class="small dim">It has made none.</p>
+          <p class="small dim">This key has made no keys.</p>
         ) : (
           <Branch rows={below.data.data} hasMore={below.data.has_more} />
         ))}

@@ -97,7 +97,7 @@ function KeyFilters({ label }: { readonly label: string | null }) {
         {isWide && users.length > 0 && (
           <Select
             isBare
-            label="Person"
+            label="Member"
             value={param('user')}
             options={[
               { value: '', label: 'Anybody' },

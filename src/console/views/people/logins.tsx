@@ -39,7 +39,7 @@ export function LoginsTab() {
           <Skeleton />
         ) : (
           <Empty title="Nobody is signed in">
-            Each browser that signs in to the console stands here until it ends.
+            Each browser that signs in to the console is listed here until its login ends.
           </Empty>
         )
       ) : (
@@ -57,7 +57,7 @@ export function LoginsTab() {
                 phone: 'second',
                 cell: ({ browser }) => <span title={browser}>{browserName(browser)}</span>,
               },
-              { id: 'from', head: 'Address', cell: ({ from }) => from ?? '–' },
+              { id: 'from', head: 'IP address', cell: ({ from }) => from ?? '–' },
               {
                 id: 'since',
                 head: 'Signed in',
@@ -113,7 +113,7 @@ function LoginFilter() {
     <Filters onClear={param('user') === '' ? null : () => setParams({ user: null })}>
       <Select
         isBare
-        label="Person"
+        label="Member"
         value={param('user')}
         options={[{ value: '', label: 'Anybody' }, ...users.map((user) => ({ value: user.id, label: userName(user) }))]}
         onValue={(user) => setParams({ user })}
@@ -123,7 +123,7 @@ function LoginFilter() {
 }
 
 const holderName = (row: LoginRow): string =>
-  row.user_name || row.user_id || row.key_name || row.key_id || 'a removed person';
+  row.user_name || row.user_id || row.key_name || row.key_id || 'a removed member';
 
 const Holder = ({ of: row, isOwn }: { readonly of: LoginRow; readonly isOwn: boolean }) => (
   <span class="row">

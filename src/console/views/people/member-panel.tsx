@@ -35,7 +35,7 @@ export const MemberPanel = (place: PanelPlace) => (
   <DraftPanel
     place={place}
     noun="member"
-    what="This person"
+    what="This member"
     list="/admin/users"
     path={`/admin/users/${place.id}`}
     titleOf={userName}
@@ -56,11 +56,11 @@ function MemberFields({ draft, set, errorAt }: DraftFieldsProps<UserForm>) {
     <>
       <Field label="Name" value={draft.name} onValue={(name) => set({ name })} error={errorAt('name')} />
       <Field
-        label="Address"
+        label="Email"
         type="email"
         value={draft.email}
         onValue={(email) => set({ email })}
-        hint="For showing alone: it identifies nobody."
+        hint="Only shown: it does not identify the member."
         error={errorAt('email')}
       />
       {reachOfViewer('people.change') === 'all' && (
@@ -99,7 +99,7 @@ const MemberDetail = ({ of: user, onChange, onRemoved }: DetailProps) => (
       <Fact name="ID">
         <Copy text={user.id} label="the ID" />
       </Fact>
-      <Fact name="Address">{user.email ?? <span class="dim">None</span>}</Fact>
+      <Fact name="Email">{user.email ?? <span class="dim">None</span>}</Fact>
       <Fact name="Role">{ROLE_WORDS[user.role]}</Fact>
       <Fact name="Team">
         {user.team === null ? (
@@ -202,13 +202,13 @@ function MemberDeeds({ of: user, onChange, onRemoved }: DetailProps) {
       {isAsked && (
         <Dialog
           title={`Remove ${name}?`}
-          action="Remove person"
+          action="Remove member"
           isBusy={isBusy}
           onClose={() => setAsked(false)}
           onAction={() => void remove()}
         >
-          All its keys are revoked within a second, and its name and address are erased. This cannot be undone. To keep
-          a person out for a while, suspend it.
+          All its keys are revoked within a second, and its name and email are erased. This cannot be undone. To keep a
+          member out for a while, suspend it.
         </Dialog>
       )}
     </div>

@@ -52,8 +52,8 @@ function MemberFilters() {
       <Filters onClear={isSet ? () => setParams(NO_FILTERS) : null}>
         <Field
           isBare
-          label="Name or address"
-          placeholder="Name or address"
+          label="Name or email"
+          placeholder="Name or email"
           type="search"
           value={param('q')}
           onValue={(q) => setParams({ q })}
@@ -107,9 +107,9 @@ function MemberTable({ users, current, isFiltered }: MemberTableProps) {
   if (users.rows.length === 0 && users.isLoading) return <Skeleton rows={8} />;
   if (users.rows.length === 0) {
     return isFiltered ? (
-      <Empty title="Nobody matches">Clear a filter to see more.</Empty>
+      <Empty title="No member matches">Clear a filter to see more.</Empty>
     ) : (
-      <Empty title="Nobody yet">People come by signing in with OpenID, or are made here.</Empty>
+      <Empty title="No member yet">Members sign in with OpenID, or are made here.</Empty>
     );
   }
   return (
@@ -124,7 +124,7 @@ function MemberTable({ users, current, isFiltered }: MemberTableProps) {
         columns={[
           {
             id: 'name',
-            head: 'Person',
+            head: 'Member',
             cell: (user) => (
               <span class="table-name" title={user.id}>
                 {userName(user)}
@@ -134,7 +134,7 @@ function MemberTable({ users, current, isFiltered }: MemberTableProps) {
           },
           {
             id: 'email',
-            head: 'Address',
+            head: 'Email',
             cell: ({ email }) => email ?? <span class="dim">None</span>,
             sort: ({ email }) => email,
           },

@@ -208,7 +208,7 @@ function TeamDeeds({ of: { id, name, origin, declared_at }, onChange, onRemoved 
           onClose={() => setAsked(false)}
           onAction={() => void remove()}
         >
-          Only a team without members and valid keys can be removed. Its usage of before keeps its ID.
+          Only a team without members and valid keys can be removed. Its earlier usage keeps its ID.
         </Dialog>
       )}
     </div>

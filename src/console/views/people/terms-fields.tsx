@@ -118,5 +118,5 @@ const Budgetless = ({ error, isOwn }: { readonly error: string | null; readonly 
   error ? (
     <p class="field-error">{error}</p>
   ) : isOwn ? null : (
-    <p class="small dim">None of its own. Those of the other levels apply.</p>
+    <p class="small dim">None of its own. Those of the levels above apply.</p>
   );

@@ -24,7 +24,7 @@ export const ROLE_WORDS: Readonly<Record<UserRole, string>> = {
 export const ORIGINS: Readonly<Record<TeamAnswer['origin'], string>> = {
   api: 'Made here',
   policy: 'Of the policy',
-  former: 'Left by the policy',
+  former: 'No longer in the policy',
 };
 
 /** A key without a name goes by its ID. */

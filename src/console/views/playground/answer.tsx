@@ -131,12 +131,12 @@ function Times({ run, usdPerCredit }: { readonly run: Run; readonly usdPerCredit
       <Hero
         label="First token"
         value={duration(isStreamed ? firstMs : null)}
-        notes={[isStreamed ? 'measured in this page' : 'only of a stream']}
+        notes={[isStreamed ? 'measured in this page' : 'only for a stream']}
       />
       <Hero
         label="Tokens a second"
         value={figure(isStreamed && output !== null && written > 0 ? (output * 1_000) / written : null)}
-        notes={[isStreamed ? 'measured in this page' : 'only of a stream']}
+        notes={[isStreamed ? 'measured in this page' : 'only for a stream']}
       />
       <Hero
         label="Charged"

@@ -39,7 +39,7 @@ export function draftOf(text: string, chosen: Dialect): Draft {
     const body = membersOf(JSON.parse(text));
     return body ? { kind: 'body', body, dialect: dialectOf(body, chosen) } : { kind: 'prompt', text };
   } catch (cause) {
-    return { kind: 'broken', message: cause instanceof Error ? cause.message : 'This is no JSON.' };
+    return { kind: 'broken', message: cause instanceof Error ? cause.message : 'This is not JSON.' };
   }
 }
 

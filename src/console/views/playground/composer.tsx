@@ -117,7 +117,7 @@ export function placeOfFailure(failure: ApiFailure | null) {
 }
 
 function textError(draft: Draft, failure: ApiFailure | null, text: string): string | null {
-  if (draft.kind === 'broken') return `This is no JSON yet: ${draft.message}`;
+  if (draft.kind === 'broken') return `This is not JSON yet: ${draft.message}`;
   if (!failure) return null;
   const line = draft.kind === 'body' && failure.field ? lineOf(text, failure.field) : null;
   return `${failure.field}${line === null ? '' : ` (line ${line})`}: ${failure.message}`;

@@ -87,7 +87,7 @@ function headingOf(explanation: RequestExplanation): string {
   if (!chosen) return `${choice ?? 'No model'} would answer.`;
   const figures = `for about ${usd(usdOf(chosen.cost_credits, explanation)).short} in ${duration(chosen.latency_ms).short}, good in ${percent(chosen.counted_quality).short} of answers`;
   return shortage
-    ? `${chosen.model} would be chosen, but money is lacking (${shortage}).`
+    ? `${chosen.model} would be chosen, but its funds do not suffice (${shortage}).`
     : `${chosen.model} would answer ${figures}.`;
 }
 
@@ -175,7 +175,7 @@ const holdText = (credits: number | null, explanation: RequestExplanation): stri
 function Candidates({ explanation }: { readonly explanation: RequestExplanation }) {
   return (
     <Table
-      label="Models considered"
+      label="Candidates"
       rows={explanation.candidates ?? []}
       first={ROWS_SHOWN}
       keyOf={({ model }) => model}
@@ -211,7 +211,7 @@ function Candidates({ explanation }: { readonly explanation: RequestExplanation 
         },
         {
           id: 'place',
-          head: 'Place',
+          head: 'Rank',
           phone: 'second',
           cell: (candidate) => <Place candidate={candidate} />,
           sort: ({ rank }) => rank,

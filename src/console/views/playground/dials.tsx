@@ -28,7 +28,7 @@ export function Dials({ shares, isPinned, onShares }: DialsProps) {
       </div>
       <p class="small dim playground-note">
         {isPinned
-          ? 'A model that is named is taken, whatever the weights.'
+          ? 'The model that you named is taken, whatever the weights.'
           : shares
             ? 'These weights decide in place of the selector’s own.'
             : 'The selector’s own weights decide until you move these.'}

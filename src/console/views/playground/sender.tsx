@@ -63,7 +63,7 @@ export function Sender(props: SenderProps) {
   if (!own.maySend) {
     return (
       <div class="playground-sender">
-        <h3>Your role decides, but does not send</h3>
+        <h3>Your role sees decisions, and sends nothing</h3>
         <p class="dim">Owners, admins, team leads and members send requests here, each as a key of their own.</p>
       </div>
     );

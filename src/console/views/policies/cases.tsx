@@ -79,7 +79,7 @@ const Figures = ({
     <Hero
       label="Did not run"
       value={{ short: String(counts.not_run), exact: String(counts.not_run) }}
-      notes={['a model of theirs cannot be served here']}
+      notes={['one of their models cannot be served here']}
     />
     <Hero
       label="Coverage"
@@ -106,7 +106,7 @@ function CaseList({ cases }: { readonly cases: readonly CaseResult[] }) {
         <Select label="Result" value={status} options={STATUSES} onValue={(value) => setParams({ result: value })} />
       </Filters>
       {shown.length === 0 ? (
-        <Empty title="No case is like this">Clear the filters to see all {cases.length}.</Empty>
+        <Empty title="No case matches">Clear the filters to see all {cases.length}.</Empty>
       ) : (
         <Table
           label="Cases"

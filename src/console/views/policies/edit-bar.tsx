@@ -132,7 +132,7 @@ function writability(
   if (on_disk !== 'same') {
     return {
       may: false,
-      why: 'The files on disk are not those in force, so nothing is written here until that is mended.',
+      why: 'The files on disk are not those in force, so nothing is written here until they are the same.',
     };
   }
   if (isGuarded && !writes.guarded) return { may: false, why: '' };

@@ -163,7 +163,7 @@ export function RevisionPage({
                 onLine={(line) => setParams({ line: String(line) })}
               />
             ) : (
-              <Partial>It has no file.</Partial>
+              <Partial>The revision has no file.</Partial>
             )}
           </section>
         );

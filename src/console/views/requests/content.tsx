@@ -13,7 +13,7 @@ export function Content({ id }: { readonly id: string }) {
     return (
       <div class="row">
         <Button onClick={() => setWanted(true)}>Read the text</Button>
-        <span class="small dim">Where the policy has it kept. The log notes who reads it.</span>
+        <span class="small dim">The text is there if the policy keeps it. The log notes who reads it.</span>
       </div>
     );
   }

@@ -23,7 +23,7 @@ export function RequestDetail({ id }: { readonly id: string }) {
     <Panel title="Request" closeHref={hrefWith({ again: null }, '/requests')} isWide>
       {decision.data === null && decision.failure?.status === 404 ? (
         <Empty title="There is no such request">
-          Its record is deleted by now, it is still running, or it is none of those that you may see.
+          Its record was deleted, it is still running, or you may not see it.
         </Empty>
       ) : (
         <Loaded what="The request’s facts" of={decision}>
@@ -50,7 +50,7 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
         {replay.matches === null && <Partial>Its reasons are not all known: {replay.reason}</Partial>}
         {replay.matches === false && (
           <Partial>
-            Deciding again did not come to the same: the record or its policy was changed, so the reasons may differ.
+            Deciding again gave another result: the record or its policy was changed, so the reasons may differ.
           </Partial>
         )}
         {decision.explanation && <InFull sentences={decision.explanation} />}

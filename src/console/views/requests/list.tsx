@@ -61,7 +61,7 @@ export function RequestList({
   }
   if (rows.length === 0 && isLoading) return <Skeleton rows={8} />;
   if (rows.length === 0 && failure) {
-    return <Empty title="A filter is not understood">Mend the field that is marked above, or clear the filters.</Empty>;
+    return <Empty title="A filter is not understood">Correct the marked field, or clear the filters.</Empty>;
   }
   if (rows.length === 0) return <Nothing list={list} isFiltered={isFiltered} />;
   return (

@@ -40,7 +40,7 @@ export const MoneyOfRequest = ({
   <Loaded what="The ledger's entries" of={money}>
     {(known) =>
       known.state === 'none' ? (
-        <p class="dim">The ledger has no entry for it: nothing was set aside and nothing charged.</p>
+        <p class="dim">The ledger has no entry for it: nothing was held and nothing charged.</p>
       ) : (
         <>
           <h2>{headingOf(known, decision)}</h2>
@@ -94,11 +94,11 @@ function rowsOf({ entries, sums, usd_per_credit }: DecisionMoney, decision: Deci
     const amount = { usd: entry.usd, credits: entry.credits };
     switch (entry.kind) {
       case 'reserve':
-        return [{ id: `${at}`, what: 'Set aside', note: 'before the call', ...amount }];
+        return [{ id: `${at}`, what: 'Held', note: 'before the call', ...amount }];
       case 'raise':
-        return [{ id: `${at}`, what: `Tranche ${++tranche}`, note: 'set aside as the answer grew', ...amount }];
+        return [{ id: `${at}`, what: `Tranche ${++tranche}`, note: 'held as the answer grew', ...amount }];
       case 'overrun':
-        return [{ id: `${at}`, what: 'Billed beyond the hold', note: 'charged to nobody', ...amount }];
+        return [{ id: `${at}`, what: 'Billed beyond the hold', note: 'charged to no key', ...amount }];
       default:
         return chargeRows(entry, at);
     }
@@ -106,7 +106,7 @@ function rowsOf({ entries, sums, usd_per_credit }: DecisionMoney, decision: Deci
   const { held, charged, released, refunded } = sums;
   return [
     ...rows,
-    ...(tranche > 1 ? [{ id: 'held', what: 'Set aside, in all', ...held, isSum: true }] : []),
+    ...(tranche > 1 ? [{ id: 'held', what: 'Held, in all', ...held, isSum: true }] : []),
     { id: 'charged', what: 'Charged', ...charged, isSum: true },
     { id: 'released', what: 'Released', note: 'the rest of the hold', ...released },
     ...(refunded.credits > 0 ? [{ id: 'refunded', what: 'Refunded', ...refunded }] : []),

@@ -6,9 +6,13 @@ import type { TrafficPlace, TrafficSums } from '../../traffic-sums.ts';
 import { addEntries, addWaiting, ENTRIES_BETWEEN, type EntryRow, labelsIn } from './entries.ts';
 import type { CountingState } from './state.ts';
 
-/** Rows in one batch at most: it takes a few milliseconds, in which no request is served. */
-const RECORDS = 500;
-const ENTRIES = 1_000;
+/** Rows in one batch at most. */
+export interface BatchSize {
+  readonly records: number;
+  readonly entries: number;
+}
+/** A batch takes a few milliseconds, in which no request is served. */
+export const BATCH_SIZE: BatchSize = { records: 500, entries: 1_000 };
 
 /** A record, as far as it is counted. It is counted behind the index, by which a charge finds it. */
 interface RecordRow extends Omit<TrafficPlace, 'provider' | 'labels'> {
@@ -55,12 +59,10 @@ export async function nextBatch(
   state: CountingState,
   sums: TrafficSums,
   isIndexed: boolean,
+  size: BatchSize,
 ): Promise<Batch | null> {
-  const ends = [RECORDS_END, state.recordsThrough, RECORDS, JOURNAL_END, state.journalThrough] as const;
-  const [recordsThrough, journalThrough] = [
-    await place(db, ends[0], ends[1], ends[2]),
-    await place(db, ends[3], ends[4], ENTRIES),
-  ];
+  const recordsThrough = await place(db, RECORDS_END, state.recordsThrough, size.records);
+  const journalThrough = await place(db, JOURNAL_END, state.journalThrough, size.entries);
   if (recordsThrough !== null || journalThrough !== null) {
     const to = {
       ...state,
@@ -71,19 +73,25 @@ export async function nextBatch(
     const entries = await db.query<EntryRow>(ENTRIES_BETWEEN, [state.journalThrough + 1, to.journalThrough, 0]);
     // Numbers may have gaps: then the next look may be in vain.
     const isFull =
-      to.recordsThrough - state.recordsThrough >= RECORDS || to.journalThrough - state.journalThrough >= ENTRIES;
+      to.recordsThrough - state.recordsThrough >= size.records ||
+      to.journalThrough - state.journalThrough >= size.entries;
     return { to, isFull, writes: await addAll(db, state, sums, rows, entries) };
   }
-  return isIndexed ? await pastBatch(db, state, sums) : null;
+  return isIndexed ? await pastBatch(db, state, sums, size) : null;
 }
 
-async function pastBatch(db: SqlReader, state: CountingState, sums: TrafficSums): Promise<Batch | null> {
+async function pastBatch(
+  db: SqlReader,
+  state: CountingState,
+  sums: TrafficSums,
+  size: BatchSize,
+): Promise<Batch | null> {
   const { recordsBefore, journalBefore, oldBefore } = state;
   if (!isPastLeft(state)) return null;
   const least = idAt(state.recountFrom);
-  const recordsFrom = await place(db, RECORDS_START, recordsBefore, RECORDS);
-  const oldFrom = recordsFrom === null ? await place(db, OLD_START, oldBefore, RECORDS) : oldBefore;
-  const journalFrom = await place(db, JOURNAL_START, journalBefore, ENTRIES);
+  const recordsFrom = await place(db, RECORDS_START, recordsBefore, size.records);
+  const oldFrom = recordsFrom === null ? await place(db, OLD_START, oldBefore, size.records) : oldBefore;
+  const journalFrom = await place(db, JOURNAL_START, journalBefore, size.entries);
   const rows =
     recordsFrom === null
       ? await db.query<RecordRow>(OLD_BETWEEN, [oldFrom ?? 1, oldFrom === null ? 0 : oldBefore - 1, least])

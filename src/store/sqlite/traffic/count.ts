@@ -3,7 +3,7 @@ import { first, type SqlTables, sql, write } from '../../sql/statement.ts';
 import { keptFromAt, STEP_MS, TRAFFIC_STEPS } from '../../traffic.ts';
 import { TrafficSums } from '../../traffic-sums.ts';
 import { indexRecords, leftToIndex } from '../records/indexing.ts';
-import { isPastLeft, nextBatch } from './batch.ts';
+import { type BatchSize, isPastLeft, nextBatch } from './batch.ts';
 import { additionsTo, widthOf } from './rows.ts';
 import { advance, type CountingState, countingState } from './state.ts';
 
@@ -11,14 +11,14 @@ import { advance, type CountingState, countingState } from './state.ts';
 const CLEARED = 2_000;
 
 /** As `TrafficTable.count`. */
-export async function countTraffic(db: SqlTables, now: number): Promise<boolean> {
+export async function countTraffic(db: SqlTables, now: number, size: BatchSize): Promise<boolean> {
   // A charge finds its record by the index, which may be far behind in a folder of an earlier version.
   const isIndexLeft = await indexRecords(db);
   const state = await countingState(db);
   if (state.isClearing) return await clear(db, state);
   const sums = new TrafficSums(keptFromAt(now));
   const left = await leftToIndex(db);
-  const batch = await nextBatch(db, state, sums, !left.fresh && !left.old);
+  const batch = await nextBatch(db, state, sums, !left.fresh && !left.old, size);
   if (!batch) return isIndexLeft;
   const isWritten = await advance(db, state, batch.to, [...batch.writes, ...(await additionsTo(db, sums))]);
   return isIndexLeft || batch.isFull || isPastLeft(state) || !isWritten;

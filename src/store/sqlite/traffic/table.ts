@@ -12,7 +12,7 @@ import {
   type TrafficQuery,
   type TrafficTable,
 } from '../../traffic.ts';
-import { isPastLeft } from './batch.ts';
+import { BATCH_SIZE, isPastLeft } from './batch.ts';
 import { countTraffic } from './count.ts';
 import { FIGURE_COLUMNS, type FigureRow, numberOfKind, SUM_COLUMNS, widthOf } from './rows.ts';
 import { advance, countingState, recountFromOf } from './state.ts';
@@ -61,8 +61,8 @@ type BucketRow = FigureRow & { readonly bucket: number; readonly series: string 
 const paramsOf = ({ step, kind, from, to }: Omit<TrafficQuery, 'series'>) =>
   [widthOf(step), numberOfKind(kind), Math.ceil(from / STEP_MS[step]), Math.ceil(to / STEP_MS[step])] as const;
 
-export const sqliteTraffic = (db: SqlTables): TrafficTable => ({
-  count: (now) => countTraffic(db, now),
+export const sqliteTraffic = (db: SqlTables, size = BATCH_SIZE): TrafficTable => ({
+  count: (now) => countTraffic(db, now, size),
   async buckets(query) {
     const { series, step } = query;
     const rows = await (series === null

@@ -1,0 +1,59 @@
+import { setImmediate } from 'node:timers/promises';
+import type { SqlTables, SqlWrite, Statement } from '../../src/store/sql/statement.ts';
+import {
+  labelSeries,
+  STEP_MS,
+  TRAFFIC_FIGURES,
+  TRAFFIC_KINDS,
+  TRAFFIC_STEPS,
+  type TrafficTable,
+} from '../../src/store/traffic.ts';
+
+/** Changes of the SQL behind traffic, which the law must notice. */
+export type Mutation = Readonly<Record<string, string>>;
+
+/** @param pauses whether others have their turn before each reading, as they have where another process counts */
+export function mutated(db: SqlTables, changes: Mutation, pauses = false): SqlTables {
+  const of = (statement: Statement): Statement => {
+    const text = Object.entries(changes).reduce((text, [from, to]) => text.replace(from, to), statement.sql);
+    return text === statement.sql ? statement : { sql: text };
+  };
+  return {
+    async query(statement, params) {
+      if (pauses) await setImmediate();
+      return db.query(of(statement), params);
+    },
+    commit: (writes) =>
+      db.commit((writes as readonly SqlWrite[]).map((one) => ({ ...one, statement: of(one.statement) }))),
+  };
+}
+
+/** Of several kinds; some are never there. */
+const SOME_SERIES = ['key1', 'key2 b', 'red', 'robin', labelSeries('use', 'chat'), 'nobody'];
+
+/**
+ * The sums of every series and every bucket that has something, in the order of its name.
+ * @param now ms since 1970; minutes are those of the two days before it
+ */
+export async function toldBuckets(traffic: TrafficTable, now: number): Promise<string[]> {
+  const told: string[] = [];
+  for (const step of TRAFFIC_STEPS) {
+    const from = step === 'minute' ? now - 2 * STEP_MS.day : 0;
+    for (const kind of TRAFFIC_KINDS) {
+      const query = { step, kind, from, to: now + STEP_MS.day };
+      for (const of of [null, SOME_SERIES]) {
+        for (const { series, ...figures } of await traffic.sums({ ...query, series: of })) {
+          const sums = TRAFFIC_FIGURES.map((name) => figures[name]);
+          if (sums.some((sum) => sum !== 0)) told.push(JSON.stringify(['sums', step, kind, of, series, sums]));
+        }
+      }
+      for (const bucket of await traffic.buckets({ ...query, series: null })) {
+        const { time, series, figures, ttft, duration } = bucket;
+        const sums = TRAFFIC_FIGURES.map((name) => figures[name]);
+        if (sums.every((sum) => sum === 0)) continue;
+        told.push(JSON.stringify([step, kind, time, series, sums, [...ttft.encode()], [...duration.encode()]]));
+      }
+    }
+  }
+  return told.sort();
+}
