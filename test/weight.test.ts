@@ -63,8 +63,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 6 for months by traffic.
   // 285 for Credits granted to a key, teams taken over, a focus that is never lost, and what a round of looking found.
   // 58 for payments in words, wallets that lead to keys and payments, and balances that lead to wallets.
-  // 50 for figures that could not be read and say so, and sections that wait for those above, so that nothing jumps.
-  'src/console': 14374,
+  // 58 for figures that could not be read and say so, and sections that wait for those above, so that nothing jumps.
+  'src/console': 14382,
   // 2 for the weight of latency.
   'src/contract': 489,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
