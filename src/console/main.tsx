@@ -4,7 +4,7 @@
  *   views.ts   the views, in the order of the rail: name, path, the action that opens it, and its code
  *   views/     a folder for each view: `index.tsx` exports the component, `NAME.css` has what no other view needs
  *   shell/     the rail, the door, the address (`param`, `hrefOf`, `setParams`), the time range, who looks (`reachOfViewer`)
- *   api/       reads with a cache (`useResource`, `usePages`), changes (`send`, then `renewAll`), events (`useEvents`)
+ *   api/       reads with a cache (`useResource`, `usePages`), changes (`send`, then `renewAll`)
  *   design/    the parts of a screen: Button, Field, Table, Panel, State, Loaded, Money, When …
  *   charts/    Lines, Bars, Scatter, Waterfall, Sparkline: each with a sentence above and a table beside it
  *

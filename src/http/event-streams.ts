@@ -12,8 +12,8 @@ const WAITING_MAX = 524_288;
 const HEARTBEAT_MS = 15_000;
 /** The life of a stream: whoever follows comes back through the whole admission. */
 const LIFE_MS = 30 * 60_000;
-/** How soon a browser comes back. */
-const HEAD = 'retry: 2000\n\n';
+/** How soon a browser comes back, and behind which event where none has come until then; it keeps an ID of its own. */
+const headOf = (id: string | null): string => `retry: 2000\n${id === null ? '' : `id: ${id}\n`}\n`;
 
 const textOf = (id: string, kind: string, data: object): string =>
   `id: ${id}\nevent: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
@@ -53,7 +53,8 @@ export class EventStreams {
       throw new SignalboxError('rate_limit_exceeded', `You follow the events ${count} times; close one first.`);
     }
     if (this.#watch.size >= ALL_MAX) throw new SignalboxError('overloaded', 'Too many follow the events; try again.');
-    const stream = new EventStream(follower, this.#watch.now, this.#isDraining, () => this.#ended(stream));
+    const from = after === null ? this.#feed.last : null;
+    const stream = new EventStream(from, follower, this.#watch.now, this.#isDraining, () => this.#ended(stream));
     this.#held.set(holder, count + 1);
     this.#watch.add(stream);
     const missed = this.#feed.follow(stream.take, after);
@@ -81,13 +82,21 @@ export class EventStream implements WatchedItem<EventStream> {
   readonly #isDraining: () => boolean;
   readonly #endsAt: number;
   #caller: Caller | null;
-  #waiting = HEAD;
+  #waiting: string;
   #wake: PromiseWithResolvers<void> | null = null;
   /** The last text, ms on the clock of the watch. */
   #toldAt: number;
   isOver = false;
 
-  constructor(follower: Follower, clock: () => number, isDraining: () => boolean, onEnd: () => void) {
+  /** @param from ID of the event that it begins behind; null where its reader has said one */
+  constructor(
+    from: string | null,
+    follower: Follower,
+    clock: () => number,
+    isDraining: () => boolean,
+    onEnd: () => void,
+  ) {
+    this.#waiting = headOf(from);
     this.#follower = follower;
     this.holder = follower.holder;
     this.#isDraining = isDraining;

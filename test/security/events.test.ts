@@ -58,7 +58,7 @@ describe('GET /admin/events', () => {
       charged_usd: expect.any(String),
       total_ms: expect.any(Number),
     });
-    expect(ofMember!.text).toStartWith('retry: 2000\n\n');
+    expect(ofMember!.text).toMatch(/^retry: 2000\nid: \S+\n\n/);
     for (const { text } of readers) expect(text).not.toContain('canary');
   });
 
@@ -95,6 +95,17 @@ describe('GET /admin/events', () => {
       await waitFor(() => again.events.length === 1);
       expect(decisionsOf(again)).toEqual([own]);
     }
+  });
+
+  test('begins with an ID, so that a reader which is cut before its first event misses nothing', async () => {
+    const first = await followAs('auditor');
+    await waitFor(() => first.text.endsWith('\n\n'));
+    first.stop.abort();
+    const missed = await ask(member);
+    const id = /^id: (.+)$/m.exec(first.text)?.[1] ?? '';
+    const back = await followAs('auditor', { 'last-event-id': id });
+    await waitFor(() => back.events.length === 1);
+    expect(decisionsOf(back)).toEqual([missed]);
   });
 
   test('tells of policies in force and of refused edits, with the mistakes counted and not quoted', async () => {
