@@ -168,7 +168,7 @@ const otherRoutes = (
     .use(adminRoutes(services, policy))
     .use(policyRoutes({ ...services, desk, store }))
     .use(alertRoutes({ ...services, alerts }))
-    .use(ledgerRoutes({ ...services, audits: options.audits }))
+    .use(ledgerRoutes({ ...services, audits: options.audits, people: people?.people }))
     .use(statusRoutes(services, status))
     .use(keyRoutes({ ...services, keys, people: people?.people, store }))
     .use(trailRoutes({ ...services, store, ...(trailHeads && { trailHeads }) }))

@@ -1,7 +1,9 @@
 import { Elysia, t } from 'elysia';
+import type { People } from '../access/people.ts';
 import { lastAudit, runAudit, type ServerAudits } from '../operate/ledger/audit.ts';
 import { FUNDS_MAX } from '../operate/ledger/fund-pages.ts';
 import { overviewBody, overviewOf } from '../operate/ledger/status.ts';
+import { namesFor } from '../operate/usage.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { queryLimit, queryText } from './query.ts';
 import { type RouteServices, UNREAD_S } from './route-services.ts';
@@ -10,6 +12,7 @@ import { limitOf } from './terms.ts';
 
 interface LedgerServices extends Pick<RouteServices, 'gateway' | 'principalOf' | 'sightOf' | 'server'> {
   readonly audits: ServerAudits;
+  readonly people: People;
 }
 
 const AUDIT = {
@@ -18,7 +21,7 @@ const AUDIT = {
 } as const;
 
 /** `GET /admin/ledger`: the sums spent and held, and the use of each fund. `/admin/ledger/audit`: the proof of the books. */
-export const ledgerRoutes = ({ gateway, principalOf, sightOf, server, audits }: LedgerServices) =>
+export const ledgerRoutes = ({ gateway, principalOf, sightOf, server, audits, people }: LedgerServices) =>
   new Elysia({ name: 'ledger' })
     .get(
       '/admin/ledger/audit',
@@ -53,7 +56,9 @@ export const ledgerRoutes = ({ gateway, principalOf, sightOf, server, audits }: 
       async ({ query: { name, limit, after = null }, request }) => {
         const { ledger, lease, now } = gateway;
         const { usdPerCredit } = lease().snapshot;
-        const overview = await overviewOf(principalOf(request), ledger, usdPerCredit, sightOf(request));
+        const principal = principalOf(request);
+        const names = namesFor(principal.caller, people);
+        const overview = await overviewOf(principal, ledger, usdPerCredit, sightOf(request), names);
         return overviewBody(overview, name, now(), { limit: limitOf(limit ?? FUNDS_MAX, FUNDS_MAX), after });
       },
       {

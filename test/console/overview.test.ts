@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { withKey } from '../support/signalbox.ts';
 import { type ConsoleStage, openConsole, openStage, settled, traffic } from './stage.ts';
 
 /** The overview, asked as a person would. */
@@ -108,4 +109,21 @@ test('signing out shows the door, and a wrong key says so without being kept', a
     .locator('html')
     .evaluate((html) => JSON.stringify({ ...html.ownerDocument.defaultView?.localStorage }));
   expect(kept).not.toContain('wrong');
+});
+
+test('a budget of a key or team is called by its name, and leads to it', async () => {
+  const [made] = await Promise.all([
+    stage.box.post('/admin/keys', { name: 'nightly-batch', budgets: [{ limit_credits: 0.0001, window: 'total' }] }),
+    stage.box.post('/admin/teams', { name: 'delivery', budgets: [{ limit_credits: 5, window: 'week' }] }),
+  ]);
+  const { id, key }: { id: string; key: string } = JSON.parse(await made.text());
+  const body = { model: 'mistral-breeze', messages: [{ role: 'user', content: 'Hello.' }], max_tokens: 5 };
+  await (await stage.box.post('/v1/chat/completions', body, withKey(key))).text();
+  const { page } = await openConsole(stage, { path: '/money?tab=budgets' });
+  const table = page.getByRole('table', { name: 'Budgets and balances' });
+  expect(await table.getByText(id).count()).toBe(0);
+  await table.getByRole('link', { name: 'team-week:cap, delivery' }).waitFor();
+  await table.getByRole('link', { name: 'key-total:cap, nightly-batch' }).click();
+  await page.getByRole('complementary', { name: 'nightly-batch' }).waitFor();
+  expect(page.url()).toContain(`/people/keys/${id}`);
 });

@@ -251,6 +251,29 @@ describe('an edit', () => {
   });
 });
 
+test('an error stands before the warnings of other files', async () => {
+  const figures =
+    'latency: { ttft_ms: 9, output_tokens_per_second: 90, basis: guessed }, quality: { default: 0.1, basis: guessed }';
+  const price = '{ input: 9000, output: 36000, as_of: 2024-01-01, basis: own }';
+  const aged = `{ provider: north, price: ${price}, context_window: 32768, max_output: 256, ${figures} }`;
+  await writeElsewhere('aged.yaml', `models:\n  aged: ${aged}\n`);
+  const { page } = await openEditor();
+  await page.keyboard.type('\nno_such_key: 1');
+  await page.getByText('1 error in this file.').waitFor();
+  await page
+    .getByRole('tab', { name: 'Files' })
+    .or(page.getByRole('link', { name: 'Files' }))
+    .first()
+    .click();
+  await page.getByRole('heading', { name: /^1 error and [1-9]/ }).waitFor();
+  const found = page.getByRole('list', { name: 'Diagnostics' }).getByRole('listitem');
+  expect(await found.first().textContent()).toStartWith('Error');
+  expect(await found.last().textContent()).toStartWith('Warning');
+  await page.getByRole('button', { name: 'Discard edit' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard edit' }).click();
+  await writeElsewhere('aged.yaml', '{}\n');
+});
+
 test('cases have the results and the coverage of the admin API, filtered by the address', async () => {
   // A page of the test before may still have its policy tested: one runs at a time.
   const body: Static<typeof tools.PolicyTest> = await waitFor(async () => {

@@ -82,6 +82,17 @@ test.each([
   await waitFor(async () => !(await figures.allTextContents()).join().includes('could not be read'));
 });
 
+test('the overview does not call all well where it could not look', async () => {
+  const { page } = await openConsole(stage);
+  const pattern = /\/admin\/(endpoints|traffic)/;
+  await page.route(pattern, (route) => route.fulfill({ status: 503, json: { error: { message: 'Try again.' } } }));
+  await openConsole(stage);
+  await page.getByText('Could not be read, and may need attention: endpoints.').waitFor();
+  expect(await page.getByText('Nothing needs attention').count()).toBe(0);
+  expect((await page.locator('.hero').allTextContents())[0]).toBe('Spend–could not be read');
+  await page.unroute(pattern);
+});
+
 describe.each(PATHS)('%s', (path) => {
   test('stays as it is when its figures renew', async () => {
     const { page } = await openConsole(stage, { path });

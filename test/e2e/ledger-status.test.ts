@@ -18,6 +18,8 @@ interface FundShown {
   readonly kind: string;
   readonly name: string;
   readonly subject: string;
+  readonly subject_name: string | null;
+  readonly holder: string | null;
   readonly held_credits: number;
   readonly open_reservations: number;
   readonly oldest_reservation_seconds: number | null;
@@ -37,10 +39,13 @@ async function byCommand(...args: string[]): Promise<StatusShown> {
   return JSON.parse(out) as StatusShown;
 }
 
-/** A status without ages, which grow. */
+/** A status without ages, which grow, and without names, which a command does not look up. */
 const still = ({ funds, ...sums }: StatusShown) => ({
   ...sums,
-  funds: funds.map(({ oldest_reservation_seconds: age, ...fund }) => ({ ...fund, isHeld: age !== null })),
+  funds: funds.map(({ oldest_reservation_seconds: age, subject_name: _, ...fund }) => ({
+    ...fund,
+    isHeld: age !== null,
+  })),
 });
 
 describe('the funds', () => {
@@ -115,13 +120,20 @@ describe('the funds', () => {
     const { box } = purse.live;
     const keys = await Promise.all(
       [11, 12].map(async (limit_credits) => {
-        const made = await box.post('/admin/keys', { budgets: [{ limit_credits, window: 'week' }] });
+        const made = await box.post('/admin/keys', {
+          name: `app ${limit_credits}`,
+          budgets: [{ limit_credits, window: 'week' }],
+        });
         return ((await made.json()) as { id: string }).id;
       }),
     );
     await waitFor(async () => (await byRequest('?name=key-week:cap')).funds_total === 2);
     const { funds } = await byRequest('?name=key-week:cap');
     expect(new Set(funds.map(({ subject }) => subject))).toEqual(new Set(keys));
+    expect(funds.map(({ holder, subject_name: name }) => [holder, name]).toSorted()).toEqual([
+      ['key', 'app 11'],
+      ['key', 'app 12'],
+    ]);
     const first = (await byRequest('?name=key-week:cap&limit=1')) as StatusShown & { next_after: string };
     const second = await byRequest(`?name=key-week:cap&limit=1&after=${first.next_after}`);
     expect([...first.funds, ...second.funds]).toEqual([...funds]);

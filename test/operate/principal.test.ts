@@ -153,7 +153,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   // A person has no scope to hand on.
   makeChildKey: [['caller'], (by) => makeChildKey(by, stub, null, { name: '' })],
   meBody: [[...REPORTED, 'finance', ...MEMBERS], (by) => meBody(by, null, stub)],
-  overviewOf: [MONEY, (by) => overviewOf(by, stub, '1', FULL_SIGHT)],
+  overviewOf: [MONEY, (by) => overviewOf(by, stub, '1', FULL_SIGHT, stub)],
   ownUsage: [PEOPLE_AND_KEYS, (by) => ownUsage(by, stub, stub)],
   pageOfKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => pageOfKeys(by, stub, stub, 0)],
   readBooks: [MONEY, (by) => readBooks(by, { file: '/nowhere', spool: '/nowhere' }, stub)],

@@ -10,6 +10,14 @@ export const FundStatus = field.named('FundStatus', 'A window of a budget, or th
     'The caller that the share belongs to, by the budget’s `each`. Empty for a shared budget.',
     'search',
   ),
+  subject_name: field.textOrNull(
+    'How the key, team or user that `subject` is the ID of is called now; null where it is no such ID, or the caller may not see the name.',
+    'search',
+  ),
+  holder: field.orNull(
+    field.word(['organization', 'team', 'user', 'key'], 'Of which kind of holder the budget is.'),
+    'Null for a budget of the policy, and for a balance.',
+  ),
   limit_credits: field.credits('The limit of the window, or all Credits granted.', 50_000),
   limit_usd: field.usd('The same as `limit_credits`.', '50'),
   spent_credits: field.credits('Charged so far.', 31_204.5),

@@ -7,6 +7,8 @@ import type { FundHolds } from '../../ledger/open-holds.ts';
 /** A window of a budget or a balance, with the open requests that hold it. */
 export interface FundUse extends Pick<FundStanding, 'title' | 'limit' | 'spent' | 'held'> {
   readonly holds: FundHolds;
+  /** How the key, team or user that `subject` is the ID of is called now, as far as the asker may see it; null for none. */
+  readonly subjectName?: string | null;
 }
 
 /** The most funds of a page. */

@@ -13,6 +13,7 @@ import type { StoreReader } from '../../store/driver.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import type { Sight } from '../sight.ts';
+import type { HolderNames } from '../usage.ts';
 import { FUNDS_MAX, type FundPage, type FundUse, pageOfFunds } from './fund-pages.ts';
 
 /** Puts the open requests to funds of a running ledger. */
@@ -26,12 +27,28 @@ export async function overviewOf(
   by: Principal,
   ledger: Pick<Ledger, 'status' | 'openHolds'>,
   usdPerCredit: string,
-  { titleOf }: Sight,
+  sight: Sight,
+  names: HolderNames,
 ): Promise<LedgerOverview> {
   checkAction(by.caller, 'ledger.read');
   const { funds, ...sums } = await ledger.status();
-  const seen = usesOf(ledger, funds).map((use) => ({ ...use, title: titleOf(use.title) }));
+  const seen = usesOf(ledger, funds).map((use) => ({
+    ...use,
+    title: sight.titleOf(use.title),
+    subjectName: subjectNameOf(use.title, sight, names),
+  }));
   return { ...sums, usdPerCredit, funds: seen };
+}
+
+/** The name of the holder of a budget, or of the key that a budget of the policy has a share for. */
+function subjectNameOf(
+  { subject, definition }: FundUse['title'],
+  { nameOf }: Sight,
+  names: HolderNames,
+): string | null {
+  if (subject === '') return null;
+  const level = levelOf(definition);
+  return level === 'team' || level === 'user' ? names(level, subject) : nameOf(subject) || null;
 }
 
 /** The books as operators see them. */
@@ -90,7 +107,11 @@ export function fundBodies(funds: readonly FundUse[], now: number, usdPerCredit:
   return funds.slice(0, FUNDS_MAX).map((use) => fundBody(use, now, usd));
 }
 
-function fundBody({ title, limit, spent, held, holds }: FundUse, now: number, usd: ReturnType<typeof usdWriter>) {
+function fundBody(
+  { title, limit, spent, held, holds, subjectName }: FundUse,
+  now: number,
+  usd: ReturnType<typeof usdWriter>,
+) {
   const left = limit - spent - held;
   const { expected, knownFrom } = forecastOf(spent, title, now);
   const spentAt = runsOutAt(spent, limit, title, now);
@@ -98,6 +119,8 @@ function fundBody({ title, limit, spent, held, holds }: FundUse, now: number, us
     kind: title.kind,
     name: title.name,
     subject: title.subject,
+    subject_name: subjectName ?? null,
+    holder: title.kind === 'budget' ? levelOf(title.definition) : null,
     limit_credits: toCredits(limit),
     limit_usd: usd(limit),
     spent_credits: toCredits(spent),

@@ -3,7 +3,7 @@ import type { Reach } from '../../../operate/roles.ts';
 import { Field } from '../../design/field.tsx';
 import { figure, percent, usd } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
-import { Empty, Failure, Loaded } from '../../design/states.tsx';
+import { Empty, Loaded } from '../../design/states.tsx';
 import { creditsText } from '../../design/written.tsx';
 import { compared, periodBefore } from '../../shell/compared.ts';
 import { range } from '../../shell/range.ts';
@@ -60,7 +60,6 @@ export function Usage({ by, reach }: { readonly by: SpendDimension; readonly rea
 }
 
 function UsageFigures({ of }: { readonly of: ReturnType<typeof useTraffic> }) {
-  if (of.data === null && of.failure) return <Failure what="Spend figures" failure={of.failure} onRetry={of.renew} />;
   const { whole, before } = of.data?.total ?? { whole: null, before: null };
   const baseline = whole ? whole.credits + whole.saved_credits : 0;
   const each = (of: { readonly usd: string; readonly requests: number } | null) =>
@@ -69,11 +68,13 @@ function UsageFigures({ of }: { readonly of: ReturnType<typeof useTraffic> }) {
     <Heroes>
       <Hero
         label="Spend"
+        failure={of.failure}
         value={whole && usd(whole.usd)}
         notes={whole && [creditsText(whole.credits), compared(whole.credits, before?.credits ?? null)]}
       />
       <Hero
         label="Saved"
+        failure={of.failure}
         value={whole && usd(whole.saved_usd)}
         notes={
           whole &&
@@ -87,11 +88,13 @@ function UsageFigures({ of }: { readonly of: ReturnType<typeof useTraffic> }) {
       />
       <Hero
         label="A request, on average"
+        failure={of.failure}
         value={whole && usd(each(whole))}
         notes={whole && [`${figure(whole.requests).short} requests`, compared(each(whole) ?? 0, each(before))]}
       />
       <Hero
         label="Tokens"
+        failure={of.failure}
         value={whole && figure(whole.input_tokens + whole.output_tokens)}
         notes={
           whole && [

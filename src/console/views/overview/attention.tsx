@@ -40,8 +40,9 @@ export function Attention(sources: AttentionSources) {
   const seen = [ledger, endpoints, policy, alerts].some(({ data }) => data !== null);
   if (!seen) return null;
   const items = itemsOf(sources, Date.now()).toSorted((one, other) => RANK[one.tone] - RANK[other.tone]);
+  const unread = unreadText(sources);
   if (items.length === 0) {
-    return <p class="overview-calm dim">{isKnown ? 'Nothing needs attention.' : ' '}</p>;
+    return <p class="overview-calm dim">{isKnown ? unread || 'Nothing needs attention.' : ' '}</p>;
   }
   const more = isAll ? 0 : items.length - ITEMS_SHOWN;
   return (
@@ -68,8 +69,16 @@ export function Attention(sources: AttentionSources) {
           </li>
         )}
       </ul>
+      {unread !== '' && <p class="table-foot">{unread}</p>}
     </section>
   );
+}
+
+/** Says what could not be looked at; empty where all was. */
+function unreadText({ ledger, endpoints, policy, alerts }: AttentionSources): string {
+  const looked = { Budgets: ledger, Endpoints: endpoints, Policy: policy, Alerts: alerts };
+  const names = Object.entries(looked).flatMap(([name, { data, failure }]) => (data === null && failure ? [name] : []));
+  return names.length === 0 ? '' : `Could not be read, and may need attention: ${names.join(', ').toLowerCase()}.`;
 }
 
 const RANK: Readonly<Record<Tone, number>> = { bad: 0, warn: 1, quiet: 2, good: 3 };

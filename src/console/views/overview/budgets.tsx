@@ -21,16 +21,27 @@ export function emptyAt(
   return runs_out_at === null ? null : Date.parse(runs_out_at);
 }
 
-export const fundName = ({ name, subject }: FundUsage): string => {
+/** A fund as people call it: the name of a key, team or user stands for its ID. */
+export const fundName = ({ name, subject, subject_name: called }: FundUsage): string => {
   const short = isAddress(name) ? shortAddress(name) : name;
-  return subject === '' ? short : `${short}, ${subject}`;
+  return subject === '' ? short : `${short}, ${called ?? subject}`;
 };
 
-/** Where a fund leads: the balance of a wallet to the wallet, for those who may open it. */
-export const fundHref = ({ kind, name }: FundUsage): string | undefined =>
-  kind === 'balance' && isAddress(name) && reachOfViewer('wallets.read') !== null
-    ? hrefOf('/money', { tab: 'payments', wallet: name })
-    : undefined;
+const HOLDER_PAGES = { key: '/people/keys', team: '/people/teams', user: '/people/members' } as const;
+
+/** Where a fund leads: a balance to its wallet, a budget to its key, team or member, for those who may open them. */
+export function fundHref({ kind, name, subject, subject_name: called, holder }: FundUsage): string | undefined {
+  if (kind === 'balance') {
+    return isAddress(name) && reachOfViewer('wallets.read') !== null
+      ? hrefOf('/money', { tab: 'payments', wallet: name })
+      : undefined;
+  }
+  // A report is shown the name in place of the ID.
+  if (holder === null || holder === 'organization' || subject === '' || subject === called) return undefined;
+  return reachOfViewer(holder === 'key' ? 'keys.read' : 'people.read') === null
+    ? undefined
+    : hrefOf(`${HOLDER_PAGES[holder]}/${subject}`);
+}
 
 /** `at 21:55` within half a day, else `on 24 Nov`. */
 const soonText = (at: number, now: number): string =>

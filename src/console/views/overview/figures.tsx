@@ -1,7 +1,6 @@
 import type { Resource } from '../../api/resource.ts';
 import { duration, figure, percent, usd } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
-import { Failure } from '../../design/states.tsx';
 import { creditsText } from '../../design/written.tsx';
 import { compared } from '../../shell/compared.ts';
 import type { TrafficReport } from '../../shell/traffic.ts';
@@ -15,9 +14,6 @@ export function OverviewFigures({
   readonly traffic: Resource<TrafficReport>;
   readonly before: Resource<TrafficReport>;
 }) {
-  if (traffic.data === null && traffic.failure) {
-    return <Failure what="Traffic figures" failure={traffic.failure} onRetry={traffic.renew} />;
-  }
   const now = traffic.data?.total.whole ?? null;
   const then = before.data?.total.whole ?? null;
   const baseline = now === null ? 0 : now.credits + now.saved_credits;
@@ -25,11 +21,13 @@ export function OverviewFigures({
     <Heroes>
       <Hero
         label="Spend"
+        failure={traffic.failure}
         value={now && usd(now.usd)}
         notes={now && [creditsText(now.credits), compared(now.credits, then?.credits ?? null)]}
       />
       <Hero
         label="Saved"
+        failure={traffic.failure}
         value={now && usd(now.saved_usd)}
         notes={
           now &&
@@ -43,11 +41,13 @@ export function OverviewFigures({
       />
       <Hero
         label="Requests"
+        failure={traffic.failure}
         value={now && figure(now.requests)}
         notes={now && [errorText(now.errors, now.requests), compared(now.requests, then?.requests ?? null)]}
       />
       <Hero
         label="Time to first token"
+        failure={traffic.failure}
         value={now && duration(now.ttft_ms.p50)}
         notes={now && speedText(now.ttft_ms.p95, now.tokens_per_second)}
       />

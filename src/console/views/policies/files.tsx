@@ -7,7 +7,7 @@ import { Table } from '../../design/table.tsx';
 import { State } from '../../design/tag.tsx';
 import { When } from '../../design/written.tsx';
 import { go } from '../../shell/router.ts';
-import { diagnosticsOf, judgement } from './checks.ts';
+import { diagnosticsOf, type FileDiagnostic, judgement } from './checks.ts';
 import { draft, edit, namesOf, type PolicyFiles, textOf } from './draft.ts';
 import { Diagnostics, plural } from './file.tsx';
 import { fileHref } from './places.ts';
@@ -85,7 +85,7 @@ export function FilesPage({ files, mayEdit }: { readonly files: PolicyFiles; rea
             {plural(found.result?.errors ?? 0, 'error')} and {plural(found.result?.warnings ?? 0, 'warning')}
             {draft.value ? ' with your edit' : ' in the files on disk'}
           </h2>
-          <Diagnostics found={found.result?.diagnostics ?? []} withFile />
+          <Diagnostics found={errorsFirst(found.result?.diagnostics ?? [])} withFile />
         </section>
       )}
       {found.failure && (
@@ -96,6 +96,10 @@ export function FilesPage({ files, mayEdit }: { readonly files: PolicyFiles; rea
     </div>
   );
 }
+
+/** The errors refuse the policy, so no warning of an earlier file stands before them. */
+const errorsFirst = (found: readonly FileDiagnostic[]): readonly FileDiagnostic[] =>
+  found.toSorted((one, other) => Number(other.severity === 'error') - Number(one.severity === 'error'));
 
 function LastReload() {
   const policy = useResource('/admin/policy');

@@ -53,11 +53,21 @@ DECLARE
   excess bigint;
   promised bigint;
   adds bigint;
+  -- The rows of the funds of one operation.
+  draws integer[];
   answer jsonb;
   results jsonb[];
+  -- Rows that are written together: entries, and holds that no other operation of the group is on.
+  e journal;
+  entries journal[];
+  made holds[];
+  fresh bigint[];
 BEGIN
   results := '{}';
   is_repeated := false;
+  entries := '{}';
+  made := '{}';
+  fresh := '{}';
   IF NOT EXISTS (
     SELECT 1 FROM instances WHERE instances.slot = p_owner % 128 AND instances.epoch = p_owner / 128 AND instances.is_released = 0
       AND instances.until > (extract(epoch FROM clock_timestamp()) * 1000)::bigint
@@ -93,7 +103,14 @@ BEGIN
   ) LOOP
     answer := NULL;
     h := NULL;
-    IF o.hold = ANY (known) THEN SELECT * INTO h FROM holds WHERE holds.id = o.hold; END IF;
+    IF o.hold = ANY (known) THEN
+      IF o.hold = ANY (fresh) THEN
+        INSERT INTO holds SELECT * FROM unnest(made);
+        made := '{}';
+        fresh := '{}';
+      END IF;
+      SELECT * INTO h FROM holds WHERE holds.id = o.hold;
+    END IF;
 
     -- What was done before is answered as it was then.
     IF o.kind IN ('hold', 'earmark') AND h.id IS NOT NULL THEN
@@ -121,9 +138,11 @@ BEGIN
     END IF;
 
     -- Entries name funds by rows. One that has none now gets it, before the operation changes its figures.
-    places := ARRAY(SELECT array_position(ids, f)
-      FROM unnest(CASE WHEN o.kind IN ('hold', 'earmark', 'attach', 'correct') THEN o.funds ELSE h.funds END) AS f);
-    FOREACH i IN ARRAY places LOOP
+    places := '{}';
+    draws := '{}';
+    FOREACH n IN ARRAY coalesce(CASE WHEN o.kind IN ('hold', 'earmark', 'attach', 'correct') THEN o.funds ELSE h.funds END, '{}') LOOP
+      i := array_position(ids, n);
+      places := places || i;
       IF f_row[i] IS NULL THEN
         INSERT INTO fund_rows (fund, most, opening, after_seq)
           VALUES (ids[i], CASE WHEN f_balance[i] THEN 0 ELSE f_most[i] END, f_spent[i], nextval('journal_seq'))
@@ -131,7 +150,12 @@ BEGIN
         f_row[i] := n;
         f_touched[i] := true;
       END IF;
+      draws := draws || f_row[i];
     END LOOP;
+    e := NULL;
+    e.reservation := o.hold;
+    e.account := coalesce(h.account, o.account);
+    e.time := o.at;
 
     CASE o.kind
     WHEN 'hold', 'earmark', 'extend' THEN
@@ -186,13 +210,30 @@ BEGIN
             UPDATE holds SET amount = holds.amount + given, steps = steps || ARRAY[o.step, 0, given, 0]::bigint[]
               WHERE holds.id = o.hold;
             IF given > 0 THEN
-              INSERT INTO journal (seq, kind, reservation, account, amount, time, step)
-                VALUES (nextval('journal_seq'), 'raise', o.hold, h.account, given, o.at, o.step);
+              e.kind := 'raise';
+              e.amount := given;
+              e.step := o.step;
+              e.seq := nextval('journal_seq');
+              entries := entries || e;
             END IF;
           ELSE
-            INSERT INTO holds (id, account, owner, expires, state, funds, first, amount, expected, note)
-              VALUES (o.hold, o.account, p_owner, o.expires, CASE o.kind WHEN 'hold' THEN 'open' ELSE o.kind END, o.funds, given,
-                given, coalesce(o.expected, 0), o.note);
+            h := NULL;
+            h.id := o.hold;
+            h.account := o.account;
+            h.owner := p_owner;
+            h.expires := o.expires;
+            h.state := CASE o.kind WHEN 'hold' THEN 'open' ELSE o.kind END;
+            h.funds := o.funds;
+            h.first := given;
+            h.amount := given;
+            h.charged := 0;
+            h.overrun := 0;
+            h.expected := coalesce(o.expected, 0);
+            h.note := o.note;
+            h.given_back := 0;
+            h.steps := '{}';
+            made := made || h;
+            fresh := fresh || o.hold;
             known := known || o.hold;
           END IF;
         END IF;
@@ -224,14 +265,24 @@ BEGIN
             WHERE holds.id = o.hold;
           answer := jsonb_build_array('charged', charge, excess);
         END IF;
-        INSERT INTO journal (seq, kind, reservation, account, amount, time, drawn, tariff, input_tokens, cached_input_tokens,
-            cache_write_tokens, output_tokens, reasoning_tokens, estimated, note, step)
-          VALUES (nextval('journal_seq'), o.kind, o.hold, h.account, charge, o.at, h.funds, o.tariff, o.usage[1], o.usage[2],
-            o.usage[3], o.usage[4], o.usage[5], o.estimated, o.note, o.step);
+        e.kind := o.kind;
+        e.amount := charge;
+        e.drawn := h.funds;
+        e.tariff := o.tariff;
+        e.input_tokens := o.usage[1];
+        e.cached_input_tokens := o.usage[2];
+        e.cache_write_tokens := o.usage[3];
+        e.output_tokens := o.usage[4];
+        e.reasoning_tokens := o.usage[5];
+        e.estimated := o.estimated;
+        e.note := o.note;
+        e.step := o.step;
+        e.seq := nextval('journal_seq');
+        entries := entries || e;
         IF excess > 0 THEN
-          INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
-              cache_write_tokens, output_tokens, reasoning_tokens, estimated)
-            VALUES (nextval('journal_seq'), 'overrun', o.hold, h.account, excess, o.at, o.tariff, 0, 0, 0, 0, 0, o.estimated);
+          e := (nextval('journal_seq'), 'overrun', o.hold, h.account, excess, o.at, NULL, NULL, o.tariff, 0, 0, 0, 0, 0, o.estimated,
+            NULL, NULL, NULL, NULL)::journal;
+          entries := entries || e;
         END IF;
       ELSIF o.kind = 'post' THEN
         -- On an expired hold it counts once that is settled.
@@ -263,9 +314,13 @@ BEGIN
             f_spent[i] := f_spent[i] + given;
             f_touched[i] := true;
           END LOOP;
-          INSERT INTO journal (seq, kind, reservation, account, amount, time, funds, drawn, note)
-            VALUES (nextval('journal_seq'), 'correct', o.hold, h.account, given, o.at,
-              ARRAY(SELECT f_row[p] FROM unnest(places) AS p), h.funds, 'settled after it had expired');
+          e.kind := 'correct';
+          e.amount := given;
+          e.funds := draws;
+          e.drawn := h.funds;
+          e.note := 'settled after it had expired';
+          e.seq := nextval('journal_seq');
+          entries := entries || e;
         END IF;
         answer := jsonb_build_array('charged', h.charged + given, h.overrun + excess);
       END IF;
@@ -305,8 +360,11 @@ BEGIN
         UPDATE holds SET state = 'closed', charged = holds.charged + charge, closing_overrun = overrun,
             late = CASE o.kind WHEN 'expire' THEN h.charged END
           WHERE holds.id = o.hold;
-        INSERT INTO journal (seq, kind, reservation, account, amount, time, drawn)
-          VALUES (nextval('journal_seq'), 'expire', o.hold, h.account, charge, o.at, h.funds);
+        e.kind := 'expire';
+        e.amount := charge;
+        e.drawn := h.funds;
+        e.seq := nextval('journal_seq');
+        entries := entries || e;
         answer := jsonb_build_array('charged', h.charged + charge, h.overrun);
       END IF;
 
@@ -324,8 +382,11 @@ BEGIN
         END LOOP;
         UPDATE holds SET funds = o.funds WHERE holds.id = o.hold;
         IF h.state = 'open' AND h.funds <> o.funds THEN
-          INSERT INTO journal (seq, kind, reservation, account, amount, time, funds)
-            VALUES (nextval('journal_seq'), 'attach', o.hold, h.account, 0, o.at, ARRAY(SELECT f_row[p] FROM unnest(places) AS p));
+          e.kind := 'attach';
+          e.amount := 0;
+          e.funds := nullif(draws, '{}');
+          e.seq := nextval('journal_seq');
+          entries := entries || e;
         END IF;
         answer := '["granted", 0]';
       END IF;
@@ -381,9 +442,13 @@ BEGIN
             f_spent[i] := f_spent[i] - given;
             f_touched[i] := true;
           END LOOP;
-          INSERT INTO journal (seq, kind, reservation, account, amount, time, funds, drawn, note)
-            VALUES (nextval('journal_seq'), 'correct', o.hold, h.account, -given, o.at,
-              ARRAY(SELECT f_row[p] FROM unnest(places) AS p), ARRAY(SELECT ids[p] FROM unnest(places) AS p), o.note);
+          e.kind := 'correct';
+          e.amount := -given;
+          e.funds := ARRAY(SELECT f_row[p] FROM unnest(places) AS p);
+          e.drawn := ARRAY(SELECT ids[p] FROM unnest(places) AS p);
+          e.note := o.note;
+          e.seq := nextval('journal_seq');
+          entries := entries || e;
           UPDATE holds SET given_back = given_back + given WHERE holds.id = o.hold;
         END IF;
         answer := jsonb_build_array('granted', given);
@@ -429,25 +494,20 @@ BEGIN
 
     -- Money that came in stands in front of the hold that it pays.
     IF o.kind IN ('grant', 'deposit', 'waive', 'capture') AND answer ->> 0 <> 'mistake' AND answer ->> 0 <> 'unmet' THEN
-      IF o.kind = 'grant' THEN
-        INSERT INTO journal (seq, kind, account, amount, time, note)
-          VALUES (nextval('journal_seq'), 'grant', o.account, o.amount, o.at, o.note);
-      ELSE
-        IF o.paid > 0 THEN
-          INSERT INTO journal (seq, kind, account, amount, time, note)
-            VALUES (nextval('journal_seq'), 'deposit', o.account, o.paid, o.at, o.note);
-        END IF;
-        IF o.fee <> 0 THEN
-          INSERT INTO journal (seq, kind, account, amount, time, note)
-            VALUES (nextval('journal_seq'), 'fee', o.account, -o.fee, o.at, o.note);
-        END IF;
-      END IF;
+      e := NULL;
+      e.account := o.account;
+      e.time := o.at;
+      e.note := o.note;
+      FOR e.kind, e.amount IN VALUES ('grant', CASE o.kind WHEN 'grant' THEN o.amount END), ('deposit', o.paid), ('fee', -o.fee) LOOP
+        IF e.amount IS NULL OR (e.amount = 0 AND e.kind <> 'grant') THEN CONTINUE; END IF;
+        e.seq := nextval('journal_seq');
+        entries := entries || e;
+      END LOOP;
     END IF;
     IF o.kind IN ('hold', 'capture') AND answer ->> 0 = 'granted' THEN
-      INSERT INTO journal (seq, kind, reservation, account, amount, time, funds, owner, expires, note)
-        SELECT nextval('journal_seq'), 'reserve', g.id, g.account, g.amount, o.at,
-            ARRAY(SELECT f_row[p] FROM unnest(places) AS p), g.owner, g.expires, g.note
-          FROM holds AS g WHERE g.id = o.hold;
+      e := (nextval('journal_seq'), 'reserve', o.hold, h.account, h.amount, o.at, nullif(draws, '{}'), NULL, NULL, NULL, NULL, NULL, NULL,
+        NULL, NULL, h.note, NULL, h.owner, h.expires)::journal;
+      entries := entries || e;
     END IF;
     IF o.name IS NOT NULL AND answer ->> 0 = 'granted' THEN
       INSERT INTO done_once (name, amount, time) VALUES (o.name, (answer ->> 1)::bigint, o.at);
@@ -455,6 +515,8 @@ BEGIN
     results := results || answer;
   END LOOP;
 
+  INSERT INTO holds SELECT * FROM unnest(made);
+  INSERT INTO journal SELECT * FROM unnest(entries);
   IF ids IS NOT NULL THEN
     UPDATE funds AS f SET most = t.most, spent = t.spent, held = t.held, row_id = t.row_id, is_opened = t.opened
       FROM unnest(ids, f_most, f_spent, f_held, f_row, f_opened, f_touched) AS t (id, most, spent, held, row_id, opened, touched)
