@@ -222,7 +222,7 @@ test(LAW, async () => {
       const query = { ...rest, ...ends, ...(by && { by }), compare: 'before' };
       expect(await sumsOf({ ...query, points: 'false' })).toEqual(await sumsOf(query));
     }),
-    tries(LAW, 20, 200),
+    tries(LAW, 8, 200),
   );
 }, 120_000);
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { effort, randomFrom } from '../../deep/effort.ts';
+import { effort, isDeep, randomFrom } from '../../deep/effort.ts';
 import { type SharedPolicy, sharedPolicy } from './member.ts';
 import { Play } from './play.ts';
 
 /** Three instances on the hostile store, and what must hold whatever happens there. */
-const OPERATIONS = 5_000;
+const OPERATIONS = isDeep ? 5_000 : 2_000;
 const { runs, seed, proved } = effort('state', 1, 200);
 
 let policy: SharedPolicy;
