@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { paretoFront } from '../../src/console/charts/pareto.ts';
 import { logTicks, ticksTo } from '../../src/console/charts/scale.ts';
-import { duration, figure, percent, relative, span, usd } from '../../src/console/design/format.ts';
+import { duration, figure, percent, percentInColumn, relative, span, usd } from '../../src/console/design/format.ts';
 import { markOf, marksOf } from '../../src/console/design/marks.ts';
 
 const SEED = 471_147;
@@ -44,6 +44,9 @@ describe('figures are written as a person would', () => {
     [figure(null).short, '–'],
     [percent(0.123_4).short, '12.3 %'],
     [percent(0.000_1).short, '< 0.1 %'],
+    [percentInColumn(0.33).short, '33.0 %'],
+    [percentInColumn(1).short, '100.0 %'],
+    [percentInColumn(0.000_1).short, '< 0.1 %'],
     [usd('1204.5').short, '$1,204.50'],
     [usd('0.615').short, '$0.62'],
     [usd('0.00061234').short, '$0.000612'],

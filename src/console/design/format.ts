@@ -36,6 +36,14 @@ export function percent(share: number | null): WrittenFigure {
   return { short, exact: `${full.format(share * 100)} %` };
 }
 
+const tenths = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+
+/** The same for a column, where points stand below each other: 33.0 %. */
+export function percentInColumn(share: number): WrittenFigure {
+  const { short, exact } = percent(share);
+  return { short: short.startsWith('<') ? short : `${tenths.format(share * 100)} %`, exact };
+}
+
 /** USD. @param value an exact decimal as the API writes it, or a number */
 export function usd(value: string | number | null): WrittenFigure {
   const amount = value === null ? Number.NaN : Number(value);

@@ -2,7 +2,7 @@ import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
 import { ShareBar } from '../../charts/bars.tsx';
 import { Select } from '../../design/field.tsx';
-import { duration, figure, percent } from '../../design/format.ts';
+import { duration, figure, percent, percentInColumn } from '../../design/format.ts';
 import { markOf } from '../../design/marks.ts';
 import { Empty, Loaded, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
@@ -131,7 +131,7 @@ const columnsOf = (by: Grouping, all: readonly EndpointLine[]): readonly TableCo
         ) : (
           <span class="fleet-lane">
             <ShareBar className={markOf(by === 'provider' ? line.model : line.provider)} share={shareOf(line)} />
-            <span class="figure">{percent(Math.round(shareOf(line) * 1_000) / 1_000).short}</span>
+            <span class="figure">{percentInColumn(shareOf(line)).short}</span>
           </span>
         ),
     },

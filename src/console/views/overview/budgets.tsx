@@ -1,6 +1,6 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
-import { clockTime, dayTime, isAddress, percent, shortAddress, usd } from '../../design/format.ts';
+import { clockTime, dayTime, isAddress, percentInColumn, shortAddress, usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
@@ -102,7 +102,7 @@ export const fundColumns = (now: number): readonly TableColumn<FundUsage>[] => [
     id: 'share',
     head: 'Used',
     isFigure: true,
-    cell: (fund) => <Written value={percent(Math.round(usedOf(fund) * 1_000) / 1_000)} />,
+    cell: (fund) => <Written value={percentInColumn(usedOf(fund))} />,
     sort: usedOf,
   },
   {
