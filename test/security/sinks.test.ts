@@ -154,9 +154,11 @@ describe('the store', () => {
     );
     // Workloads by the words of their issuer's tokens, and a name of the policy.
     named.push(...['id', 'issuer', 'sub', 'name'].map((name) => `subjects.${name}`));
-    // Figures, by IDs of keys and teams, names of the policy, statuses and tasks.
+    // Figures, by IDs of keys, teams and users, labels of keys, names of the policy, statuses and tasks.
     named.push(...['traffic.duration', 'traffic.ttft', 'traffic_series.name']);
-    named.push(...['key_id', 'team_id', 'model', 'provider'].map((name) => `traffic_waiting.${name}`));
+    named.push(
+      ...['key_id', 'team_id', 'user_id', 'labels', 'model', 'provider'].map((name) => `traffic_waiting.${name}`),
+    );
     // Which service keeps a history: its ID of the answer, names of the policy and of tools, a hash.
     named.push(...['key_id', 'answer', 'model', 'provider', 'origin', 'add_ons'].map((name) => `threads.${name}`));
     const words = ['contents.prompt', 'contents.answer'];
@@ -183,6 +185,7 @@ describe('the store', () => {
 
   test('gets words from one file alone, beside that of its tables', () => {
     expect(filesWith(/(?:INTO|FROM|UPDATE|TABLE|JOIN) contents\b/)).toEqual([
+      'src/store/postgres/schema/records.ts',
       'src/store/sql/records/contents.ts',
       'src/store/sqlite/records/schema.ts',
     ]);
