@@ -131,8 +131,9 @@ describe('the editor', () => {
   test('keeps an edit from view to view, and asks before the page is left', async () => {
     const { page } = await openEditor();
     await page.keyboard.type('# kept');
-    await page.getByRole('link', { name: 'Fleet' }).click();
-    await page.getByRole('link', { name: 'Policies' }).click();
+    const views = page.getByRole('navigation', { name: 'Views' });
+    await views.getByRole('link', { name: 'Fleet' }).click();
+    await views.getByRole('link', { name: 'Policies' }).click();
     await page.getByRole('link', { name: 'rules.yaml', exact: true }).click();
     await page.locator('.cm-line', { hasText: '# kept' }).waitFor();
     const asked = page.waitForEvent('dialog');
