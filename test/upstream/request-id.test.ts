@@ -12,7 +12,7 @@ describe('the provider’s request ID', () => {
     ['apim-request-id', '0aa5b9f2-8f4e-4a0e-9c8e-3d3a4a1a7b11'],
     ['mistral-correlation-id', '0197f2b1'],
     ['x-ds-trace-id', 'fb3cc7347920593f11e4fe8116dee066'],
-    ['msh-request-id', 'b8c1a2d3-7a7e-11f0-9f3e-000000000001'],
+    ['msh-request-id', 'b8c1a2d3-7a7e-11f0-9f3e-5d7e2b41c6f8'],
     ['x-generation-id', 'gen-1760000000-AbCdEf'],
   ])('is read from %s', (header, id) => {
     expect(idIn({ [header]: id })).toBe(id);
