@@ -96,6 +96,11 @@ test('what did team search spend this week, and save', async () => {
   expect(sentence).toMatch(/in the last 7 days and saved .* against the baseline\./);
   expect(spent).toBeCloseTo(Number(total.whole.usd), 2);
   expect(saved).toBeCloseTo(Number(total.whole.saved_usd), 2);
+  // Its keys are told by the books: beyond a day they are asked at a click.
+  const panel = page.getByRole('complementary');
+  await panel.getByText('Charges by key are counted when you ask').waitFor();
+  await panel.getByRole('button', { name: 'Count by key' }).click();
+  await panel.getByRole('table', { name: 'Spend by key of it' }).getByText('nightly').waitFor();
 });
 
 test('users, labels and months are there at once, from traffic, and agree with the books', async () => {

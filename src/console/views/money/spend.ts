@@ -5,6 +5,8 @@ import { endsOf, range, type TimeRange } from '../../shell/range.ts';
 import { isToldApart, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
 import { useAsked } from './booked.tsx';
 
+const DAY_MS = 86_400_000;
+
 /** What spend is told apart by; a label with its name. */
 export type SpendDimension = 'key' | 'team' | 'user' | 'model' | 'provider' | 'task' | `label:${string}`;
 
@@ -170,8 +172,9 @@ interface Spend extends Resource<SpendReport> {
 const isCountedOf = ({ by: holder, id }: Holder, by: SpendDimension, reach: Reach): boolean =>
   id !== '' && ((holder === 'key' && by === 'model') || (holder === 'model' && by === 'key' && reach === 'all'));
 
-/** Holders whose charges the books find without reading those of all others. */
-const isSmall = ({ by, id }: Holder): boolean => id !== '' && (by === 'key' || by === 'team' || by === 'user');
+/** Holders whose charges the books find at once: without reading those of all others, of a team for a day. */
+const isSmall = ({ by, id }: Holder, { ms }: TimeRange): boolean =>
+  id !== '' && (by === 'key' || by === 'user' || (by === 'team' && ms <= DAY_MS));
 
 /**
  * Spend in the range of the page and before, by a dimension, of all or of one holder: by traffic where that counts it, else by the books.
@@ -191,7 +194,7 @@ export function useSpend(by: SpendDimension, reach: Reach, of: Holder | null = n
   const query = { by: of ? `${of.by},${by}` : by, time_zone: viewerZone(), ...(of && filterOf(of)) };
   const days = daysOf(range.value, now);
   const asked = useAsked(JSON.stringify([query, days]));
-  const isAsked = asked.isAsked || reach !== 'all' || (of !== null && isSmall(of));
+  const isAsked = asked.isAsked || reach !== 'all' || (of !== null && isSmall(of, range.value));
   const isWanted = !isTraffic && by !== 'label:' && isAsked;
   const usage = useResource('/admin/usage', { ...query, ...days }, { isWanted });
   const before = useResource('/admin/usage', { ...query, ...daysOf(range.value, now, 1) }, { isWanted });
