@@ -17,9 +17,13 @@ export function Panel({ title, closeHref, isWide = false, children }: PanelProps
   const id = useId();
   useEffect(() => {
     const before = document.activeElement;
+    const href = before?.getAttribute('href') ?? null;
     heading.current?.focus();
     return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      // A list that was read again meanwhile has another link in its place.
+      const link = href === null ? null : document.querySelector(`main a[href="${CSS.escape(href)}"]`);
+      const back = before?.isConnected ? before : link;
+      if (back instanceof HTMLElement) back.focus();
     };
   }, []);
   return (
