@@ -150,7 +150,7 @@ export class Connection {
     await this.#client.query(`LISTEN ${escapeIdentifier(channel)}`);
   }
 
-  /** Never rejects. What is not answered yet is lost. */
+  /** Never rejects. Statements that are not answered yet are lost. */
   async close(): Promise<void> {
     await this.#client.end().catch((cause) => messageOf(cause));
   }

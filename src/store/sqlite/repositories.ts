@@ -1,17 +1,6 @@
 import type { Repositories } from '../repositories.ts';
-import { sqlAlerts } from '../sql/alerts.ts';
-import { sqlBrokenDeclarations } from '../sql/endpoints.ts';
-import { sqlIdempotency } from '../sql/idempotency.ts';
-import { sqlKeys } from '../sql/keys.ts';
-import { sqlLearning } from '../sql/learning/tables.ts';
-import { sqlLogins } from '../sql/logins.ts';
-import { sqlBlocklist, sqlGasNonces, sqlPendingSettlements, sqlQuoteSecret } from '../sql/payment-extras.ts';
-import { sqlPayments } from '../sql/payments.ts';
-import { sqlPeople } from '../sql/people.ts';
+import { sqlRepositories } from '../sql/repositories.ts';
 import type { SqlTables } from '../sql/statement.ts';
-import { sqlSubjects } from '../sql/subjects.ts';
-import { sqlThreads } from '../sql/threads.ts';
-import { sqlTrail } from '../sql/trail.ts';
 import { sqliteJournal } from './books/journal-reader.ts';
 import { sqliteLedger } from './books/ledger-table.ts';
 import { sqliteRecords } from './records/tables.ts';
@@ -19,23 +8,9 @@ import { sqliteTraffic } from './traffic/table.ts';
 
 /** The repositories over one handle of a database. Of a handle that only reads, none may be asked to prune. */
 export const sqliteRepositories = (db: SqlTables): Repositories => ({
+  ...sqlRepositories(db),
   ledger: sqliteLedger(db),
   journal: sqliteJournal(db),
-  alerts: sqlAlerts(db),
-  keys: sqlKeys(db),
-  trail: sqlTrail(db),
-  idempotency: sqlIdempotency(db),
-  payments: sqlPayments(db),
-  blocklist: sqlBlocklist(db),
-  pendingSettlements: sqlPendingSettlements(db),
-  gasNonces: sqlGasNonces(db),
-  quoteSecret: sqlQuoteSecret(db),
-  people: sqlPeople(db),
   records: sqliteRecords(db),
-  learning: sqlLearning(db),
-  brokenDeclarations: sqlBrokenDeclarations(db),
-  subjects: sqlSubjects(db),
-  threads: sqlThreads(db),
-  logins: sqlLogins(db),
   traffic: sqliteTraffic(db),
 });

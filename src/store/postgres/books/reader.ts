@@ -39,7 +39,7 @@ const SELECT_UNCOUNTED = `SELECT ${ACCOUNT}, j.reservation, j.amount
 const SELECT_FIGURES = `SELECT id, most, spent, held, is_opened AS "isOpened" FROM funds WHERE id = ANY ($1::integer[])`;
 const SELECT_BALANCES = `SELECT id, name AS holder, most AS granted, spent, held FROM funds WHERE budget = 0 AND is_opened`;
 const SELECT_OPEN_ELSEWHERE = `SELECT count(*) AS count, coalesce(sum(amount - charged), 0) AS held
-    FROM holds WHERE state IN ('earmark', 'open') AND state = 'open' AND owner <> $1`;
+    FROM holds WHERE state = 'open' AND owner <> $1`;
 
 type HoldRow = AccountRow & {
   readonly state: string;

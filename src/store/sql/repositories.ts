@@ -1,0 +1,36 @@
+import type { Repositories } from '../repositories.ts';
+import { sqlAlerts } from './alerts.ts';
+import { sqlBrokenDeclarations } from './endpoints.ts';
+import { sqlIdempotency } from './idempotency.ts';
+import { sqlKeys } from './keys.ts';
+import { sqlLearning } from './learning/tables.ts';
+import { sqlLogins } from './logins.ts';
+import { sqlBlocklist, sqlGasNonces, sqlPendingSettlements, sqlQuoteSecret } from './payment-extras.ts';
+import { sqlPayments } from './payments.ts';
+import { sqlPeople } from './people.ts';
+import type { SqlTables } from './statement.ts';
+import { sqlSubjects } from './subjects.ts';
+import { sqlThreads } from './threads.ts';
+import { sqlTrail } from './trail.ts';
+
+/** Those of which each database has its own. */
+type OfADatabase = 'ledger' | 'journal' | 'records' | 'traffic';
+
+/** The repositories whose statements SQLite and PostgreSQL share, over one handle of a database. */
+export const sqlRepositories = (db: SqlTables): Omit<Repositories, OfADatabase> => ({
+  alerts: sqlAlerts(db),
+  keys: sqlKeys(db),
+  trail: sqlTrail(db),
+  idempotency: sqlIdempotency(db),
+  payments: sqlPayments(db),
+  blocklist: sqlBlocklist(db),
+  pendingSettlements: sqlPendingSettlements(db),
+  gasNonces: sqlGasNonces(db),
+  quoteSecret: sqlQuoteSecret(db),
+  people: sqlPeople(db),
+  learning: sqlLearning(db),
+  brokenDeclarations: sqlBrokenDeclarations(db),
+  subjects: sqlSubjects(db),
+  threads: sqlThreads(db),
+  logins: sqlLogins(db),
+});
