@@ -280,7 +280,7 @@ BEGIN
         e.seq := nextval('journal_seq');
         entries := entries || e;
         IF excess > 0 THEN
-          e := (nextval('journal_seq'), 'overrun', o.hold, h.account, excess, o.at, NULL, NULL, o.tariff, 0, 0, 0, 0, 0, o.estimated,
+          e := (e.seq + 1, 'overrun', o.hold, h.account, excess, o.at, NULL, NULL, o.tariff, 0, 0, 0, 0, 0, o.estimated,
             NULL, NULL, NULL, NULL)::journal;
           entries := entries || e;
         END IF;
