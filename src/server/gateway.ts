@@ -155,7 +155,7 @@ async function statusOfLearning(
 
 /** Prunes, indexes and counts, now and regularly. Returns a function that stops it. */
 async function keepUp(
-  count: () => Promise<boolean>,
+  count: (restMs: number) => Promise<boolean>,
   log: Log,
   timers: Timers,
   prune: () => Promise<void>,
@@ -229,7 +229,7 @@ export async function openGateway(
   const onAdd = (record: DecisionRecord) => {
     feed.tell(() => decisionEvent(record, { keyName, usdPerCredit: lease().snapshot.usdPerCredit }));
   };
-  const count = () => store.traffic.count(now());
+  const count = (restMs = 0) => store.traffic.count(now(), restMs);
   const records = openRecords({ store, tables: store.records, now, isCounted: () => isCounted(count), onAdd });
   const nextId = idsOf(store.instance);
   await saveRevision(records, first);

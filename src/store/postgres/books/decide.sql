@@ -63,6 +63,8 @@ DECLARE
   made holds[];
   fresh bigint[];
 BEGIN
+  -- The transaction has its ID before it numbers entries: see src/store/postgres/horizon.ts.
+  PERFORM pg_current_xact_id();
   results := '{}';
   is_repeated := false;
   entries := '{}';
