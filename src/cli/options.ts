@@ -21,6 +21,7 @@ export interface PolicyArguments extends DataArguments {
 /** Commands on a data folder alone. */
 const DATA_COMMANDS = [
   'decisions',
+  'instances',
   'keys',
   'ledger',
   'logins',
