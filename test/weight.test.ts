@@ -46,12 +46,14 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 8 for filters of the trail.
   // 20 for what is left of the budgets of teams and users, as commands print it.
   // 5 for names of users in traffic.
-  'src/cli': 5156,
+  // 7 for the URL of a store.
+  'src/cli': 5163,
   // 7 for the reader of files with secrets, and the commit behind the version.
   // 16 for `trail verify`, `export` and `erase`.
   // 26 for people, keys that change and tokens.
   // 20 for traffic.
-  'src/commands.ts': 192,
+  // 1 for the URL of a store.
+  'src/commands.ts': 193,
   // 4 for adapters without keys.
   'src/conformance': 2115,
   // The web client.
@@ -133,7 +135,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/main.ts': 139,
   // 3 for an earmark that ends with a capture that failed.
   // 35 for people, keys that change and tokens.
-  'src/money': 1680,
+  // 9 for refusals of the books, after which a request is decided once more.
+  'src/money': 1689,
   // 31 for the place and the age of copies in status and metrics.
   // 197 for the table of roles, the view of a key for reports, USD beside Credits, and backups to the standard output.
   // 154 for the check of the trail and its export.
@@ -162,7 +165,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 9 for logins whose key or user has ended.
   // 15 for the texts of files on disk, and the worth of cases in USD.
   // 21 for the same.
-  'src/operate': 7589,
+  // 1 for the URL of a store.
+  'src/operate': 7590,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -193,7 +197,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 7 for people, keys that change and tokens.
   // 8 for the playground.
   // 66 for decisions that are made again by the policy in force.
-  'src/request': 2255,
+  // 9 for requests that are decided once more.
+  'src/request': 2264,
   // 3 for texts that show no quality above 99.9 %.
   // 25 for people, keys that change and tokens.
   // 10 for the weight of latency.
@@ -203,7 +208,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 5 for the actor of a reload.
   // 6 for people, keys that change and tokens.
   // 225 for edits of several files that become the policy as one; a third of it was in operate.
-  'src/runtime': 1577,
+  // 1 for secrets that are read once.
+  'src/runtime': 1578,
   // 211 for the sweep, the timers of a host, the copies that follow news, and IDs of requests by a maker of their own.
   // 63 for files of secrets, the commit of a clone, an archive or a build, and the loss of a lease.
   // 101 for the head of the trail, noted outside the store.
@@ -216,7 +222,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 20 for the feed of events.
   // 107 for audits of the books over HTTP.
   // 7 for names of teams and users, in place of IDs.
-  'src/server': 2081,
+  // 17 for the URL of a store, and the data folder.
+  'src/server': 2098,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
