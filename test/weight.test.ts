@@ -48,13 +48,15 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 20 for what is left of the budgets of teams and users, as commands print it.
   // 5 for names of users in traffic.
   // 42 for servers at one database, with the policy of each.
-  'src/cli': 5198,
+  // 7 for the URL of a store.
+  'src/cli': 5205,
   // 7 for the reader of files with secrets, and the commit behind the version.
   // 16 for `trail verify`, `export` and `erase`.
   // 26 for people, keys that change and tokens.
   // 20 for traffic.
   // 9 for servers at one database, with the policy of each.
-  'src/commands.ts': 201,
+  // 1 for the URL of a store.
+  'src/commands.ts': 202,
   // 4 for adapters without keys.
   'src/conformance': 2115,
   // The web client.
@@ -140,7 +142,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/main.ts': 139,
   // 3 for an earmark that ends with a capture that failed.
   // 35 for people, keys that change and tokens.
-  'src/money': 1680,
+  // 9 for refusals of the books, after which a request is decided once more.
+  'src/money': 1689,
   // 31 for the place and the age of copies in status and metrics.
   // 197 for the table of roles, the view of a key for reports, USD beside Credits, and backups to the standard output.
   // 154 for the check of the trail and its export.
@@ -170,7 +173,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 15 for the texts of files on disk, and the worth of cases in USD.
   // 21 for the same.
   // 31 for servers at one database, with the policy of each.
-  'src/operate': 7620,
+  // 1 for the URL of a store.
+  'src/operate': 7621,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -202,7 +206,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 7 for people, keys that change and tokens.
   // 8 for the playground.
   // 66 for decisions that are made again by the policy in force.
-  'src/request': 2255,
+  // 9 for requests that are decided once more.
+  'src/request': 2264,
   // 3 for texts that show no quality above 99.9 %.
   // 25 for people, keys that change and tokens.
   // 10 for the weight of latency.
@@ -212,7 +217,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 5 for the actor of a reload.
   // 6 for people, keys that change and tokens.
   // 225 for edits of several files that become the policy as one; a third of it was in operate.
-  'src/runtime': 1577,
+  // 1 for secrets that are read once.
+  'src/runtime': 1578,
   // 211 for the sweep, the timers of a host, the copies that follow news, and IDs of requests by a maker of their own.
   // 63 for files of secrets, the commit of a clone, an archive or a build, and the loss of a lease.
   // 101 for the head of the trail, noted outside the store.
@@ -226,7 +232,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 107 for audits of the books over HTTP.
   // 7 for names of teams and users, in place of IDs.
   // 140 for servers at one database, with the policy of each.
-  'src/server': 2221,
+  // 17 for the URL of a store, and the data folder.
+  'src/server': 2238,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
@@ -255,7 +262,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
 
   // 60 for the way of books to their database.
   // 67 for servers at one database, with the policy of each.
-  'src/store': 11827,
+  // 14 for the same.
+  'src/store': 11841,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.

@@ -42,7 +42,7 @@ import { overloadedBy } from '../store/unwritten.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
 import { Audits } from './audits.ts';
-import { databaseOf, spoolOf } from './data.ts';
+import { spoolOf } from './data.ts';
 import { keepDeclarations } from './declarations.ts';
 import { logAlert, logRecovered } from './events.ts';
 import type { Host } from './host.ts';
@@ -257,7 +257,7 @@ export async function openGateway(
   first: PolicyCandidate,
   tools: ServerPolicyTools,
   resources: GatewayResources,
-  { allowsPolicyWrites, data }: Pick<ServeOptions, 'allowsPolicyWrites' | 'data'>,
+  { allowsPolicyWrites, data, database }: Pick<ServeOptions, 'allowsPolicyWrites' | 'data' | 'database'>,
 ) {
   const { store, keys, people, log, host, feed } = resources;
   const { clock, timers, err } = host;
@@ -314,7 +314,7 @@ export async function openGateway(
     isDraining: false,
   };
   const policies = openPolicyDesk({ gateway, reloader, people }, tools, resources, allowsPolicyWrites);
-  const audits = new Audits({ files: { file: databaseOf(data), spool: spoolOf(data) }, now, timers, log });
+  const audits = new Audits({ files: { file: database, spool: spoolOf(data) }, now, timers, log });
   const stop = () => {
     audits.close();
     reporter.stop();
