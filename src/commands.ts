@@ -75,6 +75,15 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
       const file = await existing(command);
       return (await import('./cli/decisions/decisions.ts')).runDecisions(command.args, file);
     }
+    case 'instances': {
+      const file = await existing(command);
+      const [{ isStoreLocked, readStore }, { runInstances }] = await Promise.all([
+        import('./store/open.ts'),
+        import('./cli/instances.ts'),
+      ]);
+      using reader = await readStore(file, ['instances']);
+      return await runInstances(command.args, reader, await isStoreLocked(file));
+    }
     case 'alerts':
       host.mindDefects();
       return (await import('./cli/alerts.ts')).runAlerts(command.args, await policyCommand(command, host));

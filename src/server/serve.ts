@@ -108,14 +108,14 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   if (apiKey !== null) await keys.install(apiKey).catch(notInstalled);
   const resources = { store, keys, people, log, host, feed };
   const opened = await openGateway(first, tools, resources, options);
-  const { gateway, desk, idempotency, reloader, status, audits, recount, levels, stop } = opened;
+  const { gateway, desk, idempotency, reloader, reporter, status, audits, recount, levels, stop } = opened;
   onBudgets = recount;
   const tokens = await openTokens(resources);
   const gate = new Gate(clock, timers);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
-  const alerts = openAlerts(resources, { gateway, policy: reloader, health: tools.health });
+  const alerts = openAlerts(resources, { gateway, policy: reloader, health: tools.health, reporter });
   const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer, [alerts.count]);
-  const watched = { gateway, gate, policy: reloader, store, health: tools.health, version };
+  const watched = { gateway, gate, policy: reloader, store, health: tools.health, version, reporter };
   const app = createApp({
     ...watched,
     ...{ surfaces, keys, levels, desk, built: openConsole(log) },
