@@ -25,7 +25,7 @@ let box: {
 beforeAll(async () => {
   const { url, ...database } = await laidDatabase();
   const handles = [await openHandle(url), await openHandle(url)] as const;
-  const [connection, ...late] = await Promise.all([0, 1, 2].map(() => Connection.open(addressOf(url, null))));
+  const [connection, ...late] = await Promise.all([0, 1, 2].map(() => Connection.open(addressOf(url))));
   const script = await emptiedBy(connection!);
   box = {
     handles,
