@@ -23,6 +23,8 @@ interface FundShown {
   readonly held_credits: number;
   readonly open_reservations: number;
   readonly oldest_reservation_seconds: number | null;
+  readonly forecast_credits: number | null;
+  readonly forecast_usd: string | null;
 }
 interface StatusShown {
   readonly open_reservations: number;
@@ -39,13 +41,16 @@ async function byCommand(...args: string[]): Promise<StatusShown> {
   return JSON.parse(out) as StatusShown;
 }
 
-/** A status without ages, which grow, and without names, which a command does not look up. */
+/** A status without ages and forecasts, which move with the clock, and without names, which a command does not look up. */
 const still = ({ funds, ...sums }: StatusShown) => ({
   ...sums,
-  funds: funds.map(({ oldest_reservation_seconds: age, subject_name: _, ...fund }) => ({
-    ...fund,
-    isHeld: age !== null,
-  })),
+  funds: funds.map(
+    ({ oldest_reservation_seconds: age, subject_name: _, forecast_credits: credits, forecast_usd: usd, ...fund }) => ({
+      ...fund,
+      isHeld: age !== null,
+      isForecast: [credits !== null, usd !== null],
+    }),
+  ),
 });
 
 describe('the funds', () => {

@@ -5,17 +5,16 @@ import type { SqlTables } from '../sql/statement.ts';
 import { postgresJournal } from './books/journal-reader.ts';
 import { postgresLedger } from './books/ledger-table.ts';
 import { postgresRecords } from './records.ts';
-
-/** Those that are not here yet. */
-type OfTheFuture = 'traffic';
+import { postgresTraffic } from './traffic.ts';
 
 /**
  * The repositories over one handle of a database.
  * @param timers null for a database as it is at one moment
  */
-export const postgresRepositories = (db: SqlTables, timers: Timers | null): Omit<Repositories, OfTheFuture> => ({
+export const postgresRepositories = (db: SqlTables, timers: Timers | null): Repositories => ({
   ...sqlRepositories(db),
   ledger: postgresLedger(db),
   journal: postgresJournal(db, timers),
   records: postgresRecords(db),
+  traffic: postgresTraffic(db),
 });

@@ -9,6 +9,7 @@ import { addressOf } from '../../../src/store/postgres/address.ts';
 import { chargedBy, spentIn, usageOf } from '../../../src/store/postgres/books/charges.ts';
 import { foldCharges } from '../../../src/store/postgres/books/fold.ts';
 import type { BooksQuery } from '../../../src/store/postgres/books/names.ts';
+import { Horizon } from '../../../src/store/postgres/horizon.ts';
 import { postgresRepositories } from '../../../src/store/postgres/repositories.ts';
 import { PostgresSnapshot } from '../../../src/store/postgres/snapshot.ts';
 import { sql } from '../../../src/store/sql/statement.ts';
@@ -66,7 +67,7 @@ const summed = (rows: readonly Pick<PlainSum, (typeof FIGURES)[number]>[]) =>
 
 /** What the database knows at one moment, by its sums and by the journal alone. */
 async function look({ url }: Pick<Ledger, 'url'>, keyId: string): Promise<void> {
-  const snapshot = await PostgresSnapshot.open(addressOf(url, null));
+  const snapshot = await PostgresSnapshot.open(addressOf(url));
   try {
     const query: BooksQuery = (text, values) => snapshot.query(sql(text), values);
     const plain = await snapshot.query<PlainSum>(PLAIN);
@@ -124,8 +125,9 @@ const law = (ledger: Ledger, mutation: Mutation = null) =>
     const opened = await Promise.all(plan.map((_, lane) => openBooksOn(ledger, lane + 1, { change })));
     // A budget that was never counted is drawn on by keys that were never charged.
     const keys = [0, 1, 2].map((key) => `key-${nextId()}-${key}`);
+    const horizon = () => new Horizon(ledger.query, processTimers, { entries: 'journal_seq' });
     const [fund, counted] = [fundOf(1e9, `of ${keys[0]}`), fundOf(1e12, `counted ${keys[0]}`)];
-    const fold = () => foldCharges(change(ledger.query), processTimers, false);
+    const fold = () => foldCharges(change(ledger.query), horizon(), false);
     try {
       const ends = plan.map(async (steps, lane) => {
         const { books } = opened[lane]!;
@@ -171,6 +173,8 @@ for (const [name, mutation] of Object.entries(MUTANTS))
     expect((await fc.check(law(ledger, mutation), { numRuns: 40, seed, endOnFailure: true })).failed).toBe(true);
   }, 120_000);
 
+const LOOKS = `SELECT 1 FROM pg_stat_activity WHERE query LIKE '%FROM pg_locks%' AND pid <> pg_backend_pid()`;
+
 test('a fold waits for entries that were numbered and are not there yet', async () => {
   await using ledger = await emptyLedger();
   await using opened = await openBooksOn(ledger);
@@ -181,7 +185,7 @@ test('a fold waits for entries that were numbered and are not there yet', async 
   const settle = JSON.stringify([
     { kind: 'settle', hold: late, at, most: 9, cost: 4, tariff: 1, usage: [1, 0, 0, 1, 0] },
   ]);
-  await connection.script('BEGIN');
+  await connection.script('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
   await connection.run('SELECT * FROM ledger_decide_1($1, $2::jsonb)', [128 + 2, settle]);
   await books.append([settleOf(first, 5)]);
   let isFolded = false;
@@ -189,10 +193,7 @@ test('a fold waits for entries that were numbered and are not there yet', async 
     isFolded = true;
   });
   // It has looked, and looks again.
-  const looks = async () =>
-    (await ledger.run(`SELECT 1 FROM pg_stat_activity WHERE query LIKE '%FROM pg_locks%' AND pid <> pg_backend_pid()`))
-      .length;
-  await waitFor(async () => (await looks()) > 0);
+  await waitFor(async () => (await ledger.run(LOOKS)).length > 0);
   expect([isFolded, await books.charged()]).toEqual([false, 5]);
   await connection.script('COMMIT');
   await folding;

@@ -23,7 +23,6 @@ import type { InstanceName } from '../../instance.ts';
 import type { Orphan, StoredReservation } from '../../ledger-table.ts';
 import type { Write } from '../../store.ts';
 import { adoptRequested } from './adoption.ts';
-import { foldCharges } from './fold.ts';
 import { type GroupParts, namedOnce, OpGroups } from './group.ts';
 import { type FundAnswer, KnownFunds } from './known-funds.ts';
 import { type BooksQuery, Names } from './names.ts';
@@ -242,7 +241,7 @@ class PostgresBooks implements LedgerBooks {
 
   /** The sums of charges go up to here. */
   checkpoint(): Promise<void> {
-    return foldCharges(this.#query, this.#timers, false);
+    return this.#reader.fold(false);
   }
 
   #asked(op: LedgerOp): AskedOp {

@@ -1,9 +1,8 @@
 import { QUARTER_MS, quarterOf, type Window } from '../../../accounting/window.ts';
 import type { Microcredits } from '../../../core/credits.ts';
-import type { Timers } from '../../../core/timers.ts';
 import { type AccountRow, dimensionsOf } from '../../account-row.ts';
 import type { EndpointCharges, UncountedCharges, UsageFilter } from '../../books.ts';
-import { horizonOf } from './horizon.ts';
+import type { Horizon } from '../horizon.ts';
 import type { BooksQuery } from './names.ts';
 
 /** Beyond any quarter of an hour. */
@@ -93,13 +92,13 @@ export async function usageOf(
 /** Charges of holds that did not draw on a budget, and that it has not counted. */
 export async function uncountedBy(
   query: BooksQuery,
-  timers: Timers,
+  entries: Horizon<'entries'>,
   budget: number,
   { starts }: Window,
 ): Promise<UncountedCharges> {
   // First, so that the horizon is not before it.
   const from = (await query<{ through: number }>(SELECT_COUNTED, [budget]))[0]?.through ?? null;
-  const horizon = await horizonOf(query, timers);
+  const { entries: horizon } = await entries.fresh();
   const rows =
     from === null
       ? await query<UncountedRow>(SELECT_ALL, [horizon, quarterOf(starts)])

@@ -1,5 +1,4 @@
-import type { Timers } from '../../../core/timers.ts';
-import { horizonOf } from './horizon.ts';
+import type { Horizon } from '../horizon.ts';
 import type { BooksQuery } from './names.ts';
 
 /** Numbers of entries that are folded at once. */
@@ -29,10 +28,10 @@ const FOLD = `WITH sums AS (
  * StoreError.
  * @param isDue false to fold even where another has done so a moment ago
  */
-export async function foldCharges(query: BooksQuery, timers: Timers, isDue = true): Promise<void> {
+export async function foldCharges(query: BooksQuery, entries: Horizon<'entries'>, isDue = true): Promise<void> {
   const [found] = await query<{ through: number; isRecent: number }>(SELECT_THROUGH, []);
   if (!found || (isDue && found.isRecent === 1)) return;
-  const horizon = await horizonOf(query, timers);
+  const { entries: horizon } = await entries.fresh();
   for (let from = found.through; from < horizon; ) {
     const to = Math.min(horizon, from + STEP);
     await query(FOLD, [from, to]);

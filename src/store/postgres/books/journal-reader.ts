@@ -11,7 +11,7 @@ import type {
 } from '../../journal-reader.ts';
 import { FIRST, moneyPages, pages, paymentPages, pricedPages, seqOf } from '../../sql/journal.ts';
 import { first, type SqlReader, sql } from '../../sql/statement.ts';
-import { horizonOf } from './horizon.ts';
+import { Horizon } from '../horizon.ts';
 
 const SELECT_LAST = sql('SELECT coalesce(max(seq), 0) AS seq FROM journal WHERE seq <= ?');
 const SELECT_UNIT = sql('SELECT usd_per_credit AS usdPerCredit FROM terms');
@@ -75,32 +75,34 @@ type EntryRow = Omit<ReservationEntry, 'estimated'> & { readonly estimated: numb
  * The journal of a database. What SQLite knows of a checkpoint, this knows of the end: holds, balances and sums are as they stand.
  * @param timers null for a database as it is at one moment
  */
-export const postgresJournal = (db: SqlReader, timers: Timers | null): JournalReader => ({
-  async horizon() {
-    const most = timers
-      ? await horizonOf((text, values) => db.query(sql(text), values), timers)
-      : Number.MAX_SAFE_INTEGER;
-    return (await first<{ seq: number }>(db, SELECT_LAST, most))?.seq ?? 0;
-  },
-  async checkpoint() {
-    const end = await first<Omit<JournalCheckpoint, 'open'>>(db, SELECT_END);
-    return end && { ...end, open: await db.query<OpenReservation>(SELECT_OPEN) };
-  },
-  damages: () => damagesOf(db),
-  funds: () => pages<FundRow>(db, SELECT_FUNDS, [FIRST], ({ afterSeq }) => [afterSeq]),
-  rows: () => pages<AuditRow>(db, SELECT_ROWS, [FIRST], seqOf),
-  priced: () => pricedPages(db),
-  spend: () =>
-    pages<SpendRow>(db, SELECT_SPEND, [0, 0, 0], ({ quarter, account, tariff }) => [quarter, account, tariff]),
-  payments: async () => paymentPages(db),
-  balances: () => db.query<BalanceRow>(SELECT_BALANCES),
-  async reservation(id) {
-    const rows = await db.query<EntryRow>(SELECT_RESERVATION, [id]);
-    return rows.map((row) => ({ ...row, estimated: row.estimated === 1 }));
-  },
-  money: (filter) => moneyPages(db, filter),
-  usdPerCredit: async () => (await first<{ usdPerCredit: string | null }>(db, SELECT_UNIT))?.usdPerCredit ?? null,
-});
+export function postgresJournal(db: SqlReader, timers: Timers | null): JournalReader {
+  const entries =
+    timers && new Horizon((text, values) => db.query(sql(text), values), timers, { entries: 'journal_seq' });
+  return {
+    async horizon() {
+      const most = entries ? (await entries.fresh()).entries : Number.MAX_SAFE_INTEGER;
+      return (await first<{ seq: number }>(db, SELECT_LAST, most))?.seq ?? 0;
+    },
+    async checkpoint() {
+      const end = await first<Omit<JournalCheckpoint, 'open'>>(db, SELECT_END);
+      return end && { ...end, open: await db.query<OpenReservation>(SELECT_OPEN) };
+    },
+    damages: () => damagesOf(db),
+    funds: () => pages<FundRow>(db, SELECT_FUNDS, [FIRST], ({ afterSeq }) => [afterSeq]),
+    rows: () => pages<AuditRow>(db, SELECT_ROWS, [FIRST], seqOf),
+    priced: () => pricedPages(db),
+    spend: () =>
+      pages<SpendRow>(db, SELECT_SPEND, [0, 0, 0], ({ quarter, account, tariff }) => [quarter, account, tariff]),
+    payments: async () => paymentPages(db),
+    balances: () => db.query<BalanceRow>(SELECT_BALANCES),
+    async reservation(id) {
+      const rows = await db.query<EntryRow>(SELECT_RESERVATION, [id]);
+      return rows.map((row) => ({ ...row, estimated: row.estimated === 1 }));
+    },
+    money: (filter) => moneyPages(db, filter),
+    usdPerCredit: async () => (await first<{ usdPerCredit: string | null }>(db, SELECT_UNIT))?.usdPerCredit ?? null,
+  };
+}
 
 async function damagesOf(db: SqlReader): Promise<readonly string[]> {
   type WrongFigure = { readonly id: number; readonly name: string; readonly figure: number; readonly due: number };

@@ -6,7 +6,9 @@ import { type AccountRow, dimensionsOf } from '../../account-row.ts';
 import type { AcceptedTerms, EndpointCharges, OfferedTerms, UncountedCharges, UsageFilter } from '../../books.ts';
 import type { Orphan } from '../../ledger-table.ts';
 import { StoreError } from '../../store.ts';
+import { Horizon } from '../horizon.ts';
 import { chargedBy, spentIn, uncountedBy, usageOf } from './charges.ts';
+import { foldCharges } from './fold.ts';
 import type { FundAnswer } from './known-funds.ts';
 import type { BooksQuery } from './names.ts';
 
@@ -36,11 +38,11 @@ export interface BalanceFigures {
 /** Reads what the books of all instances have written. */
 export class BooksReader {
   readonly #query: BooksQuery;
-  readonly #timers: Timers;
+  readonly #horizon: Horizon<'entries'>;
 
   constructor(query: BooksQuery, timers: Timers) {
     this.#query = query;
-    this.#timers = timers;
+    this.#horizon = new Horizon(query, timers, { entries: 'journal_seq' });
   }
 
   async #first<Row>(text: string, ...values: (string | number | null)[]): Promise<Row | undefined> {
@@ -67,7 +69,12 @@ export class BooksReader {
   }
 
   uncounted(budget: number, window: Window): Promise<UncountedCharges> {
-    return uncountedBy(this.#query, this.#timers, budget, window);
+    return uncountedBy(this.#query, this.#horizon, budget, window);
+  }
+
+  /** As `foldCharges`. */
+  fold(isDue: boolean): Promise<void> {
+    return foldCharges(this.#query, this.#horizon, isDue);
   }
 
   async figures(ids: readonly number[]): Promise<readonly FundAnswer[]> {
