@@ -97,10 +97,17 @@ function setAside(
   context.step('reserve');
   // Deciding may have taken a while.
   if (gateway.isDraining) throw shuttingDown();
-  context.beginWork(request.stream, Math.ceil(decision.ranked[0].tokens));
-  context.enterFlight(inFlight);
-  // A named request waits for money though its caller leaves.
-  const signal = named?.toTheEnd ? undefined : context.signal;
-  const unpaid = { request, decision, terms, run: context.run, startedAt, signal, clock, now };
-  return reserve(unpaid, funding, named?.claim ?? null);
+  const beginning = context.beginWork(request.stream, Math.ceil(decision.ranked[0].tokens));
+  const go = () => {
+    context.enterFlight(inFlight);
+    // A named request waits for money though its caller leaves.
+    const signal = named?.toTheEnd ? undefined : context.signal;
+    const unpaid = { request, decision, terms, run: context.run, startedAt, signal, clock, now };
+    return reserve(unpaid, funding, named?.claim ?? null);
+  };
+  if (!beginning) return go();
+  return beginning.then(() => {
+    if (gateway.isDraining) throw shuttingDown();
+    return go();
+  });
 }

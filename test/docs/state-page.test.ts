@@ -76,6 +76,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   metrics: ['request/observe/chat-metrics.ts'],
   'database writes': ['store/postgres/dialect.ts', 'store/postgres/store.ts'],
   sessions: ['prompt/recent-by-key.ts'],
+  slices: ['access/limits/slice.ts'],
 };
 
 /** The classes of a file that keep something: with a field that is set again, or a collection. */
