@@ -18,7 +18,7 @@ export const PERMITTED = ['fsync', 'synchronous_commit', 'full_page_writes'];
 
 /** Makes all tables in an empty database. */
 export async function layTables(url: string): Promise<void> {
-  const connection = await Connection.open(addressOf(url, null), MIGRATION_BOUNDS);
+  const connection = await Connection.open(addressOf(url), MIGRATION_BOUNDS);
   await migrate(connection, SCHEMA, 'test');
   await connection.close();
 }
@@ -64,7 +64,7 @@ interface Bench {
 async function openBench(handles: number): Promise<Bench> {
   const { url } = await laidDatabase();
   const stores = await Promise.all(Array.from({ length: handles }, () => openHandle(url)));
-  const connection = await Connection.open(addressOf(url, null));
+  const connection = await Connection.open(addressOf(url));
   const script = await emptiedBy(connection);
   return { stores, empty: async () => void (await connection.script(script)) };
 }

@@ -18,7 +18,7 @@ const stores: PostgresRates[] = [];
 
 beforeAll(async () => {
   database = await laidDatabase();
-  connection = await Connection.open(addressOf(database.url, null));
+  connection = await Connection.open(addressOf(database.url));
 }, 60_000);
 afterAll(async () => {
   for (const store of stores) await store.close();
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 function storeOf(slot: number, epoch = 1): PostgresRates {
   const store = new PostgresRates(
-    () => Connection.open(addressOf(database.url, null)),
+    () => Connection.open(addressOf(database.url)),
     () => ({ slot, epoch }),
     Date.now,
   );
