@@ -4,10 +4,10 @@ import type { PolicyCommand } from './cli/policy/command.ts';
 import type { CommandOutput, CommandResult } from './cli/result.ts';
 import { UsageError } from './core/usage-error.ts';
 import { visibleLines } from './core/visible.ts';
-import { databaseOf, labelsOnDisk, ledgerOnDisk, madeTeamsOnDisk, spoolOf } from './server/data.ts';
+import { type DataPlace, labelsOnDisk, ledgerOnDisk, madeTeamsOnDisk, spoolOf } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
-import { storeExists } from './store/open.ts';
+import { placeOfStore, storeExists, storeUrlOf } from './store/open.ts';
 import { scrub } from './telemetry/secrets.ts';
 
 /** Every command but `serve`. Each loads what it needs and no more: the server's parts take ten times as long to load as a key to make. */
@@ -68,12 +68,21 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
       host.mindPlugins();
       return (await import('./cli/catalog/catalog.ts')).runCatalog(command.args, await policyCommand(command, host));
     case 'learn':
-      await existing(command.data);
+      await existing(command);
       host.mindDefects();
       return (await import('./cli/learn/learn.ts')).runLearn(command.args, await policyCommand(command, host));
     case 'decisions': {
-      const file = await existing(command.data);
+      const file = await existing(command);
       return (await import('./cli/decisions/decisions.ts')).runDecisions(command.args, file);
+    }
+    case 'instances': {
+      const file = await existing(command);
+      const [{ isStoreLocked, readStore }, { runInstances }] = await Promise.all([
+        import('./store/open.ts'),
+        import('./cli/instances.ts'),
+      ]);
+      using reader = await readStore(file, ['instances']);
+      return await runInstances(command.args, reader, await isStoreLocked(file));
     }
     case 'alerts':
       host.mindDefects();
@@ -95,40 +104,40 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
 }
 
 /** The inputs of commands on policies, which must fit the ledger in the data folder. */
-async function policyCommand({ folder, data }: PolicyArguments, host: CommandHost): Promise<PolicyCommand> {
+async function policyCommand({ folder, data, database }: PolicyArguments, host: CommandHost): Promise<PolicyCommand> {
   const [{ judgeTools }, { SecretFiles }] = await Promise.all([
     import('./server/policy.ts'),
     import('./runtime/secret-files.ts'),
   ]);
   const { shipped, now, warn } = host;
   const [ledger, labels, madeTeams] = await Promise.all([
-    ledgerOnDisk(data),
-    labelsOnDisk(data),
-    madeTeamsOnDisk(data),
+    ledgerOnDisk(database),
+    labelsOnDisk(database),
+    madeTeamsOnDisk(database),
   ]);
   const { get: env } = new SecretFiles({
     ...host,
     onUnusable: (variable, problem) => warn(complaint(`The file of ${variable}_FILE cannot be used: ${problem}.`)),
   });
   const judge = { ...judgeTools({ shipped: await shipped(), env, now }), ledger, labels, madeTeams };
-  return { ...host, judge, folder, shippedFolder: defaultPolicies(data), database: databaseOf(data) };
+  return { ...host, judge, folder, shippedFolder: defaultPolicies(data), database };
 }
 
-async function ledger({ args, data }: DataArguments, { now, write, warn }: CommandHost): Promise<CommandOutput> {
-  const file = await existing(data);
+async function ledger({ args, ...place }: DataArguments, { now, write, warn }: CommandHost): Promise<CommandOutput> {
+  const file = await existing(place);
   const [{ runLedger }, { faultIn }] = await Promise.all([
     import('./cli/ledger/ledger.ts'),
     import('./server/ledger-note.ts'),
   ]);
   // Books of another database, or of an older copy, are not this server's, though nothing in them is wrong.
-  const fault = await faultIn(data);
+  const fault = await faultIn(place);
   if (fault !== null) warn(`signalbox: ${fault.reason}.\n`);
-  const output = await runLedger(args, { file, spool: spoolOf(data), now, write, warn });
+  const output = await runLedger(args, { file, spool: spoolOf(place.data), now, write, warn });
   return fault === null ? output : { ...resultOf(output), code: 2 };
 }
 
-async function traffic({ args, data }: DataArguments, { now }: CommandHost): Promise<CommandOutput> {
-  const file = await existing(data);
+async function traffic({ args, ...place }: DataArguments, { now }: CommandHost): Promise<CommandOutput> {
+  const file = await existing(place);
   const [{ openStore }, { openKeys }, { openPeople }, { runTraffic }] = await Promise.all([
     import('./store/open.ts'),
     import('./access/keys.ts'),
@@ -146,8 +155,8 @@ async function traffic({ args, data }: DataArguments, { now }: CommandHost): Pro
   }
 }
 
-async function trail({ args, data }: DataArguments, { now, write }: CommandHost): Promise<CommandOutput> {
-  const file = await existing(data);
+async function trail({ args, ...place }: DataArguments, { now, write }: CommandHost): Promise<CommandOutput> {
+  const file = await existing(place);
   const [{ openStore }, { runTrail }, { notedHeads }] = await Promise.all([
     import('./store/open.ts'),
     import('./cli/trail.ts'),
@@ -155,7 +164,7 @@ async function trail({ args, data }: DataArguments, { now, write }: CommandHost)
   ]);
   const store = await openStore(file, { mode: 'beside', rooms: ['access'] });
   try {
-    return await runTrail(args, { store, noted: notedHeads(data), now, write });
+    return await runTrail(args, { store, noted: notedHeads(place.data), now, write });
   } finally {
     await store.close();
   }
@@ -173,10 +182,10 @@ const CHANGING = {
 
 async function changing(
   name: keyof typeof CHANGING,
-  { args, data }: DataArguments,
+  { args, ...place }: DataArguments,
   { now, write, warn }: CommandHost,
 ): Promise<CommandOutput> {
-  const file = await existing(data);
+  const file = await existing(place);
   const [{ isStoreLocked, openStore, readStore }, { openKeys }, { openPeople }, { loadBlocklist }, note, served, run] =
     await Promise.all([
       import('./store/open.ts'),
@@ -200,7 +209,7 @@ async function changing(
     // Printed before the wait: a key is shown this once, and a wait can be interrupted.
     await write(await run(args, { keys, people, store, blocklist, file, now, log: { warn() {} } }));
     const change = await note.lastChange(store);
-    const isNoted = () => note.isChangeNoted(data, change);
+    const isNoted = () => note.isChangeNoted(place.data, change);
     if (change > before && !(await served.servedChange(() => isStoreLocked(file), isNoted))) {
       warn(complaint(`The change is saved. ${served.NOT_SERVED}`));
     }
@@ -213,10 +222,11 @@ async function changing(
   }
 }
 
-/** Returns the database in a data folder. Throws UsageError where there is none. */
-async function existing(data: string): Promise<string> {
-  const file = databaseOf(data);
-  if (await storeExists(file)) return file;
+/** Returns the URL of a store. Throws UsageError where there is none. */
+async function existing({ data, database }: DataPlace): Promise<string> {
+  if (await storeExists(database)) return database;
+  if (database !== storeUrlOf(data))
+    throw new UsageError(`There are no tables in ${await placeOfStore(database)}; start the server once.`);
   throw new UsageError(
     `There is no database in ${resolve(data)}; start the server once, or name its folder with --data.`,
   );

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { DecisionRecord } from '../../src/core/decision-record.ts';
 import type { Price } from '../../src/core/price.ts';
 import { readPrice } from '../../src/ledger/export/price.ts';
-import { databaseOf } from '../../src/server/data.ts';
+import { storeUrlOf } from '../../src/store/open.ts';
 import { sql } from '../../src/store/sql/statement.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
@@ -154,7 +154,7 @@ function templateBodies(): object[] {
 const TARIFFS = sql('SELECT id, model, upstream, price FROM tariffs');
 
 async function readBase(folder: string, begin: number, now: number): Promise<Omit<Base, 'keys'>> {
-  const store = await openSqlite(databaseOf(folder), ALL_TABLES);
+  const store = await openSqlite(storeUrlOf(folder), ALL_TABLES);
   try {
     while (await store.records.log.index());
     while (await store.traffic.count(begin));

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { databaseOf } from '../../src/server/data.ts';
+import { storeUrlOf } from '../../src/store/open.ts';
 import { generate } from './generate.ts';
 import { AIM_MS, measure, rowOf, tableOf } from './measure.ts';
 
@@ -25,7 +25,7 @@ const { values, positionals } = parseArgs({
 });
 const isGenerating = positionals[0] === 'generate';
 const folder = positionals.at(isGenerating ? 1 : 0) ?? join(tmpdir(), `signalbox-console-${values.decisions}`);
-if (isGenerating || !existsSync(databaseOf(folder))) await generateHere();
+if (isGenerating || !existsSync(storeUrlOf(folder))) await generateHere();
 if (!isGenerating) await measureHere();
 process.exit(0);
 

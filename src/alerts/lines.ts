@@ -1,6 +1,7 @@
 import { iso } from '../core/clock.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
-import type { BudgetWindowReading, PolicyRefusal } from './readings.ts';
+import { revisionsIn } from '../store/instance-reports.ts';
+import type { BudgetWindowReading, PolicyRefusal, PolicySplit } from './readings.ts';
 
 /** The sentences of alerts, in plain text. */
 
@@ -39,6 +40,16 @@ export const policyRefused = (refusal: PolicyRefusal | null): string => {
 };
 
 export const policyAgain = (ms: number): string => `The policy's files are in force again, after ${lengthOf(ms)}.`;
+
+export const policySplit = (instances: PolicySplit['instances'], ms: number): string => {
+  const revisions = revisionsIn(instances).map((one) => `${one.instances} run ${one.revision}`);
+  const refusing = instances.find(({ error }) => error !== null);
+  const why = refusing ? ` ${refusing.name} refused another: ${refusing.error}` : '';
+  return `The servers have run different policies for ${lengthOf(ms)}: ${revisions.join(', ')}.${why}`;
+};
+
+export const policyJoined = (ms: number): string =>
+  `All servers run one policy again; the alert was ${lengthOf(ms)} ago.`;
 
 export const providerDown = (name: string, ms: number, shut: number, endpoints: number): string =>
   `Provider ${name} has answered nothing for ${lengthOf(ms)}; ${shut} of ${endpoints} endpoints are shut.`;

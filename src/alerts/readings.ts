@@ -1,5 +1,6 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { HealthState } from '../core/readings.ts';
+import type { InstanceReport } from '../store/instance-reports.ts';
 
 /** A window of a budget for one subject. Times are ms since 1970. */
 export interface BudgetWindowReading {
@@ -35,6 +36,13 @@ export interface PolicyRefusal {
   readonly time: number;
 }
 
+/** Servers at one database that run different policies. */
+export interface PolicySplit {
+  /** Since when, ms since 1970. */
+  readonly since: number;
+  readonly instances: readonly Pick<InstanceReport, 'name' | 'revision' | 'error'>[];
+}
+
 /** Tokens of prompts, and those of them that providers had in their caches. */
 export interface CachedShare {
   readonly input: number;
@@ -48,6 +56,8 @@ export interface AlertReadings {
   keys(): readonly ExpiringKey[];
   readonly providers: readonly ProviderReading[];
   readonly refusal: PolicyRefusal | null;
+  /** Null while all servers run one policy. */
+  readonly split: PolicySplit | null;
   /** The tokens of the last so many ms. */
   tokensWithin(windowMs: number): CachedShare;
 }

@@ -4,6 +4,7 @@ import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import type { AlertMark, AlertMarkChange } from '../store/alerts.ts';
 import type { InstanceName } from '../store/instance.ts';
+import { revisionsIn } from '../store/instance-reports.ts';
 import * as lines from './lines.ts';
 import type { AlertReadings, BudgetWindowReading } from './readings.ts';
 
@@ -97,6 +98,7 @@ class RuleJudge {
       if (rule.on === 'key_expiry') this.#keys(rule.days, readings);
       else this.#budgets(rule.on === 'budget_share' ? rule.at : null, rule.budgets, readings);
     } else if (rule.on === 'policy_refused') this.#policy(readings);
+    else if (rule.on === 'policy_split') this.#split(rule.afterMs, readings);
     else if (rule.on === 'provider_down') this.#providers(rule.afterMs, readings);
     else this.#cached(rule.below, rule.windowMs, readings);
     const alerts: DueAlert[] = [
@@ -151,6 +153,16 @@ class RuleJudge {
       details: refusal
         ? { message: refusal.message, first: refusal.first, time: iso(refusal.time) }
         : { message: null, first: null, time: null },
+    });
+  }
+
+  #split(afterMs: number, { split }: AlertReadings): void {
+    const { now } = this.#memory;
+    this.#last(this.#id('split'), {
+      isDown: split !== null && now - split.since >= afterMs,
+      down: lines.policySplit(split?.instances ?? [], now - (split?.since ?? now)),
+      up: lines.policyJoined,
+      details: { policies: revisionsIn(split?.instances ?? []).length, instances: split?.instances.length ?? 0 },
     });
   }
 

@@ -218,6 +218,12 @@ Exit code: 2 when something is wrong.`,
     details: `--by: the name of an actor and where it was. --subject: names, notes and labels in the changes of a
 key or wallet. An entry says which words were erased. Exports, logs and backups keep theirs.`,
   },
+  instances: {
+    usage: '[--json] [--data DIR]',
+    summary: 'List the servers at the database, with the policy, version and clock of each.',
+    details: `GET /admin/cluster answers the same.
+Exit code: 2 when they run different policies.`,
+  },
   'alerts list': {
     usage: '[--limit 20] [--json] [--policies DIR] [--data DIR]',
     summary: 'List the alerts that people were sent, newest first, and the webhooks that fail.',

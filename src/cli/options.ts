@@ -1,15 +1,17 @@
 import { join } from 'node:path';
 import { UsageError } from '../core/usage-error.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
-import { refuseUrl } from '../store/open.ts';
+import { SecretFiles } from '../runtime/secret-files.ts';
+import { refuseUrl, storeUrlOf } from '../store/open.ts';
 import { LOG_FORMS } from '../telemetry/log.ts';
 import { choiceOf, parseFlags, SWITCH, TEXT } from './arguments.ts';
 import { helpOf } from './help.ts';
 import { unknownCommand } from './unknown-command.ts';
 
-/** Arguments of a command on a data folder. */
+/** Arguments of a command on a data folder, with the URL of its store. */
 export interface DataArguments {
   readonly data: string;
+  readonly database: string;
   readonly args: readonly string[];
 }
 
@@ -21,6 +23,7 @@ export interface PolicyArguments extends DataArguments {
 /** Commands on a data folder alone. */
 const DATA_COMMANDS = [
   'decisions',
+  'instances',
   'keys',
   'ledger',
   'logins',
@@ -85,7 +88,14 @@ function dataFolder(flag: string | null | undefined, env: Environment): string {
 
 function dataOf(rest: readonly string[], env: Environment): DataArguments {
   const { folder, args } = folderOf('--data', rest);
-  return { data: dataFolder(folder, env), args };
+  return { ...placeOf(folder, env), args };
+}
+
+/** The data folder, and the URL of the store: that of the environment, else the path of the database in the folder. */
+function placeOf(flag: string | null | undefined, env: Environment) {
+  const data = dataFolder(flag, env);
+  const secrets = new SecretFiles({ env: (name) => env[name], now: Date.now, onUnusable: () => {} });
+  return { data, database: storeUrlOf(data, secrets.fixed('DATABASE_URL') ?? undefined) };
 }
 
 /** The flag of a folder may stand anywhere among the arguments of the subcommand. */
@@ -107,14 +117,14 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
   };
   const flags = parseFlags(args, options);
   const { port, host, policies, 'drain-ms': drainMs = '25000', metrics, log } = flags;
-  const data = dataFolder(flags.data, env);
+  const place = placeOf(flags.data, env);
   return {
     name: 'serve',
     options: {
       port: portOf(port ?? (env.PORT || PORT)),
       host: host ?? (env.HOST || '127.0.0.1'),
-      data,
-      policies: policies ?? (env.SIGNALBOX_POLICIES || defaultPolicies(data)),
+      ...place,
+      policies: policies ?? (env.SIGNALBOX_POLICIES || defaultPolicies(place.data)),
       drainMs: numberOf('The drain time must be a number of milliseconds', drainMs, DRAIN_MAX_MS),
       metrics: choiceOf('--metrics', metrics ?? (env.SIGNALBOX_METRICS || 'on'), ['on', 'off']) === 'on',
       allowsPolicyWrites: flags['allow-policy-writes'] || env.SIGNALBOX_ALLOW_POLICY_WRITES === 'on',

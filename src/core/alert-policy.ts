@@ -31,6 +31,7 @@ export type AlertTrigger =
   /** `days`: how long before its expiry a key is named, descending. */
   | { readonly on: 'key_expiry'; readonly days: readonly number[] }
   | { readonly on: 'policy_refused' }
+  | { readonly on: 'policy_split'; readonly afterMs: number }
   | { readonly on: 'provider_down'; readonly afterMs: number };
 
 export type AlertRule = AlertTrigger & {

@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import { type ClusterStatus, clusterBody } from '../operate/cluster.ts';
 import { endpointStatus, endpointsBody } from '../operate/endpoints.ts';
 import { type InstanceStatus, instanceBody } from '../operate/instance.ts';
 import { type LearningStatus, learningBody } from '../operate/learning/status.ts';
@@ -13,10 +14,12 @@ export interface StatusSources {
   readonly health: Pick<Health, 'samples'>;
   instance(by: Principal): InstanceStatus;
   /** Rejects with StoreError. */
+  cluster(by: Principal): Promise<ClusterStatus>;
+  /** Rejects with StoreError. */
   learning(by: Principal): Promise<LearningStatus>;
 }
 
-/** `GET /admin/status`, `GET /admin/endpoints` and `GET /admin/learning`. */
+/** `GET /admin/status`, `GET /admin/cluster`, `GET /admin/endpoints` and `GET /admin/learning`. */
 export const statusRoutes = ({ principalOf }: Pick<RouteServices, 'principalOf'>, sources: StatusSources) =>
   new Elysia({ name: 'status' })
     .get(
@@ -28,6 +31,17 @@ export const statusRoutes = ({ principalOf }: Pick<RouteServices, 'principalOf'>
         description:
           'Returns the place of this server among those of its database, and the age of what it keeps in memory. Where the server may not write any more, `problem` says what happened and what to do.',
         answer: { schema: schemas.InstanceStatus, description: 'The status.' },
+      }),
+    )
+    .get(
+      '/admin/cluster',
+      async ({ request }) => clusterBody(await sources.cluster(principalOf(request))),
+      routeDocs({
+        access: 'status.read',
+        summary: 'The servers at the database',
+        description:
+          'Returns every server that runs at this database, as it last reported: the policy in force there, why a later one is not, its version and its clock. `./signalbox instances` shows the same.',
+        answer: { schema: schemas.ClusterStatus, description: 'The servers.' },
       }),
     )
     .get(

@@ -95,6 +95,8 @@ export class Ledger {
   #onCrash: LedgerTerms['ledger']['onCrash'];
   readonly #openSettlement: OpenSettlement = { ops: null };
   readonly #terms: PolicyTerms;
+  /** The rank of the budgets in force here. */
+  readonly rank = (): number => this.#terms.rank;
 
   constructor(options: LedgerOptions) {
     const {

@@ -10,6 +10,11 @@ export class PolicyTerms {
   /** The budgets of the policy that was accepted last, as JSON, and their rank; null before the first. */
   #last: { readonly text: string; readonly rank: number } | null = null;
 
+  /** The rank of the budgets that were accepted last; 0 before the first. */
+  get rank(): number {
+    return this.#last?.rank ?? 0;
+  }
+
   constructor(books: Pick<LedgerBooks, 'accept' | 'state'>) {
     this.#books = books;
   }

@@ -6,6 +6,7 @@ import type { Decision } from '../core/decision.ts';
 import type { SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { FundShortage } from '../ledger/available-funds.ts';
 import type { Hold } from '../ledger/hold.ts';
 import type { HoldRequest } from '../ledger/hold-request.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -146,7 +147,8 @@ export interface Funding {
    * Sets the worst case of a decided request aside, having a payment settled where one was offered.
    * @param request amounts in microcredits, the choice's first
    * @param claim of its name, which must be durable before money moves; null for a request without one
-   * @throws NameTaken where another run has the name, and Error that `mend` turns into a public one, and then nothing is held.
+   * @throws NameTaken where another run has the name, HoldRefused, and Error that `mend` turns into a public one, and then nothing
+   * is held.
    */
   reserve(request: HoldRequest, claim: RequestClaim | null): Promise<FundedHold>;
   /**
@@ -155,6 +157,16 @@ export interface Funding {
    * @param cause thrown by `terms`, the decision or `reserve`
    */
   mend(cause: unknown): Promise<unknown>;
+}
+
+/** Thrown where the books refuse the hold of a request that the figures at its decision could pay. */
+export class HoldRefused extends Error {
+  readonly shortage: FundShortage;
+
+  constructor(shortage: FundShortage) {
+    super('the funds of the request lack the money');
+    this.shortage = shortage;
+  }
 }
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};

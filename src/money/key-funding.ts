@@ -14,6 +14,7 @@ import {
   type FundingParts,
   type FundingRequest,
   type FundingTerms,
+  HoldRefused,
   type RequestClaim,
 } from './funding.ts';
 import type { PlatformPayment } from './receipt.ts';
@@ -55,12 +56,12 @@ export class KeyFunding implements Funding {
     } catch (cause) {
       throw overloadedBy(claim ? takenBy(cause) : cause, UNWRITTEN);
     }
-    if ('why' in hold) throw shortageError(hold, request.caller, this.#parts);
+    if ('why' in hold) throw new HoldRefused(hold);
     return holdOf(hold, request);
   }
 
   async mend(cause: unknown): Promise<unknown> {
-    return cause;
+    return cause instanceof HoldRefused ? shortageError(cause.shortage, this.caller, this.#parts) : cause;
   }
 }
 

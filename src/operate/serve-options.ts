@@ -4,8 +4,10 @@ import type { LogForm } from '../telemetry/log.ts';
 export interface ServeOptions {
   readonly port: number;
   readonly host: string;
-  /** Folder of the database and of the first key. */
+  /** Folder of the first key, and of the database where none is named. */
   readonly data: string;
+  /** The URL of the store: a path, or that of a database that several servers share. May have a password. */
+  readonly database: string;
   /** Folder of the policy's YAML files. */
   readonly policies: string;
   /** Time for running requests after SIGTERM, ms. */

@@ -115,6 +115,7 @@ function triggerOf(on: TriggerName, text: RuleParts, tree: Tree, path: string, r
       return { on, days: [...new Set(days)].sort((one, other) => other - one) };
     case 'policy_refused':
       return { on };
+    case 'policy_split':
     case 'provider_down':
       return { on, afterMs: seconds * 1_000 };
     case 'cached_share':

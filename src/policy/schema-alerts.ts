@@ -45,6 +45,7 @@ export const TRIGGERS: Readonly<Record<TriggerName, string>> = {
   cached_share: 'Providers had less of the input in their caches than usual.',
   key_expiry: 'A key is about to expire.',
   policy_refused: 'An edit of the policy was refused.',
+  policy_split: 'Servers at one database run different policies.',
   provider_down: 'A provider does not answer.',
 };
 
@@ -55,6 +56,7 @@ export const TRIGGER_KEYS: Readonly<Record<TriggerName, readonly string[]>> = {
   cached_share: ['below', 'window_minutes'],
   key_expiry: ['days'],
   policy_refused: [],
+  policy_split: ['after_seconds'],
   provider_down: ['after_seconds'],
 };
 

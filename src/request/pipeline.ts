@@ -3,7 +3,7 @@ import type { ModelRequest } from '../core/model-request.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import type { RunnableRequest } from '../exchange/runnable-request.ts';
-import type { FundedHold, Funding, RequestClaim } from '../money/funding.ts';
+import { type FundedHold, type Funding, HoldRefused, type RequestClaim } from '../money/funding.ts';
 import { reserve } from '../money/reserve.ts';
 import { AnswerRecorder } from './answer-recorder.ts';
 import { decideRequest } from './decide.ts';
@@ -39,11 +39,11 @@ export async function serveRequest(gateway: Gateway, funded: FundedRequest): Pro
   const { context, funding } = funded;
   if (gateway.isDraining) throw shuttingDown();
   try {
-    const found = decided(gateway, funded);
-    const runnable = found instanceof Promise ? await found : found;
+    const found = decideFunded(gateway, funded);
+    const decided = found instanceof Promise ? await found : found;
     const { clock } = gateway;
     const reservedAt = clock();
-    const hold = await setAside(gateway, runnable, funded);
+    const { runnable, hold } = await setAside(gateway, decided, funded);
     // Only from here on the decision is kept, and can be looked up.
     context.decisionId = idText('dec_', runnable.decision.id);
     // A chain takes seconds, which are not the gateway's own.
@@ -59,7 +59,7 @@ export async function serveRequest(gateway: Gateway, funded: FundedRequest): Pro
 }
 
 /** The steps from pin to decide. A step that need not wait goes on in the same turn of the event loop. */
-function decided(
+function decideFunded(
   gateway: Gateway,
   { request: given, context, funding }: FundedRequest,
 ): RunnableRequest | Promise<RunnableRequest> {
@@ -86,19 +86,37 @@ function decided(
   return deciding instanceof Promise ? deciding.then(runnableOf) : runnableOf(deciding);
 }
 
-/** The step reserve. From here on a shutdown waits for the request, until its work is ended. */
-function setAside(
-  gateway: Gateway,
-  { request, decision, terms, startedAt }: RunnableRequest,
-  { context, funding, named }: FundedRequest,
-): Promise<FundedHold> {
-  const { clock, now, inFlight } = gateway;
+/**
+ * The step reserve. From here on a shutdown waits for the request, until its work is ended. The figures of funds at its decision may be
+ * a second old, those of a refusal are not: it is decided once more by them.
+ */
+async function setAside(gateway: Gateway, decided: RunnableRequest, funded: FundedRequest) {
+  const { context } = funded;
+  beginWork(gateway, decided, context);
+  try {
+    return { runnable: decided, hold: await reserveFor(gateway, decided, funded) };
+  } catch (cause) {
+    if (!(cause instanceof HoldRefused && cause.shortage.why === 'exhausted')) throw cause;
+  }
+  const runnable = await decideFunded(gateway, funded);
+  context.step('reserve');
+  return { runnable, hold: await reserveFor(gateway, runnable, funded) };
+}
+
+function beginWork(gateway: Gateway, { request, decision, startedAt }: RunnableRequest, context: RequestContext): void {
   context.startedAt = startedAt;
   context.step('reserve');
   // Deciding may have taken a while.
   if (gateway.isDraining) throw shuttingDown();
   context.beginWork(request.stream, Math.ceil(decision.ranked[0].tokens));
-  context.enterFlight(inFlight);
+  context.enterFlight(gateway.inFlight);
+}
+
+function reserveFor(
+  { clock, now }: Gateway,
+  { request, decision, terms, startedAt }: RunnableRequest,
+  { context, funding, named }: FundedRequest,
+): Promise<FundedHold> {
   // A named request waits for money though its caller leaves.
   const signal = named?.toTheEnd ? undefined : context.signal;
   const unpaid = { request, decision, terms, run: context.run, startedAt, signal, clock, now };

@@ -55,6 +55,14 @@ export class SecretFiles {
     ).value;
   };
 
+  /** Reads a variable that is read once; null where it is not set. Throws UsageError where its file cannot be used. */
+  fixed(name: string): string | null {
+    const value = this.get(name) || null;
+    const problem = this.#files.get(name)?.problem;
+    if (problem) throw new UsageError(`The file of ${name}_FILE cannot be used: ${problem}.`);
+    return value;
+  }
+
   /** Reads the files again, but for the `fixed` variables. Returns the variables whose values have changed. */
   reread(fixed: ReadonlySet<string>): readonly string[] {
     const files = [...this.#files.values()].filter(({ variable }) => !fixed.has(variable));

@@ -20,11 +20,13 @@ import type { Family } from '../telemetry/families.ts';
 import type { Health } from '../upstream/health/health.ts';
 import { firstError } from './events.ts';
 import type { GatewayResources } from './gateway.ts';
+import type { InstanceReporter } from './instance-report.ts';
 
 interface WatchedParts {
   readonly gateway: Gateway;
   readonly policy: { status(): PolicyStatus };
   readonly health: Pick<Health, 'samples'>;
+  readonly reporter: Pick<InstanceReporter, 'split'>;
 }
 
 /** The alerts of a server, which begin to look once `sender.begin` is called. */
@@ -40,7 +42,7 @@ export function openAlerts(
   { store, keys, people, log, host, feed }: GatewayResources,
   parts: WatchedParts,
 ): ServerAlerts {
-  const { gateway, policy, health } = parts;
+  const { gateway, policy, health, reporter } = parts;
   const { now } = store.instance;
   const { env, timers } = host;
   const tokens = new CachedTokenCounts();
@@ -55,6 +57,7 @@ export function openAlerts(
       keys: lazy(() => keys.expiringAfter(time).flatMap(expiringKey)),
       providers: [...watches.values()],
       refusal: refusalOf(policy.status()),
+      split: reporter.split,
       tokensWithin: (windowMs) => tokens.within(windowMs, time),
     };
   };

@@ -1,21 +1,34 @@
-import { join } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { type LedgerState, NO_LEDGER } from '../core/budget.ts';
+import { UsageError } from '../core/usage-error.ts';
+import type { ServeOptions } from '../operate/serve-options.ts';
 import type { KnownLabels } from '../policy/misspelt-values.ts';
 import { readStore, storeExists } from '../store/open.ts';
 import type { PeopleChanges } from '../store/people.ts';
+import { reasonOf } from '../store/reason.ts';
 import { StoreError } from '../store/store.ts';
 
-/** The URL of the store of a data folder: the path of its database. */
-export const databaseOf = (data: string): string => join(data, 'signalbox.db');
+/** Where a server keeps its state. */
+export type DataPlace = Pick<ServeOptions, 'data' | 'database'>;
+
+/** Makes a data folder. Throws UsageError where that cannot be. */
+export function makeDataFolder(data: string): void {
+  try {
+    mkdirSync(data, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw new UsageError(`Cannot use the data folder ${resolve(data)}: ${reasonOf(cause)}.`);
+  }
+}
 
 /** Settlements that the database could not take, in a data folder. */
 export const spoolOf = (data: string): string => join(data, 'settlements.spool');
 
-/** Reads the teams in a data folder that were made through the API: name → ID. */
-export async function madeTeamsOnDisk(data: string): Promise<() => ReadonlyMap<string, string>> {
+/** Reads the teams in a store that were made through the API: name → ID. */
+export async function madeTeamsOnDisk(database: string): Promise<() => ReadonlyMap<string, string>> {
   const made = new Map<string, string>();
-  if (await storeExists(databaseOf(data))) {
-    using reader = await readStore(databaseOf(data), ['people']);
+  if (await storeExists(database)) {
+    using reader = await readStore(database, ['people']);
     // Tables of an earlier version need not be there.
     const { teams } = await reader.people.changedAfter(-1).catch(orNone);
     for (const { row } of teams) if (row.origin === 'api' && row.removedAt === null) made.set(row.name, row.id);
@@ -28,11 +41,11 @@ function orNone(error: unknown): Pick<PeopleChanges, 'teams'> {
   throw error;
 }
 
-/** Reads the labels of the keys in a data folder that are not revoked. */
-export async function labelsOnDisk(data: string): Promise<() => KnownLabels> {
+/** Reads the labels of the keys in a store that are not revoked. */
+export async function labelsOnDisk(database: string): Promise<() => KnownLabels> {
   const labels = new Map<string, Set<string>>();
-  if (await storeExists(databaseOf(data))) {
-    using reader = await readStore(databaseOf(data), ['access']);
+  if (await storeExists(database)) {
+    using reader = await readStore(database, ['access']);
     // Tables of an earlier version need not be there, and rules are judged without labels, too.
     const keys = await reader.keys.all().catch((error: unknown) => {
       if (error instanceof StoreError) return [];
@@ -47,10 +60,10 @@ export async function labelsOnDisk(data: string): Promise<() => KnownLabels> {
   return () => labels;
 }
 
-/** Reads the state of the ledger in a data folder, which a policy must fit before a server starts. */
-export async function ledgerOnDisk(data: string): Promise<() => LedgerState> {
-  if (!(await storeExists(databaseOf(data)))) return () => NO_LEDGER;
-  using reader = await readStore(databaseOf(data), ['ledger']);
+/** Reads the state of the ledger in a store, which a policy must fit before a server starts. */
+export async function ledgerOnDisk(database: string): Promise<() => LedgerState> {
+  if (!(await storeExists(database))) return () => NO_LEDGER;
+  using reader = await readStore(database, ['ledger']);
   const state = await reader.ledger.state();
   return () => state;
 }

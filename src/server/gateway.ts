@@ -7,6 +7,7 @@ import type { DecisionRecord } from '../core/decision-record.ts';
 import { addressOf } from '../core/holder-address.ts';
 import { LinkedSet } from '../core/linked-set.ts';
 import type { GroupTerms } from '../core/people.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Timers } from '../core/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
@@ -19,6 +20,7 @@ import { openLearner } from '../learning/open.ts';
 import { holderBudgets, holdersOf } from '../ledger/holder-budgets.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { x402Funding } from '../money/x402/funding.ts';
+import { clusterStatus } from '../operate/cluster.ts';
 import { decisionEvent } from '../operate/events.ts';
 import { instanceStatus } from '../operate/instance.ts';
 import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
@@ -33,16 +35,18 @@ import { openRecords } from '../records/records.ts';
 import { CountPlaces } from '../request/count-places.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { PolicyCandidate } from '../runtime/candidate.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import type { OpenStore } from '../store/driver.ts';
 import type { Instance } from '../store/instance.ts';
 import { overloadedBy } from '../store/unwritten.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
 import { Audits } from './audits.ts';
-import { databaseOf, spoolOf } from './data.ts';
+import { spoolOf } from './data.ts';
 import { keepDeclarations } from './declarations.ts';
 import { logAlert, logRecovered } from './events.ts';
 import type { Host } from './host.ts';
+import { InstanceReporter, type ReportSources } from './instance-report.ts';
 import { keepReloading, type ServerPolicyTools, saveRevision, type TermsOf } from './policy.ts';
 import { openPolicyDesk } from './policy-desk.ts';
 import { noteFirstPolicy } from './policy-trail.ts';
@@ -116,6 +120,20 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
   return { ledger, terms };
 }
 
+/** Opens the records, whose additions are events. `count` counts what waits for the traffic. */
+function openServerRecords({ store, keys, feed }: GatewayResources, snapshot: () => PolicySnapshot) {
+  const { now } = store.instance;
+  const keyName = (id: string) => addressOf(id) ?? keys.known(id)?.name ?? null;
+  const onAdd = (record: DecisionRecord) => {
+    feed.tell(() => decisionEvent(record, { keyName, usdPerCredit: snapshot().usdPerCredit }));
+  };
+  const count = (restMs = 0) => store.traffic.count(now(), restMs);
+  return {
+    records: openRecords({ store, tables: store.records, now, isCounted: () => isCounted(count), onAdd }),
+    count,
+  };
+}
+
 /** Opens learning, with its regular checkpoints. */
 const openLearning = (nextId: () => number, { store, host, log }: GatewayResources) =>
   openLearner({
@@ -153,9 +171,25 @@ async function statusOfLearning(
   return { ...status, faults: faults > 0 ? ['An estimator has failed since the start; the log tells where.'] : [] };
 }
 
+/** The status of a server that only the running process knows, and that of the others at its database. */
+const statusOf = (
+  { learner, lease }: { readonly learner: Learner; readonly lease: () => Runtime },
+  { store, host: { version } }: GatewayResources,
+): Omit<StatusSources, 'health'> => ({
+  learning: (by) => statusOfLearning(by, store, learner, lease(), store.instance.now()),
+  instance: (by) => instanceStatus(by, store, { version, policyRevision: lease().snapshot.revision }),
+  cluster: (by) => clusterStatus(by, store),
+});
+
+/** Makes the reports of a server. `policies`: where it takes its policy from. */
+const openReporter = (
+  { store, log, host: { timers, version } }: GatewayResources,
+  parts: Pick<ReportSources, 'status' | 'pushed' | 'rank' | 'follows'>,
+): InstanceReporter => new InstanceReporter({ store, log, timers, version, ...parts });
+
 /** Prunes, indexes and counts, now and regularly. Returns a function that stops it. */
 async function keepUp(
-  count: () => Promise<boolean>,
+  count: (restMs: number) => Promise<boolean>,
   log: Log,
   timers: Timers,
   prune: () => Promise<void>,
@@ -177,6 +211,13 @@ interface SweptParts {
   readonly payments: Payments;
   readonly idempotency: Idempotency;
 }
+
+const idempotencyOver = (store: OpenStore, ledger: Ledger): Idempotency =>
+  new Idempotency({
+    ...{ store, now: store.instance.now, instance: store.instance },
+    isOpen: ledger.isOpen.bind(ledger),
+    giveBack: ledger.giveBack.bind(ledger),
+  });
 
 /** Sweeps up what dead instances leave, part after part. */
 function openSweep(
@@ -216,7 +257,7 @@ export async function openGateway(
   first: PolicyCandidate,
   tools: ServerPolicyTools,
   resources: GatewayResources,
-  { allowsPolicyWrites, data }: Pick<ServeOptions, 'allowsPolicyWrites' | 'data'>,
+  { allowsPolicyWrites, data, database }: Pick<ServeOptions, 'allowsPolicyWrites' | 'data' | 'database'>,
 ) {
   const { store, keys, people, log, host, feed } = resources;
   const { clock, timers, err } = host;
@@ -225,29 +266,37 @@ export async function openGateway(
   people.useOrganization(first.runtime.snapshot.organization);
   const { ledger, terms } = await openBudgets(first, resources);
   const stopDeclarations = await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
-  const keyName = (id: string) => addressOf(id) ?? keys.known(id)?.name ?? null;
-  const onAdd = (record: DecisionRecord) => {
-    feed.tell(() => decisionEvent(record, { keyName, usdPerCredit: lease().snapshot.usdPerCredit }));
-  };
-  const count = () => store.traffic.count(now());
-  const records = openRecords({ store, tables: store.records, now, isCounted: () => isCounted(count), onAdd });
+  const { records, count } = openServerRecords(resources, () => lease().snapshot);
   const nextId = idsOf(store.instance);
   await saveRevision(records, first);
   const payments = await takePayments(first, ledger, nextId, resources);
-  const kept = { ledger, payments, people, terms, records, store, now, log, err, timers, feed };
+  const kept = {
+    ledger,
+    payments,
+    people,
+    terms,
+    records,
+    store,
+    now,
+    log,
+    err,
+    timers,
+    feed,
+    onAttempt: () => void reporter.note(),
+  };
   await noteFirstPolicy(kept, first);
   const { reloader, leaseOf, past, stop: stopReloading } = keepReloading(first, tools, kept);
-  const idempotency = new Idempotency({
-    ...{ store, now, instance: store.instance },
-    isOpen: ledger.isOpen.bind(ledger),
-    giveBack: ledger.giveBack.bind(ledger),
+  const reporter: InstanceReporter = openReporter(resources, {
+    ...{ follows: 'files', status: () => reloader.status(), pushed: () => null, rank: ledger.rank },
   });
+  const idempotency = idempotencyOver(store, ledger);
   const learner = await openLearning(nextId, resources);
   const threads = new Threads(store, now);
   const pruned = { records, idempotency, learner, threads, store, now };
   const stopUpkeep = await keepUp(count, log, timers, () => prune(pruned, reloader.lease().snapshot, log));
   const sweep = openSweep({ ledger, payments, idempotency }, resources);
   await sweep.begin();
+  await reporter.begin();
   const publishing = timers.every(PUBLISH_EVERY_MS, () => tools.health.publish());
   const { lease } = reloader;
   const funded = { lease, leaseOf, ledger, payments, keys, log, now };
@@ -265,10 +314,10 @@ export async function openGateway(
     isDraining: false,
   };
   const policies = openPolicyDesk({ gateway, reloader, people }, tools, resources, allowsPolicyWrites);
-  const files = { file: databaseOf(data), spool: spoolOf(data) };
-  const audits = new Audits({ files, now, timers, log });
+  const audits = new Audits({ files: { file: database, spool: spoolOf(data) }, now, timers, log });
   const stop = () => {
     audits.close();
+    reporter.stop();
     policies.close();
     gateway.isDraining = true;
     stopUpkeep();
@@ -278,10 +327,7 @@ export async function openGateway(
     stopDeclarations();
   };
   const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();
-  const learning: StatusSources['learning'] = (by) => statusOfLearning(by, store, learner, reloader.lease(), now());
-  const instance = (by: Principal) =>
-    instanceStatus(by, store, { version: host.version, policyRevision: lease().snapshot.revision });
-  const status: StatusSources = { health: tools.health, learning, instance };
+  const status = { health: tools.health, ...statusOf({ learner, lease }, resources) };
   const levels = new Levels(people);
-  return { gateway, desk: policies.desk, idempotency, reloader, status, audits, recount, levels, stop };
+  return { gateway, desk: policies.desk, idempotency, reloader, reporter, status, audits, recount, levels, stop };
 }

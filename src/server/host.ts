@@ -3,6 +3,7 @@ import type { Timers } from '../core/timers.ts';
 import type { OpenStore, SpoolNotes } from '../store/driver.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Sink } from '../telemetry/sink.ts';
+import type { DataPlace } from './data.ts';
 
 /** The parts of the process that a server uses. */
 export interface Host {
@@ -23,7 +24,7 @@ export interface Host {
   openSink(): Sink;
   /** Opens the store that a server keeps its state in. Absent: the database in its data folder. */
   readonly openStore?: (
-    data: string,
+    place: DataPlace,
     log: Log,
     spoolNotes: SpoolNotes,
     host: Pick<Host, 'now' | 'timers'>,

@@ -2,10 +2,10 @@ import { resolve } from 'node:path';
 import type { Timers } from '../core/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { OpenStore, SpoolNotes, SpoolSettlements } from '../store/driver.ts';
-import { readSpool, readStore, storeExists } from '../store/open.ts';
+import { placeOfStore, readSpool, readStore, storeExists } from '../store/open.ts';
 import { reasonOf } from '../store/reason.ts';
 import type { Log } from '../telemetry/log.ts';
-import { databaseOf, spoolOf } from './data.ts';
+import { type DataPlace, spoolOf } from './data.ts';
 import { keepDoing } from './keep-doing.ts';
 import {
   changeLedgerId,
@@ -30,23 +30,23 @@ interface Fault {
  * where the database is gone, is another one, or ends before what was booked: from its books money would be spent again.
  * Throws it, too, where entries of the spool are gone: their prices would not be booked.
  */
-export async function refuseOtherLedger(data: string): Promise<void> {
-  const fault = await faultIn(data);
+export async function refuseOtherLedger(place: DataPlace): Promise<void> {
+  const fault = await faultIn(place);
   if (fault) throw new UsageError(`${fault.reason}. ${fault.remedy}`);
 }
 
 /** Returns why the books of a data folder are not what its note says; null when they are, or without a note. */
-export async function faultIn(data: string): Promise<Fault | null> {
+export async function faultIn({ data, database }: DataPlace): Promise<Fault | null> {
   // Read before the spool, which a server may empty meanwhile: that is no fault.
   const noted = readLedgerId(data);
   if (noted === null) return null;
   const file = resolve(ledgerIdOf(data));
-  const other = await otherDatabase(databaseOf(data), noted);
+  const other = await otherDatabase(database, noted);
   if (other !== null) {
     const remedy = `Restore the files of that ledger, or restore a backup into an empty folder. To start anyway, delete ${file}.`;
     return { reason: other, remedy };
   }
-  const lost = lostOf(resolve(spoolOf(data)), noted.spool, spoolIn(data));
+  const lost = lostOf(resolve(spoolOf(data)), noted.spool, await spoolIn(database, spoolOf(data)));
   if (lost === null) return null;
   const remedy = `Restore that file. To start without what it had, delete ${file}: ledger.on_crash then decides what those requests cost.`;
   return { reason: lost, remedy };
@@ -54,7 +54,7 @@ export async function faultIn(data: string): Promise<Fault | null> {
 
 /** Why a database is not the ledger of the note, as it was left; null when it is. */
 async function otherDatabase(database: string, { ledger, entry }: LedgerId): Promise<string | null> {
-  const path = resolve(database);
+  const path = await placeOfStore(database);
   const served = `this folder served the ledger ${ledger.slice(0, 8)}`;
   if (!(await storeExists(database))) return `${path} is missing, but ${served}`;
   using reader = await readStore(database, ['identity', 'ledger']);
@@ -67,9 +67,9 @@ async function otherDatabase(database: string, { ledger, entry }: LedgerId): Pro
 }
 
 /** Null for one that is damaged: the opening of the store says so. */
-function spoolIn(data: string): SpoolSettlements | null {
+async function spoolIn(database: string, spool: string): Promise<SpoolSettlements | null> {
   try {
-    return readSpool(databaseOf(data), spoolOf(data));
+    return await readSpool(database, spool);
   } catch {
     return null;
   }

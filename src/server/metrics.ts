@@ -5,18 +5,20 @@ import { ledgerFamilies } from '../ledger/metrics.ts';
 import { paymentFamilies } from '../payments/metrics.ts';
 import { type PolicyFigures, policyFamilies, taskFamilies } from '../runtime/metrics.ts';
 import type { OpenStore } from '../store/driver.ts';
-import { instanceFamilies, storeFamilies } from '../store/metrics.ts';
+import { clusterFamilies, instanceFamilies, storeFamilies } from '../store/metrics.ts';
 import type { Family } from '../telemetry/families.ts';
 import { metricsPage } from '../telemetry/page.ts';
 import { watchProcess } from '../telemetry/process.ts';
 import type { Health } from '../upstream/health/health.ts';
 import { endpointFamilies } from '../upstream/health/metrics.ts';
+import type { InstanceReporter } from './instance-report.ts';
 
 /** The sources of the page of metrics. */
 interface MetricSources extends Pick<AppOptions, 'gateway' | 'gate' | 'version'> {
   readonly policy: PolicyFigures;
   readonly store: Pick<OpenStore, 'activity' | 'instance' | 'news'>;
   readonly health: Pick<Health, 'samples'>;
+  readonly reporter: Pick<InstanceReporter, 'live'>;
 }
 
 /**
@@ -25,7 +27,7 @@ interface MetricSources extends Pick<AppOptions, 'gateway' | 'gate' | 'version'>
  * @returns makes the page's text
  */
 export function openMetrics(
-  { gateway, gate, policy, store, health, version }: MetricSources,
+  { gateway, gate, policy, store, health, version, reporter }: MetricSources,
   families: readonly Family[],
 ): () => string {
   return metricsPage([
@@ -39,6 +41,7 @@ export function openMetrics(
     ...paymentFamilies(gateway.payments),
     ...storeFamilies(store.activity),
     ...instanceFamilies(store),
+    ...clusterFamilies(store.instance, () => reporter.live, gateway.ledger.rank),
     ...watchProcess().families,
   ]);
 }

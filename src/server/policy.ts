@@ -78,6 +78,8 @@ export interface ReloadServices extends PolicyTrail, Pick<X402Gateway, 'ledger' 
   readonly err: Terminal;
   readonly timers: Timers;
   readonly feed: EventFeed;
+  /** Called after each attempt. */
+  readonly onAttempt: () => void;
 }
 
 /** Prepares the parts that follow a reload. Returns a function that puts the policy in force there. */
@@ -141,6 +143,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
       const { snapshot, originOf } = reloader.lease();
       logReload(log, attempt, snapshot);
       services.feed.tell(() => policyEvent(attempt));
+      services.onAttempt();
       if (attempt.result === 'applied') notePolicy(services, attempt, reloader.status().previous?.revision ?? null, by);
       // The operator may have fixed the fault at the provider.
       if (attempt.result !== 'refused') {

@@ -5,7 +5,6 @@ import { Gate } from '../access/limits/gate.ts';
 import { openPeople } from '../access/people.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
-import { UsageError } from '../core/usage-error.ts';
 import { createApp } from '../http/app.ts';
 import { EventFeed } from '../http/event-feed.ts';
 import { endpointEvent } from '../operate/events.ts';
@@ -14,6 +13,7 @@ import type { Gateway } from '../request/gateway.ts';
 import { type PolicyCandidate, type ServingProvider, servingProviders } from '../runtime/candidate.ts';
 import { SecretFiles } from '../runtime/secret-files.ts';
 import { finishEdit } from '../runtime/write-edit.ts';
+import type { StoreLock } from '../store/driver.ts';
 import { lockStore } from '../store/open.ts';
 import type { Surface } from '../surface/surface.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -26,7 +26,7 @@ import type { HealthChange } from '../upstream/health/types.ts';
 import { openAlerts } from './alerts.ts';
 import { announce } from './announce.ts';
 import { openConsole } from './console.ts';
-import { databaseOf, ledgerOnDisk, madeTeamsOnDisk } from './data.ts';
+import { type DataPlace, ledgerOnDisk, madeTeamsOnDisk, makeDataFolder } from './data.ts';
 import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
@@ -47,7 +47,7 @@ import { keepTrailHead, notedHeads } from './trail-head.ts';
 import { keepTrailNote } from './trail-note.ts';
 
 /** Reads the first policy: that of its folder, or of a copy of the shipped one. The feed begins with the health of its endpoints. */
-async function startPolicy({ policies, data }: ServeOptions, host: Host, secrets: SecretFiles, log: Log) {
+async function startPolicy({ policies, data, database }: ServeOptions, host: Host, secrets: SecretFiles, log: Log) {
   const { clock, now, timers, err } = host;
   const feed = new EventFeed(now);
   const onChange = (change: HealthChange) => {
@@ -69,7 +69,7 @@ async function startPolicy({ policies, data }: ServeOptions, host: Host, secrets
   await finishEdit(tools.folder).catch((error) =>
     log.warn('an edit could not be finished', { error: messageOf(error) }),
   );
-  const found = { ledger: await ledgerOnDisk(data), madeTeams: await madeTeamsOnDisk(data) };
+  const found = { ledger: await ledgerOnDisk(database), madeTeams: await madeTeamsOnDisk(database) };
   const first = await firstPolicy({ ...tools, ...found }, err);
   return { first, tools, unpacked, feed };
 }
@@ -91,11 +91,10 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   on('SIGHUP', () => onHangup());
   const tracer = await openTracer({ env: host.env, version, log });
   const { first, tools, unpacked, feed } = await startPolicy(options, host, secrets, log);
-  const lock = await lockStore(databaseOf(options.data));
-  await refuseOtherLedger(options.data);
+  const lock = await takePlace(options);
   const note = new LedgerNote(options.data, now, log);
   const { openStore = openDataStore } = host;
-  const store = await openStore(options.data, log, note, host);
+  const store = await openStore(options, log, note, host);
   let onBudgets = async () => {};
   const people = await openPeople({ store, now: store.instance.now, onChange: () => onBudgets() });
   const keys = await openKeys({
@@ -109,14 +108,14 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   if (apiKey !== null) await keys.install(apiKey).catch(notInstalled);
   const resources = { store, keys, people, log, host, feed };
   const opened = await openGateway(first, tools, resources, options);
-  const { gateway, desk, idempotency, reloader, status, audits, recount, levels, stop } = opened;
+  const { gateway, desk, idempotency, reloader, reporter, status, audits, recount, levels, stop } = opened;
   onBudgets = recount;
   const tokens = await openTokens(resources);
   const gate = new Gate(clock, timers);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
-  const alerts = openAlerts(resources, { gateway, policy: reloader, health: tools.health });
+  const alerts = openAlerts(resources, { gateway, policy: reloader, health: tools.health, reporter });
   const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer, [alerts.count]);
-  const watched = { gateway, gate, policy: reloader, store, health: tools.health, version };
+  const watched = { gateway, gate, policy: reloader, store, health: tools.health, version, reporter };
   const app = createApp({
     ...watched,
     ...{ surfaces, keys, levels, desk, built: openConsole(log) },
@@ -161,6 +160,14 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   }
 }
 
+/** Takes the data folder and the store for this server. Throws an Error of one clear sentence. */
+async function takePlace(place: DataPlace): Promise<StoreLock> {
+  makeDataFolder(place.data);
+  const lock = await lockStore(place.database);
+  await refuseOtherLedger(place);
+  return lock;
+}
+
 const openSecrets = ({ env, now }: Host, log: Log): SecretFiles =>
   new SecretFiles({
     env,
@@ -175,9 +182,7 @@ const openSecrets = ({ env, now }: Host, log: Log): SecretFiles =>
 
 /** The key to install. Throws UsageError where its file cannot be used: it is read at the start alone. */
 function apiKeyOf(secrets: SecretFiles): string | null {
-  const key = secrets.get('SIGNALBOX_API_KEY') || null;
-  const [file] = secrets.list();
-  if (file?.problem) throw new UsageError(`The file of ${file.variable}_FILE cannot be used: ${file.problem}.`);
+  const key = secrets.fixed('SIGNALBOX_API_KEY');
   // Its ID is no secret: it stands in lists and logs.
   registerSecrets([key && (parseKey(key)?.secret ?? key)]);
   return key;

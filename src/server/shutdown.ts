@@ -14,7 +14,9 @@ import { closeStore } from './store.ts';
 const FAREWELL_MS = 1_000;
 
 /** The parts of a server that are closed at its end. */
-export interface ServerParts extends Pick<ServeOptions, 'data' | 'drainMs'>, Omit<GatewayResources, 'log'> {
+export interface ServerParts
+  extends Pick<ServeOptions, 'data' | 'database' | 'drainMs'>,
+    Omit<GatewayResources, 'log'> {
   readonly gateway: X402Gateway;
   readonly idempotency: Idempotency;
   readonly note: LedgerNote;
@@ -73,7 +75,7 @@ export function openShutdown(parts: ServerParts) {
 
 /** Resolves with 1 where a settlement is lost, else with 0. */
 async function closeAll(parts: ServerParts): Promise<0 | 1> {
-  const { data, drainMs, host, gateway, idempotency, keys, store, note, lock, tracer } = parts;
+  const { drainMs, host, gateway, idempotency, keys, store, note, lock, tracer } = parts;
   const { log } = gateway;
   const orWarn = (message: string) => (error: unknown) => log.warn(message, { error: String(error) });
   parts.stop();
@@ -90,7 +92,7 @@ async function closeAll(parts: ServerParts): Promise<0 | 1> {
   // After a failure of the disk, the next start sums up the rest.
   await gateway.ledger.close().catch(orWarn('the ledger checkpoint could not be written'));
   await note.close();
-  const code = await closeStore(data, store, log);
+  const code = await closeStore(parts, store, log);
   lock.release();
   await tracer?.close();
   return code;

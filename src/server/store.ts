@@ -4,21 +4,21 @@ import type { OpenStore, SpoolNotes, SpoolReport } from '../store/driver.ts';
 import { openStore, settlementsIn } from '../store/open.ts';
 import { SpoolError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
-import { databaseOf, spoolOf } from './data.ts';
+import { type DataPlace, spoolOf } from './data.ts';
 import { namesOf } from './events.ts';
 import type { Host } from './host.ts';
 
 /** Commands write for a few ms. A longer lock on the database makes requests fail, and does not stop the server. */
 const BUSY_MS = 200;
 
-/** Opens the database of a data folder, with the settlements of its spool. Throws an Error of one clear sentence. */
+/** Opens the store of a server, with the settlements of its spool. Throws an Error of one clear sentence. */
 export async function openDataStore(
-  data: string,
+  { data, database }: DataPlace,
   log: Log,
   spoolNotes: SpoolNotes,
   { now, timers }: Pick<Host, 'now' | 'timers'>,
 ): Promise<OpenStore> {
-  const store = await openStore(databaseOf(data), {
+  const store = await openStore(database, {
     mode: 'serve',
     spool: spoolOf(data),
     spoolNotes,
@@ -47,14 +47,14 @@ function logSpool(log: Log, file: string, { closed, charged, isTorn }: SpoolRepo
 }
 
 /** Closes the store, and logs the state that it leaves to the next start. Returns the code to exit with: 1 where a settlement is lost. */
-export async function closeStore(data: string, store: OpenStore, log: Log): Promise<0 | 1> {
+export async function closeStore({ data, database }: DataPlace, store: OpenStore, log: Log): Promise<0 | 1> {
   const path = spoolOf(data);
   try {
     await store.close();
     return 0;
   } catch (error) {
     const { unkept } = store;
-    const left = settlementsIn(databaseOf(data), path);
+    const left = await settlementsIn(database, path);
     const facts = { error: messageOf(error), settlements_in_spool: left, file: path };
     if (unkept === 0) {
       log.warn(

@@ -128,10 +128,15 @@ export interface StoreDriver {
   exists(url: string): Promise<boolean>;
   /** Copies an existing store, as it is at one moment, to a SQLite file, beside any server. An existing file is left alone. */
   copy(url: string, target: string): Promise<void>;
-  /** Takes a store for this process, until `release` or its end. The error's reason is `busy` where another process has it. */
-  lock(url: string): Promise<StoreLock>;
+  /**
+   * Takes a store for this process, until `release` or its end. The error's reason is `busy` where another process has it.
+   * @param how `alone` where servers that could share it with this process are in the way, too
+   */
+  lock(url: string, how?: 'alone'): Promise<StoreLock>;
   /** Resolves with whether another process, such as a server, has taken the store. */
   isLocked(url: string): Promise<boolean>;
+  /** Names a store to people, without its password. */
+  placeOf(url: string): string;
   /** Reads a spool; one that does not exist is empty. @throws an Error of one clear sentence when it is damaged. */
   readSpool(path: string): SpoolSettlements;
   /** @returns the number of settlements in a spool; undefined where it cannot be read: another server may have taken it over. */

@@ -2,6 +2,7 @@ import { gauge, gaugeBy, spread, total } from '../telemetry/counts.ts';
 import type { Family } from '../telemetry/families.ts';
 import { COMMIT_BOUNDS, type StoreActivity } from './activity.ts';
 import type { OpenStore } from './driver.ts';
+import { type LiveInstance, revisionsIn } from './instance-reports.ts';
 import { NEWS_SUBJECTS } from './news.ts';
 
 /** Metrics on the place of this server among those of its database, and on its copies of what is there. */
@@ -12,6 +13,25 @@ export const instanceFamilies = ({ instance, news }: Pick<OpenStore, 'instance' 
   gaugeBy('signalbox_instance_copy_age_seconds', 'Age of copies of the database in memory.', 'subject', () =>
     NEWS_SUBJECTS.map((subject) => [subject, news.ageOf(subject) / 1_000]),
   ),
+];
+
+/**
+ * Metrics on the servers at the database, as this one knows them.
+ * @param rank of the budgets in force here
+ */
+export const clusterFamilies = (
+  instance: Pick<OpenStore['instance'], 'clockOffsetMs'>,
+  live: () => readonly LiveInstance[],
+  rank: () => number,
+): readonly Family[] => [
+  gauge('signalbox_instances', 'Servers that run at the database.', () => live().length),
+  gauge('signalbox_instance_policies', 'Policies in force at them: more than 1 while they differ.', () => {
+    return revisionsIn(live()).length;
+  }),
+  gauge('signalbox_policy_rank', 'Rank of the budgets in force here: the greatest decides.', rank),
+  gauge('signalbox_instance_clock_offset_seconds', 'The clock of the database less this one.', () => {
+    return instance.clockOffsetMs / 1_000;
+  }),
 ];
 
 /** Metrics on the database. */

@@ -1,57 +1,76 @@
+import { join } from 'node:path';
 import { UsageError } from '../core/usage-error.ts';
 import type { StoreDriver } from './driver.ts';
-import { sqliteDriver } from './sqlite/open.ts';
 
-/** The kinds of stores, by the scheme of their URLs. A plain path and a `file:` URL name a SQLite database. */
-const DRIVERS: ReadonlyMap<string, StoreDriver> = new Map([['sqlite', sqliteDriver]]);
+/** The kinds of stores, by the scheme of their URLs, each loaded when it is needed. A plain path and a `file:` URL name a SQLite database. */
+const DRIVERS: ReadonlyMap<string, () => Promise<StoreDriver>> = new Map([
+  ['sqlite', async () => (await import('./sqlite/open.ts')).sqliteDriver],
+]);
+/** Other schemes of the same kinds. */
+const ALIASES: Readonly<Record<string, string>> = { file: 'sqlite', postgresql: 'postgres' };
 
 /** The scheme of a URL, in lower case; null for a path. `sqlite:PATH` and `file:PATH` are URLs, too. */
 function schemeOf(text: string): string | null {
   const [, scheme = '', slashes] = /^([a-z][a-z\d+.-]*):(\/\/)?/i.exec(text) ?? [];
   const name = scheme.toLowerCase();
-  return slashes !== undefined || name === 'file' || DRIVERS.has(name) ? name : null;
+  return slashes !== undefined || name in ALIASES || DRIVERS.has(name) ? name : null;
 }
 
-/**
- * @throws UsageError for a URL of another kind of database. Only its scheme is shown: it may have a password.
- */
-function driverOf(url: string): StoreDriver {
-  const scheme = schemeOf(url) ?? 'file';
-  const driver = DRIVERS.get(scheme === 'file' ? 'sqlite' : scheme);
-  if (driver) return driver;
+/** @throws UsageError for a URL of another kind of database. Only its scheme is shown: it may have a password. */
+function loaderOf(url: string): () => Promise<StoreDriver> {
+  const scheme = schemeOf(url) ?? 'sqlite';
+  const load = DRIVERS.get(ALIASES[scheme] ?? scheme);
+  if (load) return load;
   throw new UsageError(
-    `There is no store for ${scheme} URLs; there is ${[...DRIVERS.keys()].join(', ')}, which takes a path, such as /var/lib/signalbox.`,
+    `There is no store for ${scheme} URLs; there is sqlite, which takes a path, such as /var/lib/signalbox.`,
   );
 }
+
+const driverOf = async (url: string): Promise<StoreDriver> => loaderOf(url)();
 
 /** @throws UsageError where a URL stands for the path of a data folder: no kind of store takes one. */
 export function refuseUrl(folder: string): void {
   const scheme = schemeOf(folder);
   if (scheme === null) return;
-  driverOf(folder);
-  throw new UsageError(`A data folder is named by its path, such as /var/lib/signalbox, not by a ${scheme} URL.`);
+  loaderOf(folder);
+  throw new UsageError(
+    `A data folder is named by its path, such as /var/lib/signalbox, not by a ${scheme} URL; DATABASE_URL names a database.`,
+  );
+}
+
+/**
+ * The URL of the store for a data folder: the one that operators name, else the path of the database in the folder.
+ * @throws UsageError for a URL of another kind
+ */
+export function storeUrlOf(data: string, named?: string): string {
+  if (!named?.trim()) return join(data, 'signalbox.db');
+  loaderOf(named.trim());
+  return named.trim();
 }
 
 /** Opens a store for writing, made when missing. Rejects with StoreError, or UsageError for an unknown kind of URL. */
-export const openStore: StoreDriver['open'] = async (url, options) => driverOf(url).open(url, options);
+export const openStore: StoreDriver['open'] = async (url, options) => (await driverOf(url)).open(url, options);
 
 /** Opens an existing store for reading, beside any server. Rejects with StoreError. */
-export const readStore: StoreDriver['read'] = async (url, rooms) => driverOf(url).read(url, rooms);
+export const readStore: StoreDriver['read'] = async (url, rooms) => (await driverOf(url)).read(url, rooms);
 
 /** Resolves with whether there is a store. */
-export const storeExists: StoreDriver['exists'] = async (url) => driverOf(url).exists(url);
+export const storeExists: StoreDriver['exists'] = async (url) => (await driverOf(url)).exists(url);
 
 /** Copies an existing store to a new file, beside any server. Rejects with StoreError. */
-export const copyStore: StoreDriver['copy'] = async (url, target) => driverOf(url).copy(url, target);
+export const copyStore: StoreDriver['copy'] = async (url, target) => (await driverOf(url)).copy(url, target);
 
 /** Takes a store for this process, until `release` or its end. Rejects with StoreError. */
-export const lockStore: StoreDriver['lock'] = async (url) => driverOf(url).lock(url);
+export const lockStore: StoreDriver['lock'] = async (url, how) => (await driverOf(url)).lock(url, how);
 
 /** Resolves with whether another process, such as a server, has taken the store. */
-export const isStoreLocked: StoreDriver['isLocked'] = async (url) => driverOf(url).isLocked(url);
+export const isStoreLocked: StoreDriver['isLocked'] = async (url) => (await driverOf(url)).isLocked(url);
 
-/** Reads the spool of a store. @throws an Error of one clear sentence when it is damaged. */
-export const readSpool = (url: string, spool: string) => driverOf(url).readSpool(spool);
+/** Names a store to people, without a password. */
+export const placeOfStore = async (url: string) => (await driverOf(url)).placeOf(url);
 
-/** @returns the number of settlements in the spool of a store; undefined where it cannot be read. */
-export const settlementsIn = (url: string, spool: string) => driverOf(url).settlementsIn(spool);
+/** Reads the spool of a store. Rejects with an Error of one clear sentence when it is damaged. */
+export const readSpool = async (url: string, spool: string) => (await driverOf(url)).readSpool(spool);
+
+/** Resolves with the number of settlements in the spool of a store; undefined where it cannot be read. */
+export const settlementsIn = async (url: string, spool: string) => (await driverOf(url)).settlementsIn(spool);

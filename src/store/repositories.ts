@@ -1,6 +1,7 @@
 import type { AlertTable } from './alerts.ts';
 import type { BrokenDeclarationTable } from './endpoints.ts';
 import type { IdempotencyTable } from './idempotency.ts';
+import type { InstanceReportTable } from './instance-reports.ts';
 import type { JournalReader } from './journal-reader.ts';
 import type { KeyTable } from './keys.ts';
 import type { LearningTables } from './learning.ts';
@@ -26,6 +27,7 @@ export interface Repositories {
   readonly ledger: LedgerTable;
   readonly journal: JournalReader;
   readonly alerts: AlertTable;
+  readonly instanceReports: InstanceReportTable;
   readonly keys: KeyTable;
   readonly trail: TrailTable;
   readonly idempotency: IdempotencyTable;

@@ -13,6 +13,7 @@ const RULES: readonly AlertRule[] = [
   rule({ on: 'key_expiry', days: [14, 3, 1] }, 'keys'),
   rule({ on: 'provider_down', afterMs: 60_000 }, 'down'),
   rule({ on: 'policy_refused' }, 'policy'),
+  rule({ on: 'policy_split', afterMs: 60_000 }, 'split'),
   rule({ on: 'cached_share', below: 0.4, windowMs: 3_600_000 }, 'cached'),
 ];
 
@@ -41,6 +42,7 @@ const figures: fc.Arbitrary<Figures> = fc.record({
     { maxLength: 1 },
   ),
   refusal: fc.option(fc.constant({ message: 'no', first: null, time: START })),
+  split: fc.option(fc.constantFrom(0, 2).map((ago) => ({ since: START - ago * 60_000, instances: [] }))),
   cached: share.map((one) => [1_000_000, one * 1_000_000] as const),
 });
 
@@ -53,6 +55,9 @@ function aboutOf(subject: Readonly<Record<string, unknown>>): string {
   const { budget: name, subject: of, window_starts, at, key_id, expires_at, days, provider: one } = subject;
   return JSON.stringify([name, of, window_starts, at, key_id, expires_at, days, one]);
 }
+
+/** What begins, and is over. */
+const LASTING: ReadonlySet<string> = new Set(['provider_down', 'policy_refused', 'policy_split', 'cached_share']);
 
 /** No rule tells of a subject twice in its window; of what lasts, not twice in a quarter of an hour, nor while it lasts. */
 function isCalm(steps: readonly (readonly [number, Figures])[], judge: Judge): boolean {
@@ -73,7 +78,7 @@ function isCalm(steps: readonly (readonly [number, Figures])[], judge: Judge): b
           before.isOpen = false;
           continue;
         }
-        const lasts = by.on === 'provider_down' || by.on === 'policy_refused' || by.on === 'cached_share';
+        const lasts = LASTING.has(by.on);
         const mayRepeat = lasts && before && !before.isOpen && now - before.at >= QUIET_MS;
         if (before && !mayRepeat) return false;
         told.set(about, { at: now, isOpen: lasts });

@@ -147,6 +147,22 @@ describe('what lasts', () => {
     expect(house.lines({}, NOON + DAY_MS)).toHaveLength(1);
   });
 
+  test('may be servers that run different policies, once they have for a minute', () => {
+    const house = new House([rule({ on: 'policy_split', afterMs: 60_000 })]);
+    const instances = ['aaaa', 'aaaa', 'bbbb'].map((revision, at) => {
+      return { name: `host:${at}`, revision, error: at === 2 ? 'policy.yaml:3:1 unknown-key: no' : null };
+    });
+    const split = { since: NOON, instances };
+    expect(house.lines({ split }, NOON + 59_999)).toEqual([]);
+    expect(house.lines({ split }, NOON + 60_000)).toEqual([
+      'alert: The servers have run different policies for 60 s: 2 run aaaa, 1 run bbbb. host:2 refused another: policy.yaml:3:1 unknown-key: no',
+    ]);
+    expect(house.lines({ split }, NOON + 120_000)).toEqual([]);
+    expect(house.lines({}, NOON + 180_000)).toEqual([
+      'recovery: All servers run one policy again; the alert was 2 min ago.',
+    ]);
+  });
+
   test('may be a share of cached tokens, with room between its beginning and its end', () => {
     const house = new House([rule({ on: 'cached_share', below: 0.4, windowMs: 3_600_000 })]);
     const at = (share: number, input = CACHED_INPUT_MIN) => ({ cached: [input, input * share] as const });

@@ -35,7 +35,7 @@ export const provider = (more: Partial<ProviderReading> = {}): ProviderReading =
 });
 
 /** What readings have, without the functions that give it. */
-export interface Figures extends Partial<Pick<AlertReadings, 'providers' | 'refusal'>> {
+export interface Figures extends Partial<Pick<AlertReadings, 'providers' | 'refusal' | 'split'>> {
   readonly budgets?: readonly BudgetWindowReading[];
   readonly keys?: readonly ExpiringKey[];
   readonly cached?: readonly [input: number, cached: number];
@@ -47,6 +47,7 @@ export const readings = ({ budgets = [], keys = [], cached = [0, 0], ...more }: 
   tokensWithin: () => ({ input: cached[0], cached: cached[1] }),
   providers: [],
   refusal: null,
+  split: null,
   ...more,
 });
 

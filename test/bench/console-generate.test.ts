@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { policiesIn, serveFolder } from '../../bench/console/base.ts';
 import { type ConsoleAnswers, generate } from '../../bench/console/generate.ts';
 import { toCredits } from '../../src/core/credits.ts';
-import { databaseOf } from '../../src/server/data.ts';
+import { storeUrlOf } from '../../src/store/open.ts';
 import { runHere } from '../support/run-here.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
@@ -34,7 +34,7 @@ async function run(...command: string[]): Promise<string> {
 
 /** Every bucket with the name of its series. */
 function buckets(): readonly unknown[] {
-  using db = new Database(databaseOf(folder), { readonly: true });
+  using db = new Database(storeUrlOf(folder), { readonly: true });
   return db
     .query(
       `SELECT s.name, hex(ttft) AS first, hex(duration) AS whole, t.* FROM traffic AS t

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { DATA, HELP } from '../../src/cli/help-texts.ts';
 import { parseCommand } from '../../src/cli/options.ts';
 import { unknownCommand } from '../../src/cli/unknown-command.ts';
@@ -76,7 +77,8 @@ test('the folder of policies is named as for serve, or alone', () => {
   expect(folders('check', '--policies', 'mine', '--json')).toMatchObject({ folder: 'mine', args: ['check', '--json'] });
   expect(folders('explain', '--policies=mine')).toMatchObject({ folder: 'mine', args: ['explain'] });
   const learn = parse(['learn', 'reset', '--policies', 'mine', '--yes', '--data', 'there']);
-  expect(learn).toEqual({ name: 'learn', folder: 'mine', data: 'there', args: ['reset', '--yes'] });
+  const place = { data: 'there', database: join('there', 'signalbox.db') };
+  expect(learn).toEqual({ name: 'learn', folder: 'mine', ...place, args: ['reset', '--yes'] });
 });
 
 test('the form of the log is named by the flag, else by SIGNALBOX_LOG, else it goes by where it is written', () => {

@@ -79,6 +79,8 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       const error = await create({ model: 'best' });
       expect(error).toBeInstanceOf(OpenAI.RateLimitError);
       expect(error).toMatchObject({ code: 'upstream_rate_limited', type: 'rate_limit_error' });
+      // Until then the gateway answers for it.
+      await Bun.sleep(10);
     });
 
     test('an upstream that fails is an InternalServerError, before a stream begins too', async () => {

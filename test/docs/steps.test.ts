@@ -39,6 +39,6 @@ const inOrder = (calls: readonly string[], body: string): string[] => {
 
 test('the steps of a request in docs/architecture.md are the calls in the files, in their order', () => {
   const steps = stepsOf(readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8'));
-  expect(steps.map(({ name }) => name)).toEqual(['answerCall', 'serveRequest', 'decided', 'pinRequest']);
+  expect(steps.map(({ name }) => name)).toEqual(['answerCall', 'serveRequest', 'decideFunded', 'pinRequest']);
   for (const step of steps) expect(inOrder(step.calls, bodyOf(step)), step.name).toEqual([...step.calls]);
 });

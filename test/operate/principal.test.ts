@@ -6,6 +6,7 @@ import { SignalboxError } from '../../src/core/errors.ts';
 import { USER_ROLES } from '../../src/core/people.ts';
 import { alertsBody, testedWebhooks } from '../../src/operate/alerts.ts';
 import { childKeys, makeChildKey, revokeChildKey } from '../../src/operate/child-keys.ts';
+import { clusterStatus } from '../../src/operate/cluster.ts';
 import { readContent } from '../../src/operate/content.ts';
 import { decisionMoney } from '../../src/operate/decision-money.ts';
 import { listDecisions } from '../../src/operate/decisions.ts';
@@ -106,6 +107,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
     },
   ],
   childKeys: [['caller'], (by) => childKeys(by, stub)],
+  clusterStatus: [REPORTED, (by) => clusterStatus(by, stub)],
   createKey: [[...OPERATORS, ...MEMBERS], (by) => createKey(by, stub, { name: '', scopes: ['chat'] })],
   createTeam: [OPERATORS, (by) => createTeam(by, stub, {})],
   createUser: [[...OPERATORS, 'lead'], (by) => createUser(by, stub, {})],

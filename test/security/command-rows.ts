@@ -94,6 +94,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   'wallets credit': changing('wallets.change', 'grant wallet', WALLET, '5'),
   'wallets list': once(['wallets.read']),
   'wallets show': once(['wallets.read'], WALLET),
+  instances: once(['status.read']),
   'alerts list': { runs: ({ policies }) => [['--policies', policies]], takes: ['alerts.read'] },
   'alerts test': { runs: ({ policies }) => [['--policies', policies]], takes: ['alerts.test'] },
   'decisions list': once(['decisions.list']),
@@ -161,7 +162,6 @@ export const NO_COMMAND: readonly Action[] = [
     'policy.reload',
     'policy.write',
     'endpoints.read',
-    'status.read',
     'playground.send',
     // `ledger audit` reads the database by `ledger.read`.
     'ledger.audit',

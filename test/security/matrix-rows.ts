@@ -102,6 +102,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'GET /admin/policy/schema': [200, 200, 403, 403, 403, 200, 200, 403],
   'GET /admin/alerts': [200, 200, 403, 403, 403, 200, 403, 403],
   'POST /admin/alerts/test': [400, 403, 403, 403, 403, 400, 403, 403],
+  'GET /admin/cluster': [200, 200, 403, 403, 403, 200, 200, 403],
   'GET /admin/status': [200, 200, 403, 403, 403, 200, 200, 403],
   'GET /admin/endpoints': [200, 200, 403, 403, 403, 200, 200, 403],
   'GET /admin/learning': [200, 200, 403, 403, 403, 200, 403, 403],

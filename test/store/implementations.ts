@@ -12,6 +12,7 @@ import { World } from './hostile/world.ts';
 import { memoryIdempotency, memoryKeys } from './memory/access.ts';
 import { memoryAlerts } from './memory/alerts.ts';
 import { memoryBrokenDeclarations } from './memory/endpoints.ts';
+import { memoryInstanceReports } from './memory/instance-reports.ts';
 import { memoryLearning } from './memory/learning.ts';
 import { memoryLogins } from './memory/logins.ts';
 import {
@@ -36,6 +37,7 @@ export const memoryRepositories = (store: MemoryStore): TestedRepositories => ({
   ...memoryKeys(store),
   alerts: memoryAlerts(store),
   idempotency: memoryIdempotency(store),
+  instanceReports: memoryInstanceReports(store),
   payments: memoryPayments(store),
   blocklist: memoryBlocklist(store),
   pendingSettlements: memoryPendingSettlements(store),

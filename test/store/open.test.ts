@@ -31,7 +31,7 @@ test('a path, a sqlite: URL and a file: URL name the same database', async () =>
 });
 
 test('a URL of another database is refused by every use of a store, and its password not repeated', async () => {
-  const url = 'postgres://signalbox:secret@db/books';
+  const url = 'mysql://signalbox:secret@db/books';
   const uses = [
     () => openStore(url, { mode: 'serve' }),
     () => readStore(url, []),
@@ -42,7 +42,7 @@ test('a URL of another database is refused by every use of a store, and its pass
   ];
   for (const use of uses) {
     const error = await use().then(() => null, String);
-    expect(error).toMatch(/^UsageError: There is no store for postgres URLs; there is sqlite, which takes a path/);
+    expect(error).toMatch(/^UsageError: There is no store for mysql URLs; there is sqlite, which takes a path/);
     expect(error).not.toContain('secret');
   }
 });

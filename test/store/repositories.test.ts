@@ -2,6 +2,7 @@ import { overEach } from './implementations.ts';
 import { accessSuite } from './suites/access.ts';
 import { alertSuite } from './suites/alerts.ts';
 import { endpointSuite } from './suites/endpoints.ts';
+import { instanceReportSuite } from './suites/instance-reports.ts';
 import { learningSuite } from './suites/learning.ts';
 import { loginSuite } from './suites/logins.ts';
 import { newsSuite } from './suites/news.ts';
@@ -21,6 +22,7 @@ overEach((open) => {
   recordSuite(open);
   learningSuite(open);
   endpointSuite(open);
+  instanceReportSuite(open);
   newsSuite(open);
   threadSuite(open);
   loginSuite(open);

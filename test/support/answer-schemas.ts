@@ -11,7 +11,14 @@ import { Login, LoginList, Me } from '../../src/http/schemas/logins.ts';
 import { Model, ModelList } from '../../src/http/schemas/models.ts';
 import { Removal, Team, TeamList, User, UserList } from '../../src/http/schemas/people.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
-import { EndpointList, Health, InstanceStatus, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
+import {
+  ClusterStatus,
+  EndpointList,
+  Health,
+  InstanceStatus,
+  LearningStatus,
+  Readiness,
+} from '../../src/http/schemas/status.ts';
 import { Subject, SubjectList } from '../../src/http/schemas/subjects.ts';
 import { KeyTrail, TrailErasure, TrailReport } from '../../src/http/schemas/trail.ts';
 import {
@@ -43,6 +50,7 @@ export const ANSWERS = {
   ChatCompletionChunk,
   ChildKeyList,
   Decision,
+  ClusterStatus,
   EndpointList,
   ErrorBody,
   Feedback,

@@ -51,5 +51,6 @@ export const unobserved = ({ log, clock, nextId }: Gateway) => ({
     instance: () => {
       throw new Error('not asked for here');
     },
+    cluster: () => Promise.reject(new Error('no cluster here')),
   },
 });

@@ -18,6 +18,7 @@ import type * as x402 from '../../http/x402/schemas.ts';
 /** The schema of each path that the console reads. A view that reads another adds its line. */
 interface ReadSchemas {
   '/admin/alerts': typeof alerts.AlertList;
+  '/admin/cluster': typeof status.ClusterStatus;
   '/admin/decisions': typeof decisions.DecisionList;
   '/admin/endpoints': typeof status.EndpointList;
   '/admin/status': typeof status.InstanceStatus;

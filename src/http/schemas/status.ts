@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import * as field from '../../api/parts.ts';
 import { HEALTH } from '../../core/readings.ts';
+import { POLICY_ORIGINS } from '../../store/instance-reports.ts';
 import { NEWS_SUBJECTS } from '../../store/news.ts';
 
 const quantiles = (description: string, p50: number, p90: number) =>
@@ -111,6 +112,35 @@ export const InstanceStatus = field.named('InstanceStatus', 'This server among t
       'For how long a change by another server may be unknown, in ms; null before the first reading.',
       0,
     ),
+  }),
+});
+
+export const ClusterStatus = field.named('ClusterStatus', 'The servers that run at this database.', {
+  object: field.word(['cluster'], 'Always `cluster`.', 'cluster'),
+  is_split: field.flag('Whether they run different policies.'),
+  data: field.rows('By slot. On SQLite there is one.', {
+    slot: field.count('The number of its place, 0 to 127.', 0),
+    epoch: field.count('Grows with each server that takes the place.', 12),
+    name: field.text('Its host and the ID of its process.', 'gateway-7d9f:1'),
+    version: field.text('Its build.', '0.2.0-dev+7e7a9e75'),
+    policy_revision: field.text('The policy in force there.', '95f1a7d5f908027b'),
+    policy_since: field.moment('Since when it is.', '2026-11-20T09:30:00.000Z'),
+    policy_rank: field.count('The rank of its budgets: the greatest decides the limits of all servers.', 7),
+    policy_error: field.textOrNull(
+      'Why the last policy that it read is not in force there.',
+      'policy.yaml:3:5 unknown-key: `modles` is no key',
+    ),
+    policies_from: field.word(
+      POLICY_ORIGINS,
+      'Whether it follows its files, or the revisions that are pushed.',
+      'files',
+    ),
+    pushed: field.wholeOrNull('The number of the pushed revision in force there; null for files.', 3),
+    clock_offset_ms: Type.Integer({
+      description: 'The clock of the database less its own, in ms, as it was when it last changed.',
+      examples: [0],
+    }),
+    renewed: field.momentOrNull('When it last renewed its place; null on SQLite, where the lock of the folder is it.'),
   }),
 });
 

@@ -47,7 +47,7 @@ export async function rewriteLearning(
   database: string,
 ): Promise<LearningReplay> {
   checkAction(by.caller, 'learning.change');
-  const lock = await lockStore(database).catch(isServed);
+  const lock = await lockStore(database, 'alone').catch(isServed);
   try {
     const store = await openStore(database, { mode: 'repair', rooms: ['access', 'learning'] });
     try {

@@ -7,7 +7,7 @@ import { checkAction } from '../roles.ts';
 
 /** The paths of a data folder's books. */
 export interface BooksFiles {
-  /** The database, which exists. */
+  /** The URL of the store, which exists. */
   readonly file: string;
   /** The spool beside it, which may not exist. */
   readonly spool: string;
@@ -49,7 +49,7 @@ export async function readLedger<T>(
  * settlements that a server books in between are then in the database.
  */
 export function openSpool({ file, spool }: BooksFiles): (reader: StoreReader) => Promise<SpoolState> {
-  const reading = Promise.try(() => readSpool(file, spool));
+  const reading = readSpool(file, spool);
   // Awaited with the database.
   reading.catch(() => {});
   return async (reader) => {

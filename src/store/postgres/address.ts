@@ -15,17 +15,16 @@ export interface PostgresAddress {
   readonly authorities: string | null;
 }
 
-const PARAMETERS: ReadonlySet<string> = new Set(['host', 'sslmode', 'sslrootcert']);
+const PARAMETERS: ReadonlySet<string> = new Set(['host', 'password_file', 'sslmode', 'sslrootcert']);
 const isHere = (host: string): boolean =>
   host === 'localhost' || host === '::1' || host.startsWith('127.') || host.startsWith('/');
 
 /**
- * Reads `postgres://USER@HOST:PORT/DATABASE?sslmode=verify-full&sslrootcert=FILE`. A server on another machine is
- * asked for a certificate that names it, unless `sslmode=disable` says otherwise.
- * @param passwordFile a file with the password alone; null: the one in the URL, or none
+ * Reads `postgres://USER@HOST:PORT/DATABASE?sslmode=verify-full&sslrootcert=FILE&password_file=FILE`. A server on another
+ * machine is asked for a certificate that names it, unless `sslmode=disable` says otherwise. The file has the password alone.
  * @throws StoreError of one sentence, which does not repeat the URL: it may have a password
  */
-export function addressOf(text: string, passwordFile: string | null): PostgresAddress {
+export function addressOf(text: string): PostgresAddress {
   const url = URL.parse(text);
   if (!url || !/^postgres(?:ql)?:$/.test(url.protocol)) throw unusable('it must be postgres://USER@HOST:PORT/DATABASE');
   const stranger = [...url.searchParams.keys()].find((name) => !PARAMETERS.has(name));
@@ -35,8 +34,9 @@ export function addressOf(text: string, passwordFile: string | null): PostgresAd
   const database = decodeURIComponent(url.pathname.slice(1));
   const user = decodeURIComponent(url.username);
   if (host === '' || database === '' || user === '') throw unusable('it must name a user, a host and a database');
+  const passwordFile = url.searchParams.get('password_file');
   if (passwordFile !== null && url.password !== '')
-    throw unusable('it has a password, and a file with one is named, too; leave out one of them');
+    throw unusable('it has a password, and names a file with one, too; leave out one of them');
   const own = decodeURIComponent(url.password);
   const password = () => (passwordFile === null ? own : textOf(passwordFile, 'the password').replace(/\r?\n$/, ''));
   return { host, port: Number(url.port || 5_432), database, user, password, authorities: authoritiesOf(url, host) };

@@ -19,7 +19,6 @@ const READERS = 4;
 
 export interface PostgresOptions {
   readonly url: string;
-  readonly passwordFile?: string;
   /** Called with appends that were lost, and once when the database begins to fail. */
   readonly onError?: (error: StoreError) => void;
   readonly timers?: Timers;
@@ -34,7 +33,7 @@ export interface PostgresOptions {
  * @throws StoreError of one sentence, by rejecting
  */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
-  const address = addressOf(options.url, options.passwordFile ?? null);
+  const address = addressOf(options.url);
   const open = () => Connection.open(address);
   const connection = await open();
   try {

@@ -2,6 +2,7 @@ import type { Repositories } from '../repositories.ts';
 import { sqlAlerts } from './alerts.ts';
 import { sqlBrokenDeclarations } from './endpoints.ts';
 import { sqlIdempotency } from './idempotency.ts';
+import { sqlInstanceReports } from './instance-reports.ts';
 import { sqlKeys } from './keys.ts';
 import { sqlLearning } from './learning/tables.ts';
 import { sqlLogins } from './logins.ts';
@@ -19,6 +20,7 @@ type OfADatabase = 'ledger' | 'journal' | 'records' | 'traffic';
 /** The repositories whose statements SQLite and PostgreSQL share, over one handle of a database. */
 export const sqlRepositories = (db: SqlTables): Omit<Repositories, OfADatabase> => ({
   alerts: sqlAlerts(db),
+  instanceReports: sqlInstanceReports(db),
   keys: sqlKeys(db),
   trail: sqlTrail(db),
   idempotency: sqlIdempotency(db),

@@ -29,6 +29,22 @@ export const instanceMigrations: Migrations = {
       (SELECT coalesce(max(number), 0) FROM frames),
       (SELECT coalesce(max(decision), 0) FROM examples),
       (SELECT coalesce(max(id), 0) FROM outcomes));`,
+    `CREATE TABLE instance_reports (
+      slot INTEGER PRIMARY KEY,
+      epoch INTEGER NOT NULL,
+      name TEXT NOT NULL,
+      version TEXT NOT NULL,
+      follows TEXT NOT NULL,
+      revision TEXT NOT NULL,
+      since INTEGER NOT NULL,
+      rank INTEGER NOT NULL,
+      error TEXT,
+      pushed INTEGER,
+      judged INTEGER,
+      refusal TEXT,
+      judged_revision TEXT,
+      clock_offset_ms INTEGER NOT NULL
+    ) STRICT;`,
   ],
 };
 

@@ -65,6 +65,7 @@ export const sqliteDriver: StoreDriver = {
   copy: async (url, target) => copyDatabase(pathOf(url), target),
   lock: async (url) => lockFolder(dirname(pathOf(url))),
   isLocked: async (url) => isFolderLocked(dirname(pathOf(url))),
+  placeOf: (url) => resolve(pathOf(url)),
   readSpool: (path) => ({ path, ...readSpool(path) }),
   settlementsIn,
 };

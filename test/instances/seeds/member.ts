@@ -96,7 +96,7 @@ export async function openMember(
   const resources = { store, keys, people, log, host, feed: new EventFeed(now) };
   const opened = await openGateway(withBudgets(policy, budgets), tools, resources, {
     allowsPolicyWrites: false,
-    data: '/nowhere',
+    ...{ data: '/nowhere', database: '/nowhere' },
   });
   recount = opened.recount;
   const stopLooking = await keepDoing(() => store.news.look(), LOOK_EVERY_MS, timers);

@@ -63,7 +63,8 @@ for (const payer of PAYERS) {
 
     test('is not touched by a request that a budget refuses', async () => {
       const { funding, order } = await stand.case(payer, BUDGET + 1);
-      expect(await codeOf(funding.reserve(order, null))).toBe('request_exceeds_budget');
+      const reserving = funding.reserve(order, null).catch(async (cause) => Promise.reject(await funding.mend(cause)));
+      expect(await codeOf(reserving)).toBe('request_exceeds_budget');
       expect(await stand.setAside()).toEqual(NOTHING_SET_ASIDE);
       expect(stand.chain.received).toBe(0n);
     });

@@ -1,6 +1,6 @@
 import type { Timer, Timers } from '../../../src/core/timers.ts';
 import { type Instance, type InstanceName, isSameInstance, nameOf } from '../../../src/store/instance.ts';
-import { isFree, LEASE_MS, type LeaseChange } from '../../../src/store/lease.ts';
+import { isFree, isHeld, LEASE_MS, type LeaseChange, type LeaseRow } from '../../../src/store/lease.ts';
 import { keepLease, type LeaseTable } from '../../../src/store/lease-keeper.ts';
 import { MemoryLeases } from '../memory/leases.ts';
 import type { WorldClock } from './clock.ts';
@@ -33,6 +33,12 @@ export class WorldLeases extends MemoryLeases {
   lives(name: InstanceName): boolean {
     const row = this.rows.get(name.slot);
     return row !== undefined && isSameInstance(row, name) && !isFree(row, this.now());
+  }
+
+  /** The rows of those that may write. */
+  get held(): readonly LeaseRow[] {
+    const now = this.now();
+    return [...this.rows.values()].filter((row) => isHeld(row, now));
   }
 
   /** The instances that will never write again. */

@@ -1,6 +1,7 @@
 import type { BooksWatcher, LedgerBooks, LedgerOp, OpResult } from '../../../src/store/books.ts';
 import type { OpenStore } from '../../../src/store/driver.ts';
-import type { Instance } from '../../../src/store/instance.ts';
+import { type Instance, nameOf } from '../../../src/store/instance.ts';
+import { LEASE_MS } from '../../../src/store/lease.ts';
 import type { Write } from '../../../src/store/store.ts';
 import { randomFrom } from '../../deep/effort.ts';
 import type { MemoryBooks } from '../memory/books/books.ts';
@@ -47,6 +48,8 @@ export class World implements Weather {
   constructor({ seed = 1, faults = FRIENDLY, clock = realClock }: WorldOptions = {}) {
     this.clock = clock;
     this.leases = new WorldLeases(() => clock.now());
+    const present = async () => this.leases.held.map((row) => ({ ...nameOf(row), renewed: row.until - LEASE_MS }));
+    Object.assign(this.store.instanceReports, { present });
     this.books.journal.isOvertaken = () => this.random() < this.faults.outOfOrder;
     this.random = randomFrom(seed);
     this.faults = faults;

@@ -65,6 +65,10 @@ export class MemoryDriver implements StoreDriver {
     return this.#locked.has(url);
   }
 
+  placeOf(url: string): string {
+    return url;
+  }
+
   readSpool(path: string) {
     return { path, generation: 0, entries: 0 };
   }

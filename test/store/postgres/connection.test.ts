@@ -13,7 +13,7 @@ import { freshDatabase } from '../../support/postgres.ts';
 import { refusalOf } from '../implementations.ts';
 import { tempFolder } from '../support.ts';
 
-const openAt = (url: string) => Connection.open(addressOf(url, null));
+const openAt = (url: string) => Connection.open(addressOf(url));
 
 /** Ends every backend of a database, from another process, while this one does nothing else. */
 function killAll(url: string): void {
@@ -79,18 +79,18 @@ describe('A connection', () => {
     await using database = await freshDatabase();
     using cable = await layCable(database.server.port);
     const url = database.url.replace(`:${database.server.port}/`, `:${cable.port}/`);
-    const connection = await Connection.open(addressOf(url, null), { ...USUAL_BOUNDS, silenceMs: 200 });
+    const connection = await Connection.open(addressOf(url), { ...USUAL_BOUNDS, silenceMs: 200 });
     cable.isSilent = true;
     const work = [1, 2, 3].map((n) => connection.run('SELECT $1::bigint', [n]));
     expect((await tally(work)).ok).toBeUndefined();
     await waitFor(() => connection.isLost);
-    const unheard = Connection.open(addressOf(url, null), { ...USUAL_BOUNDS, connectMs: 200 });
+    const unheard = Connection.open(addressOf(url), { ...USUAL_BOUNDS, connectMs: 200 });
     expect(await refusalOf(unheard)).toBe('broken');
   });
 
   test('goes on behind a statement that took too long', async () => {
     await using database = await freshDatabase();
-    const connection = await Connection.open(addressOf(database.url, null), { ...USUAL_BOUNDS, statementMs: 100 });
+    const connection = await Connection.open(addressOf(database.url), { ...USUAL_BOUNDS, statementMs: 100 });
     expect(await tally([connection.run('SELECT pg_sleep(60)')])).toEqual({ '57014': 1 });
     expect((await connection.run('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
     await connection.close();
@@ -197,7 +197,7 @@ describe('The address of a database', () => {
     expect(openAt(of('127.0.0.1', 'sslmode=disable'))).rejects.toThrow(
       'the database refuses the user or its password.',
     );
-    expect(() => addressOf(of('127.0.0.1', 'sslmode=require'), null)).toThrow(
+    expect(() => addressOf(of('127.0.0.1', 'sslmode=require'))).toThrow(
       'The URL of the database cannot be used: sslmode=require does not check who answers; use verify-full, with sslrootcert for an own authority.',
     );
   });
@@ -209,31 +209,30 @@ describe('The address of a database', () => {
     writeFileSync(authority, WORTHLESS_CERTIFICATE);
     writeFileSync(file, 'first\n');
     const address = addressOf(
-      `postgres://secured@127.0.0.1:${database.server.port}/${database.name}?sslmode=verify-full&sslrootcert=${authority}`,
-      file,
+      `postgres://secured@127.0.0.1:${database.server.port}/${database.name}?sslmode=verify-full&sslrootcert=${authority}&password_file=${file}`,
     );
     await (await Connection.open(address)).close();
     await database.server.run(`ALTER ROLE secured PASSWORD 'second'`);
     expect(await refusalOf(Connection.open(address))).toBe('denied');
     writeFileSync(file, 'second');
     await (await Connection.open(address)).close();
-    expect(addressOf('postgres://a@db.example/b', file).authorities).toBe('');
-    expect(() => addressOf('postgres://a:b@db.example/b', file)).toThrow(
-      'it has a password, and a file with one is named',
+    expect(addressOf(`postgres://a@db.example/b?password_file=${file}`).authorities).toBe('');
+    expect(() => addressOf(`postgres://a:b@db.example/b?password_file=${file}`)).toThrow(
+      'it has a password, and names a file with one',
     );
-    const missing = addressOf('postgres://a@127.0.0.1/b', join(folder.path, 'none'));
+    const missing = addressOf(`postgres://a@127.0.0.1/b?password_file=${join(folder.path, 'none')}`);
     expect(missing.password).toThrow('the file of the password cannot be read: there is no such file or folder');
   });
 
   test.each([
     ['mysql://a@b/c', 'it must be postgres://USER@HOST:PORT/DATABASE'],
     ['postgres://b/c', 'it must name a user, a host and a database'],
-    ['postgres://a@b/c?sslcert=x', 'it has the parameter sslcert; known are host, sslmode, sslrootcert'],
+    ['postgres://a@b/c?sslcert=x', 'it has the parameter sslcert; known are host, password_file, sslmode, sslrootcert'],
     [
       'postgres://a@localhost/c?sslrootcert=/x',
       'the file of sslrootcert cannot be read|sslrootcert has no use with sslmode=disable',
     ],
   ])('%s is refused with a sentence', (url, words) => {
-    expect(() => addressOf(url, null)).toThrow(new RegExp(words.replaceAll('?', '\\?')));
+    expect(() => addressOf(url)).toThrow(new RegExp(words.replaceAll('?', '\\?')));
   });
 });

@@ -34,10 +34,14 @@ describe('Instances of a PostgreSQL', () => {
     const ids = instances.flatMap(({ nextId }) => Array.from({ length: 50 }, nextId));
     expect(new Set(ids).size).toBe(200);
     for (const instance of instances) expect(await instances[0]!.lives(nameOf(instance))).toBe(true);
+    const { instanceReports } = withRepositories(box.handles[0]!);
+    const present = async () => (await instanceReports.present()).map(nameOf);
+    expect(await present()).toEqual([0, 1, 2, 3].map((slot) => ({ slot, epoch: 1 })));
     const [first] = instances;
     const last = first!.nextId();
     await first!.release();
     expect(await instances[1]!.lives(nameOf(first!))).toBe(false);
+    expect(await present()).not.toContainEqual(nameOf(first!));
     const next = await box.lease(0);
     expect(nameOf(next)).toEqual({ slot: first!.slot, epoch: first!.epoch + 1 });
     expect(next.nextId()).toBeGreaterThan(last);

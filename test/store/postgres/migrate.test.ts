@@ -18,7 +18,7 @@ const THIRD: SchemaVersion = { sql: 'ALTER TABLE one DROP COLUMN m', serves: 3 }
 describe('Migrations', () => {
   const opened = async () => {
     const database = await freshDatabase();
-    const open = () => Connection.open(addressOf(database.url, null), MIGRATION_BOUNDS);
+    const open = () => Connection.open(addressOf(database.url), MIGRATION_BOUNDS);
     const connection = await open();
     const rows = () => database.server.run('SELECT * FROM one', database.name);
     const dispose = async () => {
@@ -83,7 +83,7 @@ describe('A server', () => {
   test('that keeps what it has answered is used; each reckless setting is refused with a sentence', async () => {
     await using server = await startPostgres({ isDurable: true });
     const refusal = async (permitted?: readonly string[]) => {
-      const connection = await Connection.open(addressOf(server.urlOf('postgres'), null));
+      const connection = await Connection.open(addressOf(server.urlOf('postgres')));
       try {
         await requireSafety(connection, permitted);
         return null;
@@ -111,7 +111,7 @@ describe('A server', () => {
   test('that takes no writes, as a standby, is refused with a sentence', async () => {
     await using database = await freshDatabase();
     await database.server.run(`ALTER DATABASE ${database.name} SET default_transaction_read_only = on`);
-    const connection = await Connection.open(addressOf(database.url, null));
+    const connection = await Connection.open(addressOf(database.url));
     expect(requireSafety(connection, RECKLESS)).rejects.toThrow(
       'The database cannot be used: transaction_read_only is on: it is a standby, or takes no writes; name the primary.',
     );

@@ -4,6 +4,7 @@ import { Connection } from '../../../src/store/postgres/connection.ts';
 import { MIGRATION_BOUNDS, migrate } from '../../../src/store/postgres/migrate.ts';
 import { postgresNews } from '../../../src/store/postgres/news.ts';
 import { postgresRepositories } from '../../../src/store/postgres/repositories.ts';
+import { COUNTING_BEGINS } from '../../../src/store/postgres/schema/traffic.ts';
 import { SCHEMA } from '../../../src/store/postgres/schema/versions.ts';
 import { openPostgres, type PostgresOptions, type PostgresStore } from '../../../src/store/postgres/store.ts';
 import type { SqlTables } from '../../../src/store/sql/statement.ts';
@@ -18,7 +19,7 @@ export const PERMITTED = ['fsync', 'synchronous_commit', 'full_page_writes'];
 
 /** Makes all tables in an empty database. */
 export async function layTables(url: string): Promise<void> {
-  const connection = await Connection.open(addressOf(url, null), MIGRATION_BOUNDS);
+  const connection = await Connection.open(addressOf(url), MIGRATION_BOUNDS);
   await migrate(connection, SCHEMA, 'test');
   await connection.close();
 }
@@ -46,14 +47,14 @@ export const withRepositories = (store: Handle & SqlTables, close = () => store.
 };
 
 /** Empties all tables, without their triggers: a test that begins finds what a new database has. */
-async function emptiedBy(connection: Connection): Promise<string> {
+export async function emptiedBy(connection: Connection): Promise<string> {
   const { rows } = await connection.run<{ step: string }>(`
     SELECT format('DELETE FROM %I', relname) AS step FROM pg_class
       WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname NOT IN ('signalbox_schema', 'news')
     UNION ALL SELECT format('SELECT setval(%L, 1, false)', relname) FROM pg_class
       WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace`);
   const news = `UPDATE news SET ${NEWS_SUBJECTS.map((subject) => `${subject} = 0`).join(', ')}`;
-  return ['SET session_replication_role = replica', news, ...rows.map(({ step }) => step)].join(';\n');
+  return ['SET session_replication_role = replica', news, ...rows.map(({ step }) => step), COUNTING_BEGINS].join(';\n');
 }
 
 interface Bench {
@@ -64,7 +65,7 @@ interface Bench {
 async function openBench(handles: number): Promise<Bench> {
   const { url } = await laidDatabase();
   const stores = await Promise.all(Array.from({ length: handles }, () => openHandle(url)));
-  const connection = await Connection.open(addressOf(url, null));
+  const connection = await Connection.open(addressOf(url));
   const script = await emptiedBy(connection);
   return { stores, empty: async () => void (await connection.script(script)) };
 }

@@ -2,6 +2,7 @@ import { describe } from 'bun:test';
 import { accessSuite } from '../suites/access.ts';
 import { alertSuite } from '../suites/alerts.ts';
 import { endpointSuite } from '../suites/endpoints.ts';
+import { instanceReportSuite } from '../suites/instance-reports.ts';
 import { learningSuite } from '../suites/learning.ts';
 import { loginSuite } from '../suites/logins.ts';
 import { newsSuite } from '../suites/news.ts';
@@ -24,6 +25,7 @@ for (const handles of [1, 2]) {
     recordSuite(open);
     learningSuite(open);
     endpointSuite(open);
+    instanceReportSuite(open);
     newsSuite(open);
     threadSuite(open);
     loginSuite(open);

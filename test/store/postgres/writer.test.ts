@@ -186,7 +186,7 @@ describe('Writes to PostgreSQL', () => {
     box.cable.cutAll();
     await store.commit([pending('b')]);
     // Another process takes its turn, and is stopped.
-    const stopped = await Connection.open(addressOf(box.url, null));
+    const stopped = await Connection.open(addressOf(box.url));
     await stopped.script(`BEGIN; ${TURN}`);
     const began = performance.now();
     await store.commit([pending('c'), tables.trail.add(subjectEvent(keyEvent('one')))]);

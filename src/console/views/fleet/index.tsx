@@ -21,6 +21,7 @@ export default function Fleet() {
   const before = useTraffic({ by: 'provider', limit: 50, isBefore: true });
   const status = useResource('/admin/status', {}, often);
   const policy = useResource('/admin/policy', {}, often);
+  const cluster = useResource('/admin/cluster', {}, often);
   const alerts = useResource('/admin/alerts', { limit: 20 }, { ...often, isWanted: seesAlerts });
   const open = param('open');
   const chosen = endpoints.data?.data.find((endpoint) => endpointId(endpoint) === open);
@@ -30,7 +31,7 @@ export default function Fleet() {
       <FleetFigures endpoints={endpoints} traffic={traffic} status={status} alerts={seesAlerts ? alerts : null} />
       <Endpoints endpoints={endpoints} traffic={traffic} before={before} open={open} />
       <Below of={[endpoints, status, policy]}>
-        <Server status={status} policy={policy} />
+        <Server status={status} policy={policy} cluster={cluster} />
         {seesAlerts && <Alerts alerts={alerts} />}
       </Below>
       {chosen && <EndpointPanel key={open} endpoint={chosen} />}

@@ -10,10 +10,18 @@ import { hrefOf } from '../../shell/router.ts';
 interface ServerProps {
   readonly status: Resource<ReadOf<'/admin/status'>>;
   readonly policy: Resource<ReadOf<'/admin/policy'>>;
+  readonly cluster: Resource<ReadOf<'/admin/cluster'>>;
 }
 
 /** The instance that answers: its version, its policy, and the secrets that it reads from files. */
-export const Server = ({ status, policy }: ServerProps) => (
+export const Server = ({ status, policy, cluster }: ServerProps) => (
+  <>
+    <Own status={status} policy={policy} />
+    {cluster.data && cluster.data.data.length > 1 && <Others cluster={cluster.data} />}
+  </>
+);
+
+const Own = ({ status, policy }: Omit<ServerProps, 'cluster'>) => (
   <div class="columns">
     <section class="card" aria-labelledby="server">
       <Loaded what="Instances" of={status}>
@@ -57,10 +65,52 @@ function Instance({ instance }: { readonly instance: ReadOf<'/admin/status'> }) 
         <dt>Copies in memory</dt>
         <dd>{ages.length === 0 ? 'not read yet' : ageText(Math.max(...ages))}</dd>
       </dl>
-      <p class="table-foot">A data folder has one server, so this is the only one.</p>
     </>
   );
 }
+
+/** The servers at the database, where there are several. */
+const Others = ({ cluster: { data, is_split } }: { readonly cluster: ReadOf<'/admin/cluster'> }) => (
+  <section class="card" aria-labelledby="servers">
+    <div class="card-head">
+      <h2 id="servers">{is_split ? 'The servers run different policies.' : 'All servers run one policy.'}</h2>
+    </div>
+    <Table
+      label="Servers at the database"
+      rows={data}
+      keyOf={({ slot }) => `${slot}`}
+      columns={[
+        { id: 'name', head: 'Server', cell: ({ name }) => <span class="mono">{name}</span> },
+        { id: 'version', head: 'Version', phone: 'fact', cell: ({ version }) => version },
+        {
+          id: 'policy',
+          head: 'Policy',
+          phone: 'second',
+          cell: ({ policy_revision, policy_error }) => (
+            <>
+              <span class="mono">{policy_revision}</span>{' '}
+              {policy_error && <State tone="bad">{`Refused another: ${policy_error}`}</State>}
+            </>
+          ),
+        },
+        {
+          id: 'since',
+          head: 'Since',
+          isFigure: true,
+          phone: 'fact',
+          cell: ({ policy_since }) => <When at={policy_since} />,
+        },
+        {
+          id: 'clock',
+          head: 'Clock',
+          isFigure: true,
+          phone: 'fact',
+          cell: ({ clock_offset_ms: ms }) => duration(Math.abs(ms)).short,
+        },
+      ]}
+    />
+  </section>
+);
 
 const ageText = (ms: number): string => (ms === 0 ? 'as new as the database' : `at most ${duration(ms).short} old`);
 

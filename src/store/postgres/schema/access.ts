@@ -56,6 +56,22 @@ CREATE TABLE instances (
   is_released BIGINT NOT NULL
 );
 ${raisedBy('instances', 'instances', 'INSERT OR UPDATE OF epoch')}
+CREATE TABLE instance_reports (
+  slot BIGINT PRIMARY KEY,
+  epoch BIGINT NOT NULL,
+  name TEXT NOT NULL,
+  version TEXT NOT NULL,
+  follows TEXT NOT NULL,
+  revision TEXT NOT NULL,
+  since BIGINT NOT NULL,
+  rank BIGINT NOT NULL,
+  error TEXT,
+  pushed BIGINT,
+  judged BIGINT,
+  refusal TEXT,
+  judged_revision TEXT,
+  clock_offset_ms BIGINT NOT NULL
+);
 
 CREATE TABLE keys (
   id TEXT PRIMARY KEY,

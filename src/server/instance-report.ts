@@ -1,0 +1,118 @@
+import { hostname } from 'node:os';
+import type { PolicySplit } from '../alerts/readings.ts';
+import type { Timer, Timers } from '../core/timers.ts';
+import type { PolicyStatus } from '../runtime/status.ts';
+import type { OpenStore } from '../store/driver.ts';
+import {
+  type InstanceReport,
+  type LiveInstance,
+  liveInstances,
+  type PolicyOrigin,
+  revisionsIn,
+} from '../store/instance-reports.ts';
+import type { Log } from '../telemetry/log.ts';
+import { firstError } from './events.ts';
+
+/** The interval at which an instance looks for the others, and writes its own report where it has changed, ms. */
+export const REPORT_EVERY_MS = 5_000;
+/** A clock that has moved by less is no news, ms. */
+const CLOCK_STEP_MS = 100;
+
+/** What a report is made of beside the instance's name. */
+export interface ReportSources {
+  readonly store: Pick<OpenStore, 'commit' | 'instance' | 'instanceReports'>;
+  readonly version: string;
+  readonly follows: PolicyOrigin;
+  status(): PolicyStatus;
+  /** The number of the pushed policy in force here; null for files. */
+  pushed(): number | null;
+  /** The rank of the budgets in force here. */
+  rank(): number;
+  readonly timers: Timers;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+/** The judgement of an instance on a pushed policy. */
+export type PushJudgement = Pick<InstanceReport, 'judged' | 'refusal' | 'judgedRevision'>;
+
+/** Tells the store how far this instance is, and knows how far the others are. State: instance report. */
+export class InstanceReporter {
+  readonly #sources: ReportSources;
+  readonly #name = `${hostname()}:${process.pid}`;
+  #judgement: PushJudgement = { judged: null, refusal: null, judgedRevision: null };
+  /** The report as it stands in the store. */
+  #written: InstanceReport | null = null;
+  #writing: Promise<void> = Promise.resolve();
+  #live: readonly LiveInstance[] = [];
+  #splitSince: number | null = null;
+  #timer: Timer | null = null;
+
+  constructor(sources: ReportSources) {
+    this.#sources = sources;
+  }
+
+  /** The instances that run, as they were read last. */
+  get live(): readonly LiveInstance[] {
+    return this.#live;
+  }
+
+  /** Null while all that are known run one policy. */
+  get split(): PolicySplit | null {
+    return this.#splitSince === null ? null : { since: this.#splitSince, instances: this.#live };
+  }
+
+  /** Writes the first report, and goes on until `stop`. Never rejects. */
+  async begin(): Promise<void> {
+    await this.#round();
+    this.#timer = this.#sources.timers.every(REPORT_EVERY_MS, () => void this.#round());
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    this.#timer?.close();
+  }
+
+  /** Writes the report where it has changed. Never rejects: the next round tries again. */
+  note(judgement: PushJudgement = this.#judgement): Promise<void> {
+    this.#judgement = judgement;
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
+  }
+
+  async #round(): Promise<void> {
+    await this.note();
+    const { store, log } = this.#sources;
+    try {
+      this.#live = await liveInstances(store);
+      const isSplit = revisionsIn(this.#live).length > 1;
+      this.#splitSince = isSplit ? (this.#splitSince ?? store.instance.now()) : null;
+    } catch (error) {
+      log.warn('the servers at the database could not be read', { error: String(error) });
+    }
+  }
+
+  async #write(): Promise<void> {
+    const { store, log } = this.#sources;
+    const report = this.#report();
+    if (this.#written !== null && Bun.deepEquals(report, this.#written)) return;
+    try {
+      await store.commit([store.instanceReports.put(report)]);
+      this.#written = report;
+    } catch (error) {
+      log.warn('this server could not report to the database', { error: String(error) });
+    }
+  }
+
+  #report(): InstanceReport {
+    const { store, version, follows, status, rank, pushed } = this.#sources;
+    const { slot, epoch, clockOffsetMs } = store.instance;
+    const { revision, since, last } = status();
+    const known = this.#written?.clockOffsetMs ?? clockOffsetMs;
+    return {
+      ...{ slot, epoch, name: this.#name, version, follows, revision, since, rank: rank(), pushed: pushed() },
+      error: last.result === 'refused' ? (firstError(last.diagnostics) ?? last.message) : null,
+      ...this.#judgement,
+      clockOffsetMs: Math.abs(clockOffsetMs - known) < CLOCK_STEP_MS ? known : clockOffsetMs,
+    };
+  }
+}

@@ -1,0 +1,25 @@
+import { expect, test } from 'bun:test';
+import type { InstanceReport } from '../../../src/store/instance-reports.ts';
+import type { TestedStore } from '../implementations.ts';
+
+export const report = (slot: number, more: Partial<InstanceReport> = {}): InstanceReport => ({
+  ...{ slot, epoch: 1, name: `host:${slot}`, version: '1.0.0', follows: 'files', revision: 'aaaa000000000000' },
+  ...{ since: 1_800_000_000_000, rank: 3, error: null, pushed: null, judged: null, refusal: null },
+  ...{ judgedRevision: null, clockOffsetMs: -12 },
+  ...more,
+});
+
+/** What every table of reports does. */
+export function instanceReportSuite(open: () => Promise<TestedStore>): void {
+  test('a slot has one report, the last that was put', async () => {
+    await using store = await open();
+    const { instanceReports: table } = store;
+    await store.commit([table.put(report(3)), table.put(report(0, { error: 'why', rank: 0 }))]);
+    const next = report(3, {
+      ...{ epoch: 2, follows: 'store', revision: 'bbbb000000000000', pushed: 7, judged: 8, refusal: 'no plugin' },
+      ...{ judgedRevision: 'cccc000000000000', clockOffsetMs: 40 },
+    });
+    await store.commit([table.put(next)]);
+    expect(await table.all()).toEqual([report(0, { error: 'why', rank: 0 }), next]);
+  });
+}
