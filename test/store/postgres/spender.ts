@@ -28,7 +28,7 @@ export function claimOf(name: number, decision: number, slot: number): Write {
 
 /** Opens the books of an instance. @param isSlow whether a group is a transaction of several round trips, as it must not be */
 async function openBooks(url: string, slot: number, isSlow: boolean) {
-  const open = () => Connection.open(addressOf(url, null), BOUNDS);
+  const open = () => Connection.open(addressOf(url), BOUNDS);
   const readers = new PostgresReaders(open, 1);
   const connection = await open();
   const one = isSlow ? () => Promise.resolve(connection) : open;
