@@ -5,7 +5,7 @@ import { type PostgresDialect, withValues } from '../dialect.ts';
 import { failureOf, isConflict, isLoss } from '../fault.ts';
 import type { BooksDatabase } from './books.ts';
 import type { BooksQuery } from './names.ts';
-import type { WireAnswer, WireCall, WireOp, WireResult } from './wire.ts';
+import type { CalledOps, WireAnswer, WireOp, WireResult } from './wire.ts';
 
 const DECIDE = 'SELECT * FROM ledger_decide_1($1, $2::jsonb)';
 
@@ -38,7 +38,7 @@ export class DecidingDatabase implements BooksDatabase {
     this.#dialect = dialect;
   }
 
-  readonly decide = async (owner: number, calls: readonly WireCall[]): Promise<WireResult> => {
+  readonly decide = async (owner: number, calls: readonly CalledOps[]): Promise<WireResult> => {
     const sent = calls.map((call) => this.#withRides(call));
     // It cannot be reached: nothing was decided.
     const connection = await this.#connected();
@@ -62,7 +62,7 @@ export class DecidingDatabase implements BooksDatabase {
   }
 
   /** What rides with a call stands at its last operation. */
-  #withRides({ ops, also }: WireCall): readonly WireOp[] {
+  #withRides({ ops, also }: CalledOps): readonly WireOp[] {
     if (also.length === 0) return ops;
     const rides = (also as readonly SqlWrite[]).flatMap((one) => this.#rideOf(one));
     const last = ops.at(-1) ?? { kind: 'write' };

@@ -1,7 +1,7 @@
 import { pause, type Timers } from '../../../core/timers.ts';
 import type { LedgerOp, OpResult } from '../../books.ts';
 import { StoreError, type StoreErrorReason, type Write } from '../../store.ts';
-import type { AskedOp, WireAnswer, WireCall, WireOp, WireResult } from './wire.ts';
+import type { AskedOp, CalledOps, WireAnswer, WireOp, WireResult } from './wire.ts';
 
 /** Operations that are sent in one statement at most. */
 const OPS_MAX = 2_000;
@@ -38,7 +38,7 @@ export interface GroupParts {
    * Decides calls, and writes what rides with them, all or nothing. Rejects with StoreError: with the reason `unknown` it may have
    * happened.
    */
-  decide(calls: readonly WireCall[]): Promise<WireResult>;
+  decide(calls: readonly CalledOps[]): Promise<WireResult>;
   /** Called with what the database has answered, before the calls of its operations return. */
   take(result: WireResult, ops: readonly LedgerOp[]): void;
   /** Called once they have. */

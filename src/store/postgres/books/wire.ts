@@ -23,7 +23,7 @@ export type WireAnswer =
   | readonly ['mistake', string];
 
 /** The operations of a call, and what rides with them. */
-export interface WireCall {
+export interface CalledOps {
   readonly ops: readonly WireOp[];
   readonly also: readonly Write[];
 }
