@@ -3,11 +3,12 @@ import { quarterOf, type Window } from '../../../accounting/window.ts';
 import type { LedgerState, StoredBudget } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { idAt, timeOfId } from '../../../core/id.ts';
-import { pause, type Timers } from '../../../core/timers.ts';
+import type { Timers } from '../../../core/timers.ts';
 import { type AccountRow, dimensionsOf } from '../../account-row.ts';
 import type { AcceptedTerms, EndpointCharges, OfferedTerms, UncountedCharges, UsageFilter } from '../../books.ts';
 import type { Orphan } from '../../ledger-table.ts';
 import { StoreError } from '../../store.ts';
+import { Horizon } from '../horizon.ts';
 import type { FundAnswer } from './known-funds.ts';
 import type { BooksQuery } from './names.ts';
 
@@ -57,17 +58,14 @@ export interface BalanceFigures {
   readonly held: Microcredits;
 }
 
-/** Between two looks at how far the entries are visible, ms. */
-const HORIZON_MS = 5;
-
 /** Reads what the books of all instances have written. */
 export class BooksReader {
   readonly #query: BooksQuery;
-  readonly #timers: Timers;
+  readonly #horizon: Horizon<'entries'>;
 
   constructor(query: BooksQuery, timers: Timers) {
     this.#query = query;
-    this.#timers = timers;
+    this.#horizon = new Horizon(query, timers, { entries: 'journal_seq' });
   }
 
   async #first<Row>(text: string, ...values: (string | number | null)[]): Promise<Row | undefined> {
@@ -112,18 +110,7 @@ export class BooksReader {
 
   /** The number of the last entry below which none will appear any more. */
   async horizon(): Promise<number> {
-    const begun = await this.#first<{ seq: number; next: string }>(
-      'SELECT last_value AS seq, pg_snapshot_xmax(pg_current_snapshot())::text AS next FROM journal_seq',
-    );
-    if (!begun) return 0;
-    for (;;) {
-      const now = await this.#first<{ is_past: number }>(
-        'SELECT pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8 AS is_past',
-        begun.next,
-      );
-      if (now?.is_past === 1) return begun.seq;
-      await pause(this.#timers, HORIZON_MS);
-    }
+    return (await this.#horizon.within(Number.POSITIVE_INFINITY)).entries;
   }
 
   async uncounted(budget: number, { starts }: Window): Promise<UncountedCharges> {

@@ -4,6 +4,7 @@ import { LEDGER_FUNCTIONS, LEDGER_TABLES } from './ledger.ts';
 import { RATE_FUNCTIONS, RATE_TABLES } from './rates.ts';
 import { RECORD_TABLES } from './records.ts';
 import { REQUEST_TABLES } from './requests.ts';
+import { TRAFFIC_TABLES } from './traffic.ts';
 
 /** Texts are compared by their bytes, as in SQLite, whatever the language of the database. */
 const byBytes = (tables: string): string => tables.replaceAll(/ TEXT\b/g, ' TEXT COLLATE "C"');
@@ -12,7 +13,7 @@ const byBytes = (tables: string): string => tables.replaceAll(/ TEXT\b/g, ' TEXT
 export const SCHEMA: readonly SchemaVersion[] = [
   {
     sql:
-      byBytes(ACCESS_TABLES + REQUEST_TABLES + RECORD_TABLES + LEDGER_TABLES + RATE_TABLES) +
+      byBytes(ACCESS_TABLES + REQUEST_TABLES + RECORD_TABLES + LEDGER_TABLES + TRAFFIC_TABLES + RATE_TABLES) +
       LEDGER_FUNCTIONS +
       RATE_FUNCTIONS,
     serves: 1,
