@@ -22,6 +22,7 @@ import { checkOps } from '../../checked-ops.ts';
 import type { InstanceName } from '../../instance.ts';
 import type { Orphan, StoredReservation } from '../../ledger-table.ts';
 import type { Write } from '../../store.ts';
+import { adoptRequested } from './adoption.ts';
 import { type GroupParts, namedOnce, OpGroups } from './group.ts';
 import { type FundAnswer, KnownFunds } from './known-funds.ts';
 import { type BooksQuery, Names } from './names.ts';
@@ -79,6 +80,7 @@ class PostgresBooks implements LedgerBooks {
   readonly graceMs = 60_000;
   readonly lastIds = { hold: 0, adjustment: 0 };
   readonly #instance: InstanceName;
+  readonly #query: BooksQuery;
   readonly #reader: BooksReader;
   readonly #figures: KnownFunds;
   readonly #names: Names;
@@ -99,6 +101,7 @@ class PostgresBooks implements LedgerBooks {
 
   constructor({ db, timers, clock, instance }: PostgresBooksOptions, reader: BooksReader, state: LedgerState) {
     this.#instance = instance;
+    this.#query = db.query;
     this.#reader = reader;
     this.#state = state;
     this.#timers = timers;
@@ -230,13 +233,16 @@ class PostgresBooks implements LedgerBooks {
     return (await this.#reader.hold(id)) ?? null;
   }
 
-  /** Grants and corrections of commands are booked by whoever asks for them. */
   async refresh(): Promise<void> {
+    await adoptRequested(this.#query, (ops, also) => this.apply(ops, also));
     await this.#refresh();
     this.#watcher.adjusted();
   }
 
-  async checkpoint(): Promise<void> {}
+  /** The sums of charges go up to here. */
+  checkpoint(): Promise<void> {
+    return this.#reader.fold(false);
+  }
 
   #asked(op: LedgerOp): AskedOp {
     switch (op.kind) {
