@@ -8,9 +8,10 @@ import { openStore, storeUrlOf } from '../../src/store/open.ts';
 import { addressOf } from '../../src/store/postgres/address.ts';
 import { Connection } from '../../src/store/postgres/connection.ts';
 import { MIGRATION_BOUNDS, migrate, schemaOf } from '../../src/store/postgres/migrate.ts';
-import { postgresRepositories } from '../../src/store/postgres/repositories.ts';
+import { postgresRecords } from '../../src/store/postgres/records.ts';
 import { SCHEMA } from '../../src/store/postgres/schema/versions.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
+import { postgresTraffic } from '../../src/store/postgres/traffic.ts';
 
 type Value = string | number | Uint8Array | null;
 type Row = Readonly<Record<string, Value>>;
@@ -148,6 +149,5 @@ function* piecesOf(source: Database, table: string): Generator<readonly Row[]> {
 export async function openBeside(folder: string, url: string): Promise<OpenStore> {
   const store = await openStore(storeUrlOf(folder), { mode: 'serve' });
   const database = await openPostgres({ url });
-  const { records, traffic } = postgresRepositories(database);
-  return Object.assign(store, { records, traffic });
+  return Object.assign(store, { records: postgresRecords(database), traffic: postgresTraffic(database) });
 }
