@@ -21,6 +21,7 @@ export type StoreRoom =
   | 'news'
   | 'payments'
   | 'people'
+  | 'policies'
   | 'records'
   | 'subjects'
   | 'threads'
