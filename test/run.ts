@@ -3,7 +3,8 @@ import { join } from 'node:path';
 
 /**
  * `npm test [-- files]`: types and Biome beside the tests, in which one core waits for another. The tests' output comes as it
- * is made; what failed is told once more at the end. Ends with 1 when anything failed.
+ * is made; what failed is told once more at the end. Files with a failure are run again alone: a test that passes then is named, since it
+ * hangs on how busy the machine is, which is a defect to mend. Ends with 1 when anything failed both times.
  */
 const cwd = join(import.meta.dir, '..');
 
@@ -28,46 +29,76 @@ const found = Promise.all([new Response(checks.stdout).text(), new Response(chec
  * its heap given room ahead of need, by a thread of its own.
  */
 const ENGINE = { BUN_JSC_useFTLJIT: '0', BUN_JSC_useWarmUpMarkedBlocks: '0' };
-// Most of a file's time would go into loading the same modules again, so the files of a worker share them.
-const tests = Bun.spawn(
-  [process.execPath, 'test', '--parallel=4', '--no-isolate', '--timeout=60000', ...process.argv.slice(2)],
-  {
+/** The most lines of one failure that are told again. */
+const LINES_MAX = 60;
+/** More files than these did not fail for want of a core. */
+const AGAIN_MAX = 5;
+
+interface Failure {
+  readonly file: string;
+  /** The error and where it was thrown. */
+  readonly text: string;
+}
+
+/** The outcome of a run of tests. */
+interface TestRun {
+  readonly code: number;
+  readonly passed: number;
+  readonly failed: number;
+  readonly failures: readonly Failure[];
+}
+
+/** Runs tests, and passes their output on. */
+async function run(args: readonly string[]): Promise<TestRun> {
+  const tests = Bun.spawn([process.execPath, 'test', '--timeout=60000', ...args], {
     cwd,
     env: { ...process.env, ...ENGINE, ...(folder && { TMPDIR: folder }) },
     stdout: 'inherit',
     stderr: 'pipe',
-  },
-);
-
-/** The most lines of one failure that are told again. */
-const LINES_MAX = 60;
-
-/** Passes the tests' output on, and returns what stood before each `(fail)`: its error, and where. */
-async function failuresIn(output: ReadableStream<Uint8Array>): Promise<readonly string[]> {
-  const failures: string[] = [];
+  });
+  const failures: Failure[] = [];
+  const counts = { pass: 0, fail: 0 };
   const decoder = new TextDecoder();
   let rest = '';
   let lines: string[] = [];
+  let file = '';
   let isListed = false;
-  for await (const bytes of output) {
+  for await (const bytes of tests.stderr) {
     process.stderr.write(bytes);
     const whole = (rest + decoder.decode(bytes, { stream: true })).split('\n');
     rest = whole.pop() ?? '';
     for (const line of whole) {
+      const [, number, kind] = /^ *(\d+) (pass|fail)$/.exec(line) ?? [];
+      if (kind === 'pass' || kind === 'fail') counts[kind] = Number(number);
       // Bun ends with a list of failures, without their errors.
       isListed ||= /^\d+ tests? failed:$/.test(line);
       if (isListed) continue;
+      file = /^(\S+\.test\.ts):$/.exec(line)?.[1] ?? file;
       lines.push(line);
-      if (line.startsWith('(fail) ')) failures.push(lines.slice(-LINES_MAX).join('\n'));
+      if (line.startsWith('(fail) ')) failures.push({ file, text: lines.slice(-LINES_MAX).join('\n') });
       if (/^\((pass|fail|skip|todo)\) /.test(line)) lines = [];
     }
   }
-  return failures;
+  return { code: await tests.exited, passed: counts.pass, failed: counts.fail, failures };
 }
 
-const failures = await failuresIn(tests.stderr);
-const codes = [await checks.exited, await tests.exited];
+// Most of a file's time would go into loading the same modules again, so the files of a worker share them.
+const first = await run(['--parallel=4', '--no-isolate', ...process.argv.slice(2)]);
+const files = [...new Set(first.failures.map(({ file }) => file))];
+// A process that ended otherwise than by failures has not run them all.
+const mayRunAgain = first.failed > 0 && first.failed === first.failures.length && files.length <= AGAIN_MAX;
+const checked = await checks.exited;
+const again = mayRunAgain ? await run(files) : null;
 if (folder) rmSync(folder, { recursive: true, force: true });
-if (failures.length > 0) process.stderr.write(`\nWhat failed, once more:\n${failures.join('\n')}\n`);
-if (codes[0] !== 0) process.stderr.write(`\n${(await found).join('')}\nThe checks failed: npm run check\n`);
-process.exit(codes.every((code) => code === 0) ? 0 : 1);
+const { failures } = again?.code === 0 ? again : first;
+if (failures.length > 0)
+  process.stderr.write(`\nWhat failed, once more:\n${failures.map(({ text }) => text).join('\n')}\n`);
+if (checked !== 0) process.stderr.write(`\n${(await found).join('')}\nThe checks failed: npm run check\n`);
+const code = again?.code ?? first.code;
+const failed = again?.code === 0 ? 0 : first.failed;
+if (again?.code === 0) {
+  const texts = first.failures.map(({ text }) => text).join('\n');
+  process.stderr.write(`\nFailed beside others and passed alone, ${first.failed} of ${files.join(', ')}:\n${texts}\n`);
+}
+process.stderr.write(`\n${first.passed + first.failed - failed} passed, ${failed} failed\n`);
+process.exit(checked === 0 && code === 0 ? 0 : 1);

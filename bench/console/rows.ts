@@ -3,9 +3,10 @@ import { quarterOf } from '../../src/accounting/window.ts';
 import type { Microcredits } from '../../src/core/credits.ts';
 import type { DecisionRecord } from '../../src/core/decision-record.ts';
 import type { SqlReader, SqlWrite, Statement } from '../../src/store/sql/statement.ts';
+import { additionsTo } from '../../src/store/sql/traffic/rows.ts';
 import { indexingWrites } from '../../src/store/sqlite/records/indexing.ts';
 import { sqliteRecordLog } from '../../src/store/sqlite/records/log.ts';
-import { additionsTo } from '../../src/store/sqlite/traffic/rows.ts';
+import { putBuckets } from '../../src/store/sqlite/traffic/table.ts';
 import { keptFromAt, labelSeries } from '../../src/store/traffic.ts';
 import { TrafficSums } from '../../src/store/traffic-sums.ts';
 import type { Base, MadeKey } from './base.ts';
@@ -104,7 +105,7 @@ export class RowWriter implements Disposable {
     this.#spend = new Map();
     // The index first: charges find their record by it.
     for (const write of indexingWrites(count)) this.#write(write);
-    for (const write of await additionsTo(this.#reader, this.#sums)) this.#write(write);
+    for (const write of await additionsTo(this.#reader, { put: putBuckets }, this.#sums)) this.#write(write);
     this.#sums = new TrafficSums(keptFromAt(this.#now));
     this.#run(CHECKPOINT, this.#seq, charged);
     this.#db.run(COUNTED);

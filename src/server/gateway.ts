@@ -127,7 +127,7 @@ function openServerRecords({ store, keys, feed }: GatewayResources, snapshot: ()
   const onAdd = (record: DecisionRecord) => {
     feed.tell(() => decisionEvent(record, { keyName, usdPerCredit: snapshot().usdPerCredit }));
   };
-  const count = () => store.traffic.count(now());
+  const count = (restMs = 0) => store.traffic.count(now(), restMs);
   return {
     records: openRecords({ store, tables: store.records, now, isCounted: () => isCounted(count), onAdd }),
     count,
@@ -183,7 +183,7 @@ const statusOf = (
 
 /** Prunes, indexes and counts, now and regularly. Returns a function that stops it. */
 async function keepUp(
-  count: () => Promise<boolean>,
+  count: (restMs: number) => Promise<boolean>,
   log: Log,
   timers: Timers,
   prune: () => Promise<void>,

@@ -58,7 +58,7 @@ const SHORT_LIVED = [
     'store/sqlite/books/replay.ts',
     'store/sql/records/list.ts',
     'store/sql/records/selection.ts',
-    'store/sqlite/traffic/rows.ts',
+    'store/sql/traffic/rows.ts',
     'store/traffic-sums.ts',
     'telemetry/tracing/request-trace.ts',
   ],
@@ -74,8 +74,10 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   influence: ['learning/brier.ts', 'learning/influence.ts'],
   memories: ['learning/memory.ts'],
   metrics: ['request/observe/chat-metrics.ts'],
+  'database readers': ['store/postgres/horizon.ts'],
   'database writes': ['store/postgres/dialect.ts', 'store/postgres/store.ts'],
   sessions: ['prompt/recent-by-key.ts'],
+  slices: ['access/limits/slice.ts'],
 };
 
 /** The classes of a file that keep something: with a field that is set again, or a collection. */

@@ -10,7 +10,7 @@ import type { JournalReader, MoneyEntry } from '../../src/store/journal-reader.t
 import { openStore } from '../../src/store/open.ts';
 import type { RecordTables } from '../../src/store/records.ts';
 import type { SqlTables } from '../../src/store/sql/statement.ts';
-import type { BatchSize } from '../../src/store/sqlite/traffic/batch.ts';
+import type { BatchSize } from '../../src/store/sql/traffic/batch.ts';
 import { sqliteTraffic } from '../../src/store/sqlite/traffic/table.ts';
 import type { Write } from '../../src/store/store.ts';
 import { STEP_MS, type TrafficTable } from '../../src/store/traffic.ts';

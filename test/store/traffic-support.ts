@@ -15,8 +15,11 @@ export type Mutation = Readonly<Record<string, string>>;
 /** @param pauses whether others have their turn before each reading, as they have where another process counts */
 export function mutated(db: SqlTables, changes: Mutation, pauses = false): SqlTables {
   const of = (statement: Statement): Statement => {
-    const text = Object.entries(changes).reduce((text, [from, to]) => text.replace(from, to), statement.sql);
-    return text === statement.sql ? statement : { sql: text };
+    const changed = (text: string) =>
+      Object.entries(changes).reduce((text, [from, to]) => text.replace(from, to), text);
+    const { sql, inPostgres = sql } = statement;
+    const own = { ...statement, sql: changed(sql), inPostgres: changed(inPostgres) };
+    return own.sql === sql && own.inPostgres === inPostgres ? statement : { sql: own.sql, inPostgres: own.inPostgres };
   };
   return {
     async query(statement, params) {

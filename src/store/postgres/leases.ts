@@ -1,14 +1,12 @@
 import type { InstanceName } from '../instance.ts';
 import type { LeaseChange, LeaseRow } from '../lease.ts';
 import type { LeaseTable } from '../lease-keeper.ts';
-import { type SqlTables, sql, write } from '../sql/statement.ts';
+import { POSTGRES_NOW, type SqlTables, sql, write } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';
 import type { LeaseCheck } from './transaction.ts';
 
-/** The clock of all instances, ms since 1970. Within a transaction it goes on. */
-const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
-
-const SELECT = sql(`SELECT ${NOW} AS now, slot, epoch, until, ids_through AS idsThrough, is_released AS isReleased
+const SELECT =
+  sql(`SELECT ${POSTGRES_NOW} AS now, slot, epoch, until, ids_through AS idsThrough, is_released AS isReleased
     FROM (VALUES (1)) AS one (n) LEFT JOIN instances ON true`);
 const ROW = 'slot, epoch, until, ids_through, is_released';
 const TAKE_FIRST = sql(
@@ -57,6 +55,6 @@ export const postgresLeases = (db: SqlTables): LeaseTable => ({
 
 /** The condition of each commit of an instance: its lease lasts. A transaction ends long before another may take the slot. */
 export const fenceOf = (name: InstanceName): LeaseCheck => ({
-  sql: `SELECT 1 AS held FROM instances WHERE slot = $1 AND epoch = $2 AND is_released = 0 AND until > ${NOW}`,
+  sql: `SELECT 1 AS held FROM instances WHERE slot = $1 AND epoch = $2 AND is_released = 0 AND until > ${POSTGRES_NOW}`,
   values: () => [name.slot, name.epoch],
 });

@@ -7,6 +7,7 @@ import { sqlRevisions } from '../sql/records/revisions.ts';
 import { decodeRow, RECORD_COLUMNS, RECORD_ROW, type RecordRow, recordValues } from '../sql/records/row.ts';
 import { encodeSummary } from '../sql/records/summary.ts';
 import { first, type SqlTables, type SqlValue, type SqlWrite, sql, write } from '../sql/statement.ts';
+import { RECORDS_PRUNED } from '../sql/traffic/state.ts';
 
 /** The record with its part of the index: a place that several instances write behind would pass rows that are not visible yet. */
 const INSERT = sql(`WITH record AS (INSERT INTO records (${RECORD_COLUMNS})
@@ -47,7 +48,8 @@ function postgresRecordLog(db: SqlTables): RecordLog {
       for (let deleted = 0; ; ) {
         const below = await first<{ n: number }>(db, COUNT_BELOW, beforeId, BATCH);
         if (!below?.n) return deleted;
-        await db.commit(DELETIONS.map((statement) => write(statement, beforeId, BATCH)));
+        const deletions = DELETIONS.map((statement) => write(statement, beforeId, BATCH));
+        await db.commit([...deletions, write(RECORDS_PRUNED, beforeId)]);
         deleted += below.n;
       }
     },

@@ -44,6 +44,9 @@ export interface SqlWrite extends Write {
   readonly follow?: (rows: readonly SqlRow[]) => SqlScript;
 }
 
+/** The clock of a PostgreSQL, which is that of all instances, ms since 1970. Within a transaction it goes on. */
+export const POSTGRES_NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
 export const write = (statement: Statement, ...params: readonly SqlParam[]): SqlWrite => ({ statement, params });
 
 export interface SqlReader {

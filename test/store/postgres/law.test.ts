@@ -18,11 +18,11 @@ test('the stores in SQLite and in PostgreSQL agree after any commits of access a
 }, 120_000);
 
 describe('The tables', () => {
-  /** Of the books and of traffic, which is counted from them; and of SQLite alone. */
+  /** Of the books, and of SQLite alone. */
   const APART =
-    /^(?:accounts|adjust|balances|budget|charge|checkpoint|fence|fund|identity|journal|ledger|migrations|spend|sqlite_|state|tariffs|traffic)/;
+    /^(?:accounts|adjust|balances|budget|charge|checkpoint|fence|fund|identity|journal|ledger|migrations|spend|sqlite_|state|tariffs)/;
   /** Of records as version 0.1 wrote them, and of an index that comes behind its records. */
-  const EARLIER = ['decisions', 'record_indexing', 'records.seq', 'instances'];
+  const EARLIER = ['decisions', 'record_indexing', 'instances'];
 
   test('have the columns that those of SQLite have', async () => {
     using folder = tempFolder();

@@ -22,6 +22,7 @@ import { checkOps } from '../../checked-ops.ts';
 import type { InstanceName } from '../../instance.ts';
 import type { Orphan, StoredReservation } from '../../ledger-table.ts';
 import type { Write } from '../../store.ts';
+import { adoptRequested } from './adoption.ts';
 import { type GroupParts, namedOnce, OpGroups } from './group.ts';
 import { type FundAnswer, KnownFunds } from './known-funds.ts';
 import { type BooksQuery, Names } from './names.ts';
@@ -79,6 +80,7 @@ class PostgresBooks implements LedgerBooks {
   readonly graceMs = 60_000;
   readonly lastIds = { hold: 0, adjustment: 0 };
   readonly #instance: InstanceName;
+  readonly #query: BooksQuery;
   readonly #reader: BooksReader;
   readonly #figures: KnownFunds;
   readonly #names: Names;
@@ -99,6 +101,7 @@ class PostgresBooks implements LedgerBooks {
 
   constructor({ db, timers, clock, instance }: PostgresBooksOptions, reader: BooksReader, state: LedgerState) {
     this.#instance = instance;
+    this.#query = db.query;
     this.#reader = reader;
     this.#state = state;
     this.#timers = timers;
@@ -110,7 +113,7 @@ class PostgresBooks implements LedgerBooks {
       name: (ops) => this.#name(ops),
       encode: (asked) => wire.encode(asked),
       decode: (answer) => decode(answer, (id, figures) => this.#figures.standingOfId(id, figures)),
-      decide: (ops, also) => db.decide(this.#owner, ops, also),
+      decide: (calls) => db.decide(this.#owner, calls),
       take: (result, ops) => this.#take(result, ops),
       told: (ops, results) => this.#told(ops, results),
     });
@@ -162,7 +165,7 @@ class PostgresBooks implements LedgerBooks {
     const next = follow(results);
     const more = next.ops.map((op) => this.#asked(op));
     if (more.length > 0) await this.#groups.add(more, next.writes, true);
-    else if (next.writes.length > 0) void this.#groups.add(more, next.writes, true);
+    else if (next.writes.length > 0) void this.#groups.add(more, next.writes, true).catch(() => {});
     return results;
   }
 
@@ -230,13 +233,16 @@ class PostgresBooks implements LedgerBooks {
     return (await this.#reader.hold(id)) ?? null;
   }
 
-  /** Grants and corrections of commands are booked by whoever asks for them. */
   async refresh(): Promise<void> {
+    await adoptRequested(this.#query, (ops, also) => this.apply(ops, also));
     await this.#refresh();
     this.#watcher.adjusted();
   }
 
-  async checkpoint(): Promise<void> {}
+  /** The sums of charges go up to here. */
+  checkpoint(): Promise<void> {
+    return this.#reader.fold(false);
+  }
 
   #asked(op: LedgerOp): AskedOp {
     switch (op.kind) {

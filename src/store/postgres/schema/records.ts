@@ -1,9 +1,12 @@
 /**
- * Records of decisions. A row of the index comes with its record: it is narrow, so that a list reads few pages. `seq` and `decisions`
- * are of SQLite, which fills its index behind the records.
+ * Records of decisions. A row of the index comes with its record: it is narrow, so that a list reads few pages. Its `seq`, and
+ * `decisions`, are of SQLite, which fills its index behind the records. `seq` of a record numbers the order of arrival, for what follows
+ * them: see `horizon.ts`.
  */
 export const RECORD_TABLES = `
+CREATE SEQUENCE records_seq;
 CREATE TABLE records (
+  seq BIGINT NOT NULL DEFAULT nextval('records_seq'),
   id BIGINT PRIMARY KEY,
   time BIGINT NOT NULL,
   key_id TEXT NOT NULL,
@@ -22,6 +25,7 @@ CREATE TABLE records (
   team_id TEXT,
   user_id TEXT
 );
+CREATE INDEX records_arrival ON records (seq);
 CREATE TABLE record_index (
   id BIGINT PRIMARY KEY,
   seq BIGINT CHECK (seq IS NULL),

@@ -214,10 +214,10 @@ export function decodeBody(text: string): RecordBody {
   };
 }
 
-/** Decodes the outcome alone, as the text of a body has it. */
+/** Decodes the outcome alone of the text of `encodeBody`. */
 export const decodeOutcome = (text: string): DecisionOutcome | null => {
-  const values = JSON.parse(text);
-  return values && unpackOutcome(values);
+  const outcome = JSON.parse(text)[5];
+  return outcome && unpackOutcome(outcome);
 };
 
 function unpackFacts(values: readonly unknown[]): Facts {

@@ -35,13 +35,13 @@ export interface Span {
 export type Selection = readonly [statement: Statement, params: readonly SqlValue[]];
 
 /** A search, of which SQLite is told by which table and column to begin; the planner of PostgreSQL knows how many rows there are. */
-export const searchFor = (sql: string): Statement => ({
-  sql,
-  inPostgres: sql
+export const searchFor = (sql: string): Statement => ({ sql, inPostgres: inPostgres(sql) });
+
+export const inPostgres = (sql: string): string =>
+  sql
     .replaceAll('json_each(?)', 'json_array_elements_text(?::json)')
     .replaceAll('CROSS JOIN', 'JOIN')
-    .replaceAll('+r.', 'r.'),
-});
+    .replaceAll('+r.', 'r.');
 
 /** Conditions with their parameters. */
 export class Conditions {

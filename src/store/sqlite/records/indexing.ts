@@ -7,7 +7,7 @@ import {
   sql,
   write,
 } from '../../sql/statement.ts';
-import { RECORDS_PRUNED } from '../traffic/state.ts';
+import { RECORDS_PRUNED } from '../../sql/traffic/state.ts';
 import { OLD_SUMMARY, SUMMARY } from './summary.ts';
 
 /** Rows in one transaction at most: a batch takes a few milliseconds, in which no request is served. */

@@ -1,6 +1,6 @@
 import { type SqlScript, sql, write } from '../../sql/statement.ts';
+import { recountFromOf } from '../../sql/traffic/state.ts';
 import type { Migrations } from '../statement.ts';
-import { recountFromOf } from './state.ts';
 
 const FIRST_RECORD =
   '(SELECT min(id) FROM (SELECT min(id) AS id FROM decisions UNION ALL SELECT min(id) FROM records))';

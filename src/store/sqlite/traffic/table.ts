@@ -1,133 +1,40 @@
-import { TimeHistogram } from '../../../core/time-histogram.ts';
 import { first, type SqlTables, sql, write } from '../../sql/statement.ts';
-import {
-  keptFromAt,
-  type SeriesSums,
-  STEP_MS,
-  TRAFFIC_FIGURES,
-  TRAFFIC_KINDS,
-  TRAFFIC_STEPS,
-  type TrafficBucket,
-  type TrafficFigures,
-  type TrafficQuery,
-  type TrafficTable,
-} from '../../traffic.ts';
-import { BATCH_SIZE, isPastLeft } from './batch.ts';
-import { countTraffic } from './count.ts';
-import { FIGURE_COLUMNS, type FigureRow, numberOfKind, SUM_COLUMNS, widthOf } from './rows.ts';
-import { advance, countingState, recountFromOf } from './state.ts';
+import { BATCH_SIZE } from '../../sql/traffic/batch.ts';
+import type { CountingMeans } from '../../sql/traffic/means.ts';
+import { COLUMNS } from '../../sql/traffic/rows.ts';
+import { sqlTraffic } from '../../sql/traffic/table.ts';
+import { TRAFFIC_FIGURES, type TrafficTable } from '../../traffic.ts';
+import { indexRecords, leftToIndex } from '../records/indexing.ts';
 
-/** Rows deleted in one transaction. */
-const PRUNED = 2_000;
+const INDEXED = sql('SELECT through AS records FROM record_indexing');
+const PUT = sql(`INSERT OR REPLACE INTO traffic (width, kind, bucket, series, ${COLUMNS.join(', ')}, ttft, duration)
+    VALUES (?, ?, ?, ?${', ?'.repeat(TRAFFIC_FIGURES.length)}, ?, ?)`);
 
-const BETWEEN = 't.width = ?1 AND t.kind = ?2 AND t.bucket >= ?3 AND t.bucket < ?4';
-const NAMED = 'LEFT JOIN traffic_series AS s ON s.kind = ?2 AND s.number = t.series';
-const ALL = sql(`SELECT t.bucket, s.name AS series, ${FIGURE_COLUMNS} FROM traffic AS t ${NAMED} WHERE ${BETWEEN}
-    ORDER BY t.bucket, t.series`);
-/** Looked up one by one, as a stretch of time has many more series than are named: by time, since those of one time lie together. */
-const ofSome = (columns: string, end = '') =>
-  sql(`WITH RECURSIVE wanted AS MATERIALIZED (SELECT s.number, s.name FROM json_each(?5) AS k CROSS JOIN traffic_series AS s
-      ON s.kind = ?2 AND s.name = k.value),
-    buckets (bucket) AS (SELECT ?3 WHERE ?3 < ?4 UNION ALL SELECT bucket + 1 FROM buckets WHERE bucket + 1 < ?4)
-    SELECT ${columns} FROM buckets AS b CROSS JOIN wanted AS w CROSS JOIN traffic AS t
-      ON t.width = ?1 AND t.kind = ?2 AND t.bucket = b.bucket AND t.series = w.number ${end}`);
-const SOME = ofSome(`t.bucket, w.name AS series, ${FIGURE_COLUMNS}`);
-const SOME_SUMS = ofSome(`w.name AS series, ${SUM_COLUMNS}`, 'GROUP BY w.name');
-/** Names are joined to the sums, which are far fewer than buckets. */
-const SUMS = sql(`SELECT s.name AS series, ${TRAFFIC_FIGURES.map((name) => `g.${name}`).join(', ')}
-    FROM (SELECT t.series, ${SUM_COLUMNS} FROM traffic AS t WHERE ${BETWEEN} GROUP BY t.series) AS g LEFT JOIN traffic_series AS s ON s.kind = ?2 AND s.number = g.series`);
-const MODELS = sql(
-  `SELECT name FROM traffic_series WHERE kind = ${numberOfKind('key_model')} AND name >= ?1 AND name < ?2`,
-);
-
-const FRESH = sql(`SELECT min(time) AS time FROM (
-    SELECT * FROM (SELECT time FROM records WHERE seq > (SELECT records_through FROM traffic_counting) ORDER BY seq LIMIT 1)
-    UNION ALL SELECT * FROM (SELECT time FROM journal WHERE seq > (SELECT journal_through FROM traffic_counting) ORDER BY seq LIMIT 1))`);
-const PAST = sql(`SELECT max(time) AS time FROM (
-    SELECT * FROM (SELECT time FROM records WHERE seq < (SELECT records_before FROM traffic_counting) ORDER BY seq DESC LIMIT 1)
-    UNION ALL SELECT * FROM (SELECT time FROM decisions WHERE id < (SELECT old_before FROM traffic_counting) ORDER BY id DESC LIMIT 1)
-    UNION ALL SELECT * FROM (SELECT time FROM journal WHERE seq < (SELECT journal_before FROM traffic_counting) ORDER BY seq DESC LIMIT 1))`);
-
-const FIRST = sql('SELECT min(bucket) AS bucket FROM traffic WHERE width = ?1 AND kind = ?2');
-const HAS_EARLIER = sql('SELECT 1 AS one FROM traffic WHERE width = ?1 AND kind = ?2 AND bucket < ?3 LIMIT 1');
-const DELETE_EARLIER =
-  sql(`DELETE FROM traffic WHERE (width, kind, bucket, series) IN (SELECT width, kind, bucket, series
-    FROM traffic WHERE width = ?1 AND kind = ?2 AND bucket < ?3 ORDER BY bucket LIMIT ${PRUNED})`);
-const FORGET_SERIES = sql('DELETE FROM traffic_series WHERE last_day < ?');
-const FORGET_WAITING = sql('DELETE FROM traffic_waiting WHERE id < (SELECT pruned_below FROM traffic_counting)');
-
-type BucketRow = FigureRow & { readonly bucket: number; readonly series: string | null };
-
-const paramsOf = ({ step, kind, from, to }: Omit<TrafficQuery, 'series'>) =>
-  [widthOf(step), numberOfKind(kind), Math.ceil(from / STEP_MS[step]), Math.ceil(to / STEP_MS[step])] as const;
-
-export const sqliteTraffic = (db: SqlTables, size = BATCH_SIZE): TrafficTable => ({
-  count: (now) => countTraffic(db, now, size),
-  async buckets(query) {
-    const { series, step } = query;
-    const rows = await (series === null
-      ? db.query<BucketRow>(ALL, paramsOf(query))
-      : db.query<BucketRow>(SOME, [...paramsOf(query), JSON.stringify(series)]));
-    return rows.map((row) => bucketOf(row, STEP_MS[step]));
+const sqliteCounting = (db: SqlTables): CountingMeans => ({
+  // A folder has one server.
+  isDue: async () => true,
+  oldEnd: Number.MAX_SAFE_INTEGER,
+  index: () => indexRecords(db),
+  async isIndexed() {
+    const { fresh, old } = await leftToIndex(db);
+    return !fresh && !old;
   },
-  sums: (query) =>
-    query.series === null
-      ? db.query<SeriesSums>(SUMS, paramsOf(query))
-      : db.query<SeriesSums>(SOME_SUMS, [...paramsOf(query), JSON.stringify(query.series)]),
-  async modelsOf(key) {
-    // The sign behind a space is `!`.
-    const rows = await db.query<{ name: string }>(MODELS, [`${key} `, `${key}!`]);
-    return rows.map(({ name }) => name);
-  },
-  progress: () => progressOf(db),
-  async recount() {
-    const state = await countingState(db);
-    if (state.isClearing || isPastLeft(state)) return null;
-    const recountFrom = recountFromOf(state.prunedBelow);
-    return (await advance(db, state, { recountFrom, isClearing: 1 }, [])) ? recountFrom : null;
-  },
-  async prune(now) {
-    const keptFrom = keptFromAt(now);
-    for (const step of TRAFFIC_STEPS) {
-      for (const kind of TRAFFIC_KINDS) {
-        const before = [widthOf(step), numberOfKind(kind), Math.ceil(keptFrom[step] / STEP_MS[step])];
-        while (await first(db, HAS_EARLIER, ...before)) await db.commit([write(DELETE_EARLIER, ...before)]);
-      }
-    }
-    await db.commit([write(FORGET_SERIES, Math.floor(keptFrom.day / STEP_MS.day)), write(FORGET_WAITING)]);
-  },
+  // A charge finds its record by the index.
+  horizon: async () => ({
+    records: (await first<{ records: number }>(db, INDEXED))?.records ?? 0,
+    entries: Number.MAX_SAFE_INTEGER,
+  }),
+  put: putBuckets,
 });
 
-function bucketOf({ bucket, series, ttft, duration, ...row }: BucketRow, lengthMs: number): TrafficBucket {
-  const figures = Object.fromEntries(TRAFFIC_FIGURES.map((name) => [name, row[name]])) as unknown as TrafficFigures;
-  return {
-    time: bucket * lengthMs,
-    series,
-    figures,
-    ttft: TimeHistogram.decode(ttft),
-    duration: TimeHistogram.decode(duration),
-  };
-}
+export const putBuckets: CountingMeans['put'] = (buckets) =>
+  buckets.map((row) =>
+    write(
+      PUT,
+      ...[row.width, row.kind, row.bucket, row.series, ...TRAFFIC_FIGURES.map((name) => row[name])],
+      ...[row.ttft, row.duration],
+    ),
+  );
 
-async function progressOf(db: SqlTables) {
-  const state = await countingState(db);
-  const fresh = await first<{ time: number | null }>(db, FRESH);
-  const past = isPastLeft(state) ? await first<{ time: number | null }>(db, PAST) : null;
-  return {
-    freshFrom: fresh?.time ?? null,
-    pastBefore: state.isClearing === 1 ? Number.MAX_SAFE_INTEGER : (past?.time ?? null),
-    firstAt: await firstAtOf(db),
-  };
-}
-
-/** Of the first day, its first hour and minute where they are still kept. */
-async function firstAtOf(db: SqlTables): Promise<number | null> {
-  let found: { readonly at: number; readonly ms: number } | null = null;
-  for (const step of TRAFFIC_STEPS.toReversed()) {
-    const row = await first<{ bucket: number | null }>(db, FIRST, widthOf(step), numberOfKind('total'));
-    const ms = STEP_MS[step];
-    const at = row?.bucket == null ? null : row.bucket * ms;
-    if (at !== null && (found === null || at < found.at + found.ms)) found = { at, ms };
-  }
-  return found?.at ?? null;
-}
+export const sqliteTraffic = (db: SqlTables, size = BATCH_SIZE): TrafficTable =>
+  sqlTraffic(db, sqliteCounting(db), size);

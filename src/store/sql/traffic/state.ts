@@ -1,7 +1,7 @@
 import { timeOfId } from '../../../core/id.ts';
-import { first, type SqlReader, type SqlTables, type SqlWrite, sql, write } from '../../sql/statement.ts';
 import { StoreError } from '../../store.ts';
 import { STEP_MS } from '../../traffic.ts';
+import { first, POSTGRES_NOW, type SqlReader, type SqlTables, type SqlWrite, sql, write } from '../statement.ts';
 
 /** How far traffic is counted, as its table has it. */
 export interface CountingState {
@@ -23,12 +23,13 @@ const SELECT =
   sql(`SELECT version, records_through AS recordsThrough, records_before AS recordsBefore, old_before AS oldBefore,
     journal_through AS journalThrough, journal_before AS journalBefore, recount_from AS recountFrom,
     is_clearing AS isClearing, pruned_below AS prunedBelow FROM traffic_counting`);
-const ADVANCE = sql(
-  `UPDATE traffic_counting SET version = version + 1, records_through = $recordsThrough, records_before = $recordsBefore,
+const NEXT = `version = version + 1, records_through = $recordsThrough, records_before = $recordsBefore,
       old_before = $oldBefore, journal_through = $journalThrough, journal_before = $journalBefore,
-      recount_from = $recountFrom, is_clearing = $isClearing WHERE version = $version`,
-  { mustChange: true },
-);
+      recount_from = $recountFrom, is_clearing = $isClearing`;
+const ADVANCE = sql(`UPDATE traffic_counting SET ${NEXT} WHERE version = $version`, {
+  inPostgres: `UPDATE traffic_counting SET ${NEXT}, counted_at = ${POSTGRES_NOW} WHERE version = $version`,
+  mustChange: true,
+});
 
 export async function countingState(db: SqlReader): Promise<CountingState> {
   const state = await first<CountingState>(db, SELECT);
@@ -59,8 +60,12 @@ export async function advance(
 export const recountFromOf = (prunedBelow: number): number =>
   prunedBelow === 0 ? 0 : Math.ceil(timeOfId(prunedBelow) / STEP_MS.day) * STEP_MS.day;
 
-/** Behind the deletion of records below an ID: without rows their numbers begin again at 1. */
-export const RECORDS_PRUNED =
-  sql(`UPDATE traffic_counting SET version = version + 1, pruned_below = max(pruned_below, ?1),
+/** Behind the deletion of records below an ID: in SQLite their numbers begin again at 1 where no rows are left. */
+export const RECORDS_PRUNED = sql(
+  `UPDATE traffic_counting SET version = version + 1, pruned_below = max(pruned_below, ?1),
     records_before = CASE records_before WHEN 0 THEN 0 ELSE min(records_before, (SELECT ifnull(max(seq), 0) FROM records) + 1) END,
-    records_through = min(records_through, (SELECT ifnull(max(seq), 0) FROM records))`);
+    records_through = min(records_through, (SELECT ifnull(max(seq), 0) FROM records))`,
+  {
+    inPostgres: 'UPDATE traffic_counting SET version = version + 1, pruned_below = greatest(pruned_below, ?1)',
+  },
+);

@@ -1,9 +1,9 @@
 import { idAt } from '../../../core/id.ts';
-import { first, type SqlTables, sql, write } from '../../sql/statement.ts';
 import { keptFromAt, STEP_MS, TRAFFIC_STEPS } from '../../traffic.ts';
 import { TrafficSums } from '../../traffic-sums.ts';
-import { indexRecords, leftToIndex } from '../records/indexing.ts';
+import { first, type SqlTables, sql, write } from '../statement.ts';
 import { type BatchSize, isPastLeft, nextBatch } from './batch.ts';
+import type { CountingMeans } from './means.ts';
 import { additionsTo, widthOf } from './rows.ts';
 import { advance, type CountingState, countingState } from './state.ts';
 
@@ -11,16 +11,21 @@ import { advance, type CountingState, countingState } from './state.ts';
 const CLEARED = 2_000;
 
 /** As `TrafficTable.count`. */
-export async function countTraffic(db: SqlTables, now: number, size: BatchSize): Promise<boolean> {
+export async function countTraffic(
+  db: SqlTables,
+  means: CountingMeans,
+  { now, restMs, size }: { readonly now: number; readonly restMs: number; readonly size: BatchSize },
+): Promise<boolean> {
+  if (restMs > 0 && !(await means.isDue(restMs))) return false;
   // A charge finds its record by the index, which may be far behind in a folder of an earlier version.
-  const isIndexLeft = await indexRecords(db);
+  const isIndexLeft = await means.index();
   const state = await countingState(db);
-  if (state.isClearing) return await clear(db, state);
+  if (state.isClearing) return await clear(db, means, state);
   const sums = new TrafficSums(keptFromAt(now));
-  const left = await leftToIndex(db);
-  const batch = await nextBatch(db, state, sums, !left.fresh && !left.old, size);
+  const batch = await nextBatch(db, means, state, sums, size);
   if (!batch) return isIndexLeft;
-  const isWritten = await advance(db, state, batch.to, [...batch.writes, ...(await additionsTo(db, sums))]);
+  const additions = await additionsTo(db, means, sums);
+  const isWritten = await advance(db, state, batch.to, [...batch.writes, ...additions]);
   return isIndexLeft || batch.isFull || isPastLeft(state) || !isWritten;
 }
 
@@ -30,7 +35,7 @@ const DELETE_LATER = sql(`DELETE FROM traffic WHERE (width, kind, bucket, series
 const WAIT_NO_MORE = sql('DELETE FROM traffic_waiting WHERE id >= ?');
 
 /** Deletes a batch of the buckets to count again; behind the last one all rows but the new ones are the past. */
-async function clear(db: SqlTables, state: CountingState): Promise<boolean> {
+async function clear(db: SqlTables, { oldEnd }: CountingMeans, state: CountingState): Promise<boolean> {
   const { recountFrom, recordsThrough, journalThrough } = state;
   for (const step of TRAFFIC_STEPS) {
     const from = [widthOf(step), Math.floor(recountFrom / STEP_MS[step])];
@@ -38,11 +43,7 @@ async function clear(db: SqlTables, state: CountingState): Promise<boolean> {
     await advance(db, state, {}, [write(DELETE_LATER, ...from)]);
     return true;
   }
-  const past = {
-    recordsBefore: recordsThrough + 1,
-    journalBefore: journalThrough + 1,
-    oldBefore: Number.MAX_SAFE_INTEGER,
-  };
+  const past = { recordsBefore: recordsThrough + 1, journalBefore: journalThrough + 1, oldBefore: oldEnd };
   await advance(db, state, { ...past, isClearing: 0 }, [write(WAIT_NO_MORE, idAt(recountFrom))]);
   return true;
 }

@@ -1,5 +1,4 @@
 import { TimeHistogram } from '../../../core/time-histogram.ts';
-import { type SqlReader, type SqlWrite, sql, write } from '../../sql/statement.ts';
 import {
   SERIES_MAX,
   STEP_MS,
@@ -10,49 +9,51 @@ import {
   type TrafficStep,
 } from '../../traffic.ts';
 import { addFigures, type SumFigures, type TrafficSum } from '../../traffic-sums.ts';
+import { type SqlReader, type SqlWrite, type Statement, sql, write } from '../statement.ts';
+import type { CountingMeans, StoredBucket } from './means.ts';
 
 const MINUTE_MS = STEP_MS.minute;
 export const widthOf = (step: TrafficStep): number => STEP_MS[step] / MINUTE_MS;
 export const numberOfKind = (kind: TrafficKind): number => TRAFFIC_KINDS.indexOf(kind);
 const bucketOf = (time: number, step: TrafficStep): number => Math.floor(time / STEP_MS[step]);
 
-/** A row without its names. */
-export interface FigureRow extends TrafficFigures {
-  readonly ttft: Uint8Array;
-  readonly duration: Uint8Array;
-}
-
 const columnOf = (name: keyof TrafficFigures): string =>
   (({ failedAttempts: 'failed_attempts', visibleMs: 'visible_ms' }) as Partial<Record<typeof name, string>>)[name] ??
   name;
-const COLUMNS = TRAFFIC_FIGURES.map(columnOf).join(', ');
+/** The columns of the figures, in the order of `TRAFFIC_FIGURES`. */
+export const COLUMNS = TRAFFIC_FIGURES.map(columnOf);
 /** The sums of the figures of the table `t`. */
 export const SUM_COLUMNS = TRAFFIC_FIGURES.map((name) => `sum(t.${columnOf(name)}) AS ${name}`).join(', ');
 /** The columns of `FigureRow`, of the table `t`. */
 export const FIGURE_COLUMNS = `${TRAFFIC_FIGURES.map((name) => `t.${columnOf(name)} AS ${name}`).join(', ')}, t.ttft, t.duration`;
 
-const NUMBERS = sql(`SELECT s.kind, s.name, s.number FROM json_each(?) AS k CROSS JOIN traffic_series AS s
-    ON s.kind = k.value ->> 0 AND s.name = k.value ->> 1`);
-const LAST_NUMBER = sql('SELECT kind, max(number) AS number FROM traffic_series GROUP BY kind');
+/** Rows that are looked up by an array of arrays, as JSON. */
+const byPlaces = (select: string, table: string, columns: readonly string[]): Statement => {
+  const on = columns.map(
+    (column, at) => `${column} = ${column === 's.name' ? `k.value ->> ${at}` : `CAST(k.value ->> ${at} AS BIGINT)`}`,
+  );
+  const text = (places: string) => `SELECT ${select} FROM ${places} AS k JOIN ${table} ON ${on.join(' AND ')}`;
+  return sql(text('json_each(?)').replace('JOIN', 'CROSS JOIN'), { inPostgres: text('json_array_elements(?::json)') });
+};
+const NUMBERS = byPlaces('s.kind, s.name, s.number', 'traffic_series AS s', ['s.kind', 's.name']);
+const KINDS = TRAFFIC_KINDS.map((_, kind) => `(${kind})`).join(', ');
+const LAST_NUMBER = sql(`WITH kinds (kind) AS (VALUES ${KINDS})
+    SELECT kind, (SELECT max(s.number) FROM traffic_series AS s WHERE s.kind = kinds.kind) AS number FROM kinds`);
 const OF_DAY = sql(`SELECT series FROM traffic WHERE width = ${widthOf('day')} AND kind = ? AND bucket = ?`);
 const PUT_SERIES = sql(`INSERT INTO traffic_series (kind, number, name, last_day) VALUES (?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET last_day = max(last_day, excluded.last_day)`);
-const SELECT =
-  sql(`SELECT t.width, t.kind, t.bucket, t.series, ${FIGURE_COLUMNS} FROM json_each(?) AS k CROSS JOIN traffic AS t
-    ON t.width = k.value ->> 0 AND t.kind = k.value ->> 1 AND t.bucket = k.value ->> 2 AND t.series = k.value ->> 3`);
-const PUT = sql(`INSERT OR REPLACE INTO traffic (width, kind, bucket, series, ${COLUMNS}, ttft, duration)
-    VALUES (?, ?, ?, ?${', ?'.repeat(TRAFFIC_FIGURES.length)}, ?, ?)`);
+    ON CONFLICT (kind, name) DO UPDATE SET last_day =
+      CASE WHEN traffic_series.last_day < excluded.last_day THEN excluded.last_day ELSE traffic_series.last_day END`);
+const SELECT = byPlaces(`t.width, t.kind, t.bucket, t.series, ${FIGURE_COLUMNS}`, 'traffic AS t', [
+  ...['t.width', 't.kind', 't.bucket', 't.series'],
+]);
 
 type Place = readonly [width: number, kind: number, bucket: number, series: number];
-interface Row extends FigureRow {
-  readonly width: number;
-  readonly kind: number;
-  readonly bucket: number;
-  readonly series: number;
-}
-
 /** The writes that add sums to the buckets as they are now. They must be committed on the condition that nothing else has changed these. */
-export async function additionsTo(db: SqlReader, sums: Iterable<TrafficSum>): Promise<SqlWrite[]> {
+export async function additionsTo(
+  db: SqlReader,
+  { put }: Pick<CountingMeans, 'put'>,
+  sums: Iterable<TrafficSum>,
+): Promise<SqlWrite[]> {
   const all = [...sums];
   const series = await SeriesNumbers.of(db, all);
   const rows = new Map<string, { place: Place; figures: SumFigures; ttft: TimeHistogram; duration: TimeHistogram }>();
@@ -65,14 +66,16 @@ export async function additionsTo(db: SqlReader, sums: Iterable<TrafficSum>): Pr
     else add(row, figures, ttft, duration);
   }
   const places = JSON.stringify([...rows.values()].map(({ place }) => place));
-  for (const { width, kind, bucket, series, ttft, duration, ...figures } of await db.query<Row>(SELECT, [places])) {
+  for (const { width, kind, bucket, series, ttft, duration, ...figures } of await db.query<StoredBucket>(SELECT, [
+    places,
+  ])) {
     const row = rows.get([width, kind, bucket, series].join(' '))!;
     add(row, figures, TimeHistogram.decode(ttft), TimeHistogram.decode(duration));
   }
-  const puts = [...rows.values()].map(({ place, figures, ttft, duration }) =>
-    write(PUT, ...place, ...TRAFFIC_FIGURES.map((name) => figures[name]), ttft.encode(), duration.encode()),
-  );
-  return [...series.writes, ...puts];
+  const stored = [...rows.values()].map(({ place: [width, kind, bucket, series], figures, ttft, duration }) => ({
+    ...{ width, kind, bucket, series, ...figures, ttft: ttft.encode(), duration: duration.encode() },
+  }));
+  return [...series.writes, ...put(stored)];
 }
 
 function add(
@@ -114,11 +117,11 @@ class SeriesNumbers {
     const known = await db.query<{ kind: number; name: string; number: number }>(NUMBERS, [
       JSON.stringify([...names.values()]),
     ]);
-    const last = await db.query<{ kind: number; number: number }>(LAST_NUMBER);
+    const last = await db.query<{ kind: number; number: number | null }>(LAST_NUMBER);
     return new SeriesNumbers(
       db,
       new Map(known.map(({ kind, name, number }) => [`${kind} ${name}`, number])),
-      new Map(last.map(({ kind, number }) => [kind, number])),
+      new Map(last.map(({ kind, number }) => [kind, number ?? 0])),
     );
   }
 

@@ -1,6 +1,9 @@
-import { type SqlReader, type SqlWrite, sql, write } from '../../sql/statement.ts';
+import type { DecisionOutcome } from '../../../core/decision-record.ts';
 import { labelSeries } from '../../traffic.ts';
 import type { TrafficPlace, TrafficSums } from '../../traffic-sums.ts';
+import { decodeOutcome } from '../records/body.ts';
+import { inPostgres, searchFor } from '../records/selection.ts';
+import { type SqlReader, type SqlWrite, sql, write } from '../statement.ts';
 
 /** An entry that charges or gives back. */
 export interface EntryRow {
@@ -19,15 +22,19 @@ export const ENTRIES_BETWEEN =
 
 // Read for the numbers of a batch, of which there are few: joined to each entry, their texts would be most of its cost.
 const ACCOUNTS =
-  sql(`SELECT a.id, a.key_id AS key, coalesce(a.team_id, '') AS team, coalesce(a.user_id, '') AS "user", a.labels
-    FROM json_each(?) AS k CROSS JOIN accounts AS a ON a.id = k.value`);
-const TARIFFS = sql(
-  'SELECT t.id, t.model, t.provider FROM json_each(?) AS k CROSS JOIN tariffs AS t ON t.id = k.value',
+  searchFor(`SELECT a.id, a.key_id AS key, coalesce(a.team_id, '') AS team, coalesce(a.user_id, '') AS "user", a.labels
+    FROM json_each(?) AS k CROSS JOIN accounts AS a ON a.id = CAST(k.value AS BIGINT)`);
+const TARIFFS = searchFor(
+  'SELECT t.id, t.model, t.provider FROM json_each(?) AS k CROSS JOIN tariffs AS t ON t.id = CAST(k.value AS BIGINT)',
 );
-const PROVIDER = `SELECT CASE WHEN json_valid(body) THEN body ->> '$[5][2][#-1][1]' END FROM`;
-const RECORDS = sql(`SELECT i.id, i.model, i.task, i.status, coalesce((${PROVIDER} records WHERE seq = i.seq),
-      (${PROVIDER} decisions WHERE id = i.id AND i.seq IS NULL), '') AS provider
-    FROM json_each(?) AS k CROSS JOIN record_index AS i ON i.id = k.value`);
+const OF_ID = 'FROM json_each(?) AS k CROSS JOIN record_index AS i ON i.id = CAST(k.value AS BIGINT)';
+const RECORDS = sql(
+  `SELECT i.id, i.model, i.task, i.status, coalesce((SELECT body FROM records WHERE seq = i.seq),
+      (SELECT body FROM decisions WHERE id = i.id AND i.seq IS NULL)) AS body ${OF_ID}`,
+  {
+    inPostgres: inPostgres(`SELECT i.id, i.model, i.task, i.status, r.body ${OF_ID} JOIN records AS r ON r.id = i.id`),
+  },
+);
 
 interface AccountRow extends Pick<TrafficPlace, 'id' | 'key' | 'team' | 'user'> {
   readonly labels: string;
@@ -36,14 +43,15 @@ const NO_ACCOUNT: AccountRow = { id: 0, key: '', team: '', user: '', labels: '{}
 type TariffRow = Pick<TrafficPlace, 'id' | 'model' | 'provider'>;
 /** A record, as far as a charge counts by it. */
 type ChargedRecord = Pick<TrafficPlace, 'id' | 'model' | 'task' | 'status' | 'provider'>;
+type IndexedRow = Omit<ChargedRecord, 'provider'> & { readonly body: string | null };
 
 interface WaitingRow extends Pick<EntryRow, 'seq' | 'id' | 'microcredits'>, Omit<AccountRow, 'id'> {
   readonly model: string | null;
   readonly provider: string | null;
 }
 const WAITING =
-  sql(`SELECT seq, id, key_id AS key, team_id AS team, user_id AS "user", labels, model, provider, microcredits FROM traffic_waiting
-    WHERE id IN (SELECT value FROM json_each(?))`);
+  searchFor(`SELECT seq, id, key_id AS key, team_id AS team, user_id AS "user", labels, model, provider, microcredits FROM traffic_waiting
+    WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`);
 const WAIT = sql(
   `INSERT INTO traffic_waiting (seq, id, key_id, team_id, user_id, labels, model, provider, microcredits)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -72,13 +80,13 @@ export async function addEntries(
   const accounts = await byId<AccountRow>(db, ACCOUNTS, new Set(entries.map(({ account }) => account)));
   const tariffs = await byId<TariffRow>(db, TARIFFS, new Set(entries.flatMap(({ tariff }) => tariff ?? [])));
   const unread = new Set(entries.flatMap(({ id }) => (read.has(id) ? [] : id)));
-  const others = await byId<ChargedRecord>(db, RECORDS, unread);
+  const others = await byId<IndexedRow>(db, RECORDS, unread);
   const labels = new Map([...accounts].map(([account, { labels }]) => [account, labelsIn(labels)]));
   const writes: SqlWrite[] = [];
   for (const { seq, id, microcredits, account, tariff } of entries) {
     const of = accounts.get(account) ?? NO_ACCOUNT;
     const paid = tariff === null ? null : (tariffs.get(tariff) ?? null);
-    const record = read.get(id) ?? others.get(id) ?? null;
+    const record = read.get(id) ?? chargedRecord(others.get(id));
     sums.addMoney(placeOf(id, of, labels.get(account) ?? [], paid, record), microcredits);
     if (record !== null || id < prunedBelow) continue;
     const { key, team, user } = of;
@@ -87,6 +95,23 @@ export async function addEntries(
     );
   }
   return writes;
+}
+
+function chargedRecord(row: IndexedRow | undefined): ChargedRecord | null {
+  return row ? { ...row, provider: providerOf(outcomeIn(row.body)) } : null;
+}
+
+/** Of the last attempt. */
+export const providerOf = (outcome: DecisionOutcome | null): string => outcome?.attempts.at(-1)?.provider ?? '';
+
+/** @param body null for a record that is not there any more */
+export function outcomeIn(body: string | null): DecisionOutcome | null {
+  try {
+    return body === null ? null : decodeOutcome(body);
+  } catch {
+    // An edited row counts as a request without figures.
+    return null;
+  }
 }
 
 /** Moves charges that waited to where their records say. @returns the writes that end their wait */

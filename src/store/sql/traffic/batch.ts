@@ -1,9 +1,8 @@
-import type { DecisionOutcome } from '../../../core/decision-record.ts';
 import { idAt } from '../../../core/id.ts';
-import { decodeOutcome } from '../../sql/records/body.ts';
-import { first, type SqlReader, type SqlWrite, sql } from '../../sql/statement.ts';
 import type { TrafficPlace, TrafficSums } from '../../traffic-sums.ts';
-import { addEntries, addWaiting, ENTRIES_BETWEEN, type EntryRow, labelsIn } from './entries.ts';
+import { first, type SqlReader, type SqlWrite, type Statement, sql } from '../statement.ts';
+import { addEntries, addWaiting, ENTRIES_BETWEEN, type EntryRow, labelsIn, outcomeIn, providerOf } from './entries.ts';
+import type { CountingMeans } from './means.ts';
 import type { CountingState } from './state.ts';
 
 /** Rows in one batch at most. */
@@ -18,29 +17,31 @@ export const BATCH_SIZE: BatchSize = { records: 500, entries: 1_000 };
 interface RecordRow extends Omit<TrafficPlace, 'provider' | 'labels'> {
   /** JSON, as in all rows here; null in records of version 0.1. */
   readonly labels: string | null;
-  /** JSON; null where the row was edited. */
-  readonly outcome: string | null;
+  readonly body: string;
 }
-const COLUMNS = `i.id, i.key_id AS key, coalesce(i.team_id, '') AS team, coalesce(i.user_id, '') AS "user", i.model, i.task, i.status,
-    CASE WHEN json_valid(r.body) THEN r.body -> '$[5]' END AS outcome`;
-const INDEXED = '(SELECT through FROM record_indexing)';
-const RECORDS_END = sql(`SELECT max(seq) AS seq FROM
-    (SELECT seq FROM records WHERE seq > ?1 AND seq <= ${INDEXED} ORDER BY seq LIMIT ?2)`);
-const RECORDS_START = sql(
-  `SELECT min(seq) AS seq FROM (SELECT seq FROM records WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2)`,
+const columnsOf = (table: string): string =>
+  `${table}.id, ${table}.key_id AS key, coalesce(${table}.team_id, '') AS team, coalesce(${table}.user_id, '') AS "user",
+    ${table}.model, ${table}.task, ${table}.status, r.body`;
+const BETWEEN = 'WHERE r.seq BETWEEN ?1 AND ?2 AND r.id >= ?3';
+/** In SQLite a record that was written twice counts as the index has it; PostgreSQL refuses it. */
+const RECORDS_BETWEEN = sql(
+  `SELECT ${columnsOf('r')}, r.labels FROM records AS r CROSS JOIN record_index AS i ON i.id = r.id AND i.seq = r.seq ${BETWEEN}`,
+  { inPostgres: `SELECT ${columnsOf('r')}, r.labels FROM records AS r ${BETWEEN}` },
 );
-const RECORDS_BETWEEN =
-  sql(`SELECT ${COLUMNS}, r.labels FROM records AS r CROSS JOIN record_index AS i ON i.id = r.id AND i.seq = r.seq
-    WHERE r.seq BETWEEN ?1 AND ?2 AND r.id >= ?3`);
 const OLD_START = sql(`SELECT min(id) AS seq FROM (SELECT id FROM decisions WHERE id < ?1 ORDER BY id DESC LIMIT ?2)`);
 const OLD_BETWEEN =
-  sql(`SELECT ${COLUMNS}, NULL AS labels FROM decisions AS r CROSS JOIN record_index AS i ON i.id = r.id AND i.seq IS NULL
+  sql(`SELECT ${columnsOf('i')}, NULL AS labels FROM decisions AS r CROSS JOIN record_index AS i ON i.id = r.id AND i.seq IS NULL
     WHERE r.id BETWEEN ?1 AND ?2 AND r.id >= ?3`);
 
-const JOURNAL_END = sql(`SELECT max(seq) AS seq FROM (SELECT seq FROM journal WHERE seq > ?1 ORDER BY seq LIMIT ?2)`);
-const JOURNAL_START = sql(
-  `SELECT min(seq) AS seq FROM (SELECT seq FROM journal WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2)`,
-);
+const endOf = (table: string) =>
+  sql(
+    `SELECT max(seq) AS seq FROM (SELECT seq FROM ${table} WHERE seq > ?1 AND seq <= ?2 ORDER BY seq LIMIT ?3) AS next`,
+  );
+const startOf = (table: string) =>
+  sql(`SELECT min(seq) AS seq FROM (SELECT seq FROM ${table} WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2) AS before`);
+const [RECORDS_END, RECORDS_START] = [endOf('records'), startOf('records')];
+const [JOURNAL_END, JOURNAL_START] = [endOf('journal'), startOf('journal')];
+
 /** Rows that were added up, with how far that counts. */
 interface Batch {
   readonly to: Partial<CountingState>;
@@ -51,18 +52,18 @@ interface Batch {
 
 /**
  * Adds up the next rows: new ones of records and journal, else those of the past.
- * @param isIndexed whether the index has all records of the past
  * @returns null where none are left
  */
 export async function nextBatch(
   db: SqlReader,
+  means: CountingMeans,
   state: CountingState,
   sums: TrafficSums,
-  isIndexed: boolean,
   size: BatchSize,
 ): Promise<Batch | null> {
-  const recordsThrough = await place(db, RECORDS_END, state.recordsThrough, size.records);
-  const journalThrough = await place(db, JOURNAL_END, state.journalThrough, size.entries);
+  const end = await means.horizon();
+  const recordsThrough = await place(db, RECORDS_END, state.recordsThrough, end.records, size.records);
+  const journalThrough = await place(db, JOURNAL_END, state.journalThrough, end.entries, size.entries);
   if (recordsThrough !== null || journalThrough !== null) {
     const to = {
       ...state,
@@ -77,7 +78,7 @@ export async function nextBatch(
       to.journalThrough - state.journalThrough >= size.entries;
     return { to, isFull, writes: await addAll(db, state, sums, rows, entries) };
   }
-  return isIndexed ? await pastBatch(db, state, sums, size) : null;
+  return (await means.isIndexed()) ? await pastBatch(db, state, sums, size) : null;
 }
 
 async function pastBatch(
@@ -90,12 +91,12 @@ async function pastBatch(
   if (!isPastLeft(state)) return null;
   const least = idAt(state.recountFrom);
   const recordsFrom = await place(db, RECORDS_START, recordsBefore, size.records);
-  const oldFrom = recordsFrom === null ? await place(db, OLD_START, oldBefore, size.records) : oldBefore;
+  const isOld = recordsFrom === null && oldBefore > 0;
+  const oldFrom = isOld ? await place(db, OLD_START, oldBefore, size.records) : oldBefore;
   const journalFrom = await place(db, JOURNAL_START, journalBefore, size.entries);
-  const rows =
-    recordsFrom === null
-      ? await db.query<RecordRow>(OLD_BETWEEN, [oldFrom ?? 1, oldFrom === null ? 0 : oldBefore - 1, least])
-      : await db.query<RecordRow>(RECORDS_BETWEEN, [recordsFrom, recordsBefore - 1, least]);
+  const of = (statement: Statement, from: number | null, before: number) =>
+    from === null ? [] : db.query<RecordRow>(statement, [from, before - 1, least]);
+  const rows = await (isOld ? of(OLD_BETWEEN, oldFrom, oldBefore) : of(RECORDS_BETWEEN, recordsFrom, recordsBefore));
   const entries = await db.query<EntryRow>(ENTRIES_BETWEEN, [
     journalFrom ?? 1,
     journalFrom === null ? 0 : journalBefore - 1,
@@ -110,8 +111,8 @@ async function pastBatch(
 export const isPastLeft = ({ recordsBefore, oldBefore, journalBefore }: CountingState): boolean =>
   recordsBefore > 0 || oldBefore > 0 || journalBefore > 0;
 
-async function place(db: SqlReader, statement: typeof RECORDS_END, from: number, most: number): Promise<number | null> {
-  return (await first<{ seq: number | null }>(db, statement, from, most))?.seq ?? null;
+async function place(db: SqlReader, statement: Statement, ...params: number[]): Promise<number | null> {
+  return (await first<{ seq: number | null }>(db, statement, ...params))?.seq ?? null;
 }
 
 async function addAll(
@@ -122,20 +123,11 @@ async function addAll(
   entries: readonly EntryRow[],
 ): Promise<SqlWrite[]> {
   const places = new Map<number, TrafficPlace>();
-  for (const { outcome: text, labels, ...row } of rows) {
-    const outcome = outcomeIn(text);
-    const place = { ...row, labels: labelsIn(labels), provider: outcome?.attempts.at(-1)?.provider ?? '' };
+  for (const { body, labels, ...row } of rows) {
+    const outcome = outcomeIn(body);
+    const place = { ...row, labels: labelsIn(labels), provider: providerOf(outcome) };
     places.set(place.id, place);
     if (place.status !== 'recommended') sums.addRequest(place, outcome);
   }
   return [...(await addEntries(db, sums, entries, places, prunedBelow)), ...(await addWaiting(db, sums, places))];
-}
-
-function outcomeIn(text: string | null): DecisionOutcome | null {
-  try {
-    return text === null ? null : decodeOutcome(text);
-  } catch {
-    // An edited row counts as a request without figures.
-    return null;
-  }
 }

@@ -1,0 +1,52 @@
+import type { Timers } from '../../core/timers.ts';
+import { processTimers } from '../../telemetry/process-timers.ts';
+import { first, POSTGRES_NOW, type SqlTables, sql, write } from '../sql/statement.ts';
+import { BATCH_SIZE, type BatchSize } from '../sql/traffic/batch.ts';
+import type { CountingMeans } from '../sql/traffic/means.ts';
+import { COLUMNS } from '../sql/traffic/rows.ts';
+import { sqlTraffic } from '../sql/traffic/table.ts';
+import type { TrafficTable } from '../traffic.ts';
+import { Horizon } from './horizon.ts';
+
+/** A count waits so long for the transactions under way: one that asks for traffic waits with it. */
+const HORIZON_MS = 50;
+
+const NUMBERS = ['width', 'kind', 'bucket', 'series', ...COLUMNS];
+const ROW = [...NUMBERS.map((name) => `${name} bigint`), 'ttft text', 'duration text'].join(', ');
+const REPLACED = [...COLUMNS, 'ttft', 'duration'].map((name) => `${name} = excluded.${name}`).join(', ');
+/** All buckets of a batch in one statement. */
+const PUT = sql(`INSERT INTO traffic (${NUMBERS.join(', ')}, ttft, duration)
+    SELECT ${NUMBERS.join(', ')}, decode(ttft, 'hex'), decode(duration, 'hex') FROM json_to_recordset(?::json) AS row (${ROW})
+    ON CONFLICT (width, kind, bucket, series) DO UPDATE SET ${REPLACED}`);
+
+interface CountOptions {
+  readonly size?: BatchSize;
+  readonly waitMs?: number;
+  readonly timers?: Timers;
+}
+
+const IS_DUE = sql(`SELECT counted_at <= ${POSTGRES_NOW} - ? AS due FROM traffic_counting`);
+
+export function postgresTraffic(db: SqlTables, options: CountOptions = {}): TrafficTable {
+  const { size = BATCH_SIZE, waitMs = HORIZON_MS, timers = processTimers } = options;
+  const horizon = new Horizon((text, values) => db.query({ sql: text }, values), timers, {
+    records: 'records_seq',
+    entries: 'journal_seq',
+  });
+  const means: CountingMeans = {
+    isDue: async (restMs) => (await first<{ due: number }>(db, IS_DUE, restMs))?.due === 1,
+    oldEnd: 0,
+    index: async () => false,
+    isIndexed: async () => true,
+    horizon: () => horizon.within(waitMs),
+    put: (buckets) => {
+      const rows = buckets.map(
+        ({ failedAttempts: failed_attempts, visibleMs: visible_ms, ttft, duration, ...row }) => ({
+          ...{ ...row, failed_attempts, visible_ms, ttft: ttft.toHex(), duration: duration.toHex() },
+        }),
+      );
+      return [write(PUT, JSON.stringify(rows))];
+    },
+  };
+  return sqlTraffic(db, means, size);
+}
