@@ -184,6 +184,7 @@ describe('the store', () => {
       'src/store/sqlite/logins.ts',
       'src/store/sqlite/payments.ts',
       'src/store/sqlite/people.ts',
+      'src/store/sqlite/pushed-policies.ts',
       'src/store/sqlite/records/schema.ts',
       'src/store/sqlite/subjects.ts',
       'src/store/sqlite/threads.ts',
