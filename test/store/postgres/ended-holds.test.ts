@@ -147,3 +147,21 @@ test('results of old holds are forgotten, not those of open ones; a refund that 
   const { findings } = await auditLedger(journal, { idle: false });
   expect(findings.map(({ message }) => message)).toEqual([expect.stringContaining('pay_1')]);
 });
+
+test('grants and refunds that two instances adopt at once are booked once', async () => {
+  await using box = await pair();
+  const { ledger: table } = postgresRepositories(box.ledger.store, processTimers);
+  const fund = fundOf(1_000);
+  for (const books of [box.one, box.other])
+    books.watch({ freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [fund] });
+  const id = nextId();
+  await box.one.apply([lasting(holdOf(id, [fund], 60))]);
+  await box.one.append([settleOf(id, 50)]);
+  for (let i = 0; i < 5; i++) await box.ledger.store.commit([table.grant('key', 7, 'a gift', at)]);
+  await box.ledger.store.commit([table.refund((await table.reservation(id))!, 30, 'a bad answer', at)]);
+  await Promise.all([box.one.refresh(), box.other.refresh(), box.other.refresh()]);
+  expect(await table.balances()).toEqual(new Map([['key', { granted: 35, spent: 0 }]]));
+  expect(await box.figures(fund)).toEqual([[20, 0]]);
+  expect(await table.isAdopted(id)).toBe(true);
+  for (const books of [box.one, box.other]) expect(books.balanceOf('key')?.limit).toBe(35);
+});

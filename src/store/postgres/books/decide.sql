@@ -111,6 +111,9 @@ BEGIN
         fresh := '{}';
       END IF;
       SELECT * INTO h FROM holds WHERE holds.id = o.hold;
+    ELSIF o.kind = 'correct' THEN
+      INSERT INTO holds AS g SELECT * FROM ledger_recalled_1(o.hold) ON CONFLICT (id) DO UPDATE SET state = g.state RETURNING * INTO h;
+      known := known || o.hold;
     END IF;
 
     -- What was done before is answered as it was then.

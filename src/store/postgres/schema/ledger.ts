@@ -1,5 +1,6 @@
 import DECIDE from '../books/decide.sql' with { type: 'text' };
 import NAMES from '../books/names.sql' with { type: 'text' };
+import RECALL from '../books/recall.sql' with { type: 'text' };
 import TABLES from '../books/tables.sql' with { type: 'text' };
 import { raisedBy } from './access.ts';
 
@@ -10,4 +11,4 @@ ${raisedBy('budgets', 'budgets', 'INSERT')}
 ${raisedBy('funds', 'adjustments', 'INSERT')}`;
 
 /** What decides. It takes no texts whose order matters. */
-export const LEDGER_FUNCTIONS = NAMES + DECIDE;
+export const LEDGER_FUNCTIONS = NAMES + RECALL + DECIDE;
