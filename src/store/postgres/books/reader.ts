@@ -31,7 +31,8 @@ const SELECT_ORPHANS = `SELECT h.id, h.state, h.amount AS reserved, h.charged,
       )
     ) ORDER BY h.id`;
 const SELECT_FIGURES = `SELECT id, most, spent, held, is_opened AS "isOpened" FROM funds WHERE id = ANY ($1::integer[])`;
-const SELECT_BALANCES = `SELECT id, name AS holder, most AS granted, spent, held FROM funds WHERE budget = 0 AND is_opened`;
+const SELECT_BALANCES = `SELECT id, name AS holder, most AS granted, spent, held, changed FROM funds
+    WHERE changed > 0 AND changed > $1 ORDER BY changed`;
 const SELECT_OPEN_ELSEWHERE = `SELECT count(*) AS count, coalesce(sum(amount - charged), 0) AS held
     FROM holds WHERE state = 'open' AND owner <> $1`;
 
@@ -51,6 +52,7 @@ export interface BalanceFigures {
   readonly granted: Microcredits;
   readonly spent: Microcredits;
   readonly held: Microcredits;
+  readonly changed: number;
 }
 
 /** Reads what the books of all instances have written. */
@@ -104,8 +106,9 @@ export class BooksReader {
     return rows.map(({ id, most, spent, held, isOpened }) => [id, most, spent, held, isOpened === 1]);
   }
 
-  balances(): Promise<readonly BalanceFigures[]> {
-    return this.#query<BalanceFigures>(SELECT_BALANCES, []);
+  /** Balances that were opened behind a number of the news. */
+  balances(after: number): Promise<readonly BalanceFigures[]> {
+    return this.#query<BalanceFigures>(SELECT_BALANCES, [after]);
   }
 
   async openElsewhere(owner: number): Promise<{ count: number; held: Microcredits }> {

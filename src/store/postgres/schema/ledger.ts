@@ -8,7 +8,8 @@ import { raisedBy } from './access.ts';
 export const LEDGER_TABLES = `${TABLES}
 ${raisedBy('policy', 'terms', 'UPDATE OF rank')}
 ${raisedBy('budgets', 'budgets', 'INSERT')}
-${raisedBy('funds', 'adjustments', 'INSERT')}`;
+${raisedBy('funds', 'adjustments', 'INSERT')}
+${raisedBy('funds', 'funds', 'UPDATE OF is_opened', true, 'WHEN (NEW.is_opened AND NOT OLD.is_opened)')}`;
 
 /** What decides. It takes no texts whose order matters. */
 export const LEDGER_FUNCTIONS = NAMES + RECALL + DECIDE;
