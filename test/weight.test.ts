@@ -128,7 +128,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
   // 5 for the same.
   // 3 for people, keys that change and tokens.
-  'src/learning': 1134,
+  // 4 for memories that the leader stores.
+  'src/learning': 1138,
   // 11 for balances: they are summed in one pass, as there may be one for each holder that ever paid.
   // 227 for budgets that are counted in the books, a lost answer, and the sweep in place of a start that repairs.
   // 41 for USD in exports, and holds of an instance that lost its lease.
@@ -183,7 +184,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 223 for payments and nonces that have an owner, and a sweep of those whose owner ended.
   // 4 for tokens of facilitators from files.
   // 4 for people, keys that change and tokens.
-  'src/payments': 2544,
+  // 18 for payments of nobody, which the leader checks.
+  'src/payments': 2562,
   'src/plugin-host': 234,
   // 5 for timers of the host.
   // 71 for `metrics.key_label`, `records.reported_runs`, short keys and adapters without keys.
@@ -237,7 +239,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 7 for names of teams and users, in place of IDs.
   // 140 for servers at one database, with the policy of each.
   // 17 for the URL of a store, and the data folder.
-  'src/server': 2238,
+  // 12 for jobs that one instance does for all.
+  'src/server': 2250,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
@@ -270,7 +273,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 190 for traffic in PostgreSQL, and the horizon that it is counted to.
   // 50 for statements that ride with operations in PostgreSQL, and for groups as columns.
   // 114 for limits that instances share.
-  'src/store': 12244,
+  // 56 for leases of jobs.
+  'src/store': 12300,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
