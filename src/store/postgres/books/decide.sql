@@ -65,8 +65,6 @@ DECLARE
   made holds[];
   fresh bigint[];
 BEGIN
-  -- The transaction has its ID before it numbers entries: see src/store/postgres/horizon.ts.
-  PERFORM pg_current_xact_id();
   results := '{}';
   entries := '{}';
   made := '{}';
@@ -75,8 +73,6 @@ BEGIN
     SELECT 1 FROM instances WHERE instances.slot = p_owner % 128 AND instances.epoch = p_owner / 128 AND instances.is_released = 0
       AND instances.until > (extract(epoch FROM clock_timestamp()) * 1000)::bigint
   ) THEN RAISE EXCEPTION 'the lease of this server on the database has ended' USING ERRCODE = 'SB001'; END IF;
-  -- A reader of the journal goes by it: entries are numbered below.
-  PERFORM pg_current_xact_id();
   -- A fund that is made meanwhile has the new limit.
   IF EXISTS (SELECT 1 FROM jsonb_to_recordset(p_ops) AS x (kind text) WHERE x.kind = 'enforce') THEN
     PERFORM pg_advisory_xact_lock(7312, 1);
@@ -286,7 +282,7 @@ BEGIN
         e.seq := nextval('journal_seq');
         entries := entries || e;
         IF excess > 0 THEN
-          e := (nextval('journal_seq'), 'overrun', o.hold, h.account, excess, o.at, NULL, NULL, o.tariff, 0, 0, 0, 0, 0, o.estimated,
+          e := (e.seq + 1, 'overrun', o.hold, h.account, excess, o.at, NULL, NULL, o.tariff, 0, 0, 0, 0, 0, o.estimated,
             NULL, NULL, NULL, NULL)::journal;
           entries := entries || e;
         END IF;
