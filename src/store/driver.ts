@@ -23,6 +23,7 @@ export type StoreRoom =
   | 'news'
   | 'payments'
   | 'people'
+  | 'policies'
   | 'records'
   | 'subjects'
   | 'threads'
