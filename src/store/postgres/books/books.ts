@@ -22,6 +22,7 @@ import { checkOps } from '../../checked-ops.ts';
 import type { InstanceName } from '../../instance.ts';
 import type { Orphan, StoredReservation } from '../../ledger-table.ts';
 import type { Write } from '../../store.ts';
+import { adoptRequested } from './adoption.ts';
 import { type GroupParts, namedOnce, OpGroups } from './group.ts';
 import { type FundAnswer, KnownFunds } from './known-funds.ts';
 import { type BooksQuery, Names } from './names.ts';
@@ -34,6 +35,8 @@ const SLOTS = 128;
 const WAKE_MS = 50;
 /** KnownFunds of funds that others draw on are read anew, ms. */
 const REFRESH_MS = 1_000;
+/** Charges of one instance go into the sums at this interval, of several seldom more often, ms. */
+const FOLD_MS = 5_000;
 
 /** The database, as books use it. */
 export interface BooksDatabase {
@@ -77,14 +80,15 @@ export async function openPostgresBooks(options: PostgresBooksOptions): Promise<
 class PostgresBooks implements LedgerBooks {
   /** Whoever opens the books resolves nothing: others may live. */
   readonly graceMs = 60_000;
-  readonly lastIds = { hold: 0, adjustment: 0 };
   readonly #instance: InstanceName;
+  readonly #query: BooksQuery;
   readonly #reader: BooksReader;
   readonly #figures: KnownFunds;
   readonly #names: Names;
   readonly #groups: OpGroups;
   readonly #timers: Timers;
   readonly #refreshing: Timer;
+  readonly #folding: Timer;
   /** The open holds of this process, with what they may still charge. */
   readonly #open = new Map<number, Microcredits>();
   /** Those of other instances, as they were read last. */
@@ -99,6 +103,7 @@ class PostgresBooks implements LedgerBooks {
 
   constructor({ db, timers, clock, instance }: PostgresBooksOptions, reader: BooksReader, state: LedgerState) {
     this.#instance = instance;
+    this.#query = db.query;
     this.#reader = reader;
     this.#state = state;
     this.#timers = timers;
@@ -116,6 +121,8 @@ class PostgresBooks implements LedgerBooks {
     });
     this.#refreshing = timers.every(REFRESH_MS, () => void this.#refresh().catch(() => {}));
     this.#refreshing.unref();
+    this.#folding = timers.every(FOLD_MS, () => void reader.fold(true).catch(() => {}));
+    this.#folding.unref();
   }
 
   /** Its epoch changes when the process takes a new one. */
@@ -136,6 +143,7 @@ class PostgresBooks implements LedgerBooks {
   close(): void {
     this.#groups.close();
     this.#refreshing.close();
+    this.#folding.close();
     this.#waking?.close();
   }
 
@@ -191,8 +199,12 @@ class PostgresBooks implements LedgerBooks {
     return { count, held };
   }
 
-  orphans(): Promise<readonly Orphan[]> {
-    return this.#reader.orphans();
+  async orphans(): Promise<readonly Orphan[]> {
+    const found = await this.#reader.orphans();
+    // An earmark has charged nothing, and its payment comes to nobody who could capture it.
+    const earmarks = found.filter(({ state }) => state === 'earmark');
+    if (earmarks.length > 0) await this.append(earmarks.map(({ id }) => ({ kind: 'release', id })));
+    return found.flatMap(({ state, ...orphan }) => (state === 'open' ? [orphan] : []));
   }
 
   written(): Promise<boolean> {
@@ -230,13 +242,16 @@ class PostgresBooks implements LedgerBooks {
     return (await this.#reader.hold(id)) ?? null;
   }
 
-  /** Grants and corrections of commands are booked by whoever asks for them. */
   async refresh(): Promise<void> {
+    await adoptRequested(this.#query, (ops, also) => this.apply(ops, also));
     await this.#refresh();
     this.#watcher.adjusted();
   }
 
-  async checkpoint(): Promise<void> {}
+  /** The sums of charges go up to here. */
+  checkpoint(): Promise<void> {
+    return this.#reader.fold(false);
+  }
 
   #asked(op: LedgerOp): AskedOp {
     switch (op.kind) {

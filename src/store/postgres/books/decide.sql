@@ -127,8 +127,6 @@ BEGIN
     SELECT 1 FROM instances WHERE instances.slot = p_owner % 128 AND instances.epoch = p_owner / 128 AND instances.is_released = 0
       AND instances.until > (extract(epoch FROM clock_timestamp()) * 1000)::bigint
   ) THEN RAISE EXCEPTION 'the lease of this server on the database has ended' USING ERRCODE = 'SB001'; END IF;
-  -- A reader of the journal goes by it: entries are numbered below.
-  PERFORM pg_current_xact_id();
   -- A fund that is made meanwhile has the new limit.
   IF p_others @? '$[*] ? (@.kind == "enforce")' THEN PERFORM pg_advisory_xact_lock(7312, 1); END IF;
   PERFORM 1 FROM holds WHERE holds.id = ANY (p_ids) ORDER BY holds.id FOR NO KEY UPDATE;
@@ -321,25 +319,28 @@ BEGIN
         ) AS t
         WHERE g.id = p_ids[t.ref];
       INSERT INTO journal
-        SELECT nextval('journal_seq'), t.* FROM (
-          SELECT CASE WHEN part.n = 1 THEN 'overrun'
-                ELSE CASE x.kind WHEN 'h' THEN 'reserve' WHEN 'e' THEN 'raise' WHEN 'p' THEN 'post' ELSE 'settle' END END,
-              p_ids[x.ref], h_account[x.ref], CASE part.n WHEN 1 THEN x.excess ELSE x.amount END, x.time,
-              CASE x.kind WHEN 'h' THEN nullif(s_draws[x.fund_set], '{}')::integer[] END,
-              CASE WHEN x.kind IN ('p', 's') AND part.n = 0 THEN sets[h_set[x.ref]]::integer[] END,
-              nullif(x.tariff, 0), u[1], u[2], u[3], u[4], u[5], CASE WHEN x.tariff > 0 THEN x.estimated END,
-              CASE part.n WHEN 0 THEN x.note END, CASE part.n WHEN 0 THEN nullif(x.step, -1) END,
-              CASE x.kind WHEN 'h' THEN p_owner END, CASE x.kind WHEN 'h' THEN nullif(x.expires, -1) END
-            FROM unnest(p_kinds[unwritten:n], code[unwritten:n], p_refs[unwritten:n], amounts[unwritten:n], excesses[unwritten:n],
-                p_times[unwritten:n], p_sets[unwritten:n], p_tariffs[unwritten:n], p_estimated[unwritten:n], p_notes[unwritten:n],
-                p_steps[unwritten:n], p_expires[unwritten:n]) WITH ORDINALITY
-                AS x (kind, code, ref, amount, excess, time, fund_set, tariff, estimated, note, step, expires, n)
-              CROSS JOIN LATERAL generate_series(0, (x.excess > 0)::integer) AS part (n)
-              CROSS JOIN LATERAL (SELECT CASE WHEN x.tariff = 0 THEN NULL WHEN part.n = 1 THEN '{0,0,0,0,0}'
-                ELSE p_usages[5 * (unwritten + x.n::integer) - 9:5 * (unwritten + x.n::integer) - 5] END) AS usage (u)
-            WHERE x.code <> 'o' AND x.kind <> 'k' AND NOT (x.kind = 'e' AND x.amount = 0)
-            ORDER BY x.n, part.n
-        ) AS t;
+        SELECT x.seq + part.n,
+            CASE WHEN part.n = 1 THEN 'overrun'
+              ELSE CASE x.kind WHEN 'h' THEN 'reserve' WHEN 'e' THEN 'raise' WHEN 'p' THEN 'post' ELSE 'settle' END END,
+            p_ids[x.ref], h_account[x.ref], CASE part.n WHEN 1 THEN x.excess ELSE x.amount END, x.time,
+            CASE x.kind WHEN 'h' THEN nullif(s_draws[x.fund_set], '{}')::integer[] END,
+            CASE WHEN x.kind IN ('p', 's') AND part.n = 0 THEN sets[h_set[x.ref]]::integer[] END,
+            nullif(x.tariff, 0), u[1], u[2], u[3], u[4], u[5], CASE WHEN x.tariff > 0 THEN x.estimated END,
+            CASE part.n WHEN 0 THEN x.note END, CASE part.n WHEN 0 THEN nullif(x.step, -1) END,
+            CASE x.kind WHEN 'h' THEN p_owner END, CASE x.kind WHEN 'h' THEN nullif(x.expires, -1) END
+          FROM (
+            SELECT nextval('journal_seq') AS seq, y.* FROM (
+              SELECT * FROM unnest(p_kinds[unwritten:n], code[unwritten:n], p_refs[unwritten:n], amounts[unwritten:n],
+                  excesses[unwritten:n], p_times[unwritten:n], p_sets[unwritten:n], p_tariffs[unwritten:n], p_estimated[unwritten:n],
+                  p_notes[unwritten:n], p_steps[unwritten:n], p_expires[unwritten:n]) WITH ORDINALITY
+                  AS z (kind, code, ref, amount, excess, time, fund_set, tariff, estimated, note, step, expires, n)
+                WHERE z.code <> 'o' AND z.kind <> 'k' AND NOT (z.kind = 'e' AND z.amount = 0)
+                ORDER BY z.n
+            ) AS y
+          ) AS x
+            CROSS JOIN LATERAL generate_series(0, (x.excess > 0)::integer) AS part (n)
+            CROSS JOIN LATERAL (SELECT CASE WHEN x.tariff = 0 THEN NULL WHEN part.n = 1 THEN '{0,0,0,0,0}'
+              ELSE p_usages[5 * (unwritten + x.n::integer) - 9:5 * (unwritten + x.n::integer) - 5] END) AS usage (u);
     END IF;
     EXIT WHEN nth > SIZE;
 
