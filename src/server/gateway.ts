@@ -46,8 +46,8 @@ import { spoolOf } from './data.ts';
 import { keepDeclarations } from './declarations.ts';
 import { logAlert, logRecovered } from './events.ts';
 import type { Host } from './host.ts';
-import { InstanceReporter, type ReportSources } from './instance-report.ts';
-import { keepReloading, type ServerPolicyTools, saveRevision, type TermsOf } from './policy.ts';
+import { openPolicies } from './policies.ts';
+import { type ServerPolicyTools, saveRevision, type TermsOf } from './policy.ts';
 import { openPolicyDesk } from './policy-desk.ts';
 import { noteFirstPolicy } from './policy-trail.ts';
 import { Sweep } from './sweep.ts';
@@ -181,12 +181,6 @@ const statusOf = (
   cluster: (by) => clusterStatus(by, store),
 });
 
-/** Makes the reports of a server. `policies`: where it takes its policy from. */
-const openReporter = (
-  { store, log, host: { timers, version } }: GatewayResources,
-  parts: Pick<ReportSources, 'status' | 'pushed' | 'rank' | 'follows'>,
-): InstanceReporter => new InstanceReporter({ store, log, timers, version, ...parts });
-
 /** Prunes, indexes and counts, now and regularly. Returns a function that stops it. */
 async function keepUp(
   count: (restMs: number) => Promise<boolean>,
@@ -257,7 +251,7 @@ export async function openGateway(
   first: PolicyCandidate,
   tools: ServerPolicyTools,
   resources: GatewayResources,
-  { allowsPolicyWrites, data, database }: Pick<ServeOptions, 'allowsPolicyWrites' | 'data' | 'database'>,
+  options: Pick<ServeOptions, 'allowsPolicyWrites' | 'data' | 'database' | 'policiesFrom'>,
 ) {
   const { store, keys, people, log, host, feed } = resources;
   const { clock, timers, err } = host;
@@ -270,25 +264,10 @@ export async function openGateway(
   const nextId = idsOf(store.instance);
   await saveRevision(records, first);
   const payments = await takePayments(first, ledger, nextId, resources);
-  const kept = {
-    ledger,
-    payments,
-    people,
-    terms,
-    records,
-    store,
-    now,
-    log,
-    err,
-    timers,
-    feed,
-    onAttempt: () => void reporter.note(),
-  };
+  const kept = { ledger, payments, people, terms, records, store, now, log, err, timers, feed };
   await noteFirstPolicy(kept, first);
-  const { reloader, leaseOf, past, stop: stopReloading } = keepReloading(first, tools, kept);
-  const reporter: InstanceReporter = openReporter(resources, {
-    ...{ follows: 'files', status: () => reloader.status(), pushed: () => null, rank: ledger.rank },
-  });
+  const policy = openPolicies(first, tools, kept, resources, options);
+  const { reloader, leaseOf, past, reporter } = policy;
   const idempotency = idempotencyOver(store, ledger);
   const learner = await openLearning(nextId, resources);
   const threads = new Threads(store, now);
@@ -296,7 +275,7 @@ export async function openGateway(
   const stopUpkeep = await keepUp(count, log, timers, () => prune(pruned, reloader.lease().snapshot, log));
   const sweep = openSweep({ ledger, payments, idempotency }, resources);
   await sweep.begin();
-  await reporter.begin();
+  await policy.begin();
   const publishing = timers.every(PUBLISH_EVERY_MS, () => tools.health.publish());
   const { lease } = reloader;
   const funded = { lease, leaseOf, ledger, payments, keys, log, now };
@@ -313,17 +292,16 @@ export async function openGateway(
     clock,
     isDraining: false,
   };
-  const policies = openPolicyDesk({ gateway, reloader, people }, tools, resources, allowsPolicyWrites);
-  const audits = new Audits({ files: { file: database, spool: spoolOf(data) }, now, timers, log });
+  const policies = openPolicyDesk({ gateway, ...policy, people }, tools, resources, options);
+  const audits = new Audits({ files: { file: options.database, spool: spoolOf(options.data) }, now, timers, log });
   const stop = () => {
     audits.close();
-    reporter.stop();
     policies.close();
     gateway.isDraining = true;
     stopUpkeep();
     void sweep.stop();
     publishing.close();
-    stopReloading();
+    policy.stop();
     stopDeclarations();
   };
   const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();

@@ -22,6 +22,7 @@ export type StoreRoom =
   | 'news'
   | 'payments'
   | 'people'
+  | 'policies'
   | 'records'
   | 'subjects'
   | 'threads'

@@ -21,6 +21,7 @@ import { loginMigrations } from './logins.ts';
 import { NEWS_TABLE } from './news.ts';
 import { paymentMigrations } from './payments.ts';
 import { peopleMigrations } from './people.ts';
+import { pushedPolicyMigrations } from './pushed-policies.ts';
 import { openReader } from './reader.ts';
 import { recordsMigrations } from './records/schema.ts';
 import { readSpool, Spool } from './spool.ts';
@@ -43,6 +44,7 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   news: NEWS_TABLE,
   payments: paymentMigrations,
   people: peopleMigrations,
+  policies: pushedPolicyMigrations,
   records: recordsMigrations,
   // Behind the tables that its first version reads.
   instances: instanceMigrations,

@@ -73,6 +73,18 @@ CREATE TABLE instance_reports (
   clock_offset_ms BIGINT NOT NULL
 );
 
+CREATE TABLE pushed_policies (
+  id BIGINT PRIMARY KEY,
+  base BIGINT NOT NULL,
+  revision TEXT NOT NULL,
+  source TEXT NOT NULL,
+  plugins TEXT NOT NULL,
+  time BIGINT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('offered', 'accepted', 'refused')),
+  reason TEXT
+);
+${raisedBy('policy', 'pushed_policies', 'INSERT OR UPDATE')}
+
 CREATE TABLE keys (
   id TEXT PRIMARY KEY,
   name TEXT NOT NULL,
