@@ -130,7 +130,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
   // 5 for the same.
   // 3 for people, keys that change and tokens.
-  'src/learning': 1134,
+  // 4 for memories that the leader stores.
+  'src/learning': 1138,
   // 11 for balances: they are summed in one pass, as there may be one for each holder that ever paid.
   // 227 for budgets that are counted in the books, a lost answer, and the sweep in place of a start that repairs.
   // 41 for USD in exports, and holds of an instance that lost its lease.
@@ -186,7 +187,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 223 for payments and nonces that have an owner, and a sweep of those whose owner ended.
   // 4 for tokens of facilitators from files.
   // 4 for people, keys that change and tokens.
-  'src/payments': 2544,
+  // 18 for payments of nobody, which the leader checks.
+  'src/payments': 2562,
   'src/plugin-host': 234,
   // 5 for timers of the host.
   // 71 for `metrics.key_label`, `records.reported_runs`, short keys and adapters without keys.
@@ -243,7 +245,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 17 for the URL of a store, and the data folder.
   // 153 for pushed policies.
   // 2 for holds that have ended.
-  'src/server': 2393,
+  // 22 for jobs that one instance does for all.
+  'src/server': 2415,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
@@ -278,7 +281,9 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 50 for statements that ride with operations in PostgreSQL, and for groups as columns.
   // 114 for limits that instances share.
   // 345 for the ledger of PostgreSQL as commands read it, and its sums of charges.
-  'src/store': 12705,
+  // 150 for groups as columns.
+  // 81 for leases of jobs, and what two merges have not summed.
+  'src/store': 12936,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.

@@ -119,7 +119,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const tokens = await openTokens(resources);
   const gate = new Gate(clock, timers);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
-  const alerts = openAlerts(resources, { gateway, policy: reloader, health: tools.health, reporter });
+  const alerts = openAlerts(resources, { ...opened, policy: reloader, health: tools.health });
   const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer, [alerts.count]);
   const watched = { gateway, gate, policy: reloader, store, health: tools.health, version, reporter };
   const app = createApp({

@@ -22,7 +22,7 @@ interface PrunedParts {
   readonly idempotency: Idempotency;
   readonly learner: Pick<Learner, 'prune'>;
   readonly threads: Pick<Threads, 'prune'>;
-  readonly store: Pick<OpenStore, 'commit' | 'ledger' | 'logins' | 'traffic' | 'trail'>;
+  readonly store: Pick<OpenStore, 'commit' | 'ledger' | 'logins' | 'rates' | 'traffic' | 'trail'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -40,6 +40,7 @@ export async function prune(parts: PrunedParts, { recordDays: days, trailDays }:
     await store.logins.prune(now() - LOGIN_DAYS * DAY_MS);
     await records.prune(days * DAY_MS);
     await store.traffic.prune(now());
+    await store.rates?.prune();
     await learner.prune(days * DAY_MS);
     const time = now();
     if (trailDays !== null) await store.commit([store.trail.prune(time - trailDays * DAY_MS, time)]);

@@ -57,6 +57,12 @@ CREATE TABLE instances (
   is_released BIGINT NOT NULL
 );
 ${raisedBy('instances', 'instances', 'INSERT OR UPDATE OF epoch')}
+CREATE TABLE leaders (
+  job TEXT PRIMARY KEY,
+  slot BIGINT NOT NULL,
+  epoch BIGINT NOT NULL,
+  until BIGINT NOT NULL
+);
 CREATE TABLE instance_reports (
   slot BIGINT PRIMARY KEY,
   epoch BIGINT NOT NULL,
