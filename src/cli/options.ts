@@ -22,6 +22,7 @@ export interface PolicyArguments extends DataArguments {
 
 /** Commands on a data folder alone. */
 const DATA_COMMANDS = [
+  'db',
   'decisions',
   'instances',
   'keys',

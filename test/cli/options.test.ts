@@ -44,7 +44,7 @@ describe('a command line that cannot be is refused in one sentence:', () => {
     [
       'a data folder that is a URL',
       ['keys', 'list', '--data', 'postgres://u:hunter2@h/db'],
-      /no store for postgres URLs/,
+      /by its path.* not by a postgres URL; DATABASE_URL names a database/,
     ],
     [
       'a data folder that is a URL of SQLite',

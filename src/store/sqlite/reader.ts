@@ -52,6 +52,19 @@ export function openReader(path: string, known: readonly Migrations[]): SqliteRe
   }
 }
 
+/** The number of versions of tables that a database has. Throws as `openReader` does. */
+export function countVersions(path: string, known: readonly Migrations[]): number {
+  let db: Database | null = null;
+  try {
+    db = openReadable(path);
+    return known.reduce((sum, { versions }) => sum + versions.length, 0) - pending(db, known).length;
+  } catch (error) {
+    throw failureOf(`Cannot read the database ${resolve(path)}`, error);
+  } finally {
+    db?.close();
+  }
+}
+
 /** Opens a database read-only. After a crash SQLite may have to roll back a transaction first, and must write for that. */
 function openReadable(path: string): Database {
   const open = (mode: 'readonly' | 'readwrite'): Database => {

@@ -1,0 +1,118 @@
+import manifest from '../../../package.json' with { type: 'json' };
+import { processTimers } from '../../telemetry/process-timers.ts';
+import type { OpenOptions, OpenStore, StoreDriver, StoreLock, StoreReader, TablesState } from '../driver.ts';
+import { type Instance, NO_INSTANCE } from '../instance.ts';
+import { keepLease } from '../lease-keeper.ts';
+import { StoreError } from '../store.ts';
+import { addressOf, placeOf } from './address.ts';
+import { openPostgresBooks } from './books/books.ts';
+import { Connection } from './connection.ts';
+import { fenceOf, isAnyHeld, postgresLeases } from './leases.ts';
+import { MIGRATION_BOUNDS, migrate, schemaOf } from './migrate.ts';
+import { postgresNews } from './news.ts';
+import { postgresRepositories } from './repositories.ts';
+import { requireSafety } from './safety.ts';
+import { SCHEMA } from './schema/versions.ts';
+import { openPostgres, PostgresStore } from './store.ts';
+
+/** Keeps a store in a database that several servers share: `postgres://USER@HOST:PORT/DATABASE`. */
+export const postgresDriver: StoreDriver = {
+  open,
+  read,
+  exists: async (url) => (await once(url, schemaOf)).version > 0,
+  tables,
+  migrate: async (url) => (await once(url, bringUpToDate, MIGRATION_BOUNDS)).length,
+  copy: () =>
+    Promise.reject(
+      new StoreError('A database of PostgreSQL is copied by its own tools, such as pg_dump.', { reason: 'denied' }),
+    ),
+  lock,
+  isLocked,
+  placeOf,
+  readSpool: (path) => ({ path, generation: 0, entries: 0 }),
+  settlementsIn: () => 0,
+};
+
+/** Opens a connection for a moment. */
+async function once<T>(url: string, work: (connection: Connection) => Promise<T>, bounds?: typeof MIGRATION_BOUNDS) {
+  const connection = await Connection.open(addressOf(url), bounds);
+  try {
+    return await work(connection);
+  } finally {
+    await connection.close();
+  }
+}
+
+function isLocked(url: string): Promise<boolean> {
+  return once(url, async (connection) => (await schemaOf(connection)).version > 0 && isAnyHeld(connection));
+}
+
+/** Servers share it: the lease of each is its place. */
+async function lock(url: string, how?: 'alone'): Promise<StoreLock> {
+  if (how === 'alone' && (await isLocked(url)))
+    throw new StoreError(`A server is using ${placeOf(url)}. Stop it first.`, { reason: 'busy' });
+  return { release: () => {} };
+}
+
+async function open(url: string, options: OpenOptions): Promise<OpenStore> {
+  const { mode, onError, timers = processTimers, now = Date.now } = options;
+  if (mode === 'serve') await once(url, bringUpToDate, MIGRATION_BOUNDS);
+  const db = await openPostgres({ url, timers, ...(onError && { onError }) });
+  const clock = () => performance.now();
+  const news = postgresNews(db, { open: db.open, clock, timers });
+  const repositories = postgresRepositories(db);
+  // Renewals go beside the commits that they permit.
+  const leases = new PostgresStore(db.open, { url, timers });
+  const table = postgresLeases({ query: db.query.bind(db), commit: leases.commit.bind(leases) });
+  let instance: Instance = NO_INSTANCE;
+  if (mode === 'serve') {
+    instance = await keepLease({ table, clock, now, timers });
+    db.fence = fenceOf(instance);
+    news.listen();
+  }
+  const ends: (() => unknown)[] = [];
+  const shut = db.close.bind(db);
+  return Object.assign(db, repositories, {
+    ...{ news, instance },
+    async openBooks() {
+      const deciding = db.deciding();
+      const books = await openPostgresBooks({ db: deciding, timers, clock, instance });
+      ends.push(
+        () => books.close(),
+        () => deciding.close(),
+      );
+      return books;
+    },
+    async close() {
+      for (const end of ends) await end();
+      await news.close();
+      try {
+        await shut();
+      } finally {
+        await instance.release();
+        await leases.close();
+      }
+    },
+  });
+}
+
+/** What comes is added: programs of before go on beside it. */
+async function bringUpToDate(connection: Connection): Promise<readonly number[]> {
+  await requireSafety(connection);
+  return migrate(connection, SCHEMA, manifest.version);
+}
+
+async function tables(url: string): Promise<TablesState> {
+  const { version, serves, program } = await once(url, schemaOf);
+  return { version, serves, program: program || null, known: SCHEMA.length };
+}
+
+async function read(url: string): Promise<StoreReader> {
+  const db = await openPostgres({ url });
+  const close = () => void db.close();
+  return {
+    ...postgresRepositories(db),
+    unbooked: async () => ({ closed: [], charged: 0 }),
+    ...{ close, [Symbol.dispose]: close },
+  };
+}
