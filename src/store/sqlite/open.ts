@@ -11,6 +11,7 @@ import type {
   TablesState,
 } from '../driver.ts';
 import { NO_INSTANCE } from '../instance.ts';
+import { readSpool, Spool } from '../spool/spool.ts';
 import { SETTLE } from '../sql/payments.ts';
 import { alertMigrations } from './alerts.ts';
 import { openSqliteBooks } from './books/books.ts';
@@ -31,7 +32,6 @@ import { paymentMigrations } from './payments.ts';
 import { peopleMigrations } from './people.ts';
 import { countVersions, openReader } from './reader.ts';
 import { recordsMigrations } from './records/schema.ts';
-import { readSpool, Spool } from './spool.ts';
 import type { Migrations } from './statement.ts';
 import { subjectMigrations } from './subjects.ts';
 import { threadMigrations } from './threads.ts';

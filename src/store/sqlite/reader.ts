@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { resolve } from 'node:path';
 import { codeOf } from '../../core/thrown.ts';
 import type { SpoolSettlements, StoreReader } from '../driver.ts';
+import type { SpoolReading } from '../spool/spool.ts';
 import { SETTLE } from '../sql/payments.ts';
 import type { SqlReader, SqlTables, SqlValue, Statement } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';
@@ -10,7 +11,6 @@ import { BUSY_TIMEOUT_MS } from './database.ts';
 import { failureOf, unreadable } from './fault.ts';
 import { pending } from './migrate.ts';
 import { sqliteRepositories } from './repositories.ts';
-import type { SpoolReading } from './spool.ts';
 import type { Migrations } from './statement.ts';
 
 /** A database as it is at one moment. */
