@@ -2,6 +2,7 @@ import { type Authentication, KEYS_AGE_MAX_MS } from '../access/key-entry.ts';
 import type { Levels } from '../access/levels.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import type { Limiter, Offence } from '../access/limits/limiter.ts';
+import type { Quota } from '../access/limits/quota.ts';
 import { durationText } from '../access/limits/refusal.ts';
 import { tokenIn } from '../access/tokens/form.ts';
 import { tokenAdvice } from '../access/tokens/refusal.ts';
@@ -63,7 +64,7 @@ const PROBES: ReadonlySet<string> = new Set(['/healthz', '/health', '/readyz']);
  * gets a place within the rate limits. The caller is noted in the context as soon as its key is read; on a route that needs a
  * key the context gets its admission.
  * @param peers asked only where the address counts
- * @returns null; a promise where a token is checked first, which rejects as this throws
+ * @returns null; a promise where a token is checked, or the store is asked for limits, which rejects as this throws
  * @throws SignalboxError
  */
 export function admit(
@@ -96,12 +97,10 @@ export function admit(
   const login = route.takesLogins ? rules.logins.admit(request, credentials !== null) : null;
   const caller = login ?? (isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay));
   const go = (found: Caller | 'ended' | null) => enter(request, rules, peers, context, route, found);
-  if (caller instanceof Promise) return caller.then(go);
-  go(caller);
-  return null;
+  return caller instanceof Promise ? caller.then(async (found) => void (await go(found))) : go(caller);
 }
 
-/** Admits a request whose caller is known; null on an open route, and for a caller without a key who may pay. */
+/** Admits a request whose caller is known; null on an open route, and for a caller without a key who may pay. Returns as `admit` does. */
 function enter(
   request: Request,
   rules: AdmissionRules,
@@ -109,7 +108,7 @@ function enter(
   context: RequestContext,
   { isOpen, path, methods, allow }: RouteEntry,
   found: Caller | 'ended' | null,
-): void {
+): Promise<void> | null {
   const { headers } = request;
   const { method } = context;
   const policy = rules.policy();
@@ -129,10 +128,13 @@ function enter(
   const bytesMax = bodyBytesMax(policy, rules.funding, isKeyless);
   context.bodyBytes = Number(headers.get('content-length') ?? 0);
   if (TAKES_BODY.has(method) && rule.body !== 'none') checkBodyHeaders(headers, context.bodyBytes, bytesMax);
-  if (isOpen) return;
-  context.admit(
-    rule.counts ? counted(request, context, policy, rules, peers) : uncounted(request, caller, policy, rules),
-  );
+  if (isOpen) return null;
+  const admission = rule.counts
+    ? counted(request, context, policy, rules, peers)
+    : uncounted(request, caller, policy, rules);
+  if (admission instanceof Promise) return admission.then((found) => context.admit(found));
+  context.admit(admission);
+  return null;
 }
 
 function checkForm({ url, headers }: Request): void {
@@ -171,10 +173,12 @@ function uncounted(
   caller: Caller | null,
   { gateway }: AdmissionPolicies,
   { limiter, logins }: AdmissionRules,
-): Admission {
+): Admission | Promise<Admission> {
   // A person at the console reads as one with the role `finance` does, and takes nothing from the programs that have the key.
   if (!caller || roleOf(caller) !== 'report' || logins.loginOf(request)) return { caller, ...UNCOUNTED };
-  return { caller, ...UNCOUNTED, quota: limiter.admitReport(caller, gateway.reportsPerMinute) };
+  const found = limiter.admitReport(caller, gateway.reportsPerMinute);
+  const admission = (quota: Quota): Admission => ({ caller, ...UNCOUNTED, quota });
+  return found instanceof Promise ? found.then(admission) : admission(found);
 }
 
 /** Bytes of the largest body that is read, of a request with a key or without. */
@@ -197,7 +201,7 @@ function counted(
   { gateway, rateLimits, countsAddresses }: AdmissionPolicies,
   rules: AdmissionRules,
   peers: Peers | null,
-): Admission {
+): Admission | Promise<Admission> {
   const { limiter, gate } = rules;
   // Looked up now where a payer is counted later: by then the connection can be gone.
   const address = !caller || countsAddresses ? callerAddress(request, peers, gateway.trustedProxies) : '';
@@ -205,13 +209,21 @@ function counted(
   const bytes = gate.bytesAtOnce(gateway, bodyBytes);
   gate.check(gateway, who, bytes);
   const isLimited = caller !== null && (rateLimits.length > 0 || hasLimits(caller));
-  const quota = isLimited ? limiter.admit(rateLimits, caller, address) : null;
-  const place = gate.enter(gateway, who, bytes);
+  const found = isLimited ? limiter.admit(rateLimits, caller, address) : null;
   const acceptPayer = (payer: Caller) => {
     rules.funding.checkBlocked(payer);
     return caller ? null : limiter.admit(rules.policy().rateLimits, rules.levels.of(payer), address);
   };
-  return { caller, place, quota, acceptPayer };
+  const admission = (quota: Quota | null): Admission => {
+    try {
+      return { caller, place: gate.enter(gateway, who, bytes), quota, acceptPayer };
+    } catch (cause) {
+      // It was taken while the store was asked.
+      quota?.undo();
+      throw cause;
+    }
+  };
+  return found instanceof Promise ? found.then(admission) : admission(found);
 }
 
 /** Whether a caller, or somebody above it, may have limits beside those of the policy. */

@@ -6,6 +6,7 @@ import type { Levels } from '../access/levels.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
+import { SharedCounts } from '../access/limits/shared-counts.ts';
 import type { SignIn } from '../access/sign-in/sign-in.ts';
 import type { Tokens } from '../access/tokens/tokens.ts';
 import { errorBody } from '../api/error.ts';
@@ -22,6 +23,7 @@ import type { TrafficSources } from '../operate/traffic/traffic.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
 import type { RequestContext } from '../request/request-context.ts';
+import type { RateStore } from '../store/rates.ts';
 import type { Surface } from '../surface/surface.ts';
 import { wholeAddress } from './address.ts';
 import { adminRoutes } from './admin.ts';
@@ -82,6 +84,8 @@ export interface AppOptions {
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
   readonly store: GrantStore & StoreHealth & SubjectSource['store'] & TrafficSources['store'] & MoneySources['store'];
+  /** The limits that instances share; absent or null where this process alone counts. */
+  readonly rates?: RateStore | null;
   readonly alerts: AlertDesk;
   authenticate(header: string | null): Authentication;
   readonly signIn: SignIn;
@@ -197,25 +201,33 @@ const namesOf = ({ keys, logins }: AppOptions): TrafficSources['nameOf'] => ({
 
 const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };
 
+function limiterOf({ gateway: { clock }, rates, gate }: AppOptions): Limiter {
+  const shared = rates ? new SharedCounts(rates, () => Math.floor(clock()), gate.timers) : undefined;
+  return new Limiter(clock, undefined, shared);
+}
+
 const admissionRules = (
-  { gateway, authenticate, keys, tokens, levels = NO_LEVELS, gate }: AppOptions,
+  options: AppOptions,
   routes: RouteTable,
   logins: LoginDoor,
   senderOf: AdmissionRules['senderOf'],
-): AdmissionRules => ({
-  routes,
-  authenticate,
-  senderOf,
-  actAs: (id) => keys.actAs(id),
-  tokens,
-  policy: () => gateway.lease().snapshot,
-  funding: gateway.funding,
-  limiter: new Limiter(gateway.clock),
-  levels,
-  gate,
-  logins,
-  refusePreflight: preflightRefusal(gateway.log),
-});
+): AdmissionRules => {
+  const { gateway, authenticate, keys, tokens, levels = NO_LEVELS, gate } = options;
+  return {
+    routes,
+    authenticate,
+    senderOf,
+    actAs: (id) => keys.actAs(id),
+    tokens,
+    policy: () => gateway.lease().snapshot,
+    funding: gateway.funding,
+    limiter: limiterOf(options),
+    levels,
+    gate,
+    logins,
+    refusePreflight: preflightRefusal(gateway.log),
+  };
+};
 
 /** The server as requests see it: those that came over a connection of another request go by their carrier. */
 function edgeOf(app: AnyElysia) {

@@ -101,7 +101,8 @@ async function answerCall(
   const found = gateway.funding.of(unfundedRequest(gateway, request, context, origin));
   const funding = found instanceof Promise ? await found : found;
   // A payer that has just proved itself counts against the rate limits from here on.
-  if (funding.provedCaller) context.acceptPayer(funding.provedCaller);
+  const accepting = funding.provedCaller && context.acceptPayer(funding.provedCaller);
+  if (accepting) await accepting;
   const isNamed = context.idempotencyKey !== null || funding.identity !== null;
   const name = isNamed ? nameOf(context, origin.headers, funding, surface, services.answerSecretOf) : null;
   const named = name && (await claimName(services, name, { context, headers }, form));

@@ -92,7 +92,8 @@ function decideFunded(
  */
 async function setAside(gateway: Gateway, decided: RunnableRequest, funded: FundedRequest) {
   const { context } = funded;
-  beginWork(gateway, decided, context);
+  const beginning = beginWork(gateway, decided, context);
+  if (beginning) await beginning;
   try {
     return { runnable: decided, hold: await reserveFor(gateway, decided, funded) };
   } catch (cause) {
@@ -103,13 +104,23 @@ async function setAside(gateway: Gateway, decided: RunnableRequest, funded: Fund
   return { runnable, hold: await reserveFor(gateway, runnable, funded) };
 }
 
-function beginWork(gateway: Gateway, { request, decision, startedAt }: RunnableRequest, context: RequestContext): void {
+/** Returns a promise where the store is asked for limits. */
+function beginWork(
+  gateway: Gateway,
+  { request, decision, startedAt }: RunnableRequest,
+  context: RequestContext,
+): Promise<void> | void {
   context.startedAt = startedAt;
   context.step('reserve');
   // Deciding may have taken a while.
   if (gateway.isDraining) throw shuttingDown();
-  context.beginWork(request.stream, Math.ceil(decision.ranked[0].tokens));
-  context.enterFlight(gateway.inFlight);
+  const beginning = context.beginWork(request.stream, Math.ceil(decision.ranked[0].tokens));
+  const enter = () => context.enterFlight(gateway.inFlight);
+  if (!beginning) return enter();
+  return beginning.then(() => {
+    if (gateway.isDraining) throw shuttingDown();
+    enter();
+  });
 }
 
 function reserveFor(

@@ -45,9 +45,10 @@ export interface Admission {
   readonly quota: Quota | null;
   /**
    * Checks a payer that has proved itself, and counts its request unless a key was counted.
+   * @returns a promise where the store is asked, which rejects as this throws
    * @throws SignalboxError `insufficient_permissions` for a blocked payer, or `rate_limit_exceeded`
    */
-  acceptPayer(payer: Caller): Quota | null;
+  acceptPayer(payer: Caller): Quota | Promise<Quota> | null;
 }
 
 /** The work of a request that a shutdown can end. */
@@ -203,14 +204,19 @@ export class RequestContext implements Links<RequestContext> {
   /**
    * Takes a payer that has proved itself. Without a key it becomes the caller, and counts against the rate limits from
    * here on. Later calls do nothing.
+   * @returns null; a promise where the store is asked, which rejects as this throws
    * @throws SignalboxError `insufficient_permissions` for a blocked payer, or `rate_limit_exceeded`
    */
-  acceptPayer(payer: Caller): void {
-    if (this.#isPayerAccepted) return;
-    const quota = this.#admission?.acceptPayer(payer) ?? null;
-    this.#quota ??= quota;
-    this.#isPayerAccepted = true;
-    this.caller ??= payer;
+  acceptPayer(payer: Caller): Promise<void> | null {
+    if (this.#isPayerAccepted) return null;
+    const found = this.#admission?.acceptPayer(payer) ?? null;
+    const accept = (quota: Quota | null): null => {
+      this.#quota ??= quota;
+      this.#isPayerAccepted = true;
+      this.caller ??= payer;
+      return null;
+    };
+    return found instanceof Promise ? found.then((quota) => void accept(quota)) : accept(found);
   }
 
   /**
@@ -237,11 +243,16 @@ export class RequestContext implements Links<RequestContext> {
   /**
    * Begins work that may outlive the handler.
    * @param tokens expected tokens of input and output
+   * @returns null; a promise where the store is asked for limits, which rejects as this throws
    * @throws SignalboxError `rate_limit_exceeded`
    */
-  beginWork(stream: boolean, tokens: number): void {
-    this.#quota?.begin(stream, tokens);
-    this.#isWorking = true;
+  beginWork(stream: boolean, tokens: number): Promise<void> | null {
+    const begun = this.#quota?.begin(stream, tokens);
+    const begin = (): null => {
+      this.#isWorking = true;
+      return null;
+    };
+    return begun ? begun.then(() => void begin()) : begin();
   }
 
   /**

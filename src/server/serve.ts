@@ -125,7 +125,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     ...(await openSignIn(resources, gateway.lease)),
     tokens,
     alerts: alerts.sender,
-    ...{ observer, feed },
+    ...{ observer, feed, rates: store.rates },
     socketBytesMax,
     ...{ status, audits },
     trailHeads: () => notedHeads(options.data),

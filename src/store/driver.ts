@@ -4,6 +4,7 @@ import type { StoreActivity } from './activity.ts';
 import type { LedgerBooks } from './books.ts';
 import type { Instance } from './instance.ts';
 import type { News } from './news.ts';
+import type { RateStore } from './rates.ts';
 import type { Repositories } from './repositories.ts';
 import type { Deferral, Store, StoreError } from './store.ts';
 
@@ -32,6 +33,8 @@ export interface OpenStore extends Store, Deferral, Repositories {
   /** This process among the servers of the store. A command is none: `NO_INSTANCE`. */
   readonly instance: Instance;
   readonly news: News;
+  /** The limits that instances share; null where no other process decides by the store. */
+  readonly rates: RateStore | null;
   /** Appends that should outlive the process, and that neither the store nor its spool has. */
   readonly unkept: number;
   /**

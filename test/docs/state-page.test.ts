@@ -77,6 +77,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   'database readers': ['store/postgres/horizon.ts'],
   'database writes': ['store/postgres/dialect.ts', 'store/postgres/store.ts'],
   sessions: ['prompt/recent-by-key.ts'],
+  slices: ['access/limits/slice.ts'],
 };
 
 /** The classes of a file that keep something: with a field that is set again, or a collection. */

@@ -66,6 +66,7 @@ export class SharedWorld {
       journal: memoryJournal(books.journal, this.#repositories.payments, () => books.state().usdPerCredit),
       instance,
       openBooks: async (): Promise<LedgerBooks> => mortal(books),
+      rates: null,
       die: () => void this.#live.splice(this.#live.indexOf(name), 1),
     };
     const handle = mortal(store);

@@ -6,6 +6,7 @@ import type { Caller, KeyLimits } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { NO_GROUPS } from '../../src/core/holder.ts';
 import type { RateLimit } from '../../src/core/rate-limit.ts';
+import { atOnce } from '../access/limits/support.ts';
 import { tries } from '../deep/effort.ts';
 
 /** Keys in lines: each but the first of a line names the one above it by its place. */
@@ -73,7 +74,7 @@ function excessOf(
   for (const { by, streams } of asked) {
     const caller = callers[by % callers.length]!;
     try {
-      limiter.admit(limits, seenAs(caller), '')?.begin(streams, 0);
+      atOnce(limiter.admit(limits, seenAs(caller), ''))?.begin(streams, 0);
       admitted.push({ caller, streams });
     } catch (error) {
       if (!(error instanceof SignalboxError)) throw error;

@@ -5,6 +5,7 @@ import { Limiter } from '../../src/access/limits/limiter.ts';
 import { type ErrorCode, SignalboxError } from '../../src/core/errors.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
 import type { RequestContext } from '../../src/request/request-context.ts';
+import { atOnce } from '../access/limits/support.ts';
 import { type ContextFacts, callerNamed, contextWith } from '../support/request-context.ts';
 
 const ONE_STREAM = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: 1 };
@@ -14,7 +15,7 @@ function admitted(facts: ContextFacts = {}, gate = new Gate(() => performance.no
   const ended: RequestContext[] = [];
   const caller = { ...callerNamed('k'), limits: ONE_STREAM };
   const limiter = new Limiter(() => 0);
-  const count = () => limiter.admit([], caller, '192.0.2.7');
+  const count = () => atOnce(limiter.admit([], caller, '192.0.2.7'));
   const context = contextWith({ ...facts, onEnd: (one) => ended.push(one) });
   const place = gate.enter({ concurrencyMax: 1, bodiesBytesMax: 1_000, queueMax: 1, queueMs: 10_000 }, 'k', 0);
   context.admit({ caller, place, quota: count(), acceptPayer: () => null });

@@ -2,6 +2,8 @@ import { type Bucket, fullAfterMs, fullBucket, refill } from './bucket.ts';
 
 /** The state of one limit for one subject. */
 export interface LimitAccount {
+  readonly table: AccountTable;
+  readonly subject: string;
   /** Null until first needed. */
   requests: Bucket | null;
   tokens: Bucket | null;
@@ -10,8 +12,16 @@ export interface LimitAccount {
   open: number;
 }
 
-export type AccountTable = Map<string, LimitAccount>;
-const newTable = (): AccountTable => new Map();
+/** The accounts of one limit, by their subjects. */
+export class AccountTable extends Map<string, LimitAccount> {
+  readonly limit: string;
+
+  constructor(limit: string) {
+    super();
+    this.limit = limit;
+  }
+}
+const newTable = (limit: string): AccountTable => new AccountTable(limit);
 
 /** About 200 bytes each, so 7 MB. A sweep takes some 5 ms, once in thousands of new accounts. */
 const ACCOUNTS_MAX = 32_768;
@@ -46,7 +56,7 @@ export class LimitAccounts {
     const existing = table.get(subject);
     if (existing) return existing;
     if (this.#count >= this.#lookAt) this.#forget(now);
-    const account: LimitAccount = { requests: null, tokens: null, streams: 0, open: 0 };
+    const account: LimitAccount = { table, subject, requests: null, tokens: null, streams: 0, open: 0 };
     table.set(subject, account);
     this.#count++;
     return account;

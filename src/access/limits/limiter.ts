@@ -4,7 +4,8 @@ import { type CallerGroups, groupsOf } from '../../core/holder.ts';
 import type { LimitScope, RateLimit } from '../../core/rate-limit.ts';
 import { type AccountTable, bucketOf, LimitAccounts } from './accounts.ts';
 import { take, waitMs } from './bucket.ts';
-import { Quota } from './quota.ts';
+import { type LimitCounts, LocalCounts } from './counts.ts';
+import { Quota, uncounted } from './quota.ts';
 import { ABOVE, type LimitShortage, limitError, type RequestLimit } from './refusal.ts';
 
 /** A limit that applies to a caller. */
@@ -18,31 +19,39 @@ interface CallerLimit extends Pick<RequestLimit, 'name' | 'level'> {
 /** Events counted by address alone. */
 export type Offence = 'failed-auth' | 'keyless';
 
+const A_REQUEST = { requests: 1, tokens: null, streams: null } as const;
+
 /**
- * Enforces rate limits, in memory. Accounts survive a new policy, by the name of their limit and the subject.
- * State: offences.
+ * Enforces rate limits. Accounts survive a new policy, by the name of their limit and the subject. Offences are counted by this process
+ * alone. State: offences.
  */
 export class Limiter {
   readonly #now: () => number;
   readonly #accounts: LimitAccounts;
+  readonly #counts: LimitCounts;
   /** The limits of a caller depend only on the key and the policy. */
   readonly #byCaller = new WeakMap<
     Caller,
     { readonly limits: readonly RateLimit[]; readonly applied: readonly CallerLimit[] }
   >();
 
-  /** @param clock milliseconds that never decrease. */
-  constructor(clock: () => number, accounts = new LimitAccounts()) {
+  /**
+   * @param clock milliseconds that never decrease
+   * @param counts of limits that others count in, too; absent where this process alone decides
+   */
+  constructor(clock: () => number, accounts = new LimitAccounts(), counts?: LimitCounts) {
     this.#now = () => Math.floor(clock());
     this.#accounts = accounts;
+    this.#counts = counts ?? new LocalCounts(this.#now);
   }
 
   /**
    * Counts a request in all limits that apply, or in none. Returns null when none applies.
    * @param address of the caller; any text where no limit counts addresses
-   * @throws SignalboxError `rate_limit_exceeded`.
+   * @returns a promise where the store is asked, which rejects as this throws
+   * @throws SignalboxError `rate_limit_exceeded`, or `overloaded` where the store failed
    */
-  admit(limits: readonly RateLimit[], caller: Caller, address: string): Quota | null {
+  admit(limits: readonly RateLimit[], caller: Caller, address: string): Quota | Promise<Quota> | null {
     const applied = this.#appliedTo(limits, caller);
     return applied.length === 0 ? null : this.#charge(applied, address);
   }
@@ -51,17 +60,18 @@ export class Limiter {
    * Counts a request of a key for reports, in its own limits and those of its levels alone: those of the policy are for requests
    * that spend.
    * @param perMinute requests, as the policy's `gateway.reports_per_minute`
-   * @throws SignalboxError `rate_limit_exceeded`.
+   * Returns and throws as `admit` does.
    */
-  admitReport(caller: Caller, perMinute: number): Quota {
+  admitReport(caller: Caller, perMinute: number): Quota | Promise<Quota> {
     const figures = { requestsPerMinute: perMinute, tokensPerMinute: null, concurrentStreams: null };
     const name = 'gateway.reports_per_minute';
     const reports = { name, level: null, figures, table: this.#accounts.table('reports'), subject: caller.keyId };
     return this.#charge([reports, ...this.#ownOf(caller, null), ...this.#ofLevels(caller)], '');
   }
 
-  #charge(applied: readonly CallerLimit[], address: string): Quota {
+  #charge(applied: readonly CallerLimit[], address: string): Quota | Promise<Quota> {
     const now = this.#now();
+    const counts = this.#counts;
     const charged: RequestLimit[] = [];
     for (const { name, level, figures, table, subject } of applied) {
       const account = this.#accounts.of(table, subject ?? address, now);
@@ -69,17 +79,26 @@ export class Limiter {
       if (figures.tokensPerMinute !== null) bucketOf(account, 'tokens', figures.tokensPerMinute, now);
       // Keeps the account from here on: the next one may cause a sweep.
       account.open++;
-      charged.push({ name, level, figures, account, ageMs: 0 });
+      const limit = { name, level, figures, account };
+      charged.push({
+        ...limit,
+        get ageMs() {
+          return counts.ageOf(limit);
+        },
+      });
     }
-    const short = shortageOf(charged);
-    if (short) {
-      for (const { account } of charged) account.open--;
+    const quota = new Quota(charged, counts);
+    const go = (short: LimitShortage | null): Quota => {
+      if (!short) return quota;
+      quota.close();
       throw limitError(short, charged);
-    }
-    for (const { figures, account } of charged) {
-      if (figures.requestsPerMinute !== null && account.requests) take(account.requests, 1);
-    }
-    return new Quota(charged, this.#now);
+    };
+    const found = counts.take(charged, A_REQUEST);
+    if (!(found instanceof Promise)) return go(found);
+    return found.then(go, (cause: unknown) => {
+      quota.close();
+      return uncounted(cause);
+    });
   }
 
   /** Counts an event by address. Returns 0 if there was room for it, else the milliseconds until there is. */
@@ -156,13 +175,3 @@ export class Limiter {
 /** Whether two limits count a request in one account. */
 const isSame = (one: CallerLimit, other: CallerLimit): boolean =>
   one.table === other.table && one.subject === other.subject;
-
-function shortageOf(charged: readonly RequestLimit[]): LimitShortage | null {
-  let worst: LimitShortage | null = null;
-  for (const limit of charged) {
-    const { figures, account } = limit;
-    const wait = figures.requestsPerMinute !== null && account.requests ? waitMs(account.requests, 1) : 0;
-    if (wait > (worst?.waitMs ?? 0)) worst = { limit, kind: 'requests', waitMs: wait, units: 1 };
-  }
-  return worst;
-}

@@ -1,30 +1,33 @@
-import { refill, take, waitMs } from './bucket.ts';
+import { overloadedBy } from '../../store/unwritten.ts';
+import type { LimitCounts } from './counts.ts';
 import { type LimitShortage, limitError, limitHeaders, type RequestLimit } from './refusal.ts';
-
-/** The end of a stream cannot be predicted; ms. */
-const STREAM_RETRY_MS = 1_000;
 
 /** The limits of one request from its admission to its end. Until then their accounts are open. */
 export class Quota {
   readonly #limits: readonly RequestLimit[];
-  /** Whole milliseconds. */
-  readonly #now: () => number;
+  readonly #counts: LimitCounts;
   /** Null before `begin` and after `end`. */
-  #taken: { readonly tokens: number; readonly stream: boolean } | null = null;
+  #taken: { readonly tokens: number; readonly streams: number } | null = null;
   #isOpen = true;
 
-  constructor(limits: readonly RequestLimit[], now: () => number) {
+  constructor(limits: readonly RequestLimit[], counts: LimitCounts) {
     this.#limits = limits;
-    this.#now = now;
+    this.#counts = counts;
   }
 
-  /** Takes the expected tokens and stream from all limits or none. Throws SignalboxError `rate_limit_exceeded`. */
-  begin(stream: boolean, tokens: number): void {
+  /**
+   * Takes the expected tokens and stream from all limits or none.
+   * @returns null; a promise where the store is asked, which rejects as this throws
+   * @throws SignalboxError `rate_limit_exceeded`, or `overloaded` where the store failed
+   */
+  begin(stream: boolean, tokens: number): Promise<void> | null {
     if (this.#taken || !this.#isOpen) throw new Error('a quota is begun once');
-    const short = this.#shortage(stream, tokens);
-    if (short) throw limitError(short, this.#limits);
-    this.#taken = { tokens, stream };
-    this.#take(tokens, stream ? 1 : 0);
+    const taken = { tokens, streams: stream ? 1 : 0 };
+    const found = this.#counts.take(this.#limits, { requests: null, tokens, streams: stream ? 1 : null });
+    const go = (short: LimitShortage | null) => this.#begun(short, taken);
+    if (found instanceof Promise) return found.catch(uncounted).then(go);
+    go(found);
+    return null;
   }
 
   /** Replaces the expected tokens by those used. Does nothing before `begin`. */
@@ -32,8 +35,13 @@ export class Quota {
     const taken = this.#taken;
     if (!taken) return;
     this.#taken = null;
-    this.#refill();
-    this.#take(tokens - taken.tokens, taken.stream ? -1 : 0);
+    this.#counts.add(this.#limits, { requests: null, tokens: tokens - taken.tokens, streams: -taken.streams });
+  }
+
+  /** Gives the request back, which was not carried out, and ends its accounts. */
+  undo(): void {
+    this.#counts.add(this.#limits, { requests: -1, tokens: null, streams: null });
+    this.close();
   }
 
   /** Ends the request's accounts. Does nothing the second time. */
@@ -49,34 +57,15 @@ export class Quota {
     return limitHeaders(this.#limits);
   }
 
-  #shortage(stream: boolean, tokens: number): LimitShortage | null {
-    this.#refill();
-    let worst: LimitShortage | null = null;
-    for (const limit of this.#limits) {
-      const { figures, account } = limit;
-      const wait = figures.tokensPerMinute !== null && account.tokens ? waitMs(account.tokens, tokens) : 0;
-      if (wait > (worst?.waitMs ?? 0)) worst = { limit, kind: 'tokens', waitMs: wait, units: tokens };
-      const isFull = stream && figures.concurrentStreams !== null && account.streams >= figures.concurrentStreams;
-      if (isFull && STREAM_RETRY_MS > (worst?.waitMs ?? 0)) {
-        worst = { limit, kind: 'streams', waitMs: STREAM_RETRY_MS, units: 1 };
-      }
-    }
-    return worst;
+  #begun(short: LimitShortage | null, taken: { readonly tokens: number; readonly streams: number }): void {
+    if (short) throw limitError(short, this.#limits);
+    this.#taken = taken;
+    // Its caller left while the store was asked.
+    if (!this.#isOpen) this.end(0);
   }
+}
 
-  /** Counts streams under limits without a figure for them, too: a new policy may bring one. */
-  #take(tokens: number, streams: number): void {
-    for (const { account, figures } of this.#limits) {
-      account.streams += streams;
-      if (figures.tokensPerMinute !== null && account.tokens) take(account.tokens, tokens);
-    }
-  }
-
-  /** Under the limits in force now, which may be newer than those of the admission. */
-  #refill(): void {
-    const now = this.#now();
-    for (const { account } of this.#limits) {
-      if (account.tokens) refill(account.tokens, account.tokens.perMinute, now);
-    }
-  }
+/** Nothing is admitted uncounted. */
+export function uncounted(cause: unknown): never {
+  throw overloadedBy(cause, 'The rate limits cannot be counted now; try again.');
 }

@@ -37,7 +37,7 @@ export async function onceSigned(
     throw await walletQuoteError(gateway, wanted, known, { code: 'payment_required', message: messageFor(wanted) });
   }
   const signed = await readSigned(gateway, wanted, signature);
-  context.acceptPayer(holderCaller(signed.payer));
+  await context.acceptPayer(holderCaller(signed.payer));
   context.addLimitHeaders(headers);
   const claim = await stored(() => idempotency.claim(identityOf(signed)));
   if (claim.kind === 'replay') {

@@ -1,4 +1,4 @@
-import { Client, type ClientConfig, escapeIdentifier } from 'pg';
+import { Client, type ClientConfig, escapeIdentifier, escapeLiteral } from 'pg';
 import { messageOf } from '../../core/thrown.ts';
 import { StoreError } from '../store.ts';
 import type { PostgresAddress } from './address.ts';
@@ -76,6 +76,14 @@ function configOf(address: PostgresAddress, bounds: PostgresBounds): ClientConfi
     pipeline: true,
     types,
   };
+}
+
+/** A value as a statement writes it: PostgreSQL takes its type from where it stands, as that of a value beside the text. */
+export function literalOf(value: PostgresValue): string {
+  if (value === null) return 'NULL';
+  if (typeof value === 'string') return escapeLiteral(value);
+  if (!ArrayBuffer.isView(value)) return `'${value}'`;
+  return escapeLiteral(`\\x${new Uint8Array(value.buffer, value.byteOffset, value.byteLength).toHex()}`);
 }
 
 /** One connection, until it is closed or lost. */

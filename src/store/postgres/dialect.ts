@@ -1,4 +1,5 @@
 import type { SqlParam, SqlValue, Statement } from '../sql/statement.ts';
+import { literalOf } from './connection.ts';
 
 /** A statement of a repository in the words of PostgreSQL. */
 interface PostgresStatement {
@@ -49,3 +50,14 @@ export function valuesOf({ names }: PostgresStatement, params: readonly SqlParam
 
 const isRow = (param: SqlParam | undefined): param is { readonly [name: string]: SqlValue } =>
   typeof param === 'object' && param !== null && !ArrayBuffer.isView(param);
+
+/** Parts of texts between their values. */
+const VALUES = /'(?:[^']|'')*'|"[^"]*"|--[^\n]*|\$(\d+)/g;
+
+/** @returns the statement with its values in its text, for a function that runs it */
+export function withValues(statement: PostgresStatement, params: readonly SqlParam[]): string {
+  const values = valuesOf(statement, params);
+  return statement.text.replace(VALUES, (word, place: string | undefined) =>
+    place === undefined ? word : literalOf(values[Number(place) - 1] ?? null),
+  );
+}

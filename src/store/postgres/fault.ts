@@ -23,6 +23,7 @@ const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?:
   ['P0001', 'refused'],
   // Ours: see books/decide.sql.
   ['SB001', 'fenced', 'the lease of this server on the database has ended'],
+  ['SB002', 'unmet', 'a condition is not met'],
   ['ECONNREFUSED', 'broken', 'nothing listens at its address'],
   ['ENOTFOUND', 'broken', 'the name of its host is not known'],
 ];

@@ -43,4 +43,5 @@ declare module 'pg' {
   }
 
   export function escapeIdentifier(name: string): string;
+  export function escapeLiteral(text: string): string;
 }

@@ -40,12 +40,8 @@ interface CheckedAnswer {
   readonly check: (result: PostgresResult<SqlRow>) => void;
 }
 
-/** Sends a statement of a transaction. */
-type SendStatement = (text: string, values: readonly SqlValueOf[]) => Promise<PostgresResult<SqlRow>>;
-
 /**
  * Writes all or nothing: statements go out one behind the other, and the COMMIT once all are answered.
- * @param begin does what the writes go by, before them; where it throws, nothing is written
  * Rejects with StoreError, UnansweredCommit or the error of the driver; nothing is written then, but for the second.
  */
 export async function transact(
@@ -53,7 +49,6 @@ export async function transact(
   dialect: PostgresDialect,
   writes: readonly SqlWrite[],
   fence: LeaseCheck | null,
-  begin: ((send: SendStatement) => Promise<void>) | null = null,
 ): Promise<void> {
   const answers: CheckedAnswer[] = [];
   const send = (
@@ -93,7 +88,6 @@ export async function transact(
     });
     if (fence) send(fence.sql, fence.values(), ({ count }) => count > 0 || fenced());
     if (writes.some(({ statement, follow }) => statement.takesTurns || follow)) send(TURN);
-    if (begin) await begin(send);
     for (const write of writes) await doWrite(write);
     for (const { sent, check } of answers) check(await sent);
   } catch (cause) {

@@ -99,7 +99,7 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
   const openBooks = (now: () => number) => openSqliteBooks({ store: db, now, instance });
   const shut = db.close.bind(db);
   const close = () => instance.release().then(shut);
-  const store = Object.assign(db, { instance, openBooks, close });
+  const store = Object.assign(db, { instance, openBooks, close, rates: null });
   if (spool === undefined) return store;
   onSpool?.(await takeInSpool(spool, spoolNotes, db));
   return store;

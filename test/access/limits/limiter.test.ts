@@ -6,6 +6,7 @@ import { durationText } from '../../../src/access/limits/refusal.ts';
 import { type Caller, type KeyLimits, SCOPES } from '../../../src/core/caller.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import type { RateLimit } from '../../../src/core/rate-limit.ts';
+import { atOnce } from './support.ts';
 
 const NO_FIGURES: KeyLimits = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };
 const place = { file: 'p.yaml', line: 1, column: 1, length: 1 };
@@ -48,7 +49,8 @@ function refusal(act: () => unknown): { limit: unknown; kind: unknown; waitMs: n
   }
 }
 
-const admitted = (quota: Quota | null): Quota => {
+const admitted = (found: Quota | Promise<Quota> | null): Quota => {
+  const quota = atOnce(found);
   if (!quota) throw new Error('no limit applies');
   return quota;
 };
@@ -339,7 +341,7 @@ describe('memory', () => {
     const accounts = new LimitAccounts(MOST);
     const { limiter } = setUp(accounts);
     const limits = [limit('rule', { requestsPerMinute: 10 }, EACH_ADDRESS)];
-    const from = (address: string) => refusal(() => limiter.admit(limits, caller('a'), address)?.close());
+    const from = (address: string) => refusal(() => atOnce(limiter.admit(limits, caller('a'), address))?.close());
     const running = admitted(limiter.admit([limit('streams', { concurrentStreams: 1 })], caller('a'), nowhere));
     running.begin(true, 1);
     for (let i = 0; i < 10; i++) expect(from('hammer')).toBeNull();

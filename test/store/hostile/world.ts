@@ -2,11 +2,13 @@ import type { BooksWatcher, LedgerBooks, LedgerOp, OpResult } from '../../../src
 import type { OpenStore } from '../../../src/store/driver.ts';
 import { type Instance, nameOf } from '../../../src/store/instance.ts';
 import { LEASE_MS } from '../../../src/store/lease.ts';
+import type { RateDemand } from '../../../src/store/rates.ts';
 import type { Write } from '../../../src/store/store.ts';
 import { randomFrom } from '../../deep/effort.ts';
 import type { MemoryBooks } from '../memory/books/books.ts';
 import { booksOf } from '../memory/books/handle.ts';
 import { openMemoryStore } from '../memory/driver.ts';
+import { MemoryRates } from '../memory/rates.ts';
 import { realClock, type WorldClock } from './clock.ts';
 import { Connection, type Weather } from './connection.ts';
 import { type Faults, FRIENDLY } from './faults.ts';
@@ -43,11 +45,14 @@ export class World implements Weather {
   /** The store itself, without any fault: for laws, and for a rival. */
   readonly store = openMemoryStore();
   readonly leases: WorldLeases;
+  /** The limits that its instances share. */
+  rates: MemoryRates;
   readonly #deeds: ((deed: Deed) => void)[] = [];
 
   constructor({ seed = 1, faults = FRIENDLY, clock = realClock }: WorldOptions = {}) {
     this.clock = clock;
     this.leases = new WorldLeases(() => clock.now());
+    this.rates = new MemoryRates(clock.now.bind(clock), (name) => this.leases.accepts(name));
     const present = async () => this.leases.held.map((row) => ({ ...nameOf(row), renewed: row.until - LEASE_MS }));
     Object.assign(this.store.instanceReports, { present });
     this.books.journal.isOvertaken = () => this.random() < this.faults.outOfOrder;
@@ -78,6 +83,11 @@ export class World implements Weather {
         instance,
         openBooks: async () => this.#openBooks(instance, connection, name),
         news: newsOver(store, connection, this),
+        rates: {
+          take: (demands: readonly RateDemand[]) =>
+            connection.call(async () => this.rates.take(nameOf(instance), demands)),
+          prune: () => connection.call(async () => this.rates.prune()),
+        },
       },
     });
   }

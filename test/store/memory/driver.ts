@@ -22,6 +22,7 @@ export function openMemoryStore(
     instance: loneInstance(now),
     books,
     openBooks: async () => books,
+    rates: null,
   });
 }
 

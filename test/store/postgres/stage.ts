@@ -15,10 +15,10 @@ export async function emptyLedger(decide: string | null = null) {
   const database = await laidDatabase();
   const run = (text: string) => database.server.run(text, database.name);
   await run(LEASES);
-  if (decide !== null) await run(decide.replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION'));
+  if (decide !== null) await run(decide.replaceAll('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION'));
   const store = await openPostgres({ url: database.url, permitted: PERMITTED });
   return {
-    ...{ store, run },
+    ...{ store, run, url: database.url },
     async [Symbol.asyncDispose]() {
       await store.close();
       await database[Symbol.asyncDispose]();

@@ -110,7 +110,7 @@ class PostgresBooks implements LedgerBooks {
       name: (ops) => this.#name(ops),
       encode: (asked) => wire.encode(asked),
       decode: (answer) => decode(answer, (id, figures) => this.#figures.standingOfId(id, figures)),
-      decide: (ops, also) => db.decide(this.#owner, ops, also),
+      decide: (calls) => db.decide(this.#owner, calls),
       take: (result, ops) => this.#take(result, ops),
       told: (ops, results) => this.#told(ops, results),
     });
@@ -162,7 +162,7 @@ class PostgresBooks implements LedgerBooks {
     const next = follow(results);
     const more = next.ops.map((op) => this.#asked(op));
     if (more.length > 0) await this.#groups.add(more, next.writes, true);
-    else if (next.writes.length > 0) void this.#groups.add(more, next.writes, true);
+    else if (next.writes.length > 0) void this.#groups.add(more, next.writes, true).catch(() => {});
     return results;
   }
 

@@ -1,13 +1,11 @@
 import type { SqlWrite } from '../../sql/statement.ts';
-import type { Write } from '../../store.ts';
 import { StoreError } from '../../store.ts';
 import type { Connection } from '../connection.ts';
-import type { PostgresDialect } from '../dialect.ts';
-import { failureOf, isLoss } from '../fault.ts';
-import { transact, UnansweredCommit } from '../transaction.ts';
+import { type PostgresDialect, withValues } from '../dialect.ts';
+import { failureOf, isConflict, isLoss } from '../fault.ts';
 import type { BooksDatabase } from './books.ts';
 import type { BooksQuery } from './names.ts';
-import type { WireOp, WireResult } from './wire.ts';
+import type { CalledOps, WireAnswer, WireOp, WireResult } from './wire.ts';
 
 const DECIDE = 'SELECT * FROM ledger_decide_1($1, $2::jsonb)';
 
@@ -15,18 +13,17 @@ interface DecideRow {
   readonly answers: string;
   readonly figures: string;
   readonly open_holds: string;
-  readonly is_repeated: number;
 }
 
-/** Thrown to undo a transaction in which nothing was decided that something could ride with. */
-class InVain extends Error {
-  readonly result: WireResult;
-
-  constructor(result: WireResult) {
-    super('there is nothing to write');
-    this.result = result;
-  }
+/** A statement that rides with operations, with its values in its text. */
+interface RidingStatement {
+  readonly text: string;
+  /** Whether it must change or select a row. */
+  readonly must: boolean;
 }
+
+/** Groups that met each other's locks in a circle are decided again. */
+const CONFLICTS_MAX = 10;
 
 /** The connection of books, on which their groups go one behind the other. State: database writes. */
 export class DecidingDatabase implements BooksDatabase {
@@ -41,21 +38,22 @@ export class DecidingDatabase implements BooksDatabase {
     this.#dialect = dialect;
   }
 
-  readonly decide = async (owner: number, ops: readonly WireOp[], also: readonly Write[]): Promise<WireResult> => {
+  readonly decide = async (owner: number, calls: readonly CalledOps[]): Promise<WireResult> => {
+    const sent = calls.map((call) => this.#withRides(call));
     // It cannot be reached: nothing was decided.
     const connection = await this.#connected();
-    const values = [owner, JSON.stringify(ops)];
-    try {
-      if (also.length === 0) return resultOf((await connection.run<DecideRow>(DECIDE, values)).rows);
-      return await this.#decideWith(connection, values, also);
-    } catch (cause) {
-      if (cause instanceof StoreError) throw cause;
-      if (cause instanceof UnansweredCommit || isLoss(cause)) {
+    const values = [owner, JSON.stringify(sent.flat())];
+    for (let tries = 1; ; tries++) {
+      try {
+        return resultOf((await connection.run<DecideRow>(DECIDE, values)).rows, sent);
+      } catch (cause) {
+        if (isConflict(cause) && tries < CONFLICTS_MAX) continue;
+        if (cause instanceof StoreError) throw cause;
+        if (!isLoss(cause)) throw failureOf('the database cannot decide', cause);
         this.#connection = null;
         void connection.close();
         throw new StoreError('the connection broke before the database had answered', { reason: 'unknown', cause });
       }
-      throw failureOf('the database cannot decide', cause);
     }
   };
 
@@ -63,25 +61,19 @@ export class DecidingDatabase implements BooksDatabase {
     await this.#connection?.close();
   }
 
-  /** Locks are held until the commit, one round trip longer: for what rides seldom. */
-  async #decideWith(
-    connection: Connection,
-    values: readonly (string | number)[],
-    also: readonly Write[],
-  ): Promise<WireResult> {
-    let result: WireResult | null = null;
-    const isHoldAlone = (found: WireResult) =>
-      found.answers.length === 1 && !['granted', 'charged'].includes(found.answers[0]![0]);
-    try {
-      await transact(connection, this.#dialect, also as readonly SqlWrite[], null, async (send) => {
-        result = resultOf((await send(DECIDE, values)).rows as unknown as DecideRow[]);
-        if (isHoldAlone(result) || result.isRepeated) throw new InVain(result);
-      });
-      return result!;
-    } catch (cause) {
-      if (cause instanceof InVain) return cause.result;
-      throw cause;
-    }
+  /** What rides with a call stands at its last operation. */
+  #withRides({ ops, also }: CalledOps): readonly WireOp[] {
+    if (also.length === 0) return ops;
+    const rides = (also as readonly SqlWrite[]).flatMap((one) => this.#rideOf(one));
+    const last = ops.at(-1) ?? { kind: 'write' };
+    return [...ops.slice(0, -1), { ...last, rides, alone: ops.length === 1 }];
+  }
+
+  #rideOf({ statement, params, follow }: SqlWrite): readonly RidingStatement[] {
+    if (follow) throw new RangeError('what goes by the rows of a statement cannot ride with operations');
+    const translated = this.#dialect.translate(statement);
+    if (translated.text === '') return [];
+    return [{ text: withValues(translated, params), must: statement.mustChange === true }];
   }
 
   async #connected(): Promise<Connection> {
@@ -91,13 +83,16 @@ export class DecidingDatabase implements BooksDatabase {
   }
 }
 
-function resultOf([row]: readonly DecideRow[]): WireResult {
+function resultOf([row]: readonly DecideRow[], sent: readonly (readonly WireOp[])[]): WireResult {
   if (!row) throw new StoreError('the database has decided nothing');
-  const { answers, figures, open_holds, is_repeated } = row;
+  const answers: readonly WireAnswer[] = JSON.parse(row.answers);
+  let at = 0;
   return {
-    answers: JSON.parse(answers),
-    figures: JSON.parse(figures),
-    openHolds: JSON.parse(open_holds),
-    isRepeated: is_repeated === 1,
+    answers: sent.map(({ length }) => {
+      at += length;
+      return answers.slice(at - length, at);
+    }),
+    figures: JSON.parse(row.figures),
+    openHolds: JSON.parse(row.open_holds),
   };
 }

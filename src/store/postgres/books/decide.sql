@@ -7,15 +7,17 @@
 -- Each operation is an object. `hold` is the ID of a hold, `name` that of an operation which is on none, `funds` are numbers of funds.
 -- An answer has a kind: `granted` (its amount), `charged` (the charge, the operator's loss), `exhausted` or `contended` (the fund that
 -- lacks the money, with its limit, spent and held at that moment), or `mistake` (of the program, in words), or `unmet`: the hold has
--- ended. `figures` are those of all funds of the group, `open_holds` the IDs of its holds that are open, with what they may still charge;
--- `is_repeated` tells that one was decided before.
+-- ended, or what rides has met another. `figures` are those of all funds of the group, `open_holds` the IDs of its holds that are open,
+-- with what they may still charge.
+--
+-- `rides` are statements that are written with an operation, and with those before it in its call: see `ledger_ride_1`. They are not
+-- written with one that was decided before, and with a hold that is `alone` in its call only where it is granted.
 CREATE FUNCTION ledger_decide_1(
   p_owner bigint,
   p_ops jsonb,
   OUT answers jsonb,
   OUT figures jsonb,
-  OUT open_holds jsonb,
-  OUT is_repeated boolean
+  OUT open_holds jsonb
 ) LANGUAGE plpgsql AS $$
 DECLARE
   -- More than any sum.
@@ -66,7 +68,6 @@ BEGIN
   -- The transaction has its ID before it numbers entries: see src/store/postgres/horizon.ts.
   PERFORM pg_current_xact_id();
   results := '{}';
-  is_repeated := false;
   entries := '{}';
   made := '{}';
   fresh := '{}';
@@ -74,6 +75,8 @@ BEGIN
     SELECT 1 FROM instances WHERE instances.slot = p_owner % 128 AND instances.epoch = p_owner / 128 AND instances.is_released = 0
       AND instances.until > (extract(epoch FROM clock_timestamp()) * 1000)::bigint
   ) THEN RAISE EXCEPTION 'the lease of this server on the database has ended' USING ERRCODE = 'SB001'; END IF;
+  -- A reader of the journal goes by it: entries are numbered below.
+  PERFORM pg_current_xact_id();
   -- A fund that is made meanwhile has the new limit.
   IF EXISTS (SELECT 1 FROM jsonb_to_recordset(p_ops) AS x (kind text) WHERE x.kind = 'enforce') THEN
     PERFORM pg_advisory_xact_lock(7312, 1);
@@ -101,7 +104,7 @@ BEGIN
     kind text, hold bigint, at bigint, account integer, funds integer[], amounts bigint[], least bigint, ample bigint,
     expected bigint, note text, expires bigint, step integer, cost bigint, most bigint, tariff integer, usage bigint[],
     estimated boolean, rule text, name text, budget bigint, rank bigint, limits jsonb, source bigint, through bigint, paid bigint,
-    fee bigint, amount bigint
+    fee bigint, amount bigint, rides jsonb, alone boolean
   ) LOOP
     answer := NULL;
     h := NULL;
@@ -130,7 +133,6 @@ BEGIN
         END IF;
       END LOOP;
     END IF;
-    is_repeated := is_repeated OR answer IS NOT NULL;
     IF answer IS NULL AND o.kind IN ('extend', 'post', 'settle', 'expire') AND coalesce(h.state, 'void') IN ('earmark', 'void') THEN
       answer := jsonb_build_array('mistake', 'there is no reservation ' || o.hold);
     END IF;
@@ -201,7 +203,9 @@ BEGIN
             IF wanted > given AND wanted * 2 <= free AND need <= own AND need * 2 <= greatest(0, own) THEN given := wanted; END IF;
           END LOOP;
         END IF;
-        IF blocker IS NULL THEN
+        IF blocker IS NULL AND o.kind = 'hold' AND o.alone AND NOT ledger_ride_1(o.rides) THEN
+          answer := '["unmet"]';
+        ELSIF blocker IS NULL THEN
           answer := jsonb_build_array('granted', given);
           FOREACH i IN ARRAY places LOOP
             need := CASE WHEN o.expected > 0 AND f_balance[i] THEN greatest(0, given - o.expected) ELSE given END;
@@ -462,7 +466,7 @@ BEGIN
         UPDATE counted SET through = o.through WHERE counted.budget = o.budget AND counted.through = o.source;
       END IF;
       answer := CASE WHEN FOUND THEN '["granted", 0]' ELSE '["exhausted"]' END;
-    WHEN 'join' THEN
+    WHEN 'join', 'write' THEN
       answer := '["granted", 0]';
 
     WHEN 'enforce' THEN
@@ -514,6 +518,9 @@ BEGIN
     IF o.name IS NOT NULL AND answer ->> 0 = 'granted' THEN
       INSERT INTO done_once (name, amount, time) VALUES (o.name, (answer ->> 1)::bigint, o.at);
     END IF;
+    IF o.rides IS NOT NULL AND answer ->> 0 NOT IN ('mistake', 'unmet') AND NOT (o.kind = 'hold' AND o.alone) THEN
+      IF NOT ledger_ride_1(o.rides) THEN RAISE EXCEPTION 'a condition is not met' USING ERRCODE = 'SB002'; END IF;
+    END IF;
     results := results || answer;
   END LOOP;
 
@@ -529,4 +536,26 @@ BEGIN
     FROM unnest(ids, f_most, f_spent, f_held, f_opened) AS t (id, most, spent, held, opened);
   SELECT coalesce(jsonb_agg(jsonb_build_array(g.id, g.amount - g.charged)), '[]') INTO open_holds
     FROM holds AS g WHERE g.id = ANY (known) AND g.state = 'open';
+END $$;
+
+-- Writes statements that ride with operations. Each is an object: its `text` with its values, and whether it `must` change or select a
+-- row. @returns false where the first that must does not, and nothing was written
+CREATE FUNCTION ledger_ride_1(p_rides jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  r record;
+  n bigint;
+  written bigint := 0;
+BEGIN
+  -- The caller keeps the locks of funds meanwhile: others wait for it no longer than this.
+  PERFORM set_config('lock_timeout', '200ms', true);
+  FOR r IN SELECT * FROM jsonb_to_recordset(p_rides) AS x (text text, must boolean) LOOP
+    EXECUTE r.text;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    IF r.must AND n = 0 THEN
+      IF written = 0 THEN RETURN false; END IF;
+      RAISE EXCEPTION 'a condition is not met' USING ERRCODE = 'SB002';
+    END IF;
+    written := written + n;
+  END LOOP;
+  RETURN true;
 END $$;

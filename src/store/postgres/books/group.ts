@@ -1,7 +1,7 @@
 import { pause, type Timers } from '../../../core/timers.ts';
 import type { LedgerOp, OpResult } from '../../books.ts';
-import { StoreError, type Write } from '../../store.ts';
-import type { AskedOp, WireAnswer, WireOp, WireResult } from './wire.ts';
+import { StoreError, type StoreErrorReason, type Write } from '../../store.ts';
+import type { AskedOp, CalledOps, WireAnswer, WireOp, WireResult } from './wire.ts';
 
 /** Operations that are sent in one statement at most. */
 const OPS_MAX = 2_000;
@@ -12,6 +12,9 @@ const RETRY_MS = 50;
 
 /** Operations whose results count whatever becomes of the database: they are sent until it has them. */
 const SURE: ReadonlySet<LedgerOp['kind']> = new Set(['post', 'settle', 'expire', 'void', 'attach', 'release', 'waive']);
+
+/** A group that fails so fails for the sake of one call: what rides with it is not met, can never be written, or is locked by another. */
+const OF_ONE: ReadonlySet<StoreErrorReason> = new Set(['refused', 'unmet', 'busy']);
 
 /** Operations of one call. */
 interface Unit {
@@ -32,10 +35,10 @@ export interface GroupParts {
   /** @throws the error of an operation that is a mistake */
   decode(answer: WireAnswer): OpResult;
   /**
-   * Decides operations, and writes what rides with them, all or nothing. Rejects with StoreError: with the reason `unknown` it may have
+   * Decides calls, and writes what rides with them, all or nothing. Rejects with StoreError: with the reason `unknown` it may have
    * happened.
    */
-  decide(ops: readonly WireOp[], also: readonly Write[]): Promise<WireResult>;
+  decide(calls: readonly CalledOps[]): Promise<WireResult>;
   /** Called with what the database has answered, before the calls of its operations return. */
   take(result: WireResult, ops: readonly LedgerOp[]): void;
   /** Called once they have. */
@@ -107,74 +110,70 @@ export class OpGroups {
     this.#idle = null;
   }
 
-  /** A call with which something rides is a group of its own. */
   #next(): readonly Unit[] {
     let ops = 0;
     let count = 0;
-    for (const unit of this.#units) {
-      if (ops >= OPS_MAX || (count > 0 && unit.also.length > 0)) break;
-      ops += unit.ops.length;
-      count++;
-      if (unit.also.length > 0) break;
-    }
+    while (count < this.#units.length && ops < OPS_MAX) ops += this.#units[count++]!.ops.length;
     return this.#units.splice(0, count);
   }
 
-  async #send(units: readonly Unit[]): Promise<void> {
+  /** @param began when the group was sent first */
+  async #send(units: readonly Unit[], began = performance.now()): Promise<void> {
     const asked = units.flatMap(({ ops }) => ops);
-    const began = performance.now();
     for (;;) {
       try {
         await this.#parts.name(asked);
-        this.#answer(units, await this.#decide(units));
+        await this.#decide(units);
         return;
       } catch (error) {
-        const reason = error instanceof StoreError ? error.reason : null;
-        // One call whose operations can never be written must not spoil those of others.
-        if (reason === 'refused' && units.length > 1) return void (await this.#sendApart(units));
-        if (reason !== 'unknown' || performance.now() - began > REPEAT_MS) throw error;
+        const reason = error instanceof StoreError ? error.reason : 'broken';
+        const isLate = performance.now() - began > REPEAT_MS;
+        if (OF_ONE.has(reason) && units.length > 1 && !(isLate && reason === 'busy')) {
+          await this.#sendHalves(units, began);
+          return;
+        }
+        if (reason !== 'unknown' || isLate) throw error;
         await pause(this.#parts.timers, RETRY_MS);
       }
     }
   }
 
-  async #sendApart(units: readonly Unit[]): Promise<void> {
-    for (const unit of units) {
+  /** Calls that cannot be decided must not spoil those of others. */
+  async #sendHalves(units: readonly Unit[], began: number): Promise<void> {
+    const half = units.length >> 1;
+    for (const part of [units.slice(0, half), units.slice(half)]) {
       try {
-        await this.#send([unit]);
+        await this.#send(part, began);
       } catch (error) {
-        this.#failed([unit], error);
+        this.#failed(part, error);
       }
     }
   }
 
-  #decide(units: readonly Unit[]): Promise<WireResult & { readonly lengths: readonly (readonly number[])[] }> {
+  async #decide(units: readonly Unit[]): Promise<void> {
     const encoded = units.map(({ ops }) => ops.map((asked) => this.#parts.encode(asked)));
-    const lengths = encoded.map((ops) => ops.map(({ length }) => length));
-    return this.#parts.decide(encoded.flat(2), units[0]?.also ?? NOTHING).then((result) => ({ ...result, lengths }));
-  }
-
-  #answer(units: readonly Unit[], result: WireResult & { readonly lengths: readonly (readonly number[])[] }): void {
+    const result = await this.#parts.decide(units.map(({ also }, at) => ({ ops: encoded[at]!.flat(), also })));
     const ops = units.flatMap((unit) => unit.ops.map(({ op }) => op));
     this.#parts.take(result, ops);
-    const told: OpResult[] = [];
-    let at = 0;
-    for (const [number, unit] of units.entries()) {
-      try {
-        const results: OpResult[] = [];
-        for (const length of result.lengths[number]!) {
-          const answer = result.answers[at];
-          at += length;
-          results.push(length > 0 && answer ? this.#parts.decode(answer) : { kind: 'granted', amount: 0 });
-        }
-        unit.resolve(results);
-        told.push(...results);
-      } catch (error) {
-        unit.reject(error);
-        told.push(...unit.ops.map((): OpResult => ({ kind: 'granted', amount: 0 })));
-      }
-    }
+    const told = units.flatMap((unit, at) => this.#answer(unit, encoded[at]!, result.answers[at]!));
     this.#parts.told(ops, told);
+  }
+
+  /** @returns the results, of those without one a grant of nothing */
+  #answer(unit: Unit, encoded: readonly (readonly WireOp[])[], answers: readonly WireAnswer[]): readonly OpResult[] {
+    let at = 0;
+    try {
+      const results = encoded.map(({ length }): OpResult => {
+        const answer = answers[at];
+        at += length;
+        return length > 0 && answer ? this.#parts.decode(answer) : { kind: 'granted', amount: 0 };
+      });
+      unit.resolve(results);
+      return results;
+    } catch (error) {
+      unit.reject(error);
+      return unit.ops.map(() => ({ kind: 'granted', amount: 0 }));
+    }
   }
 
   /** What can be refused has not happened; the rest goes in front of all that waits. */

@@ -4,7 +4,7 @@ import { isCost } from '../../../accounting/held-sum.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { isPlausible } from '../../../core/usage.ts';
 import type { EnforcedBudget, LedgerOp, OpResult } from '../../books.ts';
-import { StoreError } from '../../store.ts';
+import { StoreError, type Write } from '../../store.ts';
 import type { FundAnswer } from './known-funds.ts';
 import type { Names } from './names.ts';
 
@@ -22,14 +22,19 @@ export type WireAnswer =
   | readonly ['unmet']
   | readonly ['mistake', string];
 
-/** The row that a group of operations is answered with. */
+/** The operations of a call, and what rides with them. */
+export interface CalledOps {
+  readonly ops: readonly WireOp[];
+  readonly also: readonly Write[];
+}
+
+/** The answer to a group of calls. */
 export interface WireResult {
-  readonly answers: readonly WireAnswer[];
+  /** Of each call, those of its operations. */
+  readonly answers: readonly (readonly WireAnswer[])[];
   readonly figures: readonly FundAnswer[];
   /** Of the holds that the operations are on, those that are open, with what they may still charge. */
   readonly openHolds: readonly (readonly [id: number, left: Microcredits])[];
-  /** Whether one of them was decided before. */
-  readonly isRepeated: boolean;
 }
 
 /** An operation of the books, with what the caller looked up for it. */

@@ -1,0 +1,71 @@
+import type { InstanceName } from '../instance.ts';
+import type { RateDemand, RateGrant, RateStore } from '../rates.ts';
+import { StoreError } from '../store.ts';
+import type { Connection, PostgresValue } from './connection.ts';
+import { failureOf, isLoss } from './fault.ts';
+
+const TAKE = 'SELECT rates_take_1($1, $2, $3::jsonb) AS answers';
+/** Rows of full buckets: without one a bucket is full. */
+const PRUNE_BUCKETS = `DELETE FROM rates WHERE unit <> 'streams' AND at < $1
+  AND units_left + ($1 - at)::numeric * most >= most * 60000`;
+const PRUNE_STREAMS = `DELETE FROM rate_streams AS s USING instances AS i
+  WHERE i.slot = s.slot AND (i.epoch > s.epoch OR (i.epoch = s.epoch AND (i.is_released = 1 OR i.until < $1)))`;
+const PRUNE_LIMITS = `DELETE FROM rates AS r WHERE r.unit = 'streams' AND r.at < $1
+  AND NOT EXISTS (SELECT 1 FROM rate_streams AS s WHERE s.name = r.name AND s.subject = r.subject)`;
+/** Rows that were not used for so long, ms, are looked at. */
+const IDLE_MS = 120_000;
+
+/** A text that the database can keep: labels of tokens may be any. */
+const keepable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
+
+const rowOf = ({ limit, subject, unit, most, need, ahead, back, held }: RateDemand) =>
+  [keepable(limit), keepable(subject), unit, most, need, ahead, back, held] as const;
+
+/** The limits of a database, on a connection of their own. State: shared limits. */
+export class PostgresRates implements RateStore {
+  readonly #open: () => Promise<Connection>;
+  readonly #name: () => InstanceName;
+  readonly #now: () => number;
+  #connection: Promise<Connection> | null = null;
+
+  /**
+   * @param name of the instance, whose streams are counted by its lease
+   * @param now ms since 1970, by the store's clock
+   */
+  constructor(open: () => Promise<Connection>, name: () => InstanceName, now: () => number) {
+    this.#open = open;
+    this.#name = name;
+    this.#now = now;
+  }
+
+  async take(demands: readonly RateDemand[]): Promise<readonly RateGrant[]> {
+    const { slot, epoch } = this.#name();
+    const values = [slot, epoch, JSON.stringify(demands.map(rowOf))];
+    const [row] = await this.#run<{ answers: string }>(TAKE, values);
+    const answers: readonly (readonly [number, number, number])[] = JSON.parse(row?.answers ?? '[]');
+    return answers.map(([granted, ahead, left]) => ({ granted, ahead, left }));
+  }
+
+  async prune(): Promise<void> {
+    const before = Math.floor(this.#now()) - IDLE_MS;
+    for (const text of [PRUNE_BUCKETS, PRUNE_STREAMS, PRUNE_LIMITS]) await this.#run(text, [before]);
+  }
+
+  async close(): Promise<void> {
+    await this.#connection?.then((open) => open.close()).catch(() => {});
+  }
+
+  async #run<Row>(text: string, values: readonly PostgresValue[]): Promise<Row[]> {
+    this.#connection ??= this.#open();
+    const opening = this.#connection;
+    try {
+      return (await (await opening).run<Row>(text, values)).rows;
+    } catch (cause) {
+      if (cause instanceof StoreError || isLoss(cause)) {
+        if (this.#connection === opening) this.#connection = null;
+        void opening.then((lost) => lost.close()).catch(() => {});
+      }
+      throw cause instanceof StoreError ? cause : failureOf('the limits cannot be counted', cause);
+    }
+  }
+}
