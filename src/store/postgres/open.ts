@@ -3,9 +3,12 @@ import { processTimers } from '../../telemetry/process-timers.ts';
 import type { OpenOptions, OpenStore, StoreDriver, StoreLock, StoreReader, TablesState } from '../driver.ts';
 import { type Instance, NO_INSTANCE } from '../instance.ts';
 import { keepLease } from '../lease-keeper.ts';
+import { readSpool, Spool } from '../spool/spool.ts';
+import { SETTLE } from '../sql/payments.ts';
 import { StoreError } from '../store.ts';
 import { addressOf, placeOf } from './address.ts';
-import { openPostgresBooks } from './books/books.ts';
+import { openPostgresBooks, type PostgresBooks } from './books/books.ts';
+import { decodeCall, settledBy } from './books/kept-ops.ts';
 import { Connection } from './connection.ts';
 import { fenceOf, isAnyHeld, postgresLeases } from './leases.ts';
 import { MIGRATION_BOUNDS, migrate, schemaOf } from './migrate.ts';
@@ -29,9 +32,12 @@ export const postgresDriver: StoreDriver = {
   lock,
   isLocked,
   placeOf,
-  readSpool: (path) => ({ path, generation: 0, entries: 0 }),
-  settlementsIn: () => 0,
+  readSpool: (path) => ({ path, ...readSpool(path) }),
+  settlementsIn,
 };
+
+/** The statements of repositories that stand in spools. */
+const SPOOLED = [SETTLE];
 
 /** Opens a connection for a moment. */
 async function once<T>(url: string, work: (connection: Connection) => Promise<T>, bounds?: typeof MIGRATION_BOUNDS) {
@@ -76,11 +82,12 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
     ...{ news, instance },
     async openBooks() {
       const deciding = db.deciding();
-      const books = await openPostgresBooks({ db: deciding, timers, clock, instance });
+      const books = await openPostgresBooks({ db: deciding, timers, clock, instance, onError });
       ends.push(
         () => books.close(),
         () => deciding.close(),
       );
+      if (options.spool !== undefined) ends.push(await takeSpool(options.spool, books, options));
       return books;
     },
     async close() {
@@ -94,6 +101,27 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
       }
     },
   });
+}
+
+/**
+ * Books what an earlier run left in its spool, and gives the books a new one.
+ * @returns how to close it
+ */
+async function takeSpool(path: string, books: PostgresBooks, { spoolNotes = null, onSpool }: OpenOptions) {
+  const { generation, units, isTorn } = readSpool(path);
+  try {
+    await books.replay(units.map((unit) => decodeCall(unit, SPOOLED)));
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new StoreError(`${path} has settlements that the database does not know. Restore it, or move it away.`, {
+      cause,
+    });
+  }
+  const settled = [...settledBy(units)];
+  onSpool?.({ closed: settled.map(([id]) => id), charged: settled.reduce((sum, [, cost]) => sum + cost, 0), isTorn });
+  const spool = Spool.create(path, generation, spoolNotes);
+  books.useSpool(spool);
+  return () => spool.close();
 }
 
 /** What comes is added: programs of before go on beside it. */
@@ -115,4 +143,12 @@ async function read(url: string): Promise<StoreReader> {
     unbooked: async () => ({ closed: [], charged: 0 }),
     ...{ close, [Symbol.dispose]: close },
   };
+}
+
+function settlementsIn(path: string): number | undefined {
+  try {
+    return settledBy(readSpool(path).units).size;
+  } catch {
+    return undefined;
+  }
 }

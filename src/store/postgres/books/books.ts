@@ -21,10 +21,14 @@ import type {
 import { checkOps } from '../../checked-ops.ts';
 import type { InstanceName } from '../../instance.ts';
 import type { Orphan, StoredReservation } from '../../ledger-table.ts';
-import type { Write } from '../../store.ts';
+import type { Spool } from '../../spool/spool.ts';
+import type { SqlWrite } from '../../sql/statement.ts';
+import { StoreError, type Write } from '../../store.ts';
 import { type GroupParts, namedOnce, OpGroups } from './group.ts';
+import { areKept, encodeCall, type KeptCall } from './kept-ops.ts';
 import { type FundAnswer, KnownFunds } from './known-funds.ts';
 import { type BooksQuery, Names } from './names.ts';
+import { OwnHolds } from './own-holds.ts';
 import { BooksReader } from './reader.ts';
 import { type AskedOp, decode, dimensionsOfHolder, fundsOf, Wire, type WireResult } from './wire.ts';
 
@@ -49,6 +53,8 @@ export interface PostgresBooksOptions {
   readonly clock: () => number;
   /** The instance that the books are opened for. */
   readonly instance: InstanceName;
+  /** Called when the spool fails. */
+  readonly onError?: ((error: StoreError) => void) | undefined;
 }
 
 type SequelMaker = NonNullable<Parameters<LedgerBooks['append']>[1]>;
@@ -63,7 +69,7 @@ const balanceOf = (holder: string): FundRef => ({
 });
 
 /** Opens the books of this process. Rejects with StoreError. */
-export async function openPostgresBooks(options: PostgresBooksOptions): Promise<LedgerBooks & { close(): void }> {
+export async function openPostgresBooks(options: PostgresBooksOptions): Promise<PostgresBooks> {
   const reader = new BooksReader(options.db.query, options.timers);
   const books = new PostgresBooks(options, reader, await reader.terms());
   await books.load();
@@ -74,7 +80,7 @@ export async function openPostgresBooks(options: PostgresBooksOptions): Promise<
  * Books that a database keeps, which decides each group of operations by a function of its own (`decide.sql`): exact for however many
  * instances, and a process that stops holds nobody's locks. Memory has figures of bounded age alone. State: books.
  */
-class PostgresBooks implements LedgerBooks {
+export class PostgresBooks implements LedgerBooks {
   /** Whoever opens the books resolves nothing: others may live. */
   readonly graceMs = 60_000;
   readonly lastIds = { hold: 0, adjustment: 0 };
@@ -83,10 +89,11 @@ class PostgresBooks implements LedgerBooks {
   readonly #figures: KnownFunds;
   readonly #names: Names;
   readonly #groups: OpGroups;
+  readonly #onError: (error: StoreError) => void;
+  #spool: Spool | null = null;
   readonly #timers: Timers;
   readonly #refreshing: Timer;
-  /** The open holds of this process, with what they may still charge. */
-  readonly #open = new Map<number, Microcredits>();
+  readonly #own = new OwnHolds();
   /** Those of other instances, as they were read last. */
   #elsewhere = { count: 0, held: 0 };
   /** The wallets whose payments earmarks wait for. */
@@ -97,8 +104,13 @@ class PostgresBooks implements LedgerBooks {
   #state: LedgerState;
   #watcher = NOBODY;
 
-  constructor({ db, timers, clock, instance }: PostgresBooksOptions, reader: BooksReader, state: LedgerState) {
+  constructor(
+    { db, timers, clock, instance, onError = () => {} }: PostgresBooksOptions,
+    reader: BooksReader,
+    state: LedgerState,
+  ) {
     this.#instance = instance;
+    this.#onError = onError;
     this.#reader = reader;
     this.#state = state;
     this.#timers = timers;
@@ -111,6 +123,8 @@ class PostgresBooks implements LedgerBooks {
       encode: (asked) => wire.encode(asked),
       decode: (answer) => decode(answer, (id, figures) => this.#figures.standingOfId(id, figures)),
       decide: (calls) => db.decide(this.#owner, calls),
+      keep: (ops, also) => this.#keep(ops, also),
+      forget: () => this.#spoolDone((spool) => spool.clear()),
       take: (result, ops) => this.#take(result, ops),
       told: (ops, results) => this.#told(ops, results),
     });
@@ -121,6 +135,36 @@ class PostgresBooks implements LedgerBooks {
   /** Its epoch changes when the process takes a new one. */
   get #owner(): number {
     return this.#instance.epoch * SLOTS + this.#instance.slot;
+  }
+
+  /** Books what an earlier run left in its spool. Rejects with RangeError where that is of another database. */
+  async replay(calls: readonly KeptCall[]): Promise<void> {
+    const asked = calls.map(({ ops, also }) => ({ ops: ops.map((op) => this.#asked(op)), also }));
+    await Promise.all(asked.map(({ ops, also }) => this.#groups.add(ops, also, true)));
+  }
+
+  /** Puts what the database does not take there from now on. */
+  useSpool(spool: Spool): void {
+    this.#spool = spool;
+  }
+
+  #keep(ops: readonly LedgerOp[], also: readonly Write[]): readonly OpResult[] | null {
+    if (!this.#spool || !areKept(ops)) return null;
+    const results = ops.map((op) => this.#own.reckon(op));
+    if (!results.every((result) => result !== null)) return null;
+    const unit = encodeCall({ ops, also: also as readonly SqlWrite[] });
+    return unit.length === 0 || this.#spoolDone((spool) => spool.add([unit])) ? results : null;
+  }
+
+  #spoolDone(work: (spool: Spool) => void): boolean {
+    try {
+      if (this.#spool) work(this.#spool);
+      return this.#spool !== null;
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      this.#onError(error);
+      return false;
+    }
   }
 
   /** Reads what a start must know. */
@@ -183,12 +227,8 @@ class PostgresBooks implements LedgerBooks {
   }
 
   open(): { readonly count: number; readonly held: Microcredits } {
-    let { count, held } = this.#elsewhere;
-    for (const left of this.#open.values()) {
-      count++;
-      held += left;
-    }
-    return { count, held };
+    const own = this.#own.sum();
+    return { count: own.count + this.#elsewhere.count, held: own.held + this.#elsewhere.held };
   }
 
   orphans(): Promise<readonly Orphan[]> {
@@ -287,16 +327,14 @@ class PostgresBooks implements LedgerBooks {
 
   #take({ figures, openHolds }: WireResult, ops: readonly LedgerOp[]): void {
     const { freed, opened } = this.#figures.take(figures);
-    for (const op of ops) {
-      if (op.kind === 'enforce') this.#figures.enforce(op.budgets);
-      if ('id' in op && typeof op.id === 'number') this.#open.delete(op.id);
-    }
-    for (const [id, left] of openHolds) this.#open.set(id, left);
+    for (const op of ops) if (op.kind === 'enforce') this.#figures.enforce(op.budgets);
+    this.#own.take(ops, openHolds);
     for (const holder of opened) this.#watcher.opened(holder);
     if (freed.length > 0) queueMicrotask(() => this.#watcher.freed(freed));
   }
 
   #told(ops: readonly LedgerOp[], results: readonly OpResult[]): void {
+    this.#own.told(ops, results);
     for (const result of results)
       if (result.kind === 'refused' && result.why === 'contended' && result.fund) this.#wakeLater(result.fund);
     if (ops.some(({ kind }) => ADJUSTING.has(kind))) queueMicrotask(() => this.#watcher.adjusted());
