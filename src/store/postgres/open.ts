@@ -1,10 +1,21 @@
 import manifest from '../../../package.json' with { type: 'json' };
+import type { Microcredits } from '../../core/credits.ts';
 import { processTimers } from '../../telemetry/process-timers.ts';
-import type { OpenOptions, OpenStore, StoreDriver, StoreLock, StoreReader, TablesState } from '../driver.ts';
+import type {
+  OpenOptions,
+  OpenStore,
+  SpoolSettlements,
+  StoreDriver,
+  StoreLock,
+  StoreReader,
+  TablesState,
+  UnbookedSettlements,
+} from '../driver.ts';
 import { type Instance, NO_INSTANCE } from '../instance.ts';
 import { keepLease } from '../lease-keeper.ts';
 import { readSpool, Spool } from '../spool/spool.ts';
 import { SETTLE } from '../sql/payments.ts';
+import { type SqlReader, sql } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';
 import { addressOf, placeOf } from './address.ts';
 import { openPostgresBooks, type PostgresBooks } from './books/books.ts';
@@ -13,9 +24,11 @@ import { Connection } from './connection.ts';
 import { fenceOf, isAnyHeld, postgresLeases } from './leases.ts';
 import { MIGRATION_BOUNDS, migrate, schemaOf } from './migrate.ts';
 import { postgresNews } from './news.ts';
+import { PostgresRates } from './rates.ts';
 import { postgresRepositories } from './repositories.ts';
 import { requireSafety } from './safety.ts';
 import { SCHEMA } from './schema/versions.ts';
+import { PostgresSnapshot } from './snapshot.ts';
 import { openPostgres, PostgresStore } from './store.ts';
 
 /** Keeps a store in a database that several servers share: `postgres://USER@HOST:PORT/DATABASE`. */
@@ -66,7 +79,7 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
   const db = await openPostgres({ url, timers, ...(onError && { onError }) });
   const clock = () => performance.now();
   const news = postgresNews(db, { open: db.open, clock, timers });
-  const repositories = postgresRepositories(db);
+  const repositories = postgresRepositories(db, timers);
   // Renewals go beside the commits that they permit.
   const leases = new PostgresStore(db.open, { url, timers });
   const table = postgresLeases({ query: db.query.bind(db), commit: leases.commit.bind(leases) });
@@ -76,10 +89,11 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
     db.fence = fenceOf(instance);
     news.listen();
   }
-  const ends: (() => unknown)[] = [];
+  const rates = mode === 'serve' ? new PostgresRates(db.open, () => instance, instance.now) : null;
+  const ends: (() => unknown)[] = [() => rates?.close()];
   const shut = db.close.bind(db);
   return Object.assign(db, repositories, {
-    ...{ news, instance },
+    ...{ news, instance, rates },
     async openBooks() {
       const deciding = db.deciding();
       const books = await openPostgresBooks({ db: deciding, timers, clock, instance, onError });
@@ -107,7 +121,7 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
  * Books what an earlier run left in its spool, and gives the books a new one.
  * @returns how to close it
  */
-async function takeSpool(path: string, books: PostgresBooks, { spoolNotes = null, onSpool }: OpenOptions) {
+async function takeSpool(path: string, books: PostgresBooks, { spoolNotes, onSpool }: OpenOptions) {
   const { generation, units, isTorn } = readSpool(path);
   try {
     await books.replay(units.map((unit) => decodeCall(unit, SPOOLED)));
@@ -119,7 +133,7 @@ async function takeSpool(path: string, books: PostgresBooks, { spoolNotes = null
   }
   const settled = [...settledBy(units)];
   onSpool?.({ closed: settled.map(([id]) => id), charged: settled.reduce((sum, [, cost]) => sum + cost, 0), isTorn });
-  const spool = Spool.create(path, generation, spoolNotes);
+  const spool = Spool.create(path, generation, spoolNotes ?? null);
   books.useSpool(spool);
   return () => spool.close();
 }
@@ -136,13 +150,25 @@ async function tables(url: string): Promise<TablesState> {
 }
 
 async function read(url: string): Promise<StoreReader> {
-  const db = await openPostgres({ url });
+  const db = await PostgresSnapshot.open(addressOf(url));
   const close = () => void db.close();
   return {
-    ...postgresRepositories(db),
-    unbooked: async () => ({ closed: [], charged: 0 }),
+    ...postgresRepositories(db, null),
+    unbooked: (spool) => unbookedIn(db, spool),
     ...{ close, [Symbol.dispose]: close },
   };
+}
+
+const SELECT_OPEN = sql(
+  `SELECT id, amount - charged AS "left" FROM holds WHERE state = 'open' AND id = ANY (?::bigint[])`,
+);
+
+/** The settlements of a spool whose holds are open, at most what they have left. */
+async function unbookedIn(db: SqlReader, { path }: SpoolSettlements): Promise<UnbookedSettlements> {
+  const settled = settledBy(readSpool(path).units);
+  const open = await db.query<{ id: number; left: Microcredits }>(SELECT_OPEN, [`{${[...settled.keys()].join(',')}}`]);
+  const charged = open.reduce((sum, { id, left }) => sum + Math.min(left, settled.get(id) ?? 0), 0);
+  return { closed: open.map(({ id }) => id), charged };
 }
 
 function settlementsIn(path: string): number | undefined {

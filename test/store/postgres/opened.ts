@@ -43,14 +43,14 @@ export const withRepositories = (store: Handle & SqlTables, close = () => store.
   const { written, flush, commit, append } = store;
   const own = { written, flush, commit, append };
   const bound = Object.fromEntries(Object.entries(own).map(([name, method]) => [name, method.bind(store)]));
-  return { ...(bound as typeof own), ...postgresRepositories(store), news, close };
+  return { ...(bound as typeof own), ...postgresRepositories(store, processTimers), news, close };
 };
 
 /** Empties all tables, without their triggers: a test that begins finds what a new database has. */
 export async function emptiedBy(connection: Connection): Promise<string> {
   const { rows } = await connection.run<{ step: string }>(`
     SELECT format('DELETE FROM %I', relname) AS step FROM pg_class
-      WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname NOT IN ('signalbox_schema', 'news')
+      WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname NOT IN ('signalbox_schema', 'news', 'identity')
     UNION ALL SELECT format('SELECT setval(%L, 1, false)', relname) FROM pg_class
       WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace`);
   const news = `UPDATE news SET ${NEWS_SUBJECTS.map((subject) => `${subject} = 0`).join(', ')}`;

@@ -1,5 +1,6 @@
 import { type BooksDatabase, openPostgresBooks } from '../../../src/store/postgres/books/books.ts';
 import DECIDE from '../../../src/store/postgres/books/decide.sql' with { type: 'text' };
+import type { BooksQuery } from '../../../src/store/postgres/books/names.ts';
 import { openPostgres } from '../../../src/store/postgres/store.ts';
 import { StoreError } from '../../../src/store/store.ts';
 import { processTimers } from '../../../src/telemetry/process-timers.ts';
@@ -18,7 +19,7 @@ export async function emptyLedger(decide: string | null = null) {
   if (decide !== null) await run(decide.replaceAll('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION'));
   const store = await openPostgres({ url: database.url, permitted: PERMITTED });
   return {
-    ...{ store, run, url: database.url },
+    ...{ store, run, url: database.url, query: store.deciding().query },
     async [Symbol.asyncDispose]() {
       await store.close();
       await database[Symbol.asyncDispose]();
@@ -27,11 +28,18 @@ export async function emptyLedger(decide: string | null = null) {
 }
 type EmptyLedger = Awaited<ReturnType<typeof emptyLedger>>;
 
-/** The books of an instance. @param isBroken whether the database refuses */
+interface StagedBooks {
+  /** Whether the database refuses. */
+  readonly isBroken?: () => boolean;
+  /** Makes another way to read. */
+  readonly change?: (query: BooksQuery) => BooksQuery;
+}
+
+/** The books of an instance. */
 export async function openBooksOn(
   { store }: Pick<EmptyLedger, 'store'>,
   slot = 1,
-  isBroken: () => boolean = () => false,
+  { isBroken = () => false, change = (query) => query }: StagedBooks = {},
 ) {
   const database = store.deciding();
   const decide: BooksDatabase['decide'] = (...asked) =>
@@ -39,7 +47,7 @@ export async function openBooksOn(
   const clock = () => performance.now();
   const instance = { slot, epoch: 1 };
   const books = await openPostgresBooks({
-    db: { query: database.query, decide },
+    db: { query: change(database.query), decide },
     timers: processTimers,
     clock,
     instance,
@@ -48,13 +56,13 @@ export async function openBooksOn(
     books.close();
     await database.close();
   };
-  return { books, close };
+  return { books, close, [Symbol.asyncDispose]: close };
 }
 
 export async function booksInPostgres(): Promise<BooksUnderTest> {
   const ledger = await emptyLedger();
   let isBroken = false;
-  let opened = await openBooksOn(ledger, 1, () => isBroken);
+  let opened = await openBooksOn(ledger, 1, { isBroken: () => isBroken });
   return {
     books: opened.books,
     fails: (fails) => {

@@ -24,6 +24,7 @@ import type { Orphan, StoredReservation } from '../../ledger-table.ts';
 import type { Spool } from '../../spool/spool.ts';
 import type { SqlWrite } from '../../sql/statement.ts';
 import { StoreError, type Write } from '../../store.ts';
+import { adoptRequested } from './adoption.ts';
 import { type GroupParts, namedOnce, OpGroups } from './group.ts';
 import { areKept, encodeCall, type KeptCall } from './kept-ops.ts';
 import { type FundAnswer, KnownFunds } from './known-funds.ts';
@@ -85,6 +86,7 @@ export class PostgresBooks implements LedgerBooks {
   readonly graceMs = 60_000;
   readonly lastIds = { hold: 0, adjustment: 0 };
   readonly #instance: InstanceName;
+  readonly #query: BooksQuery;
   readonly #reader: BooksReader;
   readonly #figures: KnownFunds;
   readonly #names: Names;
@@ -111,6 +113,7 @@ export class PostgresBooks implements LedgerBooks {
   ) {
     this.#instance = instance;
     this.#onError = onError;
+    this.#query = db.query;
     this.#reader = reader;
     this.#state = state;
     this.#timers = timers;
@@ -270,13 +273,16 @@ export class PostgresBooks implements LedgerBooks {
     return (await this.#reader.hold(id)) ?? null;
   }
 
-  /** Grants and corrections of commands are booked by whoever asks for them. */
   async refresh(): Promise<void> {
+    await adoptRequested(this.#query, (ops, also) => this.apply(ops, also));
     await this.#refresh();
     this.#watcher.adjusted();
   }
 
-  async checkpoint(): Promise<void> {}
+  /** The sums of charges go up to here. */
+  checkpoint(): Promise<void> {
+    return this.#reader.fold(false);
+  }
 
   #asked(op: LedgerOp): AskedOp {
     switch (op.kind) {

@@ -65,8 +65,6 @@ DECLARE
   made holds[];
   fresh bigint[];
 BEGIN
-  -- The transaction has its ID before it numbers entries: see src/store/postgres/horizon.ts.
-  PERFORM pg_current_xact_id();
   results := '{}';
   entries := '{}';
   made := '{}';
@@ -286,7 +284,7 @@ BEGIN
         e.seq := nextval('journal_seq');
         entries := entries || e;
         IF excess > 0 THEN
-          e := (nextval('journal_seq'), 'overrun', o.hold, h.account, excess, o.at, NULL, NULL, o.tariff, 0, 0, 0, 0, 0, o.estimated,
+          e := (e.seq + 1, 'overrun', o.hold, h.account, excess, o.at, NULL, NULL, o.tariff, 0, 0, 0, 0, 0, o.estimated,
             NULL, NULL, NULL, NULL)::journal;
           entries := entries || e;
         END IF;

@@ -104,8 +104,9 @@ CREATE TABLE holds (
 ) WITH (fillfactor = 85);
 CREATE INDEX holds_open ON holds (owner) WHERE state IN ('earmark', 'open');
 
-CREATE SEQUENCE journal_seq;
--- The numbers are given while the funds of an entry are locked, so that they are in the order in which its funds saw them.
+-- The numbers are given while the funds of an entry are locked, so that they are in the order in which its funds saw them. Between two
+-- there is room for an overrun, right behind its charge.
+CREATE SEQUENCE journal_seq INCREMENT BY 2;
 CREATE TABLE journal (
   seq bigint PRIMARY KEY,
   kind TEXT NOT NULL,
@@ -132,12 +133,67 @@ CREATE TABLE journal (
 -- Entries of one hold stand near each other: a few bytes for a stretch of pages.
 CREATE INDEX journal_reservation ON journal USING brin (reservation) WITH (pages_per_range = 8, autosummarize = on);
 
+-- Charges, less refunds, of all entries up to `folded.through`: by the quarter of an hour of their holds. The tariff is 0 where none is known.
+CREATE TABLE spend (
+  quarter integer NOT NULL,
+  account integer NOT NULL,
+  tariff integer NOT NULL,
+  charges bigint NOT NULL,
+  microcredits bigint NOT NULL,
+  input_tokens bigint NOT NULL,
+  output_tokens bigint NOT NULL,
+  PRIMARY KEY (quarter, account, tariff)
+);
+CREATE INDEX spend_account ON spend (account, quarter);
+CREATE TABLE folded (
+  id integer PRIMARY KEY CHECK (id = 1),
+  through bigint NOT NULL DEFAULT 0,
+  -- The sum of `spend`.
+  charged bigint NOT NULL DEFAULT 0,
+  -- When it last went on, ms since 1970.
+  at bigint NOT NULL DEFAULT 0
+);
+INSERT INTO folded (id) VALUES (1);
+-- The charges behind these, in the columns of `spend`. An ID tells the time of its hold, as in src/core/id.ts.
+CREATE VIEW unfolded AS
+  SELECT j.seq, ((j.reservation / 8192 + 1767225600000) / 900000)::integer AS quarter, j.account, coalesce(j.tariff, 0) AS tariff,
+      1::bigint AS charges, j.amount AS microcredits, coalesce(j.input_tokens, 0) AS input_tokens,
+      coalesce(j.output_tokens, 0) AS output_tokens
+    FROM journal AS j WHERE j.seq > (SELECT f.through FROM folded AS f)
+      AND j.kind IN ('post', 'settle', 'expire', 'correct') AND (j.amount <> 0 OR j.tariff IS NOT NULL);
+-- All charges at any moment, though a group may be in two rows.
+CREATE VIEW spending AS
+  SELECT quarter, account, tariff, charges, microcredits, input_tokens, output_tokens FROM spend
+  UNION ALL SELECT quarter, account, tariff, charges, microcredits, input_tokens, output_tokens FROM unfolded;
+
 -- The first results of operations that are on no hold, by their names.
 CREATE TABLE done_once (
   name TEXT PRIMARY KEY,
   amount bigint NOT NULL,
   time bigint NOT NULL
 );
+
+-- Grants and refunds that commands have asked for, until an instance books them. An amount is what is added to a balance; of a refund, it
+-- is negative.
+CREATE TABLE adjustments (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  kind TEXT NOT NULL CHECK (kind IN ('grant', 'correct')),
+  key_id TEXT NOT NULL,
+  reservation bigint,
+  amount bigint NOT NULL,
+  note TEXT NOT NULL,
+  time bigint NOT NULL,
+  adopted bigint NOT NULL DEFAULT 0
+);
+CREATE INDEX adjustments_new ON adjustments (id) WHERE adopted = 0;
+CREATE INDEX adjustments_reservation ON adjustments (reservation) WHERE reservation IS NOT NULL;
+
+-- Names the database: random, made with it, and the same in each copy of it.
+CREATE TABLE identity (
+  id integer PRIMARY KEY CHECK (id = 1),
+  ledger TEXT NOT NULL
+);
+INSERT INTO identity (id, ledger) VALUES (1, replace(gen_random_uuid()::text, '-', ''));
 
 -- The worth of a Credit, and the budgets of the policy in force, for commands that see none.
 CREATE TABLE terms (

@@ -6,7 +6,8 @@ import { raisedBy } from './access.ts';
 /** The ledger: funds, holds and entries. */
 export const LEDGER_TABLES = `${TABLES}
 ${raisedBy('policy', 'terms', 'UPDATE OF rank')}
-${raisedBy('budgets', 'budgets', 'INSERT')}`;
+${raisedBy('budgets', 'budgets', 'INSERT')}
+${raisedBy('funds', 'adjustments', 'INSERT')}`;
 
 /** What decides. It takes no texts whose order matters. */
 export const LEDGER_FUNCTIONS = NAMES + DECIDE;

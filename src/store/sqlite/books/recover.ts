@@ -1,7 +1,7 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import type { BalanceRow, JournalRow, OpenReservation } from '../../journal-reader.ts';
+import { pages, seqOf } from '../../sql/journal.ts';
 import { type SqlReader, sql } from '../../sql/statement.ts';
-import { pages, seqOf } from './journal-reader.ts';
 import { type Spender, Sums } from './sums.ts';
 import { SELECT_BALANCES, type StateRow } from './tables.ts';
 

@@ -1,0 +1,28 @@
+import type { LedgerBooks, LedgerOp } from '../../books.ts';
+import { sql, write } from '../../sql/statement.ts';
+import type { BooksQuery } from './names.ts';
+
+const SELECT_REQUESTED = `SELECT id, kind, key_id AS "keyId", reservation, amount, note, time FROM adjustments
+    WHERE adopted = 0 ORDER BY id`;
+const ADOPT = sql('UPDATE adjustments SET adopted = 1 WHERE id = ?');
+
+interface RequestedRow {
+  readonly id: number;
+  readonly kind: 'grant' | 'correct';
+  readonly keyId: string;
+  readonly reservation: number | null;
+  readonly amount: number;
+  readonly note: string;
+  readonly time: number;
+}
+
+/** Books the grants and refunds that commands have asked for. Several instances may at once: each is booked once, by its number. */
+export async function adoptRequested(query: BooksQuery, apply: LedgerBooks['apply']): Promise<void> {
+  for (const row of await query<RequestedRow>(SELECT_REQUESTED, [])) await apply([opOf(row)], [write(ADOPT, row.id)]);
+}
+
+/** Numbers of requests are far below those that are made of the time. */
+function opOf({ id, keyId: holder, reservation, amount, note, time: at }: RequestedRow): LedgerOp {
+  if (reservation === null) return { kind: 'grant', id, at, holder, amount, note };
+  return { kind: 'correct', id: `request ${id}`, at, reservation, amount: -amount, note };
+}

@@ -1,0 +1,58 @@
+import type { SqlTables, SqlValue, Statement } from '../sql/statement.ts';
+import { StoreError } from '../store.ts';
+import type { PostgresAddress } from './address.ts';
+import { Connection, type PostgresBounds, USUAL_BOUNDS } from './connection.ts';
+import { PostgresDialect, valuesOf } from './dialect.ts';
+import { failureOf } from './fault.ts';
+import { requireSchema, schemaOf } from './migrate.ts';
+import { SCHEMA } from './schema/versions.ts';
+
+/** It waits for nobody and nobody for it, but for the removal of dead rows: a whole journal may be read, and written to a slow pipe. */
+const SNAPSHOT_BOUNDS: PostgresBounds = {
+  ...USUAL_BOUNDS,
+  statementMs: 600_000,
+  idleInTransactionMs: 600_000,
+  silenceMs: 615_000,
+};
+
+/** A database as it is at the first query, whatever is written meanwhile. It is on one connection: once that is lost it ends. */
+export class PostgresSnapshot implements SqlTables {
+  readonly #connection: Connection;
+  readonly #dialect = new PostgresDialect();
+
+  private constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Of a standby, too. Rejects with StoreError of one sentence, such as for tables of another version. */
+  static async open(address: PostgresAddress): Promise<PostgresSnapshot> {
+    const connection = await Connection.open(address, SNAPSHOT_BOUNDS);
+    try {
+      requireSchema(await schemaOf(connection), SCHEMA.length);
+      await connection.script('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      return new PostgresSnapshot(connection);
+    } catch (cause) {
+      await connection.close();
+      throw cause instanceof StoreError ? cause : failureOf('Cannot read the database', cause);
+    }
+  }
+
+  async query<Row>(statement: Statement, params: readonly SqlValue[] = []): Promise<Row[]> {
+    const translated = this.#dialect.translate(statement);
+    if (translated.text === '') return [];
+    try {
+      return (await this.#connection.run<Row>(translated.text, valuesOf(translated, params))).rows;
+    } catch (cause) {
+      throw failureOf('the database cannot be read', cause);
+    }
+  }
+
+  commit(): Promise<void> {
+    return Promise.reject(new StoreError('the database is open read-only'));
+  }
+
+  /** Never rejects. */
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+}

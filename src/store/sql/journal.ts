@@ -1,0 +1,84 @@
+import { idAt } from '../../core/id.ts';
+import type { MoneyEntry, MoneyFilter, PaymentRow, PricedRow, RowPages } from '../journal-reader.ts';
+import { type SqlReader, type SqlValue, type Statement, sql } from './statement.ts';
+
+/** The parts of a journal whose statements SQLite and PostgreSQL share. In both, an overrun has the number behind its charge. */
+
+const SELECT_PRICED =
+  sql(`SELECT j.seq, j.kind, j.reservation, j.amount, j.input_tokens AS input, j.cached_input_tokens AS cached,
+      j.cache_write_tokens AS written, j.output_tokens AS output, t.price,
+      CASE WHEN j.kind IN ('post', 'settle') THEN j.note END AS addOns
+    FROM journal AS j JOIN tariffs AS t ON t.id = j.tariff WHERE j.seq > ? ORDER BY j.seq LIMIT ?`);
+const SELECT_PAYMENTS = sql('SELECT id, state, payer, paid, fee FROM payments WHERE id > ? ORDER BY id LIMIT ?');
+/** A settlement that charges nothing and names no tariff is no movement of money, nor is a reservation that expires so. */
+const SELECT_MONEY = sql(`SELECT j.seq, j.kind, j.reservation, j.amount, coalesce(o.amount, 0) AS overrun, j.time,
+      coalesce(a.key_id, '') AS keyId, coalesce(a.labels, '{}') AS labels, coalesce(a.selector, '') AS selector, coalesce(a.session, '') AS session,
+      coalesce(a.agent, '') AS agent, coalesce(a.team_id, '') AS team, coalesce(a.user_id, '') AS "user",
+      coalesce(t.model, '') AS model, coalesce(t.provider, '') AS provider, coalesce(t.upstream, '') AS upstream,
+      coalesce(j.input_tokens, 0) AS input, coalesce(j.cached_input_tokens, 0) AS cached,
+      coalesce(j.cache_write_tokens, 0) AS written, coalesce(j.output_tokens, 0) AS output,
+      coalesce(j.reasoning_tokens, 0) AS reasoning, j.estimated, t.price, CASE WHEN j.kind IN ('post', 'settle') THEN j.note END AS addOns,
+      CASE WHEN j.kind IN ('post', 'settle') THEN '' ELSE coalesce(j.note, '') END AS note
+    FROM journal AS j LEFT JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff
+      LEFT JOIN journal AS o ON o.seq = j.seq + 1 AND o.kind = 'overrun' AND o.reservation = j.reservation
+        AND j.kind IN ('post', 'settle')
+    WHERE j.kind IN ('post', 'settle', 'expire', 'overrun', 'correct', 'grant', 'deposit', 'fee')
+      AND (j.tariff IS NOT NULL OR j.amount <> 0)
+      AND CASE WHEN j.reservation IS NULL THEN j.time >= ?1 AND j.time < ?2
+        ELSE j.reservation >= ?3 AND j.reservation < ?4 END
+      AND (a.key_id = ?5 OR ?5 IS NULL) AND (t.model = ?6 OR ?6 IS NULL)
+      AND j.seq > ?7
+    ORDER BY j.seq LIMIT ?8`);
+/** Rows read at once. */
+const PAGE_ROWS = 10_000;
+const MONEY_PAGE_ROWS = 5_000;
+/** Before the first row. */
+export const FIRST = Number.MIN_SAFE_INTEGER;
+
+interface MoneyRow extends Omit<MoneyEntry, 'labels' | 'estimated'> {
+  readonly seq: number;
+  readonly labels: string;
+  readonly estimated: number | null;
+}
+
+export const seqOf = ({ seq }: { readonly seq: number }): readonly number[] => [seq];
+
+/** Reads all rows of a statement whose last parameters are the place where a page begins, and its length. */
+export async function* pages<Row>(
+  db: SqlReader,
+  statement: Statement,
+  before: readonly number[],
+  placeOf: (row: Row) => readonly number[],
+  filter: readonly SqlValue[] = [],
+  length = PAGE_ROWS,
+): RowPages<Row> {
+  for (let after = before; ; ) {
+    const rows = await db.query<Row>(statement, [...filter, ...after, length]);
+    const last = rows.at(-1);
+    if (!last) return;
+    yield rows;
+    after = placeOf(last);
+  }
+}
+
+/** The entries that move money, as a filter asks for them. */
+export async function* moneyPages(db: SqlReader, { from, to, keyId, model }: MoneyFilter): RowPages<MoneyEntry> {
+  const end = Math.min(to, Number.MAX_SAFE_INTEGER);
+  const lastId = Math.min(idAt(to), Number.MAX_SAFE_INTEGER);
+  const filter = [from, end, idAt(from), lastId, keyId, model];
+  for await (const rows of pages<MoneyRow>(db, SELECT_MONEY, [FIRST], seqOf, filter, MONEY_PAGE_ROWS)) {
+    yield rows.map(entryOf);
+  }
+}
+
+const entryOf = ({ seq: _, labels, estimated, ...row }: MoneyRow): MoneyEntry => ({
+  ...row,
+  labels: JSON.parse(labels) as Record<string, string>,
+  estimated: estimated === 1,
+});
+
+/** The rows that name a tariff, with its price. */
+export const pricedPages = (db: SqlReader): RowPages<PricedRow> => pages<PricedRow>(db, SELECT_PRICED, [FIRST], seqOf);
+
+export const paymentPages = (db: SqlReader): RowPages<PaymentRow> =>
+  pages<PaymentRow>(db, SELECT_PAYMENTS, [FIRST], ({ id }) => [id]);
