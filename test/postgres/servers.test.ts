@@ -15,8 +15,9 @@ let other: Signalbox;
 beforeAll(async () => {
   gate = startGate(answers);
   gate.open();
-  const more =
-    'budgets:\n  - { name: team, each: key.labels.team, match: "has(key.labels.team)", limit_credits: 20, window: day, on_exhausted: reject }\n';
+  const more = `budgets:
+  - { name: team, each: key.labels.team, match: 'key.labels.team != ""', limit_credits: 20, window: day, on_exhausted: reject }
+`;
   fleet = await startServers(2, { policy: pursePolicy(gate.url, 2_000) + more, env: UPSTREAM_ENV });
   [one, other] = fleet.servers as [Signalbox, Signalbox];
 });
@@ -39,7 +40,9 @@ async function ask(key: string, count: number) {
   const told = await Promise.all(
     Array.from({ length: count }, async (_, i) => {
       const answer = await chat(i % 2 === 0 ? one : other, key);
-      const { platform } = await answerOf(answer);
+      const got = await answerOf(answer);
+      if (answer.status !== 200) console.log(JSON.stringify(got).slice(0, 600));
+      const { platform } = got;
       return { status: answer.status, micro: Math.round((platform?.credits_consumed ?? 0) * 1e6) };
     }),
   );

@@ -1,5 +1,5 @@
 import { checkDeposit, type Dimensions } from '../../../accounting/entry.ts';
-import type { FundRef, FundStanding } from '../../../accounting/fund.ts';
+import type { FundRef, FundStanding, FundTitle } from '../../../accounting/fund.ts';
 import type { Window } from '../../../accounting/window.ts';
 import type { LedgerState } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
@@ -101,7 +101,9 @@ export class PostgresBooks implements LedgerBooks {
   /** The wallets whose payments earmarks wait for. */
   readonly #earmarks = new Map<number, FundRef>();
   /** Funds that requests of this process wait for. */
-  readonly #contended = new Map<string, FundStanding>();
+  readonly #contended = new Map<FundTitle, FundStanding>();
+  /** Funds that are asked for by those who are woken; null while nobody is. */
+  #asked: Set<FundTitle> | null = null;
   #waking: Timer | null = null;
   #state: LedgerState;
   #watcher = NOBODY;
@@ -214,7 +216,9 @@ export class PostgresBooks implements LedgerBooks {
   }
 
   standing(funds: readonly FundRef[]): readonly FundStanding[] {
-    return this.#figures.standing(funds);
+    const standings = this.#figures.standing(funds);
+    if (this.#asked) for (const { title } of standings) this.#asked.add(title);
+    return standings;
   }
 
   windowsOf(budget: number, starts: number): readonly FundStanding[] {
@@ -347,14 +351,22 @@ export class PostgresBooks implements LedgerBooks {
   }
 
   #wakeLater(fund: FundStanding): void {
-    const { kind, name, subject, starts } = fund.title;
-    this.#contended.set(`${kind} ${starts} ${subject} ${name}`, fund);
-    this.#waking ??= this.#timers.after(WAKE_MS, () => {
-      this.#waking = null;
-      const waiting = [...this.#contended.values()];
-      this.#contended.clear();
-      this.#watcher.freed(waiting);
-    });
+    this.#contended.set(fund.title, fund);
+    this.#waking ??= this.#timers.after(WAKE_MS, () => void this.#wake());
+  }
+
+  /** Looks at the funds that requests wait for, as long as some do: those that are woken ask for their figures. */
+  async #wake(): Promise<void> {
+    const waiting = [...this.#contended.values()];
+    this.#contended.clear();
+    const figures = await this.#reader.figures(this.#figures.idsOf(waiting)).catch(() => []);
+    this.#figures.take(figures);
+    this.#waking = null;
+    const asked = new Set<FundTitle>();
+    this.#asked = asked;
+    this.#watcher.freed(waiting);
+    this.#asked = null;
+    for (const fund of waiting) if (asked.has(fund.title)) this.#wakeLater(fund);
   }
 
   async #refresh(): Promise<void> {

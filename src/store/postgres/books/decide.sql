@@ -73,8 +73,6 @@ BEGIN
     SELECT 1 FROM instances WHERE instances.slot = p_owner % 128 AND instances.epoch = p_owner / 128 AND instances.is_released = 0
       AND instances.until > (extract(epoch FROM clock_timestamp()) * 1000)::bigint
   ) THEN RAISE EXCEPTION 'the lease of this server on the database has ended' USING ERRCODE = 'SB001'; END IF;
-  -- A reader of the journal goes by it: entries are numbered below.
-  PERFORM pg_current_xact_id();
   -- A fund that is made meanwhile has the new limit.
   IF EXISTS (SELECT 1 FROM jsonb_to_recordset(p_ops) AS x (kind text) WHERE x.kind = 'enforce') THEN
     PERFORM pg_advisory_xact_lock(7312, 1);
