@@ -103,7 +103,7 @@ export class PostgresBooks implements LedgerBooks {
   /** Funds that requests of this process wait for. */
   readonly #contended = new Map<FundTitle, FundStanding>();
   /** Funds that are asked for by those who are woken; null while nobody is. */
-  #asked: Set<FundTitle> | null = null;
+  #wanted: Set<FundTitle> | null = null;
   #waking: Timer | null = null;
   #state: LedgerState;
   #watcher = NOBODY;
@@ -217,7 +217,7 @@ export class PostgresBooks implements LedgerBooks {
 
   standing(funds: readonly FundRef[]): readonly FundStanding[] {
     const standings = this.#figures.standing(funds);
-    if (this.#asked) for (const { title } of standings) this.#asked.add(title);
+    if (this.#wanted) for (const { title } of standings) this.#wanted.add(title);
     return standings;
   }
 
@@ -362,11 +362,11 @@ export class PostgresBooks implements LedgerBooks {
     const figures = await this.#reader.figures(this.#figures.idsOf(waiting)).catch(() => []);
     this.#figures.take(figures);
     this.#waking = null;
-    const asked = new Set<FundTitle>();
-    this.#asked = asked;
+    const wanted = new Set<FundTitle>();
+    this.#wanted = wanted;
     this.#watcher.freed(waiting);
-    this.#asked = null;
-    for (const fund of waiting) if (asked.has(fund.title)) this.#wakeLater(fund);
+    this.#wanted = null;
+    for (const fund of waiting) if (wanted.has(fund.title)) this.#wakeLater(fund);
   }
 
   async #refresh(): Promise<void> {
