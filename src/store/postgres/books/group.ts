@@ -63,6 +63,8 @@ const NOTHING: readonly Write[] = [];
 export class OpGroups {
   readonly #parts: GroupParts;
   #units: Unit[] = [];
+  /** Those that the statement under way decides. */
+  #sent: readonly Unit[] = [];
   #isRunning = false;
   #isClosed = false;
   /** Whether the spool may have something. */
@@ -104,14 +106,17 @@ export class OpGroups {
     await null;
     while (this.#units.length > 0 && !this.#isClosed) {
       const units = this.#next();
+      this.#sent = units;
       try {
         await this.#send(units);
+        this.#sent = [];
         this.#fault = null;
         if (this.#hasKept && !this.#units.some(({ isKept }) => isKept)) {
           this.#hasKept = false;
           this.#parts.forget();
         }
       } catch (error) {
+        this.#sent = [];
         this.#failed(units, error);
         this.#tellIdle(this.#areKept());
         if (this.#units.length > 0) await pause(this.#parts.timers, RETRY_MS);
@@ -122,7 +127,7 @@ export class OpGroups {
   }
 
   #areKept(): boolean {
-    return this.#units.every(({ isKept }) => isKept);
+    return this.#sent.every(({ isKept }) => isKept) && this.#units.every(({ isKept }) => isKept);
   }
 
   #tellIdle(isDone: boolean): void {
