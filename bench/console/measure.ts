@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { OpenStore } from '../../src/store/driver.ts';
 import { openConsole, settled } from '../../test/console/stage.ts';
 import { sharedBrowser } from '../../test/support/browser.ts';
 import { buildConsoleHere } from '../../test/support/console.ts';
@@ -97,18 +98,22 @@ async function firstOf(box: Signalbox, { slowProvider }: ConsoleAnswers): Promis
   return { team: team.id, user: user.id, endpoint: [slow.provider, slow.model, slow.upstream].join('/') };
 }
 
-/**
- * Opens every page of a generated folder in a browser, writes down what it asks for, and asks the same again.
- * @param only part of the names of the pages; empty for all
- */
+interface MeasureOptions {
+  readonly folder: string;
+  /** Part of the names of the pages; empty for all. */
+  readonly only: string;
+  /** Of a server in this process; null: one of its own serves the folder. */
+  readonly openStore: (() => Promise<OpenStore>) | null;
+}
+
+/** Opens every page of a generated folder in a browser, writes down what it asks for, and asks the same again. */
 export async function measure(
-  folder: string,
-  only: string,
+  { folder, only, openStore }: MeasureOptions,
   onPage: (page: PageTimes) => void,
 ): Promise<readonly PageTimes[]> {
   buildConsoleHere();
   const answers: ConsoleAnswers = JSON.parse(readFileSync(answersIn(folder), 'utf8'));
-  const box = await serveFolder(folder, { isProcess: true });
+  const box = await serveFolder(folder, openStore ? { openStore } : { isProcess: true });
   try {
     const measured: PageTimes[] = [];
     for (const page of pagesOf(answers, await firstOf(box, answers)).filter(({ view }) => view.includes(only))) {

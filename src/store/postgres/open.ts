@@ -21,6 +21,7 @@ import { addressOf, placeOf } from './address.ts';
 import { openPostgresBooks, type PostgresBooks } from './books/books.ts';
 import { decodeCall, settledBy } from './books/kept-ops.ts';
 import { Connection } from './connection.ts';
+import { postgresLeaders } from './leaders.ts';
 import { fenceOf, isAnyHeld, postgresLeases } from './leases.ts';
 import { MIGRATION_BOUNDS, migrate, schemaOf } from './migrate.ts';
 import { postgresNews } from './news.ts';
@@ -82,7 +83,8 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
   const repositories = postgresRepositories(db, timers);
   // Renewals go beside the commits that they permit.
   const leases = new PostgresStore(db.open, { url, timers });
-  const table = postgresLeases({ query: db.query.bind(db), commit: leases.commit.bind(leases) });
+  const beside = { query: db.query.bind(db), commit: leases.commit.bind(leases) };
+  const table = postgresLeases(beside);
   let instance: Instance = NO_INSTANCE;
   if (mode === 'serve') {
     instance = await keepLease({ table, clock, now, timers });
@@ -94,6 +96,7 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
   const shut = db.close.bind(db);
   return Object.assign(db, repositories, {
     ...{ news, instance, rates },
+    leaders: mode === 'serve' ? postgresLeaders(beside, () => instance) : null,
     async openBooks() {
       const deciding = db.deciding();
       const books = await openPostgresBooks({ db: deciding, timers, clock, instance, onError });

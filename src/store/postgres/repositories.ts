@@ -16,5 +16,5 @@ export const postgresRepositories = (db: SqlTables, timers: Timers | null): Repo
   ledger: postgresLedger(db),
   journal: postgresJournal(db, timers),
   records: postgresRecords(db),
-  traffic: postgresTraffic(db),
+  traffic: postgresTraffic(db, timers ? { timers } : {}),
 });
