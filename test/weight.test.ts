@@ -51,14 +51,16 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 42 for servers at one database, with the policy of each.
   // 7 for the URL of a store.
   // 96 for pushed policies.
-  'src/cli': 5301,
+  // 51 for `signalbox db`.
+  'src/cli': 5352,
   // 7 for the reader of files with secrets, and the commit behind the version.
   // 16 for `trail verify`, `export` and `erase`.
   // 26 for people, keys that change and tokens.
   // 20 for traffic.
   // 9 for servers at one database, with the policy of each.
   // 1 for the URL of a store.
-  'src/commands.ts': 202,
+  // 2 for `signalbox db`.
+  'src/commands.ts': 204,
   // 4 for adapters without keys.
   'src/conformance': 2115,
   // The web client.
@@ -142,7 +144,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 26 for budgets in the order in which they run out, by pages.
   // 13 for the sum of charges at the checkpoint.
   // 4 for servers at one database, with the policy of each.
-  'src/ledger': 2926,
+  // 21 for books that know of holds of others.
+  'src/ledger': 2947,
   // 2 for the commit behind the version.
   'src/main.ts': 139,
   // 3 for an earmark that ends with a capture that failed.
@@ -180,7 +183,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 31 for servers at one database, with the policy of each.
   // 1 for the URL of a store.
   // 338 for pushed policies.
-  'src/operate': 7959,
+  // 19 for the state of a database.
+  'src/operate': 7978,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -283,7 +287,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 345 for the ledger of PostgreSQL as commands read it, and its sums of charges.
   // 150 for groups as columns.
   // 81 for leases of jobs, and what two merges have not summed.
-  'src/store': 12936,
+  // 364 for the driver of PostgreSQL, its spool, and the state of tables.
+  'src/store': 13300,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.

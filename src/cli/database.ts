@@ -6,14 +6,16 @@ import { operator } from './user.ts';
 
 interface DatabaseCommand {
   readonly url: string;
+  /** The version of Signalbox. */
+  readonly program: string;
 }
 
 /** `signalbox db migrate|status`. Throws UsageError; rejects with StoreError. */
 export const runDatabase = groupOf<DatabaseCommand, CommandOutput>('db', { migrate, status });
 
-async function migrate(args: readonly string[], { url }: DatabaseCommand): Promise<CommandOutput> {
+async function migrate(args: readonly string[], { url, program }: DatabaseCommand): Promise<CommandOutput> {
   parseFlags(args, {});
-  const applied = await migrateDatabase(operator(), url);
+  const applied = await migrateDatabase(operator(), url, program);
   const { place, version } = await databaseStatus(operator(), url);
   if (applied === 0) return `The tables of ${place} are up to date: version ${version}.\n`;
   return `Brought the tables of ${place} to version ${version}.\n`;

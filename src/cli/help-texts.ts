@@ -183,7 +183,8 @@ Exit code: 0 where they are, else 2.`,
   'db migrate': {
     usage: '[--data DIR]',
     summary: 'Bring the tables of the database up to date, as a server does at its start.',
-    details: `For a user of the database with more rights than servers have. ${DATABASE}`,
+    details: `For a user of the database with more rights than servers have.
+${DATABASE}`,
   },
   'traffic show': {
     usage: `[--by model|provider|key|team|user|task|status|label:NAME] [--step minute|hour|day|month]

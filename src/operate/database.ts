@@ -21,7 +21,7 @@ export async function databaseStatus(by: Principal, url: string): Promise<Databa
 }
 
 /** Brings the tables up to date. Resolves with the number of versions that were applied; rejects with StoreError. */
-export function migrateDatabase(by: Principal, url: string): ReturnType<StoreDriver['migrate']> {
+export function migrateDatabase(by: Principal, url: string, program: string): ReturnType<StoreDriver['migrate']> {
   checkAction(by.caller, 'database.change');
-  return migrateStore(url);
+  return migrateStore(url, program);
 }

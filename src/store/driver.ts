@@ -108,6 +108,8 @@ export interface OpenOptions {
   readonly rooms?: readonly StoreRoom[];
   /** Called with appended writes that were lost, and once each time the disk starts to fail. */
   readonly onError?: (error: StoreError) => void;
+  /** In the mode `serve`: the version of Signalbox, noted with tables that it makes. */
+  readonly program?: string;
   /** In the mode `serve`: a file that takes settlements while the store refuses them. */
   readonly spool?: string;
   /** Where the spool is noted; absent: nowhere. */
@@ -149,9 +151,10 @@ export interface StoreDriver {
   tables(url: string): Promise<TablesState>;
   /**
    * Brings the tables up to date, and makes them where there are none, as a server does at its start.
+   * @param program the version of Signalbox
    * @returns the number of versions that were applied
    */
-  migrate(url: string): Promise<number>;
+  migrate(url: string, program: string): Promise<number>;
   /** Copies an existing store, as it is at one moment, to a SQLite file, beside any server. An existing file is left alone. */
   copy(url: string, target: string): Promise<void>;
   /**

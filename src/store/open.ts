@@ -62,7 +62,7 @@ export const storeExists: StoreDriver['exists'] = async (url) => (await driverOf
 export const tablesOfStore: StoreDriver['tables'] = async (url) => (await driverOf(url)).tables(url);
 
 /** Brings the tables of a store up to date. Resolves with the number of versions that were applied; rejects with StoreError. */
-export const migrateStore: StoreDriver['migrate'] = async (url) => (await driverOf(url)).migrate(url);
+export const migrateStore: StoreDriver['migrate'] = async (url, program) => (await driverOf(url)).migrate(url, program);
 
 /** Copies an existing store to a new file, beside any server. Rejects with StoreError. */
 export const copyStore: StoreDriver['copy'] = async (url, target) => (await driverOf(url)).copy(url, target);

@@ -121,7 +121,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   decisionMoney: [[...REPORTED, ...MEMBERS], (by) => decisionMoney(by, stub, 'dec_0a4x1wm3zk0')],
   repeatDecision: [[...AUDITED, ...MEMBERS], (by) => repeatDecision(by, stub, 'dec_0a4x1wm3zk0')],
   databaseStatus: [REPORTED, (by) => databaseStatus(by, '/nowhere/signalbox.db')],
-  migrateDatabase: [['owner'], (by) => migrateDatabase(by, '/nowhere/signalbox.db')],
+  migrateDatabase: [['owner'], (by) => migrateDatabase(by, '/nowhere/signalbox.db', '')],
   explainDecision: [[...REPORTED, ...MEMBERS, 'caller'], (by) => explainDecision(by, stub, 'dec_0a4x1wm3zk0')],
   explainStoredDecision: [
     [...REPORTED, ...MEMBERS, 'caller'],

@@ -1,4 +1,3 @@
-import manifest from '../../../package.json' with { type: 'json' };
 import type { Microcredits } from '../../core/credits.ts';
 import { processTimers } from '../../telemetry/process-timers.ts';
 import type {
@@ -38,7 +37,7 @@ export const postgresDriver: StoreDriver = {
   read,
   exists: async (url) => (await once(url, schemaOf)).version > 0,
   tables,
-  migrate: async (url) => (await once(url, bringUpToDate, MIGRATION_BOUNDS)).length,
+  migrate: async (url, program) => (await bringUpToDate(url, program)).length,
   copy: () =>
     Promise.reject(
       new StoreError('A database of PostgreSQL is copied by its own tools, such as pg_dump.', { reason: 'denied' }),
@@ -76,7 +75,7 @@ async function lock(url: string, how?: 'alone'): Promise<StoreLock> {
 
 async function open(url: string, options: OpenOptions): Promise<OpenStore> {
   const { mode, onError, timers = processTimers, now = Date.now } = options;
-  if (mode === 'serve') await once(url, bringUpToDate, MIGRATION_BOUNDS);
+  if (mode === 'serve') await bringUpToDate(url, options.program ?? '');
   const db = await openPostgres({ url, timers, ...(onError && { onError }) });
   const clock = () => performance.now();
   const news = postgresNews(db, { open: db.open, clock, timers });
@@ -142,10 +141,15 @@ async function takeSpool(path: string, books: PostgresBooks, { spoolNotes, onSpo
 }
 
 /** What comes is added: programs of before go on beside it. */
-async function bringUpToDate(connection: Connection): Promise<readonly number[]> {
-  await requireSafety(connection);
-  return migrate(connection, SCHEMA, manifest.version);
-}
+const bringUpToDate = (url: string, program: string): Promise<readonly number[]> =>
+  once(
+    url,
+    async (connection) => {
+      await requireSafety(connection);
+      return migrate(connection, SCHEMA, program);
+    },
+    MIGRATION_BOUNDS,
+  );
 
 async function tables(url: string): Promise<TablesState> {
   const { version, serves, program } = await once(url, schemaOf);
