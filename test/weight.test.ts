@@ -52,7 +52,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 7 for the URL of a store.
   // 96 for pushed policies.
   // 51 for `signalbox db`.
-  'src/cli': 5352,
+  // 2 for the same.
+  'src/cli': 5354,
   // 7 for the reader of files with secrets, and the commit behind the version.
   // 16 for `trail verify`, `export` and `erase`.
   // 26 for people, keys that change and tokens.
@@ -253,7 +254,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 153 for pushed policies.
   // 2 for holds that have ended.
   // 22 for jobs that one instance does for all.
-  'src/server': 2415,
+  // 1 for the version that tables are made by.
+  'src/server': 2416,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.

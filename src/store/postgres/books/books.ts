@@ -22,11 +22,10 @@ import { checkOps } from '../../checked-ops.ts';
 import type { InstanceName } from '../../instance.ts';
 import type { Orphan, StoredReservation } from '../../ledger-table.ts';
 import type { Spool } from '../../spool/spool.ts';
-import type { SqlWrite } from '../../sql/statement.ts';
-import { StoreError, type Write } from '../../store.ts';
+import type { StoreError, Write } from '../../store.ts';
 import { adoptRequested } from './adoption.ts';
 import { type GroupParts, namedOnce, OpGroups } from './group.ts';
-import { areKept, encodeCall, type KeptCall } from './kept-ops.ts';
+import { type KeptCall, KeptOps } from './kept-ops.ts';
 import { type FundAnswer, KnownFunds } from './known-funds.ts';
 import { type BooksQuery, Names } from './names.ts';
 import { OwnHolds } from './own-holds.ts';
@@ -92,8 +91,7 @@ export class PostgresBooks implements LedgerBooks {
   readonly #figures: KnownFunds;
   readonly #names: Names;
   readonly #groups: OpGroups;
-  readonly #onError: (error: StoreError) => void;
-  #spool: Spool | null = null;
+  readonly #kept: KeptOps;
   readonly #timers: Timers;
   readonly #refreshing: Timer;
   readonly #folding: Timer;
@@ -118,7 +116,7 @@ export class PostgresBooks implements LedgerBooks {
     state: LedgerState,
   ) {
     this.#instance = instance;
-    this.#onError = onError;
+    this.#kept = new KeptOps(onError);
     this.#query = db.query;
     this.#reader = reader;
     this.#state = state;
@@ -132,8 +130,8 @@ export class PostgresBooks implements LedgerBooks {
       encode: (asked) => wire.encode(asked),
       decode: (answer) => decode(answer, (id, figures) => this.#figures.standingOfId(id, figures)),
       decide: (calls) => db.decide(this.#owner, calls),
-      keep: (ops, also) => this.#keep(ops, also),
-      forget: () => this.#spoolDone((spool) => spool.clear()),
+      keep: (ops, also) => this.#kept.keep(ops, also, (op) => this.#own.reckon(op)),
+      forget: () => this.#kept.forget(),
       take: (result, ops) => this.#take(result, ops),
       told: (ops, results) => this.#told(ops, results),
     });
@@ -156,26 +154,7 @@ export class PostgresBooks implements LedgerBooks {
 
   /** Puts what the database does not take there from now on. */
   useSpool(spool: Spool): void {
-    this.#spool = spool;
-  }
-
-  #keep(ops: readonly LedgerOp[], also: readonly Write[]): readonly OpResult[] | null {
-    if (!this.#spool || !areKept(ops)) return null;
-    const results = ops.map((op) => this.#own.reckon(op));
-    if (!results.every((result) => result !== null)) return null;
-    const unit = encodeCall({ ops, also: also as readonly SqlWrite[] });
-    return unit.length === 0 || this.#spoolDone((spool) => spool.add([unit])) ? results : null;
-  }
-
-  #spoolDone(work: (spool: Spool) => void): boolean {
-    try {
-      if (this.#spool) work(this.#spool);
-      return this.#spool !== null;
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      this.#onError(error);
-      return false;
-    }
+    this.#kept.spool = spool;
   }
 
   /** Reads what a start must know. */

@@ -1,8 +1,9 @@
 import type { Microcredits } from '../../../core/credits.ts';
-import type { LedgerOp } from '../../books.ts';
-import { type SpooledUnit, spooledRows } from '../../spool/spool.ts';
+import type { LedgerOp, OpResult } from '../../books.ts';
+import { type Spool, type SpooledUnit, spooledRows } from '../../spool/spool.ts';
 import type { SqlWrite, Statement } from '../../sql/statement.ts';
 import { write } from '../../sql/statement.ts';
+import { StoreError, type Write } from '../../store.ts';
 
 /** The name under which operations stand in the spool. */
 const OPERATION = 'op';
@@ -15,11 +16,8 @@ export interface KeptCall {
   readonly also: readonly SqlWrite[];
 }
 
-/** Whether the spool can keep operations. */
-export const areKept = (ops: readonly LedgerOp[]): boolean => ops.every(({ kind }) => KEPT.has(kind));
-
 /** An impossible number is null in JSON, as in an operation for the database. */
-export const encodeCall = ({ ops, also }: KeptCall): SpooledUnit => [
+const encodeCall = ({ ops, also }: KeptCall): SpooledUnit => [
   ...ops.map((op) => ({ name: OPERATION, params: [JSON.stringify(op)] })),
   ...spooledRows(also),
 ];
@@ -42,3 +40,43 @@ export const settledBy = (units: readonly SpooledUnit[]): ReadonlyMap<number, Mi
       ),
     ),
   );
+
+/** The operations that the database does not take now, in the spool of this process. State: spool. */
+export class KeptOps {
+  /** Null before it is opened. */
+  spool: Spool | null = null;
+  readonly #onError: (error: StoreError) => void;
+
+  /** @param onError called when the spool fails */
+  constructor(onError: (error: StoreError) => void) {
+    this.#onError = onError;
+  }
+
+  /** @returns the results of operations that are kept from now on; null where they cannot be. As that of `GroupParts` */
+  keep(
+    ops: readonly LedgerOp[],
+    also: readonly Write[],
+    reckon: (op: LedgerOp) => OpResult | null,
+  ): readonly OpResult[] | null {
+    if (!this.spool || !ops.every(({ kind }) => KEPT.has(kind))) return null;
+    const results = ops.map(reckon);
+    if (!results.every((result) => result !== null)) return null;
+    const unit = encodeCall({ ops, also: also as readonly SqlWrite[] });
+    return unit.length === 0 || this.#done((spool) => spool.add([unit])) ? results : null;
+  }
+
+  forget(): void {
+    this.#done((spool) => spool.clear());
+  }
+
+  #done(work: (spool: Spool) => void): boolean {
+    try {
+      if (this.spool) work(this.spool);
+      return this.spool !== null;
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      this.#onError(error);
+      return false;
+    }
+  }
+}
