@@ -7,12 +7,14 @@ export const DATA = `--data DIR is the data folder: ./.signalbox, or SIGNALBOX_D
 export const HELP: Readonly<Record<string, CommandHelp>> = {
   serve: {
     usage: `[--port 8787] [--host 127.0.0.1] [--data ./.signalbox] [--policies DIR]
-[--drain-ms 25000] [--metrics on|off] [--log auto|json|pretty|off] [--allow-policy-writes]`,
+[--policies-from files|store] [--drain-ms 25000] [--metrics on|off] [--log auto|json|pretty|off]
+[--allow-policy-writes]`,
     summary: 'Serve the API.',
     details: `Variables do the same: PORT, HOST, SIGNALBOX_DATA, SIGNALBOX_POLICIES, SIGNALBOX_METRICS and
 SIGNALBOX_LOG. SIGNALBOX_API_KEY is a key with all scopes to install at start.
 The log is pretty on a terminal and JSON elsewhere. "off" leaves warnings and errors.
-An edit of the policy takes effect within a second; SIGHUP reads it at once.
+An edit of the policy takes effect within a second; SIGHUP reads it at once. With --policies-from
+store (SIGNALBOX_POLICIES_FROM) the server follows policy push instead, and its folder has the plugins.
 --allow-policy-writes (SIGNALBOX_ALLOW_POLICY_WRITES=on) lets owners edit providers, too, by HTTP.
 On SIGTERM the server takes no new requests and gives running ones --drain-ms to finish.`,
   },

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { UsageError } from '../core/usage-error.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import { SecretFiles } from '../runtime/secret-files.ts';
+import { POLICY_ORIGINS } from '../store/instance-reports.ts';
 import { refuseUrl, storeUrlOf } from '../store/open.ts';
 import { LOG_FORMS } from '../telemetry/log.ts';
 import { choiceOf, parseFlags, SWITCH, TEXT } from './arguments.ts';
@@ -113,7 +114,7 @@ function folderOf(flag: string, rest: readonly string[]): { folder: string | nul
 function serveCommand(args: readonly string[], env: Environment, defaultPolicies: DefaultPolicies): Command {
   const options = {
     ...{ port: TEXT, host: TEXT, data: TEXT, policies: TEXT, 'drain-ms': TEXT, metrics: TEXT, log: TEXT },
-    'allow-policy-writes': SWITCH,
+    ...{ 'allow-policy-writes': SWITCH, 'policies-from': TEXT },
   };
   const flags = parseFlags(args, options);
   const { port, host, policies, 'drain-ms': drainMs = '25000', metrics, log } = flags;
@@ -125,6 +126,11 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
       host: host ?? (env.HOST || '127.0.0.1'),
       ...place,
       policies: policies ?? (env.SIGNALBOX_POLICIES || defaultPolicies(place.data)),
+      policiesFrom: choiceOf(
+        '--policies-from',
+        flags['policies-from'] ?? (env.SIGNALBOX_POLICIES_FROM || 'files'),
+        POLICY_ORIGINS,
+      ),
       drainMs: numberOf('The drain time must be a number of milliseconds', drainMs, DRAIN_MAX_MS),
       metrics: choiceOf('--metrics', metrics ?? (env.SIGNALBOX_METRICS || 'on'), ['on', 'off']) === 'on',
       allowsPolicyWrites: flags['allow-policy-writes'] || env.SIGNALBOX_ALLOW_POLICY_WRITES === 'on',

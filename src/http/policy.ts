@@ -1,5 +1,6 @@
 import { Elysia, t } from 'elysia';
 import { iso } from '../core/clock.ts';
+import { listPushes, PUSHES_LIMIT, PUSHES_LIMIT_MAX } from '../operate/policy/pushed.ts';
 import { checkServed, diffServed, testServed } from '../operate/policy/served-check.ts';
 import { type ExplanationDesk, explainServed } from '../operate/policy/served-explain.ts';
 import {
@@ -10,7 +11,14 @@ import {
   REVISIONS_LIMIT_MAX,
   servedSchema,
 } from '../operate/policy/served-files.ts';
-import { policyPatch, type WritableDesk, writePolicyFiles } from '../operate/policy/write.ts';
+import {
+  policyPatch,
+  pushPolicyFiles,
+  rollBackPolicy,
+  type WritableDesk,
+  type WrittenPolicy,
+  writePolicyFiles,
+} from '../operate/policy/write.ts';
 import type { TrailTable } from '../store/trail.ts';
 import { attemptBody, expectedRevision } from './admin.ts';
 import { bodyIn } from './body.ts';
@@ -70,10 +78,9 @@ const fileRoutes = ({ desk, principalOf }: PolicyServices) =>
       '/admin/policy/files',
       async ({ body: { changes }, request, set }) => {
         const expected = expectedRevision(request.headers.get('if-match'));
-        const write = () => writePolicyFiles(principalOf(request), desk, changes, expected);
-        const { reload, ...written } = await orNothingDone(write);
-        set.headers.etag = `"${reload.revision}"`;
-        return { object: 'policy.write', revision: reload.revision, ...written, reload: attemptBody(reload) };
+        const written = await orNothingDone(() => writePolicyFiles(principalOf(request), desk, changes, expected));
+        set.headers.etag = `"${written.reload.revision}"`;
+        return writtenBody(written);
       },
       { ...bodyIn(requests.PolicyEditRequest), ...docs.WRITE },
     )
@@ -83,6 +90,13 @@ const fileRoutes = ({ desk, principalOf }: PolicyServices) =>
         new Response(await policyPatch(principalOf(request), desk, changes), { headers: PATCH_HEADERS }),
       { ...bodyIn(requests.PolicyEditRequest), ...docs.PATCH },
     );
+
+const writtenBody = ({ reload, ...written }: WrittenPolicy) => ({
+  object: 'policy.write' as const,
+  revision: reload.revision,
+  ...written,
+  reload: attemptBody(reload),
+});
 
 const PATCH_HEADERS = {
   'content-type': 'text/x-diff; charset=utf-8',
@@ -95,6 +109,11 @@ const REVISIONS_QUERY = t.Object({
   limit: queryLimit(REVISIONS_LIMIT, REVISIONS_LIMIT_MAX),
 });
 
+const PUSHES_QUERY = t.Object({
+  after: queryText('The `id` of the last push of the page before.'),
+  limit: queryLimit(PUSHES_LIMIT, PUSHES_LIMIT_MAX),
+});
+
 const revisionRoutes = ({ desk, store, principalOf }: PolicyServices) =>
   new Elysia({ name: 'policy-revisions' })
     .get(
@@ -105,6 +124,30 @@ const revisionRoutes = ({ desk, store, principalOf }: PolicyServices) =>
           after: after === undefined ? null : entryIn(after),
         }),
       { query: REVISIONS_QUERY, ...docs.REVISIONS },
+    )
+    .post(
+      '/admin/policy/pushes',
+      async ({ body: { files, revision }, request, set }) => {
+        const by = principalOf(request);
+        const expected = expectedRevision(request.headers.get('if-match'));
+        const written = await orNothingDone(() =>
+          revision === undefined
+            ? pushPolicyFiles(by, desk, files ?? [], expected)
+            : rollBackPolicy(by, desk, revision, expected),
+        );
+        set.headers.etag = `"${written.reload.revision}"`;
+        return writtenBody(written);
+      },
+      { ...bodyIn(requests.PolicyPushRequest), ...docs.PUSH },
+    )
+    .get(
+      '/admin/policy/pushes',
+      ({ query: { after, limit }, request }) =>
+        listPushes(principalOf(request), desk.store, {
+          limit: limitOf(limit ?? PUSHES_LIMIT, PUSHES_LIMIT_MAX),
+          after: after === undefined ? null : entryIn(after),
+        }),
+      { query: PUSHES_QUERY, ...docs.PUSHES },
     )
     .get(
       '/admin/policy/revisions/:id',

@@ -2,6 +2,7 @@ import { declaredFor } from '../core/declared.ts';
 import { idAbove, idAt, timeOfId } from '../core/id.ts';
 import type { Timer, Timers } from '../core/timers.ts';
 import type { Cursor } from '../store/cursor.ts';
+import { ALONE, type Lead } from '../store/leaders.ts';
 import type { ExampleRow, OutcomeRow } from '../store/learning.ts';
 import type { News } from '../store/news.ts';
 import type { Repositories } from '../store/repositories.ts';
@@ -43,6 +44,8 @@ export interface LearnerOptions {
   readonly onError?: (error: unknown) => void;
   /** The interval of checkpoints, ms; absent: on `checkpoint` and `close` only. */
   readonly checkpointMs?: number;
+  /** Whether this instance stores what all have learned. Absent: it is alone. */
+  readonly lead?: Lead;
   /** Sets its regular work; the process's own unless stated. */
   readonly timers?: Timers;
 }
@@ -148,7 +151,7 @@ export class Learner {
     if (fresh.length > 0) await this.checkpoint();
   }
 
-  /** Writes a checkpoint, so that a start learns only the outcomes since. One at a time: none lands without an earlier one. Rejects with StoreError. */
+  /** Learns the outcomes of others; as the leader, writes a checkpoint, so that a start learns only the outcomes since. One at a time: none lands without an earlier one. Rejects with StoreError. */
   async checkpoint(): Promise<void> {
     // Changes during a write belong to the next checkpoint.
     while (this.#writing) await this.#writing.catch(() => {});
@@ -177,14 +180,16 @@ export class Learner {
     for (let tries = 0; tries < FOLLOWS_MAX; tries++) if ((await this.#follow()) && this.#ahead.size === 0) break;
     // A memory with outcomes beyond its place in the log would learn them again. The next checkpoint has them.
     if (this.#ahead.size > 0) return;
+    const { lead = ALONE } = this.#options;
+    if (!lead.isHeld) return;
     const changes = this.memories.changes(learning);
     const { text } = this.#state;
     const writes = [...changes.writes];
     if (text !== this.#stateWritten) writes.push(learning.memories.putState(this.memories.last.outcome, text));
     try {
-      if (writes.length > 0) await this.#store.commit(writes);
+      if (writes.length > 0) await this.#store.commit([...lead.conditions(), ...writes]);
     } catch (cause) {
-      // Another instance has come further, and its memories are stored. These are, once they have followed it.
+      // Another instance leads by now, or has come further: its memories are stored, and these once they have followed it.
       if (cause instanceof StoreError && cause.reason === 'unmet') return;
       throw cause;
     }

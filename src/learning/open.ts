@@ -9,7 +9,7 @@ import { findSecret, loadSecret } from './secret.ts';
 import { isScore } from './steps.ts';
 
 /**
- * Opens the memories for learning, which only one server may do.
+ * Opens the memories for learning. Each instance learns the whole log, and one of them stores what was learned.
  * @throws StoreError
  */
 export async function openLearner(options: LearnerOptions): Promise<Learner> {

@@ -1,3 +1,4 @@
+import type { PolicyOrigin } from '../store/instance-reports.ts';
 import type { LogForm } from '../telemetry/log.ts';
 
 /** The settings of a server that operators give at its start. */
@@ -8,8 +9,10 @@ export interface ServeOptions {
   readonly data: string;
   /** The URL of the store: a path, or that of a database that several servers share. May have a password. */
   readonly database: string;
-  /** Folder of the policy's YAML files. */
+  /** Folder of the policy's YAML files, and of its plugins. */
   readonly policies: string;
+  /** Whether the policy is that of the folder, or the revision that was pushed last; before the first, that of the folder. */
+  readonly policiesFrom: PolicyOrigin;
   /** Time for running requests after SIGTERM, ms. */
   readonly drainMs: number;
   /** Whether `/metrics` answers, to anybody who can reach the port. */

@@ -2,6 +2,7 @@ import type { PaymentPolicy } from '../core/payment-policy.ts';
 import type { Timers } from '../core/timers.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Instance } from '../store/instance.ts';
+import type { Lead } from '../store/leaders.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Blocklist } from './blocklist.ts';
 import type { PaymentCounts } from './counts.ts';
@@ -24,6 +25,8 @@ export interface PaymentParts {
   readonly nextId: () => number;
   /** The owner of payments that are settled here. */
   readonly instance: Pick<Instance, 'slot' | 'epoch' | 'lives'>;
+  /** Whether payments of nobody are this instance's to check. */
+  readonly lead: Lead;
   readonly deposit: Ledger['deposit'];
   readonly counts: PaymentCounts;
   readonly log: Log;

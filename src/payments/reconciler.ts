@@ -1,4 +1,5 @@
 import type { Timer } from '../core/timers.ts';
+import { isSameInstance } from '../store/instance.ts';
 import type { Payment } from '../store/payments.ts';
 import type { PaymentParts } from './parts.ts';
 import { isTransient } from './refusals.ts';
@@ -19,7 +20,7 @@ interface NextCheck {
   readonly pauseMs: number;
 }
 
-/** Asks the chain, periodically, about payments of unknown outcome that no request is working on. State: payment checks. */
+/** Asks the chain, periodically, about payments of unknown outcome that no request is working on: its own, and as the leader those of nobody. State: payment checks. */
 export class Reconciler {
   readonly #parts: PaymentParts;
   readonly #settlements: Settlements;
@@ -52,13 +53,15 @@ export class Reconciler {
 
   /** Checks networks independently: a slow one must not delay the others. */
   async #round(): Promise<void> {
-    const { register, now } = this.#parts;
+    const { register, now, lead, instance } = this.#parts;
     // Without a reading those that are known are checked.
     await register.refresh().catch(() => {});
     const payments = [...register.unsettled()];
     const ids = new Set(payments.map(({ id }) => id));
     for (const id of this.#nextChecks.keys()) if (!ids.has(id)) this.#nextChecks.delete(id);
-    const due = payments.filter(({ id }) => (this.#nextChecks.get(id)?.at ?? 0) <= now());
+    // Those that no living instance began are the leader's.
+    const isMine = ({ owner }: Payment) => lead.isHeld || (owner !== null && isSameInstance(owner, instance));
+    const due = payments.filter((one) => isMine(one) && (this.#nextChecks.get(one.id)?.at ?? 0) <= now());
     for (const [network, some] of Map.groupBy(due, ({ network }) => network)) {
       if (!this.#busy.has(network)) void this.#checkAll(network, some);
     }

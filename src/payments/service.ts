@@ -2,6 +2,7 @@ import type { Microcredits } from '../core/credits.ts';
 import type { PaymentPolicy } from '../core/payment-policy.ts';
 import type { Timers } from '../core/timers.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { ALONE, type Lead } from '../store/leaders.ts';
 import type { News } from '../store/news.ts';
 import type { Payment } from '../store/payments.ts';
 import type { Repositories } from '../store/repositories.ts';
@@ -42,6 +43,8 @@ export interface PaymentsOptions {
   readonly env: (name: string) => string | undefined;
   readonly deposit: Ledger['deposit'];
   readonly log: Log;
+  /** Whether payments of nobody are this instance's to check. Absent: it is alone. */
+  readonly lead?: Lead;
   /** Default: `facilitator/network.ts`. */
   readonly openNetwork?: OpenNetwork;
   /** Between two rounds of reconciliation, ms; 5,000 by default. */
@@ -66,7 +69,7 @@ export type Payments = ReturnType<typeof paymentsOf>;
 
 function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'register' | 'blocklist' | 'seal'>) {
   const { store, instance, now, nextId, env, deposit, log } = options;
-  const { openNetwork = openByPolicy, reconcileEveryMs = 5_000, timers = processTimers } = options;
+  const { openNetwork = openByPolicy, reconcileEveryMs = 5_000, timers = processTimers, lead = ALONE } = options;
   const { register, blocklist, seal } = stored;
   const { table } = register;
   /** The policy in force; null while payments are off. */
@@ -76,7 +79,19 @@ function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'regist
   const networks = new Networks({ open: openNetwork, host, log, timers });
   const counts = new PaymentCounts();
   const policy = () => inForce.policy;
-  const parts: PaymentParts = { ...stored, networks, policy, now, timers, nextId, instance, deposit, counts, log };
+  const parts: PaymentParts = {
+    ...stored,
+    networks,
+    policy,
+    now,
+    timers,
+    nextId,
+    instance,
+    lead,
+    deposit,
+    counts,
+    log,
+  };
   const settlements = new Settlements(parts);
   const reconciler = new Reconciler(parts, settlements, reconcileEveryMs);
   const activity: PaymentActivity = {

@@ -19,6 +19,7 @@ import type { UpstreamNetwork } from '../upstream/connection/network.ts';
 import type { Health } from '../upstream/health/health.ts';
 import type { PolicyChange } from './diff.ts';
 import type { ParsedFiles } from './parse-files.ts';
+import { lackingCode } from './pushed.ts';
 import { buildRuntime, type Runtime } from './runtime.ts';
 import { inSlices, SupersededError } from './slices.ts';
 import { hashOf, type PolicyBundle } from './source.ts';
@@ -110,6 +111,8 @@ export function compileCandidate(
     const specifiers = parsed.policy.plugins.map(({ specifier }) => specifier);
     const own = await tools.loader.load(specifiers, resolve(tools.folder));
     if (isStale()) throw new SupersededError();
+    const lacking = lackingCode(bundle, hashesOf(own));
+    if (lacking !== null) return { problems: [], message: lacking };
     const { env, unset } = recordUnset(tools.env);
     const facts = parsed.policy.wildcards.length > 0 ? await loadFacts() : null;
     const context = { ...contextOf(own, { ...tools, env }), facts };

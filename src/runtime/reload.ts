@@ -18,6 +18,8 @@ import { mostExplicit, type PolicyStatus, type ReloadAttempt, type ReloadCause, 
 
 export interface ReloaderOptions {
   readonly tools: PolicyTools;
+  /** Reads the policy. Default: the files of the folder. Rejects with PolicySourceError or StoreError. */
+  readonly read?: () => Promise<PolicyBundle>;
   /** The secrets in files. Default: none. `reread` returns the variables whose values have changed. */
   readonly secrets?: Pick<SecretFiles, 'list'> & { reread(): readonly string[] };
   /**
@@ -199,7 +201,8 @@ export class Reloader {
 
   async #read(): Promise<PolicyBundle | PolicySourceError> {
     try {
-      return await readBundle(this.#options.tools.folder);
+      const { read, tools } = this.#options;
+      return read ? await read() : await readBundle(tools.folder);
     } catch (cause) {
       if (cause instanceof PolicySourceError) return cause;
       return new PolicySourceError(`The policy cannot be read: ${messageOf(cause)}.`);
@@ -269,8 +272,13 @@ export class Reloader {
     const message =
       why.message ?? `The policy has ${errors} error${errors === 1 ? '' : 's'}; the old policy stays in force.`;
     const isKnown = hash === this.#refused && message === this.#last.message;
-    // A touched file changes nothing.
-    if (state.cause === 'edit' && isKnown && Bun.deepEquals(diagnostics, this.#last.diagnostics)) return this.#last;
+    // A touched file changes nothing, and a push that is refused is tried again.
+    if (
+      (state.cause === 'edit' || state.cause === 'push') &&
+      isKnown &&
+      Bun.deepEquals(diagnostics, this.#last.diagnostics)
+    )
+      return this.#last;
     this.#refused = hash;
     return this.#end(state, 'refused', { message, diagnostics });
   }

@@ -19,6 +19,11 @@ export interface PolicyBundle {
   /** By path, ascending. Paths are relative to the working folder, or absolute outside it. */
   readonly files: readonly PolicyFile[];
   readonly hash: string;
+  /** Of a pushed revision: its number, and the code that it was judged with. Absent: the files of a folder. */
+  readonly pushed?: {
+    readonly id: number;
+    readonly plugins: readonly (readonly [specifier: string, hash: string])[];
+  };
 }
 
 /** A policy folder that cannot be read. The message names the path and what to do. */

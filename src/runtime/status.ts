@@ -3,9 +3,9 @@ import type { PolicyChange } from './diff.ts';
 import type { SecretStatus } from './secret-files.ts';
 
 /** The trigger of a reload. */
-export type ReloadCause = 'start' | 'edit' | 'signal' | 'request';
+export type ReloadCause = 'start' | 'edit' | 'push' | 'signal' | 'request';
 
-const MOST_EXPLICIT_FIRST: readonly ReloadCause[] = ['start', 'request', 'signal', 'edit'];
+const MOST_EXPLICIT_FIRST: readonly ReloadCause[] = ['start', 'request', 'signal', 'push', 'edit'];
 
 /** The most explicit cause among several requests. */
 export function mostExplicit(requests: readonly { readonly cause: ReloadCause }[]): ReloadCause {

@@ -16,6 +16,7 @@ import type { Gateway } from '../request/gateway.ts';
 import type { RequestReporter } from '../request/observe/observer.ts';
 import type { PolicyStatus } from '../runtime/status.ts';
 import type { AlertMessage } from '../store/alerts.ts';
+import type { Leadership } from '../store/leaders.ts';
 import type { Family } from '../telemetry/families.ts';
 import type { Health } from '../upstream/health/health.ts';
 import { firstError } from './events.ts';
@@ -27,6 +28,8 @@ interface WatchedParts {
   readonly policy: { status(): PolicyStatus };
   readonly health: Pick<Health, 'samples'>;
   readonly reporter: Pick<InstanceReporter, 'split'>;
+  /** Of the instance that looks at budgets and keys for all. */
+  readonly leadership: Pick<Leadership, 'of'>;
 }
 
 /** The alerts of a server, which begin to look once `sender.begin` is called. */
@@ -42,7 +45,8 @@ export function openAlerts(
   { store, keys, people, log, host, feed }: GatewayResources,
   parts: WatchedParts,
 ): ServerAlerts {
-  const { gateway, policy, health, reporter } = parts;
+  const { gateway, policy, health, reporter, leadership } = parts;
+  const lead = leadership.of('alerts');
   const { now } = store.instance;
   const { env, timers } = host;
   const tokens = new CachedTokenCounts();
@@ -51,16 +55,17 @@ export function openAlerts(
     const time = now();
     watches = watchProviders(watches, health.samples(), time);
     return {
-      budgets: lazy(() =>
-        gateway.ledger.drawnWindows().map((fund) => ({ ...budgetReading(fund, time), called: called(fund) })),
-      ),
-      keys: lazy(() => keys.expiringAfter(time).flatMap(expiringKey)),
+      // All have the same budgets and keys: one looks at them. Each has providers and a policy of its own.
+      budgets: lazy(() => (lead.isHeld ? budgetsAt(time) : [])),
+      keys: lazy(() => (lead.isHeld ? keys.expiringAfter(time).flatMap(expiringKey) : [])),
       providers: [...watches.values()],
       refusal: refusalOf(policy.status()),
       split: reporter.split,
       tokensWithin: (windowMs) => tokens.within(windowMs, time),
     };
   };
+  const budgetsAt = (time: number) =>
+    gateway.ledger.drawnWindows().map((fund) => ({ ...budgetReading(fund, time), called: called(fund) }));
   const called = ({ title: { subject } }: FundStanding) =>
     people.team(subject)?.name ?? (people.user(subject)?.name || null);
   const terms = () => gateway.lease().snapshot.alerts;

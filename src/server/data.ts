@@ -6,6 +6,7 @@ import type { ServeOptions } from '../operate/serve-options.ts';
 import type { KnownLabels } from '../policy/misspelt-values.ts';
 import { readStore, storeExists } from '../store/open.ts';
 import type { PeopleChanges } from '../store/people.ts';
+import type { PushedPolicy } from '../store/pushed-policies.ts';
 import { reasonOf } from '../store/reason.ts';
 import { StoreError } from '../store/store.ts';
 
@@ -34,6 +35,17 @@ export async function madeTeamsOnDisk(database: string): Promise<() => ReadonlyM
     for (const { row } of teams) if (row.origin === 'api' && row.removedAt === null) made.set(row.name, row.id);
   }
   return () => made;
+}
+
+/** Reads the revision in a store that was pushed last; null for none. */
+export async function pushedOnDisk(database: string): Promise<PushedPolicy | null> {
+  if (!(await storeExists(database))) return null;
+  using reader = await readStore(database, ['policies']);
+  // Tables of an earlier version have none.
+  return await reader.pushedPolicies.head().catch((error: unknown) => {
+    if (error instanceof StoreError) return null;
+    throw error;
+  });
 }
 
 function orNone(error: unknown): Pick<PeopleChanges, 'teams'> {

@@ -38,6 +38,7 @@ import type { PolicyCandidate } from '../runtime/candidate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { OpenStore } from '../store/driver.ts';
 import type { Instance } from '../store/instance.ts';
+import { type Lead, Leadership } from '../store/leaders.ts';
 import { overloadedBy } from '../store/unwritten.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
@@ -46,8 +47,8 @@ import { spoolOf } from './data.ts';
 import { keepDeclarations } from './declarations.ts';
 import { logAlert, logRecovered } from './events.ts';
 import type { Host } from './host.ts';
-import { InstanceReporter, type ReportSources } from './instance-report.ts';
-import { keepReloading, type ServerPolicyTools, saveRevision, type TermsOf } from './policy.ts';
+import { openPolicies } from './policies.ts';
+import { type ServerPolicyTools, saveRevision, type TermsOf } from './policy.ts';
 import { openPolicyDesk } from './policy-desk.ts';
 import { noteFirstPolicy } from './policy-trail.ts';
 import { Sweep } from './sweep.ts';
@@ -79,9 +80,10 @@ async function takePayments(
   ledger: Ledger,
   nextId: () => number,
   { store, log, host: { env, timers } }: GatewayResources,
+  lead: Lead,
 ): Promise<Payments> {
   const payments = await openPayments({
-    ...{ store, instance: store.instance, now: store.instance.now, nextId, env, log, timers },
+    ...{ store, instance: store.instance, now: store.instance.now, nextId, env, log, timers, lead },
     deposit: (holder, deposit, also) => ledger.deposit(holder, deposit, also),
   });
   try {
@@ -135,7 +137,7 @@ function openServerRecords({ store, keys, feed }: GatewayResources, snapshot: ()
 }
 
 /** Opens learning, with its regular checkpoints. */
-const openLearning = (nextId: () => number, { store, host, log }: GatewayResources) =>
+const openLearning = (nextId: () => number, { store, host, log }: GatewayResources, lead: Lead) =>
   openLearner({
     store,
     now: store.instance.now,
@@ -149,6 +151,7 @@ const openLearning = (nextId: () => number, { store, host, log }: GatewayResourc
       }),
     onError: (error) => log.warn('the learning state could not be saved', { error: String(error) }),
     checkpointMs: CHECKPOINT_EVERY_MS,
+    lead,
     timers: host.timers,
   });
 
@@ -181,22 +184,21 @@ const statusOf = (
   cluster: (by) => clusterStatus(by, store),
 });
 
-/** Makes the reports of a server. `policies`: where it takes its policy from. */
-const openReporter = (
-  { store, log, host: { timers, version } }: GatewayResources,
-  parts: Pick<ReportSources, 'status' | 'pushed' | 'rank' | 'follows'>,
-): InstanceReporter => new InstanceReporter({ store, log, timers, version, ...parts });
-
-/** Prunes, indexes and counts, now and regularly. Returns a function that stops it. */
+/** Prunes, indexes and counts, now and regularly, where it leads. Returns a function that stops it. */
 async function keepUp(
   count: (restMs: number) => Promise<boolean>,
   log: Log,
-  timers: Timers,
+  { timers, leadership }: { readonly timers: Timers; readonly leadership: Leadership },
   prune: () => Promise<void>,
 ): Promise<() => void> {
-  const pruning = timers.every(PRUNE_EVERY_MS, () => void prune());
-  await prune();
-  const stopIndexing = keepIndexed(count, timers, (error) =>
+  const [counts, prunes] = [leadership.of('count'), leadership.of('prune')];
+  const pruneAsLeader = async () => {
+    if (prunes.isHeld) await prune();
+  };
+  const pruning = timers.every(PRUNE_EVERY_MS, () => void pruneAsLeader());
+  await pruneAsLeader();
+  const countAsLeader = async (restMs: number) => counts.isHeld && (await count(restMs));
+  const stopIndexing = keepIndexed(countAsLeader, timers, (error) =>
     log.warn('records could not be indexed and counted', { error: String(error) }),
   );
   return () => {
@@ -223,10 +225,11 @@ const idempotencyOver = (store: OpenStore, ledger: Ledger): Idempotency =>
 function openSweep(
   { ledger, payments, idempotency }: SweptParts,
   { store: { instance }, log, host: { clock, timers } }: GatewayResources,
+  lead: Lead,
 ): Sweep {
   const onError = (part: string, error: unknown) =>
     log.warn('what dead instances left could not be resolved', { part, error: String(error) });
-  const sweep = new Sweep({ graceMs: ledger.graceMs, instance, clock, timers, onError });
+  const sweep = new Sweep({ graceMs: ledger.graceMs, instance, clock, timers, onError, lead });
   sweep.add('holds', async () => logRecovered(log, await ledger.sweep()));
   // Their money is that of closed holds.
   sweep.add('payments', payments.sweep);
@@ -257,11 +260,13 @@ export async function openGateway(
   first: PolicyCandidate,
   tools: ServerPolicyTools,
   resources: GatewayResources,
-  { allowsPolicyWrites, data, database }: Pick<ServeOptions, 'allowsPolicyWrites' | 'data' | 'database'>,
+  options: Pick<ServeOptions, 'allowsPolicyWrites' | 'data' | 'database' | 'policiesFrom'>,
 ) {
   const { store, keys, people, log, host, feed } = resources;
   const { clock, timers, err } = host;
   const { now } = store.instance;
+  const leadership = new Leadership({ table: store.leaders, instance: store.instance, clock, timers });
+  await leadership.begin();
   await people.declare(first.runtime.snapshot.teams);
   people.useOrganization(first.runtime.snapshot.organization);
   const { ledger, terms } = await openBudgets(first, resources);
@@ -269,34 +274,21 @@ export async function openGateway(
   const { records, count } = openServerRecords(resources, () => lease().snapshot);
   const nextId = idsOf(store.instance);
   await saveRevision(records, first);
-  const payments = await takePayments(first, ledger, nextId, resources);
-  const kept = {
-    ledger,
-    payments,
-    people,
-    terms,
-    records,
-    store,
-    now,
-    log,
-    err,
-    timers,
-    feed,
-    onAttempt: () => void reporter.note(),
-  };
+  const payments = await takePayments(first, ledger, nextId, resources, leadership.of('reconcile'));
+  const kept = { ledger, payments, people, terms, records, store, now, log, err, timers, feed };
   await noteFirstPolicy(kept, first);
-  const { reloader, leaseOf, past, stop: stopReloading } = keepReloading(first, tools, kept);
-  const reporter: InstanceReporter = openReporter(resources, {
-    ...{ follows: 'files', status: () => reloader.status(), pushed: () => null, rank: ledger.rank },
-  });
+  const policy = openPolicies(first, tools, kept, resources, options);
+  const { reloader, leaseOf, past, reporter } = policy;
   const idempotency = idempotencyOver(store, ledger);
-  const learner = await openLearning(nextId, resources);
+  const learner = await openLearning(nextId, resources, leadership.of('learning'));
   const threads = new Threads(store, now);
   const pruned = { records, idempotency, learner, threads, store, now };
-  const stopUpkeep = await keepUp(count, log, timers, () => prune(pruned, reloader.lease().snapshot, log));
-  const sweep = openSweep({ ledger, payments, idempotency }, resources);
+  const stopUpkeep = await keepUp(count, log, { timers, leadership }, () =>
+    prune(pruned, reloader.lease().snapshot, log),
+  );
+  const sweep = openSweep({ ledger, payments, idempotency }, resources, leadership.of('sweep'));
   await sweep.begin();
-  await reporter.begin();
+  await policy.begin();
   const publishing = timers.every(PUBLISH_EVERY_MS, () => tools.health.publish());
   const { lease } = reloader;
   const funded = { lease, leaseOf, ledger, payments, keys, log, now };
@@ -313,21 +305,22 @@ export async function openGateway(
     clock,
     isDraining: false,
   };
-  const policies = openPolicyDesk({ gateway, reloader, people }, tools, resources, allowsPolicyWrites);
-  const audits = new Audits({ files: { file: database, spool: spoolOf(data) }, now, timers, log });
+  const policies = openPolicyDesk({ gateway, ...policy, people }, tools, resources, options);
+  const audits = new Audits({ files: { file: options.database, spool: spoolOf(options.data) }, now, timers, log });
   const stop = () => {
     audits.close();
-    reporter.stop();
+    leadership.stop();
     policies.close();
     gateway.isDraining = true;
     stopUpkeep();
     void sweep.stop();
     publishing.close();
-    stopReloading();
+    policy.stop();
     stopDeclarations();
   };
   const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();
   const status = { health: tools.health, ...statusOf({ learner, lease }, resources) };
   const levels = new Levels(people);
-  return { gateway, desk: policies.desk, idempotency, reloader, reporter, status, audits, recount, levels, stop };
+  const { desk } = policies;
+  return { gateway, desk, idempotency, reloader, reporter, status, audits, recount, levels, leadership, stop };
 }

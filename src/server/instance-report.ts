@@ -45,6 +45,7 @@ export class InstanceReporter {
   #writing: Promise<void> = Promise.resolve();
   #live: readonly LiveInstance[] = [];
   #splitSince: number | null = null;
+  #isFailing = false;
   #timer: Timer | null = null;
 
   constructor(sources: ReportSources) {
@@ -81,25 +82,32 @@ export class InstanceReporter {
 
   async #round(): Promise<void> {
     await this.note();
-    const { store, log } = this.#sources;
+    const { store } = this.#sources;
     try {
       this.#live = await liveInstances(store);
       const isSplit = revisionsIn(this.#live).length > 1;
       this.#splitSince = isSplit ? (this.#splitSince ?? store.instance.now()) : null;
+      this.#isFailing = false;
     } catch (error) {
-      log.warn('the servers at the database could not be read', { error: String(error) });
+      this.#fail('the servers at the database could not be read', error);
     }
   }
 
+  /** Logs the first failure of a row of them. */
+  #fail(message: string, error: unknown): void {
+    if (!this.#isFailing) this.#sources.log.warn(message, { error: String(error) });
+    this.#isFailing = true;
+  }
+
   async #write(): Promise<void> {
-    const { store, log } = this.#sources;
+    const { store } = this.#sources;
     const report = this.#report();
     if (this.#written !== null && Bun.deepEquals(report, this.#written)) return;
     try {
       await store.commit([store.instanceReports.put(report)]);
       this.#written = report;
     } catch (error) {
-      log.warn('this server could not report to the database', { error: String(error) });
+      this.#fail('this server could not report to the database', error);
     }
   }
 

@@ -2,7 +2,9 @@ import type { Keys } from '../access/keys.ts';
 import type { People } from '../access/people.ts';
 import type { PolicyTable } from '../http/policy.ts';
 import { oneAtATime } from '../operate/policy/desk.ts';
+import type { PolicyHome } from '../operate/policy/home.ts';
 import { Turns } from '../operate/policy/turns.ts';
+import type { ServeOptions } from '../operate/serve-options.ts';
 import type { Gateway } from '../request/gateway.ts';
 import { createParser } from '../runtime/parser.ts';
 import type { Reloader } from '../runtime/reload.ts';
@@ -16,6 +18,7 @@ const PARSE_MS = 5_000;
 interface DeskParts {
   readonly gateway: Gateway;
   readonly reloader: Reloader;
+  readonly home: PolicyHome;
   readonly people: People;
 }
 
@@ -27,10 +30,10 @@ interface DeskResources {
 
 /** Opens the tools for policies that requests send. Returns a function that ends them, too. */
 export function openPolicyDesk(
-  { gateway, reloader, people }: DeskParts,
+  { gateway, reloader, home, people }: DeskParts,
   tools: ServerPolicyTools,
   { store, keys, host: { clock } }: DeskResources,
-  allowsGuarded: boolean,
+  { allowsPolicyWrites: allowsGuarded }: Pick<ServeOptions, 'allowsPolicyWrites'>,
 ) {
   // Another parser than the reload's: a hostile text must not keep an edit on disk waiting.
   const parser = createParser(PARSE_MS);
@@ -38,6 +41,7 @@ export function openPolicyDesk(
   const desk: PolicyTable = {
     inForce: () => reloader.inForce,
     folder: tools.folder,
+    home,
     judge: { ...judging, ...reloader.surroundings, labels: keys.labels, parse: oneAtATime(parser.parse) },
     findRevision: gateway.records.findRevision,
     revisionsLike: (beginning) => store.records.revisions.findByPrefix(beginning),

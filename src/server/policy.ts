@@ -6,6 +6,7 @@ import type { EventFeed } from '../http/event-feed.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import type { LedgerTerms } from '../ledger/ledger.ts';
 import { policyEvent } from '../operate/events.ts';
+import type { PolicyHome } from '../operate/policy/home.ts';
 import { rehearse } from '../operate/policy/rehearse.ts';
 import { createPluginLoader } from '../plugin-host/load.ts';
 import { type Diagnostic, formatDiagnostics } from '../policy/diagnostics.ts';
@@ -14,12 +15,14 @@ import type { Records } from '../records/records.ts';
 import { buildCandidate, isRejected, type PolicyCandidate, type PolicyTools } from '../runtime/candidate.ts';
 import { parseFiles } from '../runtime/parse-files.ts';
 import { createParser } from '../runtime/parser.ts';
+import { pushedBundle } from '../runtime/pushed.ts';
 import { Reloader } from '../runtime/reload.ts';
 import { PastPolicies } from '../runtime/replay.ts';
 import type { SecretFiles } from '../runtime/secret-files.ts';
 import { readBundle } from '../runtime/source.ts';
 import { StoredRuntimes } from '../runtime/stored-runtimes.ts';
 import { watchPolicies } from '../runtime/watch.ts';
+import type { PushedPolicy } from '../store/pushed-policies.ts';
 import { mask } from '../telemetry/secrets.ts';
 import type { UpstreamNetwork } from '../upstream/connection/network.ts';
 import type { Health } from '../upstream/health/health.ts';
@@ -43,15 +46,20 @@ export type ServerPolicyTools = PolicyTools & {
 /** Adds the budgets of keys to a policy's terms of the ledger. */
 export type TermsOf = (snapshot: LedgerTerms & Pick<PolicySnapshot, 'organization'>) => LedgerTerms;
 
-/** The policy to start with. Prints diagnostics; throws UsageError when it cannot serve. */
-export async function firstPolicy(tools: PolicyTools, err: Terminal): Promise<PolicyCandidate> {
-  const bundle = await readBundle(tools.folder);
+/** The policy to start with: a pushed one, else that of the folder. Prints diagnostics; throws UsageError when it cannot serve. */
+export async function firstPolicy(
+  tools: PolicyTools,
+  err: Terminal,
+  pushed: PushedPolicy | null = null,
+): Promise<PolicyCandidate> {
+  const bundle = pushed ? pushedBundle(pushed) : await readBundle(tools.folder);
   const judged = await minded(() => buildCandidate(bundle, tools), err);
   const found = isRejected(judged) ? judged.problems : judged.warnings;
   printDiagnostics(found, bundle.files, err);
   if (isRejected(judged)) {
     const errors = found.filter(({ severity }) => severity === 'error').length;
-    const why = judged.message ?? `The policy in ${tools.folder} has ${errors} error${errors === 1 ? '' : 's'}`;
+    const where = pushed ? `The pushed policy ${pushed.id}` : `The policy in ${tools.folder}`;
+    const why = judged.message ?? `${where} has ${errors} error${errors === 1 ? '' : 's'}`;
     throw new UsageError(`${why.replace(/\.$/, '')}; the server did not start.`);
   }
   return judged;
@@ -78,6 +86,8 @@ export interface ReloadServices extends PolicyTrail, Pick<X402Gateway, 'ledger' 
   readonly err: Terminal;
   readonly timers: Timers;
   readonly feed: EventFeed;
+  /** Where the policy is kept. */
+  readonly home: PolicyHome;
   /** Called after each attempt. */
   readonly onAttempt: () => void;
 }
@@ -131,6 +141,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
       madeTeams: () => services.people.madeTeams(),
       started: first.runtime.snapshot.gateway,
     },
+    read: services.home.read,
     secrets: { reread: () => secrets.reread(fixedIn(reloader.lease().snapshot)), list: secrets.list },
     prepare: async (candidate) => {
       const swap = await prepare(candidate, services);
@@ -144,7 +155,10 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
       logReload(log, attempt, snapshot);
       services.feed.tell(() => policyEvent(attempt));
       services.onAttempt();
-      if (attempt.result === 'applied') notePolicy(services, attempt, reloader.status().previous?.revision ?? null, by);
+      // A push has noted its revision for all servers.
+      if (attempt.result === 'applied' && !bundle?.pushed) {
+        notePolicy(services, attempt, reloader.status().previous?.revision ?? null, by);
+      }
       // The operator may have fixed the fault at the provider.
       if (attempt.result !== 'refused') {
         health.reloaded(snapshot, originOf);

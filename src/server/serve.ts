@@ -26,7 +26,7 @@ import type { HealthChange } from '../upstream/health/types.ts';
 import { openAlerts } from './alerts.ts';
 import { announce } from './announce.ts';
 import { openConsole } from './console.ts';
-import { type DataPlace, ledgerOnDisk, madeTeamsOnDisk, makeDataFolder } from './data.ts';
+import { type DataPlace, ledgerOnDisk, madeTeamsOnDisk, makeDataFolder, pushedOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
@@ -47,7 +47,12 @@ import { keepTrailHead, notedHeads } from './trail-head.ts';
 import { keepTrailNote } from './trail-note.ts';
 
 /** Reads the first policy: that of its folder, or of a copy of the shipped one. The feed begins with the health of its endpoints. */
-async function startPolicy({ policies, data, database }: ServeOptions, host: Host, secrets: SecretFiles, log: Log) {
+async function startPolicy(
+  { policies, policiesFrom, data, database }: ServeOptions,
+  host: Host,
+  secrets: SecretFiles,
+  log: Log,
+) {
   const { clock, now, timers, err } = host;
   const feed = new EventFeed(now);
   const onChange = (change: HealthChange) => {
@@ -70,7 +75,8 @@ async function startPolicy({ policies, data, database }: ServeOptions, host: Hos
     log.warn('an edit could not be finished', { error: messageOf(error) }),
   );
   const found = { ledger: await ledgerOnDisk(database), madeTeams: await madeTeamsOnDisk(database) };
-  const first = await firstPolicy({ ...tools, ...found }, err);
+  const pushed = policiesFrom === 'store' ? await pushedOnDisk(database) : null;
+  const first = await firstPolicy({ ...tools, ...found }, err, pushed);
   return { first, tools, unpacked, feed };
 }
 
@@ -113,7 +119,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const tokens = await openTokens(resources);
   const gate = new Gate(clock, timers);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
-  const alerts = openAlerts(resources, { gateway, policy: reloader, health: tools.health, reporter });
+  const alerts = openAlerts(resources, { ...opened, policy: reloader, health: tools.health });
   const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer, [alerts.count]);
   const watched = { gateway, gate, policy: reloader, store, health: tools.health, version, reporter };
   const app = createApp({

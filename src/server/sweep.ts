@@ -1,5 +1,6 @@
 import type { Timer, Timers } from '../core/timers.ts';
 import type { Instance } from '../store/instance.ts';
+import { ALONE, type Lead } from '../store/leaders.ts';
 
 /** The interval of sweeps, ms. */
 const SWEEP_EVERY_MS = 10_000;
@@ -12,6 +13,8 @@ interface SweepOptions {
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
   readonly timers: Timers;
+  /** Whether this instance sweeps for all. Absent: it is alone. */
+  readonly lead?: Lead;
   /** Called with the error of a part that could not be swept, which the next sweep tries again. */
   readonly onError: (part: string, error: unknown) => void;
 }
@@ -20,8 +23,8 @@ interface SweepOptions {
 export type SweepPart = () => Promise<void>;
 
 /**
- * Resolves what instances have left that will not come back: holds, payments, running names. Each part does so by condition, so that
- * two sweeps do what one does. It begins `graceMs` after this instance began, and after each time in which it did not reach the store:
+ * Resolves what instances have left that will not come back: holds, payments, running names. One instance
+ * does so for all, and each part by condition, so that two sweeps do what one does. It begins `graceMs` after this instance began, and after each time in which it did not reach the store:
  * then living instances could not renew their leases either, and they come back first. State: sweep.
  */
 export class Sweep {
@@ -64,9 +67,10 @@ export class Sweep {
   }
 
   async #sweep(): Promise<void> {
-    const { graceMs, instance, clock, onError } = this.#options;
+    const { graceMs, instance, clock, onError, lead = ALONE } = this.#options;
     for (const [name, part] of this.#parts) {
-      // The store may have gone away since the part before.
+      // Another may lead by now, or the store may have gone away since the part before.
+      if (!lead.isHeld) return;
       if (Math.min(clock() - this.#since, instance.reachedForMs) < graceMs) return;
       try {
         await part();

@@ -13,13 +13,16 @@ const DAY_MS = 86_400_000;
 /** Days that ended logins are kept. */
 const LOGIN_DAYS = 7;
 
+/** Days in which an operation on a hold may be repeated. */
+const HOLD_DAYS = 7;
+
 /** The parts of a server whose old rows are deleted. */
 interface PrunedParts {
   readonly records: Records;
   readonly idempotency: Idempotency;
   readonly learner: Pick<Learner, 'prune'>;
   readonly threads: Pick<Threads, 'prune'>;
-  readonly store: Pick<OpenStore, 'commit' | 'logins' | 'traffic' | 'trail'>;
+  readonly store: Pick<OpenStore, 'commit' | 'ledger' | 'logins' | 'rates' | 'traffic' | 'trail'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -33,9 +36,11 @@ export async function prune(parts: PrunedParts, { recordDays: days, trailDays }:
   try {
     await idempotency.prune();
     await threads.prune();
+    await store.ledger.prune(now() - HOLD_DAYS * DAY_MS);
     await store.logins.prune(now() - LOGIN_DAYS * DAY_MS);
     await records.prune(days * DAY_MS);
     await store.traffic.prune(now());
+    await store.rates?.prune();
     await learner.prune(days * DAY_MS);
     const time = now();
     if (trailDays !== null) await store.commit([store.trail.prune(time - trailDays * DAY_MS, time)]);

@@ -363,8 +363,6 @@ export interface LedgerBooks {
    * a hold ends once, so that two who resolve the same one do what one does.
    */
   orphans(): Promise<readonly Orphan[]>;
-  /** The greatest ID of a hold, and of a grant or a correction, when the books were opened; 0 for none. */
-  readonly lastIds: { readonly hold: number; readonly adjustment: number };
   /** True once all operations so far survive this process, false while they do not. Never rejects. */
   written(): Promise<boolean>;
   /** The worth of a Credit in all entries, and the budgets in force. */

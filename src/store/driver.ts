@@ -3,6 +3,7 @@ import type { Timers } from '../core/timers.ts';
 import type { StoreActivity } from './activity.ts';
 import type { LedgerBooks } from './books.ts';
 import type { Instance } from './instance.ts';
+import type { LeaderTable } from './leaders.ts';
 import type { News } from './news.ts';
 import type { RateStore } from './rates.ts';
 import type { Repositories } from './repositories.ts';
@@ -22,6 +23,7 @@ export type StoreRoom =
   | 'news'
   | 'payments'
   | 'people'
+  | 'policies'
   | 'records'
   | 'subjects'
   | 'threads'
@@ -33,6 +35,8 @@ export interface OpenStore extends Store, Deferral, Repositories {
   /** This process among the servers of the store. A command is none: `NO_INSTANCE`. */
   readonly instance: Instance;
   readonly news: News;
+  /** The work that one instance does for all; null where no other process decides by the store. */
+  readonly leaders: LeaderTable | null;
   /** The limits that instances share; null where no other process decides by the store. */
   readonly rates: RateStore | null;
   /** Appends that should outlive the process, and that neither the store nor its spool has. */

@@ -9,7 +9,7 @@ export const RENEW_MS = 5_000;
  * How long behind the end of its lease a slot is nobody else's, ms: its holder comes back first, and ends what it began. The mark has
  * passed by then, so that the next IDs are not ahead of the clock.
  */
-const FREE_AFTER_MS = 60_000;
+export const FREE_AFTER_MS = 60_000;
 /** How far the mark is ahead of a renewal, ms: beyond the end of the lease, and the second that IDs may be ahead of the clock. */
 const MARK_AHEAD_MS = 30_000;
 

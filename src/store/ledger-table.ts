@@ -13,6 +13,9 @@ export interface Orphan {
   readonly holder: string | null;
 }
 
+/** A hold that expired so long ago has no owner who would end it, ms. */
+export const FORGOTTEN_MS = 60_000;
+
 /** A reservation as its store has it. Amounts are microcredits. */
 export interface StoredReservation {
   readonly reservation: number;
@@ -67,6 +70,11 @@ export interface LedgerTable {
   granted(holder: string): Promise<Microcredits>;
   /** @returns null for no such reservation. Consistent where the store is read at one moment. */
   reservation(id: number): Promise<StoredReservation | null>;
+  /**
+   * Forgets the results of holds that were made before a moment, ms since 1970, and have ended. Their entries stay. Rejects with StoreError.
+   * @returns the number of holds
+   */
+  prune(before: number): Promise<number>;
   /** @returns whether the process with the open books has taken over every refund that was requested for a reservation. */
   isAdopted(reservation: number): Promise<boolean>;
   /**

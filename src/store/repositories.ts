@@ -15,6 +15,7 @@ import type {
   QuoteSecretTable,
 } from './payments.ts';
 import type { PeopleTable } from './people.ts';
+import type { PushedPolicyTable } from './pushed-policies.ts';
 import type { RecordTables } from './records.ts';
 import type { SubjectTable } from './subjects.ts';
 import type { ThreadTable } from './threads.ts';
@@ -37,6 +38,7 @@ export interface Repositories {
   readonly gasNonces: GasNonceTable;
   readonly quoteSecret: QuoteSecretTable;
   readonly people: PeopleTable;
+  readonly pushedPolicies: PushedPolicyTable;
   readonly records: RecordTables;
   readonly learning: LearningTables;
   readonly brokenDeclarations: BrokenDeclarationTable;

@@ -67,6 +67,7 @@ export class SharedWorld {
       instance,
       openBooks: async (): Promise<LedgerBooks> => mortal(books),
       rates: null,
+      leaders: null,
       die: () => void this.#live.splice(this.#live.indexOf(name), 1),
     };
     const handle = mortal(store);

@@ -44,11 +44,13 @@ import {
 import { teamStatus, userStatus } from '../../src/operate/people-money.ts';
 import { senderAs } from '../../src/operate/playground.ts';
 import { storedPayer } from '../../src/operate/policy/key-funds.ts';
+import { pushFolder, rollBackTo } from '../../src/operate/policy/push-folder.ts';
+import { listPushes } from '../../src/operate/policy/pushed.ts';
 import { checkServed, diffServed, testServed } from '../../src/operate/policy/served-check.ts';
 import { explainServed } from '../../src/operate/policy/served-explain.ts';
 import { policyFiles, policyRevision, policyRevisions, servedSchema } from '../../src/operate/policy/served-files.ts';
 import { reloadPolicy, servedPolicy } from '../../src/operate/policy/serving.ts';
-import { policyPatch, writePolicyFiles } from '../../src/operate/policy/write.ts';
+import { policyPatch, pushPolicyFiles, rollBackPolicy, writePolicyFiles } from '../../src/operate/policy/write.ts';
 import type { Principal } from '../../src/operate/principal.ts';
 import { repeatDecision } from '../../src/operate/repeat-decision.ts';
 import { ACTION_NAMES, type Action } from '../../src/operate/roles.ts';
@@ -147,10 +149,15 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   diffServed: [REPORTED, (by) => diffServed(by, stub, null, {})],
   explainServed: [[...REPORTED, ...MEMBERS], (by) => explainServed(by, stub, { request: {} })],
   policyFiles: [REPORTED, (by) => policyFiles(by, stub)],
+  listPushes: [REPORTED, (by) => listPushes(by, stub, { limit: 1, after: null })],
   policyPatch: [REPORTED, (by) => policyPatch(by, stub, [])],
   policyRevision: [REPORTED, (by) => policyRevision(by, stub, '')],
   policyRevisions: [REPORTED, (by) => policyRevisions(by, stub, stub, { limit: 1, after: null })],
   servedSchema: [REPORTED, (by) => servedSchema(by, stub)],
+  pushFolder: [OPERATORS, (by) => pushFolder(by, stub, '/nowhere', null)],
+  pushPolicyFiles: [OPERATORS, (by) => pushPolicyFiles(by, stub, [], '')],
+  rollBackTo: [OPERATORS, (by) => rollBackTo(by, stub, '/nowhere', '1')],
+  rollBackPolicy: [OPERATORS, (by) => rollBackPolicy(by, stub, '1', '')],
   writePolicyFiles: [OPERATORS, (by) => writePolicyFiles(by, stub, [], '')],
   // A person has no scope to hand on.
   makeChildKey: [['caller'], (by) => makeChildKey(by, stub, null, { name: '' })],

@@ -3,6 +3,8 @@ import type { Action } from '../../src/operate/roles.ts';
 /** The things of the prepared data folder that commands are about, and files outside it. */
 export interface Seat {
   readonly policies: string;
+  /** The same with a change. */
+  readonly revised: string;
   /** For files that commands write. */
   readonly out: string;
   /** A server that runs on other data. */
@@ -47,6 +49,13 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   'policy diff': { runs: ({ policies }) => [[policies, policies]], takes: [] },
   'policy fmt': { runs: ({ policies }) => [[policies, '--check']], takes: [] },
   'policy schema': { runs: ({ policies }) => [[policies]], takes: [] },
+  'policy push': {
+    runs: ({ policies, revised }) => [[policies], [revised, '--from', '1']],
+    takes: ['policy.write'],
+    leaves: ['change policy_files', 'load policy', 'change policy_files', 'load policy'],
+  },
+  'policy history': once(['policy.read']),
+  'policy rollback': { ...once(['policy.write'], '1'), leaves: ['change policy_files', 'load policy'] },
   'policy explain': {
     runs: ({ policies, key, decision }) => [
       [policies, '--key', key],
@@ -158,9 +167,7 @@ export const NO_COMMAND: readonly Action[] = [
     'models.list',
     'decisions.repeat',
     'events.read',
-    'policy.read',
     'policy.reload',
-    'policy.write',
     'endpoints.read',
     'playground.send',
     // `ledger audit` reads the database by `ledger.read`.

@@ -81,6 +81,7 @@ beforeAll(async () => {
   );
   seat = {
     policies,
+    revised: writePolicy({ 'policy.yaml': `${POLICY}# revised\n`, 'cases.yaml': CASES }),
     out,
     server: `http://127.0.0.1:${far.port}`,
     key: key.split('_')[2] ?? '',

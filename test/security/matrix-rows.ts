@@ -97,6 +97,9 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'POST /admin/policy/patch': [400, 400, 403, 403, 403, 400, 400, 403],
   'GET /admin/policy/files': [200, 200, 403, 403, 403, 200, 200, 403],
   'PUT /admin/policy/files': [400, 403, 403, 403, 403, 400, 403, 403],
+  'GET /admin/policy/pushes': [200, 200, 403, 403, 403, 200, 200, 403],
+  // That server follows its files.
+  'POST /admin/policy/pushes': [409, 403, 403, 403, 403, 409, 403, 403],
   'GET /admin/policy/revisions': [200, 200, 403, 403, 403, 200, 200, 403],
   'GET /admin/policy/revisions/{id}': [404, 404, 403, 403, 403, 404, 404, 403],
   'GET /admin/policy/schema': [200, 200, 403, 403, 403, 200, 200, 403],

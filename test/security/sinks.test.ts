@@ -146,6 +146,14 @@ describe('the store', () => {
     named.push('budgets.name', 'budgets.definition');
     // Rules and webhooks, names of budgets, keys and providers, and figures; why a webhook could not be reached.
     named.push('alert_marks.id', 'alert_marks.state', 'alert_messages.content', 'alert_messages.deliveries');
+    // Hosts, versions and revisions; diagnostics of the policy, with secrets masked.
+    named.push(
+      ...['name', 'version', 'follows', 'revision', 'error', 'refusal', 'judged_revision'].map(
+        (name) => `instance_reports.${name}`,
+      ),
+    );
+    // Texts of the policy, which are not taken with a secret; why a server refuses one.
+    named.push(...['revision', 'source', 'plugins', 'state', 'reason'].map((name) => `pushed_policies.${name}`));
     // Names of the policy.
     named.push(...['provider', 'upstream', 'model'].map((name) => `broken_declarations.${name}`));
     // Who is signed in, by IDs and a hash, from where and by which browser; a refresh token that only the cookie opens.
@@ -176,6 +184,7 @@ describe('the store', () => {
       'src/store/sqlite/logins.ts',
       'src/store/sqlite/payments.ts',
       'src/store/sqlite/people.ts',
+      'src/store/sqlite/pushed-policies.ts',
       'src/store/sqlite/records/schema.ts',
       'src/store/sqlite/subjects.ts',
       'src/store/sqlite/threads.ts',
@@ -246,8 +255,11 @@ describe('the log', () => {
       'src/server/first-key.ts',
       'src/server/gateway.ts',
       'src/server/host.ts',
+      'src/server/instance-report.ts',
       'src/server/ledger-note.ts',
       'src/server/log.ts',
+      'src/server/policies.ts',
+      'src/server/push-follower.ts',
       'src/server/serve.ts',
       'src/server/shutdown.ts',
       'src/server/sign-in.ts',

@@ -22,6 +22,7 @@ import {
   memoryPendingSettlements,
   memoryQuoteSecret,
 } from './memory/payments.ts';
+import { memoryPushedPolicies } from './memory/pushed-policies.ts';
 import { memoryRecords } from './memory/records.ts';
 import { MemoryStore } from './memory/store.ts';
 import { memorySubjects } from './memory/subjects.ts';
@@ -38,6 +39,7 @@ export const memoryRepositories = (store: MemoryStore): TestedRepositories => ({
   alerts: memoryAlerts(store),
   idempotency: memoryIdempotency(store),
   instanceReports: memoryInstanceReports(store),
+  pushedPolicies: memoryPushedPolicies(store),
   payments: memoryPayments(store),
   blocklist: memoryBlocklist(store),
   pendingSettlements: memoryPendingSettlements(store),

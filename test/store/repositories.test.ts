@@ -8,6 +8,7 @@ import { loginSuite } from './suites/logins.ts';
 import { newsSuite } from './suites/news.ts';
 import { paymentSuite } from './suites/payments.ts';
 import { peopleSuite } from './suites/people.ts';
+import { pushedPolicySuite } from './suites/pushed-policies.ts';
 import { recordSuite } from './suites/records.ts';
 import { subjectSuite } from './suites/subjects.ts';
 import { threadSuite } from './suites/threads.ts';
@@ -19,6 +20,7 @@ overEach((open) => {
   alertSuite(open);
   paymentSuite(open);
   peopleSuite(open);
+  pushedPolicySuite(open);
   recordSuite(open);
   learningSuite(open);
   endpointSuite(open);

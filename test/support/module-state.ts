@@ -63,6 +63,7 @@ export const SETS_TIMERS: readonly string[] = [
   'src/exchange/kept-answer.ts',
   'src/http/stream.ts',
   'src/http/watch.ts',
+  'src/operate/policy/push.ts',
   'src/operate/served.ts',
   'src/outbound/outbound.ts',
   'src/payments/facilitator/chain-attempt.ts',

@@ -53,4 +53,21 @@ Exit code: 2 when a case that held fails or B cannot load (--strict: when any ch
     details: `Includes the options of the policy's plugins and the names that it defines.
 --write saves it as DIR/policy.schema.json. The policy may have mistakes. Its plugins run.`,
   },
+  'policy push': {
+    usage: '[DIR] [--from REVISION] [--json] [--data DIR]',
+    summary: 'Store a policy as a revision, in force at every server that follows pushes.',
+    details: `Such servers run with --policies-from store. The policy passes its check and its cases here and at
+each of them; where one refuses, it is in force nowhere. The code of plugins is not pushed: every
+server needs the same beside its policy folder.
+--from is the revision in force, or its number: the push began from it. The first one needs none.`,
+  },
+  'policy history': {
+    usage: '[--limit 50] [--json] [--data DIR]',
+    summary: 'List the revisions that were pushed, newest first, with who has pushed each.',
+  },
+  'policy rollback': {
+    usage: 'REVISION | NUMBER [--json] [--policies DIR] [--data DIR]',
+    summary: 'Push the files of an earlier revision again.',
+    details: `--policies has the plugins of the policy.`,
+  },
 };

@@ -3,7 +3,7 @@ import type { CommandResult } from '../result.ts';
 import type { PolicyCommand } from './command.ts';
 
 /**
- * `signalbox policy check|test|explain|diff|fmt|schema`. Each is loaded when it is asked for. Throws UsageError, or an Error of one
+ * `signalbox policy check|test|explain|diff|fmt|schema|push|history|rollback`. Each is loaded when it is asked for. Throws UsageError, or an Error of one
  * clear sentence.
  */
 export const runPolicy = groupOf<PolicyCommand, CommandResult>('policy', {
@@ -16,7 +16,12 @@ export const runPolicy = groupOf<PolicyCommand, CommandResult>('policy', {
   diff: async (args, command) => (await import('./diff.ts')).runDiff(args, command),
   fmt: async (args, command) => (await import('./fmt.ts')).runFormat(args, command),
   schema: async (args, command) => (await import('./schema.ts')).runSchema(args, command),
+  push: async (args, command) => withCode(await (await import('./push.ts')).runPush(args, command)),
+  history: async (args, command) => withCode(await (await import('./push.ts')).runHistory(args, command)),
+  rollback: async (args, command) => withCode(await (await import('./push.ts')).runRollback(args, command)),
 });
+
+const withCode = (text: string): CommandResult => ({ text, code: 0 });
 
 const isRecorded = (args: readonly string[]): boolean =>
   args.some((argument) => argument === '--decision' || argument.startsWith('--decision='));

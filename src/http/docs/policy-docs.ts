@@ -66,6 +66,24 @@ export const WRITE = routeDocs({
   errors: [...bodyRefused, 'precondition_failed', 'policy_invalid'],
 });
 
+export const PUSH = routeDocs({
+  ...{ access: 'policy.write', summary: 'Push a revision of the policy' },
+  description:
+    'Stores the files of a policy as a revision, or those of an earlier push again, and puts it in force at every server that follows pushes (`--policies-from store`), as `policy push` and `policy rollback` do. It passes the check and the policy’s own cases here and at each of these servers; where one refuses, as without the code of a plugin, it is in force nowhere. `If-Match` names the revision that it began from, and may be left out for an earlier push. Guarded changes are as for `PUT /admin/policy/files`.',
+  answer: { schema: schemas.PolicyWrite, description: 'The revision is in force.' },
+  errorField: 'files',
+  errors: [...bodyRefused, 'not_found', 'precondition_failed', 'policy_invalid'],
+});
+
+export const PUSHES = routeDocs({
+  ...{ access: 'policy.read', summary: 'List the pushed revisions' },
+  description:
+    'Every revision that was pushed, with who has pushed it, the newest first, as `policy history` shows it.',
+  answer: { schema: schemas.PolicyPushes, description: 'The page.' },
+  errorField: 'limit',
+  errors: ['invalid_value', 'out_of_range'],
+});
+
 export const PATCH = routeDocs({
   ...{ access: 'policy.check', summary: 'Make a patch of an edit' },
   description: 'The difference between the files on disk and an edit, for `git apply` in the policy’s folder.',

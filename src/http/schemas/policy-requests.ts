@@ -40,6 +40,16 @@ const SIDE = {
 
 export const PolicyCheckRequest = field.body('The policy to check: the files on disk unless stated.', BUNDLE);
 
+export const PolicyPushRequest = field.body('The revision to push: all its files, or an earlier push.', {
+  files: BUNDLE.files,
+  revision: Type.Optional(
+    field.text(
+      'An earlier push that was in force: its number, or at least 6 of the first digits of its revision.',
+      '3',
+    ),
+  ),
+});
+
 export const PolicyTestRequest = field.body('The policy whose cases run: the files on disk unless stated.', {
   ...BUNDLE,
   case: Type.Optional(field.text('Runs only the cases with this text in their names.', 'night')),

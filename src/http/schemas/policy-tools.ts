@@ -59,7 +59,7 @@ export const PolicyRevisions = field.named('PolicyRevisions', 'The policies that
       revision: field.policyRevision,
       from: field.moment('When it came into force.'),
       until: field.momentOrNull('When the next one did; null for that in force.'),
-      cause: field.textOrNull('What put it in force: `start`, `edit`, `signal` or `request`.', 'request'),
+      cause: field.textOrNull('What put it in force: `start`, `edit`, `push`, `signal` or `request`.', 'request'),
       actor: revisionActor,
       is_stored: field.flag('Whether its text is still kept.', true),
     }),
@@ -335,6 +335,31 @@ export const PolicyWrite = field.named('PolicyWrite', 'An edit that is in force.
   }),
   guarded,
   reload: PolicyReload,
+  lagging: field.textList('Of pushes: the servers that did not have it in force after five seconds.', []),
+});
+
+export const PolicyPushes = field.named('PolicyPushes', 'Revisions that were pushed.', {
+  ...field.listOf(
+    Type.Object({
+      id: field.count('Its number, which grows with each push.', 3),
+      revision: field.policyRevision,
+      base: field.wholeOrNull('The number of the revision that it replaced; null for none.', 2),
+      time: field.moment('When it was pushed.'),
+      author: field.orNull(revisionActor, 'Who has pushed it, as the trail has it; null where it has that no more.', {
+        kind: 'cli',
+        name: 'root',
+      }),
+      state: field.word(
+        ['offered', 'accepted', 'refused'],
+        '`offered` until every server has judged it; `refused` is in force nowhere.',
+        'accepted',
+      ),
+      reason: field.textOrNull('Why it is refused.', 'The server gateway-7d9f:1 refuses it: …'),
+      is_in_force: field.flag('Whether it is the one in force.', true),
+    }),
+    'The newest first.',
+  ),
+  has_more: field.flag('Whether there are older ones.', false),
 });
 
 export const PolicyPatch = Type.String({ description: 'A unified diff, for `git apply` in the policy’s folder.' });

@@ -23,7 +23,7 @@ export const PolicyReload = field.named('PolicyReload', 'One reload of the polic
   time: field.moment('When it ended.'),
   took_ms: field.count('How long it took, in ms.', 41),
   cause: field.word(
-    ['start', 'edit', 'signal', 'request'],
+    ['start', 'edit', 'push', 'signal', 'request'],
     'The cause: the start, a change of the folder or of a secret’s file, SIGHUP, or a request to reload.',
   ),
   result: field.word(['applied', 'unchanged', 'refused'], 'With `refused`, the previous policy stays in force.'),

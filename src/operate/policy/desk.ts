@@ -11,6 +11,7 @@ import { PLACEHOLDER } from '../../policy/providers.ts';
 import type { PolicyCandidate } from '../../runtime/candidate.ts';
 import type { PolicyBundle } from '../../runtime/source.ts';
 import { bundleOf } from './bundles.ts';
+import type { PolicyHome } from './home.ts';
 import { recalling } from './place.ts';
 import type { JudgeTools, PolicySource } from './tools.ts';
 import type { Turns } from './turns.ts';
@@ -18,8 +19,10 @@ import type { Turns } from './turns.ts';
 /** The policies of a running server, as its tools work on them. */
 export interface PolicyDesk {
   inForce(): PolicyCandidate;
-  /** Of the files on disk. */
+  /** Of plugins that stand beside the policy. */
   readonly folder: string;
+  /** Where the policy is kept. */
+  readonly home: PolicyHome;
   /** Judges as a reload does, without the health and the connections of providers; parses in a worker. */
   readonly judge: JudgeTools;
   /** @returns null for an unknown one. Rejects with StoreError. */

@@ -5,7 +5,7 @@ import { DIAGNOSTICS, type Diagnostic, diagnosticsJson } from '../../policy/diag
 import { excerptOf, sourceLines } from '../../policy/excerpt.ts';
 import type { Outline } from '../../runtime/diff.ts';
 import { inSlices } from '../../runtime/slices.ts';
-import { type PolicyBundle, PolicySourceError, readBundle } from '../../runtime/source.ts';
+import { type PolicyBundle, PolicySourceError } from '../../runtime/source.ts';
 import { mask, scrubAll } from '../../telemetry/secrets.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
@@ -28,10 +28,10 @@ export interface NamedPolicy extends SentPolicy {
   readonly revision?: string;
 }
 
-/** The files on disk. @throws SignalboxError `conflict` where they cannot be read */
-export async function filesOnDisk({ folder }: Pick<PolicyDesk, 'folder'>): Promise<PolicyBundle> {
+/** The files on disk, or those that were pushed last. @throws SignalboxError `conflict` where they cannot be read */
+export async function filesOnDisk({ home }: Pick<PolicyDesk, 'home'>): Promise<PolicyBundle> {
   try {
-    return await readBundle(folder);
+    return await home.read();
   } catch (cause) {
     if (!(cause instanceof PolicySourceError)) throw cause;
     throw new SignalboxError('conflict', cause.message.replace('; name another with --policies', ''), { cause });

@@ -2,17 +2,21 @@ import { basename } from 'node:path';
 import { type Caller, roleOf } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { buildCandidate, isRejected, type PolicyCandidate } from '../../runtime/candidate.ts';
+import { pushedBundle } from '../../runtime/pushed.ts';
 import type { PolicyBundle } from '../../runtime/source.ts';
 import type { ReloadAttempt } from '../../runtime/status.ts';
-import { checkWritable, type FileEdit, UnwritablePolicy, writeEdit } from '../../runtime/write-edit.ts';
+import { type FileEdit, UnwritablePolicy } from '../../runtime/write-edit.ts';
 import type { OpenStore } from '../../store/driver.ts';
+import type { PolicyOrigin } from '../../store/instance-reports.ts';
 import type { Actor, TrailDetails } from '../../store/trail.ts';
 import { hasSecret, mask } from '../../telemetry/secrets.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
-import { changedBundle, type FileChange, namedBundle } from './bundles.ts';
+import { changedBundle, type FileChange, namedBundle, sentBundle } from './bundles.ts';
 import { orRefused, type PolicyDesk } from './desk.ts';
 import { type GuardedChange, guardedChanges } from './guarded.ts';
+import type { EditNotes } from './home.ts';
+import { formerPush } from './pushed.ts';
 import { filesOnDisk, framed, outlineOf, patchOf } from './served-check.ts';
 import type { JudgeTools } from './tools.ts';
 
@@ -22,7 +26,7 @@ export interface WritableDesk extends PolicyDesk {
   readonly allowsGuarded: boolean;
   /** Puts the files on disk in force now. */
   reload(by: Actor): Promise<ReloadAttempt>;
-  readonly store: Pick<OpenStore, 'commit' | 'trail'>;
+  readonly store: Pick<OpenStore, 'commit' | 'pushedPolicies' | 'trail'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -33,6 +37,8 @@ export interface WrittenPolicy {
   readonly files: readonly { readonly name: string; readonly change: 'added' | 'removed' | 'changed' }[];
   readonly guarded: readonly GuardedChange[];
   readonly reload: ReloadAttempt;
+  /** The names of servers that do not have it in force yet. */
+  readonly lagging: readonly string[];
 }
 
 const PATCH = 'Take it as a patch (POST /admin/policy/patch) and apply it where the files are kept.';
@@ -53,6 +59,53 @@ export async function writePolicyFiles(
   expected: string | null,
 ): Promise<WrittenPolicy> {
   checkAction(by.caller, 'policy.write');
+  return await written(by, desk, (before) => changedBundle(before, changes), expected);
+}
+
+/**
+ * Pushes whole files as a revision, as `writePolicyFiles` writes an edit; for a server that follows pushes.
+ * @throws SignalboxError; nothing was stored then
+ */
+export async function pushPolicyFiles(
+  by: Principal,
+  desk: WritableDesk,
+  files: readonly FileChange[],
+  expected: string | null,
+): Promise<WrittenPolicy> {
+  checkAction(by.caller, 'policy.write');
+  checkFollowsPushes(desk);
+  return await written(by, desk, () => sentBundle({ files }, () => ({ files: [], hash: '' })), expected);
+}
+
+/**
+ * Pushes the files of an earlier push again.
+ * @param name its number, or at least 6 of the first digits of its revision
+ * @throws SignalboxError; nothing was stored then
+ */
+export async function rollBackPolicy(
+  by: Principal,
+  desk: WritableDesk,
+  name: string,
+  expected: string | null,
+): Promise<WrittenPolicy> {
+  checkAction(by.caller, 'policy.write');
+  checkFollowsPushes(desk);
+  const former = namedBundle(pushedBundle(await formerPush(name, desk.store)));
+  return await written(by, desk, () => former, expected ?? desk.inForce().runtime.snapshot.revision);
+}
+
+function checkFollowsPushes({ home }: Pick<PolicyDesk, 'home'>): void {
+  if (home.origin === 'store') return;
+  const message = 'This server follows its files: it was started without --policies-from store.';
+  throw new SignalboxError('conflict', message);
+}
+
+async function written(
+  by: Principal,
+  desk: WritableDesk,
+  edited: (before: PolicyBundle) => PolicyBundle,
+  expected: string | null,
+): Promise<WrittenPolicy> {
   if (expected === null) {
     const message = 'State the revision that the edit began from: If-Match: <revision>.';
     throw new SignalboxError('missing_field', message, { param: 'If-Match' });
@@ -60,13 +113,19 @@ export async function writePolicyFiles(
   return await desk.turns.take(by.caller.keyId, (isStale) =>
     desk.turns.alone(() =>
       orRefused(async () => {
-        const edit = await plannedEdit(by, desk, changes, expected);
-        const after = await judged(namedBundle(edit.after), { ...desk.judge, isStale }, desk);
-        return await put(by, desk, edit, after);
+        const edit = await plannedEdit(by, desk, edited, expected);
+        const candidate = await judged(namedBundle(edit.after), { ...desk.judge, isStale }, desk);
+        return await put(by, desk, edit, candidate);
       }),
     ),
   );
 }
+
+const NOT_IN_FORCE: Readonly<Record<PolicyOrigin, string>> = {
+  files:
+    'The files on disk are not those in force, as after an edit that was refused. Mend or take back that edit first.',
+  store: 'The revision that was pushed last is not in force here; GET /admin/policy says why.',
+};
 
 /** An edit that may be written, and is not checked yet. */
 interface PlannedEdit {
@@ -79,7 +138,7 @@ interface PlannedEdit {
 async function plannedEdit(
   by: Principal,
   desk: WritableDesk,
-  changes: readonly FileChange[],
+  edited: (before: PolicyBundle) => PolicyBundle,
   expected: string,
 ): Promise<PlannedEdit> {
   const inForce = desk.inForce();
@@ -92,21 +151,17 @@ async function plannedEdit(
     });
   }
   const before = await filesOnDisk(desk);
-  if (before.hash !== inForce.bundle.hash) {
-    const message =
-      'The files on disk are not those in force, as after an edit that was refused. Mend or take back that edit first.';
-    throw new SignalboxError('conflict', message);
-  }
-  const after = changedBundle(before, changes);
+  if (before.hash !== inForce.bundle.hash) throw new SignalboxError('conflict', NOT_IN_FORCE[desk.home.origin]);
+  const after = edited(before);
   const edits = editsOf(before, after);
   if (edits.length === 0) throw new SignalboxError('invalid_value', 'The edit changes nothing.', { param: 'changes' });
-  await checkWritable(desk.folder, edits).catch(refuseUnwritable);
+  await desk.home.check(edits).catch(refuseUnwritable);
   const guarded = guardedChanges(await outlineOf(before, desk.judge), await outlineOf(after, desk.judge));
   checkGuarded(by, desk, guarded);
   return { before, after, edits, guarded };
 }
 
-function editsOf(before: PolicyBundle, after: PolicyBundle): FileEdit[] {
+export function editsOf(before: PolicyBundle, after: PolicyBundle): FileEdit[] {
   const [from, to] = [textsOf(before), textsOf(after)];
   const names = [...new Set([...from.keys(), ...to.keys()])].sort();
   const edits = names.flatMap((name) => {
@@ -160,43 +215,63 @@ async function put(
   edit: PlannedEdit,
   candidate: PolicyCandidate,
 ): Promise<WrittenPolicy> {
-  const { before, after, edits, guarded } = edit;
+  const { edits, guarded } = edit;
   const previous = desk.inForce().runtime.snapshot.revision;
   const { revision } = candidate.runtime.snapshot;
-  const files = edits.map(({ name, before: old, after: text }) => {
-    return {
-      name,
-      change: old === null ? ('added' as const) : text === null ? ('removed' as const) : ('changed' as const),
-    };
-  });
-  const patch = patchOf(before, after);
-  const note = (more: TrailDetails) =>
-    noted(by, desk, revision, { before: { revision: previous }, after: { revision }, ...more });
-  await note({ files, guarded, patch: patch.slice(0, TRAIL_PATCH_MAX), is_cut: patch.length > TRAIL_PATCH_MAX });
-  try {
-    if ((await filesOnDisk(desk)).hash !== before.hash) {
-      throw new SignalboxError('conflict', 'The files on disk changed meanwhile, so nothing was written.');
-    }
-    await writeEdit(desk.folder, edits).catch(refuseUnwritable);
-  } catch (cause) {
-    await note({ undone: true });
-    throw cause;
-  }
+  const notes = editNotes(by.actor, desk, { ...edit, previous, revision });
+  const takeBack = await desk.home.write({ ...edit, candidate }, notes).catch(refuseUnwritable);
   const reload = await desk.reload(by.actor);
-  if (reload.result !== 'refused') return { previous, files, guarded, reload };
-  await writeEdit(
-    desk.folder,
-    edits.map(({ name, before: old, after: text }) => ({ name, before: text, after: old })),
-  );
-  await note({ undone: true });
+  if (reload.result !== 'refused') {
+    return { previous, files: edits.map(changeOf), guarded, reload, lagging: await desk.home.lagging() };
+  }
+  await takeBack?.();
   const details = { policy_revision: previous, diagnostics: reload.diagnostics };
-  throw new SignalboxError('policy_invalid', `${reload.message} The files are as they were.`, { details });
+  const end = takeBack ? 'The files are as they were.' : 'The other servers have the revision in force.';
+  throw new SignalboxError('policy_invalid', `${reload.message} ${end}`, { details });
 }
 
-const noted = ({ actor }: Principal, { store, now }: WritableDesk, revision: string, details: TrailDetails) =>
-  store.commit([
-    store.trail.add({ time: now(), actor, action: 'change', subject: { kind: 'policy_files', id: revision }, details }),
-  ]);
+const changeOf = ({ name, before, after }: FileEdit) => ({
+  name,
+  change: before === null ? ('added' as const) : after === null ? ('removed' as const) : ('changed' as const),
+});
+
+/** An edit as the trail has it. */
+interface NotedEdit extends Pick<PlannedEdit, 'before' | 'after' | 'edits' | 'guarded'> {
+  /** The revision before it; null for none. */
+  readonly previous: string | null;
+  readonly revision: string;
+}
+
+/** The entries of the trail on an edit. */
+export function editNotes(
+  actor: Actor,
+  { store, now }: Pick<WritableDesk, 'store' | 'now'>,
+  { before, after, edits, guarded, previous, revision }: NotedEdit,
+): EditNotes {
+  const patch = patchOf(before, after);
+  const note = (more: TrailDetails) => {
+    const details = { before: { revision: previous }, after: { revision }, ...more };
+    return store.trail.add({
+      time: now(),
+      actor,
+      action: 'change',
+      subject: { kind: 'policy_files', id: revision },
+      details,
+    });
+  };
+  return {
+    done: (more) =>
+      note({
+        ...{ files: edits.map(changeOf), guarded, patch: patch.slice(0, TRAIL_PATCH_MAX) },
+        ...{ is_cut: patch.length > TRAIL_PATCH_MAX, ...more },
+      }),
+    undone: (more) => note({ undone: true, ...more }),
+    inForce: (name) => {
+      const details = { cause: 'push', before: { revision: previous }, after: { revision: name } };
+      return store.trail.add({ time: now(), actor, action: 'load', subject: { kind: 'policy', id: name }, details });
+    },
+  };
+}
 
 function refuseUnwritable(cause: unknown): never {
   if (!(cause instanceof UnwritablePolicy)) throw cause;
@@ -216,10 +291,7 @@ export async function writableBy(caller: Caller, desk: WritableDesk) {
   const mayWrite = role === 'owner' || role === 'admin';
   const { files } = desk.inForce().bundle;
   const refused = mayWrite
-    ? await checkWritable(
-        desk.folder,
-        files.map(({ path }) => ({ name: basename(path) })),
-      ).then(
+    ? await desk.home.check(files.map(({ path }) => ({ name: basename(path) }))).then(
         () => null,
         (cause) => (cause instanceof UnwritablePolicy ? cause.message : refuseUnwritable(cause)),
       )

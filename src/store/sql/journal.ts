@@ -11,7 +11,9 @@ const SELECT_PRICED =
     FROM journal AS j JOIN tariffs AS t ON t.id = j.tariff WHERE j.seq > ? ORDER BY j.seq LIMIT ?`);
 const SELECT_PAYMENTS = sql('SELECT id, state, payer, paid, fee FROM payments WHERE id > ? ORDER BY id LIMIT ?');
 /** A settlement that charges nothing and names no tariff is no movement of money, nor is a reservation that expires so. */
-const SELECT_MONEY = sql(`SELECT j.seq, j.kind, j.reservation, j.amount, coalesce(o.amount, 0) AS overrun, j.time,
+const SELECT_MONEY = sql(`SELECT j.seq, j.kind, j.reservation, j.amount, j.time,
+      coalesce((SELECT o.amount FROM journal AS o WHERE o.seq = j.seq + 1 AND o.kind = 'overrun' AND o.reservation = j.reservation
+        AND j.kind IN ('post', 'settle')), 0) AS overrun,
       coalesce(a.key_id, '') AS keyId, coalesce(a.labels, '{}') AS labels, coalesce(a.selector, '') AS selector, coalesce(a.session, '') AS session,
       coalesce(a.agent, '') AS agent, coalesce(a.team_id, '') AS team, coalesce(a.user_id, '') AS "user",
       coalesce(t.model, '') AS model, coalesce(t.provider, '') AS provider, coalesce(t.upstream, '') AS upstream,
@@ -20,8 +22,6 @@ const SELECT_MONEY = sql(`SELECT j.seq, j.kind, j.reservation, j.amount, coalesc
       coalesce(j.reasoning_tokens, 0) AS reasoning, j.estimated, t.price, CASE WHEN j.kind IN ('post', 'settle') THEN j.note END AS addOns,
       CASE WHEN j.kind IN ('post', 'settle') THEN '' ELSE coalesce(j.note, '') END AS note
     FROM journal AS j LEFT JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff
-      LEFT JOIN journal AS o ON o.seq = j.seq + 1 AND o.kind = 'overrun' AND o.reservation = j.reservation
-        AND j.kind IN ('post', 'settle')
     WHERE j.kind IN ('post', 'settle', 'expire', 'overrun', 'correct', 'grant', 'deposit', 'fee')
       AND (j.tariff IS NOT NULL OR j.amount <> 0)
       AND CASE WHEN j.reservation IS NULL THEN j.time >= ?1 AND j.time < ?2

@@ -9,6 +9,7 @@ import { sqlLogins } from './logins.ts';
 import { sqlBlocklist, sqlGasNonces, sqlPendingSettlements, sqlQuoteSecret } from './payment-extras.ts';
 import { sqlPayments } from './payments.ts';
 import { sqlPeople } from './people.ts';
+import { sqlPushedPolicies } from './pushed-policies.ts';
 import type { SqlTables } from './statement.ts';
 import { sqlSubjects } from './subjects.ts';
 import { sqlThreads } from './threads.ts';
@@ -30,6 +31,7 @@ export const sqlRepositories = (db: SqlTables): Omit<Repositories, OfADatabase> 
   gasNonces: sqlGasNonces(db),
   quoteSecret: sqlQuoteSecret(db),
   people: sqlPeople(db),
+  pushedPolicies: sqlPushedPolicies(db),
   learning: sqlLearning(db),
   brokenDeclarations: sqlBrokenDeclarations(db),
   subjects: sqlSubjects(db),

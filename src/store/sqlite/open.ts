@@ -21,6 +21,7 @@ import { loginMigrations } from './logins.ts';
 import { NEWS_TABLE } from './news.ts';
 import { paymentMigrations } from './payments.ts';
 import { peopleMigrations } from './people.ts';
+import { pushedPolicyMigrations } from './pushed-policies.ts';
 import { openReader } from './reader.ts';
 import { recordsMigrations } from './records/schema.ts';
 import { readSpool, Spool } from './spool.ts';
@@ -43,6 +44,7 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   news: NEWS_TABLE,
   payments: paymentMigrations,
   people: peopleMigrations,
+  policies: pushedPolicyMigrations,
   records: recordsMigrations,
   // Behind the tables that its first version reads.
   instances: instanceMigrations,
@@ -89,7 +91,7 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
   const openBooks = (now: () => number) => openSqliteBooks({ store: db, now, instance });
   const shut = db.close.bind(db);
   const close = () => instance.release().then(shut);
-  const store = Object.assign(db, { instance, openBooks, close, rates: null });
+  const store = Object.assign(db, { instance, openBooks, close, rates: null, leaders: null });
   if (spool === undefined) return store;
   onSpool?.(await takeInSpool(spool, spoolNotes, db));
   return store;

@@ -96,6 +96,7 @@ export async function openMember(
   const resources = { store, keys, people, log, host, feed: new EventFeed(now) };
   const opened = await openGateway(withBudgets(policy, budgets), tools, resources, {
     allowsPolicyWrites: false,
+    policiesFrom: 'files',
     ...{ data: '/nowhere', database: '/nowhere' },
   });
   recount = opened.recount;

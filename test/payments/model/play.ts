@@ -6,6 +6,7 @@ import { SignalboxError } from '../../../src/core/errors.ts';
 import { createIds } from '../../../src/core/id.ts';
 import type { HoldRequest } from '../../../src/ledger/hold-request.ts';
 import type { FundedHold, FundingRequest } from '../../../src/money/funding.ts';
+import { HoldRefused } from '../../../src/money/funding.ts';
 import { KeyFunding } from '../../../src/money/key-funding.ts';
 import { PaymentFunding } from '../../../src/money/x402/payment-funding.ts';
 import { PaymentRefused } from '../../../src/payments/payments.ts';
@@ -302,7 +303,7 @@ export class Play {
       const funded = await funding.reserve(this.#order(wallet, 1_000_000), null);
       if (!house.isDead) this.#runs.push({ funded, one: null });
     } catch (cause) {
-      if (!house.isDead && !(cause instanceof SignalboxError)) throw cause;
+      if (!house.isDead && !(cause instanceof HoldRefused)) throw cause;
     }
   }
 

@@ -1,6 +1,7 @@
 import type { BooksWatcher, LedgerBooks, LedgerOp, OpResult } from '../../../src/store/books.ts';
 import type { OpenStore } from '../../../src/store/driver.ts';
 import { type Instance, nameOf } from '../../../src/store/instance.ts';
+import type { LeaderJob } from '../../../src/store/leaders.ts';
 import { LEASE_MS } from '../../../src/store/lease.ts';
 import type { RateDemand } from '../../../src/store/rates.ts';
 import type { Write } from '../../../src/store/store.ts';
@@ -8,6 +9,7 @@ import { randomFrom } from '../../deep/effort.ts';
 import type { MemoryBooks } from '../memory/books/books.ts';
 import { booksOf } from '../memory/books/handle.ts';
 import { openMemoryStore } from '../memory/driver.ts';
+import { MemoryLeaders } from '../memory/leaders.ts';
 import { MemoryRates } from '../memory/rates.ts';
 import { realClock, type WorldClock } from './clock.ts';
 import { Connection, type Weather } from './connection.ts';
@@ -47,12 +49,15 @@ export class World implements Weather {
   readonly leases: WorldLeases;
   /** The limits that its instances share. */
   rates: MemoryRates;
+  readonly leaders: MemoryLeaders;
   readonly #deeds: ((deed: Deed) => void)[] = [];
 
   constructor({ seed = 1, faults = FRIENDLY, clock = realClock }: WorldOptions = {}) {
     this.clock = clock;
     this.leases = new WorldLeases(() => clock.now());
-    this.rates = new MemoryRates(clock.now.bind(clock), (name) => this.leases.accepts(name));
+    const accepts = this.leases.accepts.bind(this.leases);
+    this.rates = new MemoryRates(clock.now.bind(clock), accepts);
+    this.leaders = new MemoryLeaders(this.store, clock.now.bind(clock), accepts);
     const present = async () => this.leases.held.map((row) => ({ ...nameOf(row), renewed: row.until - LEASE_MS }));
     Object.assign(this.store.instanceReports, { present });
     this.books.journal.isOvertaken = () => this.random() < this.faults.outOfOrder;
@@ -83,6 +88,10 @@ export class World implements Weather {
         instance,
         openBooks: async () => this.#openBooks(instance, connection, name),
         news: newsOver(store, connection, this),
+        leaders: {
+          take: () => connection.call(async () => this.leaders.take(nameOf(instance))),
+          require: (job: LeaderJob) => this.leaders.require(instance, job),
+        },
         rates: {
           take: (demands: readonly RateDemand[]) =>
             connection.call(async () => this.rates.take(nameOf(instance), demands)),

@@ -23,6 +23,7 @@ export function openMemoryStore(
     books,
     openBooks: async () => books,
     rates: null,
+    leaders: null,
   });
 }
 

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { nameOf } from '../../../src/store/instance.ts';
+import { LEADER_JOBS } from '../../../src/store/leaders.ts';
 import { keepLease } from '../../../src/store/lease-keeper.ts';
+import { postgresLeaders } from '../../../src/store/postgres/leaders.ts';
 import { fenceOf, postgresLeases } from '../../../src/store/postgres/leases.ts';
 import { NEWS_CHANNEL, postgresNews } from '../../../src/store/postgres/news.ts';
 import { processTimers } from '../../../src/telemetry/process-timers.ts';
@@ -69,6 +71,32 @@ describe('Instances of a PostgreSQL', () => {
     expect(await row()).toEqual(['a', 'c']);
     await again.release();
     expect(await refusalOf(store!.commit(put('d')))).toBe('fenced');
+  });
+});
+
+describe('Leaders of a PostgreSQL', () => {
+  test('take each job once, keep it while their lease lasts, and lose it with that of their instance', async () => {
+    await using box = await processes(3);
+    const instances = await Promise.all([0, 1, 2].map(box.lease));
+    const leaders = box.handles.map((handle, at) => {
+      handle.fence = fenceOf(instances[at]!);
+      return postgresLeaders(handle, () => nameOf(instances[at]!));
+    });
+    const taken = await Promise.all(leaders.map((one) => one.take()));
+    expect(taken.flat().sort()).toEqual([...LEADER_JOBS].sort());
+    const leader = taken.findIndex((jobs) => jobs.includes('sweep'));
+    const other = (leader + 1) % 3;
+    const stated = (at: number) => refusalOf(box.handles[at]!.commit([leaders[at]!.require('sweep')]));
+    expect([await stated(leader), await stated(other)]).toEqual([null, 'unmet']);
+    expect(await leaders[other]!.take()).not.toContain('sweep');
+    await instances[leader]!.release();
+    expect(await leaders[other]!.take()).toContain('sweep');
+    expect(await stated(other)).toBe(null);
+    await box.run('UPDATE leaders SET until = 0');
+    expect(await stated(other)).toBe('unmet');
+    const third = 3 - leader - other;
+    expect(await leaders[third]!.take()).toEqual([...LEADER_JOBS].sort());
+    for (const instance of instances) await instance.release();
   });
 });
 

@@ -8,6 +8,7 @@ import { loginSuite } from '../suites/logins.ts';
 import { newsSuite } from '../suites/news.ts';
 import { paymentSuite } from '../suites/payments.ts';
 import { peopleSuite } from '../suites/people.ts';
+import { pushedPolicySuite } from '../suites/pushed-policies.ts';
 import { recordSuite } from '../suites/records.ts';
 import { subjectSuite } from '../suites/subjects.ts';
 import { threadSuite } from '../suites/threads.ts';
@@ -22,6 +23,7 @@ for (const handles of [1, 2]) {
     alertSuite(open);
     paymentSuite(open);
     peopleSuite(open);
+    pushedPolicySuite(open);
     recordSuite(open);
     learningSuite(open);
     endpointSuite(open);

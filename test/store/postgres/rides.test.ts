@@ -79,12 +79,12 @@ test('a name that rides with holds of two instances goes to one that is granted,
 const MUTANTS: Readonly<Record<string, readonly [from: string, to: string]>> = {
   'takes a condition for met': ['IF r.must AND n = 0 THEN', 'IF false THEN'],
   'writes what rides with a refused hold': [
-    "AND NOT (o.kind = 'hold' AND o.alone) THEN",
-    "AND NOT (o.kind = 'hold' AND o.alone AND answer ->> 0 = 'granted') THEN",
+    "> 0 AND NOT (kind = 'h' AND p_alone[nth]) THEN",
+    "> 0 AND (answer IS NOT NULL OR NOT (kind = 'h' AND p_alone[nth])) THEN",
   ],
   'holds money for a name that is another’s': [
-    'AND NOT ledger_ride_1(o.rides) THEN',
-    'AND NOT ledger_ride_1(o.rides) AND false THEN',
+    "kind = 'h' AND p_alone[nth] AND NOT ledger_ride_1(p_rides -> (p_ride_refs[nth] - 1)) THEN",
+    "kind = 'h' AND p_alone[nth] AND NOT ledger_ride_1(p_rides -> (p_ride_refs[nth] - 1)) AND false THEN",
   ],
 };
 

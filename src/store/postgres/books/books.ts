@@ -35,6 +35,8 @@ const SLOTS = 128;
 const WAKE_MS = 50;
 /** KnownFunds of funds that others draw on are read anew, ms. */
 const REFRESH_MS = 1_000;
+/** Charges of one instance go into the sums at this interval, of several seldom more often, ms. */
+const FOLD_MS = 5_000;
 
 /** The database, as books use it. */
 export interface BooksDatabase {
@@ -78,7 +80,6 @@ export async function openPostgresBooks(options: PostgresBooksOptions): Promise<
 class PostgresBooks implements LedgerBooks {
   /** Whoever opens the books resolves nothing: others may live. */
   readonly graceMs = 60_000;
-  readonly lastIds = { hold: 0, adjustment: 0 };
   readonly #instance: InstanceName;
   readonly #query: BooksQuery;
   readonly #reader: BooksReader;
@@ -87,6 +88,7 @@ class PostgresBooks implements LedgerBooks {
   readonly #groups: OpGroups;
   readonly #timers: Timers;
   readonly #refreshing: Timer;
+  readonly #folding: Timer;
   /** The open holds of this process, with what they may still charge. */
   readonly #open = new Map<number, Microcredits>();
   /** Those of other instances, as they were read last. */
@@ -119,6 +121,8 @@ class PostgresBooks implements LedgerBooks {
     });
     this.#refreshing = timers.every(REFRESH_MS, () => void this.#refresh().catch(() => {}));
     this.#refreshing.unref();
+    this.#folding = timers.every(FOLD_MS, () => void reader.fold(true).catch(() => {}));
+    this.#folding.unref();
   }
 
   /** Its epoch changes when the process takes a new one. */
@@ -139,6 +143,7 @@ class PostgresBooks implements LedgerBooks {
   close(): void {
     this.#groups.close();
     this.#refreshing.close();
+    this.#folding.close();
     this.#waking?.close();
   }
 
@@ -194,8 +199,12 @@ class PostgresBooks implements LedgerBooks {
     return { count, held };
   }
 
-  orphans(): Promise<readonly Orphan[]> {
-    return this.#reader.orphans();
+  async orphans(): Promise<readonly Orphan[]> {
+    const found = await this.#reader.orphans();
+    // An earmark has charged nothing, and its payment comes to nobody who could capture it.
+    const earmarks = found.filter(({ state }) => state === 'earmark');
+    if (earmarks.length > 0) await this.append(earmarks.map(({ id }) => ({ kind: 'release', id })));
+    return found.flatMap(({ state, ...orphan }) => (state === 'open' ? [orphan] : []));
   }
 
   written(): Promise<boolean> {

@@ -4,22 +4,20 @@ import type { Connection } from '../connection.ts';
 import { type PostgresDialect, withValues } from '../dialect.ts';
 import { failureOf, isConflict, isLoss } from '../fault.ts';
 import type { BooksDatabase } from './books.ts';
+import { GroupColumns, type RidingStatement } from './columns.ts';
 import type { BooksQuery } from './names.ts';
-import type { CalledOps, WireAnswer, WireOp, WireResult } from './wire.ts';
+import type { CalledOps, WireAnswer, WireResult } from './wire.ts';
 
-const DECIDE = 'SELECT * FROM ledger_decide_1($1, $2::jsonb)';
+const COLUMNS = Array.from({ length: 26 }, (_, at) => `$${at + 1}`);
+const DECIDE = `SELECT * FROM ledger_decide_1(${COLUMNS.join(', ')})`;
 
 interface DecideRow {
-  readonly answers: string;
+  readonly codes: string;
+  readonly firsts: string;
+  readonly seconds: string;
+  readonly odd: string;
   readonly figures: string;
-  readonly open_holds: string;
-}
-
-/** A statement that rides with operations, with its values in its text. */
-interface RidingStatement {
-  readonly text: string;
-  /** Whether it must change or select a row. */
-  readonly must: boolean;
+  readonly lefts: string;
 }
 
 /** Groups that met each other's locks in a circle are decided again. */
@@ -39,13 +37,14 @@ export class DecidingDatabase implements BooksDatabase {
   }
 
   readonly decide = async (owner: number, calls: readonly CalledOps[]): Promise<WireResult> => {
-    const sent = calls.map((call) => this.#withRides(call));
+    const columns = new GroupColumns();
+    const lengths = calls.map((call) => columns.add(call, this.#rideOf));
     // It cannot be reached: nothing was decided.
     const connection = await this.#connected();
-    const values = [owner, JSON.stringify(sent.flat())];
+    const values = [owner, ...columns.values()];
     for (let tries = 1; ; tries++) {
       try {
-        return resultOf((await connection.run<DecideRow>(DECIDE, values)).rows, sent);
+        return resultOf((await connection.run<DecideRow>(DECIDE, values)).rows, lengths, columns.ids);
       } catch (cause) {
         if (isConflict(cause) && tries < CONFLICTS_MAX) continue;
         if (cause instanceof StoreError) throw cause;
@@ -61,20 +60,12 @@ export class DecidingDatabase implements BooksDatabase {
     await this.#connection?.close();
   }
 
-  /** What rides with a call stands at its last operation. */
-  #withRides({ ops, also }: CalledOps): readonly WireOp[] {
-    if (also.length === 0) return ops;
-    const rides = (also as readonly SqlWrite[]).flatMap((one) => this.#rideOf(one));
-    const last = ops.at(-1) ?? { kind: 'write' };
-    return [...ops.slice(0, -1), { ...last, rides, alone: ops.length === 1 }];
-  }
-
-  #rideOf({ statement, params, follow }: SqlWrite): readonly RidingStatement[] {
+  readonly #rideOf = ({ statement, params, follow }: SqlWrite): readonly RidingStatement[] => {
     if (follow) throw new RangeError('what goes by the rows of a statement cannot ride with operations');
     const translated = this.#dialect.translate(statement);
     if (translated.text === '') return [];
     return [{ text: withValues(translated, params), must: statement.mustChange === true }];
-  }
+  };
 
   async #connected(): Promise<Connection> {
     if (this.#connection?.isLost) this.#connection = null;
@@ -83,16 +74,25 @@ export class DecidingDatabase implements BooksDatabase {
   }
 }
 
-function resultOf([row]: readonly DecideRow[], sent: readonly (readonly WireOp[])[]): WireResult {
+/** @param lengths of the calls; @param ids of the holds that they are on */
+function resultOf([row]: readonly DecideRow[], lengths: readonly number[], ids: readonly number[]): WireResult {
   if (!row) throw new StoreError('the database has decided nothing');
-  const answers: readonly WireAnswer[] = JSON.parse(row.answers);
+  const [firsts, seconds, lefts] = [numbersIn(row.firsts), numbersIn(row.seconds), numbersIn(row.lefts)];
+  const odd: Iterator<WireAnswer> = JSON.parse(row.odd).values();
+  const answers = [...row.codes].map((code, at): WireAnswer => {
+    if (code === 'g') return ['granted', firsts[at]!];
+    return code === 'c' ? ['charged', firsts[at]!, seconds[at]!] : odd.next().value;
+  });
   let at = 0;
   return {
-    answers: sent.map(({ length }) => {
+    answers: lengths.map((length) => {
       at += length;
       return answers.slice(at - length, at);
     }),
     figures: JSON.parse(row.figures),
-    openHolds: JSON.parse(row.open_holds),
+    openHolds: ids.flatMap((id, place) => (lefts[place]! >= 0 ? [[id, lefts[place]!] as const] : [])),
   };
 }
+
+/** Those of an array as the server writes it. */
+const numbersIn = (text: string): readonly number[] => JSON.parse(`[${text.slice(1, -1)}]`);

@@ -1,29 +1,67 @@
 -- Decides a group of operations, in their order, by the rules of src/accounting/fund.ts and src/accounting/held-sum.ts, and writes what
 -- follows. It locks the holds and then the funds, each in the order of their numbers, so that groups never wait for each other in a
--- circle. The figures of funds are kept in arrays meanwhile: a row is updated once a group, however many operations draw on it.
+-- circle. The figures of funds and holds are kept in arrays meanwhile: a row is updated once a group, however many operations are on it.
 --
 -- `p_owner` is the instance that asks, its epoch * 128 + its slot: its lease must last.
 --
--- Each operation is an object. `hold` is the ID of a hold, `name` that of an operation which is on none, `funds` are numbers of funds.
--- An answer has a kind: `granted` (its amount), `charged` (the charge, the operator's loss), `exhausted` or `contended` (the fund that
--- lacks the money, with its limit, spent and held at that moment), or `mistake` (of the program, in words), or `unmet`: the hold has
--- ended, or what rides has met another. `figures` are those of all funds of the group, `open_holds` the IDs of its holds that are open,
--- with what they may still charge.
+-- An operation has the same place in all columns from `p_kinds` to `p_alone`. Columns are free of NULL, so that their values are found
+-- at once: -1 stands for no number, and 0 for no reference. The kinds are `h` hold, `k` earmark, `e` extend, `p` post, `s` settle, and
+-- `o` another one, which is the next object of `p_others`. `p_ids` are the holds that operations are on, `p_refs` places in it, and
+-- `p_sets` places in `p_fund_sets`, which are texts of arrays. An operation has the fallbacks up to its place in `p_more_ends`.
 --
--- `rides` are statements that are written with an operation, and with those before it in its call: see `ledger_ride_1`. They are not
--- written with one that was decided before, and with a hold that is `alone` in its call only where it is granted.
+-- `p_rides` are statements that are written with an operation, and with those before it in its call: see `ledger_ride_1`. They are not
+-- written with one that was decided before, and with a hold that is alone in its call only where it is granted.
+--
+-- `codes` has a letter for each operation: `g` granted (the amount in `firsts`), `c` charged (the charge in `firsts`, the operator's loss
+-- in `seconds`), or `o` for the next of `odd`: `exhausted` or `contended` (the fund that lacks the money, with its limit, spent and held
+-- at that moment), `mistake` (of the program, in words), or `unmet`: the hold has ended, or what rides has met another. `figures` are
+-- those of all funds of the group, `lefts` what each of `p_ids` may still charge, -1 where it is not open.
 CREATE FUNCTION ledger_decide_1(
   p_owner bigint,
-  p_ops jsonb,
-  OUT answers jsonb,
+  p_kinds "char"[],
+  p_refs integer[],
+  p_times bigint[],
+  p_accounts integer[],
+  p_sets integer[],
+  p_amounts bigint[],
+  p_more_ends integer[],
+  p_leasts bigint[],
+  p_amples bigint[],
+  p_expected bigint[],
+  p_expires bigint[],
+  p_steps integer[],
+  p_costs bigint[],
+  p_mosts bigint[],
+  p_tariffs integer[],
+  p_usages bigint[],
+  p_estimated boolean[],
+  p_notes text[],
+  p_ride_refs integer[],
+  p_alone boolean[],
+  p_more bigint[],
+  p_ids bigint[],
+  p_fund_sets text[],
+  p_others jsonb,
+  p_rides jsonb,
+  OUT codes text,
+  OUT firsts bigint[],
+  OUT seconds bigint[],
+  OUT odd jsonb,
   OUT figures jsonb,
-  OUT open_holds jsonb
-) LANGUAGE plpgsql AS $$
+  OUT lefts bigint[]
+) LANGUAGE plpgsql
+-- A plan that was made while the tables were small is kept when they are not.
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   -- More than any sum.
   MUCH CONSTANT bigint := 4611686018427387904;
-  o record;
-  h holds;
+  SIZE CONSTANT integer := coalesce(array_length(p_kinds, 1), 0);
+  nth integer := 1;
+  -- The first operation whose effects on holds and entries are not written.
+  unwritten integer := 1;
+  others integer := 0;
+  -- One whose step was looked for, and not found.
+  checked integer := 0;
   -- The figures of the funds of all operations, by their places in these arrays.
   ids integer[];
   f_most bigint[];
@@ -32,19 +70,47 @@ DECLARE
   f_row integer[];
   f_balance boolean[];
   f_opened boolean[];
-  f_touched boolean[];
-  -- Holds that exist.
-  known bigint[];
-  -- The places of the funds of one operation.
+  -- Sets of funds, as texts; the rows that entries name their funds by; where their places end in `s_places`.
+  sets text[];
+  s_draws text[];
+  s_ends integer[];
+  s_places integer[];
+  s_ready boolean[];
+  -- Of the holds of `p_ids`: 0 for none, 1 for an open one, 2 for others.
+  h_state integer[];
+  h_account integer[];
+  h_set integer[];
+  h_amount bigint[];
+  h_charged bigint[];
+  h_overrun bigint[];
+  -- The greatest step, by which repeated ones are told.
+  h_step integer[];
+  -- What the operations of a run have changed.
+  amounts bigint[];
+  excesses bigint[];
+  code "char"[];
+  strange jsonb[] := '{}';
+  -- Of one operation.
+  kind "char";
+  ref integer;
+  state integer;
+  fund_set integer;
+  o record;
+  h holds;
   places integer[];
+  draws integer[];
+  e journal;
   i integer;
   n integer;
+  made integer;
   of_balance integer;
   has_held boolean;
   free bigint;
   own bigint;
   wanted bigint;
   given bigint;
+  ample bigint;
+  expected bigint;
   lack bigint;
   need bigint;
   is_exhausted boolean;
@@ -55,63 +121,250 @@ DECLARE
   excess bigint;
   promised bigint;
   adds bigint;
-  -- The rows of the funds of one operation.
-  draws integer[];
   answer jsonb;
-  results jsonb[];
-  -- Rows that are written together: entries, and holds that no other operation of the group is on.
-  e journal;
-  entries journal[];
-  made holds[];
-  fresh bigint[];
 BEGIN
-  results := '{}';
-  entries := '{}';
-  made := '{}';
-  fresh := '{}';
   IF NOT EXISTS (
     SELECT 1 FROM instances WHERE instances.slot = p_owner % 128 AND instances.epoch = p_owner / 128 AND instances.is_released = 0
       AND instances.until > (extract(epoch FROM clock_timestamp()) * 1000)::bigint
   ) THEN RAISE EXCEPTION 'the lease of this server on the database has ended' USING ERRCODE = 'SB001'; END IF;
   -- A fund that is made meanwhile has the new limit.
-  IF EXISTS (SELECT 1 FROM jsonb_to_recordset(p_ops) AS x (kind text) WHERE x.kind = 'enforce') THEN
-    PERFORM pg_advisory_xact_lock(7312, 1);
-  END IF;
-  PERFORM 1 FROM holds
-    WHERE holds.id IN (SELECT x.hold FROM jsonb_to_recordset(p_ops) AS x (hold bigint)) ORDER BY holds.id FOR NO KEY UPDATE;
+  IF p_others @? '$[*] ? (@.kind == "enforce")' THEN PERFORM pg_advisory_xact_lock(7312, 1); END IF;
+  PERFORM 1 FROM holds WHERE holds.id = ANY (p_ids) ORDER BY holds.id FOR NO KEY UPDATE;
   SELECT array_agg(f.id), array_agg(f.most), array_agg(f.spent), array_agg(f.held), array_agg(f.row_id),
-      array_agg(f.kind = 'balance'), array_agg(f.is_opened), array_agg(false)
-    INTO ids, f_most, f_spent, f_held, f_row, f_balance, f_opened, f_touched
+      array_agg(f.kind = 'balance'), array_agg(f.is_opened)
+    INTO ids, f_most, f_spent, f_held, f_row, f_balance, f_opened
     FROM (
-      SELECT * FROM funds WHERE funds.id IN (
-        SELECT unnest(x.funds) FROM jsonb_to_recordset(p_ops) AS x (funds integer[])
-        UNION SELECT unnest(g.funds) FROM holds AS g
-          WHERE g.id IN (SELECT x.hold FROM jsonb_to_recordset(p_ops) AS x (hold bigint))
+      SELECT * FROM funds WHERE funds.id = ANY (ARRAY(
+        SELECT unnest(x.funds::integer[]) FROM unnest(p_fund_sets) AS x (funds)
+        UNION SELECT unnest(g.funds) FROM holds AS g WHERE g.id = ANY (p_ids)
+        UNION SELECT unnest(x.funds) FROM jsonb_to_recordset(p_others) AS x (funds integer[])
         UNION SELECT g.id FROM funds AS g
-          WHERE g.budget <> 0 AND g.budget IN (SELECT x.budget FROM jsonb_to_recordset(p_ops) AS x (kind text, budget bigint)
-            WHERE x.kind = 'enforce')
-      ) ORDER BY funds.id FOR NO KEY UPDATE
+          WHERE g.budget <> 0 AND g.budget = ANY (ARRAY(SELECT x.budget FROM jsonb_to_recordset(p_others) AS x (kind text, budget bigint)
+            WHERE x.kind = 'enforce'))
+      )) ORDER BY funds.id FOR NO KEY UPDATE
     ) AS f;
   -- Only now, because a lost call of before may have been waiting for the same funds.
-  SELECT coalesce(array_agg(g.id), '{}') INTO known FROM holds AS g
-    WHERE g.id IN (SELECT x.hold FROM jsonb_to_recordset(p_ops) AS x (hold bigint));
+  SELECT p_fund_sets || coalesce(array_agg(DISTINCT g.funds::text), '{}') INTO sets
+    FROM holds AS g WHERE g.id = ANY (p_ids) AND g.funds::text <> ALL (p_fund_sets);
+  SELECT coalesce(array_agg(array_position(ids, m.fund) ORDER BY s.n, m.n), '{}') INTO s_places
+    FROM unnest(sets) WITH ORDINALITY AS s (funds, n), unnest(s.funds::integer[]) WITH ORDINALITY AS m (fund, n);
+  SELECT array_agg(x.last), array_agg(false), array_agg(''::text) INTO s_ends, s_ready, s_draws
+    FROM (SELECT sum(cardinality(s.funds::integer[])) OVER (ORDER BY s.n) AS last FROM unnest(sets) WITH ORDINALITY AS s (funds, n)) AS x;
+  SELECT array_agg(CASE g.state WHEN 'open' THEN 1 ELSE CASE WHEN g.id IS NULL THEN 0 ELSE 2 END END), array_agg(coalesce(g.account, 0)),
+      array_agg(coalesce(array_position(sets, g.funds::text), 0)), array_agg(coalesce(g.amount, 0)), array_agg(coalesce(g.charged, 0)),
+      array_agg(coalesce(g.overrun, 0)),
+      array_agg(CASE WHEN cardinality(g.steps) > 0 THEN (SELECT max(g.steps[x]) FROM generate_series(1, cardinality(g.steps), 4) AS x)
+        ELSE -1 END)
+    INTO h_state, h_account, h_set, h_amount, h_charged, h_overrun, h_step
+    FROM unnest(p_ids) WITH ORDINALITY AS u (id, n) LEFT JOIN LATERAL (SELECT * FROM holds WHERE holds.id = u.id OFFSET 0) AS g ON true;
+  firsts := array_fill(0::bigint, ARRAY[SIZE]);
+  seconds := firsts;
+  amounts := firsts;
+  excesses := firsts;
+  code := array_fill('o'::"char", ARRAY[SIZE]);
 
-  FOR o IN SELECT * FROM jsonb_to_recordset(p_ops) AS x (
-    kind text, hold bigint, at bigint, account integer, funds integer[], amounts bigint[], least bigint, ample bigint,
-    expected bigint, note text, expires bigint, step integer, cost bigint, most bigint, tariff integer, usage bigint[],
-    estimated boolean, rule text, name text, budget bigint, rank bigint, limits jsonb, source bigint, through bigint, paid bigint,
-    fee bigint, amount bigint, rides jsonb, alone boolean
-  ) LOOP
-    answer := NULL;
-    h := NULL;
-    IF o.hold = ANY (known) THEN
-      IF o.hold = ANY (fresh) THEN
-        INSERT INTO holds SELECT * FROM unnest(made);
-        made := '{}';
-        fresh := '{}';
+  LOOP
+    -- A run of operations on holds that are open, or are made by them.
+    WHILE nth <= SIZE LOOP
+      kind := p_kinds[nth];
+      EXIT WHEN kind = 'o';
+      ref := p_refs[nth];
+      state := h_state[ref];
+      IF kind = 'h' OR kind = 'k' THEN
+        EXIT WHEN state <> 0;
+        fund_set := p_sets[nth];
+      ELSE
+        EXIT WHEN state <> 1 OR (kind <> 's' AND p_steps[nth] <= h_step[ref] AND nth <> checked);
+        fund_set := h_set[ref];
       END IF;
-      SELECT * INTO h FROM holds WHERE holds.id = o.hold;
+      n := CASE fund_set WHEN 1 THEN 1 ELSE s_ends[fund_set - 1] + 1 END;
+      -- Entries name funds by rows. One that has none now gets it, before the operation changes its figures.
+      IF NOT s_ready[fund_set] THEN
+        draws := '{}';
+        FOREACH i IN ARRAY s_places[n:s_ends[fund_set]] LOOP
+          IF f_row[i] IS NULL THEN
+            INSERT INTO fund_rows (fund, most, opening, after_seq)
+              VALUES (ids[i], CASE WHEN f_balance[i] THEN 0 ELSE f_most[i] END, f_spent[i], nextval('journal_seq'))
+              RETURNING fund_rows.id INTO made;
+            f_row[i] := made;
+          END IF;
+          draws := draws || f_row[i];
+        END LOOP;
+        s_draws[fund_set] := draws::text;
+        s_ready[fund_set] := true;
+      END IF;
+
+      IF kind = 'p' OR kind = 's' THEN
+        -- `charge` of src/accounting/held-sum.ts. An impossible cost counts as all that is left.
+        left_over := least(h_amount[ref] - h_charged[ref], p_mosts[nth]);
+        cost := CASE WHEN p_tariffs[nth] = 0 THEN 0 WHEN p_costs[nth] < 0 THEN left_over ELSE p_costs[nth] END;
+        charge := least(cost, left_over);
+        excess := cost - charge;
+        left_over := CASE kind WHEN 's' THEN h_amount[ref] - h_charged[ref] ELSE charge END;
+        FOR x IN n .. s_ends[fund_set] LOOP
+          i := s_places[x];
+          f_held[i] := f_held[i] - left_over;
+          f_spent[i] := f_spent[i] + charge;
+        END LOOP;
+        h_charged[ref] := h_charged[ref] + charge;
+        h_overrun[ref] := h_overrun[ref] + excess;
+        amounts[nth] := charge;
+        excesses[nth] := excess;
+        code[nth] := 'c';
+        IF kind = 's' THEN
+          h_state[ref] := 2;
+          firsts[nth] := h_charged[ref];
+          seconds[nth] := h_overrun[ref];
+        ELSE
+          h_step[ref] := greatest(h_step[ref], p_steps[nth]);
+          firsts[nth] := charge;
+          seconds[nth] := excess;
+        END IF;
+      ELSE
+        -- `fit` of src/accounting/fund.ts.
+        wanted := p_amounts[nth];
+        expected := p_expected[nth];
+        free := MUCH;
+        own := MUCH;
+        has_held := false;
+        FOR x IN n .. s_ends[fund_set] LOOP
+          i := s_places[x];
+          IF expected > 0 AND f_balance[i] THEN own := f_most[i] - f_spent[i] - f_held[i];
+          ELSE free := least(free, f_most[i] - f_spent[i] - f_held[i]); END IF;
+          has_held := has_held OR f_held[i] > 0;
+        END LOOP;
+        blocker := NULL;
+        answer := NULL;
+        IF wanted > free OR wanted - expected > own THEN
+          given := least(free, own + expected);
+          lack := CASE WHEN p_leasts[nth] < 0 THEN wanted ELSE p_leasts[nth] END;
+          IF given < lack THEN
+            is_exhausted := false;
+            FOR x IN n .. s_ends[fund_set] LOOP
+              i := s_places[x];
+              need := CASE WHEN expected > 0 AND f_balance[i] THEN lack - expected ELSE lack END;
+              IF need > f_most[i] - f_spent[i] THEN
+                blocker := i;
+                is_exhausted := true;
+                EXIT;
+              END IF;
+              IF blocker IS NULL AND need > f_most[i] - f_spent[i] - f_held[i] THEN blocker := i; END IF;
+            END LOOP;
+            answer := jsonb_build_array(CASE WHEN is_exhausted THEN 'exhausted' ELSE 'contended' END,
+              ids[blocker], f_most[blocker], f_spent[blocker], f_held[blocker]);
+          ELSE
+            ample := CASE WHEN p_amples[nth] < 0 THEN wanted ELSE p_amples[nth] END;
+            given := greatest(lack, least(given, ample), given / CASE WHEN has_held THEN 8 ELSE 2 END);
+          END IF;
+        ELSE
+          given := wanted;
+          FOR x IN CASE nth WHEN 1 THEN 1 ELSE p_more_ends[nth - 1] + 1 END .. p_more_ends[nth] LOOP
+            wanted := p_more[x];
+            need := wanted - expected;
+            IF wanted > given AND wanted * 2 <= free AND need <= own AND need * 2 <= greatest(0, own) THEN given := wanted; END IF;
+          END LOOP;
+        END IF;
+        IF answer IS NULL AND kind = 'h' AND p_alone[nth] AND NOT ledger_ride_1(p_rides -> (p_ride_refs[nth] - 1)) THEN
+          answer := '["unmet"]';
+        END IF;
+        IF answer IS NULL THEN
+          FOR x IN n .. s_ends[fund_set] LOOP
+            i := s_places[x];
+            need := CASE WHEN expected > 0 AND f_balance[i] THEN greatest(0, given - expected) ELSE given END;
+            f_held[i] := f_held[i] + need;
+          END LOOP;
+          amounts[nth] := given;
+          firsts[nth] := given;
+          code[nth] := 'g';
+          IF kind = 'e' THEN
+            h_amount[ref] := h_amount[ref] + given;
+            h_step[ref] := greatest(h_step[ref], p_steps[nth]);
+          ELSE
+            h_state[ref] := CASE kind WHEN 'h' THEN 1 ELSE 2 END;
+            h_account[ref] := p_accounts[nth];
+            h_set[ref] := fund_set;
+            h_amount[ref] := given;
+          END IF;
+        ELSE
+          strange := strange || answer;
+        END IF;
+      END IF;
+      IF p_ride_refs[nth] > 0 AND NOT (kind = 'h' AND p_alone[nth]) THEN
+        IF NOT ledger_ride_1(p_rides -> (p_ride_refs[nth] - 1)) THEN
+          RAISE EXCEPTION 'a condition is not met' USING ERRCODE = 'SB002';
+        END IF;
+      END IF;
+      nth := nth + 1;
+    END LOOP;
+
+    IF nth > unwritten THEN
+      n := nth - 1;
+      INSERT INTO holds (id, account, owner, expires, state, funds, first, amount, expected, note)
+        SELECT p_ids[x.ref], x.account, p_owner, nullif(x.expires, -1), CASE x.kind WHEN 'h' THEN 'open' ELSE 'earmark' END,
+            sets[x.fund_set]::integer[], x.amount, x.amount, x.expected, x.note
+          FROM unnest(p_kinds[unwritten:n], code[unwritten:n], p_refs[unwritten:n], p_accounts[unwritten:n], p_expires[unwritten:n],
+              p_sets[unwritten:n], amounts[unwritten:n], p_expected[unwritten:n], p_notes[unwritten:n])
+            AS x (kind, code, ref, account, expires, fund_set, amount, expected, note)
+          WHERE x.kind IN ('h', 'k') AND x.code = 'g';
+      UPDATE holds AS g SET amount = h_amount[t.ref], charged = h_charged[t.ref], overrun = h_overrun[t.ref],
+          state = CASE h_state[t.ref] WHEN 1 THEN 'open' ELSE 'closed' END,
+          closing_overrun = CASE h_state[t.ref] WHEN 1 THEN NULL ELSE h_overrun[t.ref] END, steps = g.steps || t.steps
+        FROM (
+          SELECT x.ref, coalesce(array_agg(v.value ORDER BY x.n, v.n) FILTER (WHERE v.value IS NOT NULL), '{}') AS steps
+            FROM unnest(p_kinds[unwritten:n], code[unwritten:n], p_refs[unwritten:n], p_steps[unwritten:n], amounts[unwritten:n],
+                excesses[unwritten:n]) WITH ORDINALITY AS x (kind, code, ref, step, amount, excess, n)
+              LEFT JOIN LATERAL unnest(CASE WHEN x.kind <> 's' THEN ARRAY[x.step, (x.kind = 'p')::integer, x.amount, x.excess] END)
+                WITH ORDINALITY AS v (value, n) ON true
+            WHERE x.kind IN ('e', 'p', 's') AND x.code <> 'o' GROUP BY x.ref
+        ) AS t
+        WHERE g.id = p_ids[t.ref];
+      INSERT INTO journal
+        SELECT x.seq + part.n,
+            CASE WHEN part.n = 1 THEN 'overrun'
+              ELSE CASE x.kind WHEN 'h' THEN 'reserve' WHEN 'e' THEN 'raise' WHEN 'p' THEN 'post' ELSE 'settle' END END,
+            p_ids[x.ref], h_account[x.ref], CASE part.n WHEN 1 THEN x.excess ELSE x.amount END, x.time,
+            CASE x.kind WHEN 'h' THEN nullif(s_draws[x.fund_set], '{}')::integer[] END,
+            CASE WHEN x.kind IN ('p', 's') AND part.n = 0 THEN sets[h_set[x.ref]]::integer[] END,
+            nullif(x.tariff, 0), u[1], u[2], u[3], u[4], u[5], CASE WHEN x.tariff > 0 THEN x.estimated END,
+            CASE part.n WHEN 0 THEN x.note END, CASE part.n WHEN 0 THEN nullif(x.step, -1) END,
+            CASE x.kind WHEN 'h' THEN p_owner END, CASE x.kind WHEN 'h' THEN nullif(x.expires, -1) END
+          FROM (
+            SELECT nextval('journal_seq') AS seq, y.* FROM (
+              SELECT * FROM unnest(p_kinds[unwritten:n], code[unwritten:n], p_refs[unwritten:n], amounts[unwritten:n],
+                  excesses[unwritten:n], p_times[unwritten:n], p_sets[unwritten:n], p_tariffs[unwritten:n], p_estimated[unwritten:n],
+                  p_notes[unwritten:n], p_steps[unwritten:n], p_expires[unwritten:n]) WITH ORDINALITY
+                  AS z (kind, code, ref, amount, excess, time, fund_set, tariff, estimated, note, step, expires, n)
+                WHERE z.code <> 'o' AND z.kind <> 'k' AND NOT (z.kind = 'e' AND z.amount = 0)
+                ORDER BY z.n
+            ) AS y
+          ) AS x
+            CROSS JOIN LATERAL generate_series(0, (x.excess > 0)::integer) AS part (n)
+            CROSS JOIN LATERAL (SELECT CASE WHEN x.tariff = 0 THEN NULL WHEN part.n = 1 THEN '{0,0,0,0,0}'
+              ELSE p_usages[5 * (unwritten + x.n::integer) - 9:5 * (unwritten + x.n::integer) - 5] END) AS usage (u);
     END IF;
+    EXIT WHEN nth > SIZE;
+
+    -- Another operation, by itself, on the rows of its hold.
+    ref := p_refs[nth];
+    SELECT * INTO o FROM jsonb_to_record(CASE kind WHEN 'o' THEN p_others -> others ELSE '{}' END) AS x (
+      kind text, hold bigint, at bigint, account integer, funds integer[], amounts bigint[], note text, step integer, cost bigint,
+      most bigint, tariff integer, rule text, name text, budget bigint, rank bigint, limits jsonb, source bigint, through bigint,
+      paid bigint, fee bigint, amount bigint
+    );
+    IF kind = 'o' THEN
+      others := others + 1;
+    ELSE
+      o.kind := CASE kind WHEN 'h' THEN 'hold' WHEN 'k' THEN 'earmark' WHEN 'e' THEN 'extend' WHEN 'p' THEN 'post' ELSE 'settle' END;
+      o.hold := p_ids[ref];
+      o.at := p_times[nth];
+      o.step := nullif(p_steps[nth], -1);
+      o.cost := nullif(p_costs[nth], -1);
+      o.most := p_mosts[nth];
+      o.tariff := nullif(p_tariffs[nth], 0);
+    END IF;
+    unwritten := nth + 1;
+    answer := NULL;
+    SELECT * INTO h FROM holds WHERE holds.id = o.hold;
 
     -- What was done before is answered as it was then.
     IF o.kind IN ('hold', 'earmark') AND h.id IS NOT NULL THEN
@@ -133,22 +386,27 @@ BEGIN
       answer := jsonb_build_array('mistake', 'there is no reservation ' || o.hold);
     END IF;
     IF answer IS NOT NULL THEN
-      results := results || answer;
+      strange := strange || answer;
+      nth := nth + 1;
+      CONTINUE;
+    END IF;
+    IF o.kind IN ('extend', 'post') AND h.state = 'open' THEN
+      checked := nth;
+      unwritten := nth;
       CONTINUE;
     END IF;
 
     -- Entries name funds by rows. One that has none now gets it, before the operation changes its figures.
     places := '{}';
     draws := '{}';
-    FOREACH n IN ARRAY coalesce(CASE WHEN o.kind IN ('hold', 'earmark', 'attach', 'correct') THEN o.funds ELSE h.funds END, '{}') LOOP
+    FOREACH n IN ARRAY coalesce(CASE WHEN o.kind IN ('attach', 'correct') THEN o.funds ELSE h.funds END, '{}') LOOP
       i := array_position(ids, n);
       places := places || i;
       IF f_row[i] IS NULL THEN
         INSERT INTO fund_rows (fund, most, opening, after_seq)
           VALUES (ids[i], CASE WHEN f_balance[i] THEN 0 ELSE f_most[i] END, f_spent[i], nextval('journal_seq'))
-          RETURNING fund_rows.id INTO n;
-        f_row[i] := n;
-        f_touched[i] := true;
+          RETURNING fund_rows.id INTO made;
+        f_row[i] := made;
       END IF;
       draws := draws || f_row[i];
     END LOOP;
@@ -158,135 +416,17 @@ BEGIN
     e.time := o.at;
 
     CASE o.kind
-    WHEN 'hold', 'earmark', 'extend' THEN
-      IF o.kind = 'extend' AND h.state <> 'open' THEN
-        answer := '["exhausted"]';
-      ELSE
-        -- `fit` of src/accounting/fund.ts.
-        free := MUCH;
-        own := MUCH;
-        has_held := false;
-        wanted := o.amounts[1];
-        FOREACH i IN ARRAY places LOOP
-          IF o.expected > 0 AND f_balance[i] THEN own := f_most[i] - f_spent[i] - f_held[i];
-          ELSE free := least(free, f_most[i] - f_spent[i] - f_held[i]); END IF;
-          has_held := has_held OR f_held[i] > 0;
-        END LOOP;
-        blocker := NULL;
-        IF wanted > free OR wanted - coalesce(o.expected, 0) > own THEN
-          given := least(free, own + coalesce(o.expected, 0));
-          lack := coalesce(o.least, wanted);
-          IF given < lack THEN
-            is_exhausted := false;
-            FOREACH i IN ARRAY places LOOP
-              need := CASE WHEN o.expected > 0 AND f_balance[i] THEN lack - o.expected ELSE lack END;
-              IF need > f_most[i] - f_spent[i] THEN
-                blocker := i;
-                is_exhausted := true;
-                EXIT;
-              END IF;
-              IF blocker IS NULL AND need > f_most[i] - f_spent[i] - f_held[i] THEN blocker := i; END IF;
-            END LOOP;
-            answer := jsonb_build_array(CASE WHEN is_exhausted THEN 'exhausted' ELSE 'contended' END,
-              ids[blocker], f_most[blocker], f_spent[blocker], f_held[blocker]);
-          ELSE
-            given := greatest(lack, least(given, coalesce(o.ample, wanted)), given / CASE WHEN has_held THEN 8 ELSE 2 END);
-          END IF;
-        ELSE
-          given := wanted;
-          FOREACH wanted IN ARRAY o.amounts[2:] LOOP
-            need := wanted - coalesce(o.expected, 0);
-            IF wanted > given AND wanted * 2 <= free AND need <= own AND need * 2 <= greatest(0, own) THEN given := wanted; END IF;
-          END LOOP;
-        END IF;
-        IF blocker IS NULL AND o.kind = 'hold' AND o.alone AND NOT ledger_ride_1(o.rides) THEN
-          answer := '["unmet"]';
-        ELSIF blocker IS NULL THEN
-          answer := jsonb_build_array('granted', given);
-          FOREACH i IN ARRAY places LOOP
-            need := CASE WHEN o.expected > 0 AND f_balance[i] THEN greatest(0, given - o.expected) ELSE given END;
-            f_held[i] := f_held[i] + need;
-            f_touched[i] := true;
-          END LOOP;
-          IF o.kind = 'extend' THEN
-            UPDATE holds SET amount = holds.amount + given, steps = steps || ARRAY[o.step, 0, given, 0]::bigint[]
-              WHERE holds.id = o.hold;
-            IF given > 0 THEN
-              e.kind := 'raise';
-              e.amount := given;
-              e.step := o.step;
-              e.seq := nextval('journal_seq');
-              entries := entries || e;
-            END IF;
-          ELSE
-            h := NULL;
-            h.id := o.hold;
-            h.account := o.account;
-            h.owner := p_owner;
-            h.expires := o.expires;
-            h.state := CASE o.kind WHEN 'hold' THEN 'open' ELSE o.kind END;
-            h.funds := o.funds;
-            h.first := given;
-            h.amount := given;
-            h.charged := 0;
-            h.overrun := 0;
-            h.expected := coalesce(o.expected, 0);
-            h.note := o.note;
-            h.given_back := 0;
-            h.steps := '{}';
-            made := made || h;
-            fresh := fresh || o.hold;
-            known := known || o.hold;
-          END IF;
-        END IF;
-      END IF;
-
+    WHEN 'extend' THEN
+      answer := '["exhausted"]';
     WHEN 'post', 'settle' THEN
-      -- `charge` of src/accounting/held-sum.ts. An impossible cost counts as all that is left.
-      IF h.state = 'open' OR h.late IS NOT NULL THEN
-        left_over := least(h.amount - CASE h.state WHEN 'open' THEN h.charged ELSE h.late END, o.most);
+      -- `charge` of src/accounting/held-sum.ts once more, on an expired hold.
+      IF h.late IS NOT NULL THEN
+        left_over := least(h.amount - h.late, o.most);
         cost := CASE WHEN o.tariff IS NULL THEN 0 ELSE coalesce(o.cost, left_over) END;
         charge := least(cost, left_over);
         excess := cost - charge;
       END IF;
-      IF h.state = 'open' THEN
-        left_over := CASE o.kind WHEN 'settle' THEN h.amount - h.charged ELSE charge END;
-        FOREACH i IN ARRAY places LOOP
-          f_held[i] := f_held[i] - left_over;
-          f_spent[i] := f_spent[i] + charge;
-          f_touched[i] := true;
-        END LOOP;
-        IF o.kind = 'settle' THEN
-          UPDATE holds SET state = 'closed', charged = holds.charged + charge, overrun = overrun + excess,
-              closing_overrun = overrun + excess
-            WHERE holds.id = o.hold;
-          answer := jsonb_build_array('charged', h.charged + charge, h.overrun + excess);
-        ELSE
-          UPDATE holds SET charged = holds.charged + charge, overrun = overrun + excess,
-              steps = steps || ARRAY[o.step, 1, charge, excess]::bigint[]
-            WHERE holds.id = o.hold;
-          answer := jsonb_build_array('charged', charge, excess);
-        END IF;
-        e.kind := o.kind;
-        e.amount := charge;
-        e.drawn := h.funds;
-        e.tariff := o.tariff;
-        e.input_tokens := o.usage[1];
-        e.cached_input_tokens := o.usage[2];
-        e.cache_write_tokens := o.usage[3];
-        e.output_tokens := o.usage[4];
-        e.reasoning_tokens := o.usage[5];
-        e.estimated := o.estimated;
-        e.note := o.note;
-        e.step := o.step;
-        e.seq := nextval('journal_seq');
-        entries := entries || e;
-        IF excess > 0 THEN
-          e := (e.seq + 1, 'overrun', o.hold, h.account, excess, o.at, NULL, NULL, o.tariff, 0, 0, 0, 0, 0, o.estimated,
-            NULL, NULL, NULL, NULL)::journal;
-          entries := entries || e;
-        END IF;
-      ELSIF o.kind = 'post' THEN
+      IF o.kind = 'post' THEN
         -- On an expired hold it counts once that is settled.
         charge := coalesce(charge, 0);
         excess := coalesce(excess, 0);
@@ -314,7 +454,6 @@ BEGIN
         IF given <> 0 THEN
           FOREACH i IN ARRAY places LOOP
             f_spent[i] := f_spent[i] + given;
-            f_touched[i] := true;
           END LOOP;
           e.kind := 'correct';
           e.amount := given;
@@ -322,7 +461,7 @@ BEGIN
           e.drawn := h.funds;
           e.note := 'settled after it had expired';
           e.seq := nextval('journal_seq');
-          entries := entries || e;
+          INSERT INTO journal SELECT e.*;
         END IF;
         answer := jsonb_build_array('charged', h.charged + given, h.overrun + excess);
       END IF;
@@ -332,19 +471,16 @@ BEGIN
         -- One that comes later is refused.
         IF o.kind = 'void' THEN
           INSERT INTO holds (id, account, owner, state, funds, first, amount) VALUES (o.hold, 0, p_owner, 'void', '{}', 0, 0);
-          known := known || o.hold;
         END IF;
         answer := CASE o.kind WHEN 'void' THEN '["charged", 0, 0]' ELSE '["granted", 0]' END;
       ELSIF h.state = 'earmark' THEN
         FOREACH i IN ARRAY places LOOP
           f_held[i] := f_held[i] - CASE WHEN h.expected > 0 AND f_balance[i] THEN greatest(0, h.amount - h.expected) ELSE h.amount END;
-          f_touched[i] := true;
         END LOOP;
         IF o.kind = 'void' THEN
           UPDATE holds SET state = 'void' WHERE holds.id = o.hold;
         ELSE
           DELETE FROM holds WHERE holds.id = o.hold;
-          known := array_remove(known, o.hold);
         END IF;
         answer := CASE o.kind WHEN 'release' THEN '["granted", 0]' ELSE '["charged", 0, 0]' END;
       ELSIF o.kind = 'release' THEN
@@ -357,7 +493,6 @@ BEGIN
         FOREACH i IN ARRAY places LOOP
           f_held[i] := f_held[i] - left_over;
           f_spent[i] := f_spent[i] + charge;
-          f_touched[i] := true;
         END LOOP;
         UPDATE holds SET state = 'closed', charged = holds.charged + charge, closing_overrun = overrun,
             late = CASE o.kind WHEN 'expire' THEN h.charged END
@@ -366,7 +501,7 @@ BEGIN
         e.amount := charge;
         e.drawn := h.funds;
         e.seq := nextval('journal_seq');
-        entries := entries || e;
+        INSERT INTO journal SELECT e.*;
         answer := jsonb_build_array('charged', h.charged + charge, h.overrun);
       END IF;
 
@@ -380,7 +515,6 @@ BEGIN
           IF ids[i] = ANY (o.funds) AND ids[i] <> ALL (h.funds) THEN f_held[i] := f_held[i] + left_over;
           ELSIF ids[i] = ANY (h.funds) AND ids[i] <> ALL (o.funds) THEN f_held[i] := f_held[i] - left_over;
           ELSE CONTINUE; END IF;
-          f_touched[i] := true;
         END LOOP;
         UPDATE holds SET funds = o.funds WHERE holds.id = o.hold;
         IF h.state = 'open' AND h.funds <> o.funds THEN
@@ -388,7 +522,7 @@ BEGIN
           e.amount := 0;
           e.funds := nullif(draws, '{}');
           e.seq := nextval('journal_seq');
-          entries := entries || e;
+          INSERT INTO journal SELECT e.*;
         END IF;
         answer := '["granted", 0]';
       END IF;
@@ -411,14 +545,11 @@ BEGIN
           -- The balance was lowered meanwhile. The deposit stays booked.
           FOREACH i IN ARRAY places LOOP
             f_held[i] := f_held[i] - CASE WHEN f_balance[i] THEN greatest(0, h.amount - h.expected) ELSE h.amount END;
-            f_touched[i] := true;
           END LOOP;
           DELETE FROM holds WHERE holds.id = o.hold;
-          known := array_remove(known, o.hold);
           answer := jsonb_build_array('exhausted', ids[of_balance], f_most[of_balance], f_spent[of_balance], f_held[of_balance]);
         ELSE
           f_held[of_balance] := f_held[of_balance] + promised;
-          f_touched[of_balance] := true;
           UPDATE holds SET state = 'open', expected = 0 WHERE holds.id = o.hold;
           answer := jsonb_build_array('granted', h.amount);
         END IF;
@@ -428,7 +559,6 @@ BEGIN
       i := array_position(ids, o.funds[1]);
       f_most[i] := f_most[i] + o.amount;
       f_opened[i] := true;
-      f_touched[i] := true;
       answer := jsonb_build_array('granted', o.amount);
 
     WHEN 'correct' THEN
@@ -442,7 +572,6 @@ BEGIN
             WHERE NOT f_balance[p] OR EXISTS (SELECT 1 FROM unnest(h.funds) AS d WHERE f_balance[array_position(ids, d)]));
           FOREACH i IN ARRAY places LOOP
             f_spent[i] := f_spent[i] - given;
-            f_touched[i] := true;
           END LOOP;
           e.kind := 'correct';
           e.amount := -given;
@@ -450,7 +579,7 @@ BEGIN
           e.drawn := ARRAY(SELECT ids[p] FROM unnest(places) AS p);
           e.note := o.note;
           e.seq := nextval('journal_seq');
-          entries := entries || e;
+          INSERT INTO journal SELECT e.*;
           UPDATE holds SET given_back = given_back + given WHERE holds.id = o.hold;
         END IF;
         answer := jsonb_build_array('granted', given);
@@ -478,7 +607,6 @@ BEGIN
           IF i IS NULL OR lack IS NULL OR f_most[i] = lack THEN CONTINUE; END IF;
           f_most[i] := lack;
           f_row[i] := NULL;
-          f_touched[i] := true;
         END LOOP;
       END IF;
       answer := '["granted", 0]';
@@ -490,7 +618,6 @@ BEGIN
         f_spent[i] := f_spent[i] + o.amounts[n];
         -- Entries name it anew, with what it has spent.
         f_row[i] := NULL;
-        f_touched[i] := true;
       END LOOP;
     END IF;
 
@@ -503,35 +630,42 @@ BEGIN
       FOR e.kind, e.amount IN VALUES ('grant', CASE o.kind WHEN 'grant' THEN o.amount END), ('deposit', o.paid), ('fee', -o.fee) LOOP
         IF e.amount IS NULL OR (e.amount = 0 AND e.kind <> 'grant') THEN CONTINUE; END IF;
         e.seq := nextval('journal_seq');
-        entries := entries || e;
+        INSERT INTO journal SELECT e.*;
       END LOOP;
     END IF;
-    IF o.kind IN ('hold', 'capture') AND answer ->> 0 = 'granted' THEN
+    IF o.kind = 'capture' AND answer ->> 0 = 'granted' THEN
       e := (nextval('journal_seq'), 'reserve', o.hold, h.account, h.amount, o.at, nullif(draws, '{}'), NULL, NULL, NULL, NULL, NULL, NULL,
         NULL, NULL, h.note, NULL, h.owner, h.expires)::journal;
-      entries := entries || e;
+      INSERT INTO journal SELECT e.*;
     END IF;
     IF o.name IS NOT NULL AND answer ->> 0 = 'granted' THEN
       INSERT INTO done_once (name, amount, time) VALUES (o.name, (answer ->> 1)::bigint, o.at);
     END IF;
-    IF o.rides IS NOT NULL AND answer ->> 0 NOT IN ('mistake', 'unmet') AND NOT (o.kind = 'hold' AND o.alone) THEN
-      IF NOT ledger_ride_1(o.rides) THEN RAISE EXCEPTION 'a condition is not met' USING ERRCODE = 'SB002'; END IF;
+    IF p_ride_refs[nth] > 0 AND answer ->> 0 NOT IN ('mistake', 'unmet') THEN
+      IF NOT ledger_ride_1(p_rides -> (p_ride_refs[nth] - 1)) THEN
+        RAISE EXCEPTION 'a condition is not met' USING ERRCODE = 'SB002';
+      END IF;
     END IF;
-    results := results || answer;
+    strange := strange || answer;
+    IF o.kind IN ('count', 'join', 'enforce') THEN s_ready := array_fill(false, ARRAY[cardinality(sets)]); END IF;
+    -- Nothing else of a hold that is open, or is made again, has another operation changed.
+    IF ref > 0 THEN
+      SELECT * INTO h FROM holds WHERE holds.id = p_ids[ref];
+      h_state[ref] := CASE WHEN h.id IS NULL THEN 0 WHEN h.state = 'open' THEN 1 ELSE 2 END;
+      h_set[ref] := coalesce(array_position(sets, h.funds::text), 0);
+    END IF;
+    nth := nth + 1;
   END LOOP;
 
-  INSERT INTO holds SELECT * FROM unnest(made);
-  INSERT INTO journal SELECT * FROM unnest(entries);
-  IF ids IS NOT NULL THEN
-    UPDATE funds AS f SET most = t.most, spent = t.spent, held = t.held, row_id = t.row_id, is_opened = t.opened
-      FROM unnest(ids, f_most, f_spent, f_held, f_row, f_opened, f_touched) AS t (id, most, spent, held, row_id, opened, touched)
-      WHERE f.id = t.id AND t.touched;
-  END IF;
-  answers := to_jsonb(results);
+  UPDATE funds AS f SET most = t.most, spent = t.spent, held = t.held, row_id = t.row_id, is_opened = t.opened
+    FROM unnest(ids, f_most, f_spent, f_held, f_row, f_opened) AS t (id, most, spent, held, row_id, opened)
+    WHERE f.id = t.id AND (f.most, f.spent, f.held, f.row_id, f.is_opened) IS DISTINCT FROM (t.most, t.spent, t.held, t.row_id, t.opened);
+  codes := array_to_string(code, '');
+  odd := to_jsonb(strange);
   SELECT coalesce(jsonb_agg(jsonb_build_array(t.id, t.most, t.spent, t.held, t.opened)), '[]') INTO figures
     FROM unnest(ids, f_most, f_spent, f_held, f_opened) AS t (id, most, spent, held, opened);
-  SELECT coalesce(jsonb_agg(jsonb_build_array(g.id, g.amount - g.charged)), '[]') INTO open_holds
-    FROM holds AS g WHERE g.id = ANY (known) AND g.state = 'open';
+  lefts := ARRAY(SELECT CASE t.state WHEN 1 THEN t.amount - t.charged ELSE -1 END
+    FROM unnest(h_state, h_amount, h_charged) WITH ORDINALITY AS t (state, amount, charged, n) ORDER BY t.n);
 END $$;
 
 -- Writes statements that ride with operations. Each is an object: its `text` with its values, and whether it `must` change or select a

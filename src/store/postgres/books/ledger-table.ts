@@ -1,8 +1,10 @@
 import { NO_LEDGER, type StoredBudget } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { isAddress } from '../../../core/holder-address.ts';
+import { idAt } from '../../../core/id.ts';
 import type { LedgerTable, StoredReservation } from '../../ledger-table.ts';
-import { first, type SqlReader, sql, write } from '../../sql/statement.ts';
+import { batchDeletion } from '../../sql/delete-batches.ts';
+import { first, type SqlTables, sql, write } from '../../sql/statement.ts';
 import { spentIn } from './charges.ts';
 
 const SELECT_NAME = sql('SELECT ledger FROM identity');
@@ -37,6 +39,11 @@ const INSERT_REFUND = sql(
   { mustChange: true, takesTurns: true },
 );
 
+const deleteHolds = batchDeletion({
+  ...{ table: 'holds', key: 'id', by: 'id', comparison: '<', batch: 5_000 },
+  only: `state IN ('closed', 'void')`,
+});
+
 interface BalanceRow {
   readonly isPrepaid: number;
   readonly granted: Microcredits;
@@ -52,7 +59,7 @@ interface ReservationRow
 }
 
 /** The ledger as commands read it: figures of funds as they stand, and sums with the rest of the journal. */
-export const postgresLedger = (db: SqlReader): LedgerTable => ({
+export const postgresLedger = (db: SqlTables): LedgerTable => ({
   exists: async () => true,
   identity: async () => (await first<{ ledger: string }>(db, SELECT_NAME))?.ledger ?? null,
   async state() {
@@ -82,6 +89,7 @@ export const postgresLedger = (db: SqlReader): LedgerTable => ({
     return { reservation: id, ...figures, isOpen: isOpen === 1, onBalance: onBalance === 1, givenBack };
   },
   isAdopted: async (id) => (await first(db, SELECT_PENDING, id)) === null,
+  prune: (before) => deleteHolds(db, idAt(before)),
   grant: (holder, amount, note, time) => write(INSERT_GRANT, holder, amount, note, time),
   refund: ({ reservation, keyId, lastAdjustment }, amount, note, time) =>
     write(INSERT_REFUND, { reservation, keyId, lastAdjustment, amount: -amount, note, time }),

@@ -4,7 +4,8 @@ import type { Microcredits } from '../../../core/credits.ts';
 import type { Timers } from '../../../core/timers.ts';
 import { type AccountRow, dimensionsOf } from '../../account-row.ts';
 import type { AcceptedTerms, EndpointCharges, OfferedTerms, UncountedCharges, UsageFilter } from '../../books.ts';
-import type { Orphan } from '../../ledger-table.ts';
+import { FREE_AFTER_MS } from '../../lease.ts';
+import { FORGOTTEN_MS, type Orphan } from '../../ledger-table.ts';
 import { StoreError } from '../../store.ts';
 import { Horizon } from '../horizon.ts';
 import { chargedBy, spentIn, uncountedBy, usageOf } from './charges.ts';
@@ -16,6 +17,29 @@ const ACCOUNT = `a.key_id AS "keyId", a.labels, a.selector, a.session, a.agent, 
 
 const SELECT_HOLD = `SELECT h.state, h.charged, h.given_back AS "givenBack", ${ACCOUNT}
     FROM holds AS h JOIN accounts AS a ON a.id = h.account WHERE h.id = $1 AND h.state IN ('open', 'closed')`;
+/** One that was forgotten, by its entries: for a refund that comes so late. */
+const RECALL = `INSERT INTO holds (id, account, owner, expires, state, funds, first, amount, charged, overrun, note, given_back)
+    SELECT $1, last.account, r.owner, r.expires, 'closed', coalesce(last.drawn, '{}'), r.amount, total.held, total.charged, total.overrun,
+        r.note, total.back
+      FROM journal AS r JOIN journal AS last ON last.reservation = $1 AND last.kind IN ('settle', 'expire') CROSS JOIN (
+        SELECT sum(amount) FILTER (WHERE kind IN ('reserve', 'raise')) AS held,
+            sum(amount) FILTER (WHERE kind IN ('post', 'settle', 'expire')) AS charged,
+            coalesce(sum(amount) FILTER (WHERE kind = 'overrun'), 0) AS overrun,
+            -coalesce(sum(amount) FILTER (WHERE kind = 'correct'), 0) AS back
+          FROM journal WHERE reservation = $1
+      ) AS total
+      WHERE r.reservation = $1 AND r.kind = 'reserve'
+    ON CONFLICT (id) DO NOTHING`;
+/** Of instances that are gone (`isFree` in src/store/lease.ts), and holds that nobody has ended long after they expired. */
+const SELECT_ORPHANS = `SELECT h.id, h.state, h.amount AS reserved, h.charged,
+      (SELECT f.name FROM funds AS f WHERE f.id = ANY (h.funds) AND f.kind = 'balance' LIMIT 1) AS holder
+    FROM holds AS h CROSS JOIN (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms) AS now
+    WHERE h.state IN ('earmark', 'open') AND (
+      (h.state = 'open' AND h.expires + $2::bigint < now.ms) OR NOT EXISTS (
+        SELECT 1 FROM instances AS i WHERE i.slot = h.owner % 128 AND i.epoch = h.owner / 128
+          AND i.is_released = 0 AND now.ms < i.until + $1::bigint
+      )
+    ) ORDER BY h.id`;
 const SELECT_FIGURES = `SELECT id, most, spent, held, is_opened AS "isOpened" FROM funds WHERE id = ANY ($1::integer[])`;
 const SELECT_BALANCES = `SELECT id, name AS holder, most AS granted, spent, held FROM funds WHERE budget = 0 AND is_opened`;
 const SELECT_OPEN_ELSEWHERE = `SELECT count(*) AS count, coalesce(sum(amount - charged), 0) AS held
@@ -26,6 +50,10 @@ type HoldRow = AccountRow & {
   readonly charged: Microcredits;
   readonly givenBack: Microcredits;
 };
+
+interface OrphanRow extends Orphan {
+  readonly state: 'earmark' | 'open';
+}
 
 export interface BalanceFigures {
   readonly id: number;
@@ -50,10 +78,15 @@ export class BooksReader {
   }
 
   async hold(id: number) {
-    const row = await this.#first<HoldRow>(SELECT_HOLD, id);
+    const row = (await this.#first<HoldRow>(SELECT_HOLD, id)) ?? (await this.#recalled(id));
     if (!row) return null;
     const { state, charged, givenBack, ...account } = row;
     return { isOpen: state === 'open', charged, givenBack, dimensions: dimensionsOf(account) };
+  }
+
+  async #recalled(id: number): Promise<HoldRow | undefined> {
+    await this.#query(RECALL, [id]);
+    return this.#first<HoldRow>(SELECT_HOLD, id);
   }
 
   charged(): Promise<Microcredits> {
@@ -94,8 +127,9 @@ export class BooksReader {
     return (await this.#first<{ count: number; held: number }>(SELECT_OPEN_ELSEWHERE, owner)) ?? { count: 0, held: 0 };
   }
 
-  async orphans(): Promise<readonly Orphan[]> {
-    return [];
+  /** The open holds and the earmarks that nobody will end. */
+  orphans(): Promise<readonly OrphanRow[]> {
+    return this.#query<OrphanRow>(SELECT_ORPHANS, [FREE_AFTER_MS, FORGOTTEN_MS]);
   }
 
   async terms(): Promise<LedgerState> {

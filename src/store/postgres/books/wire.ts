@@ -8,8 +8,37 @@ import { StoreError, type Write } from '../../store.ts';
 import type { FundAnswer } from './known-funds.ts';
 import type { Names } from './names.ts';
 
-/** An operation as the function of the database takes it: see `decide.sql`. */
-export type WireOp = Readonly<Record<string, unknown>> & { readonly kind: string };
+/** An operation that draws on money, as the function of the database takes it: see `decide.sql`. */
+export interface DrawingWireOp {
+  readonly kind: 'hold' | 'earmark' | 'extend' | 'post' | 'settle';
+  readonly hold: number;
+  readonly at: number;
+  readonly account?: number | undefined;
+  readonly funds?: readonly number[];
+  readonly amounts?: readonly Microcredits[];
+  readonly least?: Microcredits | undefined;
+  readonly ample?: Microcredits | undefined;
+  readonly expected?: Microcredits;
+  readonly expires?: number | null;
+  readonly step?: number;
+  /** Null for an impossible one. */
+  readonly cost?: Microcredits | null;
+  readonly most?: Microcredits;
+  readonly tariff?: number | undefined;
+  readonly usage?: readonly number[];
+  readonly estimated?: boolean;
+  readonly note?: string | null;
+}
+
+/** Another operation. */
+interface OtherWireOp extends Readonly<Record<string, unknown>> {
+  readonly kind: Exclude<LedgerOp['kind'], DrawingWireOp['kind']> | 'write';
+  readonly hold?: number;
+  readonly at?: number;
+  readonly funds?: readonly number[];
+}
+
+export type WireOp = DrawingWireOp | OtherWireOp;
 
 /** An answer of the function. */
 export type WireAnswer =

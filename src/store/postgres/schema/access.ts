@@ -56,6 +56,12 @@ CREATE TABLE instances (
   is_released BIGINT NOT NULL
 );
 ${raisedBy('instances', 'instances', 'INSERT OR UPDATE OF epoch')}
+CREATE TABLE leaders (
+  job TEXT PRIMARY KEY,
+  slot BIGINT NOT NULL,
+  epoch BIGINT NOT NULL,
+  until BIGINT NOT NULL
+);
 CREATE TABLE instance_reports (
   slot BIGINT PRIMARY KEY,
   epoch BIGINT NOT NULL,
@@ -72,6 +78,18 @@ CREATE TABLE instance_reports (
   judged_revision TEXT,
   clock_offset_ms BIGINT NOT NULL
 );
+
+CREATE TABLE pushed_policies (
+  id BIGINT PRIMARY KEY,
+  base BIGINT NOT NULL,
+  revision TEXT NOT NULL,
+  source TEXT NOT NULL,
+  plugins TEXT NOT NULL,
+  time BIGINT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('offered', 'accepted', 'refused')),
+  reason TEXT
+);
+${raisedBy('policy', 'pushed_policies', 'INSERT OR UPDATE')}
 
 CREATE TABLE keys (
   id TEXT PRIMARY KEY,

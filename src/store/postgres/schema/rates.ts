@@ -1,6 +1,6 @@
 import TAKE from '../rates.sql' with { type: 'text' };
 
-/** Limits that instances share: their buckets, the streams of each instance, and work that one instance does for all. */
+/** Limits that instances share: their buckets, and the streams of each instance. */
 export const RATE_TABLES = `
 CREATE TABLE rates (
   name TEXT NOT NULL,

@@ -42,10 +42,6 @@ import { spooledOps } from './spooled-ops.ts';
 import { SELECT_STATE, type StateRow } from './tables.ts';
 import { readUsage } from './usage.ts';
 
-/** The greatest ID of a reservation, which grow with time, but for those that waited for money; and that of an adjustment. */
-const SELECT_LAST = sql(`SELECT
-      (SELECT coalesce(max(reservation), 0) FROM (SELECT reservation FROM journal ORDER BY seq DESC LIMIT 50000)) AS hold,
-      (SELECT coalesce(max(id), 0) FROM adjustments) AS adjustment`);
 const SELECT_CHARGED = sql('SELECT charged FROM checkpoint');
 
 interface SqliteBooksOptions {
@@ -64,18 +60,16 @@ export async function openSqliteBooks(options: SqliteBooksOptions): Promise<Ledg
   const { store } = options;
   const state = await first<StateRow>(store, SELECT_STATE);
   if (!state) throw new Error('The ledger has no checkpoint: the database is damaged.');
-  const last = await first<LedgerBooks['lastIds']>(store, SELECT_LAST);
   const journal = new Journal(store, state);
   store.spoolAs?.((writes) => spooledOps(writes, journal));
   const found = await recover(store, state, journal.sums);
-  return new SqliteBooks(options, { journal, state, lastIds: last ?? { hold: 0, adjustment: 0 }, found });
+  return new SqliteBooks(options, { journal, state, found });
 }
 
 /** The books as a start finds them. */
 interface BooksStart {
   readonly journal: Journal;
   readonly state: StateRow;
-  readonly lastIds: LedgerBooks['lastIds'];
   readonly found: JournalState;
 }
 
@@ -91,7 +85,6 @@ const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () =
  * reservation that is open or closed, of an earmark while it lasts, and of the last deposits. State: books.
  */
 class SqliteBooks implements LedgerBooks {
-  readonly lastIds: LedgerBooks['lastIds'];
   /** The lock and the fence of the folder prove that every epoch before this one is dead. */
   readonly graceMs = 0;
   readonly #store: SqlStore;
@@ -111,12 +104,11 @@ class SqliteBooks implements LedgerBooks {
 
   constructor(
     { store, now, instance: { slot, epoch } = NOBODY_YET }: SqliteBooksOptions,
-    { journal, state, lastIds, found }: BooksStart,
+    { journal, state, found }: BooksStart,
   ) {
     this.#store = store;
     this.#now = now;
     this.#journal = journal;
-    this.lastIds = lastIds;
     this.#emptyAt = state.isEmpty === 1 ? state.seq : null;
     this.#state = { usdPerCredit: state.usdPerCredit, budgets: NO_LEDGER.budgets };
     this.#deposits = new Deposits(journal);

@@ -14,7 +14,7 @@ import type {
   SettleOp,
 } from '../../books.ts';
 import type { OpenReservation } from '../../journal-reader.ts';
-import type { Orphan } from '../../ledger-table.ts';
+import { FORGOTTEN_MS, type Orphan } from '../../ledger-table.ts';
 import type { BookedFund } from './fund-states.ts';
 import type { Spender } from './sums.ts';
 
@@ -105,8 +105,6 @@ export interface BookedEarmark {
   funds: readonly BookedFund[];
 }
 
-/** A hold that expired so long ago has no owner who would end it, ms. */
-const FORGOTTEN_MS = 60_000;
 /** Closed reservations that are remembered, so that a repeated operation finds its first result without a query. */
 const CLOSED_MAX = 1_024;
 

@@ -43,7 +43,6 @@ const NOTHING: Sequel = { ops: [], writes: [] };
 export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
   /** The instance that asks now. */
   asking: InstanceName = { slot: 0, epoch: 0 };
-  readonly lastIds = { hold: 0, adjustment: 0 };
   readonly #earmarks = new Map<number, MemoryEarmark>();
   readonly #voided = new Set<number>();
   readonly terms = new MemoryTerms();

@@ -1,0 +1,108 @@
+import { UsageError } from '../../core/usage-error.ts';
+import { buildCandidate, isRejected, type PolicyCandidate } from '../../runtime/candidate.ts';
+import { pushedBundle } from '../../runtime/pushed.ts';
+import type { PolicyBundle } from '../../runtime/source.ts';
+import type { OpenStore } from '../../store/driver.ts';
+import { liveInstances } from '../../store/instance-reports.ts';
+import type { PushedPolicy } from '../../store/pushed-policies.ts';
+import type { Principal } from '../principal.ts';
+import { checkAction } from '../roles.ts';
+import { namedBundle } from './bundles.ts';
+import { type GuardedChange, guardedChanges } from './guarded.ts';
+import { lagging, type PushTarget, push } from './push.ts';
+import { formerPush } from './pushed.ts';
+import { outlineOf } from './served-check.ts';
+import { generous, type JudgeTools, readPolicy } from './tools.ts';
+import { editNotes, editsOf } from './write.ts';
+
+/** The store of servers, as a command pushes to it. */
+export interface PushDesk extends PushTarget {
+  readonly store: PushTarget['store'] & Pick<OpenStore, 'trail'>;
+  readonly judge: JudgeTools;
+}
+
+/** A revision that is in force. */
+export interface PushedRevision {
+  readonly push: PushedPolicy;
+  /** The revision before it; null for the first. */
+  readonly previous: string | null;
+  readonly guarded: readonly GuardedChange[];
+  /** The names of servers that do not have it in force yet. */
+  readonly lagging: readonly string[];
+  /** The names of servers that follow their files, and never will. */
+  readonly followingFiles: readonly string[];
+}
+
+/**
+ * Pushes the policy of a folder, once it passes the check and its own cases as if every variable were set.
+ * @param from the revision in force that it began from, or its number; null only before the first push
+ * @throws UsageError, SignalboxError; nothing was stored then
+ */
+export async function pushFolder(
+  by: Principal,
+  desk: PushDesk,
+  folder: string,
+  from: string | null,
+): Promise<PushedRevision> {
+  checkAction(by.caller, 'policy.write');
+  const head = await desk.store.pushedPolicies.head();
+  if (head) await checkFrom(head, from, desk);
+  return await pushed(by, desk, head, folder, namedBundle(await readPolicy(folder)));
+}
+
+/**
+ * Pushes the files of an earlier push again.
+ * @param name its number, or at least 6 of the first digits of its revision
+ * @param folder of relative plugins
+ * @throws UsageError, SignalboxError; nothing was stored then
+ */
+export async function rollBackTo(by: Principal, desk: PushDesk, folder: string, name: string): Promise<PushedRevision> {
+  checkAction(by.caller, 'policy.write');
+  const { pushedPolicies } = desk.store;
+  const former = await formerPush(name, desk.store);
+  return await pushed(by, desk, await pushedPolicies.head(), folder, namedBundle(pushedBundle(former)));
+}
+
+/** A revision has a name at each server, as variables differ. */
+async function checkFrom(head: PushedPolicy, from: string | null, { store }: PushDesk): Promise<void> {
+  const servers = (await liveInstances(store)).filter(({ pushed }) => pushed === head.id);
+  const names = new Set([`${head.id}`, head.revision, ...servers.map(({ revision }) => revision)]);
+  if (from !== null && names.has(from)) return;
+  const state = `The revision in force is ${head.revision}, push ${head.id}`;
+  throw new UsageError(
+    from === null
+      ? `${state}. State that you began from it: --from ${head.revision}. Nothing was stored.`
+      : `${state}, and not ${from}. Nothing was stored.`,
+  );
+}
+
+async function pushed(
+  by: Principal,
+  desk: PushDesk,
+  head: PushedPolicy | null,
+  folder: string,
+  after: PolicyBundle,
+): Promise<PushedRevision> {
+  const { judge, store } = desk;
+  const before = head ? pushedBundle(head) : { files: [], hash: '' };
+  const edits = editsOf(before, after);
+  if (edits.length === 0) throw new UsageError('These files are in force already.');
+  const candidate = await judged(after, folder, judge);
+  const guarded = guardedChanges(await outlineOf(before, judge), await outlineOf(after, judge));
+  const previous = head?.revision ?? null;
+  const { revision } = candidate.runtime.snapshot;
+  const notes = editNotes(by.actor, desk, { before, after, edits, guarded, previous, revision });
+  const stored = await push({ before, after, edits, candidate }, notes, desk);
+  const others = (await desk.isServed()) ? await liveInstances(store) : [];
+  const followingFiles = others.filter(({ follows }) => follows === 'files').map(({ name }) => name);
+  return { push: stored, previous, guarded, lagging: await lagging(desk), followingFiles };
+}
+
+/** Servers judge it again, each with the variables that are set there. */
+async function judged(bundle: PolicyBundle, folder: string, judge: JudgeTools): Promise<PolicyCandidate> {
+  const result = await buildCandidate(bundle, { ...judge, folder, env: generous(judge.env) });
+  if (!isRejected(result)) return result;
+  const [first] = result.problems.filter(({ severity }) => severity === 'error');
+  const why = first ? `${first.file}:${first.line}:${first.column} ${first.code}: ${first.message}` : result.message;
+  throw new UsageError(`The policy is not valid, so nothing was stored: ${why}`);
+}

@@ -1,0 +1,69 @@
+import { folderHome, type PolicyHome } from '../operate/policy/home.ts';
+import { storeHome } from '../operate/policy/push.ts';
+import type { ServeOptions } from '../operate/serve-options.ts';
+import { buildCandidate, type PolicyCandidate } from '../runtime/candidate.ts';
+import { createParser } from '../runtime/parser.ts';
+import type { OpenStore } from '../store/driver.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Host } from './host.ts';
+import { InstanceReporter } from './instance-report.ts';
+import { keepReloading, type ReloadServices, type ServerPolicyTools } from './policy.ts';
+import { PushFollower } from './push-follower.ts';
+
+interface PolicyResources {
+  readonly store: OpenStore;
+  readonly log: Log;
+  readonly host: Pick<Host, 'timers' | 'version'>;
+}
+
+/** Where the policy of a server is kept, by its settings. */
+function homeOf(
+  { folder }: ServerPolicyTools,
+  { store }: PolicyResources,
+  { policiesFrom }: PolicySetting,
+): PolicyHome {
+  if (policiesFrom === 'files') return folderHome(folder, store);
+  return storeHome(folder, { store, isServed: async () => true, now: store.instance.now });
+}
+
+type PolicySetting = Pick<ServeOptions, 'policiesFrom'>;
+
+/** Keeps the policy of a server in step with its home, and tells the other servers which one is in force here. */
+export function openPolicies(
+  first: PolicyCandidate,
+  tools: ServerPolicyTools,
+  services: Omit<ReloadServices, 'home' | 'onAttempt'>,
+  resources: PolicyResources,
+  setting: PolicySetting,
+) {
+  const { store, log, host } = resources;
+  const { timers, version } = host;
+  const home = homeOf(tools, resources, setting);
+  const reloading = keepReloading(first, tools, { ...services, home, onAttempt: () => void reporter.note() });
+  const { reloader } = reloading;
+  const reporter: InstanceReporter = new InstanceReporter({
+    ...{ store, log, timers, version, follows: home.origin, rank: services.ledger.rank },
+    status: () => reloader.status(),
+    pushed: () => reloader.inForce.bundle.pushed?.id ?? null,
+  });
+  // Another parser than the reload's: a revision that is only judged must not keep another waiting.
+  const parser = createParser();
+  const follower = new PushFollower({
+    ...{ store, log, timers, reloader, reporter },
+    judge: (bundle) => buildCandidate(bundle, { ...tools, ...reloader.surroundings, parse: parser.parse }),
+  });
+  return {
+    ...reloading,
+    ...{ home, reporter },
+    async begin() {
+      await reporter.begin();
+      if (home.origin === 'store') follower.begin();
+    },
+    stop() {
+      follower.stop();
+      reporter.stop();
+      reloading.stop();
+      parser.close();
+    },
+  };
+}

@@ -1,0 +1,133 @@
+import type { SqlWrite } from '../../sql/statement.ts';
+import type { CalledOps, DrawingWireOp, WireOp } from './wire.ts';
+
+/** A statement that rides with operations, with its values in its text. */
+export interface RidingStatement {
+  readonly text: string;
+  /** Whether it must change or select a row. */
+  readonly must: boolean;
+}
+
+const LETTERS: Readonly<Record<DrawingWireOp['kind'], string>> = {
+  hold: 'h',
+  earmark: 'k',
+  extend: 'e',
+  post: 'p',
+  settle: 's',
+};
+const isDrawing = (op: WireOp): op is DrawingWireOp => Object.hasOwn(LETTERS, op.kind);
+
+const USAGE = ['input', 'cached', 'written', 'output', 'reasoning'] as const;
+const NO_USAGE = USAGE.map(() => 0);
+
+/** A text with its quotes, as one of an array. */
+const quoted = (text: string | null | undefined): string =>
+  text == null ? 'NULL' : `"${text.replace(/["\\]/g, '\\$&')}"`;
+const arrayOf = (values: readonly (number | string | boolean)[]): string => `{${values.join(',')}}`;
+
+/** Gives each of many texts or numbers its place among those that differ, from 1. */
+class Places<Thing> {
+  readonly all: Thing[] = [];
+  readonly #places = new Map<Thing, number>();
+
+  of(thing: Thing): number {
+    const known = this.#places.get(thing);
+    if (known !== undefined) return known;
+    this.#places.set(thing, this.all.push(thing));
+    return this.all.length;
+  }
+}
+
+/** The operations of a group as the columns that `decide.sql` takes. State: operations. */
+export class GroupColumns {
+  readonly #kinds: string[] = [];
+  readonly #refs: number[] = [];
+  readonly #times: number[] = [];
+  readonly #accounts: number[] = [];
+  readonly #sets: number[] = [];
+  readonly #amounts: number[] = [];
+  readonly #moreEnds: number[] = [];
+  readonly #leasts: number[] = [];
+  readonly #amples: number[] = [];
+  readonly #expected: number[] = [];
+  readonly #expires: number[] = [];
+  readonly #steps: number[] = [];
+  readonly #costs: number[] = [];
+  readonly #mosts: number[] = [];
+  readonly #tariffs: number[] = [];
+  readonly #usages: number[] = [];
+  readonly #estimated: boolean[] = [];
+  readonly #notes: string[] = [];
+  readonly #rideRefs: number[] = [];
+  readonly #alone: boolean[] = [];
+  readonly #more: number[] = [];
+  readonly #ids = new Places<number>();
+  readonly #fundSets = new Places<string>();
+  readonly #others: WireOp[] = [];
+  readonly #rides: (readonly RidingStatement[])[] = [];
+
+  /** The holds that operations are on. */
+  get ids(): readonly number[] {
+    return this.#ids.all;
+  }
+
+  /** @returns the number of its places in the columns. What rides with a call stands at its last operation. */
+  add({ ops, also }: CalledOps, rideOf: (one: SqlWrite) => readonly RidingStatement[]): number {
+    const rides = (also as readonly SqlWrite[]).flatMap(rideOf);
+    const all = ops.length > 0 || rides.length === 0 ? ops : [{ kind: 'write' } as const];
+    for (const [at, op] of all.entries()) {
+      const isRidden = rides.length > 0 && at === all.length - 1;
+      this.#rideRefs.push(isRidden ? this.#rides.push(rides) : 0);
+      this.#alone.push(isRidden && ops.length === 1);
+      this.#push(op);
+    }
+    return all.length;
+  }
+
+  #push(op: WireOp): void {
+    const { hold, at = 0, funds } = op;
+    const isKnown = isDrawing(op);
+    this.#kinds.push(isKnown ? LETTERS[op.kind] : 'o');
+    this.#refs.push(hold === undefined ? 0 : this.#ids.of(hold));
+    this.#sets.push(funds ? this.#fundSets.of(arrayOf(funds)) : 0);
+    this.#times.push(at);
+    const one: Partial<DrawingWireOp> = isKnown ? op : {};
+    if (!isKnown) this.#others.push(op);
+    const [first = 0, ...more] = one.amounts ?? [];
+    this.#amounts.push(first);
+    this.#more.push(...more);
+    this.#moreEnds.push(this.#more.length);
+    this.#accounts.push(one.account ?? 0);
+    this.#leasts.push(one.least ?? -1);
+    this.#amples.push(one.ample ?? -1);
+    this.#expected.push(one.expected ?? 0);
+    this.#expires.push(one.expires ?? -1);
+    this.#steps.push(one.step ?? -1);
+    this.#costs.push(one.cost ?? -1);
+    this.#mosts.push(one.most ?? 0);
+    this.#tariffs.push(one.tariff ?? 0);
+    this.#usages.push(...(one.usage ?? NO_USAGE));
+    this.#estimated.push(one.estimated ?? false);
+    this.#notes.push(quoted(one.note));
+  }
+
+  /** In the order of the function, behind the owner. */
+  values(): readonly string[] {
+    const numbers = [
+      ...[
+        this.#kinds,
+        this.#refs,
+        this.#times,
+        this.#accounts,
+        this.#sets,
+        this.#amounts,
+        this.#moreEnds,
+        this.#leasts,
+      ],
+      ...[this.#amples, this.#expected, this.#expires, this.#steps, this.#costs, this.#mosts, this.#tariffs],
+      ...[this.#usages, this.#estimated, this.#notes, this.#rideRefs, this.#alone, this.#more, this.#ids.all],
+    ].map(arrayOf);
+    const sets = arrayOf(this.#fundSets.all.map(quoted));
+    return [...numbers, sets, JSON.stringify(this.#others), JSON.stringify(this.#rides)];
+  }
+}

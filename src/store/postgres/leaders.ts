@@ -1,0 +1,32 @@
+import type { InstanceName } from '../instance.ts';
+import { LEADER_JOBS, type LeaderJob, type LeaderTable } from '../leaders.ts';
+import { LEASE_MS } from '../lease.ts';
+import { POSTGRES_NOW, type SqlTables, sql, write } from '../sql/statement.ts';
+
+/** In the order of their names, so that two instances do not wait for each other. */
+const TAKE = sql(`INSERT INTO leaders (job, slot, epoch, until)
+    SELECT job, $slot, $epoch, ${POSTGRES_NOW} + ${LEASE_MS} FROM json_array_elements_text($jobs::json) AS job ORDER BY job
+    ON CONFLICT (job) DO UPDATE SET slot = excluded.slot, epoch = excluded.epoch, until = excluded.until
+      WHERE (leaders.slot = excluded.slot AND leaders.epoch = excluded.epoch) OR leaders.until <= ${POSTGRES_NOW}
+        OR NOT EXISTS (SELECT 1 FROM instances AS i WHERE i.slot = leaders.slot AND i.epoch = leaders.epoch
+          AND i.is_released = 0 AND i.until > ${POSTGRES_NOW})`);
+const HELD = sql(`SELECT job FROM leaders WHERE slot = ? AND epoch = ? AND until > ${POSTGRES_NOW} ORDER BY job`);
+/** Whoever would take the job meanwhile waits for the end of the commit. */
+const REQUIRE = sql(
+  `SELECT 1 FROM leaders WHERE job = $job AND slot = $slot AND epoch = $epoch AND until > ${POSTGRES_NOW} FOR SHARE`,
+  { mustChange: true },
+);
+
+/** The leases of jobs in a database. @param name of the instance */
+export const postgresLeaders = (db: SqlTables, name: () => InstanceName): LeaderTable => ({
+  async take() {
+    const { slot, epoch } = name();
+    await db.commit([write(TAKE, { slot, epoch, jobs: JSON.stringify(LEADER_JOBS) })]);
+    const rows = await db.query<{ job: LeaderJob }>(HELD, [slot, epoch]);
+    return rows.map(({ job }) => job);
+  },
+  require(job) {
+    const { slot, epoch } = name();
+    return write(REQUIRE, { job, slot, epoch });
+  },
+});

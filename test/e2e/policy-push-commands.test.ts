@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { type Signalbox, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
+
+/** `signalbox policy push`, `history` and `rollback`, beside a server on SQLite and without one. */
+const upstream = useUpstream();
+const policyOf = (more = '') => testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, more);
+const data = temporaryFolder();
+let folder: string;
+let box: Signalbox;
+const start = () =>
+  startSignalbox({
+    data,
+    // Its key is not among the variables of the commands.
+    env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: box?.key ?? KEY },
+    args: ['--policies', folder, '--policies-from', 'store'],
+  });
+const KEY = `sb_live_test00000001_${'A'.repeat(43)}`;
+beforeAll(async () => {
+  folder = writePolicy(policyOf());
+  box = await start();
+});
+afterAll(() => box.stop());
+
+const served = async () => {
+  const { revision, files } = (await (await box.get('/admin/policy')).json()) as { revision: string; files: string[] };
+  return { revision, files };
+};
+const write = (text: string) => writeFileSync(join(folder, 'policy.yaml'), text);
+const pushed = async (...args: string[]) => {
+  const { code, out, err } = await box.run('policy', ...args, '--json');
+  expect([code, err]).toEqual([0, '']);
+  return JSON.parse(out) as { id: number; revision: string; previous: string | null; lagging: string[] };
+};
+
+test('before the first push the files of the folder are in force, and an edit of them then no more', async () => {
+  const before = await served();
+  write(policyOf('language_worth: 0.07\n'));
+  const first = await pushed('push', folder);
+  expect(first).toMatchObject({ id: 1, previous: null, lagging: [] });
+  // By its name at the server, whose variables are others.
+  expect(await served()).toEqual({ revision: first.revision, files: ['policy.yaml'] });
+  expect(first.revision).not.toBe(before.revision);
+  write(policyOf('language_worth: 0.08\n'));
+  await box.post('/admin/policy/reload', {});
+  expect((await served()).revision).toBe(first.revision);
+});
+
+test('a push states the revision that it began from, and changes something', async () => {
+  const { revision } = await served();
+  const unstated = await box.run('policy', 'push', folder);
+  expect([unstated.code, unstated.err]).toEqual([1, expect.stringContaining(`--from ${revision}`)]);
+  const stale = await box.run('policy', 'push', folder, '--from', '0123456789abcdef');
+  expect([stale.code, stale.err]).toEqual([1, expect.stringContaining('and not 0123456789abcdef')]);
+  const second = await pushed('push', folder, '--from', revision);
+  expect([second.id, second.previous, (await served()).revision]).toEqual([2, revision, second.revision]);
+  const again = await box.run('policy', 'push', folder, '--from', '2');
+  expect([again.code, again.err]).toEqual([1, expect.stringContaining('in force already')]);
+});
+
+test('a policy that is wrong, or that the server cannot serve, is stored by none', async () => {
+  const { revision } = await served();
+  write(policyOf('language_wort: 0.08\n'));
+  const wrong = await box.run('policy', 'push', folder, '--from', '2');
+  expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining('policy.yaml:')]);
+  // The commands judge as if every variable were set.
+  write(policyOf('language_worth: 0.09\n').replaceAll(Object.keys(UPSTREAM_ENV)[0]!, 'NOT_SET_HERE'));
+  const refused = await box.run('policy', 'push', folder, '--from', '2');
+  expect([refused.code, refused.err]).toEqual([1, expect.stringMatching(/refuses it: .* It is in force nowhere/)]);
+  expect((await served()).revision).toBe(revision);
+});
+
+test('an earlier revision is taken up again, and the history says who has pushed what', async () => {
+  const [second, first] = (JSON.parse((await box.run('policy', 'history', '--json')).out) as Entry[]).filter(
+    ({ state }) => state === 'accepted',
+  );
+  expect([second?.is_in_force, first?.is_in_force]).toEqual([true, false]);
+  const back = await pushed('rollback', first!.revision.slice(0, 8), '--policies', folder);
+  expect([back.revision, (await served()).revision]).toEqual([first!.revision, first!.revision]);
+  const { out } = await box.run('policy', 'history');
+  expect(out).toContain('in force');
+  expect(out).toContain('refused');
+  const [newest] = JSON.parse((await box.run('policy', 'history', '--json')).out) as Entry[];
+  expect(newest).toMatchObject({ id: 4, is_in_force: true, author: { kind: 'cli', name: expect.any(String) } });
+});
+
+test('a start comes up with the stored revision, also with one that was pushed while no server ran', async () => {
+  const { revision } = await served();
+  await box.stop();
+  box = await start();
+  expect(await served()).toEqual({ revision, files: ['policy.yaml'] });
+  await box.stop();
+  write(policyOf('language_worth: 0.05\n'));
+  await pushed('push', folder, '--from', revision);
+  box = await start();
+  expect((await served()).revision).not.toBe(revision);
+  const { out } = await box.run('instances', '--json');
+  expect(JSON.parse(out)).toMatchObject({ data: [{ policies_from: 'store', pushed: 5 }] });
+});
+
+interface Entry {
+  readonly id: number;
+  readonly revision: string;
+  readonly state: string;
+  readonly is_in_force: boolean;
+  readonly author: { readonly kind: string } | null;
+}
