@@ -11,6 +11,7 @@ import { useUpstream } from '../support/use.ts';
 /** Two servers at one database, at the door, while they have different policies in force, and when a push ends that. */
 const upstream = useUpstream({ key: UPSTREAM_KEY });
 const KEY = makeTestKey();
+const HASH = /^[0-9a-f]{16}$/;
 const models = { best: { endpoints: ['fake'] } };
 const policyOf = (...budgets: string[]) =>
   testPolicy(
@@ -131,18 +132,28 @@ describe('two servers that follow pushes', () => {
     expect(both).toBeLessThanOrEqual(0.5);
   });
 
-  test('decisions name the policy by which they were made', async () => {
-    const [, b] = stage.two;
+  test('decisions name the policy by which they were made, and the price by which they were charged', async () => {
+    const [a, b] = stage.two;
     const key = await keyOf(stage.two, 'green');
     const body = { model: 'best', messages: [{ role: 'user', content: 'Hello.' }], max_tokens: 20 };
-    const ask = async () => {
-      const answer = await b.post('/v1/chat/completions', body, { headers: { authorization: `Bearer ${key}` } });
-      return ((await answer.json()) as { platform: { policy_revision: string } }).platform.policy_revision;
+    const ask = async (one: Signalbox) => {
+      const answer = await one.post('/v1/chat/completions', body, { headers: { authorization: `Bearer ${key}` } });
+      const { platform } = (await answer.json()) as { platform: { decision_id: string; policy_revision: string } };
+      const money = await (await one.get(`/admin/decisions/${platform.decision_id}/money`)).json();
+      const { entries } = money as { entries: readonly { price_revision: string | null }[] };
+      return { policy: platform.policy_revision, price: entries.flatMap(({ price_revision }) => price_revision ?? []) };
     };
-    const before = await ask();
+    const before = await ask(b);
+    expect(before).toEqual({ policy: expect.stringMatching(HASH), price: [expect.stringMatching(HASH)] });
     await push(policyOf(budget('red', 0.5)));
-    const after = await ask();
+    const after = await Promise.all([ask(a), ask(b)]);
     const { revision } = (await (await b.get('/admin/policy')).json()) as { revision: string };
-    expect([after, after === before]).toEqual([revision, false]);
+    expect(revision).not.toBe(before.policy);
+    // Another policy with the same prices.
+    const same = { policy: revision, price: before.price };
+    expect(after).toEqual([same, same]);
+    await push(policyOf(budget('red', 0.5)).replaceAll(/output: \d+/g, 'output: 777'));
+    const dearer = await ask(a);
+    expect([dearer.price.length, dearer.price[0] === before.price[0]]).toEqual([1, false]);
   });
 });
