@@ -90,7 +90,9 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
     case 'ledger':
       return ledger(command, host);
     case 'db':
-      return (await import('./cli/database.ts')).runDatabase(command.args, { url: command.database, program: version });
+      return (await import('./cli/database.ts')).runDatabase(command.args, {
+        ...{ url: command.database, data: command.data, program: version },
+      });
     case 'traffic':
       return traffic(command, host);
     case 'trail':

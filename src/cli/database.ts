@@ -1,17 +1,36 @@
-import { type DatabaseStatus, databaseStatus, migrateDatabase } from '../operate/database.ts';
-import { groupOf, parseFlags, SWITCH } from './arguments.ts';
+import { creditsText } from '../core/text.ts';
+import { UsageError } from '../core/usage-error.ts';
+import { copyDatabase, type DatabaseStatus, databaseStatus, migrateDatabase } from '../operate/database.ts';
+import { groupOf, parseArguments, parseFlags, SWITCH } from './arguments.ts';
 import type { CommandOutput } from './result.ts';
 import { jsonText } from './text.ts';
 import { operator } from './user.ts';
 
 interface DatabaseCommand {
   readonly url: string;
+  /** The data folder. */
+  readonly data: string;
   /** The version of Signalbox. */
   readonly program: string;
 }
 
-/** `signalbox db migrate|status`. Throws UsageError; rejects with StoreError. */
-export const runDatabase = groupOf<DatabaseCommand, CommandOutput>('db', { migrate, status });
+/** `signalbox db copy|migrate|status`. Throws UsageError; rejects with StoreError. */
+export const runDatabase = groupOf<DatabaseCommand, CommandOutput>('db', { copy, migrate, status });
+
+async function copy(args: readonly string[], { data, program }: DatabaseCommand): Promise<CommandOutput> {
+  const [from, to, ...more] = parseArguments(args, {}).positionals;
+  if (from === undefined || to === undefined || more.length > 0)
+    throw new UsageError('Usage: signalbox db copy FROM TO. Each is the path of a database, or a postgres:// URL.');
+  const { before, after, isSame } = await copyDatabase(operator(), { from, to, data, program });
+  const { entries, charged } = after.totals;
+  const mistakes = after.findings.length + after.more;
+  const text = `Copied ${entries} entries; charges are ${creditsText(charged)}, and ${after.open.size} holds are open.\n`;
+  if (isSame && mistakes === 0)
+    return { text: `${text}The audit of the copy says the same as that of the original.\n`, code: 0 };
+  const was = before.findings.length + before.more;
+  const why = isSame ? `${was} mistakes, as the original has` : `${mistakes} mistakes, of ${was} before, or other sums`;
+  return { text: `${text}The audit of the copy finds ${why}: see \`signalbox ledger audit\`.\n`, code: 2 };
+}
 
 async function migrate(args: readonly string[], { url, program }: DatabaseCommand): Promise<CommandOutput> {
   parseFlags(args, {});

@@ -186,6 +186,13 @@ Exit code: 0 where they are, else 2.`,
     details: `For a user of the database with more rights than servers have.
 ${DATABASE}`,
   },
+  'db copy': {
+    usage: 'FROM TO [--data DIR]',
+    summary: 'Copy a database from SQLite to PostgreSQL or back, with audits before and after.',
+    details: `FROM and TO are paths, such as /var/lib/signalbox/signalbox.db, or postgres:// URLs. No server may use them.
+TO must be new, or have no rows. Records of version 0.1 are left out. Budgets are counted anew at the next start.
+Exit code: 0 where both audits agree, 2 where not or where they find mistakes, 1 without a copy.`,
+  },
   'traffic show': {
     usage: `[--by model|provider|key|team|user|task|status|label:NAME] [--step minute|hour|day|month]
 [--from 2026-11-20] [--to T] [--time-zone UTC] [--limit 10] [--model ID] [--key ID] [--json]

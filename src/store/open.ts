@@ -67,6 +67,20 @@ export const migrateStore: StoreDriver['migrate'] = async (url, program) => (awa
 /** Copies an existing store to a new file, beside any server. Rejects with StoreError. */
 export const copyStore: StoreDriver['copy'] = async (url, target) => (await driverOf(url)).copy(url, target);
 
+/**
+ * Copies a store to a new one, or one without rows, while no server uses either. Rejects with StoreError, or UsageError for two of PostgreSQL.
+ * @param program the version of Signalbox
+ */
+export async function moveStore(from: string, to: string, program: string): Promise<void> {
+  const [source, target] = [from, to].map((url) => ALIASES[schemeOf(url) ?? ''] ?? schemeOf(url) ?? 'sqlite');
+  loaderOf(from);
+  loaderOf(to);
+  const { copyFileToPostgres, copyPostgresToFile } = await import('./copy/copy.ts');
+  if (target === 'sqlite') await (source === 'sqlite' ? copyStore(from, to) : copyPostgresToFile(from, to));
+  else if (source === 'sqlite') await copyFileToPostgres(from, to, program);
+  else throw new UsageError('pg_dump copies a database of PostgreSQL to another one.');
+}
+
 /** Takes a store for this process, until `release` or its end. Rejects with StoreError. */
 export const lockStore: StoreDriver['lock'] = async (url, how) => (await driverOf(url)).lock(url, how);
 

@@ -145,7 +145,8 @@ function settlementsIn(path: string): number | undefined {
   }
 }
 
-function pathOf(url: string): string {
+/** The path of a URL. */
+export function pathOf(url: string): string {
   if (/^file:/i.test(url)) return fileURLToPath(url);
   return url.replace(/^sqlite:(?:\/\/(?=\/))?/i, '');
 }

@@ -18,7 +18,7 @@ const SELECT_UNIT = sql('SELECT usd_per_credit AS usdPerCredit FROM terms');
 /** In the order in which the journal comes to name them. */
 const SELECT_FUNDS =
   sql(`SELECT r.id, f.kind, f.name, f.subject, f.definition, f.starts, f.ends, r.most, r.opening, r.after_seq AS afterSeq
-    FROM fund_rows AS r JOIN funds AS f ON f.id = r.fund WHERE r.after_seq > ? ORDER BY r.after_seq LIMIT ?`);
+    FROM fund_rows AS r JOIN funds AS f ON f.id = r.fund WHERE (r.after_seq, r.id) > (?, ?) ORDER BY r.after_seq, r.id LIMIT ?`);
 const SELECT_ROWS =
   sql(`SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, nullif(array_to_string(j.funds, ' '), '') AS funds,
       j.tariff, j.input_tokens AS input, j.output_tokens AS output, CASE WHEN j.kind IN ('deposit', 'fee') THEN j.note END AS note,
@@ -88,7 +88,7 @@ export function postgresJournal(db: SqlReader, timers: Timers | null): JournalRe
       return end && { ...end, open: await db.query<OpenReservation>(SELECT_OPEN) };
     },
     damages: () => damagesOf(db),
-    funds: () => pages<FundRow>(db, SELECT_FUNDS, [FIRST], ({ afterSeq }) => [afterSeq]),
+    funds: () => pages<FundRow>(db, SELECT_FUNDS, [FIRST, 0], ({ afterSeq, id }) => [afterSeq, id]),
     rows: () => pages<AuditRow>(db, SELECT_ROWS, [FIRST], seqOf),
     priced: () => pricedPages(db),
     spend: () =>

@@ -18,7 +18,7 @@ const SELECT_CHECKPOINT = sql('SELECT through, open, charged FROM checkpoint');
 const SELECT_UNIT = sql('SELECT usd_per_credit AS usdPerCredit FROM checkpoint');
 const SELECT_FUNDS =
   sql(`SELECT id, kind, name, subject, definition, starts, ends, most, opening, after_seq AS afterSeq FROM funds
-    WHERE id > ? ORDER BY id LIMIT ?`);
+    WHERE (after_seq, id) > (?, ?) ORDER BY after_seq, id LIMIT ?`);
 const SELECT_ROWS =
   sql(`SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, j.funds, j.tariff, j.input_tokens AS input,
       j.output_tokens AS output, CASE WHEN j.kind IN ('deposit', 'fee') THEN j.note END AS note, a.key_id AS keyId, a.payer, t.id AS knownTariff
@@ -36,7 +36,7 @@ export const sqliteJournal = (db: SqlReader): JournalReader => ({
   horizon: async () => (await first<{ seq: number }>(db, SELECT_LAST))?.seq ?? 0,
   checkpoint: () => checkpointOf(db),
   damages: () => damagesOf(db),
-  funds: () => pages<FundRow>(db, SELECT_FUNDS, [FIRST], ({ id }) => [id]),
+  funds: () => pages<FundRow>(db, SELECT_FUNDS, [FIRST, FIRST], ({ afterSeq, id }) => [afterSeq, id]),
   rows: () => pages<AuditRow>(db, SELECT_ROWS, [FIRST], seqOf),
   priced: () => pricedPages(db),
   spend: () =>

@@ -1,0 +1,188 @@
+import { type AccountRow, accountOf, dimensionsOf } from '../account-row.ts';
+import { addressOf } from '../postgres/address.ts';
+import { Connection, literalOf } from '../postgres/connection.ts';
+import { failureOf } from '../postgres/fault.ts';
+import { MIGRATION_BOUNDS } from '../postgres/migrate.ts';
+import { first, type SqlReader, sql } from '../sql/statement.ts';
+import { StoreError } from '../store.ts';
+import { BooksMapping } from './books-mapping.ts';
+import {
+  type CopiedRow,
+  type CopiedTable,
+  type CopyTarget,
+  copyAlike,
+  rowsOf,
+  tablesOf,
+  tableWithout,
+} from './tables.ts';
+
+const SELECT_INSTANCE = sql('SELECT ids_through AS ids FROM instances');
+const SELECT_FENCE = sql('SELECT epoch FROM fence');
+const SELECT_BUDGETS = sql('SELECT generation, name, definition FROM budgets WHERE retired = 0 ORDER BY generation');
+const SELECT_CHECKPOINT = sql('SELECT through, charged, usd_per_credit, budgets, rank FROM checkpoint');
+/** Numbers of adjustments that programs make of the time are far above. */
+const COUNTED_IDS = 1_000_000_000;
+const SELECT_ADJUSTMENTS = sql(`SELECT id, kind, key_id, reservation, amount, note, time, adopted FROM adjustments
+    WHERE adopted = 0 ORDER BY id`);
+const SELECT_DONE =
+  sql(`SELECT 'grant ' || id AS name, amount, time FROM adjustments WHERE adopted = 1 AND kind = 'grant'
+    UNION ALL SELECT 'correct ' || name, -amount, time FROM adjustments WHERE adopted = 1 AND kind = 'correct' AND name IS NOT NULL`);
+const SELECT_LAST_REQUEST = sql(`SELECT coalesce(max(id), 0) AS id FROM adjustments WHERE id < ${COUNTED_IDS}`);
+
+/** Rows that the tables are made with. */
+const SEEDS = ['news', 'identity', 'terms', 'folded', 'traffic_counting'];
+const TABLES = `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'signalbox_schema'`;
+/** A number behind the greatest that is there. */
+const NUMBERED = `SELECT table_name AS name, column_name AS "column" FROM information_schema.columns
+    WHERE table_schema = current_schema() AND is_identity = 'YES'`;
+
+/** A database that is being filled, in one transaction. Its triggers rest meanwhile. */
+class PostgresTarget implements CopyTarget {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** @throws StoreError where there are rows already */
+  async begin(): Promise<void> {
+    await this.run('BEGIN');
+    const { rows } = await this.#connection.run<{ name: string }>(TABLES);
+    for (const { name } of rows) {
+      await this.run(`LOCK TABLE ${name} IN ACCESS EXCLUSIVE MODE`);
+      if (SEEDS.includes(name)) await this.run(`DELETE FROM ${name}`);
+      const found = await this.#connection.run(`SELECT 1 FROM ${name} LIMIT 1`);
+      if (found.count > 0)
+        throw new StoreError(`The database has rows already (${name}): copy to a new one.`, { reason: 'denied' });
+      await this.run(`ALTER TABLE ${name} DISABLE TRIGGER USER`);
+    }
+  }
+
+  async run(text: string): Promise<void> {
+    await this.#connection.script(text);
+  }
+
+  async insert(table: string, rows: readonly CopiedRow[]): Promise<void> {
+    const [some] = rows;
+    if (!some) return;
+    const columns = Object.keys(some);
+    const values = rows.map((row) => `(${columns.map((column) => literalOf(row[column] ?? null)).join(', ')})`);
+    const names = columns.map((column) => `"${column}"`).join(', ');
+    await this.run(`INSERT INTO ${table} (${names}) OVERRIDING SYSTEM VALUE VALUES ${values.join(',\n')}`);
+  }
+
+  async finish(lastRequest: number): Promise<void> {
+    const numbered = await this.#connection.run<{ name: string; column: string }>(NUMBERED);
+    for (const { name, column } of numbered.rows) {
+      const last = name === 'adjustments' ? `${lastRequest}::bigint` : `(SELECT max("${column}") FROM ${name})`;
+      await this.run(
+        `SELECT setval(pg_get_serial_sequence('${name}', '${column}'), greatest(coalesce(${last}, 0), 1))`,
+      );
+    }
+    await this.run(`SELECT setval('journal_seq', (SELECT coalesce(max(seq), 0) + 1 FROM journal));
+      SELECT setval('records_seq', (SELECT coalesce(max(seq), 0) + 1 FROM records))`);
+    const { rows } = await this.#connection.run<{ name: string }>(TABLES);
+    for (const { name } of rows) await this.run(`ALTER TABLE ${name} ENABLE TRIGGER USER`);
+    await this.run('COMMIT');
+  }
+}
+
+/** Copies a SQLite store, as it is at one moment, to a database whose tables have no rows. A failure leaves none. */
+export async function copyToPostgres(from: SqlReader, url: string): Promise<void> {
+  const connection = await Connection.open(addressOf(url), { ...MIGRATION_BOUNDS, idleInTransactionMs: 600_000 });
+  try {
+    const to = new PostgresTarget(connection);
+    await to.begin();
+    const tables = await tablesOf(from);
+    await copyAlike(tables, from, to);
+    await copyRecords(tables, from, to);
+    await copyBooks(tables, from, to);
+    const fence = tables.has('fence') ? await first<{ epoch: number }>(from, SELECT_FENCE) : null;
+    const instance = await first<{ ids: number }>(from, SELECT_INSTANCE);
+    const last = { slot: 0, epoch: fence?.epoch ?? 0, until: 0, ids_through: instance?.ids ?? 0, is_released: 1 };
+    await to.insert('instances', [last]);
+    for await (const rows of rowsOf(from, tableWithout(tables, 'traffic_counting')))
+      await to.insert(
+        'traffic_counting',
+        rows.map((row) => ({ ...row, old_before: 0, counted_at: 0 })),
+      );
+    await to.finish((await first<{ id: number }>(from, SELECT_LAST_REQUEST))?.id ?? 0);
+  } catch (cause) {
+    throw cause instanceof StoreError ? cause : failureOf('Cannot copy to the database', cause);
+  } finally {
+    await connection.close();
+  }
+}
+
+/** The index of SQLite may be behind its records, and has those of version 0.1, which are left out. */
+async function copyRecords(
+  tables: ReadonlyMap<string, CopiedTable>,
+  from: SqlReader,
+  to: PostgresTarget,
+): Promise<void> {
+  for await (const rows of rowsOf(from, tableWithout(tables, 'record_index'))) {
+    const kept = rows.filter(({ seq }) => seq !== null);
+    await to.insert(
+      'record_index',
+      kept.map(({ seq: _, ...row }) => row),
+    );
+  }
+  await to.run(`DELETE FROM record_labels AS l WHERE NOT EXISTS (SELECT 1 FROM records AS r WHERE r.id = l.id);
+    WITH missing AS (
+      INSERT INTO record_index (id, key_id, operation, status, model, task, session, team_id, user_id)
+        SELECT id, key_id, operation, status, model, task, session, team_id, user_id FROM records ON CONFLICT DO NOTHING RETURNING id
+    )
+    INSERT INTO record_labels (name, value, id)
+      SELECT l.key, l.value, r.id FROM records AS r JOIN missing AS m ON m.id = r.id, json_each_text(r.labels::json) AS l
+      ON CONFLICT DO NOTHING`);
+}
+
+async function copyBooks(tables: ReadonlyMap<string, CopiedTable>, from: SqlReader, to: PostgresTarget): Promise<void> {
+  await copyNamed(from, to, tableWithout(tables, 'accounts', ['agent_wallet']), (row) => {
+    const { key_id: keyId, team_id: team, user_id: user, ...rest } = row;
+    // A row of `accounts` as the books wrote it.
+    return JSON.stringify(accountOf(dimensionsOf({ ...rest, keyId, team, user } as unknown as AccountRow)));
+  });
+  await copyNamed(from, to, tableWithout(tables, 'tariffs'), ({ model, provider, upstream, price }) =>
+    JSON.stringify([model, provider, upstream, price]),
+  );
+  const budgets = await from.query<CopiedRow>(SELECT_BUDGETS);
+  const named = budgets.map((row) => ({ ...row, digest: digestOf(JSON.stringify([row.name, row.definition])) }));
+  await to.insert('budgets', named);
+  const mapping = await BooksMapping.of(from);
+  for await (const rows of rowsOf(from, tableWithout(tables, 'journal')))
+    await to.insert(
+      'journal',
+      rows.map((row) => mapping.entry(row)),
+    );
+  for (const [table, rows] of mapping.rest()) {
+    for (let at = 0; at < rows.length; at += 500) await to.insert(table, rows.slice(at, at + 500));
+  }
+  for await (const rows of rowsOf(from, tableWithout(tables, 'spend'))) await to.insert('spend', rows);
+  const [{ through, charged, ...terms } = {}] = await from.query<CopiedRow>(SELECT_CHECKPOINT);
+  await to.insert('folded', [{ id: 1, through: through ?? 0, charged: charged ?? 0, at: 0 }]);
+  await to.insert('terms', [{ id: 1, ...terms }]);
+  await to.insert('adjustments', await from.query<CopiedRow>(SELECT_ADJUSTMENTS));
+  await to.insert('done_once', await from.query<CopiedRow>(SELECT_DONE));
+}
+
+/** Rows with the digest of their text. SQLite may have the same twice: then the later ones are found by their number alone. */
+async function copyNamed(
+  from: SqlReader,
+  to: CopyTarget,
+  table: CopiedTable,
+  textOf: (row: CopiedRow) => string,
+): Promise<void> {
+  const seen = new Set<string>();
+  for await (const rows of rowsOf(from, table)) {
+    const named = rows.map((row) => {
+      const text = textOf(row);
+      const digest = digestOf(seen.has(text) ? `${text} ${row.id}` : text);
+      seen.add(text);
+      return { ...row, digest };
+    });
+    await to.insert(table.name, named);
+  }
+}
+
+const digestOf = (text: string): Uint8Array => new Bun.CryptoHasher('sha256').update(text).digest();

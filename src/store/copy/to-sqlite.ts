@@ -1,0 +1,167 @@
+import { Database } from 'bun:sqlite';
+import type { SpendRow } from '../journal-reader.ts';
+import { postgresJournal } from '../postgres/books/journal-reader.ts';
+import { first, type SqlReader, type SqlValue, sql } from '../sql/statement.ts';
+import { openSqlite } from '../sqlite/database.ts';
+import { FENCE_TABLE } from '../sqlite/fence.ts';
+import { ALL_TABLES } from '../sqlite/open.ts';
+import {
+  type CopiedRow,
+  type CopiedTable,
+  type CopyTarget,
+  copyAlike,
+  rowsOf,
+  tablesOf,
+  tableWithout,
+} from './tables.ts';
+
+const SELECT_EPOCH = sql(
+  'SELECT coalesce(max(epoch), 0) AS epoch, coalesce(max(ids_through), 0) AS ids FROM instances',
+);
+const SELECT_TERMS = sql('SELECT usd_per_credit, budgets, rank FROM terms');
+const SELECT_FUNDS =
+  sql(`SELECT r.id, f.kind, f.name, f.subject, f.definition, f.starts, f.ends, r.most, r.opening, r.after_seq
+    FROM fund_rows AS r JOIN funds AS f ON f.id = r.fund ORDER BY r.id`);
+const SELECT_BUDGETS = sql('SELECT generation, name, definition FROM budgets ORDER BY generation');
+const SELECT_DONE = sql('SELECT name, amount, time FROM done_once ORDER BY name');
+const SELECT_REQUESTED = sql(
+  `SELECT kind, key_id, reservation, amount, note, time FROM adjustments WHERE adopted = 0 ORDER BY id`,
+);
+const SELECT_COUNTING = sql('SELECT * FROM traffic_counting');
+
+/** A database that is being made: its triggers come when all rows are there. */
+class SqliteTarget implements CopyTarget {
+  readonly db: Database;
+  readonly #triggers: readonly { readonly name: string; readonly sql: string }[];
+
+  constructor(path: string) {
+    this.db = new Database(path, { readwrite: true, strict: true });
+    this.db.run('BEGIN IMMEDIATE');
+    this.#triggers = this.db
+      .query<{ name: string; sql: string }, []>(`SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'`)
+      .all();
+    for (const { name } of this.#triggers) this.db.run(`DROP TRIGGER ${name}`);
+    for (const table of ['news', 'identity', 'checkpoint', 'traffic_counting', 'instances', 'record_indexing', 'fence'])
+      this.db.run(`DELETE FROM ${table}`);
+  }
+
+  async insert(table: string, rows: readonly CopiedRow[]): Promise<void> {
+    const [some] = rows;
+    if (!some) return;
+    const columns = Object.keys(some);
+    const names = columns.map((column) => `"${column}"`).join(', ');
+    const statement = this.db.prepare<unknown, SqlValue[]>(
+      `INSERT INTO ${table} (${names}) VALUES (${columns.map(() => '?').join(', ')})`,
+    );
+    for (const row of rows) statement.run(...columns.map((column) => row[column] ?? null));
+    statement.finalize();
+  }
+
+  finish(): void {
+    for (const { sql } of this.#triggers) this.db.run(sql);
+    this.db.run('COMMIT');
+    this.db.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+}
+
+/**
+ * Copies a store of PostgreSQL, as it is at one moment, to a new SQLite file.
+ * @param path of the file, which is there only once it is whole
+ */
+export async function copyToSqlite(from: SqlReader, path: string): Promise<void> {
+  await (await openSqlite(path, [...ALL_TABLES, FENCE_TABLE])).close();
+  const to = new SqliteTarget(path);
+  try {
+    const tables = await tablesOf(readerOf(to.db));
+    await copyAlike(tables, from, to);
+    await copyRecords(tables, from, to);
+    await copyBooks(tables, from, to);
+    const last = await first<{ epoch: number; ids: number }>(from, SELECT_EPOCH);
+    await to.insert('instances', [{ slot: 0, ids_through: last?.ids ?? 0 }]);
+    await to.insert('fence', [{ id: 1, epoch: last?.epoch ?? 0 }]);
+    const [counting] = await from.query<CopiedRow>(SELECT_COUNTING);
+    const { counted_at: _, ...counted } = counting ?? {};
+    await to.insert('traffic_counting', [{ ...counted, old_before: Number.MAX_SAFE_INTEGER }]);
+    to.finish();
+  } finally {
+    to.db.close();
+  }
+}
+
+const readerOf = (db: Database): SqlReader => ({
+  query: async <Row>({ sql }: { readonly sql: string }, params: readonly SqlValue[] = []) =>
+    db.query<Row, SqlValue[]>(sql).all(...params),
+});
+
+/** The index of SQLite stands behind its records, and names them by their places. */
+async function copyRecords(tables: ReadonlyMap<string, CopiedTable>, from: SqlReader, to: SqliteTarget): Promise<void> {
+  for await (const rows of rowsOf(from, tableWithout(tables, 'record_index', ['seq'])))
+    await to.insert('record_index', rows);
+  to.db.run('CREATE TEMP TABLE places AS SELECT id, seq FROM records');
+  to.db.run('CREATE INDEX temp.places_id ON places (id)');
+  to.db.run('UPDATE record_index SET seq = (SELECT seq FROM places WHERE places.id = record_index.id)');
+  to.db.run('DROP TABLE places');
+  to.db.run(`INSERT INTO record_indexing (id, through, older, summed_from) SELECT 1, (SELECT coalesce(max(seq), 0) FROM records),
+    ${Number.MAX_SAFE_INTEGER}, (SELECT coalesce(max(id) + 1, 0) FROM record_index WHERE summary IS NULL)`);
+}
+
+async function copyBooks(tables: ReadonlyMap<string, CopiedTable>, from: SqlReader, to: SqliteTarget): Promise<void> {
+  for (const [name, left] of [
+    ['accounts', 'agent_wallet'],
+    ['tariffs', ''],
+  ] as const)
+    for await (const rows of rowsOf(from, tableWithout(tables, name, [left]))) await to.insert(name, rows);
+  for await (const rows of rowsOf(from, tableWithout(tables, 'journal')))
+    await to.insert(
+      'journal',
+      rows.map((row) => ({ ...row, funds: namesOf(row.funds) })),
+    );
+  await to.insert('funds', await from.query<CopiedRow>(SELECT_FUNDS));
+  await to.insert('budgets', await from.query<CopiedRow>(SELECT_BUDGETS));
+  const journal = postgresJournal(from, null);
+  for await (const rows of journal.spend()) await to.insert('spend', rows.map(spendOf));
+  const balances = await journal.balances();
+  await to.insert(
+    'balances',
+    balances.map(({ keyId, granted, spent }) => ({ key_id: keyId, granted, spent })),
+  );
+  const end = await journal.checkpoint();
+  const [terms] = await from.query<CopiedRow>(SELECT_TERMS);
+  const { through = 0, charged = 0, open } = end ?? {};
+  await to.insert('checkpoint', [{ id: 1, through, open: JSON.stringify(open ?? []), charged, ...terms }]);
+  await copyAdjustments(from, to);
+}
+
+/** An array as PostgreSQL writes it. */
+function namesOf(funds: unknown): string | null {
+  const names = typeof funds === 'string' ? funds.slice(1, -1).replaceAll(',', ' ') : '';
+  return names === '' ? null : names;
+}
+
+const spendOf = ({ input, output, quarter, account, tariff, charges, microcredits }: SpendRow): CopiedRow => ({
+  ...{ quarter, account, tariff, charges, microcredits },
+  ...{ input_tokens: input, output_tokens: output },
+});
+
+/** SQLite asks for all that is granted and given back by adjustments. First results stand under their names, on no reservation. */
+async function copyAdjustments(from: SqlReader, to: SqliteTarget): Promise<void> {
+  const done = await from.query<{ name: string; amount: number; time: number }>(SELECT_DONE);
+  const first = done.flatMap(({ name, amount, time }): CopiedRow[] => {
+    const [, kind, id] = /^(grant|correct) (.*)$/s.exec(name) ?? [];
+    const one = { key_id: '', note: '', time, adopted: 1 };
+    if (kind === 'grant' && /^\d+$/.test(id ?? '')) return [{ ...one, id: Number(id), kind, amount, name: null }];
+    return kind === 'correct' ? [{ ...one, id: null, kind, amount: 0 - amount, name: id ?? null }] : [];
+  });
+  await to.insert('adjustments', first);
+  to.db.run(`INSERT INTO adjustments (kind, key_id, reservation, account, amount, note, time, adopted)
+    SELECT j.kind, a.key_id, j.reservation, j.account, j.amount, coalesce(j.note, ''), j.time, 1
+      FROM journal AS j JOIN accounts AS a ON a.id = j.account WHERE j.kind IN ('grant', 'correct') ORDER BY j.seq`);
+  const ask = to.db.prepare<
+    unknown,
+    SqlValue[]
+  >(`INSERT INTO adjustments (kind, key_id, reservation, account, amount, note, time)
+    VALUES (?1, ?2, ?3, (SELECT account FROM journal WHERE kind = 'reserve' AND reservation = ?3), ?4, ?5, ?6)`);
+  for (const { kind, key_id, reservation, amount, note, time } of await from.query<CopiedRow>(SELECT_REQUESTED))
+    ask.run(kind ?? null, key_id ?? null, reservation ?? null, amount ?? null, note ?? null, time ?? null);
+  ask.finalize();
+}
