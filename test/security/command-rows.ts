@@ -133,7 +133,10 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   },
   'ledger backup': { runs: ({ out }) => [[`${out}/copy.db`]], takes: ['ledger.copy'] },
   'traffic show': once(['traffic.read']),
-  'db copy': { runs: ({ out }) => [[`${out}/copy.db`, `${out}/copy-of-it.db`]], takes: ['database.change', 'ledger.copy'] },
+  'db copy': {
+    runs: ({ out }) => [[`${out}/copy.db`, `${out}/copy-of-it.db`]],
+    takes: ['database.change', 'ledger.copy'],
+  },
   'db status': once(['status.read'], '--json'),
   'db migrate': once(['database.change', 'status.read']),
   'traffic rebuild': once(['traffic.rebuild']),
