@@ -294,7 +294,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 150 for groups as columns.
   // 81 for leases of jobs, and what two merges have not summed.
   // 364 for the driver of PostgreSQL, its spool, and the state of tables.
-  'src/store': 13318,
+  // 1 for the bound of a sweep.
+  'src/store': 13319,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
