@@ -89,6 +89,8 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
       return (await import('./cli/alerts.ts')).runAlerts(command.args, await policyCommand(command, host));
     case 'ledger':
       return ledger(command, host);
+    case 'db':
+      return (await import('./cli/database.ts')).runDatabase(command.args, { url: command.database, program: version });
     case 'traffic':
       return traffic(command, host);
     case 'trail':
