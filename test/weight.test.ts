@@ -52,14 +52,17 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 42 for servers at one database, with the policy of each.
   // 7 for the URL of a store.
   // 96 for pushed policies.
-  'src/cli': 5301,
+  // 51 for `signalbox db`.
+  // 2 for the same.
+  'src/cli': 5354,
   // 7 for the reader of files with secrets, and the commit behind the version.
   // 16 for `trail verify`, `export` and `erase`.
   // 26 for people, keys that change and tokens.
   // 20 for traffic.
   // 9 for servers at one database, with the policy of each.
   // 1 for the URL of a store.
-  'src/commands.ts': 202,
+  // 2 for `signalbox db`.
+  'src/commands.ts': 209,
   // 4 for adapters without keys.
   'src/conformance': 2115,
   // The web client.
@@ -76,7 +79,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 3 for servers at one database, with the policy of each.
   // 1 for the price of a bill.
   // 1 for the same.
-  'src/console': 14397,
+  // 7 for servers in the fleet of the console.
+  'src/console': 14404,
   // 2 for the weight of latency.
   'src/contract': 489,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
@@ -145,7 +149,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 26 for budgets in the order in which they run out, by pages.
   // 13 for the sum of charges at the checkpoint.
   // 4 for servers at one database, with the policy of each.
-  'src/ledger': 2926,
+  // 21 for books that know of holds of others.
+  'src/ledger': 2947,
   // 2 for the commit behind the version.
   'src/main.ts': 139,
   // 3 for an earmark that ends with a capture that failed.
@@ -184,8 +189,10 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 31 for servers at one database, with the policy of each.
   // 1 for the URL of a store.
   // 338 for pushed policies.
+  // 19 for the state of a database.
   // 2 for the price of a bill.
-  'src/operate': 7961,
+  // 11 for readings of traffic that go out together.
+  'src/operate': 7993,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -252,7 +259,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 153 for pushed policies.
   // 2 for holds that have ended.
   // 22 for jobs that one instance does for all.
-  'src/server': 2415,
+  // 1 for the version that tables are made by.
+  'src/server': 2416,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
@@ -289,7 +297,9 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 345 for the ledger of PostgreSQL as commands read it, and its sums of charges.
   // 150 for groups as columns.
   // 81 for leases of jobs, and what two merges have not summed.
-  'src/store': 12936,
+  // 364 for the driver of PostgreSQL, its spool, and the state of tables.
+  // 1 for the bound of a sweep.
+  'src/store': 13333,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.

@@ -60,6 +60,12 @@ export class KnownFunds {
     return [...this.#byId.keys()];
   }
 
+  /** The numbers of funds, by their titles as this process knows them. */
+  idsOf(funds: readonly FundStanding[]): readonly number[] {
+    const titles = new Set(funds.map(({ title }) => title));
+    return [...this.#byId].flatMap(([id, { title }]) => (titles.has(title) ? [id] : []));
+  }
+
   /** Takes in a fund that has got its number. */
   name(ref: FundRef, id: number): void {
     if (this.#byId.has(id)) return;
