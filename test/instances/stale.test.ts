@@ -18,8 +18,7 @@ let box: Signalbox;
 beforeAll(async () => {
   const openStore = async () => {
     const store = await new World().open('a');
-    const { raise, on, look } = store.news;
-    const news = { raise, on, look, ageOf: (subject: NewsSubject) => ages.get(subject) ?? 0 };
+    const news = { ...store.news, ageOf: (subject: NewsSubject) => ages.get(subject) ?? 0 };
     return through(store, { read: (answer) => answer, own: { news } });
   };
   box = await startSignalbox({ policy: MODEL, openStore });
