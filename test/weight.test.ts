@@ -61,7 +61,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 9 for servers at one database, with the policy of each.
   // 1 for the URL of a store.
   // 2 for `signalbox db`.
-  'src/commands.ts': 204,
+  'src/commands.ts': 209,
   // 4 for adapters without keys.
   'src/conformance': 2115,
   // The web client.
@@ -190,7 +190,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 19 for the state of a database.
   // 2 for the price of a bill.
   // 11 for readings of traffic that go out together.
-  'src/operate': 7991,
+  'src/operate': 7993,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -296,7 +296,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 81 for leases of jobs, and what two merges have not summed.
   // 364 for the driver of PostgreSQL, its spool, and the state of tables.
   // 1 for the bound of a sweep.
-  'src/store': 13319,
+  'src/store': 13333,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
