@@ -128,6 +128,7 @@ export class Ledger {
       opened: () => this.#funds.opened(),
       adjusted: () => this.#contention.wakeAll(),
       fundsOf: (dimensions, atMs) => this.#funds.of(accountOf(dimensions, lineOf), atMs),
+      waitedFor: () => this.#contention.lines,
     });
     this.#every(CHECKPOINT_MS, () => this.#sweep());
     // A failed count is repeated at the next tick.

@@ -7,8 +7,10 @@ import { auditLedger } from '../../../src/ledger/audit/run.ts';
 import type { LedgerBooks, LedgerOp } from '../../../src/store/books.ts';
 import { addressOf } from '../../../src/store/postgres/address.ts';
 import { chargedBy, spentIn, usageOf } from '../../../src/store/postgres/books/charges.ts';
+import { DecidingDatabase } from '../../../src/store/postgres/books/database.ts';
 import { foldCharges } from '../../../src/store/postgres/books/fold.ts';
 import type { BooksQuery } from '../../../src/store/postgres/books/names.ts';
+import { PostgresDialect } from '../../../src/store/postgres/dialect.ts';
 import { Horizon } from '../../../src/store/postgres/horizon.ts';
 import { postgresRepositories } from '../../../src/store/postgres/repositories.ts';
 import { PostgresSnapshot } from '../../../src/store/postgres/snapshot.ts';
@@ -182,11 +184,10 @@ test('a fold waits for entries that were numbered and are not there yet', async 
   const [first, late] = [nextId(), nextId()];
   await books.apply([holdOf(first, [], 10), holdOf(late, [], 10)]);
   const connection = await ledger.store.open();
-  const settle = JSON.stringify([
-    { kind: 'settle', hold: late, at, most: 9, cost: 4, tariff: 1, usage: [1, 0, 0, 1, 0] },
-  ]);
+  const op = { kind: 'settle', hold: late, at, most: 9, cost: 4, tariff: 1, usage: [1, 0, 0, 1, 0] } as const;
+  const { decide } = new DecidingDatabase(ledger.query, async () => connection, new PostgresDialect());
   await connection.script('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0');
-  await connection.run('SELECT * FROM ledger_decide_1($1, $2::jsonb)', [128 + 2, settle]);
+  await decide(128 + 2, [{ ops: [op], also: [] }]);
   await books.append([settleOf(first, 5)]);
   let isFolded = false;
   const folding = books.checkpoint().then(() => {

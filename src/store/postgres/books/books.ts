@@ -31,8 +31,8 @@ import { type AskedOp, decode, dimensionsOfHolder, fundsOf, Wire, type WireResul
 
 /** Slots of instances: slot and epoch are one number in the tables. */
 const SLOTS = 128;
-/** Requests that wait for money ask again after this at the latest, ms: another instance may have set some free. */
-const WAKE_MS = 50;
+/** Figures of funds that requests wait for are read anew, ms, and these try again. */
+const LOOK_MS = 50;
 /** KnownFunds of funds that others draw on are read anew, ms. */
 const REFRESH_MS = 1_000;
 /** Charges of one instance go into the sums at this interval, of several seldom more often, ms. */
@@ -86,7 +86,6 @@ class PostgresBooks implements LedgerBooks {
   readonly #figures: KnownFunds;
   readonly #names: Names;
   readonly #groups: OpGroups;
-  readonly #timers: Timers;
   readonly #refreshing: Timer;
   readonly #folding: Timer;
   /** The open holds of this process, with what they may still charge. */
@@ -95,9 +94,8 @@ class PostgresBooks implements LedgerBooks {
   #elsewhere = { count: 0, held: 0 };
   /** The wallets whose payments earmarks wait for. */
   readonly #earmarks = new Map<number, FundRef>();
-  /** Funds that requests of this process wait for. */
-  readonly #contended = new Map<string, FundStanding>();
-  #waking: Timer | null = null;
+  readonly #looking: Timer;
+  #isLooking = false;
   #state: LedgerState;
   #watcher = NOBODY;
 
@@ -106,7 +104,6 @@ class PostgresBooks implements LedgerBooks {
     this.#query = db.query;
     this.#reader = reader;
     this.#state = state;
-    this.#timers = timers;
     this.#figures = new KnownFunds(clock);
     this.#names = new Names(db.query, (ref, figures) => this.#meet(ref, figures));
     const wire = new Wire(this.#names);
@@ -117,10 +114,12 @@ class PostgresBooks implements LedgerBooks {
       decode: (answer) => decode(answer, (id, figures) => this.#figures.standingOfId(id, figures)),
       decide: (calls) => db.decide(this.#owner, calls),
       take: (result, ops) => this.#take(result, ops),
-      told: (ops, results) => this.#told(ops, results),
+      told: (ops) => this.#told(ops),
     });
     this.#refreshing = timers.every(REFRESH_MS, () => void this.#refresh().catch(() => {}));
     this.#refreshing.unref();
+    this.#looking = timers.every(LOOK_MS, () => void this.#look().catch(() => {}));
+    this.#looking.unref();
     this.#folding = timers.every(FOLD_MS, () => void reader.fold(true).catch(() => {}));
     this.#folding.unref();
   }
@@ -144,7 +143,7 @@ class PostgresBooks implements LedgerBooks {
     this.#groups.close();
     this.#refreshing.close();
     this.#folding.close();
-    this.#waking?.close();
+    this.#looking.close();
   }
 
   watch(watcher: BooksWatcher): void {
@@ -311,21 +310,21 @@ class PostgresBooks implements LedgerBooks {
     if (freed.length > 0) queueMicrotask(() => this.#watcher.freed(freed));
   }
 
-  #told(ops: readonly LedgerOp[], results: readonly OpResult[]): void {
-    for (const result of results)
-      if (result.kind === 'refused' && result.why === 'contended' && result.fund) this.#wakeLater(result.fund);
+  #told(ops: readonly LedgerOp[]): void {
     if (ops.some(({ kind }) => ADJUSTING.has(kind))) queueMicrotask(() => this.#watcher.adjusted());
   }
 
-  #wakeLater(fund: FundStanding): void {
-    const { kind, name, subject, starts } = fund.title;
-    this.#contended.set(`${kind} ${starts} ${subject} ${name}`, fund);
-    this.#waking ??= this.#timers.after(WAKE_MS, () => {
-      this.#waking = null;
-      const waiting = [...this.#contended.values()];
-      this.#contended.clear();
-      this.#watcher.freed(waiting);
-    });
+  /** Those who wait try again: another instance may have set some money free. */
+  async #look(): Promise<void> {
+    const ids = this.#figures.idsOf(this.#watcher.waitedFor?.() ?? []);
+    if (ids.length === 0 || this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      this.#figures.take(await this.#reader.figures(ids));
+      this.#watcher.freed(this.#figures.standingsOf(ids));
+    } finally {
+      this.#isLooking = false;
+    }
   }
 
   async #refresh(): Promise<void> {

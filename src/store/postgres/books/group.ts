@@ -42,7 +42,7 @@ export interface GroupParts {
   /** Called with what the database has answered, before the calls of its operations return. */
   take(result: WireResult, ops: readonly LedgerOp[]): void;
   /** Called once they have. */
-  told(ops: readonly LedgerOp[], results: readonly OpResult[]): void;
+  told(ops: readonly LedgerOp[]): void;
 }
 
 const NOTHING: readonly Write[] = [];
@@ -155,12 +155,11 @@ export class OpGroups {
     const result = await this.#parts.decide(units.map(({ also }, at) => ({ ops: encoded[at]!.flat(), also })));
     const ops = units.flatMap((unit) => unit.ops.map(({ op }) => op));
     this.#parts.take(result, ops);
-    const told = units.flatMap((unit, at) => this.#answer(unit, encoded[at]!, result.answers[at]!));
-    this.#parts.told(ops, told);
+    for (const [at, unit] of units.entries()) this.#answer(unit, encoded[at]!, result.answers[at]!);
+    this.#parts.told(ops);
   }
 
-  /** @returns the results, of those without one a grant of nothing */
-  #answer(unit: Unit, encoded: readonly (readonly WireOp[])[], answers: readonly WireAnswer[]): readonly OpResult[] {
+  #answer(unit: Unit, encoded: readonly (readonly WireOp[])[], answers: readonly WireAnswer[]): void {
     let at = 0;
     try {
       const results = encoded.map(({ length }): OpResult => {
@@ -169,21 +168,24 @@ export class OpGroups {
         return length > 0 && answer ? this.#parts.decode(answer) : { kind: 'granted', amount: 0 };
       });
       unit.resolve(results);
-      return results;
     } catch (error) {
       unit.reject(error);
-      return unit.ops.map(() => ({ kind: 'granted', amount: 0 }));
     }
   }
 
   /** What can be refused has not happened; the rest goes in front of all that waits. */
   #failed(units: readonly Unit[], error: unknown): void {
     this.isFailing = true;
-    const isUnknown = error instanceof StoreError && error.reason === 'unknown';
-    const isHopeless = error instanceof RangeError || (error instanceof StoreError && error.reason === 'refused');
+    const reason = error instanceof StoreError ? error.reason : null;
+    const isUnknown = reason === 'unknown';
+    const isHopeless = error instanceof RangeError || reason === 'refused';
     const again: Unit[] = [];
     for (const unit of units) {
-      if (isHopeless) unit.reject(error);
+      if (unit.isSure && unit.also.length > 0 && (isHopeless || reason === 'unmet')) {
+        // What rides with them cannot be written; they count nevertheless.
+        again.push(silent(unit.ops));
+        unit.reject(error);
+      } else if (isHopeless) unit.reject(error);
       else if (unit.isSure) again.push(unit);
       else {
         const made = new Set(unit.ops.flatMap(({ op }) => (isMaking(op) ? [op.id] : [])));

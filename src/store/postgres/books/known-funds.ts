@@ -1,4 +1,4 @@
-import { type FundRef, type FundStanding, type FundTitle, limitFor } from '../../../accounting/fund.ts';
+import { type FundRef, type FundStanding, type FundTitle, fundName, limitFor } from '../../../accounting/fund.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type { EnforcedBudget } from '../../books.ts';
 
@@ -46,6 +46,7 @@ export class KnownFunds {
   readonly #byId = new Map<number, KnownFund>();
   readonly #byKey = new Map<string, KnownFund>();
   readonly #byHolder = new Map<string, KnownFund>();
+  readonly #idByName = new Map<string, number>();
   /** The newest limits that this process has put in force, for funds that the database was not asked about yet. */
   readonly #enforced = new Map<number, EnforcedBudget>();
   readonly #clock: () => number;
@@ -60,12 +61,18 @@ export class KnownFunds {
     return [...this.#byId.keys()];
   }
 
+  /** The numbers of those of these names that are known. */
+  idsOf(names: Iterable<string>): readonly number[] {
+    return [...names].flatMap((name) => this.#idByName.get(name) ?? []);
+  }
+
   /** Takes in a fund that has got its number. */
   name(ref: FundRef, id: number): void {
     if (this.#byId.has(id)) return;
     const fund = this.#newFund(ref);
     this.#byId.set(id, fund);
     this.#byKey.set(ref.key, fund);
+    this.#idByName.set(fundName(ref.title), id);
     if (ref.title.kind === 'balance') this.#byHolder.set(ref.title.name, fund);
   }
 
@@ -103,6 +110,10 @@ export class KnownFunds {
   ): FundStanding | null {
     const fund = this.#byId.get(id);
     return fund ? standingOf(fund.title, most, spent, held, 0) : null;
+  }
+
+  standingsOf(ids: readonly number[]): readonly FundStanding[] {
+    return ids.map((id) => this.#standingOf(this.#byId.get(id)!));
   }
 
   windowsOf(budget: number, starts: number): readonly FundStanding[] {
