@@ -8,6 +8,7 @@ import { usdWriter } from '../core/usd.ts';
 import { quotient, readAddOns, readPrice } from '../ledger/export/price.ts';
 import type { RecordReader } from '../records/records.ts';
 import { visibleRecord } from '../request/explain.ts';
+import { hashOf } from '../runtime/source.ts';
 import type { ReservationEntry } from '../store/journal-reader.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Principal } from './principal.ts';
@@ -78,6 +79,7 @@ function entryBody(entry: ReservationEntry, worth: Decimal | null, usd: ReturnTy
   const price = entry.price !== null && isCharge(entry) ? readPrice(entry.price) : null;
   return {
     ...{ kind, time: iso(time), ...amountBody(amount, usd), model, provider, upstream },
+    price_revision: price && entry.price !== null ? hashOf(entry.price) : null,
     estimated: price && entry.estimated,
     lines: price && linesOf(entry, price).map((line) => lineBody(line, price, worth)),
   };

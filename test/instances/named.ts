@@ -74,6 +74,21 @@ export const NAMED: readonly NamedTest[] = [
     file: 'test/instances/policies.test.ts',
     test: 'the limit of the newest policy holds at the servers that have not read it yet',
   },
+  {
+    what: 'two policies, a budget that one alone has',
+    file: 'test/instances/two-policies.test.ts',
+    test: 'a budget of one policy alone is enforced where that is in force, and counts what the other',
+  },
+  {
+    what: 'two policies, until a push is answered',
+    file: 'test/instances/two-policies.test.ts',
+    test: 'a limit and a budget that are pushed hold at both when the push is answered',
+  },
+  {
+    what: 'a revision whose code an instance lacks',
+    file: 'test/e2e/policy-pushes.test.ts',
+    test: 'whose plugin another server lacks, or has with other code, is refused there and in force nowhere',
+  },
   { what: 'an instance stopped for 60 s', file: STOPPED, test: 'an instance that was stopped for 60 s and longer' },
   {
     what: 'two writers whose rows appear out of order',

@@ -37,6 +37,10 @@ const Entry = Type.Object({
   model: field.textOrNull('The model that was charged for; null for none.', 'gpt-6-luna'),
   provider: field.textOrNull('Its provider; null for none.', 'openai'),
   upstream: field.textOrNull('The provider’s own name of the model; null for none.', 'gpt-6-luna'),
+  price_revision: field.textOrNull(
+    'Names the exact price of the bill, the same at every server and in every policy that has it; null without a bill.',
+    '41c0a9f2b7d3e685',
+  ),
   estimated: field.flagOrNull(
     'Whether tokens were counted here, not reported by the provider; null without a bill.',
     false,

@@ -117,6 +117,7 @@ const ageText = (ms: number): string => (ms === 0 ? 'as new as the database' : `
 const CAUSES: Readonly<Record<string, string>> = {
   start: 'at the start',
   edit: 'after an edit',
+  push: 'by a push',
   signal: 'by a signal',
   request: 'on request',
 };

@@ -16,6 +16,7 @@ const PAGE = 50;
 const CAUSES: Readonly<Record<string, string>> = {
   start: 'start',
   edit: 'edit of the files',
+  push: 'push',
   signal: 'signal',
   request: 'request',
 };
