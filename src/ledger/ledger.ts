@@ -187,9 +187,8 @@ export class Ledger {
   }
 
   /**
-   * Sets money aside in every fund that applies, in one step: the greatest of the amounts that they have free,
-   * at least the first. The hold is durable before this resolves. Rejects with StoreError when it could
-   * not be written, and then nothing is held.
+   * Sets money aside in every fund that applies, in one step: the greatest of the amounts that they have free, at least the first. The
+   * hold is durable before this resolves. Rejects with StoreError when it could not be written, and then nothing is held.
    */
   reserve(request: HoldRequest): Promise<Hold | FundShortage> {
     try {
