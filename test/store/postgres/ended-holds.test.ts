@@ -5,7 +5,9 @@ import { closeOrphans } from '../../../src/ledger/orphans.ts';
 import type { LedgerBooks, LedgerOp } from '../../../src/store/books.ts';
 import { FREE_AFTER_MS } from '../../../src/store/lease.ts';
 import { postgresRepositories } from '../../../src/store/postgres/repositories.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { processTimers } from '../../../src/telemetry/process-timers.ts';
+import { waitFor } from '../../support/answers.ts';
 import { refusalOf } from '../implementations.ts';
 import {
   balanceOf,
@@ -40,6 +42,7 @@ async function pair() {
   const endLease = (agoMs: number) =>
     ledger.run(`UPDATE instances SET until = extract(epoch FROM clock_timestamp()) * 1000 - ${agoMs} WHERE slot = 1`);
   return {
+    store: ledger.store as Pick<Store, 'commit'>,
     ...{ ledger, figures, endLease, one: opened[0].books, other: opened[1].books },
     async [Symbol.asyncDispose]() {
       for (const { close } of opened) await close();
@@ -146,4 +149,46 @@ test('results of old holds are forgotten, not those of open ones; a refund that 
   expect(await books.reservation(voided)).toBeNull();
   const { findings } = await auditLedger(journal, { idle: false });
   expect(findings.map(({ message }) => message)).toEqual([expect.stringContaining('pay_1')]);
+});
+
+test('grants and refunds that two instances adopt at once are booked once', async () => {
+  await using box = await pair();
+  const { ledger: table } = postgresRepositories(box.ledger.store, processTimers);
+  const fund = fundOf(1_000);
+  for (const books of [box.one, box.other])
+    books.watch({ freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [fund] });
+  const id = nextId();
+  await box.one.apply([lasting(holdOf(id, [fund], 60))]);
+  await box.one.append([settleOf(id, 50)]);
+  for (let i = 0; i < 5; i++) await box.store.commit([table.grant('key', 7, 'a gift', at)]);
+  await box.store.commit([table.refund((await table.reservation(id))!, 30, 'a bad answer', at)]);
+  await Promise.all([box.one.refresh(), box.other.refresh(), box.other.refresh()]);
+  expect(await table.balances()).toEqual(new Map([['key', { granted: 35, spent: 0 }]]));
+  expect(await box.figures(fund)).toEqual([[20, 0]]);
+  expect(await table.isAdopted(id)).toBe(true);
+  for (const books of [box.one, box.other]) {
+    await books.refresh();
+    expect(books.balanceOf('key')?.limit).toBe(35);
+  }
+});
+
+test('a balance that another instance has opened is known without a question for it', async () => {
+  await using box = await pair();
+  const { ledger: table } = postgresRepositories(box.ledger.store, processTimers);
+  const opened = new Set<string>();
+  box.other.watch({
+    freed: () => {},
+    opened: (holder) => void opened.add(holder),
+    adjusted: () => {},
+    fundsOf: () => [],
+  });
+  await box.store.commit([table.grant('key', 7, 'a gift', at)]);
+  await box.one.refresh();
+  await box.one.apply([depositOf('pay_1', 500)]);
+  await waitFor(() => opened.size === 2);
+  expect([...opened]).toEqual(['key', WALLET]);
+  expect(box.other.balances().map(({ title, limit }) => [title.name, limit])).toEqual([
+    ['key', 7],
+    [WALLET, 500],
+  ]);
 });

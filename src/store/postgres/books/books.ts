@@ -92,6 +92,8 @@ class PostgresBooks implements LedgerBooks {
   readonly #open = new Map<number, Microcredits>();
   /** Those of other instances, as they were read last. */
   #elsewhere = { count: 0, held: 0 };
+  /** The news of the last balance that was opened. */
+  #openedThrough = 0;
   /** The wallets whose payments earmarks wait for. */
   readonly #earmarks = new Map<number, FundRef>();
   readonly #looking: Timer;
@@ -131,11 +133,7 @@ class PostgresBooks implements LedgerBooks {
 
   /** Reads what a start must know. */
   async load(): Promise<void> {
-    for (const { id, holder, granted, spent, held } of await this.#reader.balances()) {
-      const ref = balanceOf(holder);
-      this.#names.funds.know(ref, id);
-      this.#meet(ref, [id, granted, spent, held, true]);
-    }
+    await this.#readOpened();
     this.#elsewhere = await this.#reader.openElsewhere(this.#owner);
   }
 
@@ -327,7 +325,19 @@ class PostgresBooks implements LedgerBooks {
     }
   }
 
+  /** Balances that were opened here or by others since the last time. */
+  async #readOpened(): Promise<void> {
+    for (const { id, holder, granted, spent, held, changed } of await this.#reader.balances(this.#openedThrough)) {
+      const ref = balanceOf(holder);
+      this.#names.funds.know(ref, id);
+      this.#meet(ref, [id, granted, spent, held, true]);
+      this.#openedThrough = Math.max(this.#openedThrough, changed);
+      this.#watcher.opened(holder);
+    }
+  }
+
   async #refresh(): Promise<void> {
+    await this.#readOpened();
     const [figures, elsewhere] = await Promise.all([
       this.#reader.figures(this.#figures.ids),
       this.#reader.openElsewhere(this.#owner),

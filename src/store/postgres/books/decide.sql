@@ -363,6 +363,9 @@ BEGIN
     unwritten := nth + 1;
     answer := NULL;
     SELECT * INTO h FROM holds WHERE holds.id = o.hold;
+    IF h.id IS NULL AND o.kind = 'correct' THEN
+      INSERT INTO holds AS g SELECT * FROM ledger_recalled_1(o.hold) ON CONFLICT (id) DO UPDATE SET state = g.state RETURNING * INTO h;
+    END IF;
 
     -- What was done before is answered as it was then.
     IF o.kind IN ('hold', 'earmark') AND h.id IS NOT NULL THEN

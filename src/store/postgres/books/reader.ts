@@ -15,21 +15,11 @@ import type { BooksQuery } from './names.ts';
 
 const ACCOUNT = `a.key_id AS "keyId", a.labels, a.selector, a.session, a.agent, a.team_id AS team, a.user_id AS "user", a.payer`;
 
-const SELECT_HOLD = `SELECT h.state, h.charged, h.given_back AS "givenBack", ${ACCOUNT}
-    FROM holds AS h JOIN accounts AS a ON a.id = h.account WHERE h.id = $1 AND h.state IN ('open', 'closed')`;
-/** One that was forgotten, by its entries: for a refund that comes so late. */
-const RECALL = `INSERT INTO holds (id, account, owner, expires, state, funds, first, amount, charged, overrun, note, given_back)
-    SELECT $1, last.account, r.owner, r.expires, 'closed', coalesce(last.drawn, '{}'), r.amount, total.held, total.charged, total.overrun,
-        r.note, total.back
-      FROM journal AS r JOIN journal AS last ON last.reservation = $1 AND last.kind IN ('settle', 'expire') CROSS JOIN (
-        SELECT sum(amount) FILTER (WHERE kind IN ('reserve', 'raise')) AS held,
-            sum(amount) FILTER (WHERE kind IN ('post', 'settle', 'expire')) AS charged,
-            coalesce(sum(amount) FILTER (WHERE kind = 'overrun'), 0) AS overrun,
-            -coalesce(sum(amount) FILTER (WHERE kind = 'correct'), 0) AS back
-          FROM journal WHERE reservation = $1
-      ) AS total
-      WHERE r.reservation = $1 AND r.kind = 'reserve'
-    ON CONFLICT (id) DO NOTHING`;
+const holdOf = (holds: string) => `SELECT h.state, h.charged, h.given_back AS "givenBack", ${ACCOUNT}
+    FROM ${holds} AS h JOIN accounts AS a ON a.id = h.account WHERE h.id = $1 AND h.state IN ('open', 'closed')`;
+const SELECT_HOLD = holdOf('holds');
+/** One that was forgotten, by its entries. */
+const SELECT_RECALLED = holdOf('ledger_recalled_1($1)');
 /** Of instances that are gone (`isFree` in src/store/lease.ts), and holds that nobody has ended long after they expired. */
 const SELECT_ORPHANS = `SELECT h.id, h.state, h.amount AS reserved, h.charged,
       (SELECT f.name FROM funds AS f WHERE f.id = ANY (h.funds) AND f.kind = 'balance' LIMIT 1) AS holder
@@ -41,7 +31,8 @@ const SELECT_ORPHANS = `SELECT h.id, h.state, h.amount AS reserved, h.charged,
       )
     ) ORDER BY h.id`;
 const SELECT_FIGURES = `SELECT id, most, spent, held, is_opened AS "isOpened" FROM funds WHERE id = ANY ($1::integer[])`;
-const SELECT_BALANCES = `SELECT id, name AS holder, most AS granted, spent, held FROM funds WHERE budget = 0 AND is_opened`;
+const SELECT_BALANCES = `SELECT id, name AS holder, most AS granted, spent, held, changed FROM funds
+    WHERE changed > 0 AND changed > $1 ORDER BY changed`;
 const SELECT_OPEN_ELSEWHERE = `SELECT count(*) AS count, coalesce(sum(amount - charged), 0) AS held
     FROM holds WHERE state = 'open' AND owner <> $1`;
 
@@ -61,6 +52,7 @@ export interface BalanceFigures {
   readonly granted: Microcredits;
   readonly spent: Microcredits;
   readonly held: Microcredits;
+  readonly changed: number;
 }
 
 /** Reads what the books of all instances have written. */
@@ -78,15 +70,10 @@ export class BooksReader {
   }
 
   async hold(id: number) {
-    const row = (await this.#first<HoldRow>(SELECT_HOLD, id)) ?? (await this.#recalled(id));
+    const row = (await this.#first<HoldRow>(SELECT_HOLD, id)) ?? (await this.#first<HoldRow>(SELECT_RECALLED, id));
     if (!row) return null;
     const { state, charged, givenBack, ...account } = row;
     return { isOpen: state === 'open', charged, givenBack, dimensions: dimensionsOf(account) };
-  }
-
-  async #recalled(id: number): Promise<HoldRow | undefined> {
-    await this.#query(RECALL, [id]);
-    return this.#first<HoldRow>(SELECT_HOLD, id);
   }
 
   charged(): Promise<Microcredits> {
@@ -119,8 +106,9 @@ export class BooksReader {
     return rows.map(({ id, most, spent, held, isOpened }) => [id, most, spent, held, isOpened === 1]);
   }
 
-  balances(): Promise<readonly BalanceFigures[]> {
-    return this.#query<BalanceFigures>(SELECT_BALANCES, []);
+  /** Balances that were opened behind a number of the news. */
+  balances(after: number): Promise<readonly BalanceFigures[]> {
+    return this.#query<BalanceFigures>(SELECT_BALANCES, [after]);
   }
 
   async openElsewhere(owner: number): Promise<{ count: number; held: Microcredits }> {

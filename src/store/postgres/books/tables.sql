@@ -46,11 +46,14 @@ CREATE TABLE funds (
   held bigint NOT NULL DEFAULT 0,
   -- Whether a balance was ever granted or paid anything.
   is_opened boolean NOT NULL DEFAULT false,
+  -- The number of the news that it was opened; 0 before.
+  changed bigint NOT NULL DEFAULT 0,
   -- The row of `fund_rows` that entries name now; null: the next draw makes one.
   row_id integer
 ) WITH (fillfactor = 50);
 CREATE INDEX funds_budget ON funds (budget, starts) WHERE budget <> 0;
 CREATE INDEX funds_balance ON funds (name) WHERE budget = 0;
+CREATE INDEX funds_opened ON funds (changed) WHERE changed > 0;
 
 -- A fund as entries name it. One whose limit was changed, or that was counted anew, has another row from then on.
 CREATE TABLE fund_rows (

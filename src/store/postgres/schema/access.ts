@@ -5,10 +5,11 @@ import { NEWS_CHANNEL } from '../news.ts';
  * Raises a subject with each row of a change, as the triggers of SQLite do. The row of the news is locked until the commit: whoever raises a
  * number does so behind all lower ones.
  * @param numbered whether the row keeps the number
+ * @param when a condition of `OLD` and `NEW`; '' for any
  */
-export const raisedBy = (subject: NewsSubject, table: string, changes: string, numbered = false): string =>
+export const raisedBy = (subject: NewsSubject, table: string, changes: string, numbered = false, when = ''): string =>
   `CREATE TRIGGER ${table}_are_news_${numbered ? 'numbered' : 'raised'} ${numbered ? 'BEFORE' : 'AFTER'} ${changes} ON ${table}
-    FOR EACH ROW EXECUTE FUNCTION ${numbered ? 'number_by_news' : 'raise_news'}('${subject}');`;
+    FOR EACH ROW ${when} EXECUTE FUNCTION ${numbered ? 'number_by_news' : 'raise_news'}('${subject}');`;
 
 /** Refuses a change of a row, with a sentence. @param when a condition of `OLD` and `NEW`; '' for any */
 export const refusedFor = (table: string, name: string, change: string, when = ''): string =>
