@@ -2,6 +2,7 @@ import type { CommandHelp } from './command-help.ts';
 import { POLICY_HELP } from './policy/help-texts.ts';
 
 export const DATA = `--data DIR is the data folder: ./.signalbox, or SIGNALBOX_DATA.`;
+const DATABASE = `DATABASE_URL names a database of PostgreSQL in place of that in the data folder.`;
 
 /** By the words of each command, in the order of the overview. */
 export const HELP: Readonly<Record<string, CommandHelp>> = {
@@ -10,7 +11,8 @@ export const HELP: Readonly<Record<string, CommandHelp>> = {
 [--policies-from files|store] [--drain-ms 25000] [--metrics on|off] [--log auto|json|pretty|off]
 [--allow-policy-writes]`,
     summary: 'Serve the API.',
-    details: `Variables do the same: PORT, HOST, SIGNALBOX_DATA, SIGNALBOX_POLICIES, SIGNALBOX_METRICS and
+    details: `DATABASE_URL=postgres://USER@HOST:PORT/DATABASE: the database that several servers share; else SQLite.
+Variables do the same: PORT, HOST, SIGNALBOX_DATA, SIGNALBOX_POLICIES, SIGNALBOX_METRICS and
 SIGNALBOX_LOG. SIGNALBOX_API_KEY is a key with all scopes to install at start.
 The log is pretty on a terminal and JSON elsewhere. "off" leaves warnings and errors.
 An edit of the policy takes effect within a second; SIGHUP reads it at once. With --policies-from
@@ -171,6 +173,18 @@ ${DATA}`,
     summary: "Revoke a user's keys and forget its name.",
     details: `An issuer that still signs the person in makes a new user: to keep somebody out, suspend.
 ${DATA}`,
+  },
+  'db status': {
+    usage: '[--json] [--data DIR]',
+    summary: 'Show the database, and whether its tables are of this version.',
+    details: `${DATABASE}
+Exit code: 0 where they are, else 2.`,
+  },
+  'db migrate': {
+    usage: '[--data DIR]',
+    summary: 'Bring the tables of the database up to date, as a server does at its start.',
+    details: `For a user of the database with more rights than servers have.
+${DATABASE}`,
   },
   'traffic show': {
     usage: `[--by model|provider|key|team|user|task|status|label:NAME] [--step minute|hour|day|month]

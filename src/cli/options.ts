@@ -23,6 +23,7 @@ export interface PolicyArguments extends DataArguments {
 
 /** Commands on a data folder alone. */
 const DATA_COMMANDS = [
+  'db',
   'decisions',
   'instances',
   'keys',

@@ -82,11 +82,6 @@ export class Contention {
     });
   }
 
-  /** The names of the funds that requests wait for. */
-  get lines(): Iterable<string> {
-    return this.#lines.keys();
-  }
-
   /** Requests that wait now. */
   get waiting(): number {
     let waiting = 0;

@@ -57,8 +57,8 @@ interface DrawingOp extends HoldOp {
 
 type BookedPromise<Booked> = Promise<Booked | FundShortage>;
 
-/** Asks the books for money. Resolves with the hold or earmark, or with the shortage. */
-type BookingCall<Booked> = (money: MoneyRequest, op: DrawingOp) => BookedPromise<Booked>;
+/** Asks the books for money. Resolves with the hold or earmark, or with the fund that lacks it. */
+type BookingCall<Booked> = (money: MoneyRequest, op: DrawingOp) => Promise<Booked | FundBlock>;
 
 /** Sets money aside for requests, and tracks the open holds and earmarks of this process. State: holds. */
 export class HoldDesk {
@@ -139,43 +139,57 @@ export class HoldDesk {
 
   /**
    * Sets the amount aside that all funds of an account have free, and waits for it if waiting helps. The figures read here only
-   * decide whether to wait; the books decide whether there is money.
+   * decide whether to wait; the books decide whether there is money, and may know of holds that are not known here.
    */
-  #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): BookedPromise<Booked> {
-    const { books, contention } = this.#options;
+  async #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): BookedPromise<Booked> {
     const op = this.#opOf(money);
-    if (op.funds.length === 0) return send(money, op);
-    const line = contention.lineBefore(op.funds);
-    if (line < 0 && money.request.waitMs <= 0) return send(money, op);
-    const standings = books.standing(op.funds);
-    const fitting = fit(standings, op.amounts, money.expected, op.least);
-    if (isBlocked(fitting)) return fitting.why === 'contended' ? this.#wait(fitting, money, send) : send(money, op);
-    // Requests that wait for one of the funds come first.
-    if (line >= 0) return this.#wait({ fund: standings[line]!, why: 'contended' }, money, send);
-    return send(money, op);
+    const booked = this.#blockBefore(money, op) ?? (await send(money, op));
+    if (!isBlock(booked)) return booked;
+    const { waitMs } = money.request;
+    return booked.why === 'contended' && waitMs > 0 ? this.#wait(booked, money, send) : shortage(booked, op.least);
   }
 
-  async #wait<Booked>(blocked: FundBlock, money: MoneyRequest, send: BookingCall<Booked>): BookedPromise<Booked> {
+  /** The fund that a request waits for before the books are asked; null where it need not. */
+  #blockBefore({ request, expected }: MoneyRequest, op: DrawingOp): FundBlock | null {
+    const { books, contention } = this.#options;
+    if (op.funds.length === 0) return null;
+    const line = contention.lineBefore(op.funds);
+    if (line < 0 && request.waitMs <= 0) return null;
+    const standings = books.standing(op.funds);
+    const fitting = fit(standings, op.amounts, expected, op.least);
+    if (isBlocked(fitting)) return fitting.why === 'contended' ? fitting : null;
+    // Requests that wait for one of the funds come first.
+    return line >= 0 ? { fund: standings[line]!, why: 'contended' } : null;
+  }
+
+  async #wait<Booked>(first: FundBlock, money: MoneyRequest, send: BookingCall<Booked>): BookedPromise<Booked> {
     const { books, contention } = this.#options;
     const { waitMs, signal } = money.request;
-    let sent: BookedPromise<Booked> | null = null;
-    const attempt = (isLast: boolean) => {
-      const tried = { ...money, isPatient: money.isPatient && !isLast };
-      // The budgets may have changed since.
-      const op = this.#opOf(tried);
-      const fitting = fit(books.standing(op.funds), op.amounts, money.expected, op.least);
-      if (isBlocked(fitting)) return fitting;
-      sent = send(tried, op);
-      return null;
-    };
-    const obstacle = await contention.wait(blocked, { waitMs, attempt, signal });
-    if (obstacle) return shortage(obstacle, this.#opOf({ ...money, isPatient: false }).least);
-    if (sent === null) throw new Error('an attempt that succeeded sent nothing');
-    return sent;
+    const until = performance.now() + waitMs;
+    let isUrgent = false;
+    for (let blocked = first; ; isUrgent = true) {
+      let sent: Promise<Booked | FundBlock> | null = null;
+      const attempt = (isLast: boolean) => {
+        const tried = { ...money, isPatient: money.isPatient && !isLast };
+        // The budgets may have changed since.
+        const op = this.#opOf(tried);
+        const fitting = fit(books.standing(op.funds), op.amounts, money.expected, op.least);
+        if (isBlocked(fitting)) return fitting;
+        sent = send(tried, op);
+        return null;
+      };
+      const left = isUrgent ? until - performance.now() : waitMs;
+      const obstacle = await contention.wait(blocked, { waitMs: left, attempt, signal, isUrgent });
+      const booked = obstacle ?? (await (sent ?? nothingSent()));
+      if (!isBlock(booked)) return booked;
+      if (obstacle || booked.why === 'exhausted')
+        return shortage(booked, this.#opOf({ ...money, isPatient: false }).least);
+      blocked = booked;
+    }
   }
 
   readonly #sendHold: BookingCall<Hold> = (money, op) =>
-    this.#held(money, op, this.apply([op], money.request.also), shortageOf);
+    this.#held(money, op, this.apply([op], money.request.also), blockOf);
 
   readonly #sendEarmark: BookingCall<Earmark> = async (money, op) => {
     const { account, expected } = money;
@@ -188,7 +202,7 @@ export class HoldDesk {
     });
     if (result?.kind === 'granted') return this.#earmarkOf(money, op, earmark, result.amount);
     this.#earmarks.delete(earmark);
-    return shortageOf(op, result);
+    return blockOf(result);
   };
 
   readonly #look: FundLook = (funds) => this.#options.books.standing(funds);
@@ -214,7 +228,7 @@ export class HoldDesk {
     money: MoneyRequest,
     op: DrawingOp,
     booking: Promise<readonly OpResult[]>,
-    refused: (op: DrawingOp, result: OpResult | undefined) => Refused,
+    refused: (result: OpResult | undefined) => Refused,
   ): Promise<Hold | Refused> {
     const hold = new LedgerHold(this.#tools, money, op.funds);
     const { instance } = this.#options;
@@ -229,7 +243,7 @@ export class HoldDesk {
           if (instance.isCurrent && instance.slot === slot && instance.epoch === epoch) return hold;
           void hold.settle(null, () => []);
         } else this.#holds.remove(hold);
-        return refused(op, result);
+        return refused(result);
       },
       (cause) => {
         this.#holds.remove(hold);
@@ -264,13 +278,20 @@ export class HoldDesk {
   }
 }
 
+const isBlock = <Booked>(answer: Booked | FundBlock): answer is FundBlock =>
+  typeof answer === 'object' && answer !== null && 'fund' in answer;
+
 /**
- * The shortage of a hold or an earmark that the books refused.
+ * The fund that lacks the money of a hold or an earmark that the books refused.
  * @throws StoreError `fenced` for one that they granted to a process that has slept
  */
-function shortageOf({ least }: DrawingOp, result: OpResult | undefined): FundShortage {
+function blockOf(result: OpResult | undefined): FundBlock {
   if (result?.kind === 'granted')
     throw new StoreError('the lease of this server ended before its hold was granted', { reason: 'fenced' });
-  if (result?.kind === 'refused' && result.fund) return shortage({ fund: result.fund, why: result.why }, least);
+  if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
   throw new Error('the books have neither granted nor refused a hold');
+}
+
+function nothingSent(): never {
+  throw new Error('an attempt that succeeded sent nothing');
 }

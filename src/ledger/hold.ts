@@ -178,19 +178,24 @@ export class LedgerHold implements Links<LedgerHold> {
    */
   async extend({ amounts, least }: HoldExtension, { waitMs, signal, onBlocked }: ExtensionWait): Promise<boolean> {
     if (this.#isExpired || !amounts.every((by) => raise(this.#sum, by))) return false;
-    const refused = await this.#reserve(amounts, least);
-    if (refused === null || refused === 'closed') return refused === null;
-    onBlocked(refused);
-    if (refused.why === 'exhausted') return false;
-    let sent: ReturnType<LedgerHold['extend']> | null = null;
-    const attempt = () => {
-      const fitting = fit(this.#tools.books.standing(this.funds), amounts, 0, least);
-      if (isBlocked(fitting)) return fitting;
-      sent = this.#reserve(amounts, least).then((obstacle) => obstacle === null);
-      return null;
-    };
-    const obstacle = await this.#tools.contention.wait(refused, { waitMs, attempt, signal, isUrgent: true });
-    return obstacle === null && sent !== null && (await sent);
+    const until = performance.now() + waitMs;
+    let sent: Promise<FundBlock | 'closed' | null> = this.#reserve(amounts, least);
+    for (;;) {
+      const refused = await sent;
+      if (refused === null || refused === 'closed') return refused === null;
+      onBlocked(refused);
+      if (refused.why === 'exhausted') return false;
+      const attempt = () => {
+        const fitting = fit(this.#tools.books.standing(this.funds), amounts, 0, least);
+        if (isBlocked(fitting)) return fitting;
+        sent = this.#reserve(amounts, least);
+        return null;
+      };
+      // The books may refuse what seemed to fit: others draw on the funds, too.
+      const left = Math.min(waitMs, until - performance.now());
+      const obstacle = await this.#tools.contention.wait(refused, { waitMs: left, attempt, signal, isUrgent: true });
+      if (obstacle !== null) return false;
+    }
   }
 
   async #reserve(amounts: ExtendOp['amounts'], least: Microcredits = amounts[0]): Promise<FundBlock | 'closed' | null> {

@@ -128,7 +128,6 @@ export class Ledger {
       opened: () => this.#funds.opened(),
       adjusted: () => this.#contention.wakeAll(),
       fundsOf: (dimensions, atMs) => this.#funds.of(accountOf(dimensions, lineOf), atMs),
-      waitedFor: () => this.#contention.lines,
     });
     this.#every(CHECKPOINT_MS, () => this.#sweep());
     // A failed count is repeated at the next tick.
@@ -187,8 +186,9 @@ export class Ledger {
   }
 
   /**
-   * Sets money aside in every fund that applies, in one step: the greatest of the amounts that they have free, at least the first. The
-   * hold is durable before this resolves. Rejects with StoreError when it could not be written, and then nothing is held.
+   * Sets money aside in every fund that applies, in one step: the greatest of the amounts that they have free,
+   * at least the first. The hold is durable before this resolves. Rejects with StoreError when it could
+   * not be written, and then nothing is held.
    */
   reserve(request: HoldRequest): Promise<Hold | FundShortage> {
     try {

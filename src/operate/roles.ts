@@ -60,6 +60,7 @@ const ACTIONS = {
   'policy.write': OPERATORS,
   'endpoints.read': REPORTED,
   'status.read': REPORTED,
+  'database.change': { owner: 'all' },
   'learning.read': AUDITED,
   'learning.change': OPERATORS,
   'keys.read': { ...AUDITED, finance: 'all', ...MEMBERS },

@@ -16,10 +16,11 @@ export async function openDataStore(
   { data, database }: DataPlace,
   log: Log,
   spoolNotes: SpoolNotes,
-  { now, timers }: Pick<Host, 'now' | 'timers'>,
+  { now, timers, version }: Pick<Host, 'now' | 'timers' | 'version'>,
 ): Promise<OpenStore> {
   const store = await openStore(database, {
     mode: 'serve',
+    program: version,
     spool: spoolOf(data),
     spoolNotes,
     onSpool: (report) => logSpool(log, spoolOf(data), report),

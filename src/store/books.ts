@@ -310,8 +310,6 @@ export interface BooksWatcher {
   adjusted(): void;
   /** Returns the funds in which a hold made at `atMs` (ms since 1970) counts. A correction gives back to them. */
   fundsOf(dimensions: Dimensions, atMs: number): readonly FundRef[];
-  /** Returns the names (`fundName`) of the funds that requests wait for. Absent: of none. */
-  waitedFor?(): Iterable<string>;
 }
 
 /**

@@ -108,6 +108,8 @@ export interface OpenOptions {
   readonly rooms?: readonly StoreRoom[];
   /** Called with appended writes that were lost, and once each time the disk starts to fail. */
   readonly onError?: (error: StoreError) => void;
+  /** In the mode `serve`: the version of Signalbox, noted with tables that it makes. */
+  readonly program?: string;
   /** In the mode `serve`: a file that takes settlements while the store refuses them. */
   readonly spool?: string;
   /** Where the spool is noted; absent: nowhere. */
@@ -122,6 +124,18 @@ export interface OpenOptions {
   readonly timers?: Timers;
 }
 
+/** The tables of a store. */
+export interface TablesState {
+  /** The version of the tables; 0 for none. */
+  readonly version: number;
+  /** The version that this program is written for. */
+  readonly known: number;
+  /** The program that brought them there; null where that is not noted. */
+  readonly program: string | null;
+  /** Programs that are written for this version or a later one can use them. */
+  readonly serves: number;
+}
+
 /** One kind of database. `open.ts` picks it by the scheme of a URL. Each method rejects with StoreError of one clear sentence. */
 export interface StoreDriver {
   /** Opens a store for writing, made when missing. The error's reason is `newer` or `older` for tables of another version. */
@@ -133,6 +147,14 @@ export interface StoreDriver {
   read(url: string, rooms: readonly StoreRoom[]): Promise<StoreReader>;
   /** Resolves with whether there is a store. Makes none. */
   exists(url: string): Promise<boolean>;
+  /** Reads how far the tables of a store are. Makes none. */
+  tables(url: string): Promise<TablesState>;
+  /**
+   * Brings the tables up to date, and makes them where there are none, as a server does at its start.
+   * @param program the version of Signalbox
+   * @returns the number of versions that were applied
+   */
+  migrate(url: string, program: string): Promise<number>;
   /** Copies an existing store, as it is at one moment, to a SQLite file, beside any server. An existing file is left alone. */
   copy(url: string, target: string): Promise<void>;
   /**

@@ -5,6 +5,7 @@ import type { StoreDriver } from './driver.ts';
 /** The kinds of stores, by the scheme of their URLs, each loaded when it is needed. A plain path and a `file:` URL name a SQLite database. */
 const DRIVERS: ReadonlyMap<string, () => Promise<StoreDriver>> = new Map([
   ['sqlite', async () => (await import('./sqlite/open.ts')).sqliteDriver],
+  ['postgres', async () => (await import('./postgres/open.ts')).postgresDriver],
 ]);
 /** Other schemes of the same kinds. */
 const ALIASES: Readonly<Record<string, string>> = { file: 'sqlite', postgresql: 'postgres' };
@@ -22,7 +23,7 @@ function loaderOf(url: string): () => Promise<StoreDriver> {
   const load = DRIVERS.get(ALIASES[scheme] ?? scheme);
   if (load) return load;
   throw new UsageError(
-    `There is no store for ${scheme} URLs; there is sqlite, which takes a path, such as /var/lib/signalbox.`,
+    `There is no store for ${scheme} URLs; there is sqlite, which takes a path, such as /var/lib/signalbox, and postgres.`,
   );
 }
 
@@ -56,6 +57,12 @@ export const readStore: StoreDriver['read'] = async (url, rooms) => (await drive
 
 /** Resolves with whether there is a store. */
 export const storeExists: StoreDriver['exists'] = async (url) => (await driverOf(url)).exists(url);
+
+/** Reads how far the tables of a store are. Rejects with StoreError. */
+export const tablesOfStore: StoreDriver['tables'] = async (url) => (await driverOf(url)).tables(url);
+
+/** Brings the tables of a store up to date. Resolves with the number of versions that were applied; rejects with StoreError. */
+export const migrateStore: StoreDriver['migrate'] = async (url, program) => (await driverOf(url)).migrate(url, program);
 
 /** Copies an existing store to a new file, beside any server. Rejects with StoreError. */
 export const copyStore: StoreDriver['copy'] = async (url, target) => (await driverOf(url)).copy(url, target);

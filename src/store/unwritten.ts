@@ -4,6 +4,15 @@ import { StoreError } from './store.ts';
 /** The time after which the disk is tried again, ms. */
 const RETRY_MS = 1_000;
 
+/** A copy of the store that is older serves nothing, ms. */
+const COPY_AGE_MAX_MS = 5_000;
+
+/** @throws SignalboxError `overloaded` for a copy by which nobody may be judged any more: neither a yes nor a no would be right */
+export function checkAge(ageMs: number, copy: string): void {
+  if (ageMs <= COPY_AGE_MAX_MS) return;
+  throw new SignalboxError('overloaded', `The ${copy} cannot be read now; try again.`, { retryAfterMs: RETRY_MS });
+}
+
 interface OverloadOptions {
   /** False asks SDKs not to repeat the request by themselves. */
   readonly retry?: false;

@@ -11,7 +11,7 @@ const parse = (args: readonly string[], env: Environment = {}) => parseCommand(a
 
 test('a wrong subcommand leads to the one that is near, and to all', () => {
   expect(unknownCommand('policy', 'chek').message).toBe(
-    'There is no command `policy chek`. Did you mean `policy check`? policy takes check, test, explain, diff, fmt or schema. See ./signalbox help policy.',
+    'There is no command `policy chek`. Did you mean `policy check`? policy takes check, test, explain, diff, fmt, schema, push, history or rollback. See ./signalbox help policy.',
   );
   expect(unknownCommand('keys').message).toMatch(/^keys takes create, .* or log\. See \.\/signalbox help keys\.$/);
 });
@@ -44,7 +44,7 @@ describe('a command line that cannot be is refused in one sentence:', () => {
     [
       'a data folder that is a URL',
       ['keys', 'list', '--data', 'postgres://u:hunter2@h/db'],
-      /no store for postgres URLs/,
+      /by its path.* not by a postgres URL; DATABASE_URL names a database/,
     ],
     [
       'a data folder that is a URL of SQLite',

@@ -16,8 +16,8 @@ import fc from 'fast-check';
 import { createLedgerId, ledgerIdOf, readLedgerId } from '../../src/server/ledger-id.ts';
 import { LedgerNote, lostOf } from '../../src/server/ledger-note.ts';
 import type { SpoolNotes } from '../../src/store/driver.ts';
-import { readSpool, Spool } from '../../src/store/sqlite/spool.ts';
-import { HEADER_BYTES } from '../../src/store/sqlite/spool-format.ts';
+import { HEADER_BYTES } from '../../src/store/spool/format.ts';
+import { readSpool, Spool } from '../../src/store/spool/spool.ts';
 import { effort } from '../deep/effort.ts';
 
 /**

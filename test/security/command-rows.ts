@@ -133,6 +133,8 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   },
   'ledger backup': { runs: ({ out }) => [[`${out}/copy.db`]], takes: ['ledger.copy'] },
   'traffic show': once(['traffic.read']),
+  'db status': once(['status.read'], '--json'),
+  'db migrate': once(['database.change', 'status.read']),
   'traffic rebuild': once(['traffic.rebuild']),
   'trail list': once(['trail.read']),
   'trail verify': once(['trail.read']),

@@ -3,15 +3,14 @@ import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import type { SpoolNotes } from '../../src/store/driver.ts';
-import { readSpool, Spool } from '../../src/store/sqlite/spool.ts';
 import {
   decodeSpool,
   encodeEntry,
   encodeHeader,
   HEADER_BYTES,
   type SpoolContent,
-} from '../../src/store/sqlite/spool-format.ts';
-import type { SpooledUnit } from '../../src/store/sqlite/statement.ts';
+} from '../../src/store/spool/format.ts';
+import { readSpool, Spool, type SpooledUnit } from '../../src/store/spool/spool.ts';
 import { tempFolder } from './support.ts';
 
 const unit = (id: number, text = 'a row'): SpooledUnit => [{ name: 'charge', params: [id, text, null] }];

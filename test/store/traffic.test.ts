@@ -1,45 +1,27 @@
 import { Database } from 'bun:sqlite';
-import { expect, test } from 'bun:test';
-import type { DecisionOutcome } from '../../src/core/decision-record.ts';
+import { describe, expect, test } from 'bun:test';
 import { idAt } from '../../src/core/id.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
-import { labelSeries, SERIES_MAX, STEP_MS, TRAFFIC_KINDS, type TrafficKind } from '../../src/store/traffic.ts';
-import { record } from '../records/support.ts';
+import { labelSeries, STEP_MS, TRAFFIC_KINDS, type TrafficKind } from '../../src/store/traffic.ts';
+import { made, NOON, trafficSuite } from './suites/traffic.ts';
 import { tempFolder } from './support.ts';
 
-const NOON = Date.UTC(2026, 10, 20, 12);
-const outcome: DecisionOutcome = {
-  ...{ status: 'completed', error: null, attempts: [], usage: null, estimated: false, charged: 0, saved: 2 },
-  ...{ firstPartMs: null, totalMs: 10, cappedBy: null, usageReplaced: false },
-};
-const made = (at: number, keyId: string, more = {}) => record(idAt(at), at, { keyId, outcome, ...more });
-const day = { step: 'day', from: NOON - 3 * STEP_MS.day, to: NOON + STEP_MS.day } as const;
-
-test('a day has so many series of a dimension by name, and the rest as one; the next day has room again', async () => {
-  using folder = tempFolder();
-  const store = await openStore(folder.file, { mode: 'serve' });
-  try {
-    const keys = Array.from({ length: SERIES_MAX + 5 }, (_, at) => `key${at}`);
-    await store.commit(keys.map((key, at) => store.records.log.add(made(NOON - STEP_MS.day + at, key))));
-    while (await store.traffic.count(NOON));
-    await store.commit([
-      store.records.log.add(made(NOON, keys.at(-1)!)),
-      store.records.log.add(made(NOON + 1, 'key0')),
-    ]);
-    while (await store.traffic.count(NOON));
-    const buckets = await store.traffic.buckets({ ...day, kind: 'key', series: null });
-    const before = buckets.filter(({ time }) => time < NOON - STEP_MS.day / 2);
-    expect(before).toHaveLength(SERIES_MAX + 1);
-    expect(before.find(({ series }) => series === null)?.figures).toMatchObject({ requests: 5, saved: 10 });
-    const after = buckets.filter(({ time }) => time >= NOON - STEP_MS.day / 2);
-    expect(after.map(({ series }) => series).sort()).toEqual(['key0', keys.at(-1)!]);
-    expect((await store.traffic.modelsOf('key0'))[0]).toBe('key0 model-a');
-  } finally {
-    await store.close();
-  }
+describe('in SQLite', () => {
+  trafficSuite(async () => {
+    const folder = tempFolder();
+    const store = await openStore(folder.file, { mode: 'serve' });
+    return Object.assign(store, {
+      async [Symbol.asyncDispose]() {
+        await store.close();
+        folder[Symbol.dispose]();
+      },
+    });
+  });
 });
+
+const day = { step: 'day', from: NOON - 3 * STEP_MS.day, to: NOON + STEP_MS.day } as const;
 
 test('a folder of before counts its past behind the new rows, the newest first, and tells how far it is', async () => {
   using folder = tempFolder();
@@ -71,15 +53,6 @@ test('a folder of before counts its past behind the new rows, the newest first, 
     while (await store.traffic.count(NOON));
     expect(await requests()).toBe(1_001);
     expect(await store.traffic.progress()).toMatchObject({ freshFrom: null, pastBefore: null });
-    const firstOf = (ms: number) => Math.floor(minutes[0]! / ms) * ms;
-    expect((await store.traffic.progress()).firstAt).toBe(firstOf(STEP_MS.minute));
-    // Minutes are kept for two days, days for years.
-    await store.traffic.prune(NOON + 4 * STEP_MS.day);
-    expect((await store.traffic.progress()).firstAt).toBe(firstOf(STEP_MS.hour));
-    expect(await store.traffic.buckets({ ...day, step: 'minute', kind: 'total', series: null })).toEqual([]);
-    expect(await requests()).toBe(1_001);
-    await store.traffic.prune(NOON + 200 * STEP_MS.day);
-    expect((await store.traffic.progress()).firstAt).toBe(firstOf(STEP_MS.day));
   } finally {
     await store.close();
   }

@@ -148,7 +148,8 @@ export async function startSignalbox(options: StartOptions = {}): Promise<Signal
 
 async function startHere(start: Start, options: StartOptions): Promise<Signalbox> {
   const lines: string[] = [];
-  if (options.data === undefined && options.openStore === undefined) await layStore(join(start.data, 'signalbox.db'));
+  const isOnFile = options.openStore === undefined && options.env?.DATABASE_URL === undefined;
+  if (options.data === undefined && isOnFile) await layStore(join(start.data, 'signalbox.db'));
   const { url, stop, signal, exited } = await serveHere(start.args, start.env, lines, options);
   const noProcess = (): never => {
     throw new Error('this server runs in the process of the test; ask for `isProcess`');
@@ -196,12 +197,13 @@ function startOf(options: StartOptions) {
 }
 
 function callerOf(
-  { data, key, clear }: ReturnType<typeof startOf>,
+  { data, key, env, clear }: ReturnType<typeof startOf>,
   url: string,
   lines: string[],
   end: () => Promise<void>,
 ): Omit<Signalbox, 'pid' | 'errors' | 'signal' | 'exited'> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const place = Object.fromEntries(Object.entries(env).filter(([name]) => name === 'DATABASE_URL'));
   return {
     url,
     key,
@@ -217,9 +219,9 @@ function callerOf(
         }),
       ),
     get: (path, init = {}) => fetch(url + path, { ...init, headers: { ...headers, ...init.headers } }),
-    run: (...command) => runHere([...command, '--data', data]),
+    run: (...command) => runHere([...command, '--data', data], place),
     async makeKey(...flags) {
-      const { code, out, err } = await runHere(['keys', 'create', ...flags, '--data', data]);
+      const { code, out, err } = await runHere(['keys', 'create', ...flags, '--data', data], place);
       if (code !== 0) throw new Error(err);
       // The command waits five seconds for the server, and then warns. To list its keys a server reads them.
       if (err !== '') await fetch(`${url}/admin/keys`, { headers });

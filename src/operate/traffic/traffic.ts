@@ -60,12 +60,16 @@ export async function trafficBody({ caller }: Principal, sources: TrafficSources
   const selection = await selectionOf(store.traffic, { caller, reach, sight }, by, filters);
   await catchUp(store, now);
   const reader = new LineReader(store.traffic, period);
-  const read = await (hasPoints ? reader.read(selection, limit) : reader.readSums(selection, limit, []));
+  // At once, since a database may be some way off.
+  const [read, sumsBefore, progress] = await Promise.all([
+    hasPoints ? reader.read(selection, limit) : reader.readSums(selection, limit, []),
+    isCompared ? reader.sumsBefore(selection) : null,
+    store.traffic.progress(),
+  ]);
   const { total } = read;
   const rest = selection.lines && restOf(total, [...read.lines.values()]);
   const [lines, other] = rest && read.isWithoutOthers ? [withNone(read.lines, rest), null] : [read.lines, rest];
-  const earlier = isCompared ? await reader.spendBefore(selection, [...lines.keys()]) : null;
-  const progress = await store.traffic.progress();
+  const earlier = sumsBefore && spendBefore(selection, sumsBefore, [...lines.keys()]);
   const exactUsd = usdWriter(usdPerCredit);
   const usd = (microcredits: number) => exactUsd(microcredits) ?? '0';
   const before = (of: (spend: SpendBefore) => LineSpend | undefined) => beforeBody(earlier, of, usd);
@@ -168,6 +172,20 @@ function greatestOf({ byValue }: Sums, limit: number): [string, ValueSums][] {
 /** A label with an empty value is as none: both are left when all other values are told. */
 const isNone = ({ prefix = '' }: SeriesChoice, series: string): boolean => prefix !== '' && series === prefix;
 
+/** The spend of the total and of lines in the period before, by the sums of that. */
+function spendBefore(
+  { lines }: TrafficSelection,
+  [{ all }, { byValue }]: readonly [Sums, Sums],
+  values: readonly string[],
+): SpendBefore {
+  const found = new Map<string, LineSpend>();
+  for (const value of values) found.set(value, byValue.get(value)?.figures ?? NOTHING);
+  if (lines && found.has('') && isNone(lines, lines.prefix ?? '')) {
+    found.set('', [...byValue.values()].map(({ figures }) => figures).reduce<LineSpend>(minus, all));
+  }
+  return { total: all, lines: found, rest: [...found.values()].reduce(minus, all) };
+}
+
 /** Reads the lines of a period: the series that spent most are found by the longest buckets within. */
 class LineReader {
   readonly #traffic: TrafficTable;
@@ -187,9 +205,10 @@ class LineReader {
     const { total, lines, shownAs } = selection;
     const { times, placeOf } = this.#period;
     if (!placeOf) return await this.readSums(selection, limit, this.#spans());
-    const { greatest, isWithoutOthers } = await this.#greatest(lines, shownAs, limit);
     const sum = emptyLine(times.length);
-    await this.#add({ ...total, names: total.names && (await this.#present(total)) }, placeOf, () => sum);
+    const addTotal = async () =>
+      this.#add({ ...total, names: total.names && (await this.#present(total)) }, placeOf, () => sum);
+    const [{ greatest, isWithoutOthers }] = await Promise.all([this.#greatest(lines, shownAs, limit), addTotal()]);
     const read = new Map(greatest.map(([value]) => [value, emptyLine(times.length)]));
     if (lines) {
       const lineOf = (series: string | null) => read.get(shownAs(series ?? ''))!;
@@ -204,13 +223,14 @@ class LineReader {
    * @param spans the points
    */
   async readSums({ total, lines, shownAs }: TrafficSelection, limit: number, spans: readonly Span[]) {
-    const { greatest, isWithoutOthers } = await this.#greatest(lines, shownAs, limit);
-    const { all } = await this.#sums(total, ownName, this.#period);
-    const cells: { total: SumFigures; lines: Sums['byValue'] }[] = [];
-    for (const span of spans) {
-      const { byValue } = lines ? await this.#sums(lines, shownAs, span) : NO_SUMS;
-      cells.push({ total: (await this.#sums(total, ownName, span)).all, lines: byValue });
-    }
+    const sumsOf = (span: Span) =>
+      Promise.all([this.#sums(total, ownName, span), lines ? this.#sums(lines, shownAs, span) : NO_SUMS]);
+    const [{ greatest, isWithoutOthers }, { all }, ...ofSpans] = await Promise.all([
+      this.#greatest(lines, shownAs, limit),
+      this.#sums(total, ownName, this.#period),
+      ...spans.map(sumsOf),
+    ]);
+    const cells = ofSpans.map(([{ all }, { byValue }]) => ({ total: all, lines: byValue }));
     const lineOf = ([value, { figures }]: [string, ValueSums]) => {
       const points = cells.map(({ lines }) => lines.get(value)?.figures ?? { ...NO_TRAFFIC });
       return [value, sumLine(figures, points)] as const;
@@ -232,18 +252,11 @@ class LineReader {
     return { greatest: greatestOf(sums, limit), isWithoutOthers };
   }
 
-  /** The spend of the total and of lines in the period of the same length before. */
-  async spendBefore({ total, lines, shownAs }: TrafficSelection, values: readonly string[]): Promise<SpendBefore> {
+  /** The sums of the total and of all lines in the period of the same length before. */
+  sumsBefore({ total, lines, shownAs }: TrafficSelection): Promise<readonly [Sums, Sums]> {
     const { from, to, unit } = this.#period;
     const before = { from: 2 * from - to, to: from, unit };
-    const { all } = await this.#sums(total, ownName, before);
-    const { byValue } = lines ? await this.#sums(lines, shownAs, before) : NO_SUMS;
-    const found = new Map<string, LineSpend>();
-    for (const value of values) found.set(value, byValue.get(value)?.figures ?? NOTHING);
-    if (lines && found.has('') && isNone(lines, lines.prefix ?? '')) {
-      found.set('', [...byValue.values()].map(({ figures }) => figures).reduce<LineSpend>(minus, all));
-    }
-    return { total: all, lines: found, rest: [...found.values()].reduce(minus, all) };
+    return Promise.all([this.#sums(total, ownName, before), lines ? this.#sums(lines, shownAs, before) : NO_SUMS]);
   }
 
   /** The sums of a choice in a period: of all, the rest of the dimension included, and of named series by their values. */
@@ -254,8 +267,9 @@ class LineReader {
     const all = { ...NO_TRAFFIC };
     const byValue = new Map<string, ValueSums>();
     let hasRest = false;
-    for (const stretch of wholeOf(period)) {
-      for (const { series, ...figures } of await this.#traffic.sums({ kind, ...stretch, series: lookedUp })) {
+    const stretches = wholeOf(period).map((stretch) => this.#traffic.sums({ kind, ...stretch, series: lookedUp }));
+    for (const sums of await Promise.all(stretches)) {
+      for (const { series, ...figures } of sums) {
         if (wanted && !wanted.has(series)) continue;
         if (series !== null && !(series.startsWith(prefix) && series.endsWith(suffix))) continue;
         addFigures(all, figures);

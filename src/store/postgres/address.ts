@@ -61,3 +61,9 @@ function textOf(file: string, what: string): string {
 
 const unusable = (why: string, cause?: unknown): StoreError =>
   new StoreError(`The URL of the database cannot be used: ${why}.`, { reason: 'denied', cause });
+
+/** Names a database to people, without its user and password. @throws as `addressOf` */
+export function placeOf(text: string): string {
+  const { host, port, database } = addressOf(text);
+  return `postgres://${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
+}

@@ -3,6 +3,7 @@ import type { LeaseChange, LeaseRow } from '../lease.ts';
 import type { LeaseTable } from '../lease-keeper.ts';
 import { POSTGRES_NOW, type SqlTables, sql, write } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';
+import type { Connection } from './connection.ts';
 import type { LeaseCheck } from './transaction.ts';
 
 const SELECT =
@@ -58,3 +59,11 @@ export const fenceOf = (name: InstanceName): LeaseCheck => ({
   sql: `SELECT 1 AS held FROM instances WHERE slot = $1 AND epoch = $2 AND is_released = 0 AND until > ${POSTGRES_NOW}`,
   values: () => [name.slot, name.epoch],
 });
+
+/** Whether any server has a lease that lasts. */
+export async function isAnyHeld(connection: Connection): Promise<boolean> {
+  const { count } = await connection.run(
+    `SELECT 1 FROM instances WHERE is_released = 0 AND until > ${POSTGRES_NOW} LIMIT 1`,
+  );
+  return count > 0;
+}

@@ -8,6 +8,8 @@ import type { Connection } from './connection.ts';
 export const NEWS_CHANNEL = 'signalbox_news';
 /** Messages that come together are one look. */
 const GATHER_MS = 5;
+/** A lost message costs as much, ms. */
+const LOOK_EVERY_MS = 500;
 /** Pause before messages are listened for again. */
 const LISTEN_AGAIN_MS = 500;
 
@@ -67,6 +69,7 @@ export function postgresNews(
     raise: (subject: NewsSubject) => raiseOf(subject),
     on: (subject, listener) => desk.on(subject, listener),
     look,
+    lookEveryMs: LOOK_EVERY_MS,
     ageOf: (subject) => desk.ageOf(subject, clock()),
     listen: () => void listen(),
     async close() {

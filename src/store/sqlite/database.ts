@@ -6,6 +6,7 @@ import { processTimers } from '../../telemetry/process-timers.ts';
 import type { StoreActivity } from '../activity.ts';
 import type { News } from '../news.ts';
 import type { Repositories } from '../repositories.ts';
+import type { Spool, SpooledUnit } from '../spool/spool.ts';
 import type { SqlParam, SqlRow, SqlValue, SqlWrite, Statement } from '../sql/statement.ts';
 import type { StoreError } from '../store.ts';
 import { Fault, failureOf, faultOf, unreadable } from './fault.ts';
@@ -15,8 +16,7 @@ import { migrate, pending } from './migrate.ts';
 import { NEWS_TABLE, sqliteNews } from './news.ts';
 import { sqliteRepositories } from './repositories.ts';
 import { runScript } from './script.ts';
-import type { Spool } from './spool.ts';
-import type { Migrations, SpooledUnit, SqlStore } from './statement.ts';
+import type { Migrations, SqlStore } from './statement.ts';
 
 /** How long a command waits for another process that writes, before it fails, ms. */
 export const BUSY_TIMEOUT_MS = 2_000;

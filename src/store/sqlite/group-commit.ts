@@ -2,10 +2,9 @@ import { Spread } from '../../core/spread.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { Timer, Timers } from '../../core/timers.ts';
 import { COMMIT_BOUNDS, type StoreActivity } from '../activity.ts';
+import { type Spool, type SpooledUnit, spooledRows } from '../spool/spool.ts';
 import type { SqlWrite } from '../sql/statement.ts';
 import { SpoolError, StoreError, type StoreErrorReason } from '../store.ts';
-import { type Spool, spooledRows } from './spool.ts';
-import type { SpooledUnit } from './statement.ts';
 
 /** With this many commits within the window, it pays to wait for more. */
 const DENSE_COMMITS = 24;

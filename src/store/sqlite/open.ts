@@ -1,8 +1,17 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { OpenOptions, OpenStore, SpoolNotes, SpoolReport, StoreDriver, StoreRoom } from '../driver.ts';
+import type {
+  OpenOptions,
+  OpenStore,
+  SpoolNotes,
+  SpoolReport,
+  StoreDriver,
+  StoreRoom,
+  TablesState,
+} from '../driver.ts';
 import { NO_INSTANCE } from '../instance.ts';
+import { readSpool, Spool } from '../spool/spool.ts';
 import { SETTLE } from '../sql/payments.ts';
 import { alertMigrations } from './alerts.ts';
 import { openSqliteBooks } from './books/books.ts';
@@ -22,9 +31,8 @@ import { NEWS_TABLE } from './news.ts';
 import { paymentMigrations } from './payments.ts';
 import { peopleMigrations } from './people.ts';
 import { pushedPolicyMigrations } from './pushed-policies.ts';
-import { openReader } from './reader.ts';
+import { countVersions, openReader } from './reader.ts';
 import { recordsMigrations } from './records/schema.ts';
-import { readSpool, Spool } from './spool.ts';
 import type { Migrations } from './statement.ts';
 import { subjectMigrations } from './subjects.ts';
 import { threadMigrations } from './threads.ts';
@@ -64,6 +72,8 @@ export const sqliteDriver: StoreDriver = {
   open,
   read: async (url, rooms) => openReader(pathOf(url), tablesOf(rooms)),
   exists: async (url) => existsSync(pathOf(url)),
+  tables: async (url) => tablesIn(pathOf(url)),
+  migrate: async (url) => migrateFile(pathOf(url)),
   copy: async (url, target) => copyDatabase(pathOf(url), target),
   lock: async (url) => lockFolder(dirname(pathOf(url))),
   isLocked: async (url) => isFolderLocked(dirname(pathOf(url))),
@@ -107,6 +117,24 @@ async function takeInSpool(path: string, notes: SpoolNotes | null, store: Watche
   if (writes.length > 0) await store.commit(writes);
   store.useSpool(Spool.create(path, generation, notes));
   return { closed, charged, isTorn };
+}
+
+/** Versions are counted over all rooms. Another program than the one that made them may know fewer, and can then use none. */
+function tablesIn(path: string): TablesState {
+  const known = ALL_TABLES.reduce((sum, { versions }) => sum + versions.length, 0);
+  const version = existsSync(path) ? countVersions(path, ALL_TABLES) : 0;
+  return { version, known, program: null, serves: version };
+}
+
+async function migrateFile(path: string): Promise<number> {
+  const lock = lockFolder(dirname(path));
+  try {
+    const before = tablesIn(path).version;
+    await (await openSqlite(path, ALL_TABLES)).close();
+    return tablesIn(path).version - before;
+  } finally {
+    lock.release();
+  }
 }
 
 function settlementsIn(path: string): number | undefined {

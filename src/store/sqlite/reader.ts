@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { resolve } from 'node:path';
 import { codeOf } from '../../core/thrown.ts';
 import type { SpoolSettlements, StoreReader } from '../driver.ts';
+import type { SpoolReading } from '../spool/spool.ts';
 import { SETTLE } from '../sql/payments.ts';
 import type { SqlReader, SqlTables, SqlValue, Statement } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';
@@ -10,7 +11,6 @@ import { BUSY_TIMEOUT_MS } from './database.ts';
 import { failureOf, unreadable } from './fault.ts';
 import { pending } from './migrate.ts';
 import { sqliteRepositories } from './repositories.ts';
-import type { SpoolReading } from './spool.ts';
 import type { Migrations } from './statement.ts';
 
 /** A database as it is at one moment. */
@@ -49,6 +49,19 @@ export function openReader(path: string, known: readonly Migrations[]): SqliteRe
   } catch (error) {
     db?.close();
     throw failureOf(`Cannot read the database ${resolve(path)}`, error);
+  }
+}
+
+/** The number of versions of tables that a database has. Throws as `openReader` does. */
+export function countVersions(path: string, known: readonly Migrations[]): number {
+  let db: Database | null = null;
+  try {
+    db = openReadable(path);
+    return known.reduce((sum, { versions }) => sum + versions.length, 0) - pending(db, known).length;
+  } catch (error) {
+    throw failureOf(`Cannot read the database ${resolve(path)}`, error);
+  } finally {
+    db?.close();
   }
 }
 

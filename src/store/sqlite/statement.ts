@@ -1,14 +1,6 @@
+import type { SpooledUnit } from '../spool/spool.ts';
 import type { SqlReader, SqlScript, SqlWrite } from '../sql/statement.ts';
 import type { Store } from '../store.ts';
-
-/** A row as the spool keeps it: the name of its statement, and its values. */
-export interface SpooledRow {
-  readonly name: string;
-  readonly params: SqlWrite['params'];
-}
-
-/** Rows that are written all or none. */
-export type SpooledUnit = readonly SpooledRow[];
 
 export interface SqlStore extends Store, SqlReader {
   /** Reserves room in a spool for the settlements of so many open reservations. Throws StoreError when the disk is full. */

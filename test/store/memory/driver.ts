@@ -53,6 +53,16 @@ export class MemoryDriver implements StoreDriver {
     return this.#stores.has(url);
   }
 
+  async tables(url: string) {
+    return { version: this.#stores.has(url) ? 1 : 0, known: 1, program: null, serves: 1 };
+  }
+
+  async migrate(url: string): Promise<number> {
+    if (this.#stores.has(url)) return 0;
+    await this.open(url);
+    return 1;
+  }
+
   async copy(): Promise<void> {
     throw new StoreError('A store in memory has no copy.');
   }

@@ -1,11 +1,9 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { type FundStanding, fundName } from '../../../src/accounting/fund.ts';
 import type { LedgerBooks, OpResult } from '../../../src/store/books.ts';
 import { sqlPendingSettlements } from '../../../src/store/sql/payment-extras.ts';
 import { StoreError, type Write } from '../../../src/store/store.ts';
-import { processTimers } from '../../../src/telemetry/process-timers.ts';
 import { effort } from '../../deep/effort.ts';
 import { waitFor } from '../../support/answers.ts';
 import { figures, fundOf, holdOf, nextId, settleOf } from '../suites/books.ts';
@@ -191,29 +189,4 @@ test('an instance that is stopped in the middle of a group keeps nobody’s lock
 test('one whose groups are transactions of several round trips keeps them', async () => {
   await using ledger = await emptyLedger();
   expect(await stopping(ledger, 12, 'slow')).toBeGreaterThan(4_000);
-}, 60_000);
-
-test('those who wait for a fund are told of its figures though another instance has changed them, and at no other’s cost', async () => {
-  await using ledger = await emptyLedger();
-  // No other look at figures than that for those who wait.
-  const timers = {
-    ...processTimers,
-    every: (ms: number, run: () => void) => processTimers.every(ms === 50 ? ms : 1e6, run),
-  };
-  await using one = await openBooksOn(ledger, 1, { timers });
-  await using other = await openBooksOn(ledger, 2);
-  const [fund, idle] = [fundOf(100, 'one'), fundOf(100, 'idle')];
-  const id = nextId();
-  await other.books.apply([holdOf(id, [fund], 90)]);
-  const refused = await one.books.apply([holdOf(nextId(), [fund], 50), holdOf(nextId(), [idle], 5)]);
-  expect(refused).toMatchObject([{ why: 'contended' }, { kind: 'granted' }]);
-  let waiting: string[] = [];
-  const freed: FundStanding[] = [];
-  const nothing = { opened: () => {}, adjusted: () => {}, fundsOf: () => [] };
-  one.books.watch({ ...nothing, freed: (funds) => void freed.push(...funds), waitedFor: () => waiting });
-  await other.books.append([settleOf(id, 30)]);
-  waiting = [fundName(fund.title)];
-  await waitFor(() => freed.some(({ free }) => free === 70));
-  expect(new Set(freed.map(({ title }) => title.name))).toEqual(new Set(['one']));
-  expect(await one.books.apply([holdOf(nextId(), [fund], 50)])).toMatchObject([{ kind: 'granted' }]);
 }, 60_000);

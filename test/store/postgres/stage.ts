@@ -1,4 +1,3 @@
-import type { Timers } from '../../../src/core/timers.ts';
 import { type BooksDatabase, openPostgresBooks } from '../../../src/store/postgres/books/books.ts';
 import DECIDE from '../../../src/store/postgres/books/decide.sql' with { type: 'text' };
 import type { BooksQuery } from '../../../src/store/postgres/books/names.ts';
@@ -34,14 +33,13 @@ interface StagedBooks {
   readonly isBroken?: () => boolean;
   /** Makes another way to read. */
   readonly change?: (query: BooksQuery) => BooksQuery;
-  readonly timers?: Timers;
 }
 
 /** The books of an instance. */
 export async function openBooksOn(
   { store }: Pick<EmptyLedger, 'store'>,
   slot = 1,
-  { isBroken = () => false, change = (query) => query, timers = processTimers }: StagedBooks = {},
+  { isBroken = () => false, change = (query) => query }: StagedBooks = {},
 ) {
   const database = store.deciding();
   const decide: BooksDatabase['decide'] = (...asked) =>
@@ -50,7 +48,7 @@ export async function openBooksOn(
   const instance = { slot, epoch: 1 };
   const books = await openPostgresBooks({
     db: { query: change(database.query), decide },
-    timers,
+    timers: processTimers,
     clock,
     instance,
   });

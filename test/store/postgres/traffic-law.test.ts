@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { addressOf } from '../../../src/store/postgres/address.ts';
 import type { BooksQuery } from '../../../src/store/postgres/books/names.ts';
@@ -11,6 +11,7 @@ import { type SqlTables, type SqlWrite, sql, write } from '../../../src/store/sq
 import { STEP_MS } from '../../../src/store/traffic.ts';
 import { processTimers } from '../../../src/telemetry/process-timers.ts';
 import { tries } from '../../deep/effort.ts';
+import { trafficSuite } from '../suites/traffic.ts';
 import { countsRightly, type History, histories, NOON, recordOf } from '../traffic-history.ts';
 import { type Mutation, mutated } from '../traffic-support.ts';
 import { emptiedBy, type Handle, laidDatabase, openHandle, withRepositories } from './opened.ts';
@@ -70,6 +71,13 @@ async function holds(history: History, mutation: Mutation): Promise<boolean> {
     },
   });
 }
+
+describe('in PostgreSQL', () => {
+  trafficSuite(async () => {
+    await box.empty();
+    return { ...withRepositories(box.handles[1]), [Symbol.asyncDispose]: async () => {} };
+  });
+});
 
 const answerOf = async (horizon: Horizon<'entries'>) => (await horizon.within(0)).entries;
 

@@ -1,5 +1,5 @@
 import { checkDeposit, type Dimensions } from '../../../accounting/entry.ts';
-import type { FundRef, FundStanding } from '../../../accounting/fund.ts';
+import type { FundRef, FundStanding, FundTitle } from '../../../accounting/fund.ts';
 import type { Window } from '../../../accounting/window.ts';
 import type { LedgerState } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
@@ -21,18 +21,21 @@ import type {
 import { checkOps } from '../../checked-ops.ts';
 import type { InstanceName } from '../../instance.ts';
 import type { Orphan, StoredReservation } from '../../ledger-table.ts';
-import type { Write } from '../../store.ts';
+import type { Spool } from '../../spool/spool.ts';
+import type { StoreError, Write } from '../../store.ts';
 import { adoptRequested } from './adoption.ts';
 import { type GroupParts, namedOnce, OpGroups } from './group.ts';
+import { type KeptCall, KeptOps } from './kept-ops.ts';
 import { type FundAnswer, KnownFunds } from './known-funds.ts';
 import { type BooksQuery, Names } from './names.ts';
+import { OwnHolds } from './own-holds.ts';
 import { BooksReader } from './reader.ts';
 import { type AskedOp, decode, dimensionsOfHolder, fundsOf, Wire, type WireResult } from './wire.ts';
 
 /** Slots of instances: slot and epoch are one number in the tables. */
 const SLOTS = 128;
-/** Figures of funds that requests wait for are read anew, ms, and these try again. */
-const LOOK_MS = 50;
+/** Requests that wait for money ask again after this at the latest, ms: another instance may have set some free. */
+const WAKE_MS = 50;
 /** KnownFunds of funds that others draw on are read anew, ms. */
 const REFRESH_MS = 1_000;
 /** Charges of one instance go into the sums at this interval, of several seldom more often, ms. */
@@ -52,6 +55,8 @@ export interface PostgresBooksOptions {
   readonly clock: () => number;
   /** The instance that the books are opened for. */
   readonly instance: InstanceName;
+  /** Called when the spool fails. */
+  readonly onError?: ((error: StoreError) => void) | undefined;
 }
 
 type SequelMaker = NonNullable<Parameters<LedgerBooks['append']>[1]>;
@@ -66,7 +71,7 @@ const balanceOf = (holder: string): FundRef => ({
 });
 
 /** Opens the books of this process. Rejects with StoreError. */
-export async function openPostgresBooks(options: PostgresBooksOptions): Promise<LedgerBooks & { close(): void }> {
+export async function openPostgresBooks(options: PostgresBooksOptions): Promise<PostgresBooks> {
   const reader = new BooksReader(options.db.query, options.timers);
   const books = new PostgresBooks(options, reader, await reader.terms());
   await books.load();
@@ -77,7 +82,7 @@ export async function openPostgresBooks(options: PostgresBooksOptions): Promise<
  * Books that a database keeps, which decides each group of operations by a function of its own (`decide.sql`): exact for however many
  * instances, and a process that stops holds nobody's locks. Memory has figures of bounded age alone. State: books.
  */
-class PostgresBooks implements LedgerBooks {
+export class PostgresBooks implements LedgerBooks {
   /** Whoever opens the books resolves nothing: others may live. */
   readonly graceMs = 60_000;
   readonly #instance: InstanceName;
@@ -86,26 +91,36 @@ class PostgresBooks implements LedgerBooks {
   readonly #figures: KnownFunds;
   readonly #names: Names;
   readonly #groups: OpGroups;
+  readonly #kept: KeptOps;
+  readonly #timers: Timers;
   readonly #refreshing: Timer;
   readonly #folding: Timer;
-  /** The open holds of this process, with what they may still charge. */
-  readonly #open = new Map<number, Microcredits>();
+  readonly #own = new OwnHolds();
   /** Those of other instances, as they were read last. */
   #elsewhere = { count: 0, held: 0 };
   /** The news of the last balance that was opened. */
   #openedThrough = 0;
   /** The wallets whose payments earmarks wait for. */
   readonly #earmarks = new Map<number, FundRef>();
-  readonly #looking: Timer;
-  #isLooking = false;
+  /** Funds that requests of this process wait for. */
+  readonly #contended = new Map<FundTitle, FundStanding>();
+  /** Funds that are asked for by those who are woken; null while nobody is. */
+  #wanted: Set<FundTitle> | null = null;
+  #waking: Timer | null = null;
   #state: LedgerState;
   #watcher = NOBODY;
 
-  constructor({ db, timers, clock, instance }: PostgresBooksOptions, reader: BooksReader, state: LedgerState) {
+  constructor(
+    { db, timers, clock, instance, onError = () => {} }: PostgresBooksOptions,
+    reader: BooksReader,
+    state: LedgerState,
+  ) {
     this.#instance = instance;
+    this.#kept = new KeptOps(onError);
     this.#query = db.query;
     this.#reader = reader;
     this.#state = state;
+    this.#timers = timers;
     this.#figures = new KnownFunds(clock);
     this.#names = new Names(db.query, (ref, figures) => this.#meet(ref, figures));
     const wire = new Wire(this.#names);
@@ -115,13 +130,13 @@ class PostgresBooks implements LedgerBooks {
       encode: (asked) => wire.encode(asked),
       decode: (answer) => decode(answer, (id, figures) => this.#figures.standingOfId(id, figures)),
       decide: (calls) => db.decide(this.#owner, calls),
+      keep: (ops, also) => this.#kept.keep(ops, also, (op) => this.#own.reckon(op)),
+      forget: () => this.#kept.forget(),
       take: (result, ops) => this.#take(result, ops),
-      told: (ops) => this.#told(ops),
+      told: (ops, results) => this.#told(ops, results),
     });
     this.#refreshing = timers.every(REFRESH_MS, () => void this.#refresh().catch(() => {}));
     this.#refreshing.unref();
-    this.#looking = timers.every(LOOK_MS, () => void this.#look().catch(() => {}));
-    this.#looking.unref();
     this.#folding = timers.every(FOLD_MS, () => void reader.fold(true).catch(() => {}));
     this.#folding.unref();
   }
@@ -129,6 +144,17 @@ class PostgresBooks implements LedgerBooks {
   /** Its epoch changes when the process takes a new one. */
   get #owner(): number {
     return this.#instance.epoch * SLOTS + this.#instance.slot;
+  }
+
+  /** Books what an earlier run left in its spool. Rejects with RangeError where that is of another database. */
+  async replay(calls: readonly KeptCall[]): Promise<void> {
+    const asked = calls.map(({ ops, also }) => ({ ops: ops.map((op) => this.#asked(op)), also }));
+    await Promise.all(asked.map(({ ops, also }) => this.#groups.add(ops, also, true)));
+  }
+
+  /** Puts what the database does not take there from now on. */
+  useSpool(spool: Spool): void {
+    this.#kept.spool = spool;
   }
 
   /** Reads what a start must know. */
@@ -141,7 +167,7 @@ class PostgresBooks implements LedgerBooks {
     this.#groups.close();
     this.#refreshing.close();
     this.#folding.close();
-    this.#looking.close();
+    this.#waking?.close();
   }
 
   watch(watcher: BooksWatcher): void {
@@ -172,7 +198,9 @@ class PostgresBooks implements LedgerBooks {
   }
 
   standing(funds: readonly FundRef[]): readonly FundStanding[] {
-    return this.#figures.standing(funds);
+    const standings = this.#figures.standing(funds);
+    if (this.#wanted) for (const { title } of standings) this.#wanted.add(title);
+    return standings;
   }
 
   windowsOf(budget: number, starts: number): readonly FundStanding[] {
@@ -188,12 +216,8 @@ class PostgresBooks implements LedgerBooks {
   }
 
   open(): { readonly count: number; readonly held: Microcredits } {
-    let { count, held } = this.#elsewhere;
-    for (const left of this.#open.values()) {
-      count++;
-      held += left;
-    }
-    return { count, held };
+    const own = this.#own.sum();
+    return { count: own.count + this.#elsewhere.count, held: own.held + this.#elsewhere.held };
   }
 
   async orphans(): Promise<readonly Orphan[]> {
@@ -299,30 +323,36 @@ class PostgresBooks implements LedgerBooks {
 
   #take({ figures, openHolds }: WireResult, ops: readonly LedgerOp[]): void {
     const { freed, opened } = this.#figures.take(figures);
-    for (const op of ops) {
-      if (op.kind === 'enforce') this.#figures.enforce(op.budgets);
-      if ('id' in op && typeof op.id === 'number') this.#open.delete(op.id);
-    }
-    for (const [id, left] of openHolds) this.#open.set(id, left);
+    for (const op of ops) if (op.kind === 'enforce') this.#figures.enforce(op.budgets);
+    this.#own.take(ops, openHolds);
     for (const holder of opened) this.#watcher.opened(holder);
     if (freed.length > 0) queueMicrotask(() => this.#watcher.freed(freed));
   }
 
-  #told(ops: readonly LedgerOp[]): void {
+  #told(ops: readonly LedgerOp[], results: readonly OpResult[]): void {
+    this.#own.told(ops, results);
+    for (const result of results)
+      if (result.kind === 'refused' && result.why === 'contended' && result.fund) this.#wakeLater(result.fund);
     if (ops.some(({ kind }) => ADJUSTING.has(kind))) queueMicrotask(() => this.#watcher.adjusted());
   }
 
-  /** Those who wait try again: another instance may have set some money free. */
-  async #look(): Promise<void> {
-    const ids = this.#figures.idsOf(this.#watcher.waitedFor?.() ?? []);
-    if (ids.length === 0 || this.#isLooking) return;
-    this.#isLooking = true;
-    try {
-      this.#figures.take(await this.#reader.figures(ids));
-      this.#watcher.freed(this.#figures.standingsOf(ids));
-    } finally {
-      this.#isLooking = false;
-    }
+  #wakeLater(fund: FundStanding): void {
+    this.#contended.set(fund.title, fund);
+    this.#waking ??= this.#timers.after(WAKE_MS, () => void this.#wake());
+  }
+
+  /** Looks at the funds that requests wait for, as long as some do: those that are woken ask for their figures. */
+  async #wake(): Promise<void> {
+    const waiting = [...this.#contended.values()];
+    this.#contended.clear();
+    const figures = await this.#reader.figures(this.#figures.idsOf(waiting)).catch(() => []);
+    this.#figures.take(figures);
+    this.#waking = null;
+    const wanted = new Set<FundTitle>();
+    this.#wanted = wanted;
+    this.#watcher.freed(waiting);
+    this.#wanted = null;
+    for (const fund of waiting) if (wanted.has(fund.title)) this.#wakeLater(fund);
   }
 
   /** Balances that were opened here or by others since the last time. */

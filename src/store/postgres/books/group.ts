@@ -22,6 +22,8 @@ interface Unit {
   /** Ride in the commit of the operations. */
   readonly also: readonly Write[];
   readonly isSure: boolean;
+  /** Whether the spool has it, and its caller an answer. */
+  readonly isKept: boolean;
   readonly resolve: (results: readonly OpResult[]) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -39,10 +41,17 @@ export interface GroupParts {
    * happened.
    */
   decide(calls: readonly CalledOps[]): Promise<WireResult>;
+  /**
+   * Puts operations, and what rides with them, where they outlive this process.
+   * @returns their results; null where that cannot be
+   */
+  keep(ops: readonly LedgerOp[], also: readonly Write[]): readonly OpResult[] | null;
+  /** Called once the database has all that was kept. */
+  forget(): void;
   /** Called with what the database has answered, before the calls of its operations return. */
   take(result: WireResult, ops: readonly LedgerOp[]): void;
   /** Called once they have. */
-  told(ops: readonly LedgerOp[]): void;
+  told(ops: readonly LedgerOp[], results: readonly OpResult[]): void;
 }
 
 const NOTHING: readonly Write[] = [];
@@ -54,10 +63,14 @@ const NOTHING: readonly Write[] = [];
 export class OpGroups {
   readonly #parts: GroupParts;
   #units: Unit[] = [];
+  /** Those that the statement under way decides. */
+  #sent: readonly Unit[] = [];
   #isRunning = false;
   #isClosed = false;
-  /** Whether the last statement failed. */
-  isFailing = false;
+  /** Whether the spool may have something. */
+  #hasKept = false;
+  /** Why the database could not be reached; null while it can be. */
+  #fault: StoreError | null = null;
   #idle: PromiseWithResolvers<boolean> | null = null;
 
   constructor(parts: GroupParts) {
@@ -67,16 +80,17 @@ export class OpGroups {
   /** As `LedgerBooks.apply`. */
   add(ops: readonly AskedOp[], also: readonly Write[] = NOTHING, mustReach = false): Promise<readonly OpResult[]> {
     if (this.#isClosed) return Promise.reject(new StoreError('the books are closed', { reason: 'closed' }));
+    // Nobody waits for a database that is away: one try may take as long as a connection does.
+    if (this.#fault && this.#isRunning && !mustReach) return Promise.reject(this.#fault);
     const { promise, resolve, reject } = Promise.withResolvers<readonly OpResult[]>();
-    this.#units.push({ ops, also, isSure: mustReach, resolve, reject });
+    this.#units.push({ ops, also, isSure: mustReach, isKept: false, resolve, reject });
     if (!this.#isRunning) void this.#run();
     return promise;
   }
 
-  /** Resolves with true once all that was added is decided; with false as soon as the database refuses. */
+  /** Resolves with true once all that was added is decided or kept; with false as soon as the database refuses and it is neither. */
   written(): Promise<boolean> {
-    if (!this.#isRunning) return Promise.resolve(this.#units.length === 0);
-    if (this.isFailing) return Promise.resolve(false);
+    if (!this.#isRunning || this.#fault) return Promise.resolve(this.#areKept());
     this.#idle ??= Promise.withResolvers();
     return this.#idle.promise;
   }
@@ -92,17 +106,28 @@ export class OpGroups {
     await null;
     while (this.#units.length > 0 && !this.#isClosed) {
       const units = this.#next();
+      this.#sent = units;
       try {
         await this.#send(units);
-        this.isFailing = false;
+        this.#sent = [];
+        this.#fault = null;
+        if (this.#hasKept && !this.#units.some(({ isKept }) => isKept)) {
+          this.#hasKept = false;
+          this.#parts.forget();
+        }
       } catch (error) {
+        this.#sent = [];
         this.#failed(units, error);
-        this.#tellIdle(false);
+        this.#tellIdle(this.#areKept());
         if (this.#units.length > 0) await pause(this.#parts.timers, RETRY_MS);
       }
     }
     this.#isRunning = false;
-    this.#tellIdle(this.#units.length === 0);
+    this.#tellIdle(this.#areKept());
+  }
+
+  #areKept(): boolean {
+    return this.#sent.every(({ isKept }) => isKept) && this.#units.every(({ isKept }) => isKept);
   }
 
   #tellIdle(isDone: boolean): void {
@@ -155,11 +180,12 @@ export class OpGroups {
     const result = await this.#parts.decide(units.map(({ also }, at) => ({ ops: encoded[at]!.flat(), also })));
     const ops = units.flatMap((unit) => unit.ops.map(({ op }) => op));
     this.#parts.take(result, ops);
-    for (const [at, unit] of units.entries()) this.#answer(unit, encoded[at]!, result.answers[at]!);
-    this.#parts.told(ops);
+    const told = units.flatMap((unit, at) => this.#answer(unit, encoded[at]!, result.answers[at]!));
+    this.#parts.told(ops, told);
   }
 
-  #answer(unit: Unit, encoded: readonly (readonly WireOp[])[], answers: readonly WireAnswer[]): void {
+  /** @returns the results, of those without one a grant of nothing */
+  #answer(unit: Unit, encoded: readonly (readonly WireOp[])[], answers: readonly WireAnswer[]): readonly OpResult[] {
     let at = 0;
     try {
       const results = encoded.map(({ length }): OpResult => {
@@ -168,34 +194,58 @@ export class OpGroups {
         return length > 0 && answer ? this.#parts.decode(answer) : { kind: 'granted', amount: 0 };
       });
       unit.resolve(results);
+      return results;
     } catch (error) {
       unit.reject(error);
+      return unit.ops.map(() => ({ kind: 'granted', amount: 0 }));
     }
   }
 
   /** What can be refused has not happened; the rest goes in front of all that waits. */
   #failed(units: readonly Unit[], error: unknown): void {
-    this.isFailing = true;
     const reason = error instanceof StoreError ? error.reason : null;
     const isUnknown = reason === 'unknown';
     const isHopeless = error instanceof RangeError || reason === 'refused';
+    const isUnmet = reason === 'unmet';
     const again: Unit[] = [];
     for (const unit of units) {
-      if (unit.isSure && unit.also.length > 0 && (isHopeless || reason === 'unmet')) {
+      if (unit.isSure && unit.also.length > 0 && (isHopeless || isUnmet)) {
         // What rides with them cannot be written; they count nevertheless.
         again.push(silent(unit.ops));
         unit.reject(error);
       } else if (isHopeless) unit.reject(error);
-      else if (unit.isSure) again.push(unit);
+      else if (unit.isSure) again.push(this.#kept(unit));
       else {
         const made = new Set(unit.ops.flatMap(({ op }) => (isMaking(op) ? [op.id] : [])));
         const kept = unit.ops.filter(({ op }) => SURE.has(op.kind) && !('id' in op && made.has(op.id as number)));
-        if (kept.length > 0) again.push(silent(kept));
+        if (kept.length > 0) again.push(this.#kept(silent(kept)));
         if (isUnknown) again.push(silent([...made].map((id) => ({ op: { kind: 'void', id, at: 0 } }))));
         unit.reject(error);
       }
     }
-    this.#units.unshift(...again.filter(({ ops }) => ops.length > 0));
+    const isLocked = reason === 'busy' && units.some(({ also }) => also.length > 0);
+    if (!isHopeless && !isUnmet && !isLocked) this.#isAway(error);
+    this.#units.unshift(...again.filter(({ ops, also }) => ops.length + also.length > 0));
+  }
+
+  /** Those who wait are told at once, with what comes until the database is back. */
+  #isAway(error: unknown): void {
+    const away =
+      error instanceof StoreError ? error : new StoreError('the database cannot be reached', { cause: error });
+    this.#fault = away.reason === 'unknown' ? new StoreError('the database cannot be reached') : away;
+    for (const unit of this.#units) if (!unit.isSure) unit.reject(this.#fault);
+    this.#units = this.#units.filter(({ isSure }) => isSure).map((unit) => this.#kept(unit));
+  }
+
+  /** What the spool keeps, its caller is told. */
+  #kept(unit: Unit): Unit {
+    if (unit.isKept) return unit;
+    const ops = unit.ops.map(({ op }) => op);
+    const results = this.#parts.keep(ops, unit.also);
+    if (results === null) return unit;
+    this.#hasKept = true;
+    unit.resolve(results);
+    return { ...unit, isKept: true };
   }
 }
 
@@ -207,6 +257,7 @@ const silent = (ops: readonly AskedOp[]): Unit => ({
   ops,
   also: NOTHING,
   isSure: true,
+  isKept: false,
   resolve: () => {},
   reject: () => {},
 });

@@ -1,4 +1,4 @@
-import { type FundRef, type FundStanding, type FundTitle, fundName, limitFor } from '../../../accounting/fund.ts';
+import { type FundRef, type FundStanding, type FundTitle, limitFor } from '../../../accounting/fund.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type { EnforcedBudget } from '../../books.ts';
 
@@ -46,7 +46,6 @@ export class KnownFunds {
   readonly #byId = new Map<number, KnownFund>();
   readonly #byKey = new Map<string, KnownFund>();
   readonly #byHolder = new Map<string, KnownFund>();
-  readonly #idByName = new Map<string, number>();
   /** The newest limits that this process has put in force, for funds that the database was not asked about yet. */
   readonly #enforced = new Map<number, EnforcedBudget>();
   readonly #clock: () => number;
@@ -61,9 +60,10 @@ export class KnownFunds {
     return [...this.#byId.keys()];
   }
 
-  /** The numbers of those of these names that are known. */
-  idsOf(names: Iterable<string>): readonly number[] {
-    return [...names].flatMap((name) => this.#idByName.get(name) ?? []);
+  /** The numbers of funds, by their titles as this process knows them. */
+  idsOf(funds: readonly FundStanding[]): readonly number[] {
+    const titles = new Set(funds.map(({ title }) => title));
+    return [...this.#byId].flatMap(([id, { title }]) => (titles.has(title) ? [id] : []));
   }
 
   /** Takes in a fund that has got its number. */
@@ -72,7 +72,6 @@ export class KnownFunds {
     const fund = this.#newFund(ref);
     this.#byId.set(id, fund);
     this.#byKey.set(ref.key, fund);
-    this.#idByName.set(fundName(ref.title), id);
     if (ref.title.kind === 'balance') this.#byHolder.set(ref.title.name, fund);
   }
 
@@ -110,10 +109,6 @@ export class KnownFunds {
   ): FundStanding | null {
     const fund = this.#byId.get(id);
     return fund ? standingOf(fund.title, most, spent, held, 0) : null;
-  }
-
-  standingsOf(ids: readonly number[]): readonly FundStanding[] {
-    return ids.map((id) => this.#standingOf(this.#byId.get(id)!));
   }
 
   windowsOf(budget: number, starts: number): readonly FundStanding[] {

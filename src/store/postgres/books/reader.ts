@@ -29,12 +29,15 @@ const SELECT_ORPHANS = `SELECT h.id, h.state, h.amount AS reserved, h.charged,
         SELECT 1 FROM instances AS i WHERE i.slot = h.owner % 128 AND i.epoch = h.owner / 128
           AND i.is_released = 0 AND now.ms < i.until + $1::bigint
       )
-    ) ORDER BY h.id`;
+    ) ORDER BY h.id LIMIT $3`;
 const SELECT_FIGURES = `SELECT id, most, spent, held, is_opened AS "isOpened" FROM funds WHERE id = ANY ($1::integer[])`;
 const SELECT_BALANCES = `SELECT id, name AS holder, most AS granted, spent, held, changed FROM funds
     WHERE changed > 0 AND changed > $1 ORDER BY changed`;
 const SELECT_OPEN_ELSEWHERE = `SELECT count(*) AS count, coalesce(sum(amount - charged), 0) AS held
     FROM holds WHERE state = 'open' AND owner <> $1`;
+
+/** As many are ended in one group of operations. */
+const ORPHANS_MAX = 2_000;
 
 type HoldRow = AccountRow & {
   readonly state: string;
@@ -115,9 +118,9 @@ export class BooksReader {
     return (await this.#first<{ count: number; held: number }>(SELECT_OPEN_ELSEWHERE, owner)) ?? { count: 0, held: 0 };
   }
 
-  /** The open holds and the earmarks that nobody will end. */
+  /** The open holds and the earmarks that nobody will end: the oldest, since the next sweep finds the others. */
   orphans(): Promise<readonly OrphanRow[]> {
-    return this.#query<OrphanRow>(SELECT_ORPHANS, [FREE_AFTER_MS, FORGOTTEN_MS]);
+    return this.#query<OrphanRow>(SELECT_ORPHANS, [FREE_AFTER_MS, FORGOTTEN_MS, ORPHANS_MAX]);
   }
 
   async terms(): Promise<LedgerState> {

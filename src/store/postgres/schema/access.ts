@@ -77,6 +77,7 @@ CREATE TABLE instance_reports (
   judged BIGINT,
   refusal TEXT,
   judged_revision TEXT,
+  seen BIGINT NOT NULL,
   clock_offset_ms BIGINT NOT NULL
 );
 

@@ -62,8 +62,10 @@ export async function nextBatch(
   size: BatchSize,
 ): Promise<Batch | null> {
   const end = await means.horizon();
-  const recordsThrough = await place(db, RECORDS_END, state.recordsThrough, end.records, size.records);
-  const journalThrough = await place(db, JOURNAL_END, state.journalThrough, end.entries, size.entries);
+  const [recordsThrough, journalThrough] = await Promise.all([
+    place(db, RECORDS_END, state.recordsThrough, end.records, size.records),
+    place(db, JOURNAL_END, state.journalThrough, end.entries, size.entries),
+  ]);
   if (recordsThrough !== null || journalThrough !== null) {
     const to = {
       ...state,

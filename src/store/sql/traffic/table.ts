@@ -9,6 +9,7 @@ import {
   type TrafficBucket,
   type TrafficFigures,
   type TrafficQuery,
+  type TrafficStep,
   type TrafficTable,
 } from '../../traffic.ts';
 import { first, type SqlTables, sql, write } from '../statement.ts';
@@ -120,22 +121,27 @@ function bucketOf({ bucket, series, ttft, duration, ...row }: BucketRow, lengthM
 }
 
 async function progressOf(db: SqlTables) {
-  const state = await countingState(db);
-  const fresh = await first<{ time: number | null }>(db, FRESH);
-  const past = isPastLeft(state) ? await first<{ time: number | null }>(db, PAST) : null;
+  const [state, fresh, past, firstAt] = await Promise.all([
+    countingState(db),
+    first<{ time: number | null }>(db, FRESH),
+    first<{ time: number | null }>(db, PAST),
+    firstAtOf(db),
+  ]);
   return {
     freshFrom: fresh?.time ?? null,
-    pastBefore: state.isClearing === 1 ? Number.MAX_SAFE_INTEGER : (past?.time ?? null),
-    firstAt: await firstAtOf(db),
+    pastBefore: state.isClearing === 1 ? Number.MAX_SAFE_INTEGER : isPastLeft(state) ? (past?.time ?? null) : null,
+    firstAt,
   };
 }
 
 /** Of the first day, its first hour and minute where they are still kept. */
 async function firstAtOf(db: SqlTables): Promise<number | null> {
   let found: { readonly at: number; readonly ms: number } | null = null;
-  for (const step of TRAFFIC_STEPS.toReversed()) {
-    const row = await first<{ bucket: number | null }>(db, FIRST, widthOf(step), numberOfKind('total'));
-    const ms = STEP_MS[step];
+  const steps = TRAFFIC_STEPS.toReversed();
+  const of = (step: TrafficStep) => first<{ bucket: number | null }>(db, FIRST, widthOf(step), numberOfKind('total'));
+  const firsts = await Promise.all(steps.map(of));
+  for (const [place, row] of firsts.entries()) {
+    const ms = STEP_MS[steps[place]!];
     const at = row?.bucket == null ? null : row.bucket * ms;
     if (at !== null && (found === null || at < found.at + found.ms)) found = { at, ms };
   }

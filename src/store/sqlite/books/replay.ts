@@ -1,8 +1,8 @@
 import type { Tariff } from '../../../accounting/entry.ts';
 import { idText } from '../../../core/id.ts';
 import type { UnbookedSettlements } from '../../driver.ts';
+import type { SpooledUnit } from '../../spool/spool.ts';
 import { first, type SqlReader, type SqlWrite, sql, write } from '../../sql/statement.ts';
-import type { SpooledUnit } from '../statement.ts';
 import { findSteps, isCharge, isEnd, type ReservationStep } from './adjust.ts';
 import { LATE } from './journal.ts';
 import { SELECT_LATE } from './recall.ts';

@@ -1,8 +1,7 @@
 import type { Tariff } from '../../../accounting/entry.ts';
 import type { EntryKind } from '../../journal-reader.ts';
+import { type SpooledRow, type SpooledUnit, spooledRows } from '../../spool/spool.ts';
 import type { SqlParam, SqlWrite } from '../../sql/statement.ts';
-import { spooledRows } from '../spool.ts';
-import type { SpooledRow, SpooledUnit } from '../statement.ts';
 import type { Journal } from './journal.ts';
 
 /**

@@ -1,6 +1,7 @@
 import { idText } from '../../../core/id.ts';
 import type { UnbookedSettlements } from '../../driver.ts';
 import type { EntryKind, JournalRow } from '../../journal-reader.ts';
+import type { SpooledRow, SpooledUnit } from '../../spool/spool.ts';
 import {
   first,
   type SqlParam,
@@ -11,7 +12,6 @@ import {
   sql,
   write,
 } from '../../sql/statement.ts';
-import type { SpooledRow, SpooledUnit } from '../statement.ts';
 import { SPOOLED_IN_JOURNAL, SPOOLED_TARIFF } from './journal.ts';
 import { recover } from './recover.ts';
 import { Replay } from './replay.ts';

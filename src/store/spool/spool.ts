@@ -16,8 +16,7 @@ import { syncFolder, writeAll } from '../durable-file.ts';
 import { reasonOf } from '../reason.ts';
 import type { SqlValue, SqlWrite } from '../sql/statement.ts';
 import { SpoolError } from '../store.ts';
-import { decodeSpool, encodeEntry, encodeHeader, HEADER_BYTES } from './spool-format.ts';
-import type { SpooledUnit } from './statement.ts';
+import { decodeSpool, encodeEntry, encodeHeader, HEADER_BYTES } from './format.ts';
 
 /** Bytes of the rows of one reservation at most: its failed attempts, its settlement, its payment. */
 const RESERVATION_BYTES = 4_096;
@@ -26,6 +25,15 @@ const SHARED_BYTES = 262_144;
 /** The file grows by as much. */
 const STEP_BYTES = 1_048_576;
 const ZEROS = Buffer.alloc(65_536);
+
+/** A row as the spool keeps it: the name of its statement, and its values. */
+export interface SpooledRow {
+  readonly name: string;
+  readonly params: SqlWrite['params'];
+}
+
+/** Rows that are written all or none. */
+export type SpooledUnit = readonly SpooledRow[];
 
 /** The rows of a unit that must outlive the process though the database refuses them. */
 export const spooledRows = (writes: readonly SqlWrite[]): SpooledUnit =>

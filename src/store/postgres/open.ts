@@ -1,0 +1,189 @@
+import type { Microcredits } from '../../core/credits.ts';
+import { processTimers } from '../../telemetry/process-timers.ts';
+import type {
+  OpenOptions,
+  OpenStore,
+  SpoolSettlements,
+  StoreDriver,
+  StoreLock,
+  StoreReader,
+  TablesState,
+  UnbookedSettlements,
+} from '../driver.ts';
+import { type Instance, NO_INSTANCE } from '../instance.ts';
+import { keepLease } from '../lease-keeper.ts';
+import { readSpool, Spool } from '../spool/spool.ts';
+import { SETTLE } from '../sql/payments.ts';
+import { type SqlReader, sql } from '../sql/statement.ts';
+import { StoreError } from '../store.ts';
+import { addressOf, placeOf } from './address.ts';
+import { openPostgresBooks, type PostgresBooks } from './books/books.ts';
+import { decodeCall, settledBy } from './books/kept-ops.ts';
+import { Connection } from './connection.ts';
+import { postgresLeaders } from './leaders.ts';
+import { fenceOf, isAnyHeld, postgresLeases } from './leases.ts';
+import { MIGRATION_BOUNDS, migrate, schemaOf } from './migrate.ts';
+import { postgresNews } from './news.ts';
+import { PostgresRates } from './rates.ts';
+import { postgresRepositories } from './repositories.ts';
+import { requireSafety } from './safety.ts';
+import { SCHEMA } from './schema/versions.ts';
+import { PostgresSnapshot } from './snapshot.ts';
+import { openPostgres, PostgresStore } from './store.ts';
+
+/** Keeps a store in a database that several servers share: `postgres://USER@HOST:PORT/DATABASE`. */
+export const postgresDriver: StoreDriver = {
+  open,
+  read,
+  exists: async (url) => (await once(url, schemaOf)).version > 0,
+  tables,
+  migrate: async (url, program) => (await bringUpToDate(url, program)).length,
+  copy: () =>
+    Promise.reject(
+      new StoreError('A database of PostgreSQL is copied by its own tools, such as pg_dump.', { reason: 'denied' }),
+    ),
+  lock,
+  isLocked,
+  placeOf,
+  readSpool: (path) => ({ path, ...readSpool(path) }),
+  settlementsIn,
+};
+
+/** The statements of repositories that stand in spools. */
+const SPOOLED = [SETTLE];
+
+/** Opens a connection for a moment. */
+async function once<T>(url: string, work: (connection: Connection) => Promise<T>, bounds?: typeof MIGRATION_BOUNDS) {
+  const connection = await Connection.open(addressOf(url), bounds);
+  try {
+    return await work(connection);
+  } finally {
+    await connection.close();
+  }
+}
+
+function isLocked(url: string): Promise<boolean> {
+  return once(url, async (connection) => (await schemaOf(connection)).version > 0 && isAnyHeld(connection));
+}
+
+/** Servers share it: the lease of each is its place. */
+async function lock(url: string, how?: 'alone'): Promise<StoreLock> {
+  if (how === 'alone' && (await isLocked(url)))
+    throw new StoreError(`A server is using ${placeOf(url)}. Stop it first.`, { reason: 'busy' });
+  return { release: () => {} };
+}
+
+async function open(url: string, options: OpenOptions): Promise<OpenStore> {
+  const { mode, onError, timers = processTimers, now = Date.now } = options;
+  if (mode === 'serve') await bringUpToDate(url, options.program ?? '');
+  const db = await openPostgres({ url, timers, ...(onError && { onError }) });
+  const clock = () => performance.now();
+  const news = postgresNews(db, { open: db.open, clock, timers });
+  const repositories = postgresRepositories(db, timers);
+  // Renewals go beside the commits that they permit.
+  const leases = new PostgresStore(db.open, { url, timers });
+  const beside = { query: db.query.bind(db), commit: leases.commit.bind(leases) };
+  const table = postgresLeases(beside);
+  let instance: Instance = NO_INSTANCE;
+  if (mode === 'serve') {
+    instance = await keepLease({ table, clock, now, timers });
+    db.fence = fenceOf(instance);
+    news.listen();
+  }
+  const rates = mode === 'serve' ? new PostgresRates(db.open, () => instance, instance.now) : null;
+  const ends: (() => unknown)[] = [() => rates?.close()];
+  const shut = db.close.bind(db);
+  return Object.assign(db, repositories, {
+    ...{ news, instance, rates },
+    leaders: mode === 'serve' ? postgresLeaders(beside, () => instance) : null,
+    async openBooks() {
+      const deciding = db.deciding();
+      const books = await openPostgresBooks({ db: deciding, timers, clock, instance, onError });
+      ends.push(
+        () => books.close(),
+        () => deciding.close(),
+      );
+      if (options.spool !== undefined) ends.push(await takeSpool(options.spool, books, options));
+      return books;
+    },
+    async close() {
+      for (const end of ends) await end();
+      await news.close();
+      try {
+        await db.flush();
+      } finally {
+        // Behind the last commit, which states the lease, and before the connections go.
+        await instance.release();
+        await leases.close();
+        await shut();
+      }
+    },
+  });
+}
+
+/**
+ * Books what an earlier run left in its spool, and gives the books a new one.
+ * @returns how to close it
+ */
+async function takeSpool(path: string, books: PostgresBooks, { spoolNotes, onSpool }: OpenOptions) {
+  const { generation, units, isTorn } = readSpool(path);
+  try {
+    await books.replay(units.map((unit) => decodeCall(unit, SPOOLED)));
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new StoreError(`${path} has settlements that the database does not know. Restore it, or move it away.`, {
+      cause,
+    });
+  }
+  const settled = [...settledBy(units)];
+  onSpool?.({ closed: settled.map(([id]) => id), charged: settled.reduce((sum, [, cost]) => sum + cost, 0), isTorn });
+  const spool = Spool.create(path, generation, spoolNotes ?? null);
+  books.useSpool(spool);
+  return () => spool.close();
+}
+
+/** What comes is added: programs of before go on beside it. */
+const bringUpToDate = (url: string, program: string): Promise<readonly number[]> =>
+  once(
+    url,
+    async (connection) => {
+      await requireSafety(connection);
+      return migrate(connection, SCHEMA, program);
+    },
+    MIGRATION_BOUNDS,
+  );
+
+async function tables(url: string): Promise<TablesState> {
+  const { version, serves, program } = await once(url, schemaOf);
+  return { version, serves, program: program || null, known: SCHEMA.length };
+}
+
+async function read(url: string): Promise<StoreReader> {
+  const db = await PostgresSnapshot.open(addressOf(url));
+  const close = () => void db.close();
+  return {
+    ...postgresRepositories(db, null),
+    unbooked: (spool) => unbookedIn(db, spool),
+    ...{ close, [Symbol.dispose]: close },
+  };
+}
+
+const SELECT_OPEN = sql(
+  `SELECT id, amount - charged AS "left" FROM holds WHERE state = 'open' AND id = ANY (?::bigint[])`,
+);
+
+/** The settlements of a spool whose holds are open, at most what they have left. */
+async function unbookedIn(db: SqlReader, { path }: SpoolSettlements): Promise<UnbookedSettlements> {
+  const settled = settledBy(readSpool(path).units);
+  const open = await db.query<{ id: number; left: Microcredits }>(SELECT_OPEN, [`{${[...settled.keys()].join(',')}}`]);
+  const charged = open.reduce((sum, { id, left }) => sum + Math.min(left, settled.get(id) ?? 0), 0);
+  return { closed: open.map(({ id }) => id), charged };
+}
+
+function settlementsIn(path: string): number | undefined {
+  try {
+    return settledBy(readSpool(path).units).size;
+  } catch {
+    return undefined;
+  }
+}
