@@ -80,4 +80,15 @@ describe('Two servers at one PostgreSQL', () => {
     expect([status.code, JSON.parse(status.out)]).toMatchObject([0, { is_served: true, is_current: true, version: 1 }]);
     expect(status.out).not.toContain('signalbox@');
   });
+
+  test('that stops gives its place back at once', async () => {
+    const third = await fleet.start();
+    const slots = async () => {
+      const { out } = await one.run('instances', '--json');
+      return (JSON.parse(out) as { data: { slot: number }[] }).data.map(({ slot }) => slot);
+    };
+    expect(await slots()).toEqual([0, 1, 2]);
+    await fleet.stop(third);
+    expect(await slots()).toEqual([0, 1]);
+  });
 });

@@ -112,10 +112,12 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
       for (const end of ends) await end();
       await news.close();
       try {
-        await shut();
+        await db.flush();
       } finally {
+        // Behind the last commit, which states the lease, and before the connections go.
         await instance.release();
         await leases.close();
+        await shut();
       }
     },
   });
