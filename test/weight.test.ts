@@ -54,7 +54,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 96 for pushed policies.
   // 51 for `signalbox db`.
   // 2 for the same.
-  'src/cli': 5354,
+  'src/cli': 5366,
   // 7 for the reader of files with secrets, and the commit behind the version.
   // 16 for `trail verify`, `export` and `erase`.
   // 26 for people, keys that change and tokens.
@@ -192,7 +192,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 19 for the state of a database.
   // 2 for the price of a bill.
   // 11 for readings of traffic that go out together.
-  'src/operate': 7993,
+  'src/operate': 7997,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -301,7 +301,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 1 for the bound of a sweep.
   // 5 for copies that are too old to judge by.
   // 10 for settlements whose company is unmet.
-  'src/store': 13363,
+
+  'src/store': 13428,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
