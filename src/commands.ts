@@ -7,6 +7,7 @@ import { visibleLines } from './core/visible.ts';
 import { type DataPlace, labelsOnDisk, ledgerOnDisk, madeTeamsOnDisk, spoolOf } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
+import { instancesBehind } from './store/instance-reports.ts';
 import { placeOfStore, storeExists, storeUrlOf } from './store/open.ts';
 import { scrub } from './telemetry/secrets.ts';
 
@@ -213,9 +214,13 @@ async function changing(
     // Printed before the wait: a key is shown this once, and a wait can be interrupted.
     await write(await run(args, { keys, people, store, blocklist, file, now, log: { warn() {} } }));
     const change = await note.lastChange(store);
-    const isNoted = () => note.isChangeNoted(place.data, change);
-    if (change > before && !(await served.servedChange(() => isStoreLocked(file), isNoted))) {
-      warn(complaint(`The change is saved. ${served.NOT_SERVED}`));
+    let behind: readonly string[] = [];
+    const isInForce = async () => {
+      behind = await instancesBehind(store, change);
+      return behind.length === 0;
+    };
+    if (change > before && !(await served.servedChange(() => isStoreLocked(file), isInForce))) {
+      warn(complaint(`The change is saved. ${served.notServed(behind)}`));
     }
     return '';
   } finally {

@@ -27,7 +27,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 4 for refusals that name the team.
   // 13 for the state of a secret, apart from its use.
   // 412 for limits that instances share: slices, the line of those who wait, and the counts of one process apart.
-  'src/access': 3922,
+  // 8 for copies that are too old to judge by.
+  'src/access': 3930,
   // 9 for the age of readings, and for what a late settlement takes back.
   // 28 for the lines of a bill.
   'src/accounting': 256,
@@ -53,7 +54,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 96 for pushed policies.
   // 51 for `signalbox db`.
   // 2 for the same.
-  'src/cli': 5378,
+  // 30 for copies between SQLite and PostgreSQL.
+  'src/cli': 5396,
   // 7 for the reader of files with secrets, and the commit behind the version.
   // 16 for `trail verify`, `export` and `erase`.
   // 26 for people, keys that change and tokens.
@@ -61,7 +63,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 9 for servers at one database, with the policy of each.
   // 1 for the URL of a store.
   // 2 for `signalbox db`.
-  'src/commands.ts': 206,
+  // 2 for copies between SQLite and PostgreSQL.
+  'src/commands.ts': 211,
   // 4 for adapters without keys.
   'src/conformance': 2115,
   // The web client.
@@ -78,7 +81,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 3 for servers at one database, with the policy of each.
   // 1 for the price of a bill.
   // 1 for the same.
-  'src/console': 14397,
+  // 7 for servers in the fleet of the console.
+  'src/console': 14404,
   // 2 for the weight of latency.
   'src/contract': 489,
   // 26 for IDs of several makers, the timers of a host, and constants that are made once.
@@ -154,7 +158,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 3 for an earmark that ends with a capture that failed.
   // 35 for people, keys that change and tokens.
   // 9 for refusals of the books, after which a request is decided once more.
-  'src/money': 1689,
+  // 3 for copies that are too old to judge by.
+  'src/money': 1692,
   // 31 for the place and the age of copies in status and metrics.
   // 197 for the table of roles, the view of a key for reports, USD beside Credits, and backups to the standard output.
   // 154 for the check of the trail and its export.
@@ -189,7 +194,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 19 for the state of a database.
   // 2 for the price of a bill.
   // 11 for readings of traffic that go out together.
-  'src/operate': 8045,
+  // 55 for copies between SQLite and PostgreSQL.
+  'src/operate': 8053,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -197,7 +203,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 4 for tokens of facilitators from files.
   // 4 for people, keys that change and tokens.
   // 18 for payments of nobody, which the leader checks.
-  'src/payments': 2562,
+  // 3 for copies that are too old to judge by.
+  'src/payments': 2565,
   'src/plugin-host': 234,
   // 5 for timers of the host.
   // 71 for `metrics.key_label`, `records.reported_runs`, short keys and adapters without keys.
@@ -295,7 +302,10 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 81 for leases of jobs, and what two merges have not summed.
   // 364 for the driver of PostgreSQL, its spool, and the state of tables.
   // 1 for the bound of a sweep.
-  'src/store': 13911,
+  // 5 for copies that are too old to judge by.
+  // 10 for settlements whose company is unmet.
+  // 592 for copies between SQLite and PostgreSQL.
+  'src/store': 14026,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.

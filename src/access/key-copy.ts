@@ -102,9 +102,10 @@ export class KeyCopy {
   /** Checks the hash of a key that was presented before. As `authenticate`. */
   readonly authenticateBy = (id: string, hash: Uint8Array): Authentication => {
     const valid = authenticationBy(this.#entries.get(id), hash, this.now());
-    const user = valid.caller?.user;
+    const { user, team } = valid.caller ?? {};
+    const isOfPeople = user !== undefined || team !== undefined;
     const found = user !== undefined && this.#isOut(user) ? DENIED.suspended : valid;
-    const ageMs = Math.max(this.store.news.ageOf('keys'), user === undefined ? 0 : this.store.news.ageOf('people'));
+    const ageMs = Math.max(this.store.news.ageOf('keys'), isOfPeople ? this.store.news.ageOf('people') : 0);
     return ageMs === 0 ? found : { ...found, ageMs };
   };
 

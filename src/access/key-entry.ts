@@ -34,8 +34,6 @@ export interface KeyEntry extends Pick<StoredKey, 'parentHash'> {
 export type HolderGrants = Map<string, KeyEntry['authentication']>;
 
 const denied = (reason: DenialReason): Denial => Object.freeze({ caller: null, reason, ageMs: 0 });
-/** The oldest copy of the keys that is believed, ms. A look brings it up to the store each tenth of a second. */
-export const KEYS_AGE_MAX_MS = 5_000;
 
 export const DENIED = {
   missing: denied('missing'),

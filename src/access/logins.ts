@@ -67,6 +67,11 @@ class StoredLogins {
     this.#deafen = store.news.on('logins', () => this.refresh());
   }
 
+  /** The age of the copy, ms. */
+  get ageMs(): number {
+    return this.#store.news.ageOf('logins');
+  }
+
   /** The login of a cookie's value; null where it is unknown or has ended. Notes the use. */
   of(value: string): Login | null {
     if (!VALUE.test(value)) return null;

@@ -106,6 +106,11 @@ export class PeopleCopy {
     return user === null || user.suspendedAt !== null || user.removedAt !== null;
   }
 
+  /** The age of the copy, ms. */
+  get ageMs(): number {
+    return this.store.news.ageOf('people');
+  }
+
   /** Another one with each change of any terms or names. */
   get version(): number {
     return this.#version;

@@ -1,6 +1,12 @@
 import { creditsText } from '../core/text.ts';
 import { UsageError } from '../core/usage-error.ts';
-import { copyDatabase, type DatabaseStatus, databaseStatus, migrateDatabase } from '../operate/database.ts';
+import {
+  acceptDatabase,
+  copyDatabase,
+  type DatabaseStatus,
+  databaseStatus,
+  migrateDatabase,
+} from '../operate/database.ts';
 import { groupOf, parseArguments, parseFlags, SWITCH } from './arguments.ts';
 import type { CommandOutput } from './result.ts';
 import { jsonText } from './text.ts';
@@ -14,8 +20,8 @@ interface DatabaseCommand {
   readonly program: string;
 }
 
-/** `signalbox db copy|migrate|status`. Throws UsageError; rejects with StoreError. */
-export const runDatabase = groupOf<DatabaseCommand, CommandOutput>('db', { copy, migrate, status });
+/** `signalbox db accept|copy|migrate|status`. Throws UsageError; rejects with StoreError. */
+export const runDatabase = groupOf<DatabaseCommand, CommandOutput>('db', { accept, copy, migrate, status });
 
 async function copy(args: readonly string[], { data, program }: DatabaseCommand): Promise<CommandOutput> {
   const [from, to, ...more] = parseArguments(args, {}).positionals;
@@ -30,6 +36,12 @@ async function copy(args: readonly string[], { data, program }: DatabaseCommand)
   const was = before.findings.length + before.more;
   const why = isSame ? `${was} mistakes, as the original has` : `${mistakes} mistakes, of ${was} before, or other sums`;
   return { text: `${text}The audit of the copy finds ${why}: see \`signalbox ledger audit\`.\n`, code: 2 };
+}
+
+async function accept(args: readonly string[], { url }: DatabaseCommand): Promise<CommandOutput> {
+  parseFlags(args, {});
+  await acceptDatabase(operator(), url);
+  return 'The database is accepted as it is. Servers use it within seconds.\n';
 }
 
 async function migrate(args: readonly string[], { url, program }: DatabaseCommand): Promise<CommandOutput> {

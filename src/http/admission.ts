@@ -1,4 +1,4 @@
-import { type Authentication, KEYS_AGE_MAX_MS } from '../access/key-entry.ts';
+import type { Authentication } from '../access/key-entry.ts';
 import type { Levels } from '../access/levels.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import type { Limiter, Offence } from '../access/limits/limiter.ts';
@@ -13,6 +13,7 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { FundingSource } from '../money/funding.ts';
 import { checkAction, isAction } from '../operate/roles.ts';
 import type { Admission, RequestContext } from '../request/request-context.ts';
+import { checkAge } from '../store/unwritten.ts';
 import { callerAddress, type Peers } from './address.ts';
 import { tooLarge } from './body-reading.ts';
 import { type LoginDoor, notSignedIn } from './console/login-door.ts';
@@ -244,9 +245,7 @@ function authenticated(
 ): Caller | Promise<Caller> {
   const sender = rules.senderOf(request);
   const authentication = sender ? rules.actAs(sender.keyId) : rules.authenticate(credentials);
-  if (authentication.ageMs > KEYS_AGE_MAX_MS) {
-    throw new SignalboxError('overloaded', 'The API keys cannot be read now; try again.');
-  }
+  checkAge(authentication.ageMs, 'API keys');
   if (authentication.caller) {
     rules.funding.checkBlocked(authentication.caller);
     return authentication.caller;
@@ -274,9 +273,7 @@ function authenticatedByToken(
   advise: (message: string) => string,
 ): Caller | Promise<Caller> {
   const { tokens, funding } = rules;
-  if (tokens.ageMs > KEYS_AGE_MAX_MS) {
-    throw new SignalboxError('overloaded', 'The blocked subjects cannot be read now; try again.');
-  }
+  checkAge(tokens.ageMs, 'blocked subjects');
   const caller = tokens.find(token, rules.policy().tokens);
   if (!caller) return checkedToken(token, address, rules, advise);
   funding.checkBlocked(caller);

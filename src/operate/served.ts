@@ -1,14 +1,17 @@
-/** How long a command waits for a running server to take over its change, ms. */
+/** How long a command waits for running servers to take over its change, ms. */
 const SERVER_WAIT_MS = 5_000;
 const POLL_EVERY_MS = 20;
 
-/** The note of a command whose wait was in vain. */
-export const NOT_SERVED = `The server that uses this data folder has not read it after ${SERVER_WAIT_MS / 1000} seconds. It does so as soon as it can.`;
+/** The note of a command whose wait was in vain. @param names servers that do not have its change; none where they are not known */
+export function notServed(names: readonly string[] = []): string {
+  const who = names.length === 0 ? 'The server' : `The server ${names.join(', ')}`;
+  return `${who} has not read it after ${SERVER_WAIT_MS / 1000} seconds. It does so as soon as it can.`;
+}
 
 /**
- * Waits until the server of a data folder has a change in force, at most 5 seconds.
- * @param isServed resolves with whether a server holds the folder; without one nothing is waited for.
- * @param isInForce whether the server has the change.
+ * Waits until the servers of a store have a change in force, at most 5 seconds.
+ * @param isServed resolves with whether a server uses the store; without one nothing is waited for.
+ * @param isInForce whether they have the change.
  * @returns false when a server still lacks the change.
  */
 export async function servedChange(

@@ -27,6 +27,11 @@ class StoredBlocklist {
     return this.#blocked;
   }
 
+  /** Its age, ms. */
+  get ageMs(): number {
+    return this.#store.news.ageOf('wallets');
+  }
+
   /** Brings the copy up to the store. Rejects with StoreError. */
   async read(): Promise<void> {
     let [before, blocked]: [number, readonly string[]] = [this.#changes, await this.#store.blocklist.all()];

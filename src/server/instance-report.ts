@@ -39,6 +39,7 @@ export type PushJudgement = Pick<InstanceReport, 'judged' | 'refusal' | 'judgedR
 export class InstanceReporter {
   readonly #sources: ReportSources;
   readonly #name = `${hostname()}:${process.pid}`;
+  #seen = 0;
   #judgement: PushJudgement = { judged: null, refusal: null, judgedRevision: null };
   /** The report as it stands in the store. */
   #written: InstanceReport | null = null;
@@ -78,6 +79,13 @@ export class InstanceReporter {
     this.#judgement = judgement;
     this.#writing = this.#writing.then(() => this.#write());
     return this.#writing;
+  }
+
+  /** Writes that all changes of the trail up to a place are in force here. Resolves with whether it stands in the store. */
+  async noteSeen(through: number): Promise<boolean> {
+    this.#seen = through;
+    await this.note();
+    return this.#written?.seen === through;
   }
 
   async #round(): Promise<void> {
@@ -120,6 +128,7 @@ export class InstanceReporter {
       ...{ slot, epoch, name: this.#name, version, follows, revision, since, rank: rank(), pushed: pushed() },
       error: last.result === 'refused' ? (firstError(last.diagnostics) ?? last.message) : null,
       ...this.#judgement,
+      seen: this.#seen,
       clockOffsetMs: Math.abs(clockOffsetMs - known) < CLOCK_STEP_MS ? known : clockOffsetMs,
     };
   }

@@ -140,7 +140,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
       : null,
   });
   await note.keep(store, timers);
-  const stopTrail = await keepTrailNote(options.data, { store, keys, timers });
+  const stopTrail = await keepTrailNote({ store, keys, timers, noteSeen: (through) => reporter.noteSeen(through) });
   const stopHead = await keepTrailHead(options.data, { store, log, timers, now });
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.data, !out.isTerminal, log);

@@ -27,6 +27,8 @@ export interface InstanceReport extends InstanceName {
   readonly refusal: string | null;
   /** The name of that policy there: it depends on which variables are set, too. */
   readonly judgedRevision: string | null;
+  /** The place in the trail up to which all changes are in force there. */
+  readonly seen: number;
   /** The store's clock less its own, ms. */
   readonly clockOffsetMs: number;
 }
@@ -61,6 +63,15 @@ export async function liveInstances({ instanceReports: table }: ReportSource): P
   return reports.flatMap((report) => {
     const found = present.find(({ slot, epoch }) => slot === report.slot && epoch === report.epoch);
     return found ? [{ ...report, renewed: found.renewed }] : [];
+  });
+}
+
+/** The names of instances that run and do not have a change of the trail in force. Rejects with StoreError. */
+export async function instancesBehind({ instanceReports: table }: ReportSource, change: number) {
+  const [reports, present] = await Promise.all([table.all(), table.present()]);
+  return present.flatMap((one) => {
+    const report = reports.find(({ slot, epoch }) => slot === one.slot && epoch === one.epoch);
+    return report && report.seen >= change ? [] : [report?.name ?? `slot ${one.slot}`];
   });
 }
 

@@ -32,6 +32,8 @@ export type NewsListener = () => void | Promise<void>;
 export interface News {
   /** For the commit of a change that does not raise its subject by itself. */
   raise(subject: NewsSubject): Write;
+  /** How often `look` is due, ms: a database elsewhere costs more to look at, and says itself that a look is due. */
+  readonly lookEveryMs: number;
   /**
    * Calls the listener after each change of the subject that was committed after this call, and at the first look, one call at
    * a time: changes that come during a call share the next one.

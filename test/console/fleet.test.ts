@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { World } from '../store/hostile/world.ts';
+import { startOver } from '../support/fleet.ts';
+import { writePolicy } from '../support/signalbox.ts';
 import {
   axeFinds,
   CONSOLE_POLICY,
@@ -76,4 +79,20 @@ test('the server, its policy and the last reload are told, and alerts say what t
   await page.getByText('No alert is set').waitFor();
   expect(await overflowOf(page)).toBe(0);
   expect(await axeFinds(page)).toEqual([]);
+});
+
+test('of two servers at one database each has its policy, and why it refused another', async () => {
+  const world = new World();
+  const folders = [writePolicy(CONSOLE_POLICY), writePolicy(`${CONSOLE_POLICY}# other\n`)];
+  const a = await startOver(world, 'a', { args: ['--policies', folders[0]!] });
+  const b = await startOver(world, 'b', { args: ['--policies', folders[1]!], env: { SIGNALBOX_API_KEY: a.key } });
+  await Bun.write(`${folders[1]}/more.yaml`, 'nonsense: 1\n');
+  await b.post('/admin/policy/reload', {});
+  const { page, faults } = await openConsole({ box: a }, { path: '/fleet', width: 390 });
+  const servers = page.getByRole('region', { name: 'The servers run different policies.' });
+  await servers.getByText(/refused another: .*more\.yaml:1:1/).waitFor();
+  expect(await overflowOf(page)).toBe(0);
+  expect(await axeFinds(page)).toEqual([]);
+  expect(faults).toEqual([]);
+  await Promise.all([a.stop(), b.stop()]);
 });

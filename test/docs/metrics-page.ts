@@ -32,7 +32,7 @@ const NOTHING_LEARNT = {
   known: 0,
   faults: 0,
 };
-const NO_NEWS = { raise: never, on: never, look: never, ageOf: () => 0 };
+const NO_NEWS = { raise: never, on: never, look: never, ageOf: () => 0, lookEveryMs: 100 };
 const watched = watchProcess();
 watched.stop();
 

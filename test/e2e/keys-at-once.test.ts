@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { isDeep } from '../deep/effort.ts';
 import { startSignalbox } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';
@@ -77,8 +75,8 @@ describe.concurrent('a command does not wait', () => {
       const { key, err } = await run('create');
       expect(key).toStartWith('sb_live_');
       expect(performance.now() - startedAt).toBeGreaterThan(WAIT_MS);
-      expect(err).toBe(
-        'signalbox: The change is saved. The server that uses this data folder has not read it after 5 seconds. It does so as soon as it can.\n',
+      expect(err).toMatch(
+        /^signalbox: The change is saved\. The server \S+:\d+ has not read it after 5 seconds\. It does so as soon as it can\.\n$/,
       );
     } finally {
       process.kill(box.pid, 'SIGCONT');
@@ -88,11 +86,8 @@ describe.concurrent('a command does not wait', () => {
   test('without a server, whether it was stopped or killed', async () => {
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       const other = await startSignalbox({ isProcess: signal === 'SIGKILL' });
-      const note = join(other.data, 'trail.seen');
-      expect(existsSync(note)).toBe(true);
       other.signal(signal);
       await other.exited;
-      expect(existsSync(note)).toBe(signal === 'SIGKILL');
       const startedAt = performance.now();
       expect(await other.run('keys', 'create')).toMatchObject({ code: 0, err: '' });
       expect(performance.now() - startedAt).toBeLessThan(WAIT_MS);

@@ -53,7 +53,7 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS, ageMs = 0 
     policy: () => policy,
     // Admission asks of the gateway only whether a wallet is blocked.
     funding: x402Funding({
-      payments: { blocklist: { blocked: new Set(blocked) as ReadonlySet<string> } },
+      payments: { blocklist: { blocked: new Set(blocked) as ReadonlySet<string>, ageMs: 0 } },
     } as X402Parts),
     limiter: new Limiter(() => 0),
     levels: { of: (caller) => caller },

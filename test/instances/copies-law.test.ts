@@ -62,6 +62,7 @@ class Instance {
       on: (subject, listener) => desk.on(subject, listener),
       look: async () => desk.tell(await numbers()),
       ageOf: () => 0,
+      lookEveryMs: 100,
     };
     const store = Object.assign(inner, {
       news,

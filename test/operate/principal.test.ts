@@ -8,7 +8,7 @@ import { alertsBody, testedWebhooks } from '../../src/operate/alerts.ts';
 import { childKeys, makeChildKey, revokeChildKey } from '../../src/operate/child-keys.ts';
 import { clusterStatus } from '../../src/operate/cluster.ts';
 import { readContent } from '../../src/operate/content.ts';
-import { copyDatabase, databaseStatus, migrateDatabase } from '../../src/operate/database.ts';
+import { acceptDatabase, copyDatabase, databaseStatus, migrateDatabase } from '../../src/operate/database.ts';
 import { decisionMoney } from '../../src/operate/decision-money.ts';
 import { listDecisions } from '../../src/operate/decisions.ts';
 import { endpointStatus } from '../../src/operate/endpoints.ts';
@@ -122,10 +122,11 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   repeatDecision: [[...AUDITED, ...MEMBERS], (by) => repeatDecision(by, stub, 'dec_0a4x1wm3zk0')],
   copyDatabase: [
     ['owner'],
-    (by) => copyDatabase(by, { from: '/nowhere/a.db', to: '/nowhere/b.db', data: '/nowhere', program: '' }),
+    (by) => copyDatabase(by, { from: 'none://', to: 'none://', data: '/nowhere', program: '' }),
   ],
-  databaseStatus: [REPORTED, (by) => databaseStatus(by, '/nowhere/signalbox.db')],
-  migrateDatabase: [['owner'], (by) => migrateDatabase(by, '/nowhere/signalbox.db', '')],
+  databaseStatus: [REPORTED, (by) => databaseStatus(by, 'none://')],
+  acceptDatabase: [['owner'], (by) => acceptDatabase(by, 'none://')],
+  migrateDatabase: [['owner'], (by) => migrateDatabase(by, 'none://', '')],
   explainDecision: [[...REPORTED, ...MEMBERS, 'caller'], (by) => explainDecision(by, stub, 'dec_0a4x1wm3zk0')],
   explainStoredDecision: [
     [...REPORTED, ...MEMBERS, 'caller'],

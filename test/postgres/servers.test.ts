@@ -64,4 +64,31 @@ describe('Two servers at one PostgreSQL', () => {
     expect(micro + 442_000).toBe(45 * 442_000);
     expect((await other.run('ledger', 'audit')).out).toContain('nothing wrong');
   });
+
+  test('have a key of a command in force when it returns, and each of them refuses one that was revoked', async () => {
+    const key = await other.makeKey('--label', 'team=red');
+    for (const at of [one, other]) expect((await chat(at, key)).status).toBe(200);
+    const [, id = ''] = /^sb_live_([^_]+)_/.exec(key) ?? [];
+    expect(await one.run('keys', 'revoke', id)).toMatchObject({ code: 0, err: '' });
+    for (const at of [one, other]) expect((await chat(at, key)).status).toBe(401);
+  });
+
+  test('are both in the list of servers, which run one policy', async () => {
+    const { out, code } = await one.run('instances', '--json');
+    expect([code, JSON.parse(out)]).toMatchObject([0, { is_split: false, data: [{ slot: 0 }, { slot: 1 }] }]);
+    const status = await other.run('db', 'status', '--json');
+    expect([status.code, JSON.parse(status.out)]).toMatchObject([0, { is_served: true, is_current: true, version: 1 }]);
+    expect(status.out).not.toContain('signalbox@');
+  });
+
+  test('that stops gives its place back at once', async () => {
+    const third = await fleet.start();
+    const slots = async () => {
+      const { out } = await one.run('instances', '--json');
+      return (JSON.parse(out) as { data: { slot: number }[] }).data.map(({ slot }) => slot);
+    };
+    expect(await slots()).toEqual([0, 1, 2]);
+    await fleet.stop(third);
+    expect(await slots()).toEqual([0, 1]);
+  });
 });

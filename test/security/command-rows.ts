@@ -138,6 +138,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     takes: ['database.change', 'ledger.copy'],
   },
   'db status': once(['status.read'], '--json'),
+  'db accept': once(['database.change']),
   'db migrate': once(['database.change', 'status.read']),
   'traffic rebuild': once(['traffic.rebuild']),
   'trail list': once(['trail.read']),

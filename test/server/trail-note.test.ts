@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { openKeys } from '../../src/access/keys.ts';
 import type { Timers } from '../../src/core/timers.ts';
-import { isChangeNoted, keepTrailNote, lastChange } from '../../src/server/trail-note.ts';
+import { keepTrailNote, lastChange } from '../../src/server/trail-note.ts';
 import { openStore } from '../../src/store/open.ts';
 import { tempFolder } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
@@ -22,20 +22,26 @@ async function open(folder: string) {
       return timer;
     },
   };
+  let seen = 0;
+  const noteSeen = async (through: number) => {
+    seen = through;
+    return true;
+  };
+  const isNoted = (change: number) => seen >= change;
   const reasonOf = (key: string) => keys.authenticate(`Bearer ${key}`).reason;
   const close = async () => {
     for (const one of [keys, command]) one.close();
     for (const one of [store, theirs]) await one.close();
   };
-  return { store, keys, command, timers, tick: () => tick(), reasonOf, close };
+  return { store, keys, command, timers, tick: () => tick(), reasonOf, noteSeen, isNoted, close };
 }
 
 const GRANT = { name: 'app', scopes: ['chat'] } as const;
 
 test('the note names no change that is not in force, though another comes while it is made', async () => {
   using folder = tempFolder();
-  const { store, keys, command, timers, tick, reasonOf, close } = await open(folder.path);
-  const stop = await keepTrailNote(folder.path, { store, keys, timers });
+  const { store, keys, command, timers, tick, reasonOf, noteSeen, isNoted, close } = await open(folder.path);
+  const stop = await keepTrailNote({ store, keys, timers, noteSeen });
   const first = await command.create(GRANT);
   const noted = await lastChange(store);
   const list = store.trail.list.bind(store.trail);
@@ -47,12 +53,12 @@ test('the note names no change that is not in force, though another comes while 
     return found;
   };
   tick();
-  await waitFor(() => isChangeNoted(folder.path, noted));
-  expect(isChangeNoted(folder.path, noted + 1)).toBe(false);
+  await waitFor(() => isNoted(noted));
+  expect(isNoted(noted + 1)).toBe(false);
   expect(reasonOf(first.key)).toBeNull();
   await waitFor(() => {
     tick();
-    return isChangeNoted(folder.path, noted + 1);
+    return isNoted(noted + 1);
   });
   expect(reasonOf(second.key)).toBeNull();
   await stop();
@@ -61,22 +67,22 @@ test('the note names no change that is not in force, though another comes while 
 
 test('a change is noted by a later look, where the one before could not put it in force', async () => {
   using folder = tempFolder();
-  const { store, keys, command, timers, tick, close } = await open(folder.path);
+  const { store, keys, command, timers, tick, noteSeen, isNoted, close } = await open(folder.path);
   let fails = 0;
   const putInForce = async () => {
     if (fails-- > 0) throw new Error('no budgets now');
     await keys.putInForce();
   };
-  const stop = await keepTrailNote(folder.path, { store, keys: { putInForce }, timers });
+  const stop = await keepTrailNote({ store, keys: { putInForce }, timers, noteSeen });
   fails = 1;
   await command.create(GRANT);
   const change = await lastChange(store);
   tick();
   await waitFor(() => fails === 0);
-  expect(isChangeNoted(folder.path, change)).toBe(false);
+  expect(isNoted(change)).toBe(false);
   await waitFor(() => {
     tick();
-    return isChangeNoted(folder.path, change);
+    return isNoted(change);
   });
   await stop();
   await close();

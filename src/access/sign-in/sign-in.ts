@@ -1,14 +1,14 @@
 import { type Caller, roleOf } from '../../core/caller.ts';
-import { SignalboxError } from '../../core/errors.ts';
 import { rowFor, type SignInPolicy } from '../../core/sign-in-policy.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import type { Claims } from '../../core/token-issuer.ts';
 import type { Login } from '../../store/logins.ts';
 import type { User } from '../../store/people.ts';
 import { type Actor, SERVER } from '../../store/trail.ts';
+import { checkAge } from '../../store/unwritten.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { hashOf, parseKey } from '../key.ts';
-import { type Authentication, KEYS_AGE_MAX_MS } from '../key-entry.ts';
+import type { Authentication } from '../key-entry.ts';
 import type { Keys } from '../keys.ts';
 import type { LoginDraft, Logins } from '../logins.ts';
 import type { People, SignedPerson } from '../people.ts';
@@ -41,7 +41,7 @@ export interface SignInOptions {
   env(name: string): string | undefined;
   readonly logins: Logins;
   readonly keys: Pick<Keys, 'authenticate' | 'authenticateBy'>;
-  readonly people: Pick<People, 'user' | 'userOf' | 'teamNamed' | 'putUser'>;
+  readonly people: Pick<People, 'user' | 'userOf' | 'teamNamed' | 'putUser' | 'ageMs'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly log: Pick<Log, 'info' | 'warn'>;
@@ -168,7 +168,9 @@ export class SignIn {
 
   /** The login of a cookie, whose claims may be too old; null where it has ended, or its user or key is no longer served. */
   of(value: string): PresentLogin | null {
-    const login = this.#options.logins.of(value);
+    const { logins, people } = this.#options;
+    checkAge(Math.max(logins.ageMs, people.ageMs), 'logins');
+    const login = logins.of(value);
     if (!login) return null;
     return login.user === null ? this.#ofKey(login) : this.#ofUser(login, login.user);
   }
@@ -183,7 +185,7 @@ export class SignIn {
 
   /** @throws SignalboxError where the keys cannot be read */
   #callerBy({ caller, ageMs }: Authentication): Caller | null {
-    if (ageMs > KEYS_AGE_MAX_MS) throw new SignalboxError('overloaded', 'The API keys cannot be read now; try again.');
+    checkAge(ageMs, 'API keys');
     return caller && roleOf(caller) !== 'caller' ? caller : null;
   }
 

@@ -8,7 +8,7 @@ import { backUp } from '../../operate/ledger/backup.ts';
 import { type BooksFiles, readBooks, type SpoolState } from '../../operate/ledger/reading.ts';
 import { refund, refundable } from '../../operate/ledger/refund.ts';
 import { storedOverview } from '../../operate/ledger/status.ts';
-import { NOT_SERVED } from '../../operate/served.ts';
+import { notServed } from '../../operate/served.ts';
 import { storedUsage } from '../../operate/usage.ts';
 import type { StoreReader } from '../../store/driver.ts';
 import type { StoredReservation } from '../../store/ledger-table.ts';
@@ -128,7 +128,7 @@ async function refundDecision(args: readonly string[], command: LedgerCommand): 
   const booked = needed(found, `The ledger has no charge of ${decision}.`);
   const amount = refundable(decision, booked, credits === null ? null : amountIn(credits));
   const isServed = await refund(operator(), command.file, booked, { amount, note }, command.now());
-  if (!isServed) command.warn(`signalbox: The refund is saved. ${NOT_SERVED}\n`);
+  if (!isServed) command.warn(`signalbox: The refund is saved. ${notServed()}\n`);
   return `Gave back ${creditsText(amount)} of the ${creditsText(booked.charged)} that ${decision} was charged (${holderText(booked.keyId)}).
 The budgets whose window still holds the request have it back${paidBy(booked)}.
 `;

@@ -335,7 +335,7 @@ export const PolicyWrite = field.named('PolicyWrite', 'An edit that is in force.
   }),
   guarded,
   reload: PolicyReload,
-  lagging: field.textList('Of pushes: the servers that did not have it in force after five seconds.', []),
+  lagging: field.textList('Of pushes: the servers that did not have it in force after ten seconds.', []),
 });
 
 export const PolicyPushes = field.named('PolicyPushes', 'Revisions that were pushed.', {

@@ -7,6 +7,7 @@ import { atomicOf, type PaymentPolicy } from '../../core/payment-policy.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
 import type { SignedPayment } from '../../payments/read-payment.ts';
 import { blockedError, unsettledError } from '../../payments/refusals.ts';
+import { checkAge } from '../../store/unwritten.ts';
 import type { FundedHold, Funding, FundingRequest, FundingSource, FundingTerms, PaymentEstimate } from '../funding.ts';
 import { KeyFunding, orUnwritten } from '../key-funding.ts';
 import type { X402Parts } from './gateway.ts';
@@ -30,7 +31,9 @@ export const x402Funding = (parts: X402Parts): FundingSource => ({
     advice: (keyHeader) => `To pay by x402, omit the header ${keyHeader}.`,
   },
   checkBlocked({ keyId }) {
-    if (parts.payments.blocklist.blocked.has(keyId)) throw blockedError(keyId);
+    const { blocklist } = parts.payments;
+    if (isAddress(keyId)) checkAge(blocklist.ageMs, 'blocked wallets');
+    if (blocklist.blocked.has(keyId)) throw blockedError(keyId);
   },
   checkNamed: (request, key) => void namedWallet(request, key),
   adviceUnder: ({ payments }) =>

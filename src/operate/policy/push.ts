@@ -13,7 +13,7 @@ import type { EditNotes, JudgedEdit, PolicyHome } from './home.ts';
 /** How long servers are waited for, ms: one that has ended is not listed any more by then. */
 const JUDGED_MS = 30_000;
 /** How long a revision that all have judged is waited for, ms. */
-const IN_FORCE_MS = 5_000;
+const IN_FORCE_MS = 10_000;
 const POLL_EVERY_MS = 20;
 /** An offer this old is of a maker that has ended, ms. */
 const STALE_MS = 2 * JUDGED_MS;

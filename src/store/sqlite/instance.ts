@@ -43,6 +43,7 @@ export const instanceMigrations: Migrations = {
       judged INTEGER,
       refusal TEXT,
       judged_revision TEXT,
+      seen INTEGER NOT NULL,
       clock_offset_ms INTEGER NOT NULL
     ) STRICT;`,
   ],

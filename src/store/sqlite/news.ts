@@ -50,5 +50,6 @@ export function sqliteNews(db: SqlReader): News {
       if (numbers) await desk.tell(numbers);
     },
     ageOf: () => 0,
+    lookEveryMs: 100,
   };
 }

@@ -30,6 +30,7 @@ export function newsOver(store: MemoryStore, connection: Connection, weather: We
       const at = clock.now();
       await desk.tell(await connection.read(Promise.resolve(store.newsNumbers)), at);
     },
+    lookEveryMs: 100,
     ageOf: (subject) => desk.ageOf(subject, clock.now()),
   };
 }

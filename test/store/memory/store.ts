@@ -78,6 +78,7 @@ export class MemoryStore implements Store, Deferral {
       on: (subject, listener) => this.#desk.on(subject, listener),
       look: () => this.#desk.tell(this.#numbers),
       ageOf: () => 0,
+      lookEveryMs: 100,
     };
     // A listener that fails is called again by the next look.
     this.newsHeard.add((numbers) => void this.#desk.tell(numbers).catch(() => {}));

@@ -117,6 +117,14 @@ test('an unmet condition of a settlement’s company, or a row that another keep
   ]);
   expect(await ledger.run('SELECT * FROM pending_settlements')).toEqual([]);
   expect(figures(books, fund)).toEqual([[4, 30]]);
+  // A settlement counts, whatever becomes of what follows from it.
+  const unmetSequel = books.append([settleOf(ids[2], 5)], () => ({
+    ops: [{ kind: 'join', sums: [{ fund, amount: 3 }] }],
+    writes: [claimOf(ids[0], ids[2], 1)],
+  }));
+  expect(await unmetSequel.then(String, reasonOf)).toBe('unmet');
+  await waitFor(() => books.written());
+  expect(figures(books, fund)).toEqual([[12, 0]]);
   // Of a transaction that stands still.
   const locking = ledger.run(
     `BEGIN; SELECT 1 FROM idempotency WHERE decision = ${ids[2]} FOR UPDATE; SELECT pg_sleep(20)`,

@@ -75,6 +75,14 @@ const Others = ({ cluster: { data, is_split } }: { readonly cluster: ReadOf<'/ad
     <div class="card-head">
       <h2 id="servers">{is_split ? 'The servers run different policies.' : 'All servers run one policy.'}</h2>
     </div>
+    {data.map(
+      ({ slot, name, policy_error }) =>
+        policy_error && (
+          <p key={slot} class="notice notice-bad">
+            {name} refused another: {policy_error}
+          </p>
+        ),
+    )}
     <Table
       label="Servers at the database"
       rows={data}
@@ -88,8 +96,7 @@ const Others = ({ cluster: { data, is_split } }: { readonly cluster: ReadOf<'/ad
           phone: 'second',
           cell: ({ policy_revision, policy_error }) => (
             <>
-              <span class="mono">{policy_revision}</span>{' '}
-              {policy_error && <State tone="bad">{`Refused another: ${policy_error}`}</State>}
+              <span class="mono">{policy_revision}</span> {policy_error && <State tone="bad">Refused another</State>}
             </>
           ),
         },

@@ -129,27 +129,25 @@ BEGIN
   ) THEN RAISE EXCEPTION 'the lease of this server on the database has ended' USING ERRCODE = 'SB001'; END IF;
   -- A fund that is made meanwhile has the new limit.
   IF p_others @? '$[*] ? (@.kind == "enforce")' THEN PERFORM pg_advisory_xact_lock(7312, 1); END IF;
-  PERFORM 1 FROM holds WHERE holds.id = ANY (p_ids) ORDER BY holds.id FOR NO KEY UPDATE;
+  SELECT p_fund_sets || coalesce(array_agg(DISTINCT g.set) FILTER (WHERE g.set <> ALL (p_fund_sets)), '{}') INTO sets
+    FROM (SELECT holds.funds::text AS set FROM holds WHERE holds.id = ANY (p_ids) ORDER BY holds.id FOR NO KEY UPDATE) AS g;
   SELECT array_agg(f.id), array_agg(f.most), array_agg(f.spent), array_agg(f.held), array_agg(f.row_id),
       array_agg(f.kind = 'balance'), array_agg(f.is_opened)
     INTO ids, f_most, f_spent, f_held, f_row, f_balance, f_opened
     FROM (
       SELECT * FROM funds WHERE funds.id = ANY (ARRAY(
-        SELECT unnest(x.funds::integer[]) FROM unnest(p_fund_sets) AS x (funds)
-        UNION SELECT unnest(g.funds) FROM holds AS g WHERE g.id = ANY (p_ids)
+        SELECT unnest(x.funds::integer[]) FROM unnest(sets) AS x (funds)
         UNION SELECT unnest(x.funds) FROM jsonb_to_recordset(p_others) AS x (funds integer[])
         UNION SELECT g.id FROM funds AS g
           WHERE g.budget <> 0 AND g.budget = ANY (ARRAY(SELECT x.budget FROM jsonb_to_recordset(p_others) AS x (kind text, budget bigint)
             WHERE x.kind = 'enforce'))
       )) ORDER BY funds.id FOR NO KEY UPDATE
     ) AS f;
-  -- Only now, because a lost call of before may have been waiting for the same funds.
-  SELECT p_fund_sets || coalesce(array_agg(DISTINCT g.funds::text), '{}') INTO sets
-    FROM holds AS g WHERE g.id = ANY (p_ids) AND g.funds::text <> ALL (p_fund_sets);
   SELECT coalesce(array_agg(array_position(ids, m.fund) ORDER BY s.n, m.n), '{}') INTO s_places
     FROM unnest(sets) WITH ORDINALITY AS s (funds, n), unnest(s.funds::integer[]) WITH ORDINALITY AS m (fund, n);
   SELECT array_agg(x.last), array_agg(false), array_agg(''::text) INTO s_ends, s_ready, s_draws
     FROM (SELECT sum(cardinality(s.funds::integer[])) OVER (ORDER BY s.n) AS last FROM unnest(sets) WITH ORDINALITY AS s (funds, n)) AS x;
+  -- Only now, because a lost call of before may have been waiting for the same funds.
   SELECT array_agg(CASE g.state WHEN 'open' THEN 1 ELSE CASE WHEN g.id IS NULL THEN 0 ELSE 2 END END), array_agg(coalesce(g.account, 0)),
       array_agg(coalesce(array_position(sets, g.funds::text), 0)), array_agg(coalesce(g.amount, 0)), array_agg(coalesce(g.charged, 0)),
       array_agg(coalesce(g.overrun, 0)),

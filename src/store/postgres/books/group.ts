@@ -203,11 +203,17 @@ export class OpGroups {
 
   /** What can be refused has not happened; the rest goes in front of all that waits. */
   #failed(units: readonly Unit[], error: unknown): void {
-    const isUnknown = error instanceof StoreError && error.reason === 'unknown';
-    const isHopeless = error instanceof RangeError || (error instanceof StoreError && error.reason === 'refused');
+    const reason = error instanceof StoreError ? error.reason : null;
+    const isUnknown = reason === 'unknown';
+    const isHopeless = error instanceof RangeError || reason === 'refused';
+    const isUnmet = reason === 'unmet';
     const again: Unit[] = [];
     for (const unit of units) {
-      if (isHopeless) unit.reject(error);
+      if (unit.isSure && unit.also.length > 0 && (isHopeless || isUnmet)) {
+        // What rides with them cannot be written; they count nevertheless.
+        again.push(silent(unit.ops));
+        unit.reject(error);
+      } else if (isHopeless) unit.reject(error);
       else if (unit.isSure) again.push(this.#kept(unit));
       else {
         const made = new Set(unit.ops.flatMap(({ op }) => (isMaking(op) ? [op.id] : [])));
@@ -217,7 +223,8 @@ export class OpGroups {
         unit.reject(error);
       }
     }
-    if (!isHopeless) this.#isAway(error);
+    const isLocked = reason === 'busy' && units.some(({ also }) => also.length > 0);
+    if (!isHopeless && !isUnmet && !isLocked) this.#isAway(error);
     this.#units.unshift(...again.filter(({ ops, also }) => ops.length + also.length > 0));
   }
 

@@ -57,6 +57,11 @@ CREATE TABLE instances (
   is_released BIGINT NOT NULL
 );
 ${raisedBy('instances', 'instances', 'INSERT OR UPDATE OF epoch')}
+-- The histories of the database that operators, or a synchronous standby, vouch for.
+CREATE TABLE timelines (
+  timeline TEXT PRIMARY KEY,
+  accepted BIGINT NOT NULL
+);
 CREATE TABLE leaders (
   job TEXT PRIMARY KEY,
   slot BIGINT NOT NULL,
@@ -77,6 +82,7 @@ CREATE TABLE instance_reports (
   judged BIGINT,
   refusal TEXT,
   judged_revision TEXT,
+  seen BIGINT NOT NULL,
   clock_offset_ms BIGINT NOT NULL
 );
 

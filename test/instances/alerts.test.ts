@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { LOOK_EVERY_MS } from '../../src/alerts/alerts.ts';
+import type { Timers } from '../../src/core/timers.ts';
+import { RENEW_MS } from '../../src/store/lease.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
+import { startReceiver } from '../alerts/receiver.ts';
+import { World } from '../store/hostile/world.ts';
+import { waitFor } from '../support/answers.ts';
+import { startOver } from '../support/fleet.ts';
+import { TOY } from '../support/policies.ts';
+import type { Signalbox } from '../support/signalbox.ts';
+
+/** Alerts of two applications on one store: one looks at what both have, and another one once that has ended. */
+const receiver = startReceiver();
+const POLICY = `${TOY}budgets:
+  - { name: early, match: key.labels.late != "yes", limit_credits: 1000, window: month }
+  - { name: late, match: key.labels.late == "yes", limit_credits: 1000, window: month }
+alerts:
+  webhooks:
+    ops: { url_env: OPS_URL, format: slack, allow_private_network: true }
+  rules:
+    - { name: early, on: budget_share, at: [0.1], budgets: [early], to: [ops] }
+    - { name: late, on: budget_share, at: [0.1], budgets: [late], to: [ops] }
+`;
+const SOON = 50;
+/** Looks and renewals come twenty times a second; all else has its own time. */
+const timers: Timers = {
+  after: processTimers.after,
+  every: (ms, run) => processTimers.every(ms === LOOK_EVERY_MS || ms === RENEW_MS ? SOON : ms, run),
+};
+const world = new World();
+let leader: Signalbox;
+let other: Signalbox;
+
+beforeAll(async () => {
+  const options = { policy: POLICY, env: { OPS_URL: `${receiver.url}/ops` }, timers };
+  leader = await startOver(world, 'a', options);
+  other = await startOver(world, 'b', { ...options, env: { ...options.env, SIGNALBOX_API_KEY: leader.key } });
+}, 60_000);
+afterAll(async () => {
+  await other.stop();
+  receiver[Symbol.dispose]();
+});
+
+const rules = () => receiver.received.map(({ text }) => /^Signalbox, (\w+):/.exec(text)?.[1]).sort();
+
+const spend = async (key: string) => {
+  const body = { model: 'toy', messages: [{ role: 'user', content: 'one two three '.repeat(40) }] };
+  const answer = await other.post('/v1/chat/completions', body, { headers: { authorization: `Bearer ${key}` } });
+  expect(answer.status).toBe(200);
+};
+
+test('the leader tells once of a budget that another has drawn on, and so does whichever takes over', async () => {
+  const first = world.leaders.leaderOf('alerts');
+  await spend(leader.key);
+  await waitFor(() => rules().includes('early'));
+  await leader.stop();
+  await waitFor(() => (world.leaders.leaderOf('alerts')?.slot ?? first?.slot) !== first?.slot);
+  const made = await other.post('/admin/keys', { name: 'app', scopes: ['chat'], labels: { late: 'yes' } });
+  const { key } = (await made.json()) as { key: string };
+  await spend(key);
+  await waitFor(() => rules().includes('late'));
+  expect(rules()).toEqual(['early', 'late']);
+});
