@@ -31,7 +31,7 @@ describe('a command line that cannot be is refused in one sentence:', () => {
     [
       'an unknown command',
       ['sevre'],
-      /no command `sevre`\. Did you mean `serve`\? Signalbox takes serve, health, policy, /,
+      /no command `sevre`\. Did you mean `serve`\? Signalbox takes serve, restart, health, policy, /,
     ],
     ['a command without its group', ['explain'], /no command `explain`\. Did you mean `policy explain`\?/],
     ['an unknown command like none', ['frobnicate'], /no command `frobnicate`\. Signalbox takes serve, /],
