@@ -55,7 +55,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 51 for `signalbox db`.
   // 2 for the same.
   // 49 for several processes at one port.
-  'src/cli': 5403,
+  'src/cli': 5415,
   // 7 for the reader of files with secrets, and the commit behind the version.
   // 16 for `trail verify`, `export` and `erase`.
   // 26 for people, keys that change and tokens.
@@ -198,7 +198,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 2 for the price of a bill.
   // 11 for readings of traffic that go out together.
   // 14 for several processes at one port.
-  'src/operate': 8007,
+  'src/operate': 8011,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -310,7 +310,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 5 for copies that are too old to judge by.
   // 10 for settlements whose company is unmet.
   // 4 for stores that several servers share.
-  'src/store': 13353,
+  'src/store': 13418,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.

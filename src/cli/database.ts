@@ -1,4 +1,4 @@
-import { type DatabaseStatus, databaseStatus, migrateDatabase } from '../operate/database.ts';
+import { acceptDatabase, type DatabaseStatus, databaseStatus, migrateDatabase } from '../operate/database.ts';
 import { groupOf, parseFlags, SWITCH } from './arguments.ts';
 import type { CommandOutput } from './result.ts';
 import { jsonText } from './text.ts';
@@ -10,8 +10,14 @@ interface DatabaseCommand {
   readonly program: string;
 }
 
-/** `signalbox db migrate|status`. Throws UsageError; rejects with StoreError. */
-export const runDatabase = groupOf<DatabaseCommand, CommandOutput>('db', { migrate, status });
+/** `signalbox db accept|migrate|status`. Throws UsageError; rejects with StoreError. */
+export const runDatabase = groupOf<DatabaseCommand, CommandOutput>('db', { accept, migrate, status });
+
+async function accept(args: readonly string[], { url }: DatabaseCommand): Promise<CommandOutput> {
+  parseFlags(args, {});
+  await acceptDatabase(operator(), url);
+  return 'The database is accepted as it is. Servers use it within seconds.\n';
+}
 
 async function migrate(args: readonly string[], { url, program }: DatabaseCommand): Promise<CommandOutput> {
   parseFlags(args, {});

@@ -190,6 +190,13 @@ ${DATA}`,
     details: `${DATABASE}
 Exit code: 0 where they are, else 2.`,
   },
+  'db accept': {
+    usage: '[--data DIR]',
+    summary: 'Use a database behind a failover that may have lost commits.',
+    details: `Servers refuse one whose standby took over and did not have to have all that was answered. Audit it first:
+signalbox ledger audit names what does not add up.
+${DATABASE}`,
+  },
   'db migrate': {
     usage: '[--data DIR]',
     summary: 'Bring the tables of the database up to date, as a server does at its start.',

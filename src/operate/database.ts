@@ -1,5 +1,5 @@
 import type { StoreDriver, TablesState } from '../store/driver.ts';
-import { isStoreLocked, migrateStore, placeOfStore, tablesOfStore } from '../store/open.ts';
+import { acceptStore, isStoreLocked, migrateStore, placeOfStore, tablesOfStore } from '../store/open.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 
@@ -18,6 +18,12 @@ export async function databaseStatus(by: Principal, url: string): Promise<Databa
   checkAction(by.caller, 'status.read');
   const [place, tables, isServed] = await Promise.all([placeOfStore(url), tablesOfStore(url), isStoreLocked(url)]);
   return { place, ...tables, isServed, isCurrent: tables.version >= tables.known && tables.serves <= tables.known };
+}
+
+/** Vouches for a database behind a failover, in which commits may have been lost. Rejects with StoreError. */
+export function acceptDatabase(by: Principal, url: string): Promise<void> {
+  checkAction(by.caller, 'database.change');
+  return acceptStore(url);
 }
 
 /** Brings the tables up to date. Resolves with the number of versions that were applied; rejects with StoreError. */

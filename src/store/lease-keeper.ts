@@ -24,6 +24,8 @@ const TRIES = 1_000;
 export interface LeaseTable {
   /** @returns every slot that was ever taken, with the store's time of that moment (ms since 1970) */
   read(): Promise<{ readonly now: number; readonly rows: readonly LeaseRow[] }>;
+  /** Rejects with StoreError `fenced` of one sentence where the store may lack what it has answered. Absent: it never does. */
+  check?(): Promise<void>;
   /** Makes a change in one step. @returns false where the row is not the one seen */
   write(change: LeaseChange): Promise<boolean>;
 }
@@ -68,6 +70,7 @@ async function change(
   { table, clock }: LeaseOptions,
   choose: (rows: readonly LeaseRow[], now: number) => LeaseChange | null,
 ): Promise<TakenSlot | 'overtaken' | null> {
+  await table.check?.();
   const from = clock();
   const { now, rows } = await table.read();
   const offset = now - (from + clock()) / 2;
@@ -105,6 +108,8 @@ class LeaseKeeper implements Instance {
   #timer: Timer | null = null;
   #renewing: Promise<void> | null = null;
   #isReleased = false;
+  /** Why the store is refused; null where it is not. */
+  #refusal: string | null = null;
 
   constructor(options: LeaseOptions, taken: TakenSlot) {
     this.#options = options;
@@ -136,6 +141,7 @@ class LeaseKeeper implements Instance {
 
   get fenced(): string | null {
     if (this.isCurrent) return null;
+    if (this.#refusal !== null) return this.#refusal;
     if (this.#isReleased) return 'This server has left the database, since it stops.';
     return 'The lease of this server on the database ended without a renewal, and it takes a new one by itself; see that the database answers and that this machine does not sleep.';
   }
@@ -158,11 +164,23 @@ class LeaseKeeper implements Instance {
   /** Renews the lease, or takes a new epoch where it has ended. One at a time. Where the store is away, the lease runs out. */
   renew(): Promise<void> {
     this.#renewing ??= this.#renew()
-      .catch(() => {})
+      .then(
+        () => {
+          this.#refusal = null;
+        },
+        (error: unknown) => this.#refuse(error),
+      )
       .finally(() => {
         this.#renewing = null;
       });
     return this.#renewing;
+  }
+
+  /** A store that may lack what it has answered is not used any more. */
+  #refuse(error: unknown): void {
+    if (!(error instanceof StoreError && error.reason === 'fenced')) return;
+    this.#refusal = error.message;
+    this.#validUntil = Number.NEGATIVE_INFINITY;
   }
 
   async lives(name: InstanceName): Promise<boolean> {

@@ -70,6 +70,9 @@ export const tablesOfStore: StoreDriver['tables'] = async (url) => (await driver
 /** Brings the tables of a store up to date. Resolves with the number of versions that were applied; rejects with StoreError. */
 export const migrateStore: StoreDriver['migrate'] = async (url, program) => (await driverOf(url)).migrate(url, program);
 
+/** Vouches for a store that may lack what it had answered. Rejects with StoreError. */
+export const acceptStore: StoreDriver['accept'] = async (url) => (await driverOf(url)).accept(url);
+
 /** Copies an existing store to a new file, beside any server. Rejects with StoreError. */
 export const copyStore: StoreDriver['copy'] = async (url, target) => (await driverOf(url)).copy(url, target);
 

@@ -8,7 +8,7 @@ import { alertsBody, testedWebhooks } from '../../src/operate/alerts.ts';
 import { childKeys, makeChildKey, revokeChildKey } from '../../src/operate/child-keys.ts';
 import { clusterStatus } from '../../src/operate/cluster.ts';
 import { readContent } from '../../src/operate/content.ts';
-import { databaseStatus, migrateDatabase } from '../../src/operate/database.ts';
+import { acceptDatabase, databaseStatus, migrateDatabase } from '../../src/operate/database.ts';
 import { decisionMoney } from '../../src/operate/decision-money.ts';
 import { listDecisions } from '../../src/operate/decisions.ts';
 import { endpointStatus } from '../../src/operate/endpoints.ts';
@@ -121,6 +121,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   decisionMoney: [[...REPORTED, ...MEMBERS], (by) => decisionMoney(by, stub, 'dec_0a4x1wm3zk0')],
   repeatDecision: [[...AUDITED, ...MEMBERS], (by) => repeatDecision(by, stub, 'dec_0a4x1wm3zk0')],
   databaseStatus: [REPORTED, (by) => databaseStatus(by, '/nowhere/signalbox.db')],
+  acceptDatabase: [['owner'], (by) => acceptDatabase(by, '/nowhere/signalbox.db')],
   migrateDatabase: [['owner'], (by) => migrateDatabase(by, '/nowhere/signalbox.db', '')],
   explainDecision: [[...REPORTED, ...MEMBERS, 'caller'], (by) => explainDecision(by, stub, 'dec_0a4x1wm3zk0')],
   explainStoredDecision: [

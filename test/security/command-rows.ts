@@ -136,6 +136,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   'ledger backup': { runs: ({ out }) => [[`${out}/copy.db`]], takes: ['ledger.copy'] },
   'traffic show': once(['traffic.read']),
   'db status': once(['status.read'], '--json'),
+  'db accept': once(['database.change']),
   'db migrate': once(['database.change', 'status.read']),
   'traffic rebuild': once(['traffic.rebuild']),
   'trail list': once(['trail.read']),

@@ -5,6 +5,8 @@ import {
   existsSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -55,6 +57,10 @@ export interface PostgresServer extends AsyncDisposable {
   /** Ends the server as a crash does. */
   kill(): Promise<void>;
   start(): Promise<void>;
+  /** Has a standby that is as far as the primary now, and follows it no more. */
+  copyAside(): Promise<void>;
+  /** Ends the primary, and has that standby take over at its address. */
+  takeOver(): Promise<void>;
 }
 
 /** Whether the owner of the server may go to a path: folders of the tests, or a clone, may be root's alone. */
@@ -162,6 +168,20 @@ export async function startPostgres({
     urlOf,
     run,
     kill: () => end(KEEP),
+    async copyAside() {
+      await end(KEEP);
+      spawnSync('cp', ['-a', data, `${data}.aside`]);
+      await start();
+    },
+    async takeOver() {
+      await end(KEEP);
+      rmSync(data, { recursive: true });
+      renameSync(`${data}.aside`, data);
+      writeFileSync(join(data, 'standby.signal'), '', { mode: 0o600 });
+      if (OWNER.uid !== undefined) chownSync(join(data, 'standby.signal'), OWNER.uid, OWNER.gid);
+      await start();
+      await run('SELECT pg_promote()');
+    },
     start,
     create: async (name, template = 'template1') =>
       void (await run(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`)),

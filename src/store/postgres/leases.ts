@@ -4,6 +4,7 @@ import type { LeaseTable } from '../lease-keeper.ts';
 import { POSTGRES_NOW, type SqlTables, sql, write } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';
 import type { Connection } from './connection.ts';
+import { timelineCheck } from './timeline.ts';
 import type { LeaseCheck } from './transaction.ts';
 
 const SELECT =
@@ -26,6 +27,7 @@ type ClockRow = { readonly now: number } & (StoredLease | { readonly slot: null 
 
 /** The slots of instances in a database. Its commits go beside those that a lease protects, and state none. */
 export const postgresLeases = (db: SqlTables): LeaseTable => ({
+  check: timelineCheck(db),
   async read() {
     const rows = await db.query<ClockRow>(SELECT);
     const leases = rows.flatMap((row) => {

@@ -30,6 +30,7 @@ import { requireSafety } from './safety.ts';
 import { SCHEMA } from './schema/versions.ts';
 import { PostgresSnapshot } from './snapshot.ts';
 import { openPostgres, PostgresStore } from './store.ts';
+import { acceptTimeline } from './timeline.ts';
 
 /** Keeps a store in a database that several servers share: `postgres://USER@HOST:PORT/DATABASE`. */
 export const postgresDriver: StoreDriver = {
@@ -38,6 +39,7 @@ export const postgresDriver: StoreDriver = {
   exists: async (url) => (await once(url, schemaOf)).version > 0,
   tables,
   migrate: async (url, program) => (await bringUpToDate(url, program)).length,
+  accept,
   copy: () =>
     Promise.reject(
       new StoreError('A database of PostgreSQL is copied by its own tools, such as pg_dump.', { reason: 'denied' }),
@@ -178,6 +180,15 @@ async function unbookedIn(db: SqlReader, { path }: SpoolSettlements): Promise<Un
   const open = await db.query<{ id: number; left: Microcredits }>(SELECT_OPEN, [`{${[...settled.keys()].join(',')}}`]);
   const charged = open.reduce((sum, { id, left }) => sum + Math.min(left, settled.get(id) ?? 0), 0);
   return { closed: open.map(({ id }) => id), charged };
+}
+
+async function accept(url: string): Promise<void> {
+  const db = await openPostgres({ url });
+  try {
+    await acceptTimeline(db);
+  } finally {
+    await db.close();
+  }
 }
 
 function settlementsIn(path: string): number | undefined {

@@ -74,6 +74,8 @@ export const sqliteDriver: StoreDriver = {
   exists: async (url) => existsSync(pathOf(url)),
   tables: async (url) => tablesIn(pathOf(url)),
   migrate: async (url) => migrateFile(pathOf(url)),
+  // A server compares it with `ledger.id` of its folder.
+  accept: async () => {},
   copy: async (url, target) => copyDatabase(pathOf(url), target),
   lock: async (url) => lockFolder(dirname(pathOf(url))),
   isLocked: async (url) => isFolderLocked(dirname(pathOf(url))),

@@ -63,6 +63,8 @@ export class MemoryDriver implements StoreDriver {
     return 1;
   }
 
+  async accept(): Promise<void> {}
+
   async copy(): Promise<void> {
     throw new StoreError('A store in memory has no copy.');
   }

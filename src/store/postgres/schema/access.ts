@@ -57,6 +57,11 @@ CREATE TABLE instances (
   is_released BIGINT NOT NULL
 );
 ${raisedBy('instances', 'instances', 'INSERT OR UPDATE OF epoch')}
+-- The histories of the database that operators, or a synchronous standby, vouch for.
+CREATE TABLE timelines (
+  timeline TEXT PRIMARY KEY,
+  accepted BIGINT NOT NULL
+);
 CREATE TABLE leaders (
   job TEXT PRIMARY KEY,
   slot BIGINT NOT NULL,
