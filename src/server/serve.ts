@@ -116,7 +116,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   if (apiKey !== null) await keys.install(apiKey).catch(notInstalled);
   const resources = { store, keys, people, log, host, feed };
   const opened = await openGateway(first, tools, resources, options);
-  const { gateway, desk, idempotency, reloader, status, audits, recount, levels, stop } = opened;
+  const { gateway, desk, idempotency, reloader, reporter, status, audits, recount, levels, stop } = opened;
   onBudgets = recount;
   const tokens = await openTokens(resources);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
@@ -142,7 +142,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     metrics: options.metrics && !around.parent ? metrics : null,
   });
   await note.keep(store, timers);
-  const stopTrail = await keepTrailNote({ store, keys, timers, noteSeen: (through) => opened.reporter.noteSeen(through) });
+  const stopTrail = await keepTrailNote({ store, keys, timers, noteSeen: (through) => reporter.noteSeen(through) });
   const stopHead = await keepTrailHead(options.data, { store, log, timers, now });
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.home, !out.isTerminal, log);
