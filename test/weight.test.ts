@@ -309,8 +309,9 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 1 for the bound of a sweep.
   // 5 for copies that are too old to judge by.
   // 10 for settlements whose company is unmet.
+
   // 4 for stores that several servers share.
-  'src/store': 13418,
+  'src/store': 13436,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.

@@ -1,6 +1,7 @@
 import { NotFoundError, ValidationError } from 'elysia';
 import { ERRORS, SignalboxError } from '../core/errors.ts';
 import { isObject } from '../core/object.ts';
+import { awayError } from '../store/unwritten.ts';
 import type { Surface } from '../surface/surface.ts';
 import { hasSecret, scrub, scrubAll } from '../telemetry/secrets.ts';
 
@@ -44,11 +45,13 @@ export function withoutSecrets(error: SignalboxError): SignalboxError {
   });
 }
 
-/** Passes errors of ours on. Any other error is a defect: it goes to the log only. */
+/** Passes errors of ours on, and says that the database is away. Any other error is a defect: it goes to the log only. */
 export function publicError(error: unknown, onDefect: (error: unknown) => void): SignalboxError {
   if (error instanceof SignalboxError) return error;
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause instanceof SignalboxError) return cause;
+  const away = awayError(error);
+  if (away) return away;
   // A path that is admitted and that the router cannot decode.
   if (error instanceof NotFoundError) return new SignalboxError('not_found', 'There is nothing at this path.');
   // Bodies are checked before the router does it, by `compileCheck`: only the query is left.

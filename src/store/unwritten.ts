@@ -1,11 +1,23 @@
 import { SignalboxError } from '../core/errors.ts';
-import { StoreError } from './store.ts';
+import { StoreError, type StoreErrorReason } from './store.ts';
 
 /** The time after which the disk is tried again, ms. */
 const RETRY_MS = 1_000;
 
 /** A copy of the store that is older serves nothing, ms. */
 const COPY_AGE_MAX_MS = 5_000;
+
+/** A store that fails so answers again later. The other reasons lie in the request, in the program or with the operator. */
+const AWAY: ReadonlySet<StoreErrorReason> = new Set(['broken', 'busy', 'crowded', 'full']);
+
+/** Returns the error of a request that found the store away; null for any other cause. */
+export function awayError(cause: unknown): SignalboxError | null {
+  if (!(cause instanceof StoreError && AWAY.has(cause.reason))) return null;
+  return new SignalboxError('overloaded', 'The database does not answer now; try again.', {
+    retryAfterMs: RETRY_MS,
+    cause,
+  });
+}
 
 /** @throws SignalboxError `overloaded` for a copy by which nobody may be judged any more: neither a yes nor a no would be right */
 export function checkAge(ageMs: number, copy: string): void {

@@ -19,15 +19,21 @@ export interface PostgresNews extends News {
   close(): Promise<void>;
 }
 
+export interface PostgresNewsOptions {
+  /** Opens a connection, which is listened on. */
+  readonly open: () => Promise<Connection>;
+  /** Ms, never goes back. */
+  readonly clock: () => number;
+  readonly timers: Timers;
+  /** Called when the database does not answer, or the connection to it is lost. */
+  readonly onAway: () => void;
+}
+
 /**
  * Follows the news by looks, which the caller makes, and by messages, which only say that a look is due: a message may come late, twice
  * or never. State: news.
- * @param clock ms that never go back
  */
-export function postgresNews(
-  db: SqlReader,
-  { open, clock, timers }: { open: () => Promise<Connection>; clock: () => number; timers: Timers },
-): PostgresNews {
+export function postgresNews(db: SqlReader, { open, clock, timers, onAway }: PostgresNewsOptions): PostgresNews {
   const desk = new NewsDesk();
   let isClosed = false;
   let connection: Connection | null = null;
@@ -35,7 +41,10 @@ export function postgresNews(
 
   const look = async (): Promise<void> => {
     const at = clock();
-    const [numbers] = await db.query<NewsNumbers>(SELECT_NUMBERS);
+    const [numbers] = await db.query<NewsNumbers>(SELECT_NUMBERS).catch((error) => {
+      onAway();
+      throw error;
+    });
     if (numbers) await desk.tell(numbers, at);
   };
   const heard = (subject: string): void => {
@@ -51,7 +60,10 @@ export function postgresNews(
       const opened = await open();
       if (isClosed) return await opened.close();
       connection = opened;
-      opened.onLost(again);
+      opened.onLost(() => {
+        again();
+        onAway();
+      });
       await opened.listen(NEWS_CHANNEL, heard);
       // Of what was said before, nothing was heard.
       await look().catch(() => {});

@@ -80,7 +80,9 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
   if (mode === 'serve') await bringUpToDate(url, options.program ?? '');
   const db = await openPostgres({ url, timers, ...(onError && { onError }) });
   const clock = () => performance.now();
-  const news = postgresNews(db, { open: db.open, clock, timers });
+  // A server without traffic must not call itself ready: the writer tries until the database is back.
+  const onAway = () => void db.commit([]).catch(() => {});
+  const news = postgresNews(db, { open: db.open, clock, timers, onAway });
   const repositories = postgresRepositories(db, timers);
   // Renewals go beside the commits that they permit.
   const leases = new PostgresStore(db.open, { url, timers });

@@ -104,7 +104,7 @@ describe('News of a PostgreSQL', () => {
   test('are heard by a message without a look, and again behind a connection that was lost', async () => {
     await using box = await processes(2);
     const [one, other] = box.handles;
-    const news = postgresNews(one!, { open: one!.open, clock, timers: processTimers });
+    const news = postgresNews(one!, { open: one!.open, clock, timers: processTimers, onAway: () => {} });
     const heard: string[] = [];
     for (const subject of ['keys', 'policy'] as const) news.on(subject, () => void heard.push(subject));
     await news.look();

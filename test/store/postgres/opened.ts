@@ -39,7 +39,12 @@ export const openHandle = (url: string, options: Partial<PostgresOptions> = {}):
 
 /** The repositories and the news of a handle. */
 export const withRepositories = (store: Handle & SqlTables, close = () => store.close()) => {
-  const news = postgresNews(store, { open: store.open, clock: () => performance.now(), timers: processTimers });
+  const news = postgresNews(store, {
+    open: store.open,
+    clock: () => performance.now(),
+    timers: processTimers,
+    onAway: () => {},
+  });
   const { written, flush, commit, append } = store;
   const own = { written, flush, commit, append };
   const bound = Object.fromEntries(Object.entries(own).map(([name, method]) => [name, method.bind(store)]));

@@ -1,0 +1,95 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
+import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
+import { ask, audit, booked, COST, chat, type MadeKey, makeKey, type Stage, startStage } from './stage.ts';
+
+/** A database that goes away and comes back, as callers see it. */
+const AT_ONCE_MS = 4_000;
+/** A copy of keys that is older serves nothing (`docs/state.md`). */
+const COPY_MS = 5_000;
+let stage: Stage;
+let here: Signalbox;
+beforeAll(async () => {
+  stage = await startStage(1, { own: true, limit: 1_000 });
+  [here] = stage.fleet.servers as [Signalbox];
+});
+afterEach(async () => {
+  stage.gate.open();
+  await stage.fleet.database.start().catch(() => {});
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const isReady = async (box: Signalbox): Promise<boolean> => (await box.get('/readyz')).status === 200;
+const microOf = (told: number | undefined) => Math.round((told ?? 0) * 1e6);
+
+/** A stream and a request that are upstream; the database is killed behind them. */
+async function sendAndKill(box: Signalbox, key: MadeKey) {
+  const { gate, fleet } = stage;
+  gate.close();
+  const under = [chat(box, key, { stream: true }), chat(box, key)] as const;
+  await waitFor(() => gate.inside === 2);
+  await fleet.database.kill();
+  return under;
+}
+
+/** What the two were told, microcredits. */
+async function toldOf([stream, whole]: Awaited<ReturnType<typeof sendAndKill>>): Promise<number[]> {
+  stage.gate.open();
+  const { chunks, done } = await eventsOf(await stream);
+  expect(done).toBe(true);
+  return [chunks.at(-1)?.platform, (await answerOf(await whole)).platform].map((one) => microOf(one?.credits_consumed));
+}
+
+/** How requests of every kind are answered now, each once. */
+async function askAll(key: MadeKey, limited: MadeKey) {
+  const withId = { 'idempotency-key': crypto.randomUUID() };
+  const paths = ['/admin/keys', '/admin/ledger', '/admin/cluster', '/v1/models'];
+  return {
+    told: [await ask(here, key), await ask(here, limited), await ask(here, key, {}, withId)],
+    read: await Promise.all(paths.map(async (path) => [path, (await here.get(path)).status] as const)),
+  };
+}
+
+test('while it is away requests are told 503 at once, what is under way tells its price, and that is booked', async () => {
+  const key = await makeKey(stage, 'blue');
+  const limited = await makeKey(stage, 'limited', { requests_per_minute: 100_000 });
+  await ask(here, limited);
+  const under = await sendAndKill(here, key);
+  await waitFor(async () => !(await isReady(here)));
+  const until = performance.now() + COPY_MS + 500;
+  for (let isLast = false; !isLast; await Bun.sleep(500)) {
+    const isYoung = performance.now() < until;
+    isLast = !isYoung;
+    const { told, read } = await askAll(key, limited);
+    for (const one of told) {
+      expect(one).toMatchObject({ status: 503, code: 'overloaded', retryAfter: expect.any(String), micro: 0 });
+      expect(one.ms).toBeLessThan(AT_ONCE_MS);
+    }
+    for (const [path, status] of read)
+      if (status !== 503) expect([path, status, isYoung]).toEqual(['/v1/models', 200, true]);
+    expect(await isReady(here)).toBe(false);
+  }
+  expect(await toldOf(under)).toEqual([COST, COST]);
+  await stage.fleet.database.start();
+  await waitFor(() => isReady(here));
+  expect(await booked(here, 'blue')).toBe(2 * COST);
+  expect(await audit(here)).toBe('nothing wrong');
+}, 60_000);
+
+test('a server that is killed with a full spool books it at its next start', async () => {
+  const { fleet } = stage;
+  const data = temporaryFolder();
+  const mortal = await fleet.start({ data, isProcess: true });
+  const key = await makeKey(stage, 'green');
+  expect(await toldOf(await sendAndKill(mortal, key))).toEqual([COST, COST]);
+  mortal.signal('SIGKILL');
+  await mortal.exited;
+  await fleet.database.start();
+  const again = await fleet.start({ data, isProcess: true });
+  await waitFor(() => isReady(here));
+  expect(await booked(again, 'green')).toBe(2 * COST);
+  expect(await audit(again)).toBe('nothing wrong');
+  await fleet.stop(again);
+  rmSync(data, { recursive: true });
+}, 60_000);
