@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { DATA, HELP } from '../../src/cli/help-texts.ts';
+import { HELP } from '../../src/cli/help-texts.ts';
 import { parseCommand } from '../../src/cli/options.ts';
+import { DATA } from '../../src/cli/serve-help.ts';
 import { unknownCommand } from '../../src/cli/unknown-command.ts';
 import { UsageError } from '../../src/core/usage-error.ts';
 

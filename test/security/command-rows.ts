@@ -42,7 +42,7 @@ const changing = (action: Action, leaves: string, ...words: readonly string[]): 
 export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   // What runs on a policy or a file alone, or starts the server, asks for nothing that somebody has.
   serve: { runs: ({ policies }) => [['--port', '0', '--policies', policies]], takes: [] },
-  // Here without a server to restart.
+  // The parent of the processes acts, as at a signal.
   restart: once([]),
   health: { runs: ({ server }) => [['--url', server]], takes: [] },
   version: once([]),
