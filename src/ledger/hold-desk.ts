@@ -157,7 +157,8 @@ export class HoldDesk {
     if (line < 0 && request.waitMs <= 0) return null;
     const standings = books.standing(op.funds);
     const fitting = fit(standings, op.amounts, expected, op.least);
-    if (isBlocked(fitting)) return fitting.why === 'contended' ? fitting : null;
+    // Where others draw on the fund, too, the books are asked: they then look for its money while the request waits.
+    if (isBlocked(fitting)) return fitting.why === 'contended' && fitting.fund.ageMs === 0 ? fitting : null;
     // Requests that wait for one of the funds come first.
     return line >= 0 ? { fund: standings[line]!, why: 'contended' } : null;
   }

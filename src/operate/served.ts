@@ -19,7 +19,8 @@ export async function servedChange(
   isInForce: () => boolean | Promise<boolean>,
 ): Promise<boolean> {
   const end = performance.now() + SERVER_WAIT_MS;
-  while (!(await isInForce()) && (await isServed())) {
+  while (await isServed()) {
+    if (await isInForce()) return true;
     if (performance.now() > end) return false;
     await Bun.sleep(POLL_EVERY_MS);
   }

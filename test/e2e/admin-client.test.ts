@@ -147,7 +147,7 @@ test('the document has If-Match where a version may be refused, and nowhere else
     [
       ...['DELETE /admin/teams/{id}', 'DELETE /admin/users/{id}', 'PATCH /admin/keys/{id}', 'PATCH /admin/teams/{id}'],
       ...['PATCH /admin/users/{id}', 'POST /admin/keys/{id}/resume', 'POST /admin/keys/{id}/suspend'],
-      ...['POST /admin/policy/reload', 'PUT /admin/policy/files'],
+      ...['POST /admin/policy/pushes', 'POST /admin/policy/reload', 'PUT /admin/policy/files'],
     ].toSorted(),
   );
 });

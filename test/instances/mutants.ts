@@ -80,7 +80,7 @@ export const MUTANTS: readonly Mutant[] = [
     'readings without an age',
     'a key is admitted by a copy of any age',
     ['test/http/keyless.test.ts', 'test/e2e/error-details.test.ts'],
-    inFile('src/http/admission.ts', 'authentication.ageMs > KEYS_AGE_MAX_MS', 'authentication.ageMs < 0'),
+    inFile('src/store/unwritten.ts', 'ageMs <= COPY_AGE_MAX_MS', 'ageMs >= 0'),
   ),
   mutant(
     'a start repairs',

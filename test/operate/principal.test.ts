@@ -120,9 +120,9 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   eraseWords: [['owner'], (by) => eraseWords(by, stub, { subject: 'a' }, 0)],
   decisionMoney: [[...REPORTED, ...MEMBERS], (by) => decisionMoney(by, stub, 'dec_0a4x1wm3zk0')],
   repeatDecision: [[...AUDITED, ...MEMBERS], (by) => repeatDecision(by, stub, 'dec_0a4x1wm3zk0')],
-  databaseStatus: [REPORTED, (by) => databaseStatus(by, '/nowhere/signalbox.db')],
-  acceptDatabase: [['owner'], (by) => acceptDatabase(by, '/nowhere/signalbox.db')],
-  migrateDatabase: [['owner'], (by) => migrateDatabase(by, '/nowhere/signalbox.db', '')],
+  databaseStatus: [REPORTED, (by) => databaseStatus(by, 'none://')],
+  acceptDatabase: [['owner'], (by) => acceptDatabase(by, 'none://')],
+  migrateDatabase: [['owner'], (by) => migrateDatabase(by, 'none://', '')],
   explainDecision: [[...REPORTED, ...MEMBERS, 'caller'], (by) => explainDecision(by, stub, 'dec_0a4x1wm3zk0')],
   explainStoredDecision: [
     [...REPORTED, ...MEMBERS, 'caller'],

@@ -76,7 +76,7 @@ export async function eventsOf(response: Response): Promise<{ chunks: Answer[]; 
 }
 
 /** Looks each 10 ms at first, then ever less often, until there is something; throws after `ms`: as long as a busy machine may need, for a wait that succeeds never takes it. */
-export async function waitFor<T>(look: () => T | Promise<T>, ms = 10_000): Promise<NonNullable<T>> {
+export async function waitFor<T>(look: () => T | Promise<T>, ms = 20_000): Promise<NonNullable<T>> {
   const began = performance.now();
   for (;;) {
     const found = await look();
