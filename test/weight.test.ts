@@ -55,7 +55,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 51 for `signalbox db`.
   // 2 for the same.
   // 30 for copies between SQLite and PostgreSQL.
-  'src/cli': 5396,
+  // 55 for several processes at one port.
+  'src/cli': 5451,
   // 7 for the reader of files with secrets, and the commit behind the version.
   // 16 for `trail verify`, `export` and `erase`.
   // 26 for people, keys that change and tokens.
@@ -64,7 +65,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 1 for the URL of a store.
   // 2 for `signalbox db`.
   // 2 for copies between SQLite and PostgreSQL.
-  'src/commands.ts': 211,
+  // 7 for `signalbox restart`.
   // 4 for adapters without keys.
   'src/conformance': 2115,
   // The web client.
@@ -133,7 +134,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 42 for servers at one database, with the policy of each.
   // 90 for pushed policies.
   // 26 for admissions that wait for shared limits.
-  'src/http': 9078,
+  // 1 for servers that callers leave.
+  'src/http': 9079,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -152,9 +154,11 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 13 for the sum of charges at the checkpoint.
   // 4 for servers at one database, with the policy of each.
   // 21 for books that know of holds of others.
-  'src/ledger': 2947,
+  // 2 for the metrics of several processes.
+  'src/ledger': 2949,
   // 2 for the commit behind the version.
-  'src/main.ts': 139,
+  // 15 for several processes at one port.
+  'src/main.ts': 154,
   // 3 for an earmark that ends with a capture that failed.
   // 35 for people, keys that change and tokens.
   // 9 for refusals of the books, after which a request is decided once more.
@@ -195,7 +199,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 2 for the price of a bill.
   // 11 for readings of traffic that go out together.
   // 55 for copies between SQLite and PostgreSQL.
-  'src/operate': 8053,
+  // 14 for several processes at one port.
+  'src/operate': 8067,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -232,7 +237,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 66 for decisions that are made again by the policy in force.
   // 9 for requests that are decided once more.
   // 18 for requests whose limits the store counts.
-  'src/request': 2282,
+  // 1 for servers that callers leave.
+  'src/request': 2283,
   // 3 for texts that show no quality above 99.9 %.
   // 25 for people, keys that change and tokens.
   // 10 for the weight of latency.
@@ -263,7 +269,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 2 for holds that have ended.
   // 22 for jobs that one instance does for all.
   // 1 for the version that tables are made by.
-  'src/server': 2416,
+  // 532 for several processes at one port.
+  'src/server': 2948,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
@@ -305,7 +312,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 5 for copies that are too old to judge by.
   // 10 for settlements whose company is unmet.
   // 592 for copies between SQLite and PostgreSQL.
-  'src/store': 14026,
+  // 4 for stores that several servers share.
+  'src/store': 14030,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
