@@ -66,6 +66,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 2 for `signalbox db`.
   // 2 for copies between SQLite and PostgreSQL.
   // 7 for `signalbox restart`.
+  'src/commands.ts': 218,
   // 4 for adapters without keys.
   'src/conformance': 2115,
   // The web client.
@@ -135,7 +136,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 90 for pushed policies.
   // 26 for admissions that wait for shared limits.
   // 1 for servers that callers leave.
-  'src/http': 9079,
+  'src/http': 9080,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
