@@ -88,6 +88,13 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
     case 'alerts':
       host.mindDefects();
       return (await import('./cli/alerts.ts')).runAlerts(command.args, await policyCommand(command, host));
+    case 'restart': {
+      const [{ runRestart }, { restartAt }] = await Promise.all([
+        import('./cli/restart.ts'),
+        import('./server/processes/control.ts'),
+      ]);
+      return runRestart(command.args, { restart: () => restartAt(command.data), write: host.write });
+    }
     case 'ledger':
       return ledger(command, host);
     case 'db':

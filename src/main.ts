@@ -8,6 +8,7 @@ import { messageOf } from './core/thrown.ts';
 import type { ServeOptions } from './operate/serve-options.ts';
 import { pluginIn } from './plugin-host/owners.ts';
 import type { Host } from './server/host.ts';
+import { type ParentChannel, parentOver } from './server/processes/child.ts';
 import { defaultPolicies } from './server/shipped-policies.ts';
 import { withCommit } from './server/version.ts';
 import { processTimers } from './telemetry/process-timers.ts';
@@ -104,10 +105,19 @@ function ended() {
 /** The plugins that come with Signalbox. */
 const shippedPlugins = async () => (await import('../plugins/index.ts')).shipped;
 
-const hostOf = async (): Promise<Host> => ({
+/** To the process that started this one beside others. */
+const channel: ParentChannel = {
+  send: (message) => void process.send?.(message),
+  onMessage: (listener) => void process.on('message', listener),
+  onEnd: (listener) => void process.on('disconnect', listener),
+};
+
+const hostOf = async (isChild = false): Promise<Host> => ({
   version,
   shipped: await shippedPlugins(),
-  out,
+  // The parent's terminal is its own.
+  out: { ...out, isTerminal: out.isTerminal && !isChild },
+  ...(isChild && { parent: parentOver(channel) }),
   err: terminal(process.stderr),
   env,
   now,
@@ -122,9 +132,19 @@ async function serve(options: ServeOptions): Promise<void> {
   const [server, { SURFACES }, host] = await Promise.all([
     import('./server/serve.ts'),
     import('./surface/surfaces.ts'),
-    hostOf(),
+    hostOf(options.process !== null),
   ]);
   return server.serve(options, host, SURFACES);
+}
+
+/** This program, as another process of it is started. */
+const program = Bun.isStandaloneExecutable
+  ? [process.execPath]
+  : [process.execPath, ...process.execArgv, import.meta.path];
+
+async function serveBy(processes: number, options: ServeOptions): Promise<void> {
+  const [{ serveProcesses }, host] = await Promise.all([import('./server/processes/serve.ts'), hostOf()]);
+  return serveProcesses({ ...options, processes }, host, program);
 }
 
 const commandHost: CommandHost = {
@@ -162,7 +182,8 @@ async function main(): Promise<void> {
   const command = parseCommand(process.argv.slice(2), process.env, defaultPolicies);
   if (command.name === 'serve') {
     useSettings();
-    return serve(command.options);
+    const { options } = command;
+    return options.processes === null ? serve(options) : serveBy(options.processes, options);
   }
   const code = await runCommand(command, commandHost);
   result.isReported = true;

@@ -54,7 +54,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 96 for pushed policies.
   // 51 for `signalbox db`.
   // 2 for the same.
-  'src/cli': 5366,
+  // 55 for several processes at one port.
+  'src/cli': 5421,
   // 7 for the reader of files with secrets, and the commit behind the version.
   // 16 for `trail verify`, `export` and `erase`.
   // 26 for people, keys that change and tokens.
@@ -62,7 +63,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 9 for servers at one database, with the policy of each.
   // 1 for the URL of a store.
   // 2 for `signalbox db`.
-  'src/commands.ts': 209,
+  // 7 for `signalbox restart`.
+  'src/commands.ts': 216,
   // 4 for adapters without keys.
   'src/conformance': 2115,
   // The web client.
@@ -131,7 +133,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 42 for servers at one database, with the policy of each.
   // 90 for pushed policies.
   // 26 for admissions that wait for shared limits.
-  'src/http': 9078,
+  // 1 for servers that callers leave.
+  'src/http': 9079,
   // 105 for people, keys that change and tokens.
   'src/importers': 2794,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
@@ -150,9 +153,11 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 13 for the sum of charges at the checkpoint.
   // 4 for servers at one database, with the policy of each.
   // 21 for books that know of holds of others.
-  'src/ledger': 2947,
+  // 2 for the metrics of several processes.
+  'src/ledger': 2949,
   // 2 for the commit behind the version.
-  'src/main.ts': 139,
+  // 15 for several processes at one port.
+  'src/main.ts': 154,
   // 3 for an earmark that ends with a capture that failed.
   // 35 for people, keys that change and tokens.
   // 9 for refusals of the books, after which a request is decided once more.
@@ -192,7 +197,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 19 for the state of a database.
   // 2 for the price of a bill.
   // 11 for readings of traffic that go out together.
-  'src/operate': 7998,
+  // 14 for several processes at one port.
+  'src/operate': 8012,
   // Requests to hosts that an operator names: looked up and checked each time.
   // 113 Requests to hosts that an operator names: looked up and checked each time.
   'src/outbound': 113,
@@ -229,7 +235,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 66 for decisions that are made again by the policy in force.
   // 9 for requests that are decided once more.
   // 18 for requests whose limits the store counts.
-  'src/request': 2282,
+  // 1 for servers that callers leave.
+  'src/request': 2283,
   // 3 for texts that show no quality above 99.9 %.
   // 25 for people, keys that change and tokens.
   // 10 for the weight of latency.
@@ -260,7 +267,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 2 for holds that have ended.
   // 22 for jobs that one instance does for all.
   // 1 for the version that tables are made by.
-  'src/server': 2416,
+  // 532 for several processes at one port.
+  'src/server': 2948,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
@@ -302,7 +310,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 5 for copies that are too old to judge by.
   // 10 for settlements whose company is unmet.
 
-  'src/store': 13432,
+  // 4 for stores that several servers share.
+  'src/store': 13436,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.

@@ -227,6 +227,7 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     clock,
     inFlight: new LinkedSet(),
     answers: new ByteRoom(),
+    isLeaving: false,
     isDraining: false,
   };
   const close = async () => {

@@ -1,31 +1,12 @@
 import type { CommandHelp } from './command-help.ts';
 import { POLICY_HELP } from './policy/help-texts.ts';
+import { DATA, SERVE_HELP } from './serve-help.ts';
 
-export const DATA = `--data DIR is the data folder: ./.signalbox, or SIGNALBOX_DATA.`;
 const DATABASE = `DATABASE_URL names a database of PostgreSQL in place of that in the data folder.`;
 
 /** By the words of each command, in the order of the overview. */
 export const HELP: Readonly<Record<string, CommandHelp>> = {
-  serve: {
-    usage: `[--port 8787] [--host 127.0.0.1] [--data ./.signalbox] [--policies DIR]
-[--policies-from files|store] [--drain-ms 25000] [--metrics on|off] [--log auto|json|pretty|off]
-[--allow-policy-writes]`,
-    summary: 'Serve the API.',
-    details: `DATABASE_URL=postgres://USER@HOST:PORT/DATABASE: the database that several servers share; else SQLite.
-Variables do the same: PORT, HOST, SIGNALBOX_DATA, SIGNALBOX_POLICIES, SIGNALBOX_METRICS and
-SIGNALBOX_LOG. SIGNALBOX_API_KEY is a key with all scopes to install at start.
-The log is pretty on a terminal and JSON elsewhere. "off" leaves warnings and errors.
-An edit of the policy takes effect within a second; SIGHUP reads it at once. With --policies-from
-store (SIGNALBOX_POLICIES_FROM) the server follows policy push instead, and its folder has the plugins.
---allow-policy-writes (SIGNALBOX_ALLOW_POLICY_WRITES=on) lets owners edit providers, too, by HTTP.
-On SIGTERM the server takes no new requests and gives running ones --drain-ms to finish.`,
-  },
-  health: {
-    usage: '[--url http://127.0.0.1:8787] [--ready] [--json]',
-    summary: 'Ask a running server whether it is alive.',
-    details: `Asks /healthz, or with --ready /readyz, of --url or of PORT on this machine.
-Exit code: 0 when the server says yes within 3 s, else 1. Made for containers without curl.`,
-  },
+  ...SERVE_HELP,
   ...POLICY_HELP,
   'catalog sync': {
     usage: 'PROVIDER [--out FILE] [--policies DIR] [--data DIR]',

@@ -1,5 +1,6 @@
 import { commandName } from '../core/command-name.ts';
-import { DATA, HELP } from './help-texts.ts';
+import { HELP } from './help-texts.ts';
+import { DATA } from './serve-help.ts';
 
 const COMMANDS = Object.entries(HELP);
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { UsageError } from '../core/usage-error.ts';
-import type { ServeOptions } from '../operate/serve-options.ts';
+import { processFolder, type ServeOptions } from '../operate/serve-options.ts';
 import { SecretFiles } from '../runtime/secret-files.ts';
 import { POLICY_ORIGINS } from '../store/instance-reports.ts';
-import { refuseUrl, storeUrlOf } from '../store/open.ts';
+import { isShared, refuseUrl, storeUrlOf } from '../store/open.ts';
 import { LOG_FORMS } from '../telemetry/log.ts';
 import { choiceOf, parseFlags, SWITCH, TEXT } from './arguments.ts';
 import { helpOf } from './help.ts';
@@ -28,6 +28,7 @@ const DATA_COMMANDS = [
   'instances',
   'keys',
   'ledger',
+  'restart',
   'logins',
   'subjects',
   'teams',
@@ -112,21 +113,48 @@ function folderOf(flag: string, rest: readonly string[]): { folder: string | nul
   return { folder, args: rest.toSpliced(at, joined ? 1 : 2) };
 }
 
+/** More than any machine has use for; a database takes 128 servers. */
+const PROCESSES_MAX = 64;
+
+/** How many processes serve, and which of them this one is. Throws UsageError where the store is for one server. */
+function processesOf(count: string | undefined, number: string | undefined, database: string) {
+  const range = (claim: string, text: string) => {
+    const value = numberOf(claim, text, 2 * PROCESSES_MAX);
+    if (value > 0) return value;
+    throw new UsageError(`${claim} from 1, not "${text}".`);
+  };
+  if (number) return { processes: null, process: range('The number of a process must be a number', number) };
+  if (!count) return { processes: null, process: null };
+  const processes = range('The number of processes must be a number', count);
+  if (processes > PROCESSES_MAX) throw new UsageError(`--processes takes at most ${PROCESSES_MAX}.`);
+  if (isShared(database)) return { processes, process: null };
+  throw new UsageError(
+    'Several processes need a database that they can share: name a PostgreSQL with DATABASE_URL. A SQLite database has one server.',
+  );
+}
+
 function serveCommand(args: readonly string[], env: Environment, defaultPolicies: DefaultPolicies): Command {
   const options = {
     ...{ port: TEXT, host: TEXT, data: TEXT, policies: TEXT, 'drain-ms': TEXT, metrics: TEXT, log: TEXT },
-    ...{ 'allow-policy-writes': SWITCH, 'policies-from': TEXT },
+    ...{ 'allow-policy-writes': SWITCH, 'policies-from': TEXT, processes: TEXT, 'metrics-port': TEXT },
+    // Given by the parent of several processes.
+    process: TEXT,
   };
   const flags = parseFlags(args, options);
   const { port, host, policies, 'drain-ms': drainMs = '25000', metrics, log } = flags;
-  const place = placeOf(flags.data, env);
+  const { data: home, database } = placeOf(flags.data, env);
+  const processes = processesOf(flags.processes ?? env.SIGNALBOX_PROCESSES, flags.process, database);
+  const at = portOf(port ?? (env.PORT || PORT));
+  const metricsAt = flags['metrics-port'] ?? env.SIGNALBOX_METRICS_PORT;
   return {
     name: 'serve',
     options: {
-      port: portOf(port ?? (env.PORT || PORT)),
+      port: at,
       host: host ?? (env.HOST || '127.0.0.1'),
-      ...place,
-      policies: policies ?? (env.SIGNALBOX_POLICIES || defaultPolicies(place.data)),
+      ...{ home, data: processes.process === null ? home : processFolder(home, processes.process), database },
+      ...processes,
+      metricsPort: metricsAt ? portOf(metricsAt) : nextPort(at),
+      policies: policies ?? (env.SIGNALBOX_POLICIES || defaultPolicies(home)),
       policiesFrom: choiceOf(
         '--policies-from',
         flags['policies-from'] ?? (env.SIGNALBOX_POLICIES_FROM || 'files'),
@@ -139,6 +167,9 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
     },
   };
 }
+
+/** Any port is next to any port. */
+const nextPort = (port: number): number => (port === 0 || port === 65_535 ? 0 : port + 1);
 
 const portOf = (text: string): number => numberOf('The port must be a number', text, 65_535);
 

@@ -311,6 +311,7 @@ export function createApp(options: AppOptions) {
         const context = isBack ? contextOf(request) : open(request, route);
         set.headers['x-request-id'] = context.requestId;
         set.headers['x-signalbox-version'] = version;
+        if (gateway.isLeaving) set.headers.connection = 'close';
         // A shared computer's browser keeps none of what a login was shown.
         if (route?.path.startsWith('/admin/')) set.headers['cache-control'] = 'no-store';
         const { gateway: policy } = gateway.lease().snapshot;

@@ -19,6 +19,10 @@ export function ledgerFamilies(ledger: Pick<Ledger, 'sample'>): readonly Family[
   ];
 }
 
+/** Whether a family is on funds, of which every server at a database tells the same. */
+export const isOfFunds = (family: string): boolean =>
+  /^signalbox_(?:balances(?:_|$)|budget_(?!refusals_total$))/.test(family);
+
 type SampleReader = () => LedgerSample;
 
 function moneyFamilies(sample: SampleReader): Family[] {

@@ -31,6 +31,8 @@ export interface Gateway extends FundingParts, ExchangeParts {
   readonly clock: () => number;
   /** The requests between the hold of their money and its settlement; the shutdown waits for them. */
   readonly inFlight: LinkedSet<RequestContext>;
+  /** True once callers should come to another server at this port: answers close their connections. */
+  isLeaving: boolean;
   /** True once the process has been asked to stop. */
   isDraining: boolean;
 }

@@ -303,6 +303,7 @@ export async function openGateway(
     counter: createTokenCounter((error) => log.error('tokens cannot be counted', { error })),
     nextId,
     clock,
+    isLeaving: false,
     isDraining: false,
   };
   const policies = openPolicyDesk({ gateway, ...policy, people }, tools, resources, options);

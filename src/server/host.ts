@@ -4,6 +4,7 @@ import type { OpenStore, SpoolNotes } from '../store/driver.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Sink } from '../telemetry/sink.ts';
 import type { DataPlace } from './data.ts';
+import type { Parent } from './processes/child.ts';
 
 /** The parts of the process that a server uses. */
 export interface Host {
@@ -31,6 +32,8 @@ export interface Host {
   ) => Promise<OpenStore>;
   /** Listens to a signal, an error that was not caught (the value), or the end of the process. */
   on(event: ProcessEvent, listener: (value: unknown) => void): void;
+  /** The process that started this one beside others at its port. */
+  readonly parent?: Parent;
   /** Ends the process. */
   exit(code: number): void;
 }

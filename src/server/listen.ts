@@ -3,7 +3,7 @@ import type { AnyElysia } from 'elysia';
 import { codeOf, messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
-import { boundUnsentBytes } from './unsent-bytes.ts';
+import { boundUnsentBytes } from './listening-sockets.ts';
 
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['EADDRINUSE', 'the port is in use; choose another with --port'],
@@ -14,26 +14,34 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 interface ListenTerms extends Pick<ServeOptions, 'port' | 'host'> {
   /** Bytes of the largest message of a WebSocket. */
   readonly socketBytesMax: number;
+  /** The number of this process among those that listen at the port together; null: alone. */
+  readonly process: number | null;
 }
 
 /** Takes the port. Resolves with the address; rejects with UsageError when that cannot be. */
 export async function listen(
   app: Pick<AnyElysia, 'listen' | 'server'>,
-  { port, host, socketBytesMax }: ListenTerms,
+  { port, host, socketBytesMax, process }: ListenTerms,
 ): Promise<string> {
-  // Sharing the port would let two servers start on it, each with some of the requests.
-  const terms = { reusePort: false, maxRequestBodySize: Number.MAX_SAFE_INTEGER };
+  // Sharing the port would let two servers start on it, each with some of the requests. The parent of several has tried it.
+  const terms = { reusePort: process !== null, maxRequestBodySize: Number.MAX_SAFE_INTEGER };
   try {
     // A larger message closes its connection, with 1009.
     app.listen({ port, hostname: host, ...terms, websocket: { maxPayloadLength: socketBytesMax } });
   } catch (cause) {
-    throw new UsageError(`Cannot listen on ${host}:${port}: ${await reasonOf(cause, host)}.`);
+    throw await listenError(host, port, cause);
   }
   const bound = app.server?.port ?? port;
   boundUnsentBytes(bound);
-  const shown = host.includes(':') ? `[${host}]` : host;
-  return `http://${shown}:${bound}`;
+  return urlOf(host, bound);
 }
+
+export const urlOf = (host: string, port: number): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+/** Says why a port cannot be taken. */
+export const listenError = async (host: string, port: number, cause: unknown): Promise<UsageError> =>
+  new UsageError(`Cannot listen on ${host}:${port}: ${await reasonOf(cause, host)}.`);
 
 async function reasonOf(cause: unknown, host: string): Promise<string> {
   // For a name or address that cannot be resolved, Bun reports the code of an earlier failure.

@@ -1,4 +1,3 @@
-import { closeSync, openSync } from 'node:fs';
 import { parseKey } from '../access/key.ts';
 import { openKeys } from '../access/keys.ts';
 import { Gate } from '../access/limits/gate.ts';
@@ -7,6 +6,7 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import { createApp } from '../http/app.ts';
 import { EventFeed } from '../http/event-feed.ts';
+import type { X402Gateway } from '../http/x402/services.ts';
 import { endpointEvent } from '../operate/events.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import type { Gateway } from '../request/gateway.ts';
@@ -32,6 +32,7 @@ import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
 import { openGateway, REFRESH_MS } from './gateway.ts';
 import type { Host, Terminal } from './host.ts';
+import { leave } from './leave.ts';
 import { LedgerNote, refuseOtherLedger } from './ledger-note.ts';
 import { listen } from './listen.ts';
 import { openServerLog } from './log.ts';
@@ -42,13 +43,14 @@ import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
 import { openSignIn } from './sign-in.ts';
 import { openDataStore } from './store.ts';
+import { hasTerminal } from './terminal.ts';
 import { openTokens } from './tokens.ts';
 import { keepTrailHead, notedHeads } from './trail-head.ts';
 import { keepTrailNote } from './trail-note.ts';
 
 /** Reads the first policy: that of its folder, or of a copy of the shipped one. The feed begins with the health of its endpoints. */
 async function startPolicy(
-  { policies, policiesFrom, data, database }: ServeOptions,
+  { policies, policiesFrom, home, database }: ServeOptions,
   host: Host,
   secrets: SecretFiles,
   log: Log,
@@ -60,12 +62,12 @@ async function startPolicy(
     feed.tell(() => endpointEvent(change, now()));
   };
   const health = new Health({ clock, now, random: Math.random, onChange });
-  const unpacked = unpackPolicies(policies, data);
+  const unpacked = unpackPolicies(policies, home);
   if (unpacked !== null) log.info('the shipped policy was copied: edit the copy', { folder: unpacked });
   const tools: ServerPolicyTools = {
     ...judgeTools(host),
     folder: unpacked ?? policies,
-    dataFolder: data,
+    dataFolder: home,
     secrets,
     health,
     network: new UpstreamNetwork(undefined, timers),
@@ -117,11 +119,12 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const { gateway, desk, idempotency, reloader, reporter, status, audits, recount, levels, stop } = opened;
   onBudgets = recount;
   const tokens = await openTokens(resources);
-  const gate = new Gate(clock, timers);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
-  const alerts = openAlerts(resources, { ...opened, policy: reloader, health: tools.health });
+  const told = { ...opened, policy: reloader, health: tools.health };
+  const alerts = openAlerts(resources, told);
   const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer, [alerts.count]);
-  const watched = { gateway, gate, policy: reloader, store, health: tools.health, version, reporter };
+  const watched = { ...told, gate: new Gate(clock, timers), store, version };
+  const metrics = openMetrics(watched, [...families, ...logged, ...alerts.families, ...defects.families]);
   const app = createApp({
     ...watched,
     ...{ surfaces, keys, levels, desk, built: openConsole(log) },
@@ -135,15 +138,14 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     socketBytesMax,
     ...{ status, audits },
     trailHeads: () => notedHeads(options.data),
-    metrics: options.metrics
-      ? openMetrics(watched, [...families, ...logged, ...alerts.families, ...defects.families])
-      : null,
+    // The parent of several processes has the page of all.
+    metrics: options.metrics && !around.parent ? metrics : null,
   });
   await note.keep(store, timers);
   const stopTrail = await keepTrailNote({ store, keys, timers, noteSeen: (through) => reporter.noteSeen(through) });
   const stopHead = await keepTrailHead(options.data, { store, log, timers, now });
   // The key is there before anybody can ask the port whether it is.
-  const firstKey = await openFirstKey(keys, options.data, !out.isTerminal, log);
+  const firstKey = await openFirstKey(keys, options.home, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });
   const address = await listen(app, { ...options, socketBytesMax });
 
@@ -153,18 +155,26 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer, stopHead, alerts: alerts.sender };
   const shutdown = openShutdown({ ...parts, stopTrail, stop, stopListening, written: linesWritten });
   defects.onException(shutdown.byException);
-  on('SIGTERM', () => shutdown.bySignal('SIGTERM'));
-  on('SIGINT', () => shutdown.bySignal('SIGINT'));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) on(signal, () => shutdown.bySignal(signal));
   onHangup = () => void (out.isTerminal && !hasTerminal() ? shutdown.bySignal('SIGHUP') : reloader.reload('signal'));
 
   // Other output to the terminal comes first.
   await linesWritten();
-  const simulated = isSimulated(gateway);
-  announce({ address, simulated, ...(await whoAnswers(first, out)), unpacked }, firstKey, log, out);
-  if (gateway.payments.policy && simulated) {
-    log.warn('payments are on, but only simulated models serve: no provider has a key');
-  }
+  const facts = { address, unpacked, simulated: isSimulated(gateway), ...(await whoAnswers(first, out)) };
+  announce(facts, firstKey, log, out);
+  warnOfPayments(gateway, log);
+  around.parent?.serving({
+    ...{ address, metrics, stop: shutdown.byParent, reload: () => onHangup() },
+    leave: () => void leave({ ...parts, port: portOf(address), timers, stopListening }).then(shutdown.byParent),
+  });
 }
+
+function warnOfPayments(gateway: X402Gateway, log: Log): void {
+  if (gateway.payments.policy && isSimulated(gateway))
+    log.warn('payments are on, but only simulated models serve: no provider has a key');
+}
+
+const portOf = (address: string): number => Number(new URL(address).port);
 
 /** Takes the data folder and the store for this server. Throws an Error of one clear sentence. */
 async function takePlace(place: DataPlace): Promise<StoreLock> {
@@ -220,13 +230,3 @@ async function silentServers(serving: readonly ServingProvider[], { providers }:
 /** Whether simulated models answer, without a provider. */
 const isSimulated = ({ lease }: Gateway): boolean =>
   [...lease().snapshot.providers.values()].some(({ adapter }) => adapter === 'simulated');
-
-/** False once the terminal that the process was started from is closed. */
-function hasTerminal(): boolean {
-  try {
-    closeSync(openSync('/dev/tty', 'r'));
-    return true;
-  } catch {
-    return false;
-  }
-}

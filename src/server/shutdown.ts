@@ -59,9 +59,13 @@ export function openShutdown(parts: ServerParts) {
       .finally(() => host.exit(code));
   };
   return {
-    /** Drains, and ends the process with 0. The second signal ends it at once, with 1. */
+    /** Drains, and ends the process with 0. */
+    byParent(): void {
+      begin({ cause: 'the parent' });
+    },
+    /** Drains, and ends the process with 0. With a parent, which a signal to the group reaches, too, that is all; else the second signal ends it at once, with 1. */
     bySignal(signal: string) {
-      if (isSignalled) return host.exit(1);
+      if (isSignalled && !host.parent) return host.exit(1);
       isSignalled = true;
       begin({ signal });
     },

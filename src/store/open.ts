@@ -39,6 +39,12 @@ export function refuseUrl(folder: string): void {
   );
 }
 
+/** Whether several servers can have the store of a URL at once. */
+export const isShared = (url: string): boolean => {
+  const scheme = schemeOf(url) ?? 'sqlite';
+  return (ALIASES[scheme] ?? scheme) !== 'sqlite';
+};
+
 /**
  * The URL of the store for a data folder: the one that operators name, else the path of the database in the folder.
  * @throws UsageError for a URL of another kind

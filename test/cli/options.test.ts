@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { DATA, HELP } from '../../src/cli/help-texts.ts';
+import { HELP } from '../../src/cli/help-texts.ts';
 import { parseCommand } from '../../src/cli/options.ts';
+import { DATA } from '../../src/cli/serve-help.ts';
 import { unknownCommand } from '../../src/cli/unknown-command.ts';
 import { UsageError } from '../../src/core/usage-error.ts';
 
@@ -31,7 +32,7 @@ describe('a command line that cannot be is refused in one sentence:', () => {
     [
       'an unknown command',
       ['sevre'],
-      /no command `sevre`\. Did you mean `serve`\? Signalbox takes serve, health, policy, /,
+      /no command `sevre`\. Did you mean `serve`\? Signalbox takes serve, restart, health, policy, /,
     ],
     ['a command without its group', ['explain'], /no command `explain`\. Did you mean `policy explain`\?/],
     ['an unknown command like none', ['frobnicate'], /no command `frobnicate`\. Signalbox takes serve, /],

@@ -323,6 +323,7 @@ describe('when this program itself fails', () => {
       clock: () => performance.now(),
       inFlight: new LinkedSet(),
       answers: new ByteRoom(),
+      isLeaving: false,
       isDraining: false,
     };
     isBroken = true;

@@ -274,6 +274,7 @@ export async function startWalletApp({
     clock: () => performance.now(),
     inFlight: new LinkedSet(),
     answers: new ByteRoom(),
+    isLeaving: false,
     get isDraining() {
       return faults.draining;
     },

@@ -90,6 +90,7 @@ export async function startApplication(
     clock,
     inFlight: new LinkedSet(),
     answers: new ByteRoom(),
+    isLeaving: false,
     isDraining: false,
   };
   const idempotency = new Idempotency(

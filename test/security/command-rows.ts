@@ -42,6 +42,8 @@ const changing = (action: Action, leaves: string, ...words: readonly string[]): 
 export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   // What runs on a policy or a file alone, or starts the server, asks for nothing that somebody has.
   serve: { runs: ({ policies }) => [['--port', '0', '--policies', policies]], takes: [] },
+  // The parent of the processes acts, as at a signal.
+  restart: once([]),
   health: { runs: ({ server }) => [['--url', server]], takes: [] },
   version: once([]),
   'policy check': { runs: ({ policies }) => [[policies]], takes: [] },

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HELP } from '../../src/cli/help-texts.ts';
 import { operator } from '../../src/cli/user.ts';
 import { roleOf } from '../../src/core/caller.ts';
 import * as roles from '../../src/operate/roles.ts';
+import { openDoor } from '../../src/server/processes/control.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
 import { openStore } from '../../src/store/open.ts';
 import { aUser } from '../store/suites/people.ts';
@@ -21,6 +22,8 @@ import { COMMANDS, NO_COMMAND, type Seat, SUBJECT, WITHOUT_DATA } from './comman
 const KEY = makeTestKey();
 const data = temporaryFolder();
 const out = mkdtempSync(join(tmpdir(), 'signalbox-test-'));
+/** For `restart`, which asks the parent of processes. */
+let closeDoor = () => {};
 /** A provider's list of models, the receiver of a webhook, and the probe of a server. */
 const far = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => Response.json({ data: [{ id: 'far-1' }] }) });
 const HOOK = `http://127.0.0.1:${far.port}/hook`;
@@ -61,6 +64,8 @@ beforeAll(async () => {
     .platform;
   await box.post('/v1/feedback', { decision_id: decision, score: 1 }, withKey(key));
   await box.stop();
+  mkdirSync(join(data, 'processes'));
+  closeDoor = await openDoor(data, async function* () {});
   store = await openStore(join(data, 'signalbox.db'), {
     mode: 'beside',
     rooms: ['access', 'logins', 'people', 'subjects'],
@@ -90,6 +95,7 @@ beforeAll(async () => {
   };
 });
 afterAll(async () => {
+  closeDoor();
   await store?.close();
   await far.stop(true);
   for (const folder of [data, out, ...(seat ? [seat.policies] : [])]) rmSync(folder, { recursive: true, force: true });

@@ -1,0 +1,44 @@
+import { type MessageToChild, type MessageToParent, messageToChild } from './messages.ts';
+
+/** A server as its parent uses it. */
+interface ServingProcess {
+  readonly address: string;
+  /** Makes the page of metrics. */
+  metrics(): string;
+  reload(): void;
+  /** Has callers find the other processes, then stops. */
+  leave(): void;
+  /** Stops; does nothing where it has begun to. */
+  stop(): void;
+}
+
+/** The parent of this process, which is told that it serves, and asks things of it from then on. */
+export interface Parent {
+  serving(server: ServingProcess): void;
+}
+
+/** The channel of a process to its parent. */
+export interface ParentChannel {
+  send(message: MessageToParent): void;
+  onMessage(listener: (message: unknown) => void): void;
+  /** The parent has ended. */
+  onEnd(listener: () => void): void;
+}
+
+export const parentOver = ({ send, onMessage, onEnd }: ParentChannel): Parent => ({
+  serving(server) {
+    const answers: { readonly [Kind in MessageToChild['kind']]: (id: number) => void } = {
+      leave: server.leave,
+      stop: server.stop,
+      reload: server.reload,
+      metrics: (id) => send({ kind: 'metrics', id, page: server.metrics() }),
+    };
+    onMessage((received) => {
+      const message = messageToChild(received);
+      if (message) answers[message.kind]('id' in message ? message.id : 0);
+    });
+    // Without a parent it would share the port with those of the next start.
+    onEnd(server.stop);
+    send({ kind: 'serving', address: server.address });
+  },
+});

@@ -1,0 +1,110 @@
+import { timingSafeEqual } from 'node:crypto';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { request as ask, type ClientRequest, type IncomingMessage } from 'node:http';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type Static, Type } from '@sinclair/typebox';
+import { parseJson } from '../../core/object.ts';
+import { SchemaCheck } from '../../core/schema-check.ts';
+import { messageOf } from '../../core/thrown.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import { moveDurably, writeDurably } from '../../store/durable-file.ts';
+import type { Replacement } from './fleet.ts';
+
+/** How a command on a data folder reaches the parent of the processes that serve it. */
+const Door = Type.Object({
+  pid: Type.Integer(),
+  /** On the loopback. */
+  port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+  /** Proves that the one who answers has written the file, and the one who asks has read it. */
+  token: Type.String(),
+});
+type Door = Static<typeof Door>;
+
+/** A line of the answer to a restart: a process was replaced, all were, or it ends here. */
+const Step = Type.Union([
+  Type.Object({ process: Type.Integer(), by: Type.Integer() }),
+  Type.Object({ done: Type.Literal(true) }),
+  Type.Object({ error: Type.String() }),
+]);
+type Step = Static<typeof Step>;
+
+const door = new SchemaCheck(Door);
+const step = new SchemaCheck(Step);
+
+const TOKEN_BYTES = 32;
+const HOST = '127.0.0.1';
+const doorFile = (home: string): string => join(home, 'processes', 'parent.json');
+
+/**
+ * Lets commands restart the processes that serve a data folder.
+ * @returns how to stop
+ */
+export async function openDoor(home: string, restart: () => AsyncIterable<Replacement>): Promise<() => void> {
+  const token = Buffer.from(crypto.getRandomValues(new Uint8Array(TOKEN_BYTES))).toString('base64url');
+  const wanted = Buffer.from(`Bearer ${token}`);
+  const server = Bun.serve({
+    hostname: HOST,
+    port: 0,
+    // A drain may take an hour.
+    idleTimeout: 0,
+    fetch(request) {
+      const given = Buffer.from(request.headers.get('authorization') ?? '');
+      const isAllowed = given.length === wanted.length && timingSafeEqual(given, wanted);
+      return isAllowed ? new Response(linesOf(restart())) : new Response(null, { status: 401 });
+    },
+  });
+  const file = doorFile(home);
+  const written: Door = { pid: process.pid, port: server.port ?? 0, token };
+  await writeDurably(`${file}.new`, `${JSON.stringify(written)}\n`);
+  await moveDurably(`${file}.new`, file);
+  return () => {
+    rmSync(file, { force: true });
+    void server.stop(true);
+  };
+}
+
+async function* linesOf(replacements: AsyncIterable<Replacement>): AsyncGenerator<string> {
+  const line = (said: Step) => `${JSON.stringify(said)}\n`;
+  try {
+    for await (const replacement of replacements) yield line(replacement);
+    yield line({ done: true });
+  } catch (error) {
+    yield line({ error: messageOf(error) });
+  }
+}
+
+/** Restarts the processes that serve a data folder, one after the other. Throws UsageError where that cannot be, or ends halfway. */
+export async function* restartAt(home: string): AsyncGenerator<Replacement> {
+  const answer = await answerOf(doorOf(home), home);
+  for await (const line of createInterface({ input: answer })) {
+    const said = parseJson(line);
+    if (!step.accepts(said)) break;
+    if ('done' in said) return;
+    if ('error' in said) throw new UsageError(said.error);
+    yield said;
+  }
+  throw new UsageError('The server ended before all of its processes were replaced.');
+}
+
+function doorOf(home: string): Door {
+  const file = doorFile(home);
+  const found = existsSync(file) ? parseJson(readFileSync(file, 'utf8')) : null;
+  if (door.accepts(found)) return found;
+  throw noServer(home);
+}
+
+const noServer = (home: string): UsageError =>
+  new UsageError(`No server with --processes runs on the data folder ${resolve(home)}.`);
+
+/** The answer of the parent, which says by it that it has written the file: another one at its port would refuse. */
+function answerOf({ port, token }: Door, home: string): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const asking: ClientRequest = ask(
+    { host: HOST, port, method: 'POST', path: '/restart', agent: false, headers: { authorization: `Bearer ${token}` } },
+    (answer) => (answer.statusCode === 200 ? resolve(answer) : reject(noServer(home))),
+  );
+  asking.on('error', () => reject(noServer(home)));
+  asking.end();
+  return promise;
+}

@@ -1,0 +1,168 @@
+import { pause, type Timers, within } from '../../core/timers.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { Member, type StartProcess } from './member.ts';
+import type { ProcessPage } from './metrics-page.ts';
+
+/** A process that served for so long has started well: the next one is started at once. */
+const STEADY_MS = 60_000;
+/** The pause before another start, ms; it doubles. The first one has none. */
+const PAUSE_MIN_MS = 1_000;
+const PAUSE_MAX_MS = 30_000;
+/** A process that is asked for metrics and stands still is left out, ms. */
+const METRICS_MS = 2_000;
+/** Beyond its drain, for all else that a process does at its end, ms. */
+const END_MS = 30_000;
+
+interface FleetParts {
+  readonly count: number;
+  readonly drainMs: number;
+  readonly start: StartProcess;
+  /** Numbers whose folders have settlements, which a process of that number books. */
+  readonly waiting: () => Promise<readonly number[]>;
+  /** Milliseconds on a clock that never goes back. */
+  readonly clock: () => number;
+  readonly timers: Timers;
+  readonly log: Log;
+}
+
+/** A process that has taken the place of another one. */
+export interface Replacement {
+  readonly process: number;
+  readonly by: number;
+}
+
+/** The processes that serve at one port: it keeps their number, and replaces them. State: processes. */
+export class Fleet {
+  readonly #parts: FleetParts;
+  readonly #members = new Map<number, Member>();
+  /** As it was found last. */
+  #waiting: readonly number[] = [];
+  #isStopping = false;
+  #isRestarting = false;
+
+  constructor(parts: FleetParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves once all serve. The first one starts alone: it makes the tables and the first key. Throws UsageError. */
+  async start(): Promise<void> {
+    this.#waiting = await this.#parts.waiting();
+    await this.#startOne();
+    await Promise.all(Array.from({ length: this.#parts.count - 1 }, () => this.#startOne()));
+  }
+
+  /** Replaces one process after the other, each once its successor serves. Throws UsageError; then the rest goes on as it was. */
+  async *restart(): AsyncGenerator<Replacement> {
+    if (this.#isRestarting) throw new UsageError('A restart is under way already.');
+    this.#isRestarting = true;
+    try {
+      this.#waiting = await this.#parts.waiting();
+      for (const old of [...this.#members.values()].sort((a, b) => a.number - b.number)) {
+        // It has ended since, and was started anew.
+        if (this.#members.get(old.number) !== old) continue;
+        const successor = await this.#launch();
+        if (successor === null)
+          throw new UsageError('The new process could not start; its error is in the log. The others go on.');
+        await this.#leave(old);
+        yield { process: old.number, by: successor.number };
+      }
+    } finally {
+      this.#isRestarting = false;
+    }
+  }
+
+  /** Has every process read its policy and its secrets again. */
+  reload(): void {
+    for (const member of this.#members.values()) member.send({ kind: 'reload' });
+  }
+
+  /** Stops all; at a second call without waiting. Resolves with the greatest of their exit codes. */
+  async stop(): Promise<number> {
+    const members = [...this.#members.values()].filter(({ hasEnded }) => !hasEnded);
+    for (const member of members) {
+      member.isLeaving = true;
+      if (this.#isStopping) member.kill();
+      else member.send({ kind: 'stop' });
+    }
+    this.#isStopping = true;
+    return Math.max(0, ...(await Promise.all(members.map(({ exited }) => exited))));
+  }
+
+  /** The pages of metrics of those that answer in time. */
+  async pages(): Promise<ProcessPage[]> {
+    const asked = [...this.#members.values()].map(async (member) => {
+      const text = await within(this.#parts.timers, METRICS_MS, member.metrics(), null);
+      return text === null ? [] : [{ instance: `${member.number}`, text }];
+    });
+    return (await Promise.all(asked)).flat();
+  }
+
+  async #startOne(): Promise<void> {
+    if ((await this.#launch()) !== null || this.#isStopping) return;
+    await this.stop();
+    throw new UsageError('A process could not start.');
+  }
+
+  /** Starts one that is not tried again. Resolves with null where it could not start. */
+  async #launch(): Promise<Member | null> {
+    const member = this.#add(this.#freeNumber());
+    member.isLeaving = true;
+    if ((await member.serving) === null) return null;
+    member.isLeaving = this.#isStopping;
+    return member;
+  }
+
+  #freeNumber(): number {
+    const isFree = (number: number) => !this.#members.has(number);
+    const waiting = this.#waiting.find(isFree);
+    if (waiting !== undefined) return waiting;
+    for (let number = 1; ; number++) if (isFree(number)) return number;
+  }
+
+  #add(number: number, failures = 0): Member {
+    const member = new Member(this.#parts.start, number, failures);
+    this.#members.set(number, member);
+    void this.#watch(member);
+    return member;
+  }
+
+  /** Starts another process where one ends by itself. */
+  async #watch(member: Member): Promise<void> {
+    const { clock, timers, log } = this.#parts;
+    const { number } = member;
+    let since = Number.POSITIVE_INFINITY;
+    void member.serving.then((address) => {
+      if (address !== null) since = clock();
+    });
+    const code = await member.exited;
+    if (member.isLeaving) {
+      this.#members.delete(number);
+      return;
+    }
+    const failures = clock() - since >= STEADY_MS ? 0 : member.failures;
+    const pauseMs = failures === 0 ? 0 : Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** (failures - 1));
+    log.error('a process has ended and is started again', {
+      process: number,
+      pid: member.pid,
+      code,
+      pause_ms: pauseMs,
+    });
+    if (pauseMs > 0) await pause(timers, pauseMs);
+    if (this.#isStopping) this.#members.delete(number);
+    else this.#add(number, failures + 1);
+  }
+
+  /** Resolves once it has ended, by force where it takes too long. */
+  async #leave(member: Member): Promise<void> {
+    const { drainMs, timers, log } = this.#parts;
+    member.isLeaving = true;
+    member.send({ kind: 'leave' });
+    // It waits for its requests, and then ends the rest of them.
+    const code = await within(timers, 2 * drainMs + END_MS, member.exited, null);
+    if (code !== null) return;
+    log.error('a process did not end and was killed', { process: member.number });
+    member.kill();
+    await member.exited;
+  }
+}

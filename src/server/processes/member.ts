@@ -1,0 +1,80 @@
+import { type MessageToChild, type MessageToParent, messageToParent } from './messages.ts';
+
+/** A process that was started, as the system gives it. */
+export interface StartedProcess {
+  readonly pid: number;
+  /** Resolves with its exit code. */
+  readonly exited: Promise<number>;
+  send(message: MessageToChild): void;
+  kill(): void;
+}
+
+/** Starts a process with a number; the listener gets its messages. */
+export type StartProcess = (number: number, onMessage: (message: unknown) => void) => StartedProcess;
+
+/** One process of several, from its start to its end. State: process. */
+export class Member {
+  readonly number: number;
+  /** Resolves with its address, or with null where it ends before it serves. */
+  readonly serving: Promise<string | null>;
+  readonly exited: Promise<number>;
+  /** How many of its number have ended before it, one soon after the other. */
+  readonly failures: number;
+  /** Whether its end is wanted, or is told to who waits for it. */
+  isLeaving = false;
+  hasEnded = false;
+  readonly #started: StartedProcess;
+  readonly #pages = new Map<number, (page: string | null) => void>();
+  #asked = 0;
+
+  constructor(start: StartProcess, number: number, failures = 0) {
+    this.number = number;
+    this.failures = failures;
+    const { promise, resolve } = Promise.withResolvers<string | null>();
+    this.#started = start(number, (received) => {
+      const message = messageToParent(received);
+      if (message) this.#take(message, resolve);
+    });
+    this.serving = promise;
+    this.exited = this.#started.exited.then((code) => {
+      this.hasEnded = true;
+      resolve(null);
+      for (const answer of this.#pages.values()) answer(null);
+      return code;
+    });
+  }
+
+  get pid(): number {
+    return this.#started.pid;
+  }
+
+  /** Does nothing once it has ended. */
+  send(message: MessageToChild): void {
+    try {
+      this.#started.send(message);
+    } catch {
+      // Its end is told by `exited`.
+    }
+  }
+
+  kill(): void {
+    this.#started.kill();
+  }
+
+  /** Asks for its page of metrics. Resolves with null where it ends before. */
+  metrics(): Promise<string | null> {
+    const id = ++this.#asked;
+    const { promise, resolve } = Promise.withResolvers<string | null>();
+    this.#pages.set(id, (page) => {
+      this.#pages.delete(id);
+      resolve(page);
+    });
+    this.send({ kind: 'metrics', id });
+    return promise;
+  }
+
+  #take(message: MessageToParent, serves: (address: string) => void): void {
+    if (message.kind === 'serving') serves(message.address);
+    else this.#pages.get(message.id)?.(message.page);
+  }
+}

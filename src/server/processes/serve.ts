@@ -1,0 +1,120 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { isOfFunds } from '../../ledger/metrics.ts';
+import { processArguments, processFolder, type ServeOptions } from '../../operate/serve-options.ts';
+import { settlementsIn } from '../../store/open.ts';
+import type { Sink } from '../../telemetry/sink.ts';
+import { makeDataFolder, spoolOf } from '../data.ts';
+import type { Host } from '../host.ts';
+import { listenError, urlOf } from '../listen.ts';
+import { openServerLog } from '../log.ts';
+import { unpackPolicies } from '../shipped-policies.ts';
+import { hasTerminal } from '../terminal.ts';
+import { openDoor } from './control.ts';
+import { Fleet } from './fleet.ts';
+import type { StartProcess } from './member.ts';
+import { mergedPage } from './metrics-page.ts';
+
+/** Serves by several processes at one port, and keeps them up, until it is asked to stop. Throws UsageError where they cannot start. */
+export async function serveProcesses(
+  options: ServeOptions & { readonly processes: number },
+  host: Host,
+  program: readonly string[],
+): Promise<void> {
+  const sink = host.openSink();
+  const { log, written } = openServerLog(options, { ...host, openSink: () => sink });
+  const { home, processes, drainMs } = options;
+  makeDataFolder(join(home, 'processes'));
+  const shared = {
+    ...options,
+    policies: unpackPolicies(options.policies, home) ?? options.policies,
+    port: await takePort(options.host, options.port),
+    // The lines go through a pipe; without colours they are as for people.
+    log: options.log === 'auto' && host.out.isTerminal ? ('pretty' as const) : options.log,
+  };
+  const start = processStarter((number) => [...program, ...processArguments(shared, number)], sink);
+  const { clock, timers } = host;
+  const fleet = new Fleet({ count: processes, drainMs, start, waiting: () => unbookedIn(options), clock, timers, log });
+  let close = () => {};
+  const stop = async (signal: string) => {
+    log.info('draining', { signal });
+    close();
+    const code = await fleet.stop();
+    log.info('stopped');
+    await written();
+    host.exit(code);
+  };
+  host.on('SIGTERM', () => void stop('SIGTERM'));
+  host.on('SIGINT', () => void stop('SIGINT'));
+  host.on('SIGHUP', () => (host.out.isTerminal && !hasTerminal() ? void stop('SIGHUP') : fleet.reload()));
+
+  await fleet.start();
+  const closeDoor = await openDoor(home, () => fleet.restart());
+  const metrics = options.metrics ? await serveMetrics(options, fleet) : null;
+  close = () => {
+    closeDoor();
+    void metrics?.stop(true);
+  };
+  const address = urlOf(options.host, shared.port);
+  log.info('all processes serve', { address, processes, metrics: metrics && urlOf(options.host, metrics.port ?? 0) });
+}
+
+/** Finds out that nobody listens on a port, and which one where any will do. Processes that share it would not notice another server. */
+async function takePort(hostname: string, port: number): Promise<number> {
+  try {
+    const found = Bun.listen({ hostname, port, socket: { data() {} } });
+    const { port: taken } = found;
+    found.stop(true);
+    return taken;
+  } catch (cause) {
+    throw await listenError(hostname, port, cause);
+  }
+}
+
+/** Starts processes whose lines go to the log of this one, whole: a pipe would mix those of several. */
+const processStarter =
+  (commandOf: (number: number) => string[], sink: Pick<Sink, 'write'>): StartProcess =>
+  (number, onMessage) => {
+    const child = Bun.spawn(commandOf(number), { stdin: 'ignore', stdout: 'pipe', stderr: 'inherit', ipc: onMessage });
+    void passLines(child.stdout, sink);
+    const { pid, exited } = child;
+    return { pid, exited, send: (message) => void child.send(message), kill: () => child.kill('SIGKILL') };
+  };
+
+async function passLines(from: AsyncIterable<Uint8Array>, sink: Pick<Sink, 'write'>): Promise<void> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of from) {
+    rest += decoder.decode(chunk, { stream: true });
+    const end = rest.lastIndexOf('\n') + 1;
+    if (end > 0) sink.write(rest.slice(0, end));
+    rest = rest.slice(end);
+  }
+  if (rest !== '') sink.write(`${rest}\n`);
+}
+
+/** The numbers of processes whose folders have settlements that the database lacks: of a process that was killed meanwhile. */
+async function unbookedIn({ home, database }: ServeOptions): Promise<number[]> {
+  const found = readdirSync(join(home, 'processes')).map(async (name) => {
+    const spool = spoolOf(processFolder(home, name));
+    return existsSync(spool) && (await settlementsIn(database, spool)) !== 0 ? [Number(name)] : [];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+async function serveMetrics({ host: hostname, metricsPort: port }: ServeOptions, fleet: Fleet) {
+  try {
+    return Bun.serve({
+      ...{ hostname, port },
+      async fetch({ url, method }) {
+        if (new URL(url).pathname !== '/metrics') return new Response(null, { status: 404 });
+        if (method !== 'GET') return new Response(null, { status: 405, headers: { allow: 'GET' } });
+        const page = mergedPage(await fleet.pages(), isOfFunds);
+        return new Response(page, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
+      },
+    });
+  } catch (cause) {
+    await fleet.stop();
+    throw await listenError(hostname, port, cause);
+  }
+}
