@@ -16,7 +16,9 @@ for (const [what, args, env = {}] of cases) {
     const cwd = temporaryFolder();
     try {
       const { code, out, err } = await runToEnd([MAIN, ...args], env, cwd);
-      expect(err).toMatch(/^signalbox: There is no store for postgres URLs; there is sqlite, [^\n]+\.\n$/);
+      expect(err).toMatch(
+        /^signalbox: A data folder is named by its path, [^\n]+, not by a postgres URL; DATABASE_URL names a database\.\n$/,
+      );
       expect(err).not.toContain('hunter2');
       expect([code, out]).toEqual([1, '']);
       expect(readdirSync(cwd)).toEqual([]);

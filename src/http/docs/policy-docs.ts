@@ -71,6 +71,7 @@ export const PUSH = routeDocs({
   description:
     'Stores the files of a policy as a revision, or those of an earlier push again, and puts it in force at every server that follows pushes (`--policies-from store`), as `policy push` and `policy rollback` do. It passes the check and the policy’s own cases here and at each of these servers; where one refuses, as without the code of a plugin, it is in force nowhere. `If-Match` names the revision that it began from, and may be left out for an earlier push. Guarded changes are as for `PUT /admin/policy/files`.',
   answer: { schema: schemas.PolicyWrite, description: 'The revision is in force.' },
+  requests: { earlier: { summary: 'An earlier push again', value: { revision: '3' } } },
   errorField: 'files',
   errors: [...bodyRefused, 'not_found', 'precondition_failed', 'policy_invalid'],
 });
