@@ -259,6 +259,8 @@ describe('the log', () => {
       'src/server/ledger-note.ts',
       'src/server/log.ts',
       'src/server/policies.ts',
+      'src/server/processes/fleet.ts',
+      'src/server/processes/serve.ts',
       'src/server/push-follower.ts',
       'src/server/serve.ts',
       'src/server/shutdown.ts',
