@@ -38,6 +38,7 @@ const namedIn = (text: string): string[] =>
 
 /** Rooms and files whose objects last as long as a request, an answer, a call, a connection, a start or a command. */
 const SHORT_LIVED = [
+  'store/copy/',
   // Of a page in a browser, which ends with it.
   'console/',
   ...['cli/', 'conformance/', 'core/', 'accounting/', 'exchange/', 'importers/', 'money/', 'operate/', 'policy/'],

@@ -41,7 +41,7 @@ interface MappedHold {
 
 /**
  * Makes of SQLite's journal what PostgreSQL keeps beside its own: the figures of funds, and open holds. Windows of budgets are
- * kept as entries name them; the next server counts budgets anew, as a start on SQLite does. State: open holds, funds.
+ * kept as entries name them; the next server counts budgets anew, as a start on SQLite does.
  */
 export class BooksMapping {
   readonly #funds = new Map<string, MappedFund>();
