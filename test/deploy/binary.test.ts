@@ -8,6 +8,8 @@ import { deeply } from '../deep/deeply.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { testPolicy } from '../support/policies.ts';
+import { freePort } from '../support/ports.ts';
+import { startPostgres } from '../support/postgres.ts';
 import { connect } from '../support/raw-http.ts';
 import { MAIN, makeTestKey, temporaryFolder } from '../support/signalbox.ts';
 
@@ -296,6 +298,28 @@ describe('its commands', () => {
   });
 });
 
+test('the program starts itself for each of its processes, at one PostgreSQL', async () => {
+  await using database = await startPostgres({ isDurable: true });
+  await database.create('program');
+  const port = freePort();
+  const child = Bun.spawn(
+    [program, 'serve', '--processes', '2', '--port', `${port}`, '--metrics-port', `${freePort()}`, '--data', 'shared'],
+    {
+      cwd: work,
+      env: { HOME: home, SIGNALBOX_API_KEY: KEY, DATABASE_URL: database.urlOf('program') },
+      stdout: 'ignore',
+      stderr: 'inherit',
+    },
+  );
+  const headers = { authorization: `Bearer ${KEY}` };
+  await waitFor(async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/admin/cluster`, { headers }).catch(() => null);
+    return answer?.ok && ((await answer.json()) as { data: unknown[] }).data.length === 2;
+  });
+  child.kill('SIGTERM');
+  expect(await child.exited).toBe(0);
+});
+
 test('what the sources read from beside themselves is tried here: what is new must be thought of', () => {
   const files = ['src', 'plugins'].flatMap((folder) => [
     ...new Bun.Glob(`${folder}/**/*.ts`).scanSync({ cwd: join(MAIN, '../..') }),
@@ -309,6 +333,7 @@ test('what the sources read from beside themselves is tried here: what is new mu
     'src/cli/plugin/trial.ts',
     'src/http/console/built.ts',
     'src/http/docs/page.ts',
+    'src/main.ts',
     'src/runtime/parser.ts',
     'src/server/audits.ts',
     'src/server/shipped-policies.ts',

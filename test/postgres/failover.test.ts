@@ -26,9 +26,9 @@ test('behind a failover that may have lost commits servers grant nothing, and no
   await waitFor(async () => {
     const { problem } = (await (await server.get('/admin/status')).json()) as { problem: string | null };
     return words.test(problem ?? '');
-  });
+  }, 45_000);
   expect(await ask(server)).toBe(503);
   expect(fleet.start()).rejects.toThrow(words);
   expect(await server.run('db', 'accept')).toMatchObject({ code: 0, err: '' });
   await waitFor(async () => (await ask(server)) === 200);
-}, 60_000);
+}, 120_000);
