@@ -41,7 +41,7 @@ async function copy(args: readonly string[], { data, program }: DatabaseCommand)
 async function accept(args: readonly string[], { url }: DatabaseCommand): Promise<CommandOutput> {
   parseFlags(args, {});
   await acceptDatabase(operator(), url);
-  return 'The database is accepted as it is. Servers use it within seconds.\n';
+  return 'The database is accepted as it is. Start the servers again: those that run may know of rows that are gone.\n';
 }
 
 async function migrate(args: readonly string[], { url, program }: DatabaseCommand): Promise<CommandOutput> {

@@ -108,7 +108,7 @@ class LeaseKeeper implements Instance {
   #timer: Timer | null = null;
   #renewing: Promise<void> | null = null;
   #isReleased = false;
-  /** Why the store is refused; null where it is not. */
+  /** Why the store is refused, for good; null where it is not. */
   #refusal: string | null = null;
 
   constructor(options: LeaseOptions, taken: TakenSlot) {
@@ -163,20 +163,16 @@ class LeaseKeeper implements Instance {
 
   /** Renews the lease, or takes a new epoch where it has ended. One at a time. Where the store is away, the lease runs out. */
   renew(): Promise<void> {
+    if (this.#refusal !== null) return Promise.resolve();
     this.#renewing ??= this.#renew()
-      .then(
-        () => {
-          this.#refusal = null;
-        },
-        (error: unknown) => this.#refuse(error),
-      )
+      .catch((error: unknown) => this.#refuse(error))
       .finally(() => {
         this.#renewing = null;
       });
     return this.#renewing;
   }
 
-  /** A store that may lack what it has answered is not used any more. */
+  /** A store that may lack what it has answered is not used any more: this process may know of rows that are gone. */
   #refuse(error: unknown): void {
     if (!(error instanceof StoreError && error.reason === 'fenced')) return;
     this.#refusal = error.message;
