@@ -60,6 +60,8 @@ test('somebody signs in, makes a key, copies its secret, finds the key again, su
   await tabTo(page, 'Name or ID');
   await page.keyboard.type('night');
   await page.getByRole('table', { name: 'Keys' }).locator('tbody tr').nth(1).waitFor({ state: 'detached' });
+  // The table may be filtered by the first letters alone.
+  await waitFor(() => new URL(page.url()).searchParams.get('q') === 'night');
   await enter('night-job');
   await panel().getByRole('heading', { name: 'night-job' }).waitFor();
   await enter('Suspend');
