@@ -1,4 +1,4 @@
-import type { InstanceName } from './instance.ts';
+import { type InstanceName, isSameInstance } from './instance.ts';
 import type { Write } from './store.ts';
 
 /** Where an instance takes its policy from: files that it watches, or the revisions that are pushed to the store. */
@@ -61,7 +61,7 @@ export type LiveInstance = InstanceReport & PresentInstance;
 export async function liveInstances({ instanceReports: table }: ReportSource): Promise<readonly LiveInstance[]> {
   const [reports, present] = await Promise.all([table.all(), table.present()]);
   return reports.flatMap((report) => {
-    const found = present.find(({ slot, epoch }) => slot === report.slot && epoch === report.epoch);
+    const found = present.find((one) => isSameInstance(one, report));
     return found ? [{ ...report, renewed: found.renewed }] : [];
   });
 }
@@ -70,7 +70,7 @@ export async function liveInstances({ instanceReports: table }: ReportSource): P
 export async function instancesBehind({ instanceReports: table }: ReportSource, change: number) {
   const [reports, present] = await Promise.all([table.all(), table.present()]);
   return present.flatMap((one) => {
-    const report = reports.find(({ slot, epoch }) => slot === one.slot && epoch === one.epoch);
+    const report = reports.find((each) => isSameInstance(each, one));
     return report && report.seen >= change ? [] : [report?.name ?? `slot ${one.slot}`];
   });
 }

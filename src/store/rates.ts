@@ -31,7 +31,7 @@ export interface RateGrant {
 }
 
 /**
- * The limits that instances share. What is granted is debited at once, so what a dead instance had is lost, and never granted twice. In any
+ * The limits that instances share. A grant is debited at once, so the units of a dead instance are lost, and never granted twice. In any
  * `w` milliseconds at most `most` + `most` × w / 60,000 units are used: all instances together take a second of the rate ahead in
  * each second, and a bucket fills up only so far that those of two seconds still fit. Streams are counted exactly: those of an instance
  * whose lease has ended count no more. State: shared limits.

@@ -1,4 +1,5 @@
 import type { OpenReservation } from '../journal-reader.ts';
+import { balanceText, digestOf } from '../postgres/books/names.ts';
 import { first, type SqlReader, sql } from '../sql/statement.ts';
 import { type Balance, recover } from '../sqlite/books/recover.ts';
 import { SELECT_STATE, type StateRow } from '../sqlite/books/tables.ts';
@@ -159,7 +160,7 @@ export class BooksMapping {
     return {
       ...{ id, kind, name, subject, definition, starts, ends, held },
       // A window of the past is found by its number alone.
-      digest: new Bun.CryptoHasher('sha256').update(isBalance ? `balance/${name}` : `copied ${keyOf(last)}`).digest(),
+      digest: Uint8Array.fromHex(digestOf(isBalance ? balanceText(name) : `copied ${keyOf(last)}`)),
       budget: isBalance ? 0 : -1,
       most: isBalance ? (balance?.granted ?? 0) : last.most,
       spent: isBalance ? (balance?.spent ?? 0) : spent,

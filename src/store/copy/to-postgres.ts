@@ -1,5 +1,8 @@
-import { type AccountRow, accountOf, dimensionsOf } from '../account-row.ts';
+import type { Tariff } from '../../accounting/entry.ts';
+import type { Budget } from '../../core/budget.ts';
+import { type AccountRow, dimensionsOf } from '../account-row.ts';
 import { addressOf } from '../postgres/address.ts';
+import { accountText, budgetText, digestOf, tariffText } from '../postgres/books/names.ts';
 import { Connection, literalOf } from '../postgres/connection.ts';
 import { failureOf } from '../postgres/fault.ts';
 import { MIGRATION_BOUNDS } from '../postgres/migrate.ts';
@@ -143,13 +146,12 @@ async function copyBooks(tables: ReadonlyMap<string, CopiedTable>, from: SqlRead
   await copyNamed(from, to, tableWithout(tables, 'accounts', ['agent_wallet']), (row) => {
     const { key_id: keyId, team_id: team, user_id: user, ...rest } = row;
     // A row of `accounts` as the books wrote it.
-    return JSON.stringify(accountOf(dimensionsOf({ ...rest, keyId, team, user } as unknown as AccountRow)));
+    return accountText(dimensionsOf({ ...rest, keyId, team, user } as unknown as AccountRow));
   });
-  await copyNamed(from, to, tableWithout(tables, 'tariffs'), ({ model, provider, upstream, price }) =>
-    JSON.stringify([model, provider, upstream, price]),
-  );
-  const budgets = await from.query<CopiedRow>(SELECT_BUDGETS);
-  const named = budgets.map((row) => ({ ...row, digest: digestOf(JSON.stringify([row.name, row.definition])) }));
+  // As the books wrote it, too.
+  await copyNamed(from, to, tableWithout(tables, 'tariffs'), (row) => tariffText(row as unknown as Tariff));
+  const budgets = await from.query<CopiedRow & Pick<Budget, 'name' | 'definition'>>(SELECT_BUDGETS);
+  const named = budgets.map((row) => ({ ...row, digest: bytesOf(budgetText(row)) }));
   await to.insert('budgets', named);
   const mapping = await BooksMapping.of(from);
   for await (const rows of rowsOf(from, tableWithout(tables, 'journal')))
@@ -179,7 +181,7 @@ async function copyNamed(
   for await (const rows of rowsOf(from, table)) {
     const named = rows.map((row) => {
       const text = textOf(row);
-      const digest = digestOf(seen.has(text) ? `${text} ${row.id}` : text);
+      const digest = bytesOf(seen.has(text) ? `${text} ${row.id}` : text);
       seen.add(text);
       return { ...row, digest };
     });
@@ -187,4 +189,4 @@ async function copyNamed(
   }
 }
 
-const digestOf = (text: string): Uint8Array => new Bun.CryptoHasher('sha256').update(text).digest();
+const bytesOf = (text: string): Uint8Array => Uint8Array.fromHex(digestOf(text));

@@ -12,7 +12,7 @@ import type {
 } from '../driver.ts';
 import { type Instance, NO_INSTANCE } from '../instance.ts';
 import { keepLease } from '../lease-keeper.ts';
-import { readSpool, Spool } from '../spool/spool.ts';
+import { countSettlements, readSpool, Spool } from '../spool/spool.ts';
 import { SETTLE } from '../sql/payments.ts';
 import { type SqlReader, sql } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';
@@ -29,7 +29,7 @@ import { postgresRepositories } from './repositories.ts';
 import { requireSafety } from './safety.ts';
 import { SCHEMA } from './schema/versions.ts';
 import { PostgresSnapshot } from './snapshot.ts';
-import { openPostgres, PostgresStore } from './store.ts';
+import { handleOf, openPostgres, PostgresStore } from './store.ts';
 import { acceptTimeline } from './timeline.ts';
 
 /** Keeps a store in a database that several servers share: `postgres://USER@HOST:PORT/DATABASE`. */
@@ -48,7 +48,7 @@ export const postgresDriver: StoreDriver = {
   isLocked,
   placeOf,
   readSpool: (path) => ({ path, ...readSpool(path) }),
-  settlementsIn,
+  settlementsIn: (path) => countSettlements(path, (units) => settledBy(units).size),
 };
 
 /** The statements of repositories that stand in spools. */
@@ -78,7 +78,9 @@ async function lock(url: string, how?: 'alone'): Promise<StoreLock> {
 async function open(url: string, options: OpenOptions): Promise<OpenStore> {
   const { mode, onError, timers = processTimers, now = Date.now } = options;
   if (mode === 'serve') await bringUpToDate(url, options.program ?? '');
-  const db = await openPostgres({ url, timers, ...(onError && { onError }) });
+  const asked = { url, timers, ...(onError && { onError }) };
+  // A server has looked at the database while it brought the tables up to date.
+  const db = mode === 'serve' ? handleOf(asked) : await openPostgres(asked);
   const clock = () => performance.now();
   // A server without traffic must not call itself ready: the writer tries until the database is back.
   const onAway = () => void db.commit([]).catch(() => {});
@@ -190,13 +192,5 @@ async function accept(url: string): Promise<void> {
     await acceptTimeline(db);
   } finally {
     await db.close();
-  }
-}
-
-function settlementsIn(path: string): number | undefined {
-  try {
-    return settledBy(readSpool(path).units).size;
-  } catch {
-    return undefined;
   }
 }

@@ -33,16 +33,21 @@ export interface PostgresOptions {
  * @throws StoreError of one sentence, by rejecting
  */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
-  const address = addressOf(options.url);
-  const open = () => Connection.open(address);
-  const connection = await open();
+  const store = handleOf(options);
+  const connection = await store.open();
   try {
     await requireSafety(connection, options.permitted);
     requireSchema(await schemaOf(connection), SCHEMA.length);
   } finally {
     await connection.close();
   }
-  return new PostgresStore(open, options);
+  return store;
+}
+
+/** A handle of a database that was looked at. It opens connections when it needs them. */
+export function handleOf(options: PostgresOptions): PostgresStore {
+  const address = addressOf(options.url);
+  return new PostgresStore(() => Connection.open(address), options);
 }
 
 /** One handle of a database. */

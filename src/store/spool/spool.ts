@@ -66,6 +66,15 @@ export function readSpool(path: string): SpoolReading {
   }
 }
 
+/** Counts the settlements of a spool; undefined where it cannot be read: another server may have taken it over. */
+export function countSettlements(path: string, settled: (units: readonly SpooledUnit[]) => number): number | undefined {
+  try {
+    return settled(readSpool(path).units);
+  } catch {
+    return undefined;
+  }
+}
+
 /** An entry is JSON of units, each a list of `[name, …values]`. Written by `Spool.add` alone, and protected by its checksum. */
 const parseUnits = (text: string): SpooledUnit[] =>
   (JSON.parse(text) as [string, ...SqlValue[]][][]).map((unit) => unit.map(([name, ...params]) => ({ name, params })));

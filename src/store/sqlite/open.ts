@@ -11,7 +11,7 @@ import type {
   TablesState,
 } from '../driver.ts';
 import { NO_INSTANCE } from '../instance.ts';
-import { readSpool, Spool } from '../spool/spool.ts';
+import { countSettlements, readSpool, Spool } from '../spool/spool.ts';
 import { SETTLE } from '../sql/payments.ts';
 import { alertMigrations } from './alerts.ts';
 import { openSqliteBooks } from './books/books.ts';
@@ -81,7 +81,7 @@ export const sqliteDriver: StoreDriver = {
   isLocked: async (url) => isFolderLocked(dirname(pathOf(url))),
   placeOf: (url) => resolve(pathOf(url)),
   readSpool: (path) => ({ path, ...readSpool(path) }),
-  settlementsIn,
+  settlementsIn: (path) => countSettlements(path, (units) => closedBy(units).length),
 };
 
 async function open(url: string, options: OpenOptions): Promise<OpenStore> {
@@ -136,14 +136,6 @@ async function migrateFile(path: string): Promise<number> {
     return tablesIn(path).version - before;
   } finally {
     lock.release();
-  }
-}
-
-function settlementsIn(path: string): number | undefined {
-  try {
-    return closedBy(readSpool(path).units).length;
-  } catch {
-    return undefined;
   }
 }
 

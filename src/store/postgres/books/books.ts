@@ -27,7 +27,7 @@ import { adoptRequested } from './adoption.ts';
 import { type GroupParts, namedOnce, OpGroups } from './group.ts';
 import { type KeptCall, KeptOps } from './kept-ops.ts';
 import { type FundAnswer, KnownFunds } from './known-funds.ts';
-import { type BooksQuery, Names } from './names.ts';
+import { type BooksQuery, balanceText, Names } from './names.ts';
 import { OwnHolds } from './own-holds.ts';
 import { BooksReader } from './reader.ts';
 import { type AskedOp, decode, dimensionsOfHolder, fundsOf, Wire, type WireResult } from './wire.ts';
@@ -65,7 +65,7 @@ const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () =
 const ADJUSTING: ReadonlySet<LedgerOp['kind']> = new Set(['grant', 'correct', 'deposit', 'capture']);
 
 const balanceOf = (holder: string): FundRef => ({
-  key: `balance/${holder}`,
+  key: balanceText(holder),
   title: { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: Number.POSITIVE_INFINITY },
   ...{ budget: 0, limit: 0, rank: 0 },
 });

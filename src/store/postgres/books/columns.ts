@@ -71,7 +71,7 @@ export class GroupColumns {
     return this.#ids.all;
   }
 
-  /** @returns the number of its places in the columns. What rides with a call stands at its last operation. */
+  /** @returns the number of its places in the columns. Riding writes stand at the last operation of their call. */
   add({ ops, also }: CalledOps, rideOf: (one: SqlWrite) => readonly RidingStatement[]): number {
     const rides = (also as readonly SqlWrite[]).flatMap(rideOf);
     const all = ops.length > 0 || rides.length === 0 ? ops : [{ kind: 'write' } as const];

@@ -1,3 +1,4 @@
+import { POSTGRES_NOW } from '../../sql/statement.ts';
 import type { Horizon } from '../horizon.ts';
 import type { BooksQuery } from './names.ts';
 
@@ -5,16 +6,15 @@ import type { BooksQuery } from './names.ts';
 const STEP = 100_000;
 /** Another instance need not fold again so soon, ms. */
 const RECENT_MS = 4_000;
-const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
-const SELECT_THROUGH = `SELECT through, ${NOW} - at < ${RECENT_MS} AS "isRecent" FROM folded`;
+const SELECT_THROUGH = `SELECT through, ${POSTGRES_NOW} - at < ${RECENT_MS} AS "isRecent" FROM folded`;
 /** Whoever comes behind another finds the place moved, and adds nothing. */
 const FOLD = `WITH sums AS (
       SELECT quarter, account, tariff, count(*) AS charges, sum(microcredits) AS microcredits, sum(input_tokens) AS input_tokens,
           sum(output_tokens) AS output_tokens
         FROM unfolded WHERE seq <= $2 GROUP BY quarter, account, tariff
     ), moved AS (
-      UPDATE folded SET through = $2, charged = folded.charged + coalesce((SELECT sum(s.microcredits) FROM sums AS s), 0), at = ${NOW}
+      UPDATE folded SET through = $2, charged = folded.charged + coalesce((SELECT sum(s.microcredits) FROM sums AS s), 0), at = ${POSTGRES_NOW}
         WHERE folded.through = $1 RETURNING 1
     )
     INSERT INTO spend (quarter, account, tariff, charges, microcredits, input_tokens, output_tokens)

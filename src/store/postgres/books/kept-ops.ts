@@ -1,8 +1,7 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import type { LedgerOp, OpResult } from '../../books.ts';
 import { type Spool, type SpooledUnit, spooledRows } from '../../spool/spool.ts';
-import type { SqlWrite, Statement } from '../../sql/statement.ts';
-import { write } from '../../sql/statement.ts';
+import { type SqlWrite, type Statement, write } from '../../sql/statement.ts';
 import { StoreError, type Write } from '../../store.ts';
 
 /** The name under which operations stand in the spool. */
@@ -22,7 +21,7 @@ const encodeCall = ({ ops, also }: KeptCall): SpooledUnit => [
   ...spooledRows(also),
 ];
 
-/** @param statements those that stand in spools by their names. What a spool has was written by `encodeCall`, behind a checksum. */
+/** @param statements those that stand in spools by their names. A unit was written by `encodeCall`, behind a checksum. */
 export const decodeCall = (unit: SpooledUnit, statements: readonly Statement[]): KeptCall => ({
   ops: unit.flatMap(({ name, params: [json] }) => (name === OPERATION ? [JSON.parse(String(json)) as LedgerOp] : [])),
   also: unit.flatMap(({ name, params }) => {

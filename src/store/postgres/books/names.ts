@@ -1,5 +1,6 @@
 import type { Dimensions, Tariff } from '../../../accounting/entry.ts';
 import type { FundRef } from '../../../accounting/fund.ts';
+import type { Budget } from '../../../core/budget.ts';
 import { accountOf } from '../../account-row.ts';
 import type { FundAnswer } from './known-funds.ts';
 
@@ -9,7 +10,14 @@ export type BooksQuery = <Row>(text: string, values: readonly (string | number |
 /** Texts whose numbers are remembered; beyond, all are asked for again. */
 const KNOWN_MAX = 50_000;
 
-const digestOf = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex');
+/** The identity of a row, by the text of what it names. Rows of other programs have it, too: neither changes. */
+export const digestOf = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex');
+export const accountText = (dimensions: Dimensions): string => JSON.stringify(accountOf(dimensions));
+export const tariffText = ({ model, provider, upstream, price }: Tariff): string =>
+  JSON.stringify([model, provider, upstream, price]);
+export const budgetText = ({ name, definition }: Pick<Budget, 'name' | 'definition'>): string =>
+  JSON.stringify([name, definition]);
+export const balanceText = (holder: string): string => `balance/${holder}`;
 
 /** Texts of one kind, and the numbers that the database has given them. */
 class Numbers<Thing extends object> {
@@ -57,10 +65,8 @@ interface NumberRow {
 
 /** What operations name, by the numbers that entries name it by. State: row numbers. */
 export class Names {
-  readonly accounts = new Numbers<Dimensions>((dimensions) => JSON.stringify(accountOf(dimensions)));
-  readonly tariffs = new Numbers<Tariff>(({ model, provider, upstream, price }) =>
-    JSON.stringify([model, provider, upstream, price]),
-  );
+  readonly accounts = new Numbers<Dimensions>(accountText);
+  readonly tariffs = new Numbers<Tariff>(tariffText);
   readonly funds = new Numbers<FundRef>(({ key }) => key);
   readonly #query: BooksQuery;
   readonly #onFund: (ref: FundRef, figures: FundAnswer) => void;

@@ -1,4 +1,4 @@
-import { isCost } from '../../../accounting/held-sum.ts';
+import { type HeldSum, post, settle } from '../../../accounting/held-sum.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type { LedgerOp, OpResult } from '../../books.ts';
 
@@ -50,20 +50,15 @@ export class OwnHolds {
     if (op.kind !== 'post' && op.kind !== 'settle') return null;
     const hold = this.#holds.get(op.id);
     if (!hold) return null;
-    const most = Math.min(hold.left, op.most);
-    const cost = op.entry?.cost ?? 0;
-    const known = isCost(cost) ? cost : most;
-    const [charged, overrun] = [Math.min(known, most), known - Math.min(known, most)];
+    const { left, charged, overrun } = hold;
+    const open: HeldSum = { state: 'pending', amount: charged + Math.min(left, op.most), charged, limit: null };
+    const step = op.kind === 'post' ? post(open, op.entry.cost) : settle(open, op.entry?.cost ?? null);
+    const after = { charged: charged + step.charged, overrun: overrun + step.excess };
     if (op.kind === 'post') {
-      const { left } = hold;
-      this.#holds.set(op.id, {
-        left: left - charged,
-        charged: hold.charged + charged,
-        overrun: hold.overrun + overrun,
-      });
-      return { kind: 'charged', charged, overrun };
+      this.#holds.set(op.id, { left: left - step.charged, ...after });
+      return { kind: 'charged', charged: step.charged, overrun: step.excess };
     }
     this.#holds.delete(op.id);
-    return { kind: 'charged', charged: hold.charged + charged, overrun: hold.overrun + overrun };
+    return { kind: 'charged', ...after };
   }
 }

@@ -11,7 +11,7 @@ import { Horizon } from '../horizon.ts';
 import { chargedBy, spentIn, uncountedBy, usageOf } from './charges.ts';
 import { foldCharges } from './fold.ts';
 import type { FundAnswer } from './known-funds.ts';
-import type { BooksQuery } from './names.ts';
+import { type BooksQuery, budgetText, digestOf } from './names.ts';
 
 const ACCOUNT = `a.key_id AS "keyId", a.labels, a.selector, a.session, a.agent, a.team_id AS team, a.user_id AS "user", a.payer`;
 
@@ -134,7 +134,7 @@ export class BooksReader {
   async accept({ usdPerCredit, budgets, counted, rank }: OfferedTerms): Promise<AcceptedTerms> {
     const named = counted.map(({ name, definition }) => ({
       ...{ name, definition },
-      digest: new Bun.CryptoHasher('sha256').update(JSON.stringify([name, definition])).digest('hex'),
+      digest: digestOf(budgetText({ name, definition })),
     }));
     const row = await this.#first<{ rank: number; generations: string }>(
       'SELECT * FROM ledger_accept_1($1, $2, $3, $4::jsonb)',
