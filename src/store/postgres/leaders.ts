@@ -10,7 +10,9 @@ const TAKE = sql(`INSERT INTO leaders (job, slot, epoch, until)
       WHERE (leaders.slot = excluded.slot AND leaders.epoch = excluded.epoch) OR leaders.until <= ${POSTGRES_NOW}
         OR NOT EXISTS (SELECT 1 FROM instances AS i WHERE i.slot = leaders.slot AND i.epoch = leaders.epoch
           AND i.is_released = 0 AND i.until > ${POSTGRES_NOW})`);
-const HELD = sql(`SELECT job FROM leaders WHERE slot = ? AND epoch = ? AND until > ${POSTGRES_NOW} ORDER BY job`);
+/** None of an instance whose lease has ended. */
+const HELD = sql(`SELECT l.job FROM leaders AS l JOIN instances AS i ON i.slot = l.slot AND i.epoch = l.epoch
+    WHERE l.slot = ? AND l.epoch = ? AND l.until > ${POSTGRES_NOW} AND i.is_released = 0 AND i.until > ${POSTGRES_NOW} ORDER BY l.job`);
 /** Whoever would take the job meanwhile waits for the end of the commit. */
 const REQUIRE = sql(
   `SELECT 1 FROM leaders WHERE job = $job AND slot = $slot AND epoch = $epoch AND until > ${POSTGRES_NOW} FOR SHARE`,

@@ -100,6 +100,17 @@ describe('Leaders of a PostgreSQL', () => {
   });
 });
 
+test('An instance of a PostgreSQL whose lease has ended is told that it leads nothing', async () => {
+  await using box = await processes(1);
+  const [handle] = box.handles;
+  const instance = await box.lease(0);
+  const leaders = postgresLeaders(handle!, () => nameOf(instance));
+  expect(await leaders.take()).toEqual([...LEADER_JOBS].sort());
+  await box.run('UPDATE instances SET until = 0');
+  expect(await leaders.take()).toEqual([]);
+  await instance.release();
+});
+
 describe('News of a PostgreSQL', () => {
   test('are heard by a message without a look, and again behind a connection that was lost', async () => {
     await using box = await processes(2);
