@@ -161,7 +161,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 21 for books that know of holds of others.
   // 2 for the metrics of several processes.
   // 2 for the limits of the newest policy.
-  'src/ledger': 2953,
+  // 28 for charges that a budget counts a moment later.
+  'src/ledger': 2981,
   // 2 for the commit behind the version.
   // 15 for several processes at one port.
   'src/main.ts': 154,
@@ -320,8 +321,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 10 for settlements whose company is unmet.
   // 592 for copies between SQLite and PostgreSQL.
   // 4 for stores that several servers share.
-  // 8 for the limits of the newest policy.
-  'src/store': 14040,
+  // 12 for the limits of the newest policy, and for the lag of counts.
+  'src/store': 14044,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
