@@ -315,7 +315,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 10 for settlements whose company is unmet.
   // 592 for copies between SQLite and PostgreSQL.
   // 4 for stores that several servers share.
-  'src/store': 14030,
+  // 18 for databases that refuse.
+  'src/store': 14048,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
