@@ -26,7 +26,7 @@ import { chargedTo, holderBudgetUses } from './holder-budgets.ts';
 import { LedgerNotifier, type LedgerNotifierOptions } from './notifier.ts';
 import type { OpenHolds } from './open-holds.ts';
 import { closeOrphans, NO_ORPHANS, type OrphansClosed } from './orphans.ts';
-import { isOfPolicy, PolicyTerms } from './policy-terms.ts';
+import { type CountedTerms, isOfPolicy, PolicyTerms } from './policy-terms.ts';
 import { Refusals } from './refusals.ts';
 import { type LedgerSample, sampleLedger } from './sample.ts';
 import { drawnWindows, type LedgerStatus, statusOf } from './status.ts';
@@ -41,7 +41,7 @@ const ALWAYS: GrantingInstance = { slot: 0, epoch: 0, isCurrent: true };
 const SESSIONS_SHOWN = 100;
 
 /** The part of a policy that concerns money. */
-export type LedgerTerms = Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit'>;
+export type LedgerTerms = CountedTerms & Pick<PolicySnapshot, 'ledger'>;
 
 export interface LedgerOptions extends LedgerNotifierOptions {
   readonly books: LedgerBooks;

@@ -1,6 +1,7 @@
 import { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
 import { keyLines, Levels } from '../access/levels.ts';
+import { statedLimits } from '../access/limits/newest.ts';
 import type { People } from '../access/people.ts';
 import { ByteRoom } from '../core/byte-room.ts';
 import type { DecisionRecord } from '../core/decision-record.ts';
@@ -102,8 +103,10 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
   const lines = keyLines(keys);
   const ofHolders = (organization: GroupTerms) =>
     holderBudgets([...people.budgets(organization), ...holdersOf(keys.budgets())], lines);
-  const terms: TermsOf = ({ budgets, ledger, usdPerCredit, organization }) => {
-    return { budgets: [...budgets, ...ofHolders(organization)], ledger, usdPerCredit };
+  const terms: TermsOf = (snapshot) => {
+    const { budgets, ledger, usdPerCredit, organization } = snapshot;
+    const rateLimits = statedLimits(snapshot);
+    return { budgets: [...budgets, ...ofHolders(organization)], ledger, usdPerCredit, rateLimits };
   };
   const ledger = await openLedger({
     books: await store.openBooks(now),

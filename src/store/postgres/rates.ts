@@ -1,5 +1,5 @@
 import type { InstanceName } from '../instance.ts';
-import type { RateDemand, RateGrant, RateStore } from '../rates.ts';
+import type { NewestRates, RateDemand, RateGrant, RateStore } from '../rates.ts';
 import { StoreError } from '../store.ts';
 import type { Connection, PostgresValue } from './connection.ts';
 import { failureOf, isLoss } from './fault.ts';
@@ -44,6 +44,14 @@ export class PostgresRates implements RateStore {
     const [row] = await this.#run<{ answers: string }>(TAKE, values);
     const answers: readonly (readonly [number, number, number])[] = JSON.parse(row?.answers ?? '[]');
     return answers.map(([granted, ahead, left]) => ({ granted, ahead, left }));
+  }
+
+  async newest(): Promise<NewestRates> {
+    const [row] = await this.#run<{ rank: number; limits: string }>(
+      'SELECT rank, rate_limits AS limits FROM terms',
+      [],
+    );
+    return { rank: row?.rank ?? 0, limits: JSON.parse(row?.limits ?? '[]') };
   }
 
   async prune(): Promise<void> {

@@ -75,14 +75,28 @@ export function learningSuite(open: () => Promise<TestedStore>): void {
     expect([idsOf(await outcomes.after(0, 10)), await outcomes.horizon()]).toEqual([[5, 7], 7]);
   });
 
+  test('an outcome that comes late stands behind those that are there: whoever has read these finds it', async () => {
+    await using store = await open();
+    const { outcomes } = store.learning;
+    await store.commit([outcomes.add(outcome(7))]);
+    const through = await outcomes.horizon();
+    await store.commit([outcomes.add(outcome(5)), outcomes.add(outcome(6)), outcomes.add(outcome(20))]);
+    const rows = await outcomes.after(through, 9);
+    expect(rows.map(({ id, decision }) => [id, decision])).toEqual([
+      [8, 5],
+      [9, 6],
+      [20, 20],
+    ]);
+  });
+
   test('outcomes are found in their order, by what they are of, with the features of their own estimator', async () => {
     await using store = await open();
     const { outcomes, examples } = store.learning;
     await store.commit([
       examples.add(example(1)),
-      outcomes.add(outcome(3, { model: 'n', keyId: 'other' })),
       outcomes.add(outcome(1)),
       outcomes.add(outcome(2, { weight: 0 })),
+      outcomes.add(outcome(3, { model: 'n', keyId: 'other' })),
       outcomes.add(outcome(4, { decision: 1, source: 'retry', estimator: 'toy' })),
     ]);
     expect((await outcomes.after(0, 9)).map(({ id, features }) => [id, features !== null])).toEqual([

@@ -131,14 +131,14 @@ export class BooksReader {
     return { usdPerCredit: row?.usd ?? null, budgets: budgets.map(({ name }) => name) };
   }
 
-  async accept({ usdPerCredit, budgets, counted, rank }: OfferedTerms): Promise<AcceptedTerms> {
+  async accept({ usdPerCredit, budgets, rateLimits = [], counted, rank }: OfferedTerms): Promise<AcceptedTerms> {
     const named = counted.map(({ name, definition }) => ({
       ...{ name, definition },
       digest: digestOf(budgetText({ name, definition })),
     }));
     const row = await this.#first<{ rank: number; generations: string }>(
-      'SELECT * FROM ledger_accept_1($1, $2, $3, $4::jsonb)',
-      ...[usdPerCredit, JSON.stringify(budgets), rank, JSON.stringify(named)],
+      'SELECT * FROM ledger_accept_1($1, $2, $3, $4, $5::jsonb)',
+      ...[usdPerCredit, JSON.stringify(budgets), JSON.stringify(rateLimits), rank, JSON.stringify(named)],
     );
     if (!row) throw new StoreError('Credits have another worth in this ledger', { reason: 'unmet' });
     return { rank: row.rank, generations: JSON.parse(row.generations) };
