@@ -322,7 +322,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 592 for copies between SQLite and PostgreSQL.
   // 4 for stores that several servers share.
   // 12 for the limits of the newest policy, and for the lag of counts.
-  'src/store': 14044,
+  'src/store': 14085,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
