@@ -32,7 +32,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/access': 3980,
   // 9 for the age of readings, and for what a late settlement takes back.
   // 28 for the lines of a bill.
-  'src/accounting': 256,
+  // 2 for the key of a fund.
+  'src/accounting': 258,
   // Rules, readings and the sender of alerts to people.
   // 716 Alerts to people: rules, readings, and the sender.
   // 2 for the feed of events.
@@ -162,7 +163,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 2 for the metrics of several processes.
   // 2 for the limits of the newest policy.
   // 28 for charges that a budget counts a moment later.
-  'src/ledger': 2981,
+  // 14 for budgets that one server reports for all.
+  'src/ledger': 2996,
   // 2 for the commit behind the version.
   // 15 for several processes at one port.
   'src/main.ts': 154,
@@ -322,7 +324,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 592 for copies between SQLite and PostgreSQL.
   // 4 for stores that several servers share.
   // 12 for the limits of the newest policy, and for the lag of counts.
-  'src/store': 14085,
+  // 51 for funds that other servers draw on.
+  'src/store': 14136,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.

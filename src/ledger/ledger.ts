@@ -61,9 +61,8 @@ export interface LedgerOptions extends LedgerNotifierOptions {
 }
 
 /**
- * Opens the ledger of an instance. Where the store proves that all instances before it are dead, it closes the holds that they
- * left open at once; elsewhere a sweep does so later (`sweep`). Throws an Error of one clear sentence if the policy's Credits
- * have another worth than those of the entries.
+ * Opens the ledger of an instance. Where the store proves that all before it are dead, it closes their holds at once; elsewhere `sweep`
+ * does. Throws an Error of one clear sentence if the policy's Credits have another worth than those of the entries.
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const ledger = new Ledger(options);
@@ -132,6 +131,7 @@ export class Ledger {
     this.#every(CHECKPOINT_MS, () => this.#sweep());
     // A failed count is repeated at the next tick.
     this.#every(COUNT_MS, () => this.#countIn().catch(() => {}));
+    this.#every(COUNT_MS, () => this.#notifier.lookAtAll(this.#funds.budgetWindows, this.#time));
     if (news) this.#deafen = news.on('funds', () => this.refresh());
   }
 

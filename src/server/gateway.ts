@@ -96,7 +96,7 @@ async function takePayments(
 }
 
 /** Opens the ledger by the first policy. Each level has budgets of its own beside the policy's. */
-async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources: GatewayResources) {
+async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources: GatewayResources, lead: Lead) {
   const { store, keys, people, log, host } = resources;
   const { now, idsAbove } = store.instance;
   const { timers } = host;
@@ -119,6 +119,7 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
     lineOf: lines.lineOf,
     onAlarm: (message, details) => log.error(message, details),
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
+    ...(store.leaders && { leads: () => lead.isHeld }),
   });
   logRecovered(log, ledger.recovered);
   watchClock(log, idsAbove, { now, timers });
@@ -272,7 +273,7 @@ export async function openGateway(
   await leadership.begin();
   await people.declare(first.runtime.snapshot.teams);
   people.useOrganization(first.runtime.snapshot.organization);
-  const { ledger, terms } = await openBudgets(first, resources);
+  const { ledger, terms } = await openBudgets(first, resources, leadership.of('alerts'));
   const stopDeclarations = await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
   const { records, count } = openServerRecords(resources, () => lease().snapshot);
   const nextId = idsOf(store.instance);

@@ -51,7 +51,7 @@ CREATE TABLE funds (
   -- The row of `fund_rows` that entries name now; null: the next draw makes one.
   row_id integer
 ) WITH (fillfactor = 50);
-CREATE INDEX funds_budget ON funds (budget, starts) WHERE budget <> 0;
+CREATE INDEX funds_budget ON funds (budget, ends) WHERE budget <> 0;
 CREATE INDEX funds_balance ON funds (name) WHERE budget = 0;
 CREATE INDEX funds_opened ON funds (changed) WHERE changed > 0;
 
