@@ -42,7 +42,7 @@ export async function startStage(
   const gate = startGate({ usageOf: (request) => tokens(42, capOf(request)) });
   gate.open();
   const policy = `${pursePolicy(gate.url, 2_000)}${more}budgets:
-  - { name: team, each: key.labels.team, match: 'key.labels.team != ""', limit_credits: ${limit}, window: day, on_exhausted: reject }
+  - { name: team, each: key.labels.team, match: 'key.labels.team != ""', limit_credits: ${limit}, window: day, alert_at: [0.5], on_exhausted: reject }
 `;
   const fleet = await startServers(count, { policy, env: UPSTREAM_ENV, ...options }, own);
   return {

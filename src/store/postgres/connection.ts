@@ -83,8 +83,20 @@ export function literalOf(value: PostgresValue): string {
   if (value === null) return 'NULL';
   if (typeof value === 'string') return escapeLiteral(value);
   if (!ArrayBuffer.isView(value)) return `'${value}'`;
-  return escapeLiteral(`\\x${new Uint8Array(value.buffer, value.byteOffset, value.byteLength).toHex()}`);
+  return escapeLiteral(`\\x${hexOf(value)}`);
 }
+
+/** An array as PostgreSQL reads it. */
+export const arrayOf = (values: readonly (PostgresValue | boolean)[]): string => `{${values.map(elementOf).join(',')}}`;
+
+function elementOf(value: PostgresValue | boolean): PostgresValue | boolean {
+  if (value === null) return 'NULL';
+  if (typeof value === 'string') return `"${value.replace(/["\\]/g, '\\$&')}"`;
+  return ArrayBuffer.isView(value) ? `"\\\\x${hexOf(value)}"` : value;
+}
+
+const hexOf = ({ buffer, byteOffset, byteLength }: Uint8Array | Float64Array): string =>
+  new Uint8Array(buffer, byteOffset, byteLength).toHex();
 
 /** One connection, until it is closed or lost. */
 export class Connection {
