@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import fc from 'fast-check';
 import type { ExampleRow, OutcomeRow } from '../../../src/store/learning.ts';
 import { refusalOf, type TestedStore } from '../implementations.ts';
 
@@ -36,6 +37,29 @@ export function learningSuite(open: () => Promise<TestedStore>): void {
     expect(await examples.find(1)).toEqual(example(1));
     expect([await examples.countOpen(50), await examples.countOpen(51)]).toEqual([2, 1]);
     expect([await examples.prune(50), await examples.prune(51), await examples.find(2)]).toEqual([0, 1, null]);
+  });
+
+  test('examples of one commit keep any texts and bytes, whatever stands between them', async () => {
+    await using store = await open();
+    const { examples, secret } = store.learning;
+    let last = 0;
+    const text = fc.oneof(
+      fc.string({ unit: 'grapheme' }).map((any) => any.replaceAll('\0', '')),
+      fc.constantFrom('NULL', '{}', '{a,b}', '"', '\\', '\\x00', "'", ' a ', ''),
+    );
+    const row = fc.record({
+      ...{ keyId: text, estimator: text, model: text, task: text },
+      ...{ declared: fc.double({ noNaN: true, noDefaultInfinity: true }), among: fc.integer({ min: 1 }) },
+      features: fc.option(fc.uint8Array({ maxLength: 20 })),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 8 }), async (made) => {
+        const rows = made.map((more) => example(++last, more));
+        await store.commit(rows.flatMap((one) => [examples.add(one), secret.add(new Uint8Array(8))]));
+        for (const one of rows) expect(await examples.find(one.decision)).toEqual(one);
+      }),
+      { numRuns: 30, seed: 4_711 },
+    );
   });
 
   test('a decision has one outcome of each source, and a second one changes nothing', async () => {
