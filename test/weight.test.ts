@@ -328,7 +328,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 12 for the limits of the newest policy, and for the lag of counts.
   // 51 for funds that other servers draw on.
   // 24 for databases that refuse.
-  'src/store': 14160,
+  // 8 for the table at which a copy fails.
+  'src/store': 14168,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
