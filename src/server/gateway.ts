@@ -1,6 +1,7 @@
 import { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
 import { keyLines, Levels } from '../access/levels.ts';
+import { statedLimits } from '../access/limits/newest.ts';
 import type { People } from '../access/people.ts';
 import { ByteRoom } from '../core/byte-room.ts';
 import type { DecisionRecord } from '../core/decision-record.ts';
@@ -95,15 +96,17 @@ async function takePayments(
 }
 
 /** Opens the ledger by the first policy. Each level has budgets of its own beside the policy's. */
-async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources: GatewayResources) {
+async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources: GatewayResources, lead: Lead) {
   const { store, keys, people, log, host } = resources;
   const { now, idsAbove } = store.instance;
   const { timers } = host;
   const lines = keyLines(keys);
   const ofHolders = (organization: GroupTerms) =>
     holderBudgets([...people.budgets(organization), ...holdersOf(keys.budgets())], lines);
-  const terms: TermsOf = ({ budgets, ledger, usdPerCredit, organization }) => {
-    return { budgets: [...budgets, ...ofHolders(organization)], ledger, usdPerCredit };
+  const terms: TermsOf = (snapshot) => {
+    const { budgets, ledger, usdPerCredit, organization } = snapshot;
+    const rateLimits = statedLimits(snapshot);
+    return { budgets: [...budgets, ...ofHolders(organization)], ledger, usdPerCredit, rateLimits };
   };
   const ledger = await openLedger({
     books: await store.openBooks(now),
@@ -116,6 +119,7 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
     lineOf: lines.lineOf,
     onAlarm: (message, details) => log.error(message, details),
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
+    ...(store.leaders && { leads: () => lead.isHeld }),
   });
   logRecovered(log, ledger.recovered);
   watchClock(log, idsAbove, { now, timers });
@@ -269,7 +273,7 @@ export async function openGateway(
   await leadership.begin();
   await people.declare(first.runtime.snapshot.teams);
   people.useOrganization(first.runtime.snapshot.organization);
-  const { ledger, terms } = await openBudgets(first, resources);
+  const { ledger, terms } = await openBudgets(first, resources, leadership.of('alerts'));
   const stopDeclarations = await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
   const { records, count } = openServerRecords(resources, () => lease().snapshot);
   const nextId = idsOf(store.instance);

@@ -47,6 +47,8 @@ export interface PostgresOptions {
 /** A PostgreSQL of its own on this machine. It ends with this process, however that ends. */
 export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
+  /** Of the shell above the server's processes; undefined while it is down. */
+  readonly pid: number | undefined;
   /** Of a database, as the superuser `signalbox`. */
   urlOf(database: string): string;
   /** Makes an empty database, or a copy of another one. */
@@ -165,6 +167,9 @@ export async function startPostgres({
   await start();
   return {
     port,
+    get pid() {
+      return running?.pid;
+    },
     urlOf,
     run,
     kill: () => end(KEEP),
