@@ -26,7 +26,7 @@ export function boundsFrom(now: number, width: number): number[] {
   return [...steps, ahead + RESERVE].map((at) => (Math.floor(now / width) + at) * width);
 }
 
-/** The partitions of the tables of records: see `partitions.sql`. Each may be changed by any server, and twice. */
+/** The partitions of the tables of records: see `partitions.sql`. Any server may change them, and twice. State: pruning. */
 export class RecordPartitions {
   readonly #db: SqlReader;
   /** Null for a database as it is at one moment, where none is changed. */
