@@ -2,7 +2,7 @@ import { Client, type ClientConfig, escapeIdentifier, escapeLiteral } from 'pg';
 import { messageOf } from '../../core/thrown.ts';
 import { StoreError } from '../store.ts';
 import type { PostgresAddress } from './address.ts';
-import { failureOf } from './fault.ts';
+import { failureOf, isReadOnly } from './fault.ts';
 
 /**
  * The one file that knows the driver. A connection is one connection: once it is lost it stays so, and nothing of its transaction is
@@ -108,13 +108,8 @@ export class Connection {
 
   private constructor(client: Client) {
     this.#client = client;
-    const end = () => {
-      if (this.#isLost) return;
-      this.#isLost = true;
-      for (const tell of this.#lost) tell();
-    };
-    client.on('error', end);
-    client.on('end', end);
+    client.on('error', () => this.#lose());
+    client.on('end', () => this.#lose());
   }
 
   /** Rejects with StoreError of one sentence. */
@@ -148,11 +143,8 @@ export class Connection {
   /** Rejects with the error of the driver: see `fault.ts`. */
   async run<Row>(text: string, values: readonly PostgresValue[] = []): Promise<PostgresResult<Row>> {
     const name = this.#nameOf(text);
-    const { rows, rowCount, command } = await this.#client.query<Row>({
-      text,
-      values: [...values],
-      ...(name && { name }),
-    });
+    const sent = this.#client.query<Row>({ text, values: [...values], ...(name && { name }) });
+    const { rows, rowCount, command } = await sent.catch((cause: unknown) => this.#failed(cause));
     return { rows, count: rowCount ?? 0, command };
   }
 
@@ -173,6 +165,20 @@ export class Connection {
   /** Never rejects. Statements that are not answered yet are lost. */
   async close(): Promise<void> {
     await this.#client.end().catch((cause) => messageOf(cause));
+  }
+
+  #failed(cause: unknown): never {
+    if (isReadOnly(cause)) {
+      this.#lose();
+      void this.close();
+    }
+    throw cause;
+  }
+
+  #lose(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    for (const tell of this.#lost) tell();
   }
 
   #nameOf(text: string): string | undefined {

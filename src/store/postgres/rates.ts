@@ -63,7 +63,8 @@ export class PostgresRates implements RateStore {
     await this.#connection?.then((open) => open.close()).catch(() => {});
   }
 
-  async #run<Row>(text: string, values: readonly PostgresValue[]): Promise<Row[]> {
+  /** @param isAgain whether it is sent on a new connection: an idle one may have been lost long ago. Units that were granted twice are stranded */
+  async #run<Row>(text: string, values: readonly PostgresValue[], isAgain = false): Promise<Row[]> {
     this.#connection ??= this.#open();
     const opening = this.#connection;
     try {
@@ -73,6 +74,7 @@ export class PostgresRates implements RateStore {
         if (this.#connection === opening) this.#connection = null;
         void opening.then((lost) => lost.close()).catch(() => {});
       }
+      if (isLoss(cause) && !isAgain) return await this.#run(text, values, true);
       throw cause instanceof StoreError ? cause : failureOf('the limits cannot be counted', cause);
     }
   }

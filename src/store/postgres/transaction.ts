@@ -7,7 +7,7 @@ import { isLoss } from './fault.ts';
 /** Until the end of the transaction: writers whose conditions look at other rows take their turns. */
 export const TURN = 'SELECT pg_advisory_xact_lock(1397310279, 2)';
 /** Each statement sees what was committed before it, as each commit of SQLite does. */
-const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
+const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
 /** A transaction whose COMMIT was sent and not answered. */
 export interface CommitInDoubt {
