@@ -36,12 +36,14 @@ export async function startStage(
     limit = 20,
     own = false,
     more = '',
+    onCrash = 'charge',
     ...options
-  }: StartOptions & { limit?: number; own?: boolean; more?: string } = {},
+  }: StartOptions & { limit?: number; own?: boolean; more?: string; onCrash?: 'charge' | 'release' } = {},
 ): Promise<Stage> {
   const gate = startGate({ usageOf: (request) => tokens(42, capOf(request)) });
   gate.open();
-  const policy = `${pursePolicy(gate.url, 2_000)}${more}budgets:
+  const terms = pursePolicy(gate.url, 2_000).replace('_wait_ms: 2000', `$&, on_crash: ${onCrash}`);
+  const policy = `${terms}${more}budgets:
   - { name: team, each: key.labels.team, match: 'key.labels.team != ""', limit_credits: ${limit}, window: day, on_exhausted: reject }
 `;
   const fleet = await startServers(count, { policy, env: UPSTREAM_ENV, ...options }, own);
