@@ -31,6 +31,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'first-hour', files: ['test/first-hour/first-hour.test.ts'] },
   { name: 'first-start', files: ['./test/deep/first-start.ts'] },
   { name: 'disk-full', files: ['./test/deep/disk-full.ts'] },
+  { name: 'database', files: ['test/postgres/cable.test.ts'] },
   { name: 'proxies', files: ['./test/deep/proxies.ts'] },
   { name: 'ledger', files: ['test/ledger/model/model.test.ts'] },
   { name: 'state', files: ['test/instances/seeds/seeds.test.ts', './test/deep/state.ts'] },

@@ -1,6 +1,7 @@
 import type { Timers } from '../../src/core/timers.ts';
 import { SWEEP_EVERY_MS } from '../../src/server/sweep.ts';
 import { RENEW_MS } from '../../src/store/lease.ts';
+import { openStore } from '../../src/store/open.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { waitFor } from '../support/answers.ts';
 import type { PostgresServers } from '../support/postgres-servers.ts';
@@ -19,7 +20,9 @@ const timers: Timers = {
 /** Starts a server whose minute is over at once: alone at its database, it sweeps for all, ten times a second. */
 export async function startSweeper(fleet: PostgresServers, options: StartOptions = {}): Promise<Signalbox> {
   let skippedMs = 0;
-  const server = await fleet.start({ ...options, timers, clock: () => performance.now() + skippedMs });
+  const clock = () => performance.now() + skippedMs;
+  const openAged = () => openStore(fleet.url, { mode: 'serve', timers, clock });
+  const server = await fleet.start({ ...options, timers, clock, openStore: openAged });
   const leaseEnd = async () => Number((await query(fleet, 'SELECT until FROM instances WHERE slot = 0'))[0]?.until);
   while (skippedMs <= GRACE_MS) {
     skippedMs += STEP_MS;

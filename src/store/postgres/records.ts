@@ -10,11 +10,17 @@ import { first, type SqlTables, type SqlValue, type SqlWrite, sql, write } from 
 import { RECORDS_PRUNED } from '../sql/traffic/state.ts';
 
 /** The record with its part of the index: a place that several instances write behind would pass rows that are not visible yet. */
-const INSERT = sql(`WITH record AS (INSERT INTO records (${RECORD_COLUMNS})
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)),
+const INSERT = sql(
+  `WITH given AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+      $8::text[], $9::text[], $10::text[], $11::bigint[], $12::bytea[], $13::bytea[], $14::text[], $15::text[], $16::text[],
+      $17::text[], $18::text[]) AS given (${RECORD_COLUMNS}, summary)),
+    record AS (INSERT INTO records (${RECORD_COLUMNS}) SELECT ${RECORD_COLUMNS} FROM given),
     indexed AS (INSERT INTO record_index (id, key_id, operation, status, model, task, session, team_id, user_id, summary)
-      VALUES ($1, $3, $5, $6, $7, $8, $15, $16, $17, $18))
-    INSERT INTO record_labels (name, value, id) SELECT key, value, $1 FROM json_each_text($9::json)`);
+      SELECT id, key_id, operation, status, model, task, session, team_id, user_id, summary FROM given)
+    INSERT INTO record_labels (name, value, id)
+      SELECT label.key, label.value, given.id FROM given, json_each_text(given.labels::json) AS label`,
+  { takesRows: true },
+);
 const FIND = sql(`SELECT ${RECORD_ROW} FROM records WHERE id = ?`);
 
 const BATCH = 500;
