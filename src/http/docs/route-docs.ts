@@ -55,7 +55,11 @@ const API_ERRORS: ErrorForm = { schema: ErrorBody, body: errorBody };
 const KEY_SECURITY: Record<string, string[]>[] = [{ apiKey: [] }, { apiKeyHeader: [] }];
 
 /** Errors of every route that needs a key. */
-const KEYED: readonly ErrorCode[] = ['invalid_api_key', 'rate_limit_exceeded', 'headers_too_large', 'internal_error'];
+const KEYED: readonly ErrorCode[] = [
+  ...(['invalid_api_key', 'rate_limit_exceeded', 'headers_too_large', 'internal_error'] as const),
+  // While the database is away.
+  'overloaded',
+];
 /** Errors of every route that reads a body. */
 export const BODY_ERRORS: readonly ErrorCode[] = [
   'insufficient_permissions',
