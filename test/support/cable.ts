@@ -1,5 +1,14 @@
 import { connect, createServer, type Socket } from 'node:net';
 
+/** One connection. */
+export interface Way {
+  /** The beginning of all that its client has sent. */
+  readonly said: string;
+}
+
+/** As much of it is kept, characters. */
+const SAID_MAX = 10_000;
+
 /** The way to a server on this machine, which a test may spoil. */
 export interface Cable extends Disposable {
   readonly port: number;
@@ -17,9 +26,9 @@ export interface Cable extends Disposable {
    * Called with what a client sends, and breaks its side: `behind` what was sent, which still arrives, but no answer; or `before` it,
    * which the server never sees, nor that the client is gone.
    */
-  cuts: (sent: string) => 'behind' | 'before' | false;
+  cuts: (sent: string, way: Way) => 'behind' | 'before' | false;
   /** Called with what a client sends, as far as it was not cut. That, and what comes behind it on its connection, waits as long. */
-  holds: (sent: string) => Promise<void> | null;
+  holds: (sent: string, way: Way) => Promise<void> | null;
 }
 
 export async function layCable(target: number): Promise<Cable> {
@@ -27,6 +36,7 @@ export async function layCable(target: number): Promise<Cable> {
   const server = createServer((near) => {
     if (!cable.isOpen) return void near.destroy();
     const far = connect(target, '127.0.0.1');
+    const way = { said: '' };
     let isCut = false;
     const end = () => {
       near.destroy();
@@ -42,9 +52,10 @@ export async function layCable(target: number): Promise<Cable> {
     near.on('data', (bytes: Buffer) => {
       if (cable.isSilent) return;
       const text = bytes.toString('latin1');
-      const cut = cable.cuts(text);
+      if (way.said.length < SAID_MAX) way.said += text;
+      const cut = cable.cuts(text, way);
       if (cut === 'before') near.destroy();
-      else there(bytes, cable.delayMs, cut ? null : cable.holds(text), () => cut && near.destroy());
+      else there(bytes, cable.delayMs, cut ? null : cable.holds(text, way), () => cut && near.destroy());
       isCut ||= cut !== false;
     });
     far.on('data', (bytes: Buffer) => {
