@@ -24,6 +24,8 @@ export interface RouteDocs extends RouteAccess {
     readonly example?: object | string;
     /** Fields that differ from the examples in the schema. */
     readonly differs?: object;
+    /** The same with status 503. */
+    readonly unready?: { readonly description: string; readonly differs: object };
     /** JSON unless stated. */
     readonly mediaType?: string;
     /** Its other form, as text. */
@@ -99,6 +101,7 @@ export function routeDocs(spec: RouteDocs) {
   const security = isOpen ? [] : [...KEY_SECURITY, ...(pays ? [{}] : [])];
   const responses = (more: RouteExtras) => ({
     [answer.status ?? 200]: { ...answerResponse(answer, events), ...headersOf(spec, more.headers) },
+    ...(answer.unready && { 503: answerResponse({ ...answer, ...answer.unready }, undefined) }),
     ...errorResponses([...(isOpen ? [] : refusals), ...errors, ...more.errors], errorField ?? more.field, errorForm),
   });
   return {
