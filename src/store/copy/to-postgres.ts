@@ -79,7 +79,11 @@ class PostgresTarget implements CopyTarget {
     const columns = Object.keys(some);
     const values = rows.map((row) => `(${columns.map((column) => literalOf(row[column] ?? null)).join(', ')})`);
     const names = columns.map((column) => `"${column}"`).join(', ');
-    await this.run(`INSERT INTO ${table} (${names}) OVERRIDING SYSTEM VALUE VALUES ${values.join(',\n')}`);
+    try {
+      await this.run(`INSERT INTO ${table} (${names}) OVERRIDING SYSTEM VALUE VALUES ${values.join(',\n')}`);
+    } catch (cause) {
+      throw failureOf(`Cannot copy the table ${table}`, cause);
+    }
   }
 
   async finish(lastRequest: number): Promise<void> {
