@@ -39,6 +39,10 @@ export interface FundRef {
   readonly rank: number;
 }
 
+/** The key of the fund of a subject in a window of a budget. The generation stands for its name and definition. */
+export const budgetKey = (generation: number, starts: number, subject: string): string =>
+  `budget/${generation}/${starts}/${subject}`;
+
 /** The limits of the windows of a budget: that of most subjects, and those of some. */
 interface BudgetLimits {
   readonly limit: Microcredits;

@@ -29,6 +29,9 @@ export interface RateLimit {
   readonly figures: KeyLimits;
 }
 
+/** A limit as the store keeps it, for servers with an older policy. */
+export type StatedLimit = Pick<RateLimit, 'name' | 'figures'>;
+
 /** Which requests are admitted, and how many at once: keys of the section `gateway`. */
 export interface AdmissionPolicy {
   /** Proxies whose `X-Forwarded-For` is trusted. */

@@ -5,6 +5,7 @@ import type { Keys } from '../access/keys.ts';
 import type { Levels } from '../access/levels.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
+import type { NewestLimits } from '../access/limits/newest.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import { SharedCounts } from '../access/limits/shared-counts.ts';
 import type { SignIn } from '../access/sign-in/sign-in.ts';
@@ -84,8 +85,8 @@ export interface AppOptions {
   readonly idempotency: Idempotency;
   /** Takes the credits that operators give to wallets; readiness depends on its health. */
   readonly store: GrantStore & StoreHealth & SubjectSource['store'] & TrafficSources['store'] & MoneySources['store'];
-  /** The limits that instances share; absent or null where this process alone counts. */
-  readonly rates?: RateStore | null;
+  /** The limits that instances share; absent where this process alone counts. */
+  readonly shared?: { readonly rates: RateStore; readonly newest: NewestLimits } | undefined;
   readonly alerts: AlertDesk;
   authenticate(header: string | null): Authentication;
   readonly signIn: SignIn;
@@ -201,9 +202,9 @@ const namesOf = ({ keys, logins }: AppOptions): TrafficSources['nameOf'] => ({
 
 const NO_LEVELS: Pick<Levels, 'of'> = { of: (caller) => caller };
 
-function limiterOf({ gateway: { clock }, rates, gate }: AppOptions): Limiter {
-  const shared = rates ? new SharedCounts(rates, () => Math.floor(clock()), gate.timers) : undefined;
-  return new Limiter(clock, undefined, shared);
+function limiterOf({ gateway: { clock }, shared, gate }: AppOptions): Limiter {
+  const counts = shared && new SharedCounts(shared.rates, () => Math.floor(clock()), gate.timers);
+  return new Limiter(clock, undefined, counts && { counts, newest: shared.newest });
 }
 
 const admissionRules = (

@@ -71,7 +71,7 @@ export class Learner {
   readonly #unwritten = new Map<number, OutcomeRow>();
   #scores = 0;
   #withheld = 0;
-  /** The place up to which all outcomes are learned, and those that were learned beyond it. */
+  /** The place up to which all outcomes are learned, and the decisions whose own outcomes were learned beyond it. */
   #through: Cursor;
   readonly #ahead = new Set<number>();
   /** The state as the last checkpoint has it. */
@@ -180,6 +180,7 @@ export class Learner {
     for (let tries = 0; tries < FOLLOWS_MAX; tries++) if ((await this.#follow()) && this.#ahead.size === 0) break;
     // A memory with outcomes beyond its place in the log would learn them again. The next checkpoint has them.
     if (this.#ahead.size > 0) return;
+    this.memories.last.outcome = this.#through;
     const { lead = ALONE } = this.#options;
     if (!lead.isHeld) return;
     const changes = this.memories.changes(learning);
@@ -203,19 +204,23 @@ export class Learner {
    */
   async #follow(): Promise<boolean> {
     const { outcomes } = this.#store.learning;
-    if (this.#ahead.size > 0) await this.#store.flush();
+    const written = [...this.#ahead];
+    if (written.length > 0) await this.#store.flush();
     const horizon = await outcomes.horizon();
     for await (const rows of pagesOf((last) => outcomes.after(last, PAGE), this.#through)) {
-      const others = rows.filter(({ id }) => id <= horizon && !this.#ahead.has(id));
+      const others = rows.filter(({ id, decision }) => id <= horizon && !this.#ahead.has(decision));
       for (const row of others.filter(isScore)) {
         this.memories.follow(row);
         this.#state.replay(row);
       }
       const last = rows.at(-1)?.id ?? 0;
-      for (const { id } of rows) if (id <= horizon) this.#ahead.delete(id);
+      for (const { id, decision } of rows) if (id <= horizon) this.#ahead.delete(decision);
       this.#through = Math.max(this.#through, Math.min(last, horizon));
       if (last >= horizon) break;
     }
+    // Another instance's score of the same decision may have come first, and have been passed before this one was given.
+    for (const decision of written.filter((one) => this.#ahead.has(one)))
+      if (((await outcomes.findScore(decision))?.id ?? Infinity) <= this.#through) this.#ahead.delete(decision);
     return this.#ahead.size === 0;
   }
 
@@ -300,13 +305,13 @@ export class Learner {
     const { influenceMax } = policy.snapshot.learning;
     const weight = this.#state.influence.admit(example.keyId, given.offered, influenceMax, timeOfId(id));
     // A weightless outcome may never be written.
-    const begin = weight > 0 ? this.memories.beginWrite(name, this.#store.learning) : null;
+    const begin = weight > 0 ? this.memories.beginWrite(name, this.#through, this.#store.learning) : null;
     // Features of another plugin are unreadable.
     const features = example.estimator === name ? example.features : null;
     const lesson = { ...example, ...given, weight, features };
     const estimated = (weight > 0 ? bound.memory.learn(bound, lesson) : null) ?? example.declared;
     this.memories.last.outcome = id;
-    this.#ahead.add(id);
+    this.#ahead.add(example.decision);
     const outcome = { ...lesson, id, source: 'caller' as const, estimator: name, estimated, looked: 0 };
     this.#state.note(outcome);
     this.#scores++;

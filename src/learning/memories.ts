@@ -2,6 +2,7 @@ import type { Estimator, ModelKnowledge, TellingWord } from '../contract/estimat
 import type { TaskFacts } from '../core/declared.ts';
 import type { Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
+import type { Cursor } from '../store/cursor.ts';
 import type {
   EstimatorMemories,
   LearningTables,
@@ -102,10 +103,10 @@ export class Memories {
     if (row.weight > 0) (this.#memories.get(row.estimator) ?? this.#add(row.estimator)).follow(row);
   }
 
-  /** The write to precede the first outcome of an estimator; null after that. */
-  beginWrite(estimator: string, { memories }: Pick<LearningTables, 'memories'>): Write | null {
+  /** The write to precede the first outcome of an estimator; null after that. @param outcome the place up to which the log is learned */
+  beginWrite(estimator: string, outcome: Cursor, { memories }: Pick<LearningTables, 'memories'>): Write | null {
     if (this.#through.has(estimator)) return null;
-    const through = { ...this.last };
+    const through = { ...this.last, outcome };
     this.#through.set(estimator, through);
     return memories.beginPosition(estimator, through);
   }

@@ -1,4 +1,4 @@
-import type { FundRef, FundTitle } from '../accounting/fund.ts';
+import { budgetKey, type FundRef, type FundTitle } from '../accounting/fund.ts';
 import type { Window } from '../accounting/window.ts';
 import type { Budget, ExhaustedAction } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
@@ -38,8 +38,7 @@ export class BudgetFund implements DrawnFund {
 
   constructor({ budget, generation, rank }: CountedBudget, { starts, ends }: Window, subject: string) {
     const { name, definition, window, limit, limits } = budget;
-    // The generation stands for the name and the definition.
-    this.key = `budget/${generation}/${starts}/${subject}`;
+    this.key = budgetKey(generation, starts, subject);
     this.title = { kind: 'budget', name, subject, definition, window, starts, ends };
     this.budget = generation;
     this.limit = limits?.get(subject) ?? limit;

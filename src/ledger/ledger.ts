@@ -26,7 +26,7 @@ import { chargedTo, holderBudgetUses } from './holder-budgets.ts';
 import { LedgerNotifier, type LedgerNotifierOptions } from './notifier.ts';
 import type { OpenHolds } from './open-holds.ts';
 import { closeOrphans, NO_ORPHANS, type OrphansClosed } from './orphans.ts';
-import { isOfPolicy, PolicyTerms } from './policy-terms.ts';
+import { type CountedTerms, isOfPolicy, PolicyTerms } from './policy-terms.ts';
 import { Refusals } from './refusals.ts';
 import { type LedgerSample, sampleLedger } from './sample.ts';
 import { drawnWindows, type LedgerStatus, statusOf } from './status.ts';
@@ -41,7 +41,7 @@ const ALWAYS: GrantingInstance = { slot: 0, epoch: 0, isCurrent: true };
 const SESSIONS_SHOWN = 100;
 
 /** The part of a policy that concerns money. */
-export type LedgerTerms = Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit'>;
+export type LedgerTerms = CountedTerms & Pick<PolicySnapshot, 'ledger'>;
 
 export interface LedgerOptions extends LedgerNotifierOptions {
   readonly books: LedgerBooks;
@@ -61,9 +61,8 @@ export interface LedgerOptions extends LedgerNotifierOptions {
 }
 
 /**
- * Opens the ledger of an instance. Where the store proves that all instances before it are dead, it closes the holds that they
- * left open at once; elsewhere a sweep does so later (`sweep`). Throws an Error of one clear sentence if the policy's Credits
- * have another worth than those of the entries.
+ * Opens the ledger of an instance. Where the store proves that all before it are dead, it closes their holds at once; elsewhere `sweep`
+ * does. Throws an Error of one clear sentence if the policy's Credits have another worth than those of the entries.
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const ledger = new Ledger(options);
@@ -132,6 +131,7 @@ export class Ledger {
     this.#every(CHECKPOINT_MS, () => this.#sweep());
     // A failed count is repeated at the next tick.
     this.#every(COUNT_MS, () => this.#countIn().catch(() => {}));
+    this.#every(COUNT_MS, () => this.#notifier.lookAtAll(this.#funds.budgetWindows, this.#time));
     if (news) this.#deafen = news.on('funds', () => this.refresh());
   }
 

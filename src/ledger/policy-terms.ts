@@ -1,16 +1,19 @@
 import type { Budget, StoredBudget } from '../core/budget.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { LedgerBooks } from '../store/books.ts';
+import type { LedgerBooks, OfferedTerms } from '../store/books.ts';
 import { StoreError } from '../store/store.ts';
 import type { CountedBudget } from './drawn-fund.ts';
+
+/** Figures that hold at all servers: those of the newest policy. */
+export type CountedTerms = Pick<PolicySnapshot, 'budgets' | 'usdPerCredit'> & Pick<OfferedTerms, 'rateLimits'>;
 
 /** The terms of policies, as the books have accepted them for one ledger. */
 export class PolicyTerms {
   readonly #books: Pick<LedgerBooks, 'accept' | 'state'>;
-  /** The budgets of the policy that was accepted last, as JSON, and their rank; null before the first. */
+  /** The budgets and rate limits of the policy that was accepted last, as JSON, and their rank; null before the first. */
   #last: { readonly text: string; readonly rank: number } | null = null;
 
-  /** The rank of the budgets that were accepted last; 0 before the first. */
+  /** The rank of what was accepted last; 0 before the first. */
   get rank(): number {
     return this.#last?.rank ?? 0;
   }
@@ -20,16 +23,17 @@ export class PolicyTerms {
   }
 
   /**
-   * Has the books accept a policy. One whose budgets are those of the last keeps its rank, so that a change of keys makes no older
+   * Has the books accept a policy. One with the budgets and rate limits of the last keeps its rank, so that a change of keys makes no older
    * policy the newest. Rejects with StoreError, or with an Error of one clear sentence if Credits have another worth.
    */
-  async accept({ budgets: all, usdPerCredit }: Pick<PolicySnapshot, 'budgets' | 'usdPerCredit'>) {
+  async accept({ budgets: all, usdPerCredit, rateLimits = [] }: CountedTerms) {
     this.#checkUnit(usdPerCredit);
     const budgets = all.filter(isOfPolicy).map(storedOf);
-    const text = JSON.stringify(budgets);
+    const text = JSON.stringify([budgets, rateLimits]);
     const known = this.#last?.text === text ? this.#last.rank : null;
     try {
-      const { rank, generations } = await this.#books.accept({ usdPerCredit, budgets, counted: all, rank: known });
+      const offered = { usdPerCredit, budgets, rateLimits, counted: all, rank: known };
+      const { rank, generations } = await this.#books.accept(offered);
       this.#last = { text, rank };
       return all.map((budget, at): CountedBudget => ({ budget, generation: generations[at]!, rank }));
     } catch (cause) {

@@ -1,6 +1,7 @@
 import { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
 import { keyLines, Levels } from '../access/levels.ts';
+import { statedLimits } from '../access/limits/newest.ts';
 import type { People } from '../access/people.ts';
 import { ByteRoom } from '../core/byte-room.ts';
 import type { DecisionRecord } from '../core/decision-record.ts';
@@ -43,7 +44,7 @@ import { overloadedBy } from '../store/unwritten.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
 import { Audits } from './audits.ts';
-import { spoolOf } from './data.ts';
+import { spoolsOf } from './data.ts';
 import { keepDeclarations } from './declarations.ts';
 import { logAlert, logRecovered } from './events.ts';
 import type { Host } from './host.ts';
@@ -95,15 +96,17 @@ async function takePayments(
 }
 
 /** Opens the ledger by the first policy. Each level has budgets of its own beside the policy's. */
-async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources: GatewayResources) {
+async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources: GatewayResources, lead: Lead) {
   const { store, keys, people, log, host } = resources;
   const { now, idsAbove } = store.instance;
   const { timers } = host;
   const lines = keyLines(keys);
   const ofHolders = (organization: GroupTerms) =>
     holderBudgets([...people.budgets(organization), ...holdersOf(keys.budgets())], lines);
-  const terms: TermsOf = ({ budgets, ledger, usdPerCredit, organization }) => {
-    return { budgets: [...budgets, ...ofHolders(organization)], ledger, usdPerCredit };
+  const terms: TermsOf = (snapshot) => {
+    const { budgets, ledger, usdPerCredit, organization } = snapshot;
+    const rateLimits = statedLimits(snapshot);
+    return { budgets: [...budgets, ...ofHolders(organization)], ledger, usdPerCredit, rateLimits };
   };
   const ledger = await openLedger({
     books: await store.openBooks(now),
@@ -116,6 +119,7 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
     lineOf: lines.lineOf,
     onAlarm: (message, details) => log.error(message, details),
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
+    ...(store.leaders && { leads: () => lead.isHeld }),
   });
   logRecovered(log, ledger.recovered);
   watchClock(log, idsAbove, { now, timers });
@@ -260,7 +264,7 @@ export async function openGateway(
   first: PolicyCandidate,
   tools: ServerPolicyTools,
   resources: GatewayResources,
-  options: Pick<ServeOptions, 'allowsPolicyWrites' | 'data' | 'database' | 'policiesFrom'>,
+  options: Pick<ServeOptions, 'allowsPolicyWrites' | 'database' | 'home' | 'policiesFrom'>,
 ) {
   const { store, keys, people, log, host, feed } = resources;
   const { clock, timers, err } = host;
@@ -269,7 +273,7 @@ export async function openGateway(
   await leadership.begin();
   await people.declare(first.runtime.snapshot.teams);
   people.useOrganization(first.runtime.snapshot.organization);
-  const { ledger, terms } = await openBudgets(first, resources);
+  const { ledger, terms } = await openBudgets(first, resources, leadership.of('alerts'));
   const stopDeclarations = await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
   const { records, count } = openServerRecords(resources, () => lease().snapshot);
   const nextId = idsOf(store.instance);
@@ -307,7 +311,10 @@ export async function openGateway(
     isDraining: false,
   };
   const policies = openPolicyDesk({ gateway, ...policy, people }, tools, resources, options);
-  const audits = new Audits({ files: { file: options.database, spool: spoolOf(options.data) }, now, timers, log });
+  const audits = new Audits({
+    files: () => ({ file: options.database, spools: spoolsOf(options.home) }),
+    ...{ now, timers, log },
+  });
   const stop = () => {
     audits.close();
     leadership.stop();

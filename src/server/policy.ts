@@ -44,7 +44,9 @@ export type ServerPolicyTools = PolicyTools & {
 };
 
 /** Adds the budgets of keys to a policy's terms of the ledger. */
-export type TermsOf = (snapshot: LedgerTerms & Pick<PolicySnapshot, 'organization'>) => LedgerTerms;
+export type TermsOf = (
+  snapshot: Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit' | 'organization' | 'rateLimits' | 'gateway'>,
+) => LedgerTerms;
 
 /** The policy to start with: a pushed one, else that of the folder. Prints diagnostics; throws UsageError when it cannot serve. */
 export async function firstPolicy(

@@ -1,10 +1,11 @@
 import { parseKey } from '../access/key.ts';
 import { openKeys } from '../access/keys.ts';
 import { Gate } from '../access/limits/gate.ts';
+import { NewestLimits } from '../access/limits/newest.ts';
 import { openPeople } from '../access/people.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
-import { createApp } from '../http/app.ts';
+import { type AppOptions, createApp } from '../http/app.ts';
 import { EventFeed } from '../http/event-feed.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import { endpointEvent } from '../operate/events.ts';
@@ -13,7 +14,7 @@ import type { Gateway } from '../request/gateway.ts';
 import { type PolicyCandidate, type ServingProvider, servingProviders } from '../runtime/candidate.ts';
 import { SecretFiles } from '../runtime/secret-files.ts';
 import { finishEdit } from '../runtime/write-edit.ts';
-import type { StoreLock } from '../store/driver.ts';
+import type { OpenStore, StoreLock } from '../store/driver.ts';
 import { lockStore } from '../store/open.ts';
 import type { Surface } from '../surface/surface.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -134,7 +135,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     ...(await openSignIn(resources, gateway.lease)),
     tokens,
     alerts: alerts.sender,
-    ...{ observer, feed, rates: store.rates },
+    ...{ observer, feed, shared: sharedLimits(store, gateway.ledger.rank) },
     socketBytesMax,
     ...{ status, audits },
     trailHeads: () => notedHeads(options.data),
@@ -167,6 +168,10 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     ...{ address, metrics, stop: shutdown.byParent, reload: () => onHangup() },
     leave: () => void leave({ ...parts, port: portOf(address), timers, stopListening }).then(shutdown.byParent),
   });
+}
+
+function sharedLimits({ rates, news }: OpenStore, ownRank: () => number): AppOptions['shared'] {
+  return rates ? { rates, newest: new NewestLimits(rates, news, ownRank) } : undefined;
 }
 
 function warnOfPayments(gateway: X402Gateway, log: Log): void {

@@ -3,6 +3,7 @@ import type { FundRef, FundStanding } from '../accounting/fund.ts';
 import type { Window } from '../accounting/window.ts';
 import type { Budget, LedgerState, StoredBudget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
+import type { StatedLimit } from '../core/rate-limit.ts';
 import type { Cursor } from './cursor.ts';
 import type { Orphan, StoredReservation } from './ledger-table.ts';
 import type { Write } from './store.ts';
@@ -134,10 +135,7 @@ export interface JoinOp {
   readonly sums: CountOp['sums'];
 }
 
-/**
- * The caller's holds draw on these budgets from now on, and on no others. The limit of the newest policy holds for all windows of a
- * budget, whoever draws on them; spent and held money stays.
- */
+/** The caller's holds draw on these budgets alone from now on. The newest policy's limit holds for all its windows; spent and held money stays. */
 export interface EnforceOp {
   readonly kind: 'enforce';
   readonly budgets: readonly EnforcedBudget[];
@@ -258,15 +256,17 @@ export interface OfferedTerms {
   readonly usdPerCredit: string;
   /** The policy's budgets, for commands that see no policy. */
   readonly budgets: readonly StoredBudget[];
+  /** For servers with an older policy; absent for none. */
+  readonly rateLimits?: readonly StatedLimit[];
   /** All budgets to count: the policy's, and those of keys. */
   readonly counted: readonly Pick<Budget, 'name' | 'definition'>[];
-  /** The rank under which the caller accepted the same budgets of a policy before; null for others. */
+  /** The rank under which the caller accepted the same budgets and rate limits of a policy before; null for others. */
   readonly rank: number | null;
 }
 
 /** Terms that the books have accepted. */
 export interface AcceptedTerms {
-  /** The budgets accepted last have the greatest. */
+  /** The terms accepted last have the greatest. */
   readonly rank: number;
   /**
    * Of each budget to count, in their order: equal for all callers, as long as one of them has the budget in force. A budget whose
@@ -300,7 +300,7 @@ export interface UsageFilter extends Partial<Record<'team' | 'user', string | nu
   readonly to: number;
 }
 
-/** A listener for changes. Called once an operation is decided and its rows are handed to the disk. It may call the books, and must not throw. */
+/** Hears of changes once an operation is decided and its rows are handed to the disk. It may call the books, and must not throw. */
 export interface BooksWatcher {
   /** Money has come free in these funds. */
   freed(funds: readonly FundStanding[]): void;

@@ -192,6 +192,8 @@ export type RowPages<Row> = AsyncIterable<readonly Row[]>;
  * that appears behind it. Rejects with StoreError. State: journal.
  */
 export interface JournalReader {
+  /** So late a budget may count charges of servers that do not have it, ms; 0 where there is one server. */
+  readonly lagMs: number;
   /** @returns the place of the last entry up to which nothing will appear; 0 for none */
   horizon(): Promise<Cursor>;
   /** @returns null where there is none, which is damage. */

@@ -87,7 +87,10 @@ export interface ExampleTable {
 
 /** The log of outcomes, in the order of their IDs. */
 export interface OutcomeLog {
-  /** Has no effect if the decision has an outcome of that source: a settlement must not fail because of it. */
+  /**
+   * Has no effect if the decision has an outcome of that source: a settlement must not fail because of it. A row that comes behind
+   * one with a greater ID gets the next ID above that.
+   */
   add(row: OutcomeRow): Write;
   /** @returns the caller's score of a decision */
   findScore(decision: number): Promise<OutcomeRow | null>;

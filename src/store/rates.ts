@@ -1,3 +1,5 @@
+import type { StatedLimit } from '../core/rate-limit.ts';
+
 /** The things that a limit counts. */
 export type RateUnit = 'requests' | 'tokens' | 'streams';
 
@@ -42,8 +44,16 @@ export interface RateStore {
    * @param demands in the order of their limits, subjects and units, by code units: otherwise two instances wait for each other
    */
   take(demands: readonly RateDemand[]): Promise<readonly RateGrant[]>;
+  /** The news of it is `policy`. Rejects with StoreError. */
+  newest(): Promise<NewestRates>;
   /** Deletes the rows that tell nothing. Rejects with StoreError. */
   prune(): Promise<void>;
+}
+
+/** The rate limits of the policy that the books have accepted last. */
+export interface NewestRates {
+  readonly rank: number;
+  readonly limits: readonly StatedLimit[];
 }
 
 /** The order in which demands are decided. */

@@ -7,8 +7,16 @@ const RETRY_MS = 1_000;
 /** A copy of the store that is older serves nothing, ms. */
 const COPY_AGE_MAX_MS = 5_000;
 
-/** A store that fails so answers again later. The other reasons lie in the request, in the program or with the operator. */
-const AWAY: ReadonlySet<StoreErrorReason> = new Set(['broken', 'busy', 'crowded', 'full']);
+/** A store that fails so answers again later, maybe by an operator’s doing. The other reasons lie in the request or in the program. */
+const AWAY: ReadonlySet<StoreErrorReason> = new Set([
+  'broken',
+  'busy',
+  'crowded',
+  'full',
+  'denied',
+  'missing',
+  'fenced',
+]);
 
 /** Returns the error of a request that found the store away; null for any other cause. */
 export function awayError(cause: unknown): SignalboxError | null {

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { auditLedger } from '../../src/ledger/audit/run.ts';
 import { World } from '../store/hostile/world.ts';
-import { waitFor } from '../support/answers.ts';
+import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { startOver } from '../support/fleet.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { makeTestKey, type Signalbox, writePolicy } from '../support/signalbox.ts';
+import { startServers } from '../support/postgres-servers.ts';
+import { makeTestKey, type Signalbox, type StartOptions, writePolicy } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
 /** Two servers at one database, at the door, while they have different policies in force, and when a push ends that. */
@@ -19,16 +20,36 @@ const policyOf = (...budgets: string[]) =>
     models,
     `budgets:\n${budgets.map((one) => `  - { ${one}, window: day }\n`).join('')}`,
   );
+/** Limits by the figures of their names. */
+const limitsOf = (figures: Readonly<Record<string, string>>) =>
+  `rate_limits:\n${Object.entries(figures)
+    .map(([name, figure]) => `  - { name: ${name}, each: key, match: 'key.labels.team == "${name}"', ${figure} }\n`)
+    .join('')}`;
+const OLDER_LIMITS = limitsOf({
+  asked: 'requests_per_minute: 90',
+  streams: 'concurrent_streams: 9',
+  old: 'requests_per_minute: 2',
+});
+const NEWER_LIMITS = limitsOf({
+  asked: 'requests_per_minute: 4',
+  streams: 'concurrent_streams: 1',
+  new: 'requests_per_minute: 2',
+});
 const budget = (name: string, credits: number) =>
   `name: ${name}, match: 'key.labels.team == "${name}"', limit_credits: ${credits}`;
 
+const chat = (one: Signalbox, key: string, more = {}, signal?: AbortSignal) =>
+  one.post(
+    '/v1/chat/completions',
+    { model: 'best', messages: [{ role: 'user', content: 'How far is the moon?' }], max_tokens: 100, ...more },
+    { headers: { authorization: `Bearer ${key}` }, ...(signal && { signal }) },
+  );
+
 /** @returns the Credits that were told until the first refusal, or so many requests */
 async function spendAt(one: Signalbox, key: string, requests = 100): Promise<{ told: number; isRefused: boolean }> {
-  const headers = { authorization: `Bearer ${key}` };
-  const body = { model: 'best', messages: [{ role: 'user', content: 'How far is the moon?' }], max_tokens: 100 };
   let told = 0;
   for (let asked = 0; asked < requests; asked++) {
-    const answer = await one.post('/v1/chat/completions', body, { headers });
+    const answer = await chat(one, key);
     await answer.text();
     if (answer.status === 402) return { told, isRefused: true };
     expect(answer.status).toBe(200);
@@ -52,25 +73,48 @@ async function keyOf(two: readonly Signalbox[], team: string): Promise<string> {
   return key;
 }
 
-async function pair(world: World, ...args: string[]) {
-  const folders = [writePolicy(policyOf(budget('red', 5))), writePolicy(policyOf(budget('red', 5)))];
+/** Starts a server by the name of its instance. */
+type Starter = (name: string, options: StartOptions) => Promise<Signalbox>;
+
+async function pair(startOne: Starter, ...args: string[]) {
+  const policy = policyOf(budget('red', 5)) + OLDER_LIMITS;
+  const folders = [writePolicy(policy), writePolicy(policy)];
   const start = (name: string, folder: string) =>
-    startOver(world, name, {
-      env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: KEY },
-      args: ['--policies', folder, ...args],
-    });
+    startOne(name, { env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: KEY }, args: ['--policies', folder, ...args] });
   return { folders, two: [await start('a', folders[0]!), await start('b', folders[1]!)] as const };
 }
 
-describe('two servers that follow their files', () => {
-  let world: World;
+const DATABASES = {
+  'a database in memory': async () => {
+    const world = new World();
+    const start: Starter = (name, options) => startOver(world, name, options);
+    return { start, findings: async () => (await auditLedger(world.store.journal, { idle: true })).findings };
+  },
+  'a PostgreSQL': async () => {
+    const database = await startServers(0);
+    const start: Starter = (_name, options) => database.start(options);
+    const findings = async () => {
+      const { out } = await database.servers[0]!.run('ledger', 'audit', '--json');
+      return (JSON.parse(out) as { findings: readonly { kind: string }[] }).findings;
+    };
+    return { start, findings };
+  },
+};
+
+describe.each(Object.entries(DATABASES))('two servers that follow their files, at %s', (_, open) => {
+  let database: Awaited<ReturnType<typeof open>>;
   let stage: Awaited<ReturnType<typeof pair>>;
   beforeAll(async () => {
-    world = new World();
-    stage = await pair(world);
+    database = await open();
+    stage = await pair(database.start);
     // The other one alone gets the new policy.
-    await Bun.write(join(stage.folders[1]!, 'policy.yaml'), policyOf(budget('red', 0.5), budget('blue', 0.5)));
+    await Bun.write(
+      join(stage.folders[1]!, 'policy.yaml'),
+      policyOf(budget('red', 0.5), budget('blue', 0.5)) + NEWER_LIMITS,
+    );
     expect((await stage.two[1].post('/admin/policy/reload', {})).status).toBe(200);
+    const key = await keyOf(stage.two, 'asked');
+    await waitFor(async () => (await chat(stage.two[0], key)).headers.get('x-ratelimit-limit-requests') === '4');
   });
   afterAll(() => Promise.all(stage.two.map((one) => one.stop())));
 
@@ -92,17 +136,56 @@ describe('two servers that follow their files', () => {
     expect((await spendAt(older, key, 1)).isRefused).toBe(false);
   });
 
+  test('the newest limit on requests holds at the server of the older policy, which tells it', async () => {
+    const [older] = stage.two;
+    const key = await keyOf(stage.two, 'asked');
+    const begun = performance.now();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => chat(older, key)));
+    const passed = answers.filter(({ status }) => status === 200).length;
+    expect(passed).toBeGreaterThanOrEqual(4);
+    // One more for each 15 seconds that a slow machine takes.
+    expect(passed).toBeLessThanOrEqual(4 + Math.floor((performance.now() - begun) / 15_000));
+    const { error } = await answerOf(answers.find(({ status }) => status === 429)!);
+    expect(error?.message).toContain('`asked` allows 4 requests a minute');
+  });
+
+  test('the newest limit on streams holds at the server of the older policy', async () => {
+    const [older, newer] = stage.two;
+    const key = await keyOf(stage.two, 'streams');
+    const leaving = new AbortController();
+    upstream.next({ text: ['a ', 'b '], hang: 2 });
+    expect((await chat(newer, key, { stream: true }, leaving.signal)).status).toBe(200);
+    expect((await chat(older, key, { stream: true })).status).toBe(429);
+    leaving.abort();
+    const next = await waitFor(async () => {
+      const answer = await chat(older, key, { stream: true });
+      return answer.status === 200 ? answer : null;
+    });
+    expect((await eventsOf(next)).done).toBe(true);
+  });
+
+  test('a limit of one policy alone is enforced where that is in force', async () => {
+    const [older, newer] = stage.two;
+    for (const [name, one, other] of [
+      ['old', older, newer],
+      ['new', newer, older],
+    ] as const) {
+      const key = await keyOf(stage.two, name);
+      const ask = (at: Signalbox) => Promise.all(Array.from({ length: 8 }, async () => (await chat(at, key)).status));
+      expect(await ask(other)).toEqual(Array(8).fill(200));
+      expect(await ask(one)).toContain(429);
+    }
+  });
+
   test('the audit of all that both have booked finds nothing', async () => {
-    const { findings } = await auditLedger(world.store.journal, { idle: true });
-    // A budget counts the charges of the others a moment later.
-    expect(findings.filter(({ kind }) => kind !== 'wrong_opening')).toEqual([]);
+    expect(await database.findings()).toEqual([]);
   });
 });
 
 describe('two servers that follow pushes', () => {
   let stage: Awaited<ReturnType<typeof pair>>;
   beforeAll(async () => {
-    stage = await pair(new World(), '--policies-from', 'store');
+    stage = await pair((await DATABASES['a database in memory']()).start, '--policies-from', 'store');
   });
   afterAll(() => Promise.all(stage.two.map((one) => one.stop())));
 
@@ -135,9 +218,8 @@ describe('two servers that follow pushes', () => {
   test('decisions name the policy by which they were made, and the price by which they were charged', async () => {
     const [a, b] = stage.two;
     const key = await keyOf(stage.two, 'green');
-    const body = { model: 'best', messages: [{ role: 'user', content: 'Hello.' }], max_tokens: 20 };
     const ask = async (one: Signalbox) => {
-      const answer = await one.post('/v1/chat/completions', body, { headers: { authorization: `Bearer ${key}` } });
+      const answer = await chat(one, key);
       const { platform } = (await answer.json()) as { platform: { decision_id: string; policy_revision: string } };
       const money = await (await one.get(`/admin/decisions/${platform.decision_id}/money`)).json();
       const { entries } = money as { entries: readonly { price_revision: string | null }[] };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { idAt } from '../../src/core/id.ts';
 import { Audit, type FindingKind, NO_CHECKPOINT } from '../../src/ledger/audit/audit.ts';
 import { SeenReservations } from '../../src/ledger/audit/memory.ts';
 import { isShortage } from '../../src/ledger/available-funds.ts';
@@ -136,7 +137,42 @@ test('rows that do not ascend are found', () => {
   expect(fold.findings).toMatchObject([{ kind: 'sequence', seq: 1 }]);
 });
 
+/** The audit of a charge of 70 and of a hold that draws on row 2 of a budget so much later, by servers of so much lag. */
+function openingAfter(ms: number, lagMs: number, drawn: string | null = null) {
+  const fold = new Audit(NO_CHECKPOINT, lagMs);
+  const fund = {
+    kind: 'budget' as const,
+    name: 'b',
+    subject: '',
+    definition: '',
+    starts: 0,
+    ends: null,
+    most: 900,
+    opening: 0,
+  };
+  fold.fund({ ...fund, id: 1, afterSeq: 0 });
+  fold.fund({ ...fund, id: 2, afterSeq: 2 });
+  const row: AuditRow = {
+    ...{ seq: 1, kind: 'reserve', reservation: idAt(NOON), account: 1, amount: 70, time: NOON, funds: drawn },
+    ...{ tariff: null, input: null, output: null, note: null, keyId: 'key', payer: null, knownTariff: null },
+  };
+  fold.add(row);
+  fold.add({ ...row, seq: 2, kind: 'settle' });
+  fold.add({ ...row, seq: 3, reservation: idAt(NOON + ms), time: NOON + ms, funds: '2' });
+  return fold.findings.map(({ kind }) => kind);
+}
+
 describe('an opening', () => {
+  test('may lack charges of servers without the budget for as long as those may be counted late, and no longer', () => {
+    expect(openingAfter(5_000, 5_000)).toEqual([]);
+    expect(openingAfter(5_001, 5_000)).toEqual(['wrong_opening']);
+    expect(openingAfter(1, 0)).toEqual(['wrong_opening']);
+  });
+
+  test('lacks no charge that drew on the budget itself', () => {
+    expect(openingAfter(5_000, 5_000, '1')).toEqual(['wrong_opening']);
+  });
+
   ledgerTest(
     'of a budget that was removed and added again counts what was charged meanwhile, and is right',
     async (folder) => {

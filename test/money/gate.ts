@@ -26,6 +26,10 @@ export interface GateAnswers {
   usageOf: (request: OpenAiRequest) => Readonly<Record<string, unknown>>;
   /** Whether it is a 500 in place of an answer. */
   fails?: (request: OpenAiRequest) => boolean;
+  /** The pieces of its text; `Hi` unless stated. */
+  text?: readonly string[];
+  /** Waited for before each event of a stream. */
+  pace?: () => Promise<void>;
 }
 
 /** The cap on a request's output, as the gateway sent it. */
@@ -64,8 +68,16 @@ export function startGate(answers: GateAnswers): Gate {
       if (answers.fails?.(body)) return new Response('{}', { status: 500 });
       const usage = answers.usageOf(body);
       if (body.stream !== true) return Response.json(replyOf(body, { text: 'Hi', usage }));
-      const events = chunksOf(body, { text: 'Hi', usage }).map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
-      return new Response(`${events.join('')}data: [DONE]\n\n`, { headers: { 'content-type': 'text/event-stream' } });
+      const { text = 'Hi', pace } = answers;
+      const events = chunksOf(body, { text, usage }).map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
+      events.push('data: [DONE]\n\n');
+      const paced = async function* () {
+        for (const event of events) {
+          await pace?.();
+          yield event;
+        }
+      };
+      return new Response(pace ? paced() : events.join(''), { headers: { 'content-type': 'text/event-stream' } });
     },
   });
   const release = (n = 1) => {

@@ -1,8 +1,22 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
-import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
+import { join } from 'node:path';
+import { waitFor } from '../support/answers.ts';
+import { runHere } from '../support/run-here.ts';
 import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
-import { ask, audit, booked, COST, chat, type MadeKey, makeKey, type Stage, startStage } from './stage.ts';
+import {
+  ask,
+  audit,
+  booked,
+  COST,
+  isReady,
+  type MadeKey,
+  makeKey,
+  type Stage,
+  sendTwo,
+  startStage,
+  toldOfTwo,
+} from './stage.ts';
 
 /** A database that goes away and comes back, as callers see it. */
 const AT_ONCE_MS = 4_000;
@@ -20,25 +34,11 @@ afterEach(async () => {
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
-const isReady = async (box: Signalbox): Promise<boolean> => (await box.get('/readyz')).status === 200;
-const microOf = (told: number | undefined) => Math.round((told ?? 0) * 1e6);
-
-/** A stream and a request that are upstream; the database is killed behind them. */
+/** The two that are upstream; the database is killed behind them. */
 async function sendAndKill(box: Signalbox, key: MadeKey) {
-  const { gate, fleet } = stage;
-  gate.close();
-  const under = [chat(box, key, { stream: true }), chat(box, key)] as const;
-  await waitFor(() => gate.inside === 2);
-  await fleet.database.kill();
+  const under = await sendTwo(stage, box, key);
+  await stage.fleet.database.kill();
   return under;
-}
-
-/** What the two were told, microcredits. */
-async function toldOf([stream, whole]: Awaited<ReturnType<typeof sendAndKill>>): Promise<number[]> {
-  stage.gate.open();
-  const { chunks, done } = await eventsOf(await stream);
-  expect(done).toBe(true);
-  return [chunks.at(-1)?.platform, (await answerOf(await whole)).platform].map((one) => microOf(one?.credits_consumed));
 }
 
 /** How requests of every kind are answered now, each once. */
@@ -51,6 +51,22 @@ async function askAll(key: MadeKey, limited: MadeKey) {
   };
 }
 
+/** Statuses by `GET` that no document tells of, and failures that do not say how to go on. */
+async function surprises(): Promise<string[]> {
+  const { paths } = (await (await here.get('/docs/json')).json()) as {
+    paths: Record<string, { get?: { responses: object } }>;
+  };
+  const found = Object.entries(paths).map(async ([path, { get }]) => {
+    if (!get) return [];
+    const { status, headers, body } = await here.get(path.replaceAll(/\{\w+\}/g, 'x'));
+    await body?.cancel();
+    const isTold =
+      `${status}` in get.responses && (status < 500 || path === '/readyz' || headers.get('retry-after') !== null);
+    return isTold ? [] : [`${path}: ${status}`];
+  });
+  return (await Promise.all(found)).flat();
+}
+
 test('while it is away requests are told 503 at once, what is under way tells its price, and that is booked', async () => {
   const key = await makeKey(stage, 'blue');
   const limited = await makeKey(stage, 'limited', { requests_per_minute: 100_000 });
@@ -58,6 +74,7 @@ test('while it is away requests are told 503 at once, what is under way tells it
   const under = await sendAndKill(here, key);
   await waitFor(async () => !(await isReady(here)));
   const until = performance.now() + COPY_MS + 500;
+  expect(await surprises()).toEqual([]);
   for (let isLast = false; !isLast; await Bun.sleep(500)) {
     const isYoung = performance.now() < until;
     isLast = !isYoung;
@@ -70,26 +87,32 @@ test('while it is away requests are told 503 at once, what is under way tells it
       if (status !== 503) expect([path, status, isYoung]).toEqual(['/v1/models', 200, true]);
     expect(await isReady(here)).toBe(false);
   }
-  expect(await toldOf(under)).toEqual([COST, COST]);
+  expect(await surprises()).toEqual([]);
+  expect(await toldOfTwo(stage, under)).toEqual([COST, COST]);
   await stage.fleet.database.start();
   await waitFor(() => isReady(here));
   expect(await booked(here, 'blue')).toBe(2 * COST);
   expect(await audit(here)).toBe('nothing wrong');
 }, 60_000);
 
-test('a server that is killed with a full spool books it at its next start', async () => {
+test('a process that is killed with a full spool books it at its next start, and commands on the home folder tell of it before', async () => {
   const { fleet } = stage;
-  const data = temporaryFolder();
+  const home = temporaryFolder();
+  const data = join(home, 'processes', '3');
   const mortal = await fleet.start({ data, isProcess: true });
   const key = await makeKey(stage, 'green');
-  expect(await toldOf(await sendAndKill(mortal, key))).toEqual([COST, COST]);
+  const under = await sendAndKill(mortal, key);
+  await waitFor(async () => !(await isReady(mortal)));
+  expect(await toldOfTwo(stage, under)).toEqual([COST, COST]);
   mortal.signal('SIGKILL');
   await mortal.exited;
   await fleet.database.start();
+  const told = await runHere(['ledger', 'audit', '--data', home], { DATABASE_URL: fleet.url });
+  expect(told.err).toContain(`2 settlements are in ${join(data, 'settlements.spool')} (0.884 Credits)`);
   const again = await fleet.start({ data, isProcess: true });
   await waitFor(() => isReady(here));
   expect(await booked(again, 'green')).toBe(2 * COST);
   expect(await audit(again)).toBe('nothing wrong');
   await fleet.stop(again);
-  rmSync(data, { recursive: true });
+  rmSync(home, { recursive: true });
 }, 60_000);

@@ -13,6 +13,14 @@ beforeAll(async () => {
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
+/** The Credits that the budget of a team has spent, as a server tells it. */
+async function spentAt(at: Signalbox, team: string): Promise<number | undefined> {
+  const { funds } = (await (await at.get('/admin/ledger')).json()) as {
+    funds: readonly { subject: string; spent_credits: number }[];
+  };
+  return funds.find(({ subject }) => subject === team)?.spent_credits;
+}
+
 describe('Two servers at one PostgreSQL', () => {
   test('spend one budget to its end, and not beyond: told = booked, and the audit is clean', async () => {
     const made = await makeKey(stage, 'blue');
@@ -34,6 +42,32 @@ describe('Two servers at one PostgreSQL', () => {
     for (const at of [one, other]) expect((await chat(at, { id, key })).status).toBe(200);
     expect(await one.run('keys', 'revoke', id)).toMatchObject({ code: 0, err: '' });
     for (const at of [one, other]) expect((await chat(at, { id, key })).status).toBe(401);
+  });
+
+  test('tell the same of a budget that one alone has drawn on, and so does one that starts then', async () => {
+    const made = await makeKey(stage, 'lone');
+    const { micro } = await ask(other, made);
+    const third = await stage.fleet.start();
+    for (const at of [one, other, third]) {
+      await waitFor(async () => (await spentAt(at, 'lone')) === micro / 1e6);
+      await waitFor(async () =>
+        /^signalbox_budget_subjects{budget="team"} [2-9]/m.test(await (await at.get('/metrics')).text()),
+      );
+    }
+    await stage.fleet.stop(third);
+  });
+
+  test('log once for all that a budget has reached a share, whichever has drawn on it', async () => {
+    const made = await makeKey(stage, 'half');
+    const told = () =>
+      stage.fleet.servers.flatMap(({ lines }) =>
+        lines.filter((line) => line.includes('reached an alert threshold') && line.includes('"half"')),
+      );
+    for (let asked = 0; asked < 23; asked++) await ask(other, made);
+    await waitFor(() => told().length > 0);
+    await Promise.all([one, other, one, other].map((at) => ask(at, made)));
+    for (const at of [one, other]) await waitFor(async () => (await spentAt(at, 'half')) === (27 * COST) / 1e6);
+    expect(told()).toHaveLength(1);
   });
 
   test('are both in the list of servers, which run one policy', async () => {

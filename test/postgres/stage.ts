@@ -1,6 +1,7 @@
-import { capOf, type Gate, startGate } from '../money/gate.ts';
+import { capOf, type Gate, type GateAnswers, startGate } from '../money/gate.ts';
 import { hello, pursePolicy, tokens } from '../money/purse.ts';
-import { answerOf, waitFor } from '../support/answers.ts';
+import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
+import { layCable } from '../support/cable.ts';
 import { UPSTREAM_ENV } from '../support/policies.ts';
 import { type PostgresServers, startServers } from '../support/postgres-servers.ts';
 import type { Signalbox, StartOptions } from '../support/signalbox.ts';
@@ -11,6 +12,7 @@ export const COST = 442_000;
 /** Servers at one PostgreSQL with an upstream that holds answers back, and the budget `team` of 20 Credits for each label. */
 export interface Stage extends AsyncDisposable {
   readonly gate: Gate;
+  readonly answers: GateAnswers;
   readonly fleet: PostgresServers;
 }
 
@@ -36,22 +38,43 @@ export async function startStage(
     limit = 20,
     own = false,
     more = '',
+    onCrash = 'charge',
     ...options
-  }: StartOptions & { limit?: number; own?: boolean; more?: string } = {},
+  }: StartOptions & { limit?: number; own?: boolean; more?: string; onCrash?: 'charge' | 'release' } = {},
 ): Promise<Stage> {
-  const gate = startGate({ usageOf: (request) => tokens(42, capOf(request)) });
+  const answers: GateAnswers = { usageOf: (request) => tokens(42, capOf(request)) };
+  const gate = startGate(answers);
   gate.open();
-  const policy = `${pursePolicy(gate.url, 2_000)}${more}budgets:
-  - { name: team, each: key.labels.team, match: 'key.labels.team != ""', limit_credits: ${limit}, window: day, on_exhausted: reject }
+  const terms = pursePolicy(gate.url, 2_000).replace('_wait_ms: 2000', `$&, on_crash: ${onCrash}`);
+  const policy = `${terms}${more}budgets:
+  - { name: team, each: key.labels.team, match: 'key.labels.team != ""', limit_credits: ${limit}, window: day, alert_at: [0.5], on_exhausted: reject }
 `;
   const fleet = await startServers(count, { policy, env: UPSTREAM_ENV, ...options }, own);
   return {
-    gate,
-    fleet,
+    ...{ gate, answers, fleet },
     async [Symbol.asyncDispose]() {
       gate.open();
       await fleet[Symbol.asyncDispose]();
       await gate.stop();
+    },
+  };
+}
+
+/** A stage whose servers come to the database by a cable. */
+export async function startCabled(count: number, options: Parameters<typeof startStage>[1] = {}) {
+  const stage = await startStage(0, options);
+  const { database, url } = stage.fleet;
+  const cable = await layCable(database.port);
+  const env = { DATABASE_URL: url.replace(`:${database.port}/`, `:${cable.port}/`) };
+  const start = (more: StartOptions = {}) => stage.fleet.start({ ...more, env });
+  for (let at = 0; at < count; at++) await start();
+  return {
+    ...stage,
+    ...{ cable, start },
+    async [Symbol.asyncDispose]() {
+      cable.delayMs = 0;
+      await stage[Symbol.asyncDispose]();
+      cable[Symbol.dispose]();
     },
   };
 }
@@ -88,6 +111,25 @@ export async function ask(...asked: Parameters<typeof chat>): Promise<Told> {
     ms: performance.now() - began,
   };
 }
+
+/** A stream and a request that are upstream, held there. */
+export async function sendTwo({ gate }: Stage, box: Signalbox, key: MadeKey) {
+  gate.close();
+  const under = [chat(box, key, { stream: true }), chat(box, key)] as const;
+  await waitFor(() => gate.inside === 2);
+  return under;
+}
+
+/** Has both answered. @returns what they were told, microcredits */
+export async function toldOfTwo({ gate }: Stage, [stream, whole]: Awaited<ReturnType<typeof sendTwo>>) {
+  gate.open();
+  const { chunks, done } = await eventsOf(await stream);
+  if (!done) throw new Error('the stream was cut');
+  const told = [chunks.at(-1)?.platform, (await answerOf(await whole)).platform];
+  return told.map((one) => Math.round((one?.credits_consumed ?? 0) * 1e6));
+}
+
+export const isReady = async (box: Signalbox): Promise<boolean> => (await box.get('/readyz')).status === 200;
 
 /** What the ledger has of a key and of the budget of its team, microcredits, once nothing is held there. */
 export async function booked(box: Signalbox, team: string): Promise<number> {

@@ -1,23 +1,42 @@
 import { connect, createServer, type Socket } from 'node:net';
 
+/** One connection. */
+export interface Way {
+  /** The beginning of all that its client has sent. */
+  readonly said: string;
+}
+
+/** As much of it is kept, characters. */
+const SAID_MAX = 10_000;
+
 /** The way to a server on this machine, which a test may spoil. */
 export interface Cable extends Disposable {
   readonly port: number;
   /** Lets no byte pass, either way, and tells neither side. */
   isSilent: boolean;
+  /** Each byte takes so long, either way, ms. */
+  delayMs: number;
+  /** Whether new connections are taken; those that there are stay. */
+  isOpen: boolean;
+  /** Connections that there are. */
+  readonly count: number;
   /** Ends all connections that there are. */
   cutAll(): void;
   /**
    * Called with what a client sends, and breaks its side: `behind` what was sent, which still arrives, but no answer; or `before` it,
    * which the server never sees, nor that the client is gone.
    */
-  cuts: (sent: string) => 'behind' | 'before' | false;
+  cuts: (sent: string, way: Way) => 'behind' | 'before' | false;
+  /** Called with what a client sends, as far as it was not cut. That, and what comes behind it on its connection, waits as long. */
+  holds: (sent: string, way: Way) => Promise<void> | null;
 }
 
 export async function layCable(target: number): Promise<Cable> {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
+    if (!cable.isOpen) return void near.destroy();
     const far = connect(target, '127.0.0.1');
+    const way = { said: '' };
     let isCut = false;
     const end = () => {
       near.destroy();
@@ -26,17 +45,21 @@ export async function layCable(target: number): Promise<Cable> {
     for (const socket of [near, far]) {
       sockets.add(socket);
       socket.on('error', () => {});
+      socket.on('close', () => sockets.delete(socket));
     }
-    near.on('data', (bytes) => {
+    const there = lineTo((bytes, sent) => far.write(bytes, sent));
+    const back = lineTo((bytes) => near.write(bytes));
+    near.on('data', (bytes: Buffer) => {
       if (cable.isSilent) return;
-      const cut = cable.cuts(bytes.toString('latin1'));
-      if (cut === false) return void far.write(bytes);
-      isCut = true;
+      const text = bytes.toString('latin1');
+      if (way.said.length < SAID_MAX) way.said += text;
+      const cut = cable.cuts(text, way);
       if (cut === 'before') near.destroy();
-      else far.write(bytes, () => near.destroy());
+      else there(bytes, cable.delayMs, cut ? null : cable.holds(text, way), () => cut && near.destroy());
+      isCut ||= cut !== false;
     });
-    far.on('data', (bytes) => {
-      if (!isCut && !cable.isSilent) near.write(bytes);
+    far.on('data', (bytes: Buffer) => {
+      if (!isCut && !cable.isSilent) back(bytes, cable.delayMs);
       else if (isCut) far.end();
     });
     near.on('close', () => isCut || end());
@@ -47,7 +70,13 @@ export async function layCable(target: number): Promise<Cable> {
   const cable: Cable = {
     port: typeof address === 'object' && address !== null ? address.port : 0,
     isSilent: false,
+    delayMs: 0,
+    isOpen: true,
+    get count() {
+      return sockets.size / 2;
+    },
     cuts: () => false,
+    holds: () => null,
     cutAll() {
       for (const socket of sockets) socket.destroy();
     },
@@ -57,4 +86,18 @@ export async function layCable(target: number): Promise<Cable> {
     },
   };
   return cable;
+}
+
+/** @returns how to write what came, in its order, each part not before its time */
+function lineTo(write: (bytes: Uint8Array, sent?: () => void) => unknown) {
+  let last: Promise<unknown> | null = null;
+  return (bytes: Uint8Array, delayMs: number, held: Promise<void> | null = null, sent?: () => void): void => {
+    if (last === null && delayMs === 0 && held === null) return void write(bytes, sent);
+    const due = Promise.all([last, held, delayMs > 0 ? Bun.sleep(delayMs) : null]);
+    const own = due.then(() => {
+      write(bytes, sent);
+      if (last === own) last = null;
+    });
+    last = own;
+  };
 }

@@ -47,6 +47,8 @@ export interface PostgresOptions {
 /** A PostgreSQL of its own on this machine. It ends with this process, however that ends. */
 export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
+  /** Of the shell above the server's processes; undefined while it is down. */
+  readonly pid: number | undefined;
   /** Of a database, as the superuser `signalbox`. */
   urlOf(database: string): string;
   /** Makes an empty database, or a copy of another one. */
@@ -56,6 +58,7 @@ export interface PostgresServer extends AsyncDisposable {
   run(text: string, database?: string): Promise<Record<string, unknown>[]>;
   /** Ends the server as a crash does. */
   kill(): Promise<void>;
+  /** Does nothing while it runs. */
   start(): Promise<void>;
   /** Has a standby that is as far as the primary now, and follows it no more. */
   copyAside(): Promise<void>;
@@ -142,6 +145,7 @@ export async function startPostgres({
   let running: ChildProcess | null = null;
   let gone: Promise<unknown> = Promise.resolve();
   const start = async () => {
+    if (running) return;
     const child = spawn('sh', ['-c', SHELL, folder, join(bin, 'postgres'), ...args], {
       ...OWNER,
       env: {},
@@ -152,7 +156,9 @@ export async function startPostgres({
     child.stderr.on('data', (bytes: Buffer) => {
       said += bytes.toString();
     });
-    gone = new Promise((resolve) => child.on('exit', resolve));
+    gone = new Promise((resolve) => child.on('exit', resolve)).then(() => {
+      running = null;
+    });
     await waitFor(() => {
       if (child.exitCode !== null) throw new Error(`postgres ended: ${said}`);
       return run('SELECT 1').catch(() => null);
@@ -165,6 +171,9 @@ export async function startPostgres({
   await start();
   return {
     port,
+    get pid() {
+      return running?.pid;
+    },
     urlOf,
     run,
     kill: () => end(KEEP),

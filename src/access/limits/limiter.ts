@@ -5,6 +5,7 @@ import type { LimitScope, RateLimit } from '../../core/rate-limit.ts';
 import { type AccountTable, bucketOf, LimitAccounts } from './accounts.ts';
 import { take, waitMs } from './bucket.ts';
 import { type LimitCounts, LocalCounts } from './counts.ts';
+import { type NewestLimits, REPORTS, reportLimits } from './newest.ts';
 import { Quota, uncounted } from './quota.ts';
 import { ABOVE, type LimitShortage, limitError, type RequestLimit } from './refusal.ts';
 
@@ -29,20 +30,30 @@ export class Limiter {
   readonly #now: () => number;
   readonly #accounts: LimitAccounts;
   readonly #counts: LimitCounts;
-  /** The limits of a caller depend only on the key and the policy. */
+  readonly #newest: Pick<NewestLimits, 'newer'>;
+  /** The limits of a caller depend only on the key, the policy and a newer one. */
   readonly #byCaller = new WeakMap<
     Caller,
-    { readonly limits: readonly RateLimit[]; readonly applied: readonly CallerLimit[] }
+    {
+      readonly limits: readonly RateLimit[];
+      readonly newer: NewestLimits['newer'];
+      readonly applied: readonly CallerLimit[];
+    }
   >();
 
   /**
    * @param clock milliseconds that never decrease
-   * @param counts of limits that others count in, too; absent where this process alone decides
+   * @param shared counts of limits that others count in, too, and the limits of their newest policy; absent where this process alone decides
    */
-  constructor(clock: () => number, accounts = new LimitAccounts(), counts?: LimitCounts) {
+  constructor(
+    clock: () => number,
+    accounts = new LimitAccounts(),
+    shared?: { readonly counts: LimitCounts; readonly newest: Pick<NewestLimits, 'newer'> },
+  ) {
     this.#now = () => Math.floor(clock());
     this.#accounts = accounts;
-    this.#counts = counts ?? new LocalCounts(this.#now);
+    this.#counts = shared?.counts ?? new LocalCounts(this.#now);
+    this.#newest = shared?.newest ?? { newer: null };
   }
 
   /**
@@ -63,8 +74,8 @@ export class Limiter {
    * Returns and throws as `admit` does.
    */
   admitReport(caller: Caller, perMinute: number): Quota | Promise<Quota> {
-    const figures = { requestsPerMinute: perMinute, tokensPerMinute: null, concurrentStreams: null };
-    const name = 'gateway.reports_per_minute';
+    const name = REPORTS;
+    const figures = this.#newest.newer?.get(name) ?? reportLimits(perMinute);
     const reports = { name, level: null, figures, table: this.#accounts.table('reports'), subject: caller.keyId };
     return this.#charge([reports, ...this.#ownOf(caller, null), ...this.#ofLevels(caller)], '');
   }
@@ -119,9 +130,10 @@ export class Limiter {
 
   #appliedTo(limits: readonly RateLimit[], caller: Caller): readonly CallerLimit[] {
     const cached = this.#byCaller.get(caller);
-    if (cached?.limits === limits) return cached.applied;
+    const { newer } = this.#newest;
+    if (cached?.limits === limits && cached.newer === newer) return cached.applied;
     const applied = this.#chosenFor(limits, caller);
-    this.#byCaller.set(caller, { limits, applied });
+    this.#byCaller.set(caller, { limits, newer, applied });
     return applied;
   }
 
@@ -152,7 +164,8 @@ export class Limiter {
       .filter(({ match }) => holds(match, scope))
       .map(({ name, figures, each }): CallerLimit => {
         const table = this.#accounts.table(`rule ${name}`);
-        return { name, level: null, figures, table, subject: each === 'address' ? null : subjectIn(each, scope) };
+        const subject = each === 'address' ? null : subjectIn(each, scope);
+        return { name, level: null, figures: this.#newest.newer?.get(name) ?? figures, table, subject };
       });
     return [...applied, ...this.#ownOf({ keyId, limits: figures }, own)];
   }

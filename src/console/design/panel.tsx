@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { go } from '../shell/router.ts';
 
 interface PanelProps {
@@ -15,7 +15,8 @@ interface PanelProps {
 export function Panel({ title, closeHref, isWide = false, children }: PanelProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const id = useId();
-  useEffect(() => {
+  // The end of an effect comes after the next drawing, and would take the focus from where the viewer has gone since.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     const href = before?.getAttribute('href') ?? null;
     heading.current?.focus();

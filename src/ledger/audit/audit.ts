@@ -85,7 +85,7 @@ export class Audit {
   readonly totals = { entries: 0, charged: 0, corrected: 0, overrun: 0, granted: 0 };
   readonly open = new Map<number, OpenAtEnd>();
   readonly #checkpoint: AuditCheckpoint;
-  readonly #funds = new AuditFunds((kind, message) => this.#report(kind, message));
+  readonly #funds: AuditFunds;
   /** Compares payments once the whole journal is read. */
   readonly payments = new AuditPayments((kind, message) => this.#report(kind, message));
   readonly #seen = new SeenReservations();
@@ -103,8 +103,10 @@ export class Audit {
   #row: AuditRow | null = null;
   #last = Number.NEGATIVE_INFINITY;
 
-  constructor(checkpoint: AuditCheckpoint) {
+  /** @param lagMs of the journal */
+  constructor(checkpoint: AuditCheckpoint, lagMs = 0) {
     this.#checkpoint = checkpoint;
+    this.#funds = new AuditFunds((kind, message) => this.#report(kind, message), lagMs);
   }
 
   get reservations(): number {
@@ -133,6 +135,7 @@ export class Audit {
   add(row: AuditRow): void {
     if (this.#balances === null && row.seq > this.#checkpoint.through) this.#atCheckpoint();
     this.#row = row;
+    this.#funds.pass(row.time);
     this.#introduceBefore(row.seq);
     if (!(row.seq > this.#last)) this.#report('sequence', `stands behind row ${this.#last}`);
     this.#last = row.seq;
@@ -255,7 +258,7 @@ export class Audit {
     const { kind, account, amount } = row;
     this.#mustNotBeNegative(amount);
     const open = this.#openOf(kind, reservation, account);
-    if (amount !== 0 || row.tariff !== null) this.#count(row, reservation);
+    if (amount !== 0 || row.tariff !== null) this.#count(row, reservation, open?.draws);
     if (!open) return;
     const left = open.reserved - open.charged;
     if (amount > left) this.#report('overcharged', `charges ${amount}, of ${left} that were left`);
@@ -275,7 +278,7 @@ export class Audit {
     const draws = this.#funds.named(funds);
     this.#funds.join(draws, reservation, account, payer ?? keyId);
     this.#funds.spend(draws, amount, 0);
-    this.#count(row, reservation);
+    this.#count(row, reservation, draws);
     if (!this.#isSeen('correct', reservation, account)) return;
     const rest = this.#seen.charge(reservation, amount);
     if (rest < 0) this.#report('over_corrected', `gives back ${-rest} more than was charged`);
@@ -288,10 +291,11 @@ export class Audit {
     this.#isSeen('overrun', reservation, account);
   }
 
-  #count({ seq, account, amount, tariff, input, output }: AuditRow, reservation: number): void {
+  #count(row: AuditRow, reservation: number, draws: readonly AuditedFundRow[] = []): void {
+    const { seq, account, amount, tariff, input, output } = row;
     const quarter = quarterOf(timeOfId(reservation));
     this.totals.charged += amount;
-    this.#funds.count(account, quarter, amount);
+    this.#funds.count({ account, quarter, amount, draws });
     if (seq > this.#checkpoint.through) return;
     const key = `${quarter}/${account}/${tariff ?? 0}`;
     const sum = this.#sums.getOrInsertComputed(key, nothing);

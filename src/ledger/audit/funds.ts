@@ -1,3 +1,4 @@
+import { QUARTER_MS } from '../../accounting/window.ts';
 import { iso } from '../../core/clock.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { isAddress } from '../../core/holder-address.ts';
@@ -37,10 +38,21 @@ interface Share {
   readonly own: Members;
 }
 
+/** A charge, or (negative) a refund. */
+interface AuditedCharge {
+  readonly account: number;
+  readonly quarter: number;
+  readonly amount: Microcredits;
+  /** The funds that it counts in by itself. */
+  readonly draws: readonly AuditedFundRow[];
+}
+
 interface Members {
   readonly accounts: Set<number>;
   readonly sums: QuarterSums;
 }
+
+const sumOf = (charges: readonly AuditedCharge[]): Microcredits => charges.reduce((sum, { amount }) => sum + amount, 0);
 
 const newMembers = (): Members => ({ accounts: new Set(), sums: new QuarterSums() });
 
@@ -67,7 +79,8 @@ const groupName = ({ kind, name, subject, starts }: FundGroup): string => {
  *   charged to known members in the window ≤ spent ≤ that + charged to uncertain accounts,
  *
  * which is an equality wherever a budget holds for everyone. It is checked when a row of `funds` is first
- * drawn on; charges to the fund between its naming and then are in both figures.
+ * drawn on; charges to the fund between its naming and then are in both figures. Charges of the last `lagMs` by servers without the
+ * budget may be missing.
  */
 export class AuditFunds {
   readonly #groups = new Map<string, FundGroup>();
@@ -81,13 +94,25 @@ export class AuditFunds {
   /** The shares that an account belongs to, with their budgets. */
   readonly #memberOf = new Map<number, Members[]>();
   readonly #report: ReportFundFault;
+  readonly #lagMs: number;
+  /** The charges of the last `lagMs`. */
+  readonly #late: (AuditedCharge & { readonly time: number })[] = [];
+  /** The latest of any row so far: rows that come late are counted no sooner. */
+  #time = 0;
 
-  constructor(report: ReportFundFault) {
+  constructor(report: ReportFundFault, lagMs: number) {
     this.#report = report;
+    this.#lagMs = lagMs;
   }
 
   get size(): number {
     return this.#groups.size;
+  }
+
+  /** Notes the time of the next row, ms since 1970. */
+  pass(time: number): void {
+    this.#time = Math.max(this.#time, time);
+    while (this.#late[0] && this.#late[0].time < this.#time - this.#lagMs) this.#late.shift();
   }
 
   /** Reads a row of `funds`, once the journal has come to the row that it begins after. */
@@ -159,8 +184,9 @@ export class AuditFunds {
     }
   }
 
-  /** Books a charge, or (negative) a refund. */
-  count(account: number, quarter: number, amount: Microcredits): void {
+  count(charge: AuditedCharge): void {
+    const { account, quarter, amount } = charge;
+    if (this.#lagMs > 0) this.#late.push({ ...charge, time: this.#time });
     this.#all.add(quarter, amount);
     this.#chargedTo(account).add(quarter, amount);
     for (const { sums } of this.#memberOf.get(account) ?? []) sums.add(quarter, amount);
@@ -232,6 +258,14 @@ export class AuditFunds {
     const least = group.share.own.sums.within(starts, ends);
     const unknown = this.#all.within(starts, ends) - group.share.budget.sums.within(starts, ends);
     if (group.spent >= least && group.spent <= least + unknown) return;
+    const late = this.#late.filter(({ quarter, draws }) => {
+      const isWithin = quarter * QUARTER_MS >= starts && quarter * QUARTER_MS < ends;
+      return isWithin && !draws.some((draw) => draw.group === group);
+    });
+    const { accounts } = group.share.own;
+    const charged = late.filter(({ account, amount }) => amount > 0 && accounts.has(account));
+    const givenBack = late.filter(({ amount }) => amount < 0);
+    if (group.spent >= least - sumOf(charged) && group.spent <= least + unknown - sumOf(givenBack)) return;
     const expected = unknown === 0 ? `${least}` : `${least} to ${least + unknown}`;
     this.#report('wrong_opening', `${groupName(group)} was counted as ${group.spent} spent, not ${expected}`);
   }

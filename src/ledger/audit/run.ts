@@ -4,7 +4,7 @@ import { auditPrices } from './prices.ts';
 
 /** Adds up a journal alone, without the checks of what stands beside it. */
 export async function foldJournal(journal: JournalReader): Promise<Audit> {
-  const audit = new Audit(NO_CHECKPOINT);
+  const audit = new Audit(NO_CHECKPOINT, journal.lagMs);
   for await (const page of journal.funds()) for (const row of page) audit.fund(row);
   for await (const page of journal.rows()) for (const row of page) audit.add(row);
   return audit;
@@ -16,7 +16,8 @@ export async function foldJournal(journal: JournalReader): Promise<Audit> {
  */
 export async function auditLedger(journal: JournalReader, { idle }: { idle: boolean }): Promise<Audit> {
   const checkpoint = await journal.checkpoint();
-  const audit = new Audit(checkpoint ? { ...checkpoint, open: checkpoint.open ?? [] } : NO_CHECKPOINT);
+  const begun = checkpoint ? { ...checkpoint, open: checkpoint.open ?? [] } : NO_CHECKPOINT;
+  const audit = new Audit(begun, journal.lagMs);
   const damaged = (message: string) => audit.report({ kind: 'damaged', seq: null, reservation: null, message });
   if (!checkpoint) damaged('there is no checkpoint');
   else if (!checkpoint.open) damaged('the list of open reservations of the checkpoint cannot be read');

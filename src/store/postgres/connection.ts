@@ -1,8 +1,8 @@
 import { Client, type ClientConfig, escapeIdentifier, escapeLiteral } from 'pg';
 import { messageOf } from '../../core/thrown.ts';
 import { StoreError } from '../store.ts';
-import type { PostgresAddress } from './address.ts';
-import { failureOf } from './fault.ts';
+import { type PostgresAddress, placeAt } from './address.ts';
+import { failureOf, isReadOnly } from './fault.ts';
 
 /**
  * The one file that knows the driver. A connection is one connection: once it is lost it stays so, and nothing of its transaction is
@@ -83,8 +83,20 @@ export function literalOf(value: PostgresValue): string {
   if (value === null) return 'NULL';
   if (typeof value === 'string') return escapeLiteral(value);
   if (!ArrayBuffer.isView(value)) return `'${value}'`;
-  return escapeLiteral(`\\x${new Uint8Array(value.buffer, value.byteOffset, value.byteLength).toHex()}`);
+  return escapeLiteral(`\\x${hexOf(value)}`);
 }
+
+/** An array as PostgreSQL reads it. */
+export const arrayOf = (values: readonly (PostgresValue | boolean)[]): string => `{${values.map(elementOf).join(',')}}`;
+
+function elementOf(value: PostgresValue | boolean): PostgresValue | boolean {
+  if (value === null) return 'NULL';
+  if (typeof value === 'string') return `"${value.replace(/["\\]/g, '\\$&')}"`;
+  return ArrayBuffer.isView(value) ? `"\\\\x${hexOf(value)}"` : value;
+}
+
+const hexOf = ({ buffer, byteOffset, byteLength }: Uint8Array | Float64Array): string =>
+  new Uint8Array(buffer, byteOffset, byteLength).toHex();
 
 /** One connection, until it is closed or lost. */
 export class Connection {
@@ -96,13 +108,8 @@ export class Connection {
 
   private constructor(client: Client) {
     this.#client = client;
-    const end = () => {
-      if (this.#isLost) return;
-      this.#isLost = true;
-      for (const tell of this.#lost) tell();
-    };
-    client.on('error', end);
-    client.on('end', end);
+    client.on('error', () => this.#lose());
+    client.on('end', () => this.#lose());
   }
 
   /** Rejects with StoreError of one sentence. */
@@ -114,7 +121,7 @@ export class Connection {
       return connection;
     } catch (cause) {
       client.end().catch(() => {});
-      throw cause instanceof StoreError ? cause : failureOf('Cannot reach the database', cause);
+      throw cause instanceof StoreError ? cause : failureOf(`Cannot reach the database ${placeAt(address)}`, cause);
     }
   }
 
@@ -136,11 +143,8 @@ export class Connection {
   /** Rejects with the error of the driver: see `fault.ts`. */
   async run<Row>(text: string, values: readonly PostgresValue[] = []): Promise<PostgresResult<Row>> {
     const name = this.#nameOf(text);
-    const { rows, rowCount, command } = await this.#client.query<Row>({
-      text,
-      values: [...values],
-      ...(name && { name }),
-    });
+    const sent = this.#client.query<Row>({ text, values: [...values], ...(name && { name }) });
+    const { rows, rowCount, command } = await sent.catch((cause: unknown) => this.#failed(cause));
     return { rows, count: rowCount ?? 0, command };
   }
 
@@ -161,6 +165,20 @@ export class Connection {
   /** Never rejects. Statements that are not answered yet are lost. */
   async close(): Promise<void> {
     await this.#client.end().catch((cause) => messageOf(cause));
+  }
+
+  #failed(cause: unknown): never {
+    if (isReadOnly(cause)) {
+      this.#lose();
+      void this.close();
+    }
+    throw cause;
+  }
+
+  #lose(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    for (const tell of this.#lost) tell();
   }
 
   #nameOf(text: string): string | undefined {

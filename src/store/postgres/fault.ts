@@ -4,15 +4,20 @@ import { StoreError, type StoreErrorReason } from '../store.ts';
 /** Prefixes of SQLSTATEs and of the system's codes with their reason, and with words where the error's own are unclear. */
 const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?: string])[] = [
   ['53100', 'full', 'the disk of the database is full'],
+  [
+    '53300',
+    'broken',
+    'all connections are taken; raise max_connections, or the limit of its user, to 9 for each server',
+  ],
   ['53', 'broken', 'the database is at a limit of its own; see its log'],
   ['57P0', 'broken', 'the database starts or stops'],
   ['57014', 'busy', 'the database took too long'],
   ['55P03', 'busy', 'other work keeps a lock at the database'],
   ['25P03', 'busy', 'a transaction stood still for too long, and the database ended it'],
-  ['25006', 'denied', 'it is a standby, or takes no writes'],
+  ['25006', 'broken', 'it is a standby, or takes no writes'],
   ['28', 'denied', 'the database refuses the user or its password'],
   ['42501', 'denied', 'the user of the database lacks a right'],
-  ['3D000', 'missing', 'there is no database of that name'],
+  ['3D000', 'missing', 'there is no database of that name; make it first'],
   ['XX001', 'damaged'],
   ['XX002', 'damaged'],
   // A conflict with another transaction: done again from the start, it may succeed.
@@ -31,18 +36,24 @@ const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?:
 const entryOf = (error: unknown) => CODES.find(([code]) => codeOf(error).startsWith(code));
 
 /** Why the database or the way to it failed, in words for an operator. */
-const faultText = (error: unknown): string => entryOf(error)?.[2] ?? messageOf(error);
+export const faultText = (error: unknown): string => entryOf(error)?.[2] ?? messageOf(error);
 
 /** As that of SQLite: `refused` and `unmet` lie in the writes themselves, so that they never succeed. */
 export const faultOf = (error: unknown): StoreErrorReason =>
   error instanceof StoreError ? error.reason : (entryOf(error)?.[1] ?? 'broken');
 
-/** Whether the connection is lost with it: the server says that it ends it, or it is nothing that a server or we say. */
+/**
+ * Whether the connection is lost with it: the server says that it ends it, it takes no writes, or it is nothing that a server or we
+ * say.
+ */
 export function isLoss(error: unknown): boolean {
   if (error instanceof StoreError) return false;
   const code = codeOf(error);
-  return code.startsWith('57P0') || code === '25P03' || !/^(?!E[A-Z]{4})[0-9A-Z]{5}$/.test(code);
+  return code.startsWith('57P0') || code === '25P03' || isReadOnly(error) || !/^(?!E[A-Z]{4})[0-9A-Z]{5}$/.test(code);
 }
+
+/** Whether the database takes no writes, so that nothing has happened. A connection that began so never writes; a new one may. */
+export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
 
 /** Whether a transaction that failed so may succeed if it is done again. */
 export const isConflict = (error: unknown): boolean => /^40(?:001|P01)$/.test(codeOf(error));

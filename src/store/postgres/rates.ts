@@ -1,5 +1,5 @@
 import type { InstanceName } from '../instance.ts';
-import type { RateDemand, RateGrant, RateStore } from '../rates.ts';
+import type { NewestRates, RateDemand, RateGrant, RateStore } from '../rates.ts';
 import { StoreError } from '../store.ts';
 import type { Connection, PostgresValue } from './connection.ts';
 import { failureOf, isLoss } from './fault.ts';
@@ -46,6 +46,14 @@ export class PostgresRates implements RateStore {
     return answers.map(([granted, ahead, left]) => ({ granted, ahead, left }));
   }
 
+  async newest(): Promise<NewestRates> {
+    const [row] = await this.#run<{ rank: number; limits: string }>(
+      'SELECT rank, rate_limits AS limits FROM terms',
+      [],
+    );
+    return { rank: row?.rank ?? 0, limits: JSON.parse(row?.limits ?? '[]') };
+  }
+
   async prune(): Promise<void> {
     const before = Math.floor(this.#now()) - IDLE_MS;
     for (const text of [PRUNE_BUCKETS, PRUNE_STREAMS, PRUNE_LIMITS]) await this.#run(text, [before]);
@@ -55,7 +63,8 @@ export class PostgresRates implements RateStore {
     await this.#connection?.then((open) => open.close()).catch(() => {});
   }
 
-  async #run<Row>(text: string, values: readonly PostgresValue[]): Promise<Row[]> {
+  /** @param isAgain whether it is sent on a new connection: an idle one may have been lost long ago. Units that were granted twice are stranded */
+  async #run<Row>(text: string, values: readonly PostgresValue[], isAgain = false): Promise<Row[]> {
     this.#connection ??= this.#open();
     const opening = this.#connection;
     try {
@@ -65,6 +74,7 @@ export class PostgresRates implements RateStore {
         if (this.#connection === opening) this.#connection = null;
         void opening.then((lost) => lost.close()).catch(() => {});
       }
+      if (isLoss(cause) && !isAgain) return await this.#run(text, values, true);
       throw cause instanceof StoreError ? cause : failureOf('the limits cannot be counted', cause);
     }
   }

@@ -11,7 +11,7 @@ interface Place {
   waiting: number;
 }
 
-/** Connections for single statements that change nothing. Each goes to the one with least to do; a lost one is replaced. State: database readers. */
+/** Connections for single statements that may be done twice. Each goes to the one with least to do; a lost one is replaced. State: database readers. */
 export class PostgresReaders {
   readonly #open: () => Promise<Connection>;
   readonly #places: Place[];
@@ -28,15 +28,21 @@ export class PostgresReaders {
    * Rejects with StoreError.
    */
   async read<Row>(text: string, values: readonly PostgresValue[] = []): Promise<Row[]> {
+    let isFull = false;
     for (let tries = this.#places.length; ; tries--) {
-      const place = this.#freest();
+      const place = this.#freest(isFull);
       place.waiting++;
       place.connection ??= this.#connect(place);
       const opening = place.connection;
       try {
         return (await (await opening).run<Row>(text, values)).rows;
       } catch (cause) {
-        if (cause instanceof StoreError) throw cause;
+        if (cause instanceof StoreError) {
+          // The database may give no more connections than there are.
+          if (isFull || !this.#places.some(({ connection }) => connection !== null)) throw cause;
+          isFull = true;
+          continue;
+        }
         // The driver tells of a loss by an answer before the connection itself does.
         if (isLoss(cause) && place.connection === opening) forget(place);
         if (!isLoss(cause) || tries === 0 || this.#isClosed) throw failureOf('the database cannot be read', cause);
@@ -51,10 +57,10 @@ export class PostgresReaders {
     await Promise.all(this.#places.map(({ connection }) => connection?.then((open) => open.close()).catch(() => {})));
   }
 
-  /** A new connection is better than a line behind others, and worse than an idle one. */
-  #freest(): Place {
+  /** A new connection is better than a line behind others, and worse than an idle one. @param isFull whether there is none to be had */
+  #freest(isFull: boolean): Place {
     if (this.#isClosed) throw new StoreError('the store is closed', { reason: 'closed' });
-    const loadOf = ({ connection, waiting }: Place) => (connection === null ? 0.5 : waiting);
+    const loadOf = ({ connection, waiting }: Place) => (connection !== null ? waiting : isFull ? WAITING_MAX : 0.5);
     const best = this.#places.reduce((least, place) => (loadOf(place) < loadOf(least) ? place : least));
     if (best.waiting >= WAITING_MAX) throw new StoreError('too much waits for the database', { reason: 'crowded' });
     return best;

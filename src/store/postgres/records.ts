@@ -1,4 +1,5 @@
 import { type DecisionRecord, summaryOf } from '../../core/decision-record.ts';
+import type { Timers } from '../../core/timers.ts';
 import type { RecordLog, RecordTables } from '../records.ts';
 import { sqlContents } from '../sql/records/contents.ts';
 import { listRecords } from '../sql/records/list.ts';
@@ -8,32 +9,46 @@ import { decodeRow, RECORD_COLUMNS, RECORD_ROW, type RecordRow, recordValues } f
 import { encodeSummary } from '../sql/records/summary.ts';
 import { first, type SqlTables, type SqlValue, type SqlWrite, sql, write } from '../sql/statement.ts';
 import { RECORDS_PRUNED } from '../sql/traffic/state.ts';
+import { RecordPartitions } from './partitions.ts';
 
 /** The record with its part of the index: a place that several instances write behind would pass rows that are not visible yet. */
-const INSERT = sql(`WITH record AS (INSERT INTO records (${RECORD_COLUMNS})
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)),
+const INSERT = sql(
+  `WITH given AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+      $8::text[], $9::text[], $10::text[], $11::bigint[], $12::bytea[], $13::bytea[], $14::text[], $15::text[], $16::text[],
+      $17::text[], $18::text[]) AS given (${RECORD_COLUMNS}, summary)),
+    record AS (INSERT INTO records (${RECORD_COLUMNS}) SELECT ${RECORD_COLUMNS} FROM given),
     indexed AS (INSERT INTO record_index (id, key_id, operation, status, model, task, session, team_id, user_id, summary)
-      VALUES ($1, $3, $5, $6, $7, $8, $15, $16, $17, $18))
-    INSERT INTO record_labels (name, value, id) SELECT key, value, $1 FROM json_each_text($9::json)`);
+      SELECT id, key_id, operation, status, model, task, session, team_id, user_id, summary FROM given)
+    INSERT INTO record_labels (name, value, id)
+      SELECT label.key, label.value, given.id FROM given, json_each_text(given.labels::json) AS label`,
+  { takesRows: true },
+);
 const FIND = sql(`SELECT ${RECORD_ROW} FROM records WHERE id = ?`);
 
-const BATCH = 500;
-const BELOW = '(SELECT id FROM record_index WHERE id < ?1 ORDER BY id LIMIT ?2)';
-const COUNT_BELOW = sql(`SELECT count(*) AS n FROM ${BELOW} AS below`);
+const NEXT_BELOW = sql(
+  'SELECT count(*) AS n, max(id) AS id FROM (SELECT id FROM record_index WHERE id < ? ORDER BY id LIMIT 500) AS below',
+);
 const DELETIONS = ['record_labels', 'records', 'record_index'].map((table) =>
-  sql(`DELETE FROM ${table} WHERE id IN ${BELOW}`),
+  sql(`DELETE FROM ${table} WHERE id <= ?`),
 );
 
-/** The repositories of records over one handle of a database. */
-export const postgresRecords = (db: SqlTables): RecordTables => ({
-  log: postgresRecordLog(db),
-  readings: sqlReadings(db),
-  revisions: sqlRevisions(db),
-  contents: sqlContents(db),
-  isCurrent: async () => true,
-});
+/**
+ * The repositories of records over one handle of a database.
+ * @param timers null for a database as it is at one moment
+ */
+export function postgresRecords(db: SqlTables, timers: Timers | null = null): RecordTables {
+  const partitions = new RecordPartitions(db, timers);
+  return {
+    log: postgresRecordLog(db, partitions),
+    readings: sqlReadings(db),
+    revisions: sqlRevisions(db),
+    contents: sqlContents(db),
+    partition: partitions.prepare.bind(partitions),
+    isCurrent: async () => true,
+  };
+}
 
-function postgresRecordLog(db: SqlTables): RecordLog {
+function postgresRecordLog(db: SqlTables, partitions: RecordPartitions): RecordLog {
   const find = async (id: number): Promise<DecisionRecord | null> => {
     const row = await first<RecordRow>(db, FIND, id);
     return row ? decodeRow(row) : null;
@@ -44,13 +59,14 @@ function postgresRecordLog(db: SqlTables): RecordLog {
     list: (query) => listRecords(db, query, { read: find }),
     // A record comes with its part of the index.
     index: async () => false,
-    async prune(beforeId) {
+    async prune(beforeId, slack = 0) {
+      const below = await partitions.drop(beforeId, slack);
       for (let deleted = 0; ; ) {
-        const below = await first<{ n: number }>(db, COUNT_BELOW, beforeId, BATCH);
-        if (!below?.n) return deleted;
-        const deletions = DELETIONS.map((statement) => write(statement, beforeId, BATCH));
-        await db.commit([...deletions, write(RECORDS_PRUNED, beforeId)]);
-        deleted += below.n;
+        const next = await first<{ n: number; id: number }>(db, NEXT_BELOW, below);
+        if (!next?.n) return deleted;
+        const deletions = DELETIONS.map((statement) => write(statement, next.id));
+        await db.commit([...deletions, write(RECORDS_PRUNED, below)]);
+        deleted += next.n;
       }
     },
   };

@@ -1,4 +1,4 @@
-import type { SqlRow, SqlScript, SqlWrite } from '../sql/statement.ts';
+import type { SqlRow, SqlScript, SqlWrite, Statement } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';
 import type { Connection, PostgresResult } from './connection.ts';
 import { type PostgresDialect, valuesOf } from './dialect.ts';
@@ -7,7 +7,7 @@ import { isLoss } from './fault.ts';
 /** Until the end of the transaction: writers whose conditions look at other rows take their turns. */
 export const TURN = 'SELECT pg_advisory_xact_lock(1397310279, 2)';
 /** Each statement sees what was committed before it, as each commit of SQLite does. */
-const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
+const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
 /** A transaction whose COMMIT was sent and not answered. */
 export interface CommitInDoubt {
@@ -62,10 +62,11 @@ export async function transact(
     answers.push({ sent, check });
     return sent;
   };
-  const doWrite = async ({ statement, params, follow }: SqlWrite): Promise<void> => {
+  const doWrite = async ({ statement, params, follow }: SqlWrite, more: readonly SqlWrite[]): Promise<void> => {
     const translated = dialect.translate(statement);
     if (translated.text === '') return;
-    const sent = send(translated.text, valuesOf(translated, params), ({ count }) => {
+    const values = valuesOf(translated, params, ...more.map((row) => row.params));
+    const sent = send(translated.text, values, ({ count }) => {
       if (statement.mustChange && count === 0) throw unmet();
     });
     if (!follow) return;
@@ -88,7 +89,7 @@ export async function transact(
     });
     if (fence) send(fence.sql, fence.values(), ({ count }) => count > 0 || fenced());
     if (writes.some(({ statement, follow }) => statement.takesTurns || follow)) send(TURN);
-    for (const write of writes) await doWrite(write);
+    for (const [write, ...more] of together(writes)) await doWrite(write, more);
     for (const { sent, check } of answers) check(await sent);
   } catch (cause) {
     // The first in their order: what came behind may have failed for its sake.
@@ -102,6 +103,18 @@ export async function transact(
     throw cause;
   });
   if (command === 'ROLLBACK') throw new StoreError('the database has undone the transaction');
+}
+
+/** Writes in their order; rows of a statement that takes several stand where the first of them does. */
+function* together(writes: readonly SqlWrite[]): Generator<readonly [SqlWrite, ...SqlWrite[]]> {
+  const gone = new Set<Statement>();
+  for (const [at, one] of writes.entries()) {
+    const { statement } = one;
+    if (gone.has(statement)) continue;
+    if (!statement.takesRows) yield [one];
+    else yield [one, ...writes.slice(at + 1).filter((other) => other.statement === statement)];
+    if (statement.takesRows) gone.add(statement);
+  }
 }
 
 type SqlValueOf = ReturnType<typeof valuesOf>[number];

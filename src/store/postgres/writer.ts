@@ -1,12 +1,11 @@
 import { Spread } from '../../core/spread.ts';
-import { messageOf } from '../../core/thrown.ts';
 import { pause, type Timer, type Timers } from '../../core/timers.ts';
 import { COMMIT_BOUNDS, type StoreActivity } from '../activity.ts';
 import type { SqlWrite } from '../sql/statement.ts';
 import { StoreError, type StoreErrorReason } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { PostgresDialect } from './dialect.ts';
-import { faultOf, isConflict, isLoss } from './fault.ts';
+import { faultOf, faultText, isConflict, isLoss } from './fault.ts';
 import { type CommitInDoubt, type LeaseCheck, outcomeOf, transact, UnansweredCommit } from './transaction.ts';
 
 /** Units in one transaction at most. */
@@ -263,7 +262,7 @@ export class PostgresWriter implements StoreActivity {
 
   #failure(what: string, cause: unknown): StoreError {
     this.errors++;
-    return new StoreError(`${what}: ${messageOf(cause)}`, { reason: faultOf(cause), cause });
+    return new StoreError(`${what}: ${faultText(cause)}`, { reason: faultOf(cause), cause });
   }
 
   /** @returns whether it is known now. Callers are told `unknown` in the end; appends wait until it is. */

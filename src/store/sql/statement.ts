@@ -20,6 +20,11 @@ export interface Statement {
   readonly mustChange?: boolean;
   /** Whether its condition looks at other rows than its own, so that writers have to take turns. */
   readonly takesTurns?: boolean;
+  /**
+   * Whether it takes an array for each value in PostgreSQL, so that the rows of a transaction go as one statement, where the first of
+   * them stands: for rows that each request adds, which no other write of their transaction looks at.
+   */
+  readonly takesRows?: boolean;
 }
 
 export const sql = (text: string, options?: Omit<Statement, 'sql'>): Statement => ({

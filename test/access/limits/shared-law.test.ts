@@ -140,7 +140,10 @@ class SharedLimits {
     const every = () => {
       throw new Error('nothing is done regularly');
     };
-    return new Limiter(now, undefined, new SharedCounts({ take: store }, now, { after, every }));
+    return new Limiter(now, undefined, {
+      counts: new SharedCounts({ take: store }, now, { after, every }),
+      newest: { newer: null },
+    });
   }
 }
 

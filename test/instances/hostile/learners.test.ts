@@ -84,7 +84,7 @@ class Learners {
 
   async crash(at: number): Promise<void> {
     // All that was told is in the log.
-    await this.clock.pass(1_000);
+    await this.clock.pass(20_000);
     this.#stores[at]!.connection.crash();
     await this.begin(at);
   }
@@ -144,10 +144,16 @@ test('two that learn on one store: whoever writes a checkpoint, each outcome is 
     await learners.begin(0);
     await learners.begin(1);
     for (let at = 0; at < seed; at++) learners.world.random();
-    // Deeds are done in their turn: the log has no horizon here below which rows may appear.
     const { faults } = learners.world;
     for (const [kind, at, id] of plan) {
-      learners.world.faults = { ...faults, slowAfter: 0.5, delayMs: 60, refused: kind === 'checkpoint' ? 0.1 : 0 };
+      const slow = {
+        ...faults,
+        slowBefore: 0.5,
+        slowAfter: 0.5,
+        delayMs: 200,
+        refused: kind === 'checkpoint' ? 0.1 : 0,
+      };
+      if (kind !== 'crash') learners.world.faults = slow;
       if (kind === 'score') learners.score(at, id);
       else if (kind === 'checkpoint') learners.checkpoint(at);
       else if (kind === 'crash') await learners.crash(at);
@@ -155,7 +161,7 @@ test('two that learn on one store: whoever writes a checkpoint, each outcome is 
       learners.world.faults = faults;
       if (kind === 'crash') expect(await learners.found()).toEqual(learners.counts);
     }
-    await learners.clock.pass(1_000);
+    await learners.clock.pass(20_000);
     expect(await learners.found()).toEqual(learners.counts);
   });
   await fc.assert(law, tries('two that learn on one store', 120, 2_000));

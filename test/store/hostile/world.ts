@@ -95,6 +95,11 @@ export class World implements Weather {
         rates: {
           take: (demands: readonly RateDemand[]) =>
             connection.call(async () => this.rates.take(nameOf(instance), demands)),
+          newest: () =>
+            connection.call(async () => {
+              const { rank, rateLimits: limits } = this.books.terms;
+              return { rank, limits };
+            }),
           prune: () => connection.call(async () => this.rates.prune()),
         },
       },

@@ -44,9 +44,9 @@ function memoryOutcomes(store: MemoryStore, examples: MemoryTable<number, Exampl
   return {
     add: (row) =>
       store.write(() => {
-        const isKnown = ({ id, decision, source }: OutcomeRow) =>
-          id === row.id || (decision === row.decision && source === row.source);
-        if (!outcomes.rows().some(isKnown)) outcomes.put(row.id, row);
+        const isKnown = ({ decision, source }: OutcomeRow) => decision === row.decision && source === row.source;
+        const id = Math.max(row.id, greatest(outcomes.rows()) + 1);
+        if (!outcomes.rows().some(isKnown)) outcomes.put(id, { ...row, id });
       }),
     findScore: async (decision) =>
       outcomes.rows().find((row) => row.decision === decision && row.source === 'caller') ?? null,

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import fc from 'fast-check';
 import type { ExampleRow, OutcomeRow } from '../../../src/store/learning.ts';
 import { refusalOf, type TestedStore } from '../implementations.ts';
 
@@ -38,6 +39,29 @@ export function learningSuite(open: () => Promise<TestedStore>): void {
     expect([await examples.prune(50), await examples.prune(51), await examples.find(2)]).toEqual([0, 1, null]);
   });
 
+  test('examples of one commit keep any texts and bytes, whatever stands between them', async () => {
+    await using store = await open();
+    const { examples, secret } = store.learning;
+    let last = 0;
+    const text = fc.oneof(
+      fc.string({ unit: 'grapheme' }).map((any) => any.replaceAll('\0', '')),
+      fc.constantFrom('NULL', '{}', '{a,b}', '"', '\\', '\\x00', "'", ' a ', ''),
+    );
+    const row = fc.record({
+      ...{ keyId: text, estimator: text, model: text, task: text },
+      ...{ declared: fc.double({ noNaN: true, noDefaultInfinity: true }), among: fc.integer({ min: 1 }) },
+      features: fc.option(fc.uint8Array({ maxLength: 20 })),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 8 }), async (made) => {
+        const rows = made.map((more) => example(++last, more));
+        await store.commit(rows.flatMap((one) => [examples.add(one), secret.add(new Uint8Array(8))]));
+        for (const one of rows) expect(await examples.find(one.decision)).toEqual(one);
+      }),
+      { numRuns: 30, seed: 4_711 },
+    );
+  });
+
   test('a decision has one outcome of each source, and a second one changes nothing', async () => {
     await using store = await open();
     const { outcomes } = store.learning;
@@ -51,14 +75,28 @@ export function learningSuite(open: () => Promise<TestedStore>): void {
     expect([idsOf(await outcomes.after(0, 10)), await outcomes.horizon()]).toEqual([[5, 7], 7]);
   });
 
+  test('an outcome that comes late stands behind those that are there: whoever has read these finds it', async () => {
+    await using store = await open();
+    const { outcomes } = store.learning;
+    await store.commit([outcomes.add(outcome(7))]);
+    const through = await outcomes.horizon();
+    await store.commit([outcomes.add(outcome(5)), outcomes.add(outcome(6)), outcomes.add(outcome(20))]);
+    const rows = await outcomes.after(through, 9);
+    expect(rows.map(({ id, decision }) => [id, decision])).toEqual([
+      [8, 5],
+      [9, 6],
+      [20, 20],
+    ]);
+  });
+
   test('outcomes are found in their order, by what they are of, with the features of their own estimator', async () => {
     await using store = await open();
     const { outcomes, examples } = store.learning;
     await store.commit([
       examples.add(example(1)),
-      outcomes.add(outcome(3, { model: 'n', keyId: 'other' })),
       outcomes.add(outcome(1)),
       outcomes.add(outcome(2, { weight: 0 })),
+      outcomes.add(outcome(3, { model: 'n', keyId: 'other' })),
       outcomes.add(outcome(4, { decision: 1, source: 'retry', estimator: 'toy' })),
     ]);
     expect((await outcomes.after(0, 9)).map(({ id, features }) => [id, features !== null])).toEqual([

@@ -160,7 +160,7 @@ export class PostgresBooks implements LedgerBooks {
   /** Reads what a start must know. */
   async load(): Promise<void> {
     await this.#readOpened();
-    this.#elsewhere = await this.#reader.openElsewhere(this.#owner);
+    this.#elsewhere = await this.#reader.openElsewhere(this.#owner, this.#own.ids);
   }
 
   close(): void {
@@ -368,12 +368,17 @@ export class PostgresBooks implements LedgerBooks {
 
   async #refresh(): Promise<void> {
     await this.#readOpened();
-    const [figures, elsewhere] = await Promise.all([
-      this.#reader.figures(this.#figures.ids),
-      this.#reader.openElsewhere(this.#owner),
+    const { ids } = this.#figures;
+    const [figures, found, elsewhere] = await Promise.all([
+      this.#reader.figures(ids),
+      this.#reader.found(this.#figures.wanted),
+      this.#reader.openElsewhere(this.#owner, this.#own.ids),
     ]);
     this.#elsewhere = elsewhere;
+    this.#figures.find(found);
     const { freed, opened } = this.#figures.take(figures);
+    const last = new Set(figures.map(([id]) => id));
+    for (const id of ids) if (!last.has(id)) this.#figures.forget(id);
     for (const holder of opened) this.#watcher.opened(holder);
     if (freed.length > 0) this.#watcher.freed(freed);
   }

@@ -1,4 +1,5 @@
 import type { SqlWrite } from '../../sql/statement.ts';
+import { arrayOf } from '../connection.ts';
 import type { CalledOps, DrawingWireOp, WireOp } from './wire.ts';
 
 /** A statement that rides with operations, with its values in its text. */
@@ -19,11 +20,6 @@ const isDrawing = (op: WireOp): op is DrawingWireOp => Object.hasOwn(LETTERS, op
 
 const USAGE = ['input', 'cached', 'written', 'output', 'reasoning'] as const;
 const NO_USAGE = USAGE.map(() => 0);
-
-/** A text with its quotes, as one of an array. */
-const quoted = (text: string | null | undefined): string =>
-  text == null ? 'NULL' : `"${text.replace(/["\\]/g, '\\$&')}"`;
-const arrayOf = (values: readonly (number | string | boolean)[]): string => `{${values.join(',')}}`;
 
 /** Gives each of many texts or numbers its place among those that differ, from 1. */
 class Places<Thing> {
@@ -57,7 +53,7 @@ export class GroupColumns {
   readonly #tariffs: number[] = [];
   readonly #usages: number[] = [];
   readonly #estimated: boolean[] = [];
-  readonly #notes: string[] = [];
+  readonly #notes: (string | null)[] = [];
   readonly #rideRefs: number[] = [];
   readonly #alone: boolean[] = [];
   readonly #more: number[] = [];
@@ -108,7 +104,7 @@ export class GroupColumns {
     this.#tariffs.push(one.tariff ?? 0);
     this.#usages.push(...(one.usage ?? NO_USAGE));
     this.#estimated.push(one.estimated ?? false);
-    this.#notes.push(quoted(one.note));
+    this.#notes.push(one.note ?? null);
   }
 
   /** In the order of the function, behind the owner. */
@@ -127,7 +123,7 @@ export class GroupColumns {
       ...[this.#amples, this.#expected, this.#expires, this.#steps, this.#costs, this.#mosts, this.#tariffs],
       ...[this.#usages, this.#estimated, this.#notes, this.#rideRefs, this.#alone, this.#more, this.#ids.all],
     ].map(arrayOf);
-    const sets = arrayOf(this.#fundSets.all.map(quoted));
+    const sets = arrayOf(this.#fundSets.all);
     return [...numbers, sets, JSON.stringify(this.#others), JSON.stringify(this.#rides)];
   }
 }

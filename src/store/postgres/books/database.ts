@@ -2,7 +2,7 @@ import type { SqlWrite } from '../../sql/statement.ts';
 import { StoreError } from '../../store.ts';
 import type { Connection } from '../connection.ts';
 import { type PostgresDialect, withValues } from '../dialect.ts';
-import { failureOf, isConflict, isLoss } from '../fault.ts';
+import { failureOf, isConflict, isLoss, isReadOnly } from '../fault.ts';
 import type { BooksDatabase } from './books.ts';
 import { GroupColumns, type RidingStatement } from './columns.ts';
 import type { BooksQuery } from './names.ts';
@@ -39,16 +39,17 @@ export class DecidingDatabase implements BooksDatabase {
   readonly decide = async (owner: number, calls: readonly CalledOps[]): Promise<WireResult> => {
     const columns = new GroupColumns();
     const lengths = calls.map((call) => columns.add(call, this.#rideOf));
-    // It cannot be reached: nothing was decided.
-    const connection = await this.#connected();
     const values = [owner, ...columns.values()];
     for (let tries = 1; ; tries++) {
+      // It cannot be reached: nothing was decided.
+      const connection = await this.#connected();
       try {
         return resultOf((await connection.run<DecideRow>(DECIDE, values)).rows, lengths, columns.ids);
       } catch (cause) {
         if (isConflict(cause) && tries < CONFLICTS_MAX) continue;
+        if (isReadOnly(cause) && tries === 1) continue;
         if (cause instanceof StoreError) throw cause;
-        if (!isLoss(cause)) throw failureOf('the database cannot decide', cause);
+        if (!isLoss(cause) || isReadOnly(cause)) throw failureOf('the database cannot decide', cause);
         this.#connection = null;
         void connection.close();
         throw new StoreError('the connection broke before the database had answered', { reason: 'unknown', cause });

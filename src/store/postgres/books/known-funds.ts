@@ -1,4 +1,4 @@
-import { type FundRef, type FundStanding, type FundTitle, limitFor } from '../../../accounting/fund.ts';
+import { budgetKey, type FundRef, type FundStanding, type FundTitle, limitFor } from '../../../accounting/fund.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type { EnforcedBudget } from '../../books.ts';
 
@@ -11,9 +11,22 @@ export type FundAnswer = readonly [
   isOpened: boolean,
 ];
 
+/** A window of a budget as the database has it. */
+export interface FundWindowRow extends Pick<FundTitle, 'name' | 'subject' | 'definition' | 'starts'> {
+  readonly id: number;
+  readonly ends: number | null;
+  readonly budget: number;
+  readonly most: Microcredits;
+  readonly spent: Microcredits;
+  readonly held: Microcredits;
+}
+
+/** So long a number of a fund may stay unseen behind a greater one, ms: a transaction is ended before. */
+const UNSEEN_MS = 30_000;
+
 /** What this process knows of a fund. */
 class KnownFund {
-  readonly title: FundTitle;
+  title: FundTitle;
   readonly budget: number;
   most: Microcredits;
   spent: Microcredits = 0;
@@ -48,6 +61,10 @@ export class KnownFunds {
   readonly #byHolder = new Map<string, KnownFund>();
   /** The newest limits that this process has put in force, for funds that the database was not asked about yet. */
   readonly #enforced = new Map<number, EnforcedBudget>();
+  /** The generations of the budgets in force here. */
+  #budgets: readonly number[] = [];
+  /** The greatest number of their funds that was found; the one at a moment; and the one of `UNSEEN_MS` before, below which none is new. */
+  #found = { greatest: 0, settling: 0, settled: 0, at: 0 };
   readonly #clock: () => number;
 
   /** @param clock ms, never goes back */
@@ -66,13 +83,44 @@ export class KnownFunds {
     return [...this.#byId].flatMap(([id, { title }]) => (titles.has(title) ? [id] : []));
   }
 
-  /** Takes in a fund that has got its number. */
+  /** Takes in a fund that has got its number, or that this process names from now on. */
   name(ref: FundRef, id: number): void {
-    if (this.#byId.has(id)) return;
+    const known = this.#byId.get(id);
+    if (known) {
+      known.title = ref.title;
+      return;
+    }
     const fund = this.#newFund(ref);
     this.#byId.set(id, fund);
     this.#byKey.set(ref.key, fund);
     if (ref.title.kind === 'balance') this.#byHolder.set(ref.title.name, fund);
+  }
+
+  /** The budgets whose funds are looked for, and the number behind which that may be new. */
+  get wanted(): { readonly budgets: readonly number[]; readonly above: number } {
+    return { budgets: this.#budgets, above: this.#found.settled };
+  }
+
+  /** Takes in funds that others draw on. */
+  find(rows: readonly FundWindowRow[]): void {
+    const known = this.#found;
+    for (const { id, budget, most, spent, held, ...row } of rows) {
+      known.greatest = Math.max(known.greatest, id);
+      if (this.#byId.has(id)) continue;
+      const title: FundTitle = { ...row, kind: 'budget', ends: row.ends ?? Number.POSITIVE_INFINITY };
+      this.name({ key: budgetKey(budget, row.starts, row.subject), title, budget, limit: most, rank: 0 }, id);
+      this.take([[id, most, spent, held, false]]);
+    }
+    const at = this.#clock();
+    if (at - known.at >= UNSEEN_MS) this.#found = { ...known, settling: known.greatest, settled: known.settling, at };
+  }
+
+  /** Lets go of a fund whose window is over. */
+  forget(id: number): void {
+    const fund = this.#byId.get(id);
+    if (!fund) return;
+    this.#byId.delete(id);
+    this.#byKey.delete(budgetKey(fund.budget, fund.title.starts, fund.title.subject));
   }
 
   /** Takes in what the database has answered. */
@@ -96,6 +144,10 @@ export class KnownFunds {
       const known = this.#enforced.get(one.budget);
       if (!known || known.rank <= one.rank) this.#enforced.set(one.budget, one);
     }
+    const before = this.#budgets;
+    this.#budgets = budgets.map(({ budget }) => budget);
+    if (this.#budgets.every((budget) => before.includes(budget))) return;
+    this.#found = { greatest: 0, settling: 0, settled: 0, at: this.#clock() };
   }
 
   /** One that no operation has named has spent nothing. */

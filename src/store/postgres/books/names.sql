@@ -47,7 +47,7 @@ END $$;
 
 -- Stores the terms of a policy, and gives generations to its budgets, in their order. No row: Credits have another worth, which is set
 -- once something was booked.
-CREATE FUNCTION ledger_accept_1(p_usd text, p_budgets text, p_rank bigint, p_counted jsonb)
+CREATE FUNCTION ledger_accept_1(p_usd text, p_budgets text, p_limits text, p_rank bigint, p_counted jsonb)
 RETURNS TABLE (rank bigint, generations jsonb) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -56,9 +56,11 @@ DECLARE
 BEGIN
   SELECT * INTO last FROM terms FOR UPDATE;
   IF last.usd_per_credit <> p_usd AND EXISTS (SELECT 1 FROM journal) THEN RETURN; END IF;
-  mine := coalesce(p_rank, CASE WHEN last.rank > 0 AND last.budgets = p_budgets THEN last.rank ELSE last.rank + 1 END);
+  mine := coalesce(p_rank, last.rank + CASE WHEN last.rank > 0 AND last.budgets = p_budgets AND last.rate_limits = p_limits THEN 0 ELSE 1 END);
   -- A caller that is behind changes nothing for the others.
-  IF mine >= last.rank THEN UPDATE terms SET usd_per_credit = p_usd, budgets = p_budgets, rank = mine; END IF;
+  IF mine >= last.rank THEN
+    UPDATE terms SET usd_per_credit = p_usd, budgets = p_budgets, rate_limits = p_limits, rank = mine;
+  END IF;
   INSERT INTO budgets (digest, name, definition)
     SELECT decode(x.digest, 'hex'), x.name, x.definition
       FROM jsonb_to_recordset(p_counted) AS x (digest text, name text, definition text) ORDER BY x.digest

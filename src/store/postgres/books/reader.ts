@@ -10,7 +10,7 @@ import { StoreError } from '../../store.ts';
 import { Horizon } from '../horizon.ts';
 import { chargedBy, spentIn, uncountedBy, usageOf } from './charges.ts';
 import { foldCharges } from './fold.ts';
-import type { FundAnswer } from './known-funds.ts';
+import type { FundAnswer, FundWindowRow, KnownFunds } from './known-funds.ts';
 import { type BooksQuery, budgetText, digestOf } from './names.ts';
 
 const ACCOUNT = `a.key_id AS "keyId", a.labels, a.selector, a.session, a.agent, a.team_id AS team, a.user_id AS "user", a.payer`;
@@ -30,11 +30,16 @@ const SELECT_ORPHANS = `SELECT h.id, h.state, h.amount AS reserved, h.charged,
           AND i.is_released = 0 AND now.ms < i.until + $1::bigint
       )
     ) ORDER BY h.id LIMIT $3`;
-const SELECT_FIGURES = `SELECT id, most, spent, held, is_opened AS "isOpened" FROM funds WHERE id = ANY ($1::integer[])`;
+/** Without windows that ended more than an hour ago. */
+const SELECT_FIGURES = `SELECT id, most, spent, held, is_opened AS "isOpened" FROM funds
+    WHERE id = ANY ($1::integer[]) AND (ends IS NULL OR held <> 0 OR ends > (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 3600000)`;
+/** The funds of budgets in windows that last. */
+const SELECT_FOUND = `SELECT id, name, subject, definition, starts, ends, budget, most, spent, held FROM funds
+    WHERE id > $1 AND budget = ANY ($2::bigint[]) AND (ends IS NULL OR ends > (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`;
 const SELECT_BALANCES = `SELECT id, name AS holder, most AS granted, spent, held, changed FROM funds
     WHERE changed > 0 AND changed > $1 ORDER BY changed`;
 const SELECT_OPEN_ELSEWHERE = `SELECT count(*) AS count, coalesce(sum(amount - charged), 0) AS held
-    FROM holds WHERE state = 'open' AND owner <> $1`;
+    FROM holds WHERE state = 'open' AND owner <> $1 AND id <> ALL ($2::bigint[])`;
 
 /** As many are ended in one group of operations. */
 const ORPHANS_MAX = 2_000;
@@ -100,6 +105,10 @@ export class BooksReader {
     return foldCharges(this.#query, this.#horizon, isDue);
   }
 
+  found({ budgets, above }: KnownFunds['wanted']): Promise<readonly FundWindowRow[]> {
+    return this.#query<FundWindowRow>(SELECT_FOUND, [above, `{${budgets.join(',')}}`]);
+  }
+
   async figures(ids: readonly number[]): Promise<readonly FundAnswer[]> {
     if (ids.length === 0) return [];
     const rows = await this.#query<{ id: number; most: number; spent: number; held: number; isOpened: number }>(
@@ -114,8 +123,14 @@ export class BooksReader {
     return this.#query<BalanceFigures>(SELECT_BALANCES, [after]);
   }
 
-  async openElsewhere(owner: number): Promise<{ count: number; held: Microcredits }> {
-    return (await this.#first<{ count: number; held: number }>(SELECT_OPEN_ELSEWHERE, owner)) ?? { count: 0, held: 0 };
+  /** @param own open holds of this process, some of them under a name that it had before */
+  async openElsewhere(owner: number, own: readonly number[]): Promise<{ count: number; held: Microcredits }> {
+    const found = await this.#first<{ count: number; held: number }>(
+      SELECT_OPEN_ELSEWHERE,
+      owner,
+      `{${own.join(',')}}`,
+    );
+    return found ?? { count: 0, held: 0 };
   }
 
   /** The open holds and the earmarks that nobody will end: the oldest, since the next sweep finds the others. */
@@ -131,14 +146,14 @@ export class BooksReader {
     return { usdPerCredit: row?.usd ?? null, budgets: budgets.map(({ name }) => name) };
   }
 
-  async accept({ usdPerCredit, budgets, counted, rank }: OfferedTerms): Promise<AcceptedTerms> {
+  async accept({ usdPerCredit, budgets, rateLimits = [], counted, rank }: OfferedTerms): Promise<AcceptedTerms> {
     const named = counted.map(({ name, definition }) => ({
       ...{ name, definition },
       digest: digestOf(budgetText({ name, definition })),
     }));
     const row = await this.#first<{ rank: number; generations: string }>(
-      'SELECT * FROM ledger_accept_1($1, $2, $3, $4::jsonb)',
-      ...[usdPerCredit, JSON.stringify(budgets), rank, JSON.stringify(named)],
+      'SELECT * FROM ledger_accept_1($1, $2, $3, $4, $5::jsonb)',
+      ...[usdPerCredit, JSON.stringify(budgets), JSON.stringify(rateLimits), rank, JSON.stringify(named)],
     );
     if (!row) throw new StoreError('Credits have another worth in this ledger', { reason: 'unmet' });
     return { rank: row.rank, generations: JSON.parse(row.generations) };

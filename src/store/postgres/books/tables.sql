@@ -51,7 +51,7 @@ CREATE TABLE funds (
   -- The row of `fund_rows` that entries name now; null: the next draw makes one.
   row_id integer
 ) WITH (fillfactor = 50);
-CREATE INDEX funds_budget ON funds (budget, starts) WHERE budget <> 0;
+CREATE INDEX funds_budget ON funds (budget, ends) WHERE budget <> 0;
 CREATE INDEX funds_balance ON funds (name) WHERE budget = 0;
 CREATE INDEX funds_opened ON funds (changed) WHERE changed > 0;
 
@@ -198,11 +198,12 @@ CREATE TABLE identity (
 );
 INSERT INTO identity (id, ledger) VALUES (1, replace(gen_random_uuid()::text, '-', ''));
 
--- The worth of a Credit, and the budgets of the policy in force, for commands that see none.
+-- The worth of a Credit, and the budgets and rate limits of the newest policy, for those that do not have it.
 CREATE TABLE terms (
   id integer PRIMARY KEY CHECK (id = 1),
   usd_per_credit TEXT,
   budgets TEXT NOT NULL DEFAULT '[]',
+  rate_limits TEXT NOT NULL DEFAULT '[]',
   rank bigint NOT NULL DEFAULT 0
 );
 INSERT INTO terms (id) VALUES (1);

@@ -2,12 +2,14 @@ import type { OutcomeLog, OutcomeRow, OutcomeWithFeatures, SourceSums } from '..
 import { batchDeletion } from '../delete-batches.ts';
 import { first, type SqlTables, sql, write } from '../statement.ts';
 
-const INSERT =
-  sql(`INSERT INTO outcomes (id, decision, source, estimator, key_id, model, task, score, offered, weight, declared,
+/** @param greater the function that chooses the greater of two numbers */
+const insertBy = (greater: string): string =>
+  `INSERT INTO outcomes (id, decision, source, estimator, key_id, model, task, score, offered, weight, declared,
     estimated, probability, among, looked, label)
-    VALUES ($id, $decision, $source, $estimator, $keyId, $model, $task, $score, $offered, $weight, $declared,
-    $estimated, $probability, $among, $looked, $label)
-    ON CONFLICT DO NOTHING`);
+    VALUES (${greater}($id, 1 + (SELECT coalesce(max(id), 0) FROM outcomes)), $decision, $source, $estimator, $keyId,
+    $model, $task, $score, $offered, $weight, $declared, $estimated, $probability, $among, $looked, $label)
+    ON CONFLICT DO NOTHING`;
+const INSERT = sql(insertBy('max'), { inPostgres: insertBy('greatest'), takesTurns: true });
 const COLUMNS = `o.id, o.decision, o.source, o.estimator, o.key_id AS keyId, o.model, o.task, o.score, o.offered,
   o.weight, o.declared, o.estimated, o.probability, o.among, o.looked, o.label`;
 const SELECT_SCORE = sql(`SELECT ${COLUMNS} FROM outcomes o WHERE o.decision = ? AND o.source = 'caller'`);
@@ -32,7 +34,7 @@ const deleteBelow = batchDeletion({ table: 'outcomes', key: 'id', by: 'id', comp
 export const sqlOutcomes = (db: SqlTables): OutcomeLog => ({
   add: (row) => write(INSERT, { ...row }),
   findScore: (decision) => first<OutcomeRow>(db, SELECT_SCORE, decision),
-  // The one writer takes greater IDs only.
+  // Writers take their turns, and each adds behind the last.
   horizon: async () => (await first<{ id: number }>(db, SELECT_LAST))?.id ?? 0,
   after: (id, most) => db.query<OutcomeWithFeatures>(SELECT_AFTER, [id, most]),
   async tail(estimator, id, most) {

@@ -32,6 +32,7 @@ const CHECK_INTEGRITY = sql('PRAGMA integrity_check');
 const CHECK_FOREIGN_KEYS = sql('PRAGMA foreign_key_check');
 
 export const sqliteJournal = (db: SqlReader): JournalReader => ({
+  lagMs: 0,
   // Rows are written in the order of their numbers.
   horizon: async () => (await first<{ seq: number }>(db, SELECT_LAST))?.seq ?? 0,
   checkpoint: () => checkpointOf(db),

@@ -93,14 +93,15 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
   }
 
   state(): LedgerState {
-    const hasEntries = this.reservations.size > 0 || this.once.size > 0;
-    return { ...this.terms.state, usdPerCredit: hasEntries ? this.terms.state.usdPerCredit : null };
+    return this.reservations.size + this.once.size > 0 ? this.terms.state : { ...this.terms.state, usdPerCredit: null };
   }
 
   async accept(offered: OfferedTerms): Promise<AcceptedTerms> {
+    await this.store.commit([]);
+    const accepted = this.terms.accept(offered);
     const { news } = this.store;
-    await this.store.commit(news ? [news.raise('policy'), news.raise('budgets')] : []);
-    return this.terms.accept(offered);
+    if (news) await this.store.commit([news.raise('policy'), news.raise('budgets')]);
+    return accepted;
   }
 
   async refresh(): Promise<void> {

@@ -180,6 +180,7 @@ export const memoryJournal = (
   payments: PaymentTable,
   usdPerCredit: () => string | null,
 ): JournalReader => ({
+  lagMs: 5_000,
   horizon: async () => journal.horizon,
   checkpoint: async () => ({ through: 0, open: [], charged: 0 }),
   damages: async () => [],

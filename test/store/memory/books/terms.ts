@@ -1,4 +1,5 @@
 import type { LedgerState, StoredBudget } from '../../../../src/core/budget.ts';
+import type { StatedLimit } from '../../../../src/core/rate-limit.ts';
 import type { AcceptedTerms, OfferedTerms } from '../../../../src/store/books.ts';
 import { unmet } from '../store.ts';
 
@@ -6,18 +7,21 @@ import { unmet } from '../store.ts';
 export class MemoryTerms {
   budgets: readonly StoredBudget[] = [];
   state: LedgerState = { usdPerCredit: null, budgets: [] };
-  #rank = 0;
+  rateLimits: readonly StatedLimit[] = [];
+  rank = 0;
   readonly #generations = new Map<string, number>();
 
-  accept({ usdPerCredit, budgets, counted, rank: known }: OfferedTerms): AcceptedTerms {
+  accept({ usdPerCredit, budgets, rateLimits = [], counted, rank: known }: OfferedTerms): AcceptedTerms {
     const before = this.state.usdPerCredit;
     if (before !== null && before !== usdPerCredit) unmet();
-    const isSame = this.#rank > 0 && JSON.stringify(budgets) === JSON.stringify(this.budgets);
-    const rank = known ?? (isSame ? this.#rank : this.#rank + 1);
+    const stated = [budgets, rateLimits];
+    const isSame = this.rank > 0 && JSON.stringify(stated) === JSON.stringify([this.budgets, this.rateLimits]);
+    const rank = known ?? (isSame ? this.rank : this.rank + 1);
     // A caller that is behind changes nothing for the others.
-    if (rank >= this.#rank) {
-      this.#rank = rank;
+    if (rank >= this.rank) {
+      this.rank = rank;
       this.budgets = budgets;
+      this.rateLimits = rateLimits;
       this.state = { usdPerCredit, budgets: budgets.map(({ name }) => name) };
     }
     return { rank, generations: counted.map((one) => this.#generationOf(one)) };

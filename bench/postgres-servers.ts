@@ -1,0 +1,226 @@
+import { writeFileSync } from 'node:fs';
+import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { type PostgresServer, startPostgres } from '../test/support/postgres.ts';
+import { newKey, startSignalbox, startUpstream, temporaryFolder } from './gateways.ts';
+import { run } from './load.ts';
+import { occasion } from './page.ts';
+import { benchPolicy, fullPolicy } from './policy.ts';
+import { cpuMicros, type Program, treeOf } from './process.ts';
+import { fixed, median, quantile, table } from './stats.ts';
+import { bytesOf, httpBytes, JSON_200, WORKLOADS } from './workload.ts';
+
+/**
+ * `npm run bench:servers`: what a request costs on PostgreSQL beside SQLite, whole servers in turns within one run. `processes`: one, two
+ * and four processes at a database that syncs each commit. `distance`: one process whose database is 0, 5, 30 and 80 ms away (there and
+ * back). `--quick`: one process beside SQLite alone. The name of a part runs it alone. `--rounds N`, `--requests N` of a round. Each entrant on PostgreSQL has a server of its own.
+ */
+const flag = (name: string, usual: number): number => {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? usual : Number(process.argv[at + 1]);
+};
+const ROUNDS = flag('rounds', 15);
+const REQUESTS = flag('requests', 600);
+const COUNTS = process.argv.includes('--quick') ? [0, 1] : [0, 1, 2, 4];
+const WARM_UP = flag('warm-up', 8_000);
+
+interface Entrant {
+  readonly name: string;
+  readonly program: Program;
+  readonly database: PostgresServer | null;
+  stop(): Promise<void>;
+}
+
+interface Round {
+  readonly perSecond: number;
+  /** µs of CPU a request. */
+  readonly servers: number;
+  readonly database: number;
+  readonly latencies: Float64Array;
+}
+
+interface Plan {
+  readonly name: string;
+  readonly policy: string;
+  /** 0 for SQLite. */
+  readonly processes: number;
+  /** To the database, there and back, ms. */
+  readonly awayMs?: number;
+}
+
+const key = newKey();
+
+async function start({ name, policy, processes, awayMs = 0 }: Plan): Promise<Entrant> {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'policy.yaml'), policy);
+  const args = ['--data', join(folder, 'data'), '--policies', folder];
+  if (processes === 0) {
+    const program = await startSignalbox(args, key);
+    return { name, program, database: null, stop: () => program.stop() };
+  }
+  const database = await startPostgres({ isDurable: true, settings: { max_wal_size: '4GB' } });
+  await database.create('bench');
+  const way = awayMs === 0 ? null : await startWay(database.port, awayMs / 2);
+  const port = way?.port ?? database.port;
+  const url = `postgres://signalbox@127.0.0.1:${port}/bench`;
+  const more = processes > 1 ? ['--processes', String(processes)] : [];
+  const program = await startSignalbox([...args, ...more], key, { DATABASE_URL: url });
+  return {
+    ...{ name, program, database },
+    async stop() {
+      await program.stop();
+      way?.server.close();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Passes bytes on to a port, so many ms late in both directions. */
+async function startWay(to: number, ms: number): Promise<{ readonly port: number; readonly server: Server }> {
+  const late = (from: Socket, into: Socket) => {
+    from.on('data', (bytes) => setTimeout(() => into.write(bytes), ms));
+    from.on('close', () => setTimeout(() => into.destroy(), ms));
+    from.on('error', () => {});
+    from.setNoDelay(true);
+  };
+  const server = createServer((near) => {
+    const far = createConnection(to, '127.0.0.1');
+    late(near, far);
+    late(far, near);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the way has no port');
+  return { port: address.port, server };
+}
+
+const micros = (pid: number): number => treeOf(pid).reduce((sum, one) => sum + cpuMicros(one), 0);
+
+async function roundOf({ program, database }: Entrant, inFlight: number, requests: number): Promise<Round> {
+  const { fields } = WORKLOADS.find(({ name }) => name === JSON_200)!;
+  const bytes = bytesOf(httpBytes(program.port, '/v1/chat/completions', key, { model: 'auto', ...fields }), 'own');
+  const cpu = () => [micros(program.pid), database?.pid ? micros(database.pid) : 0] as const;
+  const before = cpu();
+  const { latencies, seconds } = await run(program.port, bytes, inFlight, requests);
+  const after = cpu();
+  return {
+    perSecond: requests / seconds,
+    servers: (after[0] - before[0]) / requests,
+    database: (after[1] - before[1]) / requests,
+    latencies,
+  };
+}
+
+/** Rounds of all entrants in turns; another one begins each time. */
+async function compared(
+  entrants: readonly Entrant[],
+  inFlight: number,
+  requests: number,
+  rounds: number,
+): Promise<ReadonlyMap<string, readonly Round[]>> {
+  const found = new Map<string, Round[]>(entrants.map(({ name }) => [name, []]));
+  for (let round = -1; round < rounds; round++) {
+    for (let at = 0; at < entrants.length; at++) {
+      const entrant = entrants[(at + round + 1) % entrants.length]!;
+      const figures = await roundOf(entrant, inFlight, requests);
+      if (round >= 0) found.get(entrant.name)!.push(figures);
+    }
+  }
+  return found;
+}
+
+const latency = (rounds: readonly Round[], share: number): number =>
+  quantile(Float64Array.from(rounds.flatMap(({ latencies }) => [...latencies])).sort(), share);
+
+async function processes(address: string): Promise<string> {
+  const parts: string[] = [];
+  for (const [policy, text] of [
+    ['`auto`', benchPolicy(address)],
+    ['full', fullPolicy(address)],
+  ] as const) {
+    const entrants: Entrant[] = [];
+    for (const count of COUNTS) {
+      const name = count === 0 ? 'SQLite' : `PostgreSQL, ${count} process${count > 1 ? 'es' : ''}`;
+      entrants.push(await start({ name, policy: text, processes: count }));
+    }
+    try {
+      for (const entrant of entrants) await roundOf(entrant, 64, WARM_UP);
+      for (const inFlight of [64, 1]) {
+        const found = await compared(entrants, inFlight, inFlight === 1 ? Math.ceil(REQUESTS / 3) : REQUESTS, ROUNDS);
+        const alone = found.get('SQLite')!;
+        const rows = [...found].map(([name, rounds]) => {
+          const of = (figure: (round: Round) => number) => median(rounds.map(figure));
+          const ratio = of(({ servers }) => servers) / median(alone.map(({ servers }) => servers));
+          const added = (share: number) => latency(rounds, share) - latency(alone, share);
+          return [
+            name,
+            fixed(
+              of(({ perSecond }) => perSecond),
+              0,
+            ),
+            fixed(
+              of(({ servers }) => servers),
+              0,
+            ),
+            fixed(ratio, 2),
+            fixed(
+              of(({ database }) => database),
+              0,
+            ),
+            ...[fixed(latency(rounds, 0.5), 2), fixed(latency(rounds, 0.99), 2)],
+            ...[fixed(added(0.5), 2), fixed(added(0.99), 2)],
+          ];
+        });
+        const head = [
+          'requests/s',
+          'µs CPU',
+          'ratio',
+          'µs CPU of the database',
+          'p50 ms',
+          'p99 ms',
+          'p50 added',
+          'p99 added',
+        ];
+        parts.push(table([[`${policy}, ${inFlight} in flight`, ...head], ...rows]));
+        console.error(`${parts.at(-1)}\n`);
+      }
+    } finally {
+      for (const entrant of entrants) await entrant.stop();
+    }
+  }
+  return parts.join('\n\n');
+}
+
+async function distance(address: string): Promise<string> {
+  const policy = fullPolicy(address);
+  const entrants = [await start({ name: 'SQLite', policy, processes: 0 })];
+  for (const awayMs of [0, 5, 30, 80]) {
+    entrants.push(await start({ name: `${awayMs} ms away`, policy, processes: 1, awayMs }));
+  }
+  try {
+    for (const entrant of entrants) await roundOf(entrant, 64, WARM_UP / 2);
+    const one = await compared(entrants, 1, 60, Math.ceil(ROUNDS / 3));
+    const many = await compared(entrants, 64, REQUESTS, Math.ceil(ROUNDS / 3));
+    const rows = entrants.map(({ name }) => [
+      name,
+      ...[one, many].flatMap((found) => [0.5, 0.99].map((share) => fixed(latency(found.get(name)!, share), 1))),
+      fixed(median(many.get(name)!.map(({ perSecond }) => perSecond)), 0),
+    ]);
+    const head = ['a request, ms', 'p50, 1 in flight', 'p99', 'p50, 64 in flight', 'p99', 'requests/s'];
+    return table([head, ...rows]);
+  } finally {
+    for (const entrant of entrants) await entrant.stop();
+  }
+}
+
+const upstream = await startUpstream();
+const address = `http://127.0.0.1:${upstream.port}/v1`;
+const parts = { processes, distance };
+console.log(`${occasion()}, ${ROUNDS} interleaved rounds of ${REQUESTS} requests\n`);
+for (const [name, part] of Object.entries(parts)) {
+  const isAlone = Object.keys(parts).some((one) => process.argv.includes(one));
+  if (isAlone && !process.argv.includes(name)) continue;
+  console.log(`${await part(address)}\n`);
+}
+await upstream.stop();
+process.exit();
