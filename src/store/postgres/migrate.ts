@@ -80,15 +80,19 @@ export async function migrate(
 ): Promise<number[]> {
   const applied: number[] = [];
   for (;;) {
+    const state = await schemaOf(connection);
+    if (state.version >= versions.length) {
+      // Nothing is asked of a user who may make no tables.
+      requireSchema(state, versions.length);
+      return applied;
+    }
     const number = await inTransaction(connection, async () => {
       await connection.run(LOCK);
       await connection.run(TABLE);
-      const { version, ...state } = await schemaOf(connection);
+      const { version } = await schemaOf(connection);
       const next = versions[version];
-      if (!next) {
-        requireSchema({ version, ...state }, versions.length);
-        return null;
-      }
+      // Another was faster.
+      if (!next) return null;
       try {
         await connection.script(next.sql);
       } catch (cause) {
@@ -98,9 +102,12 @@ export async function migrate(
       const row = [version + 1, next.serves, program];
       await connection.run('INSERT INTO signalbox_schema (version, serves, program) VALUES ($1, $2, $3)', row);
       return version + 1;
+    }).catch((cause) => {
+      if (faultOf(cause) !== 'denied') throw cause;
+      const words = `its tables are of version ${state.version}, not ${versions.length}, and this user may not change them: run \`signalbox db migrate\` as their owner`;
+      throw new StoreError(words, { reason: 'denied', cause });
     });
-    if (number === null) return applied;
-    applied.push(number);
+    if (number !== null) applied.push(number);
   }
 }
 
