@@ -22,7 +22,7 @@ test('behind a failover that may have lost commits servers grant nothing, and no
   await fleet.database.copyAside();
   await waitFor(async () => (await ask(server)) === 200);
   await fleet.database.takeOver();
-  const words = /a standby of the database has taken over, which may lack what was answered/;
+  const words = /a standby of the database has taken over, or a backup was restored, which may lack what was answered/;
   await waitFor(async () => {
     const { problem } = (await (await server.get('/admin/status')).json()) as { problem: string | null };
     return words.test(problem ?? '');

@@ -17,10 +17,17 @@ export interface PostgresServers extends AsyncDisposable {
 let shared: Promise<PostgresServer> | null = null;
 let made = 0;
 
-/** Starts so many servers with a new database. @param own whether the database's server is theirs alone, to be killed */
-export async function startServers(count: number, options: StartOptions = {}, own = false): Promise<PostgresServers> {
+/**
+ * Starts so many servers with a new database.
+ * @param own whether the database's server is theirs alone, to be killed, or also to be restored
+ */
+export async function startServers(
+  count: number,
+  options: StartOptions = {},
+  own: boolean | 'archived' = false,
+): Promise<PostgresServers> {
   if (!own) shared ??= startPostgres({ isDurable: true });
-  const database = own ? await startPostgres({ isDurable: true }) : await shared!;
+  const database = own ? await startPostgres({ isDurable: true, isArchived: own === 'archived' }) : await shared!;
   const name = `servers_${++made}`;
   await database.create(name);
   const url = database.urlOf(name);
