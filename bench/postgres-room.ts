@@ -13,8 +13,8 @@ import { fixed, table } from './stats.ts';
 const REQUESTS = Number(process.argv[2] ?? 20_000);
 const AT_ONCE = 64;
 const SECONDS_A_YEAR = 365 * 86_400;
-/** Rows of holds stay so long: src/store/postgres/books. */
-const HOLD_DAYS = 7;
+/** Rows of holds, and of learning by default, stay so long. */
+const WEEK_DAYS = 7;
 
 await using postgres = await startPostgres({ isDurable: true, settings: { max_wal_size: '4GB' } });
 await postgres.create('room');
@@ -73,20 +73,20 @@ const grown = [...after.bytes]
 const sumOf = (names: readonly string[]) =>
   grown.filter(([name]) => names.includes(name)).reduce((sum, [, bytes]) => sum + bytes, 0);
 const records = sumOf(['records', 'record_index', 'record_labels', 'decisions']);
-const holds = sumOf(['holds']);
+const week = sumOf(['holds', 'examples']);
 const log = (after.log - before.log) / REQUESTS;
 console.log(table([['table', 'bytes a request'], ...grown.map(([name, bytes]) => [name, fixed(bytes, 0)])]));
 console.log(`log of writes: ${fixed(log, 0)} bytes a request\n`);
-const rest = grown.reduce((sum, [, bytes]) => sum + bytes, 0) - records - holds;
+const rest = grown.reduce((sum, [, bytes]) => sum + bytes, 0) - records - week;
 const gigabytes = (bytes: number) => fixed(bytes / 1e9, 1);
 console.log(
   table([
-    ['requests a second, mean', 'stays, GB a year', 'records, 30 days', `holds, ${HOLD_DAYS} days`, 'log, GB a day'],
+    ['requests a second, mean', 'stays, GB a year', 'records, 30 days', 'holds and learning, 7 days', 'log, GB a day'],
     ...[1, 10, 100, 1_000].map((rate) => [
       String(rate),
       gigabytes(rate * SECONDS_A_YEAR * rest),
       gigabytes(rate * 30 * 86_400 * records),
-      gigabytes(rate * HOLD_DAYS * 86_400 * holds),
+      gigabytes(rate * WEEK_DAYS * 86_400 * week),
       gigabytes(rate * 86_400 * log),
     ]),
   ]),

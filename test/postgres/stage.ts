@@ -40,7 +40,7 @@ export async function startStage(
     more = '',
     onCrash = 'charge',
     ...options
-  }: StartOptions & { limit?: number; own?: boolean; more?: string; onCrash?: 'charge' | 'release' } = {},
+  }: StartOptions & { limit?: number; own?: boolean | 'archived'; more?: string; onCrash?: 'charge' | 'release' } = {},
 ): Promise<Stage> {
   const answers: GateAnswers = { usageOf: (request) => tokens(42, capOf(request)) };
   const gate = startGate(answers);
