@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { parseCommand } from '../../src/cli/options.ts';
-import { faultsOfCompose } from './compose.ts';
-import { instructionsOf, textOf, yamlOf } from './manifests.ts';
+import { faultsOfCompose, instructionsOf, textOf, yamlOf } from './manifests.ts';
 
 /** What an operator gives a collector of traces and a reader of the log beyond the drain (docs/operate/incidents.md), ms. */
 const FAREWELL_MS = 10_000;
