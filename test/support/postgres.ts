@@ -42,6 +42,8 @@ export interface PostgresOptions {
   /** Whether what is committed is on the disk. A test of behaviour has no use for it. */
   readonly isDurable?: boolean;
   readonly settings?: Readonly<Record<string, string>>;
+  /** A folder of the test's for its data, such as a small disk; the server's own unless stated. */
+  readonly disk?: string;
 }
 
 /** A PostgreSQL of its own on this machine. It ends with this process, however that ends. */
@@ -58,6 +60,10 @@ export interface PostgresServer extends AsyncDisposable {
   run(text: string, database?: string): Promise<Record<string, unknown>[]>;
   /** Ends the server as a crash does. */
   kill(): Promise<void>;
+  /** Whether it has not ended by itself. */
+  readonly isRunning: boolean;
+  /** Starts it again as a standby, which takes no writes, or as a primary. */
+  restartAs(what: 'standby' | 'primary'): Promise<void>;
   start(): Promise<void>;
   /** Has a standby that is as far as the primary now, and follows it no more. */
   copyAside(): Promise<void>;
@@ -105,10 +111,12 @@ function programs(folder: string): string {
 export async function startPostgres({
   isDurable = false,
   settings = {},
+  disk,
 }: PostgresOptions = {}): Promise<PostgresServer> {
   const folder = ownFolder();
   const bin = programs(folder);
-  const data = join(folder, 'data');
+  const data = join(disk ?? folder, 'data');
+  if (disk !== undefined && OWNER.uid !== undefined) chownSync(disk, OWNER.uid, OWNER.gid);
   const made = spawnSync(
     join(bin, 'initdb'),
     ['-D', data, '-U', 'signalbox', '-A', 'trust', '-E', 'UTF8', '--no-locale', ...(isDurable ? [] : ['--no-sync'])],
@@ -164,8 +172,22 @@ export async function startPostgres({
     running?.stdin?.end(`${word}\n`);
     await gone;
   };
+  const signalFile = join(data, 'standby.signal');
+  const signalStandby = () => {
+    writeFileSync(signalFile, '', { mode: 0o600 });
+    if (OWNER.uid !== undefined) chownSync(signalFile, OWNER.uid, OWNER.gid);
+  };
   await start();
   return {
+    get isRunning() {
+      return running?.exitCode === null;
+    },
+    async restartAs(what) {
+      await end(KEEP);
+      if (what === 'standby') signalStandby();
+      else rmSync(signalFile);
+      await start();
+    },
     port,
     get pid() {
       return running?.pid;
@@ -182,8 +204,7 @@ export async function startPostgres({
       await end(KEEP);
       rmSync(data, { recursive: true });
       renameSync(`${data}.aside`, data);
-      writeFileSync(join(data, 'standby.signal'), '', { mode: 0o600 });
-      if (OWNER.uid !== undefined) chownSync(join(data, 'standby.signal'), OWNER.uid, OWNER.gid);
+      signalStandby();
       await start();
       await run('SELECT pg_promote()');
     },
