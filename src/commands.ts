@@ -4,7 +4,7 @@ import type { PolicyCommand } from './cli/policy/command.ts';
 import type { CommandOutput, CommandResult } from './cli/result.ts';
 import { UsageError } from './core/usage-error.ts';
 import { visibleLines } from './core/visible.ts';
-import { type DataPlace, labelsOnDisk, ledgerOnDisk, madeTeamsOnDisk, spoolOf } from './server/data.ts';
+import { type DataPlace, labelsOnDisk, ledgerOnDisk, madeTeamsOnDisk, spoolsOf } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
 import { instancesBehind } from './store/instance-reports.ts';
@@ -144,7 +144,7 @@ async function ledger({ args, ...place }: DataArguments, { now, write, warn }: C
   // Books of another database, or of an older copy, are not this server's, though nothing in them is wrong.
   const fault = await faultIn(place);
   if (fault !== null) warn(`signalbox: ${fault.reason}.\n`);
-  const output = await runLedger(args, { file, spool: spoolOf(place.data), now, write, warn });
+  const output = await runLedger(args, { file, spools: spoolsOf(place.data), now, write, warn });
   return fault === null ? output : { ...resultOf(output), code: 2 };
 }
 

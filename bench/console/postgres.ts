@@ -3,11 +3,13 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { idSpan } from '../../src/core/id.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
 import { openStore, storeUrlOf } from '../../src/store/open.ts';
 import { addressOf } from '../../src/store/postgres/address.ts';
 import { Connection } from '../../src/store/postgres/connection.ts';
 import { MIGRATION_BOUNDS, migrate, schemaOf } from '../../src/store/postgres/migrate.ts';
+import { boundsFrom } from '../../src/store/postgres/partitions.ts';
 import { postgresRecords } from '../../src/store/postgres/records.ts';
 import { SCHEMA } from '../../src/store/postgres/schema/versions.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
@@ -73,6 +75,7 @@ export async function fillPostgres(folder: string, url: string, onProgress: (tab
   try {
     await migrate(connection, SCHEMA, 'bench');
     await connection.script(`SET session_replication_role = replica; SET maintenance_work_mem = '1GB'`);
+    await divideByDay(source, connection);
     for (const table of TABLES) {
       onProgress(table.name);
       await fillTable(table, { source, connection, file: join(pieces, table.name) });
@@ -87,6 +90,18 @@ export async function fillPostgres(folder: string, url: string, onProgress: (tab
     await connection.close();
     rmSync(pieces, { recursive: true, force: true });
   }
+}
+
+/** As a server would have divided them, day by day. */
+async function divideByDay(source: Database, connection: Connection): Promise<void> {
+  const ends = source
+    .query<{ from: number; to: number }, []>('SELECT min(id) AS "from", max(id) AS "to" FROM records')
+    .get()!;
+  const day = idSpan(86_400_000);
+  const [last] = boundsFrom(ends.to, day);
+  const days = Math.min(50, Math.ceil((last! - ends.from) / day));
+  const past = Array.from({ length: days }, (_, at) => last! - (days - at) * day);
+  await connection.script(`SELECT records_partition_1(0, '{${[...past, ...boundsFrom(ends.to, day)]}}')`);
 }
 
 interface Filling {
@@ -131,7 +146,8 @@ async function fillTable({ name, own = {}, numbers }: FilledTable, { source, con
   }
   await copying;
   if (numbers) await connection.script(`SELECT setval('${numbers[0]}', (SELECT max(${numbers[1]}) FROM ${name}))`);
-  for (const { definition } of indexes) await connection.script(definition);
+  // Of a table in partitions it names the table alone.
+  for (const { definition } of indexes) await connection.script(definition.replace(' ON ONLY ', ' ON '));
 }
 
 function* piecesOf(source: Database, table: string): Generator<readonly Row[]> {

@@ -1,5 +1,5 @@
 import type { DecisionRecord } from '../core/decision-record.ts';
-import { idAt } from '../core/id.ts';
+import { idAt, idSpan } from '../core/id.ts';
 import type { MeasuredCatalog } from '../core/readings.ts';
 import type { Revision } from '../core/revision.ts';
 import type { RecordQuery, RecordTables } from '../store/records.ts';
@@ -31,13 +31,26 @@ interface RecordsOptions {
 
 export type Records = ReturnType<typeof openRecords>;
 
+const DAY_MS = 86_400_000;
+/** Partitions in which records of the retention are, at most about; each is of whole days. */
+const PARTITIONS = 50;
+
 async function prune({ store, tables, now, isCounted }: RecordsOptions, ageMs: number): Promise<number> {
-  const { log, readings, revisions, contents } = tables;
+  const { log, readings, revisions, contents, partition } = tables;
   await contents.prune(now());
-  if (isCounted && !(await isCounted())) return 0;
-  const deleted = await log.prune(idAt(now() - ageMs));
-  await readings.prune(idAt(now() - ageMs - RENEW_MS));
-  await store.commit([revisions.pruneBefore(now() - ageMs)]);
+  const widthMs = partition ? Math.ceil(ageMs / DAY_MS / PARTITIONS) * DAY_MS : 0;
+  const failure = await partition?.(idAt(now()), idSpan(widthMs)).then(
+    () => null,
+    (cause: unknown) => cause,
+  );
+  let deleted = 0;
+  if (!isCounted || (await isCounted())) {
+    deleted = await log.prune(idAt(now() - ageMs), idSpan(widthMs));
+    const keptFrom = now() - ageMs - widthMs;
+    await readings.prune(idAt(keptFrom - RENEW_MS));
+    await store.commit([revisions.pruneBefore(keptFrom)]);
+  }
+  if (failure) throw failure;
   return deleted;
 }
 
@@ -74,9 +87,9 @@ export function openRecords(options: RecordsOptions) {
     /** The stored content of a decision's request and answer; null if there is none. */
     findContent: (id: number) => flushed(() => contents.find(id, now())),
     /**
-     * Deletes decisions older than `ageMs` in batches, readings and revisions that no decision can name, and expired
-     * content.
-     * @returns the number of decisions deleted
+     * Deletes decisions older than `ageMs`, readings and revisions that no decision can name, and expired content. A store with
+     * partitions keeps decisions until all of theirs are older.
+     * @returns the number of decisions deleted one by one
      */
     prune: (ageMs: number) => prune(options, ageMs),
     /** Stores a policy under its revision, as in force from now on. A text stored before stays unchanged. */

@@ -1,7 +1,7 @@
 import { messageOf } from '../core/thrown.ts';
 import { auditLedger } from '../ledger/audit/run.ts';
 import { type AuditReport, auditBody } from '../operate/ledger/audit.ts';
-import { type BooksFiles, openSpool, readLedger } from '../operate/ledger/reading.ts';
+import { type BooksFiles, openSpools, readLedger } from '../operate/ledger/reading.ts';
 
 /** Rows of each list of a report at most. */
 const ROWS_MAX = 1_000;
@@ -23,7 +23,7 @@ self.onmessage = async ({ data }) => {
 };
 
 async function reportOn(files: BooksFiles): Promise<AuditReport> {
-  const stateOf = openSpool(files);
+  const stateOf = openSpools(files);
   const found = await readLedger(files.file, async (reader) => {
     const { settlements, fault } = await stateOf(reader);
     const audit = await auditLedger(reader.journal, { idle: false });

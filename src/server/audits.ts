@@ -10,7 +10,8 @@ import type { AuditReply } from './audit-worker.ts';
 const AUDIT_MS = 600_000;
 
 interface AuditsOptions {
-  readonly files: BooksFiles;
+  /** Those that there are when an audit begins. */
+  readonly files: () => BooksFiles;
   /** Ms since 1970. */
   readonly now: () => number;
   readonly timers: Timers;
@@ -75,7 +76,7 @@ export class Audits implements ServerAudits {
     worker.onmessage = ({ data }: MessageEvent<AuditReply>) =>
       'report' in data ? resolve(data.report) : reject(new Error(data.error));
     worker.onerror = ({ message }) => reject(new Error(message));
-    worker.postMessage(files);
+    worker.postMessage(files());
     const end = () => {
       late.close();
       worker.terminate();

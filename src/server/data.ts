@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type LedgerState, NO_LEDGER } from '../core/budget.ts';
 import { UsageError } from '../core/usage-error.ts';
-import type { ServeOptions } from '../operate/serve-options.ts';
+import { processFolder, type ServeOptions } from '../operate/serve-options.ts';
 import type { KnownLabels } from '../policy/misspelt-values.ts';
 import { readStore, storeExists } from '../store/open.ts';
 import type { PeopleChanges } from '../store/people.ts';
@@ -24,6 +24,17 @@ export function makeDataFolder(data: string): void {
 
 /** Settlements that the database could not take, in a data folder. */
 export const spoolOf = (data: string): string => join(data, 'settlements.spool');
+
+/** The folders of the processes that serve from a home folder, by their numbers. */
+export function processFolders(home: string): readonly (readonly [number: number, data: string])[] {
+  const folder = join(home, 'processes');
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => /^\d+$/.test(name)) : [];
+  return names.map((name) => [Number(name), processFolder(home, name)]);
+}
+
+/** The spools of a home folder: its own, and those of its processes. */
+export const spoolsOf = (home: string): string[] =>
+  [home, ...processFolders(home).map(([, data]) => data)].map(spoolOf);
 
 /** Reads the teams in a store that were made through the API: name → ID. */
 export async function madeTeamsOnDisk(database: string): Promise<() => ReadonlyMap<string, string>> {

@@ -44,7 +44,7 @@ import { overloadedBy } from '../store/unwritten.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
 import { Audits } from './audits.ts';
-import { spoolOf } from './data.ts';
+import { spoolsOf } from './data.ts';
 import { keepDeclarations } from './declarations.ts';
 import { logAlert, logRecovered } from './events.ts';
 import type { Host } from './host.ts';
@@ -264,7 +264,7 @@ export async function openGateway(
   first: PolicyCandidate,
   tools: ServerPolicyTools,
   resources: GatewayResources,
-  options: Pick<ServeOptions, 'allowsPolicyWrites' | 'data' | 'database' | 'policiesFrom'>,
+  options: Pick<ServeOptions, 'allowsPolicyWrites' | 'database' | 'home' | 'policiesFrom'>,
 ) {
   const { store, keys, people, log, host, feed } = resources;
   const { clock, timers, err } = host;
@@ -311,7 +311,10 @@ export async function openGateway(
     isDraining: false,
   };
   const policies = openPolicyDesk({ gateway, ...policy, people }, tools, resources, options);
-  const audits = new Audits({ files: { file: options.database, spool: spoolOf(options.data) }, now, timers, log });
+  const audits = new Audits({
+    files: () => ({ file: options.database, spools: spoolsOf(options.home) }),
+    ...{ now, timers, log },
+  });
   const stop = () => {
     audits.close();
     leadership.stop();

@@ -3,7 +3,7 @@ import type { Instance } from '../store/instance.ts';
 import { ALONE, type Lead } from '../store/leaders.ts';
 
 /** The interval of sweeps, ms. */
-const SWEEP_EVERY_MS = 10_000;
+export const SWEEP_EVERY_MS = 10_000;
 
 interface SweepOptions {
   /** How long instances are given to come back, ms; 0: none can, and the first sweep is at once. */

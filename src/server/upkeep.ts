@@ -38,12 +38,13 @@ export async function prune(parts: PrunedParts, { recordDays: days, trailDays }:
     await threads.prune();
     await store.ledger.prune(now() - HOLD_DAYS * DAY_MS);
     await store.logins.prune(now() - LOGIN_DAYS * DAY_MS);
-    await records.prune(days * DAY_MS);
     await store.traffic.prune(now());
     await store.rates?.prune();
     await learner.prune(days * DAY_MS);
     const time = now();
     if (trailDays !== null) await store.commit([store.trail.prune(time - trailDays * DAY_MS, time)]);
+    // The last: a lock that a long query keeps may be in its way.
+    await records.prune(days * DAY_MS);
   } catch (error) {
     log.warn('old records could not be deleted', { error: String(error) });
   }

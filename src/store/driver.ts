@@ -118,6 +118,8 @@ export interface OpenOptions {
   readonly onSpool?: (report: SpoolReport) => void;
   /** In the mode `serve`: whole ms since 1970, which never go back. A store without a clock of its own goes by it; absent: the system's. */
   readonly now?: () => number;
+  /** ms on a clock that never goes back, by which a shared store reckons its lease and the age of copies; the process's own unless stated. */
+  readonly clock?: () => number;
   /** How long a write waits for another process, ms. Nothing else happens in this process meanwhile. */
   readonly busyTimeoutMs?: number;
   /** Sets writes behind and retries; the process's own unless stated. */

@@ -85,10 +85,11 @@ export interface RecordLog {
    */
   index(): Promise<boolean>;
   /**
-   * Deletes all records below an ID, in batches.
-   * @returns the number deleted
+   * Deletes all records below an ID, in batches or by whole partitions.
+   * @param slack IDs below it that a store with partitions may keep; 0 unless stated
+   * @returns the number deleted, but for those of whole partitions
    */
-  prune(beforeId: number): Promise<number>;
+  prune(beforeId: number, slack?: number): Promise<number>;
 }
 
 /** A field of readings that is stored. */
@@ -163,6 +164,12 @@ export interface RecordTables {
   readonly readings: ReadingsTable;
   readonly revisions: RevisionTable;
   readonly contents: ContentTable;
+  /**
+   * Makes partitions for records to come. Absent: the store has none.
+   * @param now an ID of now
+   * @param width of each in IDs
+   */
+  readonly partition?: (now: number, width: number) => Promise<void>;
   /** Whether the store has the tables of this version. */
   isCurrent(): Promise<boolean>;
 }

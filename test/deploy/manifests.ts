@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { validate as deployment } from 'kubernetes-models/_schemas/IoK8sApiAppsV1Deployment';
 import { validate as statefulSet } from 'kubernetes-models/_schemas/IoK8sApiAppsV1StatefulSet';
+import { validate as autoscaler } from 'kubernetes-models/_schemas/IoK8sApiAutoscalingV2HorizontalPodAutoscaler';
+import { validate as job } from 'kubernetes-models/_schemas/IoK8sApiBatchV1Job';
 import { validate as configMap } from 'kubernetes-models/_schemas/IoK8sApiCoreV1ConfigMap';
 import { validate as namespace } from 'kubernetes-models/_schemas/IoK8sApiCoreV1Namespace';
 import { validate as secret } from 'kubernetes-models/_schemas/IoK8sApiCoreV1Secret';
@@ -24,7 +27,10 @@ const CHECKS: Readonly<Record<string, Check>> = {
   'v1 Secret': secret,
   'v1 Service': service,
   'v1 ServiceAccount': serviceAccount,
+  'apps/v1 Deployment': deployment,
   'apps/v1 StatefulSet': statefulSet,
+  'autoscaling/v2 HorizontalPodAutoscaler': autoscaler,
+  'batch/v1 Job': job,
   'networking.k8s.io/v1 NetworkPolicy': networkPolicy,
   'policy/v1 PodDisruptionBudget': disruption,
 };

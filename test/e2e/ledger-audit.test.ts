@@ -64,7 +64,10 @@ test('an audit that takes too long, or cannot read, is refused and kept out of t
   const box = await start();
   const lines: string[] = [];
   const log = { info: (message: string) => lines.push(message), error: (message: string) => lines.push(message) };
-  const filesAt = (data: string) => ({ file: join(data, 'signalbox.db'), spool: join(data, 'settlements.spool') });
+  const filesAt = (data: string) => () => ({
+    file: join(data, 'signalbox.db'),
+    spools: [join(data, 'settlements.spool')],
+  });
   const late = new Audits({ files: filesAt(box.data), now: Date.now, timers: processTimers, log, auditMs: 0 });
   await expect(late.run()).rejects.toMatchObject({ code: 'overloaded' });
   expect([late.last, late.runningSince]).toEqual([null, null]);

@@ -42,7 +42,7 @@ export const MUTANTS: readonly Mutant[] = [
     'funds by a counter of the process',
     'a fund is known by the number of its making',
     [BUDGETS, SEEDS],
-    inFile('src/ledger/drawn-fund.ts', 'this.key = `budget/', 'this.key = Math.random() + `budget/'),
+    inFile('src/ledger/drawn-fund.ts', 'this.key = budgetKey(', 'this.key = Math.random() + budgetKey('),
   ),
   mutant(
     'running names in a heap',
@@ -112,7 +112,7 @@ export const MUTANTS: readonly Mutant[] = [
     'one policy at a time',
     'the policy that is read last has the limit, and not the newest',
     [POLICIES],
-    inFile('src/ledger/policy-terms.ts', 'rank: known });', 'rank: 1 });'),
+    inFile('src/ledger/policy-terms.ts', 'rank: known };', 'rank: 1 };'),
   ),
   mutant(
     'one policy at a time',

@@ -69,7 +69,13 @@ describe('a wallet that pays in the place of a key', () => {
     hold.settle(line(150), () => []);
     await store.flush();
     const write = async () => {};
-    const command = { file: folder.file, spool: join(folder.path, 'settlements.spool'), now: () => NOON, write, warn };
+    const command = {
+      file: folder.file,
+      spools: [join(folder.path, 'settlements.spool')],
+      now: () => NOON,
+      write,
+      warn,
+    };
     const told = await runLedger(['refund', idText('dec_', hold.id), '0.0001'], command);
     expect(told).toContain('(key key)');
     expect(told).toContain(`the balance of wallet ${WALLET}.`);
@@ -136,8 +142,8 @@ ledgerTest(
     ])
       await before.commit([write({ sql })]);
     await before.close();
-    const spool = join(folder.path, 'settlements.spool');
-    const command = { file: folder.file, spool, now: () => NOON, write: async () => {}, warn };
+    const spools = [join(folder.path, 'settlements.spool')];
+    const command = { file: folder.file, spools, now: () => NOON, write: async () => {}, warn };
     await expect(runLedger(['audit'], command)).rejects.toThrow('Start the server once');
     const { ledger, store } = await folder.open();
     expect(ledger.recovered).toMatchObject({ ids: [id], charged: 70 });

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { waitFor } from '../support/answers.ts';
+import { runHere } from '../support/run-here.ts';
 import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
 import {
   ask,
@@ -75,22 +77,27 @@ test('while it is away requests are told 503 at once, what is under way tells it
   expect(await audit(here)).toBe('nothing wrong');
 }, 60_000);
 
-test('a server that is killed with a full spool books it at its next start', async () => {
+test('a process that is killed with a full spool books it at its next start, and commands on the home folder tell of it before', async () => {
   const { fleet } = stage;
-  const data = temporaryFolder();
+  const home = temporaryFolder();
+  const data = join(home, 'processes', '3');
   const mortal = await fleet.start({ data, isProcess: true });
   const key = await makeKey(stage, 'green');
-  expect(await toldOfTwo(stage, await sendAndKill(mortal, key))).toEqual([COST, COST]);
+  const under = await sendAndKill(mortal, key);
+  await waitFor(async () => !(await isReady(mortal)));
+  expect(await toldOfTwo(stage, under)).toEqual([COST, COST]);
   mortal.signal('SIGKILL');
   await mortal.exited;
   await fleet.stop(mortal);
   await fleet.database.start();
+  const told = await runHere(['ledger', 'audit', '--data', home], { DATABASE_URL: fleet.url });
+  expect(told.err).toContain(`2 settlements are in ${join(data, 'settlements.spool')} (0.884 Credits)`);
   const again = await fleet.start({ data, isProcess: true });
   await waitFor(() => isReady(here));
   expect(await booked(again, 'green')).toBe(2 * COST);
   expect(await audit(again)).toBe('nothing wrong');
   await fleet.stop(again);
-  rmSync(data, { recursive: true });
+  rmSync(home, { recursive: true });
 }, 60_000);
 
 test('a primary that is made a standby is told 503 until it is a primary again, and no answer is lost', async () => {

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { waitFor } from '../support/answers.ts';
+import { inTime } from '../support/in-time.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type PostgresServers, startServers } from '../support/postgres-servers.ts';
 import { runHere } from '../support/run-here.ts';
@@ -28,6 +30,21 @@ test('a revision that a command pushes is in force at both servers when the comm
   expect(await Promise.all(fleet.servers.map(revisionOf))).toEqual([pushed.revision, pushed.revision]);
   const listed = JSON.parse((await run('instances')).out) as { is_split: boolean; data: { pushed: number }[] };
   expect([listed.is_split, listed.data.map((one) => one.pushed)]).toEqual([false, [1, 1]]);
+});
+
+/** Four times the 2 s that are promised. */
+const EVERYWHERE_MS = 8_000;
+
+test('a revision is in force at both servers within the time that is promised, seen from outside', async () => {
+  let worth = 0.1;
+  await inTime(EVERYWHERE_MS, async () => {
+    worth += 0.01;
+    writeFileSync(join(folder, 'policy.yaml'), policyOf(`language_worth: ${worth.toFixed(2)}\n`));
+    const before = await revisionOf(fleet.servers[0]!);
+    const pushing = run('policy', 'push', folder, '--from', before);
+    for (const one of fleet.servers) await waitFor(async () => (await revisionOf(one)) !== before);
+    expect((await pushing).code).toBe(0);
+  });
 });
 
 test('a server that starts later comes up with it, and is listed', async () => {

@@ -39,13 +39,20 @@ export async function startStage(
     limit = 20,
     own = false,
     more = '',
+    onCrash = 'charge',
     ...options
-  }: StartOptions & { limit?: number; own?: boolean | PostgresOptions; more?: string } = {},
+  }: StartOptions & {
+    limit?: number;
+    own?: boolean | PostgresOptions;
+    more?: string;
+    onCrash?: 'charge' | 'release';
+  } = {},
 ): Promise<Stage> {
   const answers: GateAnswers = { usageOf: (request) => tokens(42, capOf(request)) };
   const gate = startGate(answers);
   gate.open();
-  const policy = `${pursePolicy(gate.url, 2_000)}${more}budgets:
+  const terms = pursePolicy(gate.url, 2_000).replace('_wait_ms: 2000', `$&, on_crash: ${onCrash}`);
+  const policy = `${terms}${more}budgets:
   - { name: team, each: key.labels.team, match: 'key.labels.team != ""', limit_credits: ${limit}, window: day, alert_at: [0.5], on_exhausted: reject }
 `;
   const fleet = await startServers(count, { policy, env: UPSTREAM_ENV, ...options }, own);

@@ -186,6 +186,8 @@ async function expectTruth(cut: Cut): Promise<void> {
     Object.entries(readers).map(async ([name, read]) => ({ name, ...(await read(cut.dialect, messages)) })),
   );
   for (const { text } of heard) expect(WHOLE).toStartWith(text);
+  // A reset takes away what has come and was not read yet: on a busy machine that may be the end.
+  if (isWhole && cut.kind === 'reset' && heard.some(({ finished }) => !finished)) return;
   expect(heard.map(({ name, finished }) => [name, finished])).toEqual(heard.map(({ name }) => [name, isWhole]));
   if (isWhole) expect(heard.map(({ text }) => text)).toEqual(heard.map(() => WHOLE));
   const { text, platform } = heard.find(({ platform }) => platform) ?? {};

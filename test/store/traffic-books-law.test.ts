@@ -14,7 +14,7 @@ import type { BatchSize } from '../../src/store/sql/traffic/batch.ts';
 import { sqliteTraffic } from '../../src/store/sqlite/traffic/table.ts';
 import type { Write } from '../../src/store/store.ts';
 import { STEP_MS, type TrafficTable } from '../../src/store/traffic.ts';
-import { tries } from '../deep/effort.ts';
+import { someOf, tries } from '../deep/effort.ts';
 import { record } from '../records/support.ts';
 import { memoryRecords } from './memory/records.ts';
 import { MemoryStore } from './memory/store.ts';
@@ -277,7 +277,7 @@ const lawOf = (mutation: Mutation) => fc.asyncProperty(histories, (history) => h
 const NAME = 'buckets of traffic are what the books have told and what records say, by every dimension, over restarts';
 
 test(NAME, async () => {
-  await fc.assert(lawOf({}), tries(NAME, 25, 1_000));
+  await fc.assert(lawOf({}), tries(NAME, 6, 1_000));
 }, 600_000);
 
 const MUTANTS: Readonly<Record<string, Mutation>> = {
@@ -291,7 +291,7 @@ const MUTANTS: Readonly<Record<string, Mutation>> = {
   'charges no label': { 'AS "user", a.labels': `AS "user", '{}' AS labels` },
 };
 
-for (const [name, mutation] of Object.entries(MUTANTS)) {
+for (const [name, mutation] of someOf(Object.entries(MUTANTS))) {
   test(`a count that ${name} is found`, async () => {
     const { errorInstance, counterexample } = await fc.check(lawOf(mutation), {
       ...{ numRuns: 150, seed: 7, endOnFailure: true },

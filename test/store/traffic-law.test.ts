@@ -6,7 +6,7 @@ import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 import { sqliteRecordLog } from '../../src/store/sqlite/records/log.ts';
 import { sqliteTraffic } from '../../src/store/sqlite/traffic/table.ts';
-import { tries } from '../deep/effort.ts';
+import { someOf, tries } from '../deep/effort.ts';
 import { tempFolder } from './support.ts';
 import { countsRightly, type History, histories } from './traffic-history.ts';
 import { type Mutation, mutated } from './traffic-support.ts';
@@ -35,7 +35,7 @@ const lawOf = (mutation: Mutation) => fc.asyncProperty(histories, (history) => h
 const NAME = 'buckets of traffic are a count over records and journal, in whatever order these come and whoever counts';
 
 test(NAME, async () => {
-  await fc.assert(lawOf({}), tries(NAME, 25, 1_000));
+  await fc.assert(lawOf({}), tries(NAME, 8, 1_000));
 }, 600_000);
 
 const MUTANTS: Readonly<Record<string, Mutation>> = {
@@ -58,7 +58,7 @@ const MUTANTS: Readonly<Record<string, Mutation>> = {
   },
 };
 
-for (const [name, mutation] of Object.entries(MUTANTS)) {
+for (const [name, mutation] of someOf(Object.entries(MUTANTS))) {
   test(`a count that ${name} is found`, async () => {
     const { errorInstance, counterexample } = await fc.check(lawOf(mutation), {
       ...{ numRuns: 150, seed: 7, endOnFailure: true },

@@ -60,10 +60,9 @@ export interface PostgresServer extends AsyncDisposable {
   run(text: string, database?: string): Promise<Record<string, unknown>[]>;
   /** Ends the server as a crash does. */
   kill(): Promise<void>;
-  /** Whether it has not ended by itself. */
-  readonly isRunning: boolean;
   /** Starts it again as a standby, which takes no writes, or as a primary. */
   restartAs(what: 'standby' | 'primary'): Promise<void>;
+  /** Does nothing while it runs. */
   start(): Promise<void>;
   /** Has a standby that is as far as the primary now, and follows it no more. */
   copyAside(): Promise<void>;
@@ -152,6 +151,7 @@ export async function startPostgres({
   let running: ChildProcess | null = null;
   let gone: Promise<unknown> = Promise.resolve();
   const start = async () => {
+    if (running) return;
     const child = spawn('sh', ['-c', SHELL, folder, join(bin, 'postgres'), ...args], {
       ...OWNER,
       env: {},
@@ -162,7 +162,9 @@ export async function startPostgres({
     child.stderr.on('data', (bytes: Buffer) => {
       said += bytes.toString();
     });
-    gone = new Promise((resolve) => child.on('exit', resolve));
+    gone = new Promise((resolve) => child.on('exit', resolve)).then(() => {
+      running = null;
+    });
     await waitFor(() => {
       if (child.exitCode !== null) throw new Error(`postgres ended: ${said}`);
       return run('SELECT 1').catch(() => null);
@@ -179,9 +181,6 @@ export async function startPostgres({
   };
   await start();
   return {
-    get isRunning() {
-      return running?.exitCode === null;
-    },
     async restartAs(what) {
       await end(KEEP);
       if (what === 'standby') signalStandby();

@@ -36,7 +36,7 @@ export const runLedger = groupOf<LedgerCommand, CommandOutput>('ledger', {
   ...{ status, audit, usage, export: exportEntries, backup, refund: refundDecision },
 });
 
-/** Reads the books, and warns of settlements in the spool that they lack. Throws UsageError where there are none. */
+/** Reads the books, and warns of settlements in spools that they lack. Throws UsageError where there are none. */
 async function reading<T>(
   command: LedgerCommand,
   read: (reader: StoreReader, spool: SpoolState) => Promise<T>,
@@ -50,15 +50,12 @@ async function reading<T>(
   return result.value;
 }
 
-function warnOf({ settlements, charged, fault }: SpoolState, { spool, warn }: LedgerCommand): void {
-  if (fault !== null) {
-    warn(`signalbox: ${fault}\n`);
-    return;
-  }
+function warnOf({ paths, settlements, charged, fault }: SpoolState, { warn }: LedgerCommand): void {
+  if (fault !== null) warn(`signalbox: ${fault}\n`);
   if (settlements === 0) return;
   const count = settlements === 1 ? '1 settlement is' : `${settlements} settlements are`;
   warn(
-    `signalbox: ${count} in ${spool} (${creditsText(charged)}) and not yet in the database. The server books them when it can write to the database, or at its next start.\n`,
+    `signalbox: ${count} in ${paths.join(' and ')} (${creditsText(charged)}) and not yet in the database. The server books them when it can write to the database, or at its next start.\n`,
   );
 }
 

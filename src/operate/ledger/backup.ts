@@ -4,7 +4,7 @@ import { auditLedger } from '../../ledger/audit/run.ts';
 import { copyStore, readStore } from '../../store/open.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
-import { type BooksFiles, openSpool, readLedger, type SpoolState } from './reading.ts';
+import { type BooksFiles, openSpools, readLedger, type SpoolState } from './reading.ts';
 
 /** The ends of a backup. */
 interface Delivery {
@@ -32,7 +32,7 @@ export async function backUp(by: Principal, files: BooksFiles, { target, onSpool
   }
   // Refuses the books of a newer version before anything is written.
   (await readStore(files.file, ['ledger'])).close();
-  const stateOf = openSpool(files);
+  const stateOf = openSpools(files);
   await copyStore(files.file, part);
   try {
     const audited = await readLedger(part, async (reader) => {

@@ -9,20 +9,22 @@ import { checkAction } from '../roles.ts';
 export interface BooksFiles {
   /** The URL of the store, which exists. */
   readonly file: string;
-  /** The spool beside it, which may not exist. */
-  readonly spool: string;
+  /** The spools beside it, which need not exist: of a server, or of the processes of one. */
+  readonly spools: readonly string[];
 }
 
-/** The settlements of a spool that its database lacks. */
+/** The settlements of spools that their database lacks. */
 export interface SpoolState {
+  /** The spools that have some. */
+  readonly paths: readonly string[];
   readonly settlements: number;
   readonly charged: Microcredits;
-  /** The reason why the spool cannot be read, or does not fit the database; null for none. */
+  /** The reason why a spool cannot be read, or does not fit the database; null for none. */
   readonly fault: string | null;
 }
 
 /**
- * Reads the books as they are at one moment, beside a server, with the state of their spool.
+ * Reads the books as they are at one moment, beside a server, with the state of their spools.
  * @returns null without a ledger, or with one of an older version. Rejects with StoreError.
  */
 export function readBooks<T>(
@@ -31,7 +33,7 @@ export function readBooks<T>(
   read: (reader: StoreReader, spool: SpoolState) => Promise<T>,
 ): Promise<{ readonly value: T } | null> {
   checkAction(by.caller, 'ledger.read');
-  const stateOf = openSpool(files);
+  const stateOf = openSpools(files);
   return readLedger(files.file, async (reader) => read(reader, await stateOf(reader)));
 }
 
@@ -45,19 +47,25 @@ export async function readLedger<T>(
 }
 
 /**
- * Reads a spool. The function that it returns compares it with a database. Call this before the database is opened:
+ * Reads spools. The function that it returns compares them with a database. Call this before the database is opened:
  * settlements that a server books in between are then in the database.
  */
-export function openSpool({ file, spool }: BooksFiles): (reader: StoreReader) => Promise<SpoolState> {
-  const reading = readSpool(file, spool);
+export function openSpools({ file, spools }: BooksFiles): (reader: StoreReader) => Promise<SpoolState> {
+  const readings = spools.map((spool) => readSpool(file, spool));
   // Awaited with the database.
-  reading.catch(() => {});
+  for (const reading of readings) reading.catch(() => {});
   return async (reader) => {
-    try {
-      const { closed, charged } = await reader.unbooked(await reading);
-      return { settlements: closed.length, charged, fault: null };
-    } catch (cause) {
-      return { settlements: 0, charged: 0, fault: messageOf(cause) };
+    const sum = { paths: [] as string[], settlements: 0, charged: 0, fault: null as string | null };
+    for (const [at, reading] of readings.entries()) {
+      try {
+        const { closed, charged } = await reader.unbooked(await reading);
+        if (closed.length > 0) sum.paths.push(spools[at]!);
+        sum.settlements += closed.length;
+        sum.charged += charged;
+      } catch (cause) {
+        sum.fault ??= messageOf(cause);
+      }
     }
+    return sum;
   };
 }

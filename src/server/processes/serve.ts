@@ -1,10 +1,10 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isOfFunds } from '../../ledger/metrics.ts';
-import { processArguments, processFolder, type ServeOptions } from '../../operate/serve-options.ts';
+import { processArguments, type ServeOptions } from '../../operate/serve-options.ts';
 import { settlementsIn } from '../../store/open.ts';
 import type { Sink } from '../../telemetry/sink.ts';
-import { makeDataFolder, spoolOf } from '../data.ts';
+import { makeDataFolder, processFolders, spoolOf } from '../data.ts';
 import type { Host } from '../host.ts';
 import { listenError, urlOf } from '../listen.ts';
 import { openServerLog } from '../log.ts';
@@ -95,9 +95,9 @@ async function passLines(from: AsyncIterable<Uint8Array>, sink: Pick<Sink, 'writ
 
 /** The numbers of processes whose folders have settlements that the database lacks: of a process that was killed meanwhile. */
 async function unbookedIn({ home, database }: ServeOptions): Promise<number[]> {
-  const found = readdirSync(join(home, 'processes')).map(async (name) => {
-    const spool = spoolOf(processFolder(home, name));
-    return existsSync(spool) && (await settlementsIn(database, spool)) !== 0 ? [Number(name)] : [];
+  const found = processFolders(home).map(async ([number, data]) => {
+    const spool = spoolOf(data);
+    return existsSync(spool) && (await settlementsIn(database, spool)) !== 0 ? [number] : [];
   });
   return (await Promise.all(found)).flat();
 }

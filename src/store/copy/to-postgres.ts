@@ -1,11 +1,13 @@
 import type { Tariff } from '../../accounting/entry.ts';
 import type { Budget } from '../../core/budget.ts';
+import { idAt, idSpan } from '../../core/id.ts';
 import { type AccountRow, dimensionsOf } from '../account-row.ts';
 import { addressOf } from '../postgres/address.ts';
 import { accountText, budgetText, digestOf, tariffText } from '../postgres/books/names.ts';
 import { Connection, literalOf } from '../postgres/connection.ts';
 import { failureOf } from '../postgres/fault.ts';
 import { MIGRATION_BOUNDS } from '../postgres/migrate.ts';
+import { boundsFrom } from '../postgres/partitions.ts';
 import { first, type SqlReader, sql } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';
 import { BooksMapping } from './books-mapping.ts';
@@ -32,6 +34,8 @@ const SELECT_DONE =
     UNION ALL SELECT 'correct ' || name, -amount, time FROM adjustments WHERE adopted = 1 AND kind = 'correct' AND name IS NOT NULL`);
 const SELECT_LAST_REQUEST = sql(`SELECT coalesce(max(id), 0) AS id FROM adjustments WHERE id < ${COUNTED_IDS}`);
 
+const DAY_MS = 86_400_000;
+
 /** Rows that the tables are made with. */
 const SEEDS = ['news', 'identity', 'terms', 'folded', 'traffic_counting'];
 const TABLES = `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'signalbox_schema'`;
@@ -50,6 +54,8 @@ class PostgresTarget implements CopyTarget {
   /** @throws StoreError where there are rows already */
   async begin(): Promise<void> {
     await this.run('BEGIN');
+    // What comes is in the past, so that the partitions ahead stay empty.
+    await this.run(`SELECT records_partition_1(0, '{${boundsFrom(idAt(Date.now()), idSpan(DAY_MS))}}')`);
     const { rows } = await this.#connection.run<{ name: string }>(TABLES);
     for (const { name } of rows) {
       // What operators vouch for is no data.
@@ -73,7 +79,11 @@ class PostgresTarget implements CopyTarget {
     const columns = Object.keys(some);
     const values = rows.map((row) => `(${columns.map((column) => literalOf(row[column] ?? null)).join(', ')})`);
     const names = columns.map((column) => `"${column}"`).join(', ');
-    await this.run(`INSERT INTO ${table} (${names}) OVERRIDING SYSTEM VALUE VALUES ${values.join(',\n')}`);
+    try {
+      await this.run(`INSERT INTO ${table} (${names}) OVERRIDING SYSTEM VALUE VALUES ${values.join(',\n')}`);
+    } catch (cause) {
+      throw failureOf(`Cannot copy the table ${table}`, cause);
+    }
   }
 
   async finish(lastRequest: number): Promise<void> {

@@ -3,6 +3,7 @@ import type { SpendRow } from '../journal-reader.ts';
 import { postgresJournal } from '../postgres/books/journal-reader.ts';
 import { first, type SqlReader, type SqlValue, sql } from '../sql/statement.ts';
 import { openSqlite } from '../sqlite/database.ts';
+import { failureOf } from '../sqlite/fault.ts';
 import { FENCE_TABLE } from '../sqlite/fence.ts';
 import { ALL_TABLES } from '../sqlite/open.ts';
 import {
@@ -53,8 +54,13 @@ class SqliteTarget implements CopyTarget {
     const statement = this.db.prepare<unknown, SqlValue[]>(
       `INSERT INTO ${table} (${names}) VALUES (${columns.map(() => '?').join(', ')})`,
     );
-    for (const row of rows) statement.run(...columns.map((column) => row[column] ?? null));
-    statement.finalize();
+    try {
+      for (const row of rows) statement.run(...columns.map((column) => row[column] ?? null));
+    } catch (cause) {
+      throw failureOf(`Cannot copy the table ${table}`, cause);
+    } finally {
+      statement.finalize();
+    }
   }
 
   finish(): void {

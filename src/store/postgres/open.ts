@@ -76,12 +76,11 @@ async function lock(url: string, how?: 'alone'): Promise<StoreLock> {
 }
 
 async function open(url: string, options: OpenOptions): Promise<OpenStore> {
-  const { mode, onError, timers = processTimers, now = Date.now } = options;
+  const { mode, onError, timers = processTimers, now = Date.now, clock = () => performance.now() } = options;
   if (mode === 'serve') await bringUpToDate(url, options.program ?? '');
   const asked = { url, timers, ...(onError && { onError }) };
   // A server has looked at the database while it brought the tables up to date.
   const db = mode === 'serve' ? handleOf(asked) : await openPostgres(asked);
-  const clock = () => performance.now();
   // A server without traffic must not call itself ready: the writer tries until the database is back.
   const onAway = () => void db.commit([]).catch(() => {});
   const news = postgresNews(db, { open: db.open, clock, timers, onAway });

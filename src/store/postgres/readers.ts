@@ -11,7 +11,7 @@ interface Place {
   waiting: number;
 }
 
-/** Connections for single statements that change nothing. Each goes to the one with least to do; a lost one is replaced. State: database readers. */
+/** Connections for single statements that may be done twice. Each goes to the one with least to do; a lost one is replaced. State: database readers. */
 export class PostgresReaders {
   readonly #open: () => Promise<Connection>;
   readonly #places: Place[];

@@ -1,4 +1,5 @@
 import { type DecisionRecord, summaryOf } from '../../core/decision-record.ts';
+import type { Timers } from '../../core/timers.ts';
 import type { RecordLog, RecordTables } from '../records.ts';
 import { sqlContents } from '../sql/records/contents.ts';
 import { listRecords } from '../sql/records/list.ts';
@@ -8,6 +9,7 @@ import { decodeRow, RECORD_COLUMNS, RECORD_ROW, type RecordRow, recordValues } f
 import { encodeSummary } from '../sql/records/summary.ts';
 import { first, type SqlTables, type SqlValue, type SqlWrite, sql, write } from '../sql/statement.ts';
 import { RECORDS_PRUNED } from '../sql/traffic/state.ts';
+import { RecordPartitions } from './partitions.ts';
 
 /** The record with its part of the index: a place that several instances write behind would pass rows that are not visible yet. */
 const INSERT = sql(
@@ -23,23 +25,30 @@ const INSERT = sql(
 );
 const FIND = sql(`SELECT ${RECORD_ROW} FROM records WHERE id = ?`);
 
-const BATCH = 500;
-const BELOW = '(SELECT id FROM record_index WHERE id < ?1 ORDER BY id LIMIT ?2)';
-const COUNT_BELOW = sql(`SELECT count(*) AS n FROM ${BELOW} AS below`);
+const NEXT_BELOW = sql(
+  'SELECT count(*) AS n, max(id) AS id FROM (SELECT id FROM record_index WHERE id < ? ORDER BY id LIMIT 500) AS below',
+);
 const DELETIONS = ['record_labels', 'records', 'record_index'].map((table) =>
-  sql(`DELETE FROM ${table} WHERE id IN ${BELOW}`),
+  sql(`DELETE FROM ${table} WHERE id <= ?`),
 );
 
-/** The repositories of records over one handle of a database. */
-export const postgresRecords = (db: SqlTables): RecordTables => ({
-  log: postgresRecordLog(db),
-  readings: sqlReadings(db),
-  revisions: sqlRevisions(db),
-  contents: sqlContents(db),
-  isCurrent: async () => true,
-});
+/**
+ * The repositories of records over one handle of a database.
+ * @param timers null for a database as it is at one moment
+ */
+export function postgresRecords(db: SqlTables, timers: Timers | null = null): RecordTables {
+  const partitions = new RecordPartitions(db, timers);
+  return {
+    log: postgresRecordLog(db, partitions),
+    readings: sqlReadings(db),
+    revisions: sqlRevisions(db),
+    contents: sqlContents(db),
+    partition: partitions.prepare.bind(partitions),
+    isCurrent: async () => true,
+  };
+}
 
-function postgresRecordLog(db: SqlTables): RecordLog {
+function postgresRecordLog(db: SqlTables, partitions: RecordPartitions): RecordLog {
   const find = async (id: number): Promise<DecisionRecord | null> => {
     const row = await first<RecordRow>(db, FIND, id);
     return row ? decodeRow(row) : null;
@@ -50,13 +59,14 @@ function postgresRecordLog(db: SqlTables): RecordLog {
     list: (query) => listRecords(db, query, { read: find }),
     // A record comes with its part of the index.
     index: async () => false,
-    async prune(beforeId) {
+    async prune(beforeId, slack = 0) {
+      const below = await partitions.drop(beforeId, slack);
       for (let deleted = 0; ; ) {
-        const below = await first<{ n: number }>(db, COUNT_BELOW, beforeId, BATCH);
-        if (!below?.n) return deleted;
-        const deletions = DELETIONS.map((statement) => write(statement, beforeId, BATCH));
-        await db.commit([...deletions, write(RECORDS_PRUNED, beforeId)]);
-        deleted += below.n;
+        const next = await first<{ n: number; id: number }>(db, NEXT_BELOW, below);
+        if (!next?.n) return deleted;
+        const deletions = DELETIONS.map((statement) => write(statement, next.id));
+        await db.commit([...deletions, write(RECORDS_PRUNED, below)]);
+        deleted += next.n;
       }
     },
   };

@@ -15,6 +15,6 @@ export const postgresRepositories = (db: SqlTables, timers: Timers | null): Repo
   ...sqlRepositories(db),
   ledger: postgresLedger(db),
   journal: postgresJournal(db, timers),
-  records: postgresRecords(db),
+  records: postgresRecords(db, timers),
   traffic: postgresTraffic(db, timers ? { timers } : {}),
 });

@@ -97,7 +97,7 @@ export async function openMember(
   const opened = await openGateway(withBudgets(policy, budgets), tools, resources, {
     allowsPolicyWrites: false,
     policiesFrom: 'files',
-    ...{ data: '/nowhere', database: '/nowhere' },
+    ...{ home: '/nowhere', database: '/nowhere' },
   });
   recount = opened.recount;
   const stopLooking = await keepDoing(() => store.news.look(), LOOK_EVERY_MS, timers);

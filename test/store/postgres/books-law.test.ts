@@ -11,7 +11,7 @@ import { DECIDE, emptyLedger, openBooksOn } from './stage.ts';
  * Several instances on one database spend two budgets at once, while their connections are cut at any moment: no budget has more spent
  * and held than its limit, each caller was told what is booked, and what is left of a budget can be spent.
  */
-const { runs, seed, proved } = effort('instances of a database', 6, 100);
+const { runs, seed, proved } = effort('postgres', 6, 100);
 
 const INSTANCES = 4;
 const LIMIT = 20_000;

@@ -7,7 +7,7 @@ import { lawOf } from '../repository-law.ts';
 import { tempFolder } from '../support.ts';
 import { laidDatabase, openInPostgres } from './opened.ts';
 
-const { runs, seed, proved } = effort('repositories', 10, 300);
+const { runs, seed, proved } = effort('postgres', 10, 300);
 
 test('the stores in SQLite and in PostgreSQL agree after any commits of access and payments, by two instances', async () => {
   await fc.assert(

@@ -55,7 +55,7 @@ export const withRepositories = (store: Handle & SqlTables, close = () => store.
 export async function emptiedBy(connection: Connection): Promise<string> {
   const { rows } = await connection.run<{ step: string }>(`
     SELECT format('DELETE FROM %I', relname) AS step FROM pg_class
-      WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname NOT IN ('signalbox_schema', 'news', 'identity')
+      WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'public'::regnamespace AND relname NOT IN ('signalbox_schema', 'news', 'identity')
     UNION ALL SELECT format('SELECT setval(%L, 1, false)', relname) FROM pg_class
       WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace`);
   const news = `UPDATE news SET ${NEWS_SUBJECTS.map((subject) => `${subject} = 0`).join(', ')}`;

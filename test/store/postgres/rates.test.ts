@@ -10,7 +10,7 @@ import { MemoryRates } from '../memory/rates.ts';
 import { laidDatabase } from './opened.ts';
 
 /** The rules of shared limits stand in a function of the database; those of the store in memory, by which the laws of instances go, are the same. */
-const { runs, seed, proved } = effort('limits of the database', 40, 2_000);
+const { runs, seed, proved } = effort('postgres', 40, 2_000);
 
 let database: Awaited<ReturnType<typeof laidDatabase>>;
 let connection: Connection;

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { FundRef, FundStanding } from '../../../src/accounting/fund.ts';
 import type { LedgerBooks, LedgerOp, OpResult } from '../../../src/store/books.ts';
-import { effort } from '../../deep/effort.ts';
+import { effort, someOf } from '../../deep/effort.ts';
 import { balanceOf, entryOf, fundOf, NOON, nextId } from '../suites/books.ts';
 import { booksInMemory } from '../tested-books.ts';
 import { DECIDE, emptyLedger, openBooksOn } from './stage.ts';
@@ -11,7 +11,7 @@ import { DECIDE, emptyLedger, openBooksOn } from './stage.ts';
  * The rules stand twice: in src/accounting, and in the function of the database. Over the same histories of any operations, in groups of
  * any size, both answer alike and have the same figures in the end.
  */
-const { runs, seed, proved } = effort('rules of the database', 60, 4_000);
+const { runs, seed, proved } = effort('postgres', 30, 4_000);
 
 const HOLDS = 5;
 const amount = fc.integer({ min: 0, max: 120 });
@@ -318,7 +318,7 @@ const MUTANTS: Readonly<Record<string, readonly [from: string, to: string]>> = {
   'forgets what a payment was to bring': ['f_held[of_balance] := f_held[of_balance] + promised;', 'NULL;'],
 };
 
-for (const [name, [from, to]] of Object.entries(MUTANTS))
+for (const [name, [from, to]] of someOf(Object.entries(MUTANTS)))
   test(`a function that ${name} differs`, async () => {
     expect(DECIDE).toContain(from);
     await using ledger = await emptyLedger(DECIDE.replace(from, to));

@@ -45,6 +45,7 @@ export async function openBooksOn(
   const decide: BooksDatabase['decide'] = (...asked) =>
     isBroken() ? Promise.reject(new StoreError('disk full')) : database.decide(...asked);
   const clock = () => performance.now();
+  /** Its epoch may be raised: the process takes another name. */
   const instance = { slot, epoch: 1 };
   const books = await openPostgresBooks({
     db: { query: change(database.query), decide },
@@ -56,7 +57,7 @@ export async function openBooksOn(
     books.close();
     await database.close();
   };
-  return { books, close, [Symbol.asyncDispose]: close };
+  return { books, instance, close, [Symbol.asyncDispose]: close };
 }
 
 export async function booksInPostgres(): Promise<BooksUnderTest> {

@@ -14,7 +14,7 @@ import { postgresRepositories } from '../../../src/store/postgres/repositories.t
 import { PostgresSnapshot } from '../../../src/store/postgres/snapshot.ts';
 import { sql } from '../../../src/store/sql/statement.ts';
 import { processTimers } from '../../../src/telemetry/process-timers.ts';
-import { effort } from '../../deep/effort.ts';
+import { effort, someOf } from '../../deep/effort.ts';
 import { waitFor } from '../../support/answers.ts';
 import { extendOf, fundOf, holdOf, NOON, nextId, postOf, settleOf } from '../suites/books.ts';
 import { DECIDE, emptyLedger, openBooksOn } from './stage.ts';
@@ -23,7 +23,7 @@ import { DECIDE, emptyLedger, openBooksOn } from './stage.ts';
  * Instances charge, give back, fold, count and forget at once. At any moment, the sums with the rest of the journal are what the journal adds up
  * to, its audit finds nothing, and each charge is counted once into a budget.
  */
-const { runs, seed, proved } = effort('sums of a database', 5, 200);
+const { runs, seed, proved } = effort('postgres', 3, 200);
 
 const INSTANCES = 3;
 const amount = fc.integer({ min: 1, max: 120 });
@@ -178,7 +178,7 @@ const MUTANTS: Readonly<Record<string, NonNullable<Mutation>>> = {
   'folds more than it says': ['FROM unfolded WHERE seq <= $2', 'FROM unfolded'],
   'counts what was drawn elsewhere only': ['WHERE NOT EXISTS', 'WHERE EXISTS'],
 };
-for (const [name, mutation] of Object.entries(MUTANTS))
+for (const [name, mutation] of someOf(Object.entries(MUTANTS)))
   test(`a fold that ${name} is found`, async () => {
     await using ledger = await emptyLedger();
     expect((await fc.check(law(ledger, mutation), { numRuns: 40, seed, endOnFailure: true })).failed).toBe(true);

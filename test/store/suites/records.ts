@@ -21,7 +21,14 @@ interface Made {
   readonly user?: string | null;
 }
 
-function recordOf({ id, time = NOW, keyId = 'k', model = 'm', task = 'general', ...more }: Made): DecisionRecord {
+export function recordOf({
+  id,
+  time = NOW,
+  keyId = 'k',
+  model = 'm',
+  task = 'general',
+  ...more
+}: Made): DecisionRecord {
   const { status = 'completed', labels = {}, session = null, team = null, user = null } = more;
   const attempt = {
     model,

@@ -16,9 +16,18 @@ interface RequestedRow {
   readonly time: number;
 }
 
-/** Books the grants and refunds that commands have asked for. Several instances may at once: each is booked once, by its number. */
+/**
+ * Books the grants and refunds that commands have asked for. Several instances may at once: each is booked once, by its number. One that
+ * the rules refuse, such as a refund of what is still open, waits for the next time, and stops no other.
+ */
 export async function adoptRequested(query: BooksQuery, apply: LedgerBooks['apply']): Promise<void> {
-  for (const row of await query<RequestedRow>(SELECT_REQUESTED, [])) await apply([opOf(row)], [write(ADOPT, row.id)]);
+  for (const row of await query<RequestedRow>(SELECT_REQUESTED, [])) {
+    try {
+      await apply([opOf(row)], [write(ADOPT, row.id)]);
+    } catch (cause) {
+      if (!(cause instanceof RangeError)) throw cause;
+    }
+  }
 }
 
 /** Numbers of requests are far below those that are made of the time. */

@@ -160,7 +160,7 @@ export class PostgresBooks implements LedgerBooks {
   /** Reads what a start must know. */
   async load(): Promise<void> {
     await this.#readOpened();
-    this.#elsewhere = await this.#reader.openElsewhere(this.#owner);
+    this.#elsewhere = await this.#reader.openElsewhere(this.#owner, this.#own.ids);
   }
 
   close(): void {
@@ -372,7 +372,7 @@ export class PostgresBooks implements LedgerBooks {
     const [figures, found, elsewhere] = await Promise.all([
       this.#reader.figures(ids),
       this.#reader.found(this.#figures.wanted),
-      this.#reader.openElsewhere(this.#owner),
+      this.#reader.openElsewhere(this.#owner, this.#own.ids),
     ]);
     this.#elsewhere = elsewhere;
     this.#figures.find(found);

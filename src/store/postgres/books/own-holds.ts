@@ -34,6 +34,10 @@ export class OwnHolds {
     }
   }
 
+  get ids(): readonly number[] {
+    return [...this.#holds.keys()];
+  }
+
   /** All of them. */
   sum(): { count: number; held: Microcredits } {
     let held = 0;

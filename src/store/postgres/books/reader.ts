@@ -39,7 +39,7 @@ const SELECT_FOUND = `SELECT id, name, subject, definition, starts, ends, budget
 const SELECT_BALANCES = `SELECT id, name AS holder, most AS granted, spent, held, changed FROM funds
     WHERE changed > 0 AND changed > $1 ORDER BY changed`;
 const SELECT_OPEN_ELSEWHERE = `SELECT count(*) AS count, coalesce(sum(amount - charged), 0) AS held
-    FROM holds WHERE state = 'open' AND owner <> $1`;
+    FROM holds WHERE state = 'open' AND owner <> $1 AND id <> ALL ($2::bigint[])`;
 
 /** As many are ended in one group of operations. */
 const ORPHANS_MAX = 2_000;
@@ -123,8 +123,14 @@ export class BooksReader {
     return this.#query<BalanceFigures>(SELECT_BALANCES, [after]);
   }
 
-  async openElsewhere(owner: number): Promise<{ count: number; held: Microcredits }> {
-    return (await this.#first<{ count: number; held: number }>(SELECT_OPEN_ELSEWHERE, owner)) ?? { count: 0, held: 0 };
+  /** @param own open holds of this process, some of them under a name that it had before */
+  async openElsewhere(owner: number, own: readonly number[]): Promise<{ count: number; held: Microcredits }> {
+    const found = await this.#first<{ count: number; held: number }>(
+      SELECT_OPEN_ELSEWHERE,
+      owner,
+      `{${own.join(',')}}`,
+    );
+    return found ?? { count: 0, held: 0 };
   }
 
   /** The open holds and the earmarks that nobody will end: the oldest, since the next sweep finds the others. */

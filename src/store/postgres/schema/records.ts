@@ -1,3 +1,8 @@
+import PARTITION from '../partitions.sql' with { type: 'text' };
+
+/** The tables of records, whose partitions are dropped: see `partitions.sql`. Each begins as one. */
+const PARTITIONED = ['records', 'record_index', 'record_labels'];
+
 /**
  * Records of decisions. A row of the index comes with its record: it is narrow, so that a list reads few pages. Its `seq`, and
  * `decisions`, are of SQLite, which fills its index behind the records. `seq` of a record numbers the order of arrival, for what follows
@@ -24,7 +29,7 @@ CREATE TABLE records (
   session TEXT,
   team_id TEXT,
   user_id TEXT
-);
+) PARTITION BY RANGE (id);
 CREATE INDEX records_arrival ON records (seq);
 CREATE TABLE record_index (
   id BIGINT PRIMARY KEY,
@@ -38,7 +43,7 @@ CREATE TABLE record_index (
   team_id TEXT,
   user_id TEXT,
   summary TEXT
-);
+) PARTITION BY RANGE (id);
 CREATE INDEX record_index_key ON record_index (key_id, id);
 CREATE INDEX record_index_model ON record_index (model, id);
 CREATE INDEX record_index_task ON record_index (task, id);
@@ -52,8 +57,9 @@ CREATE TABLE record_labels (
   value TEXT NOT NULL,
   id BIGINT NOT NULL,
   PRIMARY KEY (name, value, id)
-);
+) PARTITION BY RANGE (id);
 CREATE INDEX record_labels_id ON record_labels (id);
+${PARTITIONED.map((table) => `CREATE TABLE ${table}_last PARTITION OF ${table} FOR VALUES FROM (MINVALUE) TO (MAXVALUE);`).join('\n')}
 
 CREATE TABLE revisions (
   revision TEXT PRIMARY KEY,
@@ -75,3 +81,6 @@ CREATE TABLE frames (
   figures BYTEA NOT NULL
 );
 `;
+
+/** It takes no texts whose order matters. */
+export const RECORD_FUNCTIONS = PARTITION;

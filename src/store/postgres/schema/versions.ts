@@ -2,7 +2,7 @@ import type { SchemaVersion } from '../migrate.ts';
 import { ACCESS_TABLES } from './access.ts';
 import { LEDGER_FUNCTIONS, LEDGER_TABLES } from './ledger.ts';
 import { RATE_FUNCTIONS, RATE_TABLES } from './rates.ts';
-import { RECORD_TABLES } from './records.ts';
+import { RECORD_FUNCTIONS, RECORD_TABLES } from './records.ts';
 import { REQUEST_TABLES } from './requests.ts';
 import { TRAFFIC_TABLES } from './traffic.ts';
 
@@ -15,7 +15,8 @@ export const SCHEMA: readonly SchemaVersion[] = [
     sql:
       byBytes(ACCESS_TABLES + REQUEST_TABLES + RECORD_TABLES + LEDGER_TABLES + TRAFFIC_TABLES + RATE_TABLES) +
       LEDGER_FUNCTIONS +
-      RATE_FUNCTIONS,
+      RATE_FUNCTIONS +
+      RECORD_FUNCTIONS,
     serves: 1,
   },
 ];

@@ -3,7 +3,16 @@ import { type DecisionRecord, summaryOf } from '../../../core/decision-record.ts
 import { idAt } from '../../../core/id.ts';
 import { LOOKS_MAX, type RecordEntry, type RecordPage, type RecordQuery, UnreadableRecord } from '../../records.ts';
 import { first, type SqlReader } from '../statement.ts';
-import { Conditions, columns, FILTERS, type IndexRow, type Selection, type Span, searchFor } from './selection.ts';
+import {
+  Conditions,
+  columns,
+  FILTERS,
+  type IndexRow,
+  limitFor,
+  type Selection,
+  type Span,
+  searchFor,
+} from './selection.ts';
 import { decodeSummary } from './summary.ts';
 
 /** So many keys lead beside other filters: each has its share of the looks, however seldom it asks. */
@@ -78,7 +87,8 @@ async function searchIndex(db: SqlReader, query: RecordQuery, span: Span, limit:
 
 function addLabels(where: Conditions, labels: readonly (readonly [string, string])[]): void {
   for (const label of labels) {
-    const own = 'SELECT 1 FROM record_labels AS o WHERE o.name = ? AND o.value = ? AND o.id = r.id';
+    // The offset has PostgreSQL look up each record, rather than read all that have the label.
+    const own = 'SELECT 1 FROM record_labels AS o WHERE o.name = ? AND o.value = ? AND o.id = r.id LIMIT 1 OFFSET 0';
     where.add(`EXISTS (${own})`, ...label);
   }
 }
@@ -100,10 +110,6 @@ class IndexSearch {
     if (keyIds && this.#keyIds === null)
       this.#others.add('r.key_id IN (SELECT value FROM json_each(?))', JSON.stringify(keyIds));
     const label = this.#keyIds === null ? labels.shift() : undefined;
-    const index = 'record_index AS r';
-    this.#source = label
-      ? { lead: 'record_labels AS l', joined: `record_labels AS l CROSS JOIN ${index} ON r.id = l.id`, id: 'l.id' }
-      : { lead: index, joined: index, id: 'r.id' };
     if (this.#keyIds !== null) this.#lead.add('r.key_id = k.value');
     if (label) this.#lead.add('l.name = ? AND l.value = ?', ...label);
     addLabels(this.#others, labels);
@@ -115,6 +121,12 @@ class IndexSearch {
       if (!leads) this.#others.add(`+r.${column} = ?`, value);
       else this.#lead.add(`r.${column} = ?${usual === null ? '' : ` AND r.${column} <> '${usual}'`}`, value);
     }
+    const index = 'record_index AS r';
+    // PostgreSQL looks up the record of each label, but where a column filters and both are joined in any way.
+    const on = this.isPlain || labels.length > 0 ? 'r.id = l.id' : 'l.id = r.id';
+    this.#source = label
+      ? { lead: 'record_labels AS l', joined: `record_labels AS l CROSS JOIN ${index} ON ${on}`, id: 'l.id' }
+      : { lead: index, joined: index, id: 'r.id' };
   }
 
   /** Whether every row of the lead matches. */
@@ -140,15 +152,19 @@ class IndexSearch {
     const { joined, id } = this.#source;
     const where = new Conditions();
     for (const { texts, params } of [this.#lead, this.#others]) where.add(texts.join(' AND ') || 'TRUE', ...params);
-    const [{ sql }, params] = where.newest(id, joined, id, span, 'LIMIT ?');
-    const select = (ids: string) =>
-      searchFor(
-        `SELECT ${columns('r.summary')} FROM record_index AS r WHERE r.id IN (${ids}) ORDER BY r.id DESC LIMIT ?`,
-      );
-    if (this.#keyIds === null) return [select(sql), [...params, limit, limit]];
+    if (id !== 'r.id' && !this.isPlain) where.add('+r.id >= ? AND +r.id < ?', span.from, span.to);
+    const end = limitFor(limit);
+    const newest = (column: string) => where.newest(column, joined, id, span, end);
+    const [{ sql }, params] = newest(id);
+    const all = columns('r.summary');
+    const inSqlite = (ids: string) =>
+      `SELECT ${all} FROM record_index AS r WHERE r.id IN (${ids}) ORDER BY r.id DESC ${end}`;
+    const [{ inPostgres: direct }] = newest(all);
+    if (this.#keyIds === null) return [{ sql: inSqlite(sql), inPostgres: direct }, params];
     // The newest of each key: what a key has not asked for long costs no look at the others' records.
-    const ofKeys = `SELECT n.id FROM json_each(?) AS k CROSS JOIN record_index AS n ON n.id IN (${sql})`;
-    return [select(ofKeys), [JSON.stringify(this.#keyIds), ...params, limit, limit]];
+    const ofKeys = inSqlite(`SELECT n.id FROM json_each(?) AS k CROSS JOIN record_index AS n ON n.id IN (${sql})`);
+    const ofKeysDirect = `SELECT n.* FROM json_array_elements_text(?::json) AS k CROSS JOIN LATERAL (${direct}) AS n ORDER BY n.id DESC ${end}`;
+    return [{ sql: ofKeys, inPostgres: ofKeysDirect }, [JSON.stringify(this.#keyIds), ...params]];
   }
 }
 

@@ -37,11 +37,21 @@ export type Selection = readonly [statement: Statement, params: readonly SqlValu
 /** A search, of which SQLite is told by which table and column to begin; the planner of PostgreSQL knows how many rows there are. */
 export const searchFor = (sql: string): Statement => ({ sql, inPostgres: inPostgres(sql) });
 
+const BY_ID = /CROSS JOIN (\w+) AS (\w+) ON \2\.id = (CAST\([^)]+\)|\w+\.id)/g;
+
+/**
+ * The same words in PostgreSQL. A row that is joined by its ID is looked up: to the planner each look is one into every partition, so that
+ * it would rather read whole tables.
+ */
 export const inPostgres = (sql: string): string =>
   sql
+    .replaceAll(BY_ID, 'CROSS JOIN LATERAL (SELECT * FROM $1 WHERE id = $3 LIMIT 1) AS $2')
     .replaceAll('json_each(?)', 'json_array_elements_text(?::json)')
-    .replaceAll('CROSS JOIN', 'JOIN')
+    .replaceAll(/CROSS JOIN (?!LATERAL)/g, 'JOIN ')
     .replaceAll('+r.', 'r.');
+
+/** A limit for the text of a statement, where planners see it: one of few, the next above. */
+export const limitFor = (rows: number): string => `LIMIT ${2 ** Math.ceil(Math.log2(rows))}`;
 
 /** Conditions with their parameters. */
 export class Conditions {
@@ -53,12 +63,18 @@ export class Conditions {
     this.params.push(...params);
   }
 
-  /** The newest of a span. @param id the column by which the rows are ordered */
+  /**
+   * The newest of a span. A bound that excludes none is left out: a planner that does not know the values takes two for a small part.
+   * @param id the column by which the rows are ordered
+   */
   newest(column: string, source: string, id: string, { from, to }: Span, end: string): Selection {
-    const where = [...this.texts, `${id} >= ? AND ${id} < ?`].join(' AND ');
+    const bounds = new Conditions();
+    if (from > 0) bounds.add(`${id} >= ?`, from);
+    if (to < Number.MAX_SAFE_INTEGER) bounds.add(`${id} < ?`, to);
+    const where = [...this.texts, ...bounds.texts].join(' AND ') || 'TRUE';
     return [
       searchFor(`SELECT ${column} FROM ${source} WHERE ${where} ORDER BY ${id} DESC ${end}`),
-      [...this.params, from, to],
+      [...this.params, ...bounds.params],
     ];
   }
 }

@@ -32,7 +32,9 @@ const RECORDS = sql(
   `SELECT i.id, i.model, i.task, i.status, coalesce((SELECT body FROM records WHERE seq = i.seq),
       (SELECT body FROM decisions WHERE id = i.id AND i.seq IS NULL)) AS body ${OF_ID}`,
   {
-    inPostgres: inPostgres(`SELECT i.id, i.model, i.task, i.status, r.body ${OF_ID} JOIN records AS r ON r.id = i.id`),
+    inPostgres: inPostgres(
+      `SELECT i.id, i.model, i.task, i.status, r.body ${OF_ID} CROSS JOIN records AS r ON r.id = i.id`,
+    ),
   },
 );
 

@@ -1,0 +1,226 @@
+import { describe, expect, test } from 'bun:test';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { forget, kill, startSweeper } from '../postgres/ageing.ts';
+import { type MadeKey, makeKey, models, type Stage, startStage } from '../postgres/stage.ts';
+import { type Ending, type StormRequest, send } from '../postgres/storm.ts';
+import { type Evidence, evidenceOf, problemsOf, standingOf } from '../postgres/verdict.ts';
+import { waitFor } from '../support/answers.ts';
+import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
+import { effort, randomFrom } from './effort.ts';
+
+/** `npm run test:deep -- instances`: server processes at one budget that are killed under load, seed after seed. */
+const PROCESSES = 4;
+const REQUESTS = 2_000;
+/** Their mean price is some 0.24 Credits, so that about half of the requests can be paid. */
+const LIMIT = 250;
+/** Most output tokens of a request; its price follows from them. */
+const TOKENS_MAX = 100;
+const SMALL: StormRequest = { maxTokens: 1, isStream: false };
+const LARGE: StormRequest = { maxTokens: TOKENS_MAX, isStream: false };
+/** How often a caller whose connection breaks sends again, at any server. */
+const TRIES = 6;
+/** The upstream lets so many pass at once, at most, this often. */
+const [PASS_MAX, PASS_EVERY_MS] = [60, 5];
+
+interface Storm {
+  readonly endings: readonly Ending[];
+  readonly killed: readonly Signalbox[];
+}
+
+/** Four processes, each with a folder of its own that its successors take over, and a server beside them that sweeps. */
+class Fleet {
+  readonly stage: Stage;
+  readonly sweeper: Signalbox;
+  readonly boxes: Signalbox[] = [];
+  readonly #folder = temporaryFolder();
+  #keys = 0;
+
+  private constructor(stage: Stage, sweeper: Signalbox) {
+    this.stage = stage;
+    this.sweeper = sweeper;
+  }
+
+  static async start(onCrash: 'charge' | 'release'): Promise<Fleet> {
+    const stage = await startStage(0, { limit: LIMIT, onCrash });
+    const fleet = new Fleet(stage, await startSweeper(stage.fleet));
+    fleet.boxes.push(...(await Promise.all(Array.from({ length: PROCESSES }, (_, at) => fleet.#start(at)))));
+    return fleet;
+  }
+
+  #start(at: number): Promise<Signalbox> {
+    const data = join(this.#folder, `${at}`);
+    mkdirSync(data, { recursive: true });
+    return this.stage.fleet.start({ isProcess: true, data });
+  }
+
+  /** A key of a budget of its own. */
+  key(): Promise<MadeKey> {
+    return makeKey(this.stage, `team-${++this.#keys}`);
+  }
+
+  /** Holds that sweeps have ended so far. */
+  get orphans(): number {
+    const counts = this.sweeper.lines.map((line) => /"message":"closed reservations.*"count":(\d+)/.exec(line)?.[1]);
+    return counts.reduce((sum, count) => sum + Number(count ?? 0), 0);
+  }
+
+  get team(): string {
+    return `team-${this.#keys}`;
+  }
+
+  /** Sends all requests at once, and kills processes while they are answered; each has a successor at once. */
+  async storm({ key }: MadeKey, random: () => number): Promise<Storm> {
+    const { gate } = this.stage;
+    const below = (limit: number) => Math.floor(random() * limit);
+    const deaths = Array.from({ length: 1 + below(2) }, () => below(REQUESTS * 0.4)).sort((a, b) => a - b);
+    gate.close();
+    const passing = setInterval(() => gate.release(1 + below(PASS_MAX)), PASS_EVERY_MS);
+    const endings: Ending[] = [];
+    const one = async (first: number) => {
+      const request = { maxTokens: 1 + below(TOKENS_MAX), isStream: random() < 0.3 };
+      for (let tried = 0, at = first; tried < TRIES; tried++, at = below(PROCESSES)) {
+        const ending = await send(this.boxes[at]!, key, request);
+        endings.push(ending);
+        if (ending.status !== null && !ending.isCut) return;
+        await Bun.sleep(below(1_000));
+      }
+    };
+    const all = Promise.all(Array.from({ length: REQUESTS }, (_, at) => one(at % PROCESSES)));
+    const killed: Signalbox[] = [];
+    const successors: Promise<unknown>[] = [];
+    for (const due of deaths) {
+      await waitFor(() => endings.length >= due, 60_000);
+      const at = below(PROCESSES);
+      const victim = this.boxes[at]!;
+      if (killed.includes(victim)) continue;
+      killed.push(victim);
+      await kill(victim);
+      const start = async () => {
+        this.boxes[at] = await this.#start(at);
+      };
+      successors.push(start());
+    }
+    await all;
+    await Promise.all(successors);
+    clearInterval(passing);
+    gate.open();
+    for (const victim of killed) {
+      await forget(this.stage.fleet, victim);
+      await this.stage.fleet.stop(victim);
+    }
+    return { endings, killed };
+  }
+
+  /** Spends what is left, once nothing is held, until each server refuses the smallest request. */
+  async spendRest(key: MadeKey): Promise<Ending[]> {
+    const { sweeper, boxes } = this;
+    for (const box of boxes) await waitFor(async () => (await models(box, key)).status === 200);
+    await waitFor(async () => (await standingOf(sweeper, this.team)).held === 0, 60_000);
+    const endings: Ending[] = [];
+    const spend = async (box: Signalbox, request: StormRequest) => {
+      for (;;) {
+        const ending = await send(box, key.key, request);
+        endings.push(ending);
+        if (ending.status !== 200) return;
+      }
+    };
+    await Promise.all(boxes.map((box) => spend(box, LARGE)));
+    for (const box of boxes) await spend(box, SMALL);
+    return endings;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stage[Symbol.asyncDispose]();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** One seed: the storm, the sweep, the rest of the budget, and what is wrong then. */
+async function play(fleet: Fleet, seed: number) {
+  const [began, swept] = [performance.now(), fleet.orphans];
+  const key = await fleet.key();
+  const { endings, killed } = await fleet.storm(key, randomFrom(seed));
+  const rest = await fleet.spendRest(key);
+  const all = [...endings, ...rest];
+  const told = all.flatMap((ending) => (ending.told === null ? [] : [ending.told]));
+  const evidence = await evidenceOf(fleet.sweeper, key.id, fleet.team, told);
+  const unknown = all.filter(({ status }) => ![200, 402, 429, 503, null].includes(status));
+  const problems = [...problemsOf(evidence), ...unknown.map(({ status }) => `an answer of ${status}`)];
+  const figures = {
+    killed: killed.length,
+    sent: all.length,
+    told: told.length,
+    broken: all.filter(({ status, isCut }) => status === null || isCut).length,
+    orphans: fleet.orphans - swept,
+    rest: rest.filter(({ status }) => status === 200).length,
+    usable: evidence.spent / evidence.limit,
+  };
+  const statuses = Object.fromEntries(
+    [...Map.groupBy(all, ({ status }) => `${status}`)].map(([status, found]) => [status, found.length]),
+  );
+  console.log(
+    `seed ${seed}: ${JSON.stringify({ ...figures, ...statuses })}, ${Math.round(performance.now() - began)} ms`,
+  );
+  return { problems, evidence, figures };
+}
+
+const { runs, seed, proved } = effort('instances', 2, 100);
+
+describe('Four processes at one budget that are killed under 2,000 requests', () => {
+  const all: Awaited<ReturnType<typeof play>>['figures'][] = [];
+
+  for (const [half, onCrash] of (['charge', 'release'] as const).entries()) {
+    test(`overspend nothing, leave nothing unusable, and have booked what was told: orphans ${onCrash}`, async () => {
+      await using fleet = await Fleet.start(onCrash);
+      for (let at: number = half; at < runs; at += 2) {
+        const { problems, figures } = await play(fleet, seed + at);
+        expect({ seed: seed + at, problems }).toEqual({ seed: seed + at, problems: [] });
+        all.push(figures);
+      }
+    }, 7_200_000);
+  }
+
+  test('with a database that forgets what is held they are found out', async () => {
+    await using fleet = await Fleet.start('charge');
+    const { database, url } = fleet.stage.fleet;
+    const [from, to] = ['f_most[i] - f_spent[i] - f_held[i]); END IF', 'f_most[i] - f_spent[i]); END IF'];
+    await database.run(
+      `DO $$ DECLARE source text := pg_get_functiondef('ledger_decide_1'::regproc); BEGIN
+         IF position('${from}' IN source) = 0 THEN RAISE 'the mutant does not fit'; END IF;
+         EXECUTE replace(source, '${from}', '${to}');
+       END $$`,
+      url.split('/').at(-1),
+    );
+    const { problems } = await play(fleet, seed);
+    expect(problems.filter((problem) => problem.startsWith('overspent'))).toHaveLength(1);
+    const sum = (of: (one: (typeof all)[number]) => number) => all.reduce((sum, one) => sum + of(one), 0);
+    const least = Math.min(...all.map(({ usable }) => usable));
+    proved(
+      `${PROCESSES} processes, 1 budget, ${REQUESTS} requests at once, ${sum(({ killed }) => killed)} killed by SIGKILL: overspend 0, at least ${(100 * least).toFixed(2)} % of the budget used, audits clean; each of ${sum(({ told }) => told)} told prices booked; ${sum(({ orphans }) => orphans)} orphans swept`,
+    );
+  }, 600_000);
+});
+
+test('The verdict finds each fault in what callers and the ledger say', () => {
+  const good: Evidence = {
+    ...{ limit: 1_000, spent: 990, held: 0, audit: 'nothing wrong' },
+    told: [{ decision: 'dec_1', micro: 500 }],
+    charged: new Map([
+      ['dec_1', 500],
+      ['dec_2', 490],
+    ]),
+  };
+  expect(problemsOf(good)).toEqual([]);
+  const faults: Partial<Evidence>[] = [
+    { limit: 989 },
+    { spent: 500, charged: new Map([['dec_1', 500]]) },
+    { held: 1 },
+    { audit: 'a budget was overspent' },
+    { told: [{ decision: 'dec_1', micro: 501 }] },
+    { told: [{ decision: 'dec_3', micro: 500 }] },
+    { told: [...good.told, ...good.told] },
+    { spent: 991 },
+  ];
+  for (const fault of faults) expect(problemsOf({ ...good, ...fault })).not.toEqual([]);
+});
