@@ -99,22 +99,3 @@ test('a process that is killed with a full spool books it at its next start, and
   await fleet.stop(again);
   rmSync(home, { recursive: true });
 }, 60_000);
-
-test('a primary that is made a standby is told 503 until it is a primary again, and no answer is lost', async () => {
-  const { database } = stage.fleet;
-  const key = await makeKey(stage, 'red');
-  const limited = await makeKey(stage, 'red, limited', { requests_per_minute: 100_000 });
-  const under = await sendTwo(stage, here, key);
-  await database.restartAs('standby');
-  await waitFor(async () => !(await isReady(here)));
-  const { told, read } = await askAll(key, limited);
-  for (const one of told)
-    expect(one).toMatchObject({ status: 503, code: 'overloaded', retryAfter: expect.any(String) });
-  for (const [, status] of read) expect([200, 503]).toContain(status);
-  await expect(stage.fleet.start()).rejects.toThrow(/transaction_read_only is on|takes no writes/);
-  expect(await toldOfTwo(stage, under)).toEqual([COST, COST]);
-  await database.restartAs('primary');
-  await waitFor(async () => (await isReady(here)) && (await ask(here, key)).status === 200);
-  expect(await booked(here, 'red')).toBe(3 * COST);
-  expect(await audit(here)).toBe('nothing wrong');
-}, 60_000);
