@@ -50,7 +50,11 @@ export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin, store: Store
           'Says whether the server accepts requests. It answers 503 with `unwritable` while the database cannot be written, since requests that cost are refused then. A server that is stopping accepts no new connections, and answers 503 on open ones. A refused edit of the policy does not matter: the previous policy stays in force.',
         tag: 'Health',
         access: 'open',
-        answer: { schema: Readiness, description: 'Ready.' },
+        answer: {
+          schema: Readiness,
+          description: 'Ready.',
+          unready: { description: 'Not ready.', differs: { status: 'unwritable' } },
+        },
       }),
     );
 

@@ -48,7 +48,6 @@ export const ledgerRoutes = ({ gateway, principalOf, sightOf, server, audits, pe
         summary: 'Audit the books',
         description:
           'Reads the whole journal with code of its own, as `./signalbox ledger audit` does, and returns the findings when it is done: beside the requests, one audit at a time. A request that comes while one runs gets its result. An audit that takes longer than 10 minutes is ended; run the command on a copy then.',
-        errors: ['overloaded'],
       }),
     )
     .get(

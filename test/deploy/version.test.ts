@@ -16,9 +16,13 @@ describe('the version of package.json', () => {
     const labels = instructionsOf(textOf('Dockerfile')).filter(({ name }) => name === 'LABEL');
     const pod = yamlOf('deploy/kubernetes/statefulset.yaml').spec.template.spec;
     const { images } = yamlOf('deploy/kubernetes/kustomization.yaml');
+    const { images: ofMany } = yamlOf('deploy/kubernetes/postgresql/kustomization.yaml');
     expect([lock.version, packages[''].version]).toEqual([version, version]);
     expect(labels.map(({ rest }) => rest).join()).toContain(`image.version="${version}"`);
     expect(yamlOf('compose.yaml').services.signalbox.image).toBe(`signalbox:${version}`);
+    expect(ofMany).toEqual(images);
+    for (const [, tag] of textOf('deploy/compose/compose.yaml').matchAll(/image: signalbox:(.*)/g))
+      expect(tag).toBe(version);
     expect(images).toEqual([{ name: pod.containers[0].image, newTag: version }]);
     expect(JSON.parse(textOf('deploy/sbom.cdx.json')).metadata.component.version).toBe(version);
     expect(InstanceStatus.properties.version.examples).toEqual([`${version}+7e7a9e75`]);

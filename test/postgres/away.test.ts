@@ -51,6 +51,22 @@ async function askAll(key: MadeKey, limited: MadeKey) {
   };
 }
 
+/** Statuses by `GET` that no document tells of, and failures that do not say how to go on. */
+async function surprises(): Promise<string[]> {
+  const { paths } = (await (await here.get('/docs/json')).json()) as {
+    paths: Record<string, { get?: { responses: object } }>;
+  };
+  const found = Object.entries(paths).map(async ([path, { get }]) => {
+    if (!get) return [];
+    const { status, headers, body } = await here.get(path.replaceAll(/\{\w+\}/g, 'x'));
+    await body?.cancel();
+    const isTold =
+      `${status}` in get.responses && (status < 500 || path === '/readyz' || headers.get('retry-after') !== null);
+    return isTold ? [] : [`${path}: ${status}`];
+  });
+  return (await Promise.all(found)).flat();
+}
+
 test('while it is away requests are told 503 at once, what is under way tells its price, and that is booked', async () => {
   const key = await makeKey(stage, 'blue');
   const limited = await makeKey(stage, 'limited', { requests_per_minute: 100_000 });
@@ -58,6 +74,7 @@ test('while it is away requests are told 503 at once, what is under way tells it
   const under = await sendAndKill(here, key);
   await waitFor(async () => !(await isReady(here)));
   const until = performance.now() + COPY_MS + 500;
+  expect(await surprises()).toEqual([]);
   for (let isLast = false; !isLast; await Bun.sleep(500)) {
     const isYoung = performance.now() < until;
     isLast = !isYoung;
@@ -70,6 +87,7 @@ test('while it is away requests are told 503 at once, what is under way tells it
       if (status !== 503) expect([path, status, isYoung]).toEqual(['/v1/models', 200, true]);
     expect(await isReady(here)).toBe(false);
   }
+  expect(await surprises()).toEqual([]);
   expect(await toldOfTwo(stage, under)).toEqual([COST, COST]);
   await stage.fleet.database.start();
   await waitFor(() => isReady(here));

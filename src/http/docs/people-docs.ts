@@ -53,7 +53,7 @@ export const REMOVE_TEAM = routeDocs({
     description: 'Its ID.',
     differs: { id: 'team_0mtqg5k3w4x1b7q2z', revoked_keys: 0 },
   },
-  errors: ['not_found', 'conflict', 'precondition_failed', 'overloaded'],
+  errors: ['not_found', 'conflict', 'precondition_failed'],
 });
 
 export const LIST_USERS = routeDocs({
@@ -98,19 +98,19 @@ export const SUSPEND_USER = routeDocs({
     description: 'The user.',
     differs: { state: 'suspended', suspended_at: '2026-11-20T15:00:00.000Z' },
   },
-  errors: ['not_found', 'overloaded'],
+  errors: ['not_found'],
 });
 
 export const RESUME_USER = routeDocs({
   ...{ access: 'people.change', body: 'none', summary: 'Resume a user' },
   description: 'Ends the suspension of a user. The body is ignored.',
   answer: { schema: schemas.User, description: 'The user.' },
-  errors: ['not_found', 'overloaded'],
+  errors: ['not_found'],
 });
 
 export const REMOVE_USER = routeDocs({
   ...{ access: 'people.change', body: 'none', summary: 'Remove a user' },
   description: `Revokes the keys of a user and erases its name, address, issuer and sub. Usage of before keeps its ID. Whom an issuer still signs in comes back as a new user: to keep somebody out, suspend it. ${IF_MATCH}`,
   answer: { schema: schemas.Removal, description: 'Its ID.' },
-  errors: ['not_found', 'precondition_failed', 'overloaded'],
+  errors: ['not_found', 'precondition_failed'],
 });

@@ -24,6 +24,8 @@ export interface RouteDocs extends RouteAccess {
     readonly example?: object | string;
     /** Fields that differ from the examples in the schema. */
     readonly differs?: object;
+    /** The same with status 503. */
+    readonly unready?: { readonly description: string; readonly differs: object };
     /** JSON unless stated. */
     readonly mediaType?: string;
     /** Its other form, as text. */
@@ -55,7 +57,11 @@ const API_ERRORS: ErrorForm = { schema: ErrorBody, body: errorBody };
 const KEY_SECURITY: Record<string, string[]>[] = [{ apiKey: [] }, { apiKeyHeader: [] }];
 
 /** Errors of every route that needs a key. */
-const KEYED: readonly ErrorCode[] = ['invalid_api_key', 'rate_limit_exceeded', 'headers_too_large', 'internal_error'];
+const KEYED: readonly ErrorCode[] = [
+  ...(['invalid_api_key', 'rate_limit_exceeded', 'headers_too_large', 'internal_error'] as const),
+  // While the database is away.
+  'overloaded',
+];
 /** Errors of every route that reads a body. */
 export const BODY_ERRORS: readonly ErrorCode[] = [
   'insufficient_permissions',
@@ -95,6 +101,7 @@ export function routeDocs(spec: RouteDocs) {
   const security = isOpen ? [] : [...KEY_SECURITY, ...(pays ? [{}] : [])];
   const responses = (more: RouteExtras) => ({
     [answer.status ?? 200]: { ...answerResponse(answer, events), ...headersOf(spec, more.headers) },
+    ...(answer.unready && { 503: answerResponse({ ...answer, ...answer.unready }, undefined) }),
     ...errorResponses([...(isOpen ? [] : refusals), ...errors, ...more.errors], errorField ?? more.field, errorForm),
   });
   return {

@@ -82,19 +82,22 @@ const TABLES = ['records', 'record_index', 'record_labels'];
 const idsIn = async (table: string) =>
   (await box.handles[0].query<{ id: number }>(sql(`SELECT id FROM ${table} ORDER BY id DESC`))).map(({ id }) => id);
 
-/** Whether PostgreSQL keeps what the other store does, and beside it only rows of the partition in which the retention ends. */
+/** Whether PostgreSQL keeps what the other store does, and beside it only rows of a partition in which a retention ended. */
 async function keepsTheSame(history: readonly Stretch[], open: typeof openInMemory): Promise<boolean> {
   await using other = await open();
   const [handle] = box.handles;
-  const { log, partition } = postgresRecords(handle);
+  const { log, partition } = postgresRecords(handle, processTimers);
   await box.run(`TRUNCATE ${TABLES.join(', ')}`);
   base += 1_000_000;
   let now = base;
   const taken = new Set<number>();
+  /** Those that no pruning was to delete, whatever partition each retention ended in. */
+  const left = new Set<number>();
   for (const { passed, ages, days, isPrepared } of history) {
     now += passed;
     const ids = ages.map((age) => now - age).filter((id) => !taken.has(id) && taken.add(id));
     const records = ids.map((id) => recordOf({ id, labels: { team: 'red' } }));
+    for (const id of ids) left.add(id);
     await handle.commit(records.map((one) => log.add(one)));
     await other.commit(records.map((one) => other.records.log.add(one)));
     const width = Math.ceil(days / PARTITIONS) * DAY;
@@ -107,14 +110,8 @@ async function keepsTheSame(history: readonly Stretch[], open: typeof openInMemo
     const lower = bounds.findLast((bound) => bound <= before) ?? before;
     const upper = bounds.find((bound) => bound > before) ?? before;
     const begins = upper - lower <= width ? lower : before;
-    if (
-      !Bun.deepEquals(
-        kept.filter((id) => id >= before),
-        expected,
-      )
-    )
-      return false;
-    if (kept.some((id) => id < begins)) return false;
+    for (const id of left) if (id < begins) left.delete(id);
+    if (!kept.every((id) => left.has(id)) || !new Set(expected).isSubsetOf(new Set(kept))) return false;
     for (const table of TABLES) if (!Bun.deepEquals(await idsIn(table), kept)) return false;
   }
   return true;
@@ -123,10 +120,10 @@ async function keepsTheSame(history: readonly Stretch[], open: typeof openInMemo
 const lawOf = (open: typeof openInMemory) =>
   fc.asyncProperty(fc.array(stretches, { minLength: 2, maxLength: 8 }), (history) => keepsTheSame(history, open));
 const LAW =
-  'PostgreSQL keeps the records that SQLite keeps, and beside them only those of the partition in which the retention ends, for any retentions that change';
+  'PostgreSQL keeps the records that SQLite keeps, and beside them only those of the partition in which a retention ended, however that changes';
 
 test(LAW, async () => {
-  await fc.assert(lawOf(openInSqlite), tries(LAW, 4, 300));
+  await fc.assert(lawOf(openInSqlite), tries(LAW, 3, 100));
 }, 600_000);
 
 const MUTANTS = {
@@ -158,7 +155,7 @@ async function filled(days: number) {
   await box.run(`TRUNCATE ${TABLES.join(', ')}`);
   base += 1_000_000;
   const [handle] = box.handles;
-  const { log, partition } = postgresRecords(handle);
+  const { log, partition } = postgresRecords(handle, processTimers);
   for (let day = 0; day < days; day++) {
     await partition?.(base + day * DAY, DAY);
     const ids = Array.from({ length: 10 }, (_, at) => base + day * DAY + at * 100);

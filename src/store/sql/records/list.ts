@@ -137,13 +137,12 @@ class IndexSearch {
   /** The least ID of the newest rows of the lead, so many in all; null where it has no more. */
   async step(db: SqlReader, span: Span, looks: number): Promise<number | null> {
     const { lead, id } = this.#source;
-    const [{ sql }, params] = this.#lead.newest(`${id} AS "to"`, lead, id, span, 'LIMIT 1 OFFSET ?');
-    if (this.#keyIds === null)
-      return (await first<{ to: number }>(db, searchFor(sql), ...params, looks - 1))?.to ?? null;
     // Of each key its share: below the greatest of their least IDs some have not been looked at.
-    const share = Math.max(1, Math.floor(looks / Math.max(1, this.#keyIds.length)));
-    const ofKeys = searchFor(`SELECT max((${sql})) AS "to" FROM json_each(?) AS k`);
-    const row = await first<{ to: number | null }>(db, ofKeys, ...params, share - 1, JSON.stringify(this.#keyIds));
+    const share = Math.max(1, Math.floor(looks / Math.max(1, this.#keyIds?.length ?? 1)));
+    const [search, params] = this.#lead.newest(`${id} AS "to"`, lead, id, span, `LIMIT 1 OFFSET ${share - 1}`);
+    if (this.#keyIds === null) return (await first<{ to: number }>(db, search, ...params))?.to ?? null;
+    const ofKeys = searchFor(`SELECT max((${search.sql})) AS "to" FROM json_each(?) AS k`);
+    const row = await first<{ to: number | null }>(db, ofKeys, ...params, JSON.stringify(this.#keyIds));
     return row?.to ?? null;
   }
 
