@@ -1,4 +1,4 @@
-import { messageOf } from '../../core/thrown.ts';
+import { codeOf, messageOf } from '../../core/thrown.ts';
 import { StoreError } from '../store.ts';
 import { type Connection, type PostgresBounds, USUAL_BOUNDS } from './connection.ts';
 import { faultOf } from './fault.ts';
@@ -82,7 +82,12 @@ export async function migrate(
   for (;;) {
     const number = await inTransaction(connection, async () => {
       await connection.run(LOCK);
-      await connection.run(TABLE);
+      await connection.run(TABLE).catch((cause: unknown) => {
+        if (codeOf(cause) !== '42501') throw cause;
+        const why =
+          'Cannot make tables in the database: its user lacks the right CREATE on its schema, which an owner of the database has.';
+        throw new StoreError(why, { reason: 'denied', cause });
+      });
       const { version, ...state } = await schemaOf(connection);
       const next = versions[version];
       if (!next) {
