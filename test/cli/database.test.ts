@@ -1,6 +1,11 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { addressOf } from '../../src/store/postgres/address.ts';
+import { Connection } from '../../src/store/postgres/connection.ts';
+import { migrate } from '../../src/store/postgres/migrate.ts';
+import { SCHEMA } from '../../src/store/postgres/schema/versions.ts';
 import { tempFolder } from '../store/support.ts';
+import { freshDatabase } from '../support/postgres.ts';
 import { runHere } from '../support/run-here.ts';
 
 test('db migrate makes the tables of a database, and db status tells how far they are', async () => {
@@ -26,3 +31,21 @@ test('db migrate makes the tables of a database, and db status tells how far the
   });
   expect(state.version).toBe(state.known);
 });
+
+test('db commands name the database that they cannot use, and what would be right', async () => {
+  await using database = await freshDatabase();
+  const { server, name, url } = database;
+  await server.run(`CREATE ROLE ${name}_weak LOGIN`);
+  const run = async (at: string) => (await runHere(['db', 'migrate'], { DATABASE_URL: at })).err;
+  const place = url.replace(/\/\/[^@]*@/, '//');
+  expect(await run(`${url}_absent`)).toContain(
+    `Cannot reach the database ${place}_absent: there is no database of that name; make it first.`,
+  );
+  const weak = new URL(url);
+  weak.username = `${name}_weak`;
+  const connection = await Connection.open(addressOf(weak.href));
+  const refused = await migrate(connection, SCHEMA, 'test').catch(String);
+  await connection.close();
+  expect(refused).toContain('its user lacks the right CREATE on its schema');
+  await server.run(`DROP ROLE ${name}_weak`);
+}, 30_000);

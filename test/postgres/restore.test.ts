@@ -13,7 +13,7 @@ const timers: Timers = {
 };
 
 test('a backup that was taken under traffic, restored with the archive: the books are whole, once an operator accepts', async () => {
-  await using stage = await startStage(1, { limit: 1_000, own: 'archived', timers });
+  await using stage = await startStage(1, { limit: 1_000, own: { isArchived: true }, timers });
   const { fleet } = stage;
   const { database } = fleet;
   const [old] = fleet.servers as [Signalbox];

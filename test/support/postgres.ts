@@ -45,6 +45,8 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Whether its log of writes is archived, for `backUp`. */
   readonly isArchived?: boolean;
+  /** A folder of the test's for its data, such as a small disk; the server's own unless stated. */
+  readonly disk?: string;
 }
 
 /** A PostgreSQL of its own on this machine. It ends with this process, however that ends. */
@@ -61,6 +63,8 @@ export interface PostgresServer extends AsyncDisposable {
   run(text: string, database?: string): Promise<Record<string, unknown>[]>;
   /** Ends the server as a crash does. */
   kill(): Promise<void>;
+  /** Starts it again as a standby, which takes no writes, or as a primary. */
+  restartAs(what: 'standby' | 'primary'): Promise<void>;
   /** Does nothing while it runs. */
   start(): Promise<void>;
   /** Has a standby that is as far as the primary now, and follows it no more. */
@@ -133,10 +137,12 @@ export async function startPostgres({
   isDurable = false,
   settings = {},
   isArchived = false,
+  disk,
 }: PostgresOptions = {}): Promise<PostgresServer> {
   const folder = ownFolder();
   const bin = programs(folder);
-  const data = join(folder, 'data');
+  const data = join(disk ?? folder, 'data');
+  if (disk !== undefined && OWNER.uid !== undefined) chownSync(disk, OWNER.uid, OWNER.gid);
   const made = spawnSync(
     join(bin, 'initdb'),
     ['-D', data, '-U', 'signalbox', '-A', 'trust', '-E', 'UTF8', '--no-locale', ...(isDurable ? [] : ['--no-sync'])],
@@ -194,8 +200,16 @@ export async function startPostgres({
     running?.stdin?.end(`${word}\n`);
     await gone;
   };
+  const signalFile = join(data, 'standby.signal');
+  const signalStandby = () => own(signalFile, '');
   await start();
   return {
+    async restartAs(what) {
+      await end(KEEP);
+      if (what === 'standby') signalStandby();
+      else rmSync(signalFile);
+      await start();
+    },
     port,
     get pid() {
       return running?.pid;
@@ -212,7 +226,7 @@ export async function startPostgres({
       await end(KEEP);
       rmSync(data, { recursive: true });
       renameSync(`${data}.aside`, data);
-      own(join(data, 'standby.signal'), '');
+      signalStandby();
       await start();
       await run('SELECT pg_promote()');
     },

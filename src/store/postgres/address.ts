@@ -63,7 +63,8 @@ const unusable = (why: string, cause?: unknown): StoreError =>
   new StoreError(`The URL of the database cannot be used: ${why}.`, { reason: 'denied', cause });
 
 /** Names a database to people, without its user and password. @throws as `addressOf` */
-export function placeOf(text: string): string {
-  const { host, port, database } = addressOf(text);
+export const placeOf = (text: string): string => placeAt(addressOf(text));
+
+export function placeAt({ host, port, database }: PostgresAddress): string {
   return `postgres://${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
 }

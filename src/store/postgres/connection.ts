@@ -1,7 +1,7 @@
 import { Client, type ClientConfig, escapeIdentifier, escapeLiteral } from 'pg';
 import { messageOf } from '../../core/thrown.ts';
 import { StoreError } from '../store.ts';
-import type { PostgresAddress } from './address.ts';
+import { type PostgresAddress, placeAt } from './address.ts';
 import { failureOf, isReadOnly } from './fault.ts';
 
 /**
@@ -121,7 +121,7 @@ export class Connection {
       return connection;
     } catch (cause) {
       client.end().catch(() => {});
-      throw cause instanceof StoreError ? cause : failureOf('Cannot reach the database', cause);
+      throw cause instanceof StoreError ? cause : failureOf(`Cannot reach the database ${placeAt(address)}`, cause);
     }
   }
 

@@ -17,7 +17,7 @@ const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?:
   ['25006', 'broken', 'it is a standby, or takes no writes'],
   ['28', 'denied', 'the database refuses the user or its password'],
   ['42501', 'denied', 'the user of the database lacks a right'],
-  ['3D000', 'missing', 'there is no database of that name'],
+  ['3D000', 'missing', 'there is no database of that name; make it first'],
   ['XX001', 'damaged'],
   ['XX002', 'damaged'],
   // A conflict with another transaction: done again from the start, it may succeed.

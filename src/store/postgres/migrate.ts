@@ -104,7 +104,7 @@ export async function migrate(
       return version + 1;
     }).catch((cause) => {
       if (faultOf(cause) !== 'denied') throw cause;
-      const words = `its tables are of version ${state.version}, not ${versions.length}, and this user may not change them: run \`signalbox db migrate\` as their owner`;
+      const words = `its tables are of version ${state.version}, not ${versions.length}, and its user lacks the right CREATE on its schema, or does not own them: run \`signalbox db migrate\` as their owner`;
       throw new StoreError(words, { reason: 'denied', cause });
     });
     if (number !== null) applied.push(number);

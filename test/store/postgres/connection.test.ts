@@ -192,8 +192,10 @@ describe('The address of a database', () => {
     const row = await connection.run(`SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()`);
     expect(row.rows).toEqual([{ ssl: 1 }]);
     await connection.close();
-    expect(openAt(of('127.0.0.1', 'sslmode=verify-full'))).rejects.toThrow(/^Cannot reach the database: .*certificate/);
-    expect(openAt(of('localhost', known))).rejects.toThrow(/^Cannot reach the database: .*localhost/i);
+    expect(openAt(of('127.0.0.1', 'sslmode=verify-full'))).rejects.toThrow(
+      /^Cannot reach the database postgres:.*: .*certificate/,
+    );
+    expect(openAt(of('localhost', known))).rejects.toThrow(/^Cannot reach the database postgres:.*: .*localhost/i);
     expect(openAt(of('127.0.0.1', 'sslmode=disable'))).rejects.toThrow(
       'the database refuses the user or its password.',
     );

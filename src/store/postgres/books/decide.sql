@@ -102,7 +102,6 @@ DECLARE
   e journal;
   i integer;
   n integer;
-  made integer;
   of_balance integer;
   has_held boolean;
   free bigint;
@@ -176,16 +175,11 @@ BEGIN
         fund_set := h_set[ref];
       END IF;
       n := CASE fund_set WHEN 1 THEN 1 ELSE s_ends[fund_set - 1] + 1 END;
-      -- Entries name funds by rows. One that has none now gets it, before the operation changes its figures.
+      -- A fund without a row gets it before the operation changes its figures.
       IF NOT s_ready[fund_set] THEN
         draws := '{}';
         FOREACH i IN ARRAY s_places[n:s_ends[fund_set]] LOOP
-          IF f_row[i] IS NULL THEN
-            INSERT INTO fund_rows (fund, most, opening, after_seq)
-              VALUES (ids[i], CASE WHEN f_balance[i] THEN 0 ELSE f_most[i] END, f_spent[i], nextval('journal_seq'))
-              RETURNING fund_rows.id INTO made;
-            f_row[i] := made;
-          END IF;
+          IF f_row[i] IS NULL THEN f_row[i] := ledger_fund_row_1(ids[i], CASE WHEN f_balance[i] THEN 0 ELSE f_most[i] END, f_spent[i]); END IF;
           draws := draws || f_row[i];
         END LOOP;
         s_draws[fund_set] := draws::text;
@@ -397,18 +391,13 @@ BEGIN
       CONTINUE;
     END IF;
 
-    -- Entries name funds by rows. One that has none now gets it, before the operation changes its figures.
+    -- The same for any other operation.
     places := '{}';
     draws := '{}';
     FOREACH n IN ARRAY coalesce(CASE WHEN o.kind IN ('attach', 'correct') THEN o.funds ELSE h.funds END, '{}') LOOP
       i := array_position(ids, n);
       places := places || i;
-      IF f_row[i] IS NULL THEN
-        INSERT INTO fund_rows (fund, most, opening, after_seq)
-          VALUES (ids[i], CASE WHEN f_balance[i] THEN 0 ELSE f_most[i] END, f_spent[i], nextval('journal_seq'))
-          RETURNING fund_rows.id INTO made;
-        f_row[i] := made;
-      END IF;
+      IF f_row[i] IS NULL THEN f_row[i] := ledger_fund_row_1(ids[i], CASE WHEN f_balance[i] THEN 0 ELSE f_most[i] END, f_spent[i]); END IF;
       draws := draws || f_row[i];
     END LOOP;
     e := NULL;
@@ -668,6 +657,11 @@ BEGIN
   lefts := ARRAY(SELECT CASE t.state WHEN 1 THEN t.amount - t.charged ELSE -1 END
     FROM unnest(h_state, h_amount, h_charged) WITH ORDINALITY AS t (state, amount, charged, n) ORDER BY t.n);
 END $$;
+
+-- Entries name funds by rows: makes one of a fund, with what it has spent so far.
+CREATE FUNCTION ledger_fund_row_1(p_fund integer, p_most bigint, p_spent bigint) RETURNS integer LANGUAGE sql AS $$
+  INSERT INTO fund_rows (fund, most, opening, after_seq) VALUES (p_fund, p_most, p_spent, nextval('journal_seq')) RETURNING id
+$$;
 
 -- Writes statements that ride with operations. Each is an object: its `text` with its values, and whether it `must` change or select a
 -- row. @returns false where the first that must does not, and nothing was written
