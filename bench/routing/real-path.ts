@@ -228,6 +228,7 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     inFlight: new LinkedSet(),
     answers: new ByteRoom(),
     isLeaving: false,
+    isEnding: false,
     isDraining: false,
   };
   const close = async () => {

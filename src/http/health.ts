@@ -60,7 +60,7 @@ export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin, store: Store
 
 /** A server that cannot write reserves nothing, so it refuses every request that costs. */
 function statusOf(gateway: Gateway, { activity, instance }: StoreHealth): 'ready' | 'draining' | 'unwritable' {
-  if (gateway.isDraining) return 'draining';
+  if (gateway.isDraining || gateway.isEnding) return 'draining';
   return activity.isFailing || instance?.isCurrent === false ? 'unwritable' : 'ready';
 }
 

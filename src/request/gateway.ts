@@ -33,6 +33,8 @@ export interface Gateway extends FundingParts, ExchangeParts {
   readonly inFlight: LinkedSet<RequestContext>;
   /** True once callers should come to another server at this port: answers close their connections. */
   isLeaving: boolean;
+  /** True once they should come to a server elsewhere: this one is not ready any more, and still answers. */
+  isEnding: boolean;
   /** True once the process has been asked to stop. */
   isDraining: boolean;
 }

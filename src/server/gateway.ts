@@ -308,6 +308,7 @@ export async function openGateway(
     nextId,
     clock,
     isLeaving: false,
+    isEnding: false,
     isDraining: false,
   };
   const policies = openPolicyDesk({ gateway, ...policy, people }, tools, resources, options);

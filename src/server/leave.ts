@@ -2,6 +2,8 @@ import { pause, type Timers } from '../core/timers.ts';
 import type { Gateway } from '../request/gateway.ts';
 import { passOverConnections } from './listening-sockets.ts';
 
+/** The interval of looks at the clock, ms. */
+const LOOK_MS = 20;
 /** Time for callers with open connections to be answered and come anew, ms. */
 const MOVE_MS = 1_000;
 /** Time for connections that have begun to be complete and accepted, ms. */
@@ -20,13 +22,17 @@ interface LeavingServer {
  * ones are taken. Resolves once all is quiet here, or after `drainMs`.
  */
 export async function leave({ gateway, port, drainMs, timers, stopListening }: LeavingServer): Promise<void> {
-  const until = gateway.clock() + drainMs;
+  const { clock } = gateway;
+  const until = clock() + drainMs;
+  const pass = async (ms: number) => {
+    for (const end = clock() + ms; clock() < end; ) await pause(timers, LOOK_MS);
+  };
   gateway.isLeaving = true;
-  await pause(timers, MOVE_MS);
+  await pass(MOVE_MS);
   passOverConnections(port);
-  await pause(timers, ACCEPT_MS);
+  await pass(ACCEPT_MS);
   stopListening();
   // The last answer of a stream that began before said nothing of closing: its caller may send once more.
-  do await pause(timers, MOVE_MS);
-  while (gateway.inFlight.size > 0 && gateway.clock() < until);
+  do await pass(MOVE_MS);
+  while (gateway.inFlight.size > 0 && clock() < until);
 }

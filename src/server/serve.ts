@@ -33,7 +33,6 @@ import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
 import { openGateway, REFRESH_MS } from './gateway.ts';
 import type { Host, Terminal } from './host.ts';
-import { leave } from './leave.ts';
 import { LedgerNote, refuseOtherLedger } from './ledger-note.ts';
 import { listen } from './listen.ts';
 import { openServerLog } from './log.ts';
@@ -154,7 +153,8 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const stopListening = () => app.server?.stop();
   alerts.sender.begin();
   const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer, stopHead, alerts: alerts.sender };
-  const shutdown = openShutdown({ ...parts, stopTrail, stop, stopListening, written: linesWritten });
+  const port = portOf(address);
+  const shutdown = openShutdown({ ...parts, port, stopTrail, stop, stopListening, written: linesWritten });
   defects.onException(shutdown.byException);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) on(signal, () => shutdown.bySignal(signal));
   onHangup = () => void (out.isTerminal && !hasTerminal() ? shutdown.bySignal('SIGHUP') : reloader.reload('signal'));
@@ -165,8 +165,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   announce(facts, firstKey, log, out);
   warnOfPayments(gateway, log);
   around.parent?.serving({
-    ...{ address, metrics, stop: shutdown.byParent, reload: () => onHangup() },
-    leave: () => void leave({ ...parts, port: portOf(address), timers, stopListening }).then(shutdown.byParent),
+    ...{ address, metrics, stop: shutdown.byParent, leave: shutdown.leave, reload: () => onHangup() },
   });
 }
 

@@ -5,8 +5,10 @@ import type { X402Gateway } from '../http/x402/services.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import { drain } from '../request/drain.ts';
 import type { StoreLock } from '../store/driver.ts';
+import { isShared } from '../store/open.ts';
 import type { Tracer } from '../telemetry/tracing/start.ts';
 import type { GatewayResources } from './gateway.ts';
+import { leave } from './leave.ts';
 import type { LedgerNote } from './ledger-note.ts';
 import { closeStore } from './store.ts';
 
@@ -29,6 +31,8 @@ export interface ServerParts
   stopHead(): Promise<void>;
   /** Ends the gateway's timers, and makes it refuse requests. */
   stop(): void;
+  /** At which it listens. */
+  readonly port: number;
   /** Stops taking connections. Resolves once the last one is closed. */
   stopListening(): Promise<unknown> | undefined;
   /** Resolves once the log is written. */
@@ -40,9 +44,10 @@ export function openShutdown(parts: ServerParts) {
   const { gateway, host, written } = parts;
   const { log } = gateway;
   let code: 0 | 1 = 0;
-  let isSignalled = false;
+  let [hasBegun, isSignalled] = [false, false];
   const begin = (cause: { readonly signal?: string; readonly cause?: string }): void => {
-    if (gateway.isDraining) return;
+    if (hasBegun) return;
+    hasBegun = true;
     log.info('draining', { ...cause, requests: gateway.inFlight.size });
     void closeAll(parts)
       .then(
@@ -58,11 +63,12 @@ export function openShutdown(parts: ServerParts) {
       .then(written)
       .finally(() => host.exit(code));
   };
+  const byParent = () => begin({ cause: 'the parent' });
   return {
+    /** Has callers find another process at the port, then drains, and ends the process with 0. */
+    leave: () => void leave({ ...parts, timers: host.timers }).then(byParent),
     /** Drains, and ends the process with 0. */
-    byParent(): void {
-      begin({ cause: 'the parent' });
-    },
+    byParent,
     /** Drains, and ends the process with 0. With a parent, which a signal to the group reaches, too, that is all; else the second signal ends it at once, with 1. */
     bySignal(signal: string) {
       if (isSignalled && !host.parent) return host.exit(1);
@@ -79,12 +85,18 @@ export function openShutdown(parts: ServerParts) {
 
 /** Resolves with 1 where a settlement is lost, else with 0. */
 async function closeAll(parts: ServerParts): Promise<0 | 1> {
-  const { drainMs, host, gateway, idempotency, keys, store, note, lock, tracer } = parts;
-  const { log } = gateway;
+  const { database, drainMs, host, gateway, idempotency, keys, store, note, lock, tracer } = parts;
+  const { log, clock } = gateway;
+  const until = clock() + drainMs;
   const orWarn = (message: string) => (error: unknown) => log.warn(message, { error: String(error) });
+  // Callers find other servers at the database; those of another process at this port have left.
+  if (isShared(database) && !gateway.isLeaving) {
+    gateway.isEnding = true;
+    await leave({ ...parts, drainMs: 0, timers: host.timers });
+  }
   parts.stop();
   const stopped = parts.stopListening();
-  await drain(gateway, drainMs, host.timers);
+  await drain(gateway, until - clock(), host.timers);
   // The next start closes requests that are not settled by now.
   gateway.payments.close();
   await Promise.race([Promise.all([stopped, idempotency.idle()]), pause(host.timers, FAREWELL_MS)]);

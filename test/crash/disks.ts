@@ -8,7 +8,7 @@ type OnDisk = Pick<Signalbox, 'data' | 'pid'>;
 /** A way to let the disk of a running server be full. */
 export interface Disk {
   /** Puts the data folder there. */
-  mount(folder: string): void;
+  mount(folder: string, size?: string): void;
   fill(box: OnDisk): void;
   free(box: OnDisk): void;
   unmount(folder: string): void;
@@ -35,7 +35,7 @@ const byLimit: Disk = {
 
 /** A small file system in memory: ENOSPC, as a real disk says it. */
 export const byMount: Disk = {
-  mount: (folder) => mustRun('mount', '-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', folder),
+  mount: (folder, size = '16m') => mustRun('mount', '-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder),
   fill({ data }) {
     const { bavail, bsize } = statfsSync(data);
     try {

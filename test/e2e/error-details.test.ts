@@ -324,6 +324,7 @@ describe('when this program itself fails', () => {
       inFlight: new LinkedSet(),
       answers: new ByteRoom(),
       isLeaving: false,
+      isEnding: false,
       isDraining: false,
     };
     isBroken = true;

@@ -275,6 +275,7 @@ export async function startWalletApp({
     inFlight: new LinkedSet(),
     answers: new ByteRoom(),
     isLeaving: false,
+    isEnding: false,
     get isDraining() {
       return faults.draining;
     },

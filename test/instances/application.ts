@@ -91,6 +91,7 @@ export async function startApplication(
     inFlight: new LinkedSet(),
     answers: new ByteRoom(),
     isLeaving: false,
+    isEnding: false,
     isDraining: false,
   };
   const idempotency = new Idempotency(

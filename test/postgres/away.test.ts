@@ -106,6 +106,7 @@ test('a process that is killed with a full spool books it at its next start, and
   expect(await toldOfTwo(stage, under)).toEqual([COST, COST]);
   mortal.signal('SIGKILL');
   await mortal.exited;
+  await fleet.stop(mortal);
   await fleet.database.start();
   const told = await runHere(['ledger', 'audit', '--data', home], { DATABASE_URL: fleet.url });
   expect(told.err).toContain(`2 settlements are in ${join(data, 'settlements.spool')} (0.884 Credits)`);

@@ -5,6 +5,7 @@ import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { waitFor } from '../support/answers.ts';
 import { startServers } from '../support/postgres-servers.ts';
 import type { Signalbox } from '../support/signalbox.ts';
+import { audit, booked, COST, ask as chatOf, isReady, makeKey, sendTwo, startStage, toldOfTwo } from './stage.ts';
 
 /** Leases are renewed ten times a second. */
 const timers: Timers = {
@@ -22,7 +23,7 @@ test('behind a failover that may have lost commits servers grant nothing, and no
   await fleet.database.copyAside();
   await waitFor(async () => (await ask(server)) === 200);
   await fleet.database.takeOver();
-  const words = /a standby of the database has taken over, which may lack what was answered/;
+  const words = /a standby of the database has taken over, or a backup was restored, which may lack what was answered/;
   await waitFor(async () => {
     const { problem } = (await (await server.get('/admin/status')).json()) as { problem: string | null };
     return words.test(problem ?? '');
@@ -34,3 +35,26 @@ test('behind a failover that may have lost commits servers grant nothing, and no
   expect(await ask(server)).toBe(503);
   expect(await ask(await fleet.start())).toBe(200);
 }, 120_000);
+
+test('a primary that is made a standby is told 503 until it is a primary again, and no answer is lost', async () => {
+  await using stage = await startStage(1, { own: true, timers });
+  const { database, servers } = stage.fleet;
+  const [server] = servers as [Signalbox];
+  const key = await makeKey(stage, 'red');
+  const limited = await makeKey(stage, 'limited', { requests_per_minute: 100_000 });
+  const under = await sendTwo(stage, server, key);
+  await database.restartAs('standby');
+  await waitFor(async () => !(await isReady(server)));
+  const id = { 'idempotency-key': crypto.randomUUID() };
+  for (const told of [await chatOf(server, key), await chatOf(server, limited), await chatOf(server, key, {}, id)])
+    expect(told).toMatchObject({ status: 503, code: 'overloaded', retryAfter: expect.any(String) });
+  for (const path of ['keys', 'ledger', 'usage', 'cluster', 'decisions'])
+    expect([200, 503]).toContain((await server.get(`/admin/${path}`)).status);
+  await expect(stage.fleet.start()).rejects.toThrow(/transaction_read_only is on|takes no writes/);
+  expect(await toldOfTwo(stage, under)).toEqual([COST, COST]);
+  await database.restartAs('primary');
+  await waitFor(() => isReady(server));
+  await waitFor(async () => (await chatOf(server, key)).status === 200);
+  expect(await booked(server, 'red')).toBe(3 * COST);
+  expect(await audit(server)).toBe('nothing wrong');
+}, 60_000);

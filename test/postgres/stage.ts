@@ -3,6 +3,7 @@ import { hello, pursePolicy, tokens } from '../money/purse.ts';
 import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { layCable } from '../support/cable.ts';
 import { UPSTREAM_ENV } from '../support/policies.ts';
+import type { PostgresOptions } from '../support/postgres.ts';
 import { type PostgresServers, startServers } from '../support/postgres-servers.ts';
 import type { Signalbox, StartOptions } from '../support/signalbox.ts';
 
@@ -40,7 +41,12 @@ export async function startStage(
     more = '',
     onCrash = 'charge',
     ...options
-  }: StartOptions & { limit?: number; own?: boolean; more?: string; onCrash?: 'charge' | 'release' } = {},
+  }: StartOptions & {
+    limit?: number;
+    own?: boolean | PostgresOptions;
+    more?: string;
+    onCrash?: 'charge' | 'release';
+  } = {},
 ): Promise<Stage> {
   const answers: GateAnswers = { usageOf: (request) => tokens(42, capOf(request)) };
   const gate = startGate(answers);

@@ -19,7 +19,11 @@ export interface StormRequest {
 const BROKEN: Ending = { status: null, told: null, isCut: false };
 
 /** Sends a request with a key of its own budget. Never rejects: a server may be killed under it. */
-export async function send(box: Signalbox, key: string, { maxTokens, isStream }: StormRequest): Promise<Ending> {
+export async function send(
+  box: Pick<Signalbox, 'url'>,
+  key: string,
+  { maxTokens, isStream }: StormRequest,
+): Promise<Ending> {
   try {
     const response = await fetch(`${box.url}/v1/chat/completions`, {
       method: 'POST',

@@ -1,4 +1,4 @@
-import { type PostgresServer, startPostgres } from './postgres.ts';
+import { type PostgresOptions, type PostgresServer, startPostgres } from './postgres.ts';
 import { makeTestKey, type Signalbox, type StartOptions, startSignalbox } from './signalbox.ts';
 
 /** Servers at one PostgreSQL, which end with the scope. */
@@ -17,10 +17,14 @@ export interface PostgresServers extends AsyncDisposable {
 let shared: Promise<PostgresServer> | null = null;
 let made = 0;
 
-/** Starts so many servers with a new database. @param own whether the database's server is theirs alone, to be killed */
-export async function startServers(count: number, options: StartOptions = {}, own = false): Promise<PostgresServers> {
+/** Starts so many servers with a new database. @param own whether the database's server is theirs alone, to be killed, and how it is */
+export async function startServers(
+  count: number,
+  options: StartOptions = {},
+  own: boolean | PostgresOptions = false,
+): Promise<PostgresServers> {
   if (!own) shared ??= startPostgres({ isDurable: true });
-  const database = own ? await startPostgres({ isDurable: true }) : await shared!;
+  const database = own ? await startPostgres({ isDurable: true, ...(own === true ? {} : own) }) : await shared!;
   const name = `servers_${++made}`;
   await database.create(name);
   const url = database.urlOf(name);

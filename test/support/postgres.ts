@@ -3,6 +3,7 @@ import {
   chownSync,
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -42,6 +43,10 @@ export interface PostgresOptions {
   /** Whether what is committed is on the disk. A test of behaviour has no use for it. */
   readonly isDurable?: boolean;
   readonly settings?: Readonly<Record<string, string>>;
+  /** Whether its log of writes is archived, for `backUp`. */
+  readonly isArchived?: boolean;
+  /** A folder of the test's for its data, such as a small disk; the server's own unless stated. */
+  readonly disk?: string;
 }
 
 /** A PostgreSQL of its own on this machine. It ends with this process, however that ends. */
@@ -58,12 +63,18 @@ export interface PostgresServer extends AsyncDisposable {
   run(text: string, database?: string): Promise<Record<string, unknown>[]>;
   /** Ends the server as a crash does. */
   kill(): Promise<void>;
+  /** Starts it again as a standby, which takes no writes, or as a primary. */
+  restartAs(what: 'standby' | 'primary'): Promise<void>;
   /** Does nothing while it runs. */
   start(): Promise<void>;
   /** Has a standby that is as far as the primary now, and follows it no more. */
   copyAside(): Promise<void>;
   /** Ends the primary, and has that standby take over at its address. */
   takeOver(): Promise<void>;
+  /** Copies the files of the running server, as `pg_basebackup` does. */
+  backUp(): Promise<void>;
+  /** Ends the server, whose disk is lost, and has the backup take its place, with what the archive has. */
+  restore(): Promise<void>;
 }
 
 /** Whether the owner of the server may go to a path: folders of the tests, or a clone, may be root's alone. */
@@ -72,6 +83,25 @@ function isOpen(path: string): boolean {
   const isPassable = (statSync(path).mode & 0o001) !== 0;
   return isPassable && (dirname(path) === path || isOpen(dirname(path)));
 }
+
+/** Writes a file of the server's own. */
+function own(path: string, text: string): void {
+  writeFileSync(path, text, { mode: 0o600 });
+  if (OWNER.uid !== undefined) chownSync(path, OWNER.uid, OWNER.gid);
+}
+
+/** Makes a folder of the server's own. */
+function place(path: string): void {
+  mkdirSync(path, { mode: 0o700 });
+  if (OWNER.uid !== undefined) chownSync(path, OWNER.uid, OWNER.gid);
+}
+
+/** A file of the archive is whole: a copy that is cut off has another name. */
+const archiveOf = (folder: string): Readonly<Record<string, string>> => ({
+  archive_mode: 'on',
+  archive_command: `cp %p ${folder}/archive/%f.part && mv ${folder}/archive/%f.part ${folder}/archive/%f`,
+  restore_command: `cp ${folder}/archive/%f %p`,
+});
 
 /** A folder of the server's own, where it may go. */
 function ownFolder(): string {
@@ -106,10 +136,13 @@ function programs(folder: string): string {
 export async function startPostgres({
   isDurable = false,
   settings = {},
+  isArchived = false,
+  disk,
 }: PostgresOptions = {}): Promise<PostgresServer> {
   const folder = ownFolder();
   const bin = programs(folder);
-  const data = join(folder, 'data');
+  const data = join(disk ?? folder, 'data');
+  if (disk !== undefined && OWNER.uid !== undefined) chownSync(disk, OWNER.uid, OWNER.gid);
   const made = spawnSync(
     join(bin, 'initdb'),
     ['-D', data, '-U', 'signalbox', '-A', 'trust', '-E', 'UTF8', '--no-locale', ...(isDurable ? [] : ['--no-sync'])],
@@ -117,10 +150,8 @@ export async function startPostgres({
   );
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
   const files = { 'server.crt': WORTHLESS_CERTIFICATE, 'server.key': WORTHLESS_KEY, 'pg_hba.conf': ACCESS };
-  for (const [name, text] of Object.entries(files)) {
-    writeFileSync(join(data, name), text, { mode: 0o600 });
-    if (OWNER.uid !== undefined) chownSync(join(data, name), OWNER.uid, OWNER.gid);
-  }
+  for (const [name, text] of Object.entries(files)) own(join(data, name), text);
+  if (isArchived) place(join(folder, 'archive'));
   const port = freePort();
   const all = {
     port: String(port),
@@ -129,6 +160,7 @@ export async function startPostgres({
     max_connections: '100',
     ssl: 'on',
     ...(isDurable ? {} : RECKLESS),
+    ...(isArchived ? archiveOf(folder) : {}),
     ...settings,
   };
   const args = ['-D', data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
@@ -168,8 +200,16 @@ export async function startPostgres({
     running?.stdin?.end(`${word}\n`);
     await gone;
   };
+  const signalFile = join(data, 'standby.signal');
+  const signalStandby = () => own(signalFile, '');
   await start();
   return {
+    async restartAs(what) {
+      await end(KEEP);
+      if (what === 'standby') signalStandby();
+      else rmSync(signalFile);
+      await start();
+    },
     port,
     get pid() {
       return running?.pid;
@@ -186,10 +226,34 @@ export async function startPostgres({
       await end(KEEP);
       rmSync(data, { recursive: true });
       renameSync(`${data}.aside`, data);
-      writeFileSync(join(data, 'standby.signal'), '', { mode: 0o600 });
-      if (OWNER.uid !== undefined) chownSync(join(data, 'standby.signal'), OWNER.uid, OWNER.gid);
+      signalStandby();
       await start();
       await run('SELECT pg_promote()');
+    },
+    async backUp() {
+      const client = new Client({ connectionString: urlOf('postgres') });
+      await client.connect();
+      try {
+        await client.query(`SELECT pg_backup_start('test', true)`);
+        // Files may vanish meanwhile: the archive has what became of them.
+        spawnSync('cp', ['-a', data, `${data}.backup`]);
+        const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)');
+        for (const left of ['postmaster.pid', 'pg_wal']) rmSync(join(`${data}.backup`, left), { recursive: true });
+        place(`${data}.backup/pg_wal`);
+        own(`${data}.backup/backup_label`, rows[0]!.labelfile);
+      } finally {
+        await client.end();
+      }
+    },
+    async restore() {
+      const [last] = await run('SELECT pg_walfile_name(pg_switch_wal()) AS file');
+      await waitFor(() => existsSync(join(folder, 'archive', String(last!.file))));
+      await end(KEEP);
+      rmSync(data, { recursive: true });
+      renameSync(`${data}.backup`, data);
+      own(join(data, 'recovery.signal'), '');
+      await start();
+      await waitFor(async () => (await run('SELECT pg_is_in_recovery() AS is'))[0]?.is === false);
     },
     start,
     create: async (name, template = 'template1') =>

@@ -75,9 +75,9 @@ export async function serveHere(
     exited,
     signal,
     async stop() {
+      if (!isSignalled) signal('SIGTERM');
       // Its patience with requests under way is over.
       skippedMs = HOUR_MS;
-      if (!isSignalled) signal('SIGTERM');
       await exited;
     },
   };

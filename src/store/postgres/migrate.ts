@@ -1,4 +1,4 @@
-import { codeOf, messageOf } from '../../core/thrown.ts';
+import { messageOf } from '../../core/thrown.ts';
 import { StoreError } from '../store.ts';
 import { type Connection, type PostgresBounds, USUAL_BOUNDS } from './connection.ts';
 import { faultOf } from './fault.ts';
@@ -80,20 +80,19 @@ export async function migrate(
 ): Promise<number[]> {
   const applied: number[] = [];
   for (;;) {
+    const state = await schemaOf(connection);
+    if (state.version >= versions.length) {
+      // Nothing is asked of a user who may make no tables.
+      requireSchema(state, versions.length);
+      return applied;
+    }
     const number = await inTransaction(connection, async () => {
       await connection.run(LOCK);
-      await connection.run(TABLE).catch((cause: unknown) => {
-        if (codeOf(cause) !== '42501') throw cause;
-        const why =
-          'Cannot make tables in the database: its user lacks the right CREATE on its schema, which an owner of the database has.';
-        throw new StoreError(why, { reason: 'denied', cause });
-      });
-      const { version, ...state } = await schemaOf(connection);
+      await connection.run(TABLE);
+      const { version } = await schemaOf(connection);
       const next = versions[version];
-      if (!next) {
-        requireSchema({ version, ...state }, versions.length);
-        return null;
-      }
+      // Another was faster.
+      if (!next) return null;
       try {
         await connection.script(next.sql);
       } catch (cause) {
@@ -103,9 +102,12 @@ export async function migrate(
       const row = [version + 1, next.serves, program];
       await connection.run('INSERT INTO signalbox_schema (version, serves, program) VALUES ($1, $2, $3)', row);
       return version + 1;
+    }).catch((cause) => {
+      if (faultOf(cause) !== 'denied') throw cause;
+      const words = `its tables are of version ${state.version}, not ${versions.length}, and its user lacks the right CREATE on its schema, or does not own them: run \`signalbox db migrate\` as their owner`;
+      throw new StoreError(words, { reason: 'denied', cause });
     });
-    if (number === null) return applied;
-    applied.push(number);
+    if (number !== null) applied.push(number);
   }
 }
 

@@ -42,7 +42,10 @@ export const postgresDriver: StoreDriver = {
   accept,
   copy: () =>
     Promise.reject(
-      new StoreError('A database of PostgreSQL is copied by its own tools, such as pg_dump.', { reason: 'denied' }),
+      new StoreError(
+        'PostgreSQL backs its databases up by tools of its own, such as pg_basebackup and pg_dump. While no server runs, `signalbox db copy postgres://… FILE` writes a file of SQLite.',
+        { reason: 'denied' },
+      ),
     ),
   lock,
   isLocked,

@@ -35,7 +35,7 @@ export function timelineCheck(db: SqlTables): () => Promise<void> {
     if (row.is_accepted !== 1) {
       if (row.is_first !== 1 && row.is_synchronous !== 1)
         throw lost(
-          'a standby of the database has taken over, which may lack what was answered; see `signalbox ledger audit`, run `signalbox db accept` and start the servers again',
+          'a standby of the database has taken over, or a backup was restored, which may lack what was answered; see `signalbox ledger audit`, run `signalbox db accept` and start the servers again',
         );
       await acceptTimeline(db);
     }

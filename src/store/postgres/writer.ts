@@ -216,7 +216,7 @@ export class PostgresWriter implements StoreActivity {
     for (let tries = 1; ; tries++) {
       const connection = await this.#connected();
       try {
-        if (writes.length === 0) await connection.run('SELECT 1');
+        if (writes.length === 0) await requireWritable(connection);
         else await transact(connection, this.#options.dialect, writes, this.#options.fence());
         return;
       } catch (cause) {
@@ -286,4 +286,13 @@ export class PostgresWriter implements StoreActivity {
     this.#doubtful = { units: units.filter(({ reject }) => reject === null), doubt, since };
     return false;
   }
+}
+
+/** A standby answers, too. */
+async function requireWritable(connection: Connection): Promise<void> {
+  const { count } = await connection.run(`SELECT 1 WHERE current_setting('transaction_read_only') = 'off'`);
+  if (count > 0) return;
+  // It may have begun before the database took writes.
+  void connection.close();
+  throw new StoreError('it is a standby, or takes no writes');
 }

@@ -7,7 +7,7 @@ import { postgresRecords } from '../../../src/store/postgres/records.ts';
 import type { RecordLog } from '../../../src/store/records.ts';
 import { type SqlTables, sql } from '../../../src/store/sql/statement.ts';
 import { processTimers } from '../../../src/telemetry/process-timers.ts';
-import { tries } from '../../deep/effort.ts';
+import { someOf, tries } from '../../deep/effort.ts';
 import { openInMemory, openInSqlite } from '../implementations.ts';
 import { recordOf } from '../suites/records.ts';
 import { type Handle, laidDatabase, openHandle } from './opened.ts';
@@ -132,7 +132,7 @@ const MUTANTS = {
   'forgets the labels': ['{records,record_index,record_labels}', '{records,record_index}'],
 } as const;
 
-for (const [name, [from, to]] of Object.entries(MUTANTS)) {
+for (const [name, [from, to]] of someOf(Object.entries(MUTANTS))) {
   test(`a function that ${name} is found`, async () => {
     await layFunctions(from, to);
     const { failed, errorInstance } = await fc.check(lawOf(openInMemory), { numRuns: 40, seed: 7, endOnFailure: true });
@@ -165,15 +165,17 @@ async function filled(days: number) {
 }
 
 test('while a long query reads, no partition is dropped, records are added and read, and a try again drops it', async () => {
-  const { handle, log, idAt } = await filled(4);
+  const { handle, idAt } = await filled(4);
+  const { log } = postgresRecords(handle);
   await using reader = await openReader();
   await reader.script('BEGIN; SELECT count(*) FROM record_labels');
-  expect(log.prune(idAt(2), DAY)).rejects.toMatchObject({ reason: 'busy' });
+  const refused = expect(log.prune(idAt(2), DAY)).rejects.toMatchObject({ reason: 'busy' });
   const added = Array.from({ length: 20 }, async (_, at) => {
     await handle.commit([log.add(recordOf({ id: idAt(3) + 1 + at }))]);
     return (await log.find(idAt(3) + 1 + at))?.id;
   });
   expect(await Promise.all(added)).toEqual(Array.from({ length: 20 }, (_, at) => idAt(3) + 1 + at));
+  await refused;
   const again = postgresRecords(handle, processTimers).log.prune(idAt(2), DAY);
   expect(await log.find(idAt(0))).not.toBeNull();
   await reader.script('COMMIT');
@@ -207,11 +209,11 @@ test('a user of the tables alone may divide and drop; one who may not delete rec
     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO serving`);
   const as = async (user: string) => {
     const handle = await openHandle(box.url.replace('signalbox@', `${user}@`));
-    return { ...postgresRecords(handle), [Symbol.asyncDispose]: () => handle.close() };
+    return { ...postgresRecords(handle, processTimers), [Symbol.asyncDispose]: () => handle.close() };
   };
   await using serving = await as('serving');
   await using looking = await as('looking');
-  expect(looking.partition?.(idAt(9), DAY)).rejects.toMatchObject({ reason: 'denied' });
+  await expect(looking.partition?.(idAt(9), DAY)).rejects.toMatchObject({ reason: 'denied' });
   await serving.partition?.(idAt(9), DAY);
   await serving.log.prune(idAt(2), DAY);
   expect((await boundsOf()).slice(0, 1)).toEqual([idAt(2)]);
@@ -220,10 +222,10 @@ test('a user of the tables alone may divide and drop; one who may not delete rec
 
 test('where too many rows lie behind the last bound they stay there, old ones go singly, and new ones are added', async () => {
   const { handle, log, idAt } = await filled(2);
-  const { partition } = postgresRecords(handle);
+  const { partition } = postgresRecords(handle, processTimers);
   const far = idAt(500);
   await box.run(`INSERT INTO record_labels SELECT 'a', 'b', ${far} + i FROM generate_series(1, 10001) AS i`);
-  expect(partition?.(far, DAY)).rejects.toMatchObject({ reason: 'full' });
+  await expect(partition?.(far, DAY)).rejects.toMatchObject({ reason: 'full' });
   await handle.commit([log.add(recordOf({ id: far })), log.add(recordOf({ id: far + 5 * DAY }))]);
   expect(await log.prune(far + 4 * DAY, DAY)).toBe(1);
   expect(await idsIn('records')).toEqual([far + 5 * DAY]);

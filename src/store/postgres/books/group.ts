@@ -127,7 +127,7 @@ export class OpGroups {
   }
 
   #areKept(): boolean {
-    return this.#sent.every(({ isKept }) => isKept) && this.#units.every(({ isKept }) => isKept);
+    return this.#sent.every(isTold) && this.#units.every(isTold);
   }
 
   #tellIdle(isDone: boolean): void {
@@ -251,6 +251,9 @@ export class OpGroups {
 
 const isMaking = (op: LedgerOp): op is Extract<LedgerOp, { kind: 'hold' | 'earmark' }> =>
   op.kind === 'hold' || op.kind === 'earmark';
+
+/** Whether no price is told of a unit that this process alone has: it voids what nobody was granted, or the spool has it. */
+const isTold = ({ isKept, ops }: Unit): boolean => isKept || ops.every(({ op }) => op.kind === 'void');
 
 /** A unit whose caller has its answer. */
 const silent = (ops: readonly AskedOp[]): Unit => ({
