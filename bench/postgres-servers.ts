@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { layCable } from '../test/support/cable.ts';
 import { type PostgresServer, startPostgres } from '../test/support/postgres.ts';
 import { newKey, startSignalbox, startUpstream, temporaryFolder } from './gateways.ts';
 import { run } from './load.ts';
@@ -60,8 +60,9 @@ async function start({ name, policy, processes, awayMs = 0 }: Plan): Promise<Ent
   }
   const database = await startPostgres({ isDurable: true, settings: { max_wal_size: '4GB' } });
   await database.create('bench');
-  const way = awayMs === 0 ? null : await startWay(database.port, awayMs / 2);
-  const port = way?.port ?? database.port;
+  const cable = awayMs === 0 ? null : await layCable(database.port);
+  if (cable) cable.delayMs = awayMs / 2;
+  const port = cable?.port ?? database.port;
   const url = `postgres://signalbox@127.0.0.1:${port}/bench`;
   const more = processes > 1 ? ['--processes', String(processes)] : [];
   const program = await startSignalbox([...args, ...more], key, { DATABASE_URL: url });
@@ -69,29 +70,10 @@ async function start({ name, policy, processes, awayMs = 0 }: Plan): Promise<Ent
     ...{ name, program, database },
     async stop() {
       await program.stop();
-      way?.server.close();
+      cable?.[Symbol.dispose]();
       await database[Symbol.asyncDispose]();
     },
   };
-}
-
-/** Passes bytes on to a port, so many ms late in both directions. */
-async function startWay(to: number, ms: number): Promise<{ readonly port: number; readonly server: Server }> {
-  const late = (from: Socket, into: Socket) => {
-    from.on('data', (bytes) => setTimeout(() => into.write(bytes), ms));
-    from.on('close', () => setTimeout(() => into.destroy(), ms));
-    from.on('error', () => {});
-    from.setNoDelay(true);
-  };
-  const server = createServer((near) => {
-    const far = createConnection(to, '127.0.0.1');
-    late(near, far);
-    late(far, near);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the way has no port');
-  return { port: address.port, server };
 }
 
 const micros = (pid: number): number => treeOf(pid).reduce((sum, one) => sum + cpuMicros(one), 0);
@@ -149,24 +131,15 @@ async function processes(address: string): Promise<string> {
         const found = await compared(entrants, inFlight, inFlight === 1 ? Math.ceil(REQUESTS / 3) : REQUESTS, ROUNDS);
         const alone = found.get('SQLite')!;
         const rows = [...found].map(([name, rounds]) => {
-          const of = (figure: (round: Round) => number) => median(rounds.map(figure));
-          const ratio = of(({ servers }) => servers) / median(alone.map(({ servers }) => servers));
+          const of = (name: 'perSecond' | 'servers' | 'database') => median(rounds.map((round) => round[name]));
+          const ratio = of('servers') / median(alone.map(({ servers }) => servers));
           const added = (share: number) => latency(rounds, share) - latency(alone, share);
           return [
             name,
-            fixed(
-              of(({ perSecond }) => perSecond),
-              0,
-            ),
-            fixed(
-              of(({ servers }) => servers),
-              0,
-            ),
+            fixed(of('perSecond'), 0),
+            fixed(of('servers'), 0),
             fixed(ratio, 2),
-            fixed(
-              of(({ database }) => database),
-              0,
-            ),
+            fixed(of('database'), 0),
             ...[fixed(latency(rounds, 0.5), 2), fixed(latency(rounds, 0.99), 2)],
             ...[fixed(added(0.5), 2), fixed(added(0.99), 2)],
           ];
