@@ -42,6 +42,7 @@ export const SECTIONS: readonly Section[] = [
       'test/store/postgres/sums-law.test.ts',
     ],
   },
+  { name: 'model', files: ['test/instances/postgres/model.test.ts'] },
   { name: 'database', files: ['test/postgres/cable.test.ts', './test/deep/database.ts'] },
   { name: 'proxies', files: ['./test/deep/proxies.ts', './test/deep/compose.ts'] },
   { name: 'ledger', files: ['test/ledger/model/model.test.ts'] },
