@@ -111,11 +111,17 @@ function inTurn(all: readonly LedgerBooks[]): LedgerBooks {
   );
 }
 
-/** Books of so many instances. */
-export async function booksInPostgres(instances = 1): Promise<BooksUnderTest> {
+/** The database that such tests share, empty. */
+export async function sharedLedger() {
   shared ??= openShared();
   const { ledger, empty } = await shared;
   await empty();
+  return ledger;
+}
+
+/** Books of so many instances. */
+export async function booksInPostgres(instances = 1): Promise<BooksUnderTest> {
+  const ledger = await sharedLedger();
   let isBroken = false;
   const open = () =>
     Promise.all(
