@@ -37,13 +37,15 @@ interface StagedBooks {
   readonly isBroken?: () => boolean;
   /** Makes another way to read. */
   readonly change?: (query: BooksQuery) => BooksQuery;
+  /** Makes another way to decide. */
+  readonly spoil?: (decide: BooksDatabase['decide']) => BooksDatabase['decide'];
 }
 
 /** The books of an instance. */
 export async function openBooksOn(
   { store }: Pick<EmptyLedger, 'store'>,
   slot = 1,
-  { isBroken = () => false, change = (query) => query }: StagedBooks = {},
+  { isBroken = () => false, change = (query) => query, spoil = (decide) => decide }: StagedBooks = {},
 ) {
   const database = store.deciding();
   const decide: BooksDatabase['decide'] = (...asked) =>
@@ -52,7 +54,7 @@ export async function openBooksOn(
   /** Its epoch may be raised: the process takes another name. */
   const instance = { slot, epoch: 1 };
   const books = await openPostgresBooks({
-    db: { query: change(database.query), decide },
+    db: { query: change(database.query), decide: spoil(decide) },
     timers: processTimers,
     clock,
     instance,
