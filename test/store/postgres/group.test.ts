@@ -44,7 +44,7 @@ test('while the database is away, a hold whose answer was lost and that must be 
   let now = 0;
   ahead.mockImplementation(() => (now += 3_000));
   const [lost, other] = [nextId(), nextId()];
-  await expect(groups.add([{ op: holdOf(lost, [], 10) }])).rejects.toThrow('no answer');
+  await expect(groups.add([{ op: holdOf(lost, [], 10) }])).rejects.toBeInstanceOf(StoreError);
   expect(await groups.add([{ op: settleOf(other, 7) }], [], true)).toEqual([
     { kind: 'charged', charged: 7, overrun: 0 },
   ]);
