@@ -5,13 +5,19 @@ import type { Budget } from '../../src/core/budget.ts';
 import { idAt } from '../../src/core/id.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { tries } from '../deep/effort.ts';
-import { budget, caller, line, NOON, terms } from '../ledger/support.ts';
+import type { LedgerBooks } from '../../src/store/books.ts';
+import { postgresRepositories } from '../../src/store/postgres/repositories.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
+import { isDeep, tries } from '../deep/effort.ts';
+import { budget, caller, line, terms } from '../ledger/support.ts';
 import { MemoryCharges } from '../store/memory/books/charges.ts';
 import { MemoryFunds } from '../store/memory/books/funds.ts';
+import { DECIDE, emptyLedger, openBooksOn, sharedLedger } from '../store/postgres/stage.ts';
 import { findingsIn, holdOn, ledgerOn, remote, type SharedBooks, sharedBooks } from './ledgers.ts';
 
 const DAY_MS = 86_400_000;
+/** A database goes by its own clock: windows of the law are not over. */
+const START = Date.UTC(2040, 10, 20, 12);
 const each = ({ key }: { readonly key: { readonly id: string } }): string => key.id;
 const isOfA = ({ key }: { readonly key: { readonly id: string } }): boolean => key.id === 'a';
 
@@ -63,28 +69,54 @@ interface Server {
   rank: number;
 }
 
+/** The books of two servers, which share them. */
+interface Shared extends Pick<SharedBooks, 'journal'>, AsyncDisposable {
+  readonly books: readonly LedgerBooks[];
+}
+type Lay = () => Promise<Shared>;
+
+/** @param seen the books as each server sees them */
+const inMemory =
+  (seen: (shared: SharedBooks) => { readonly books: LedgerBooks }): Lay =>
+  async () => {
+    const shared = sharedBooks();
+    const books = [seen(shared).books, seen(shared).books];
+    return { books, journal: shared.journal, [Symbol.asyncDispose]: async () => {} };
+  };
+
+const inPostgres =
+  (database: typeof sharedLedger): Lay =>
+  async () => {
+    const ledger = await database();
+    const opened = [await openBooksOn(ledger, 1), await openBooksOn(ledger, 2)];
+    return {
+      books: opened.map(({ books }) => books),
+      journal: postgresRepositories(ledger.store, processTimers).journal,
+      async [Symbol.asyncDispose]() {
+        for (const { close } of opened) await close();
+      },
+    };
+  };
+
 /** Two servers on the same books, and what was charged, written down a second time. */
 class World {
-  readonly shared: SharedBooks = sharedBooks();
   readonly servers: Server[] = [];
   readonly holds: { readonly hold: Hold; readonly key: string }[] = [];
   readonly charges: { readonly id: number; readonly key: string; readonly amount: number }[] = [];
-  readonly #isRemote: boolean;
-  #now = NOON;
+  readonly #shared: Shared;
+  #now = START;
   #ids = 0;
   /** The policy that was accepted last, with its rank, and the limits of the newest that were put in force. */
   #newest = { text: textOf({}), rank: 1 };
   readonly #limits = new Map<string, { readonly rank: number; readonly limit: number }>();
 
-  /** @param isRemote whether the books are behind a wire */
-  constructor(isRemote: boolean) {
-    this.#isRemote = isRemote;
+  constructor(shared: Shared) {
+    this.#shared = shared;
   }
 
   async open(): Promise<this> {
-    for (let i = 0; i < 2; i++) {
-      const books = this.#isRemote ? remote(this.shared) : this.shared;
-      const ledger = await ledgerOn(books, terms(), () => this.#now);
+    for (const books of this.#shared.books) {
+      const ledger = await ledgerOn({ books }, terms(), () => this.#now);
       this.servers.push({ ledger, policy: {}, next: null, rank: 1 });
     }
     return this;
@@ -121,7 +153,7 @@ class World {
       }
     }
     // The books name a window when it is first drawn on, and charges of servers with other policies are counted behind that.
-    const others = (await findingsIn(this.shared)).filter((message) => !message.includes('was counted as'));
+    const others = (await findingsIn(this.#shared)).filter((message) => !message.includes('was counted as'));
     expect(others).toEqual([]);
   }
 
@@ -182,19 +214,32 @@ const budgetsOf = (policy: Policy): Budget[] =>
   Object.keys(BUDGETS).flatMap((name) => (name in policy ? [BUDGETS[name]!(policy[name]!)] : []));
 const textOf = (policy: Policy): string => JSON.stringify(budgetsOf(policy).map(({ name, limit }) => [name, limit]));
 
-const law = fc.asyncProperty(
-  fc.array(action, { minLength: 5, maxLength: 60 }),
-  fc.boolean(),
-  async (actions, isRemote) => {
-    const world = await new World(isRemote).open();
-    for (const one of actions) await world.play(one);
-    await world.prove();
-  },
+const lawOf = (...lays: readonly Lay[]) =>
+  fc.asyncProperty(
+    fc.array(action, { minLength: 5, maxLength: 60 }),
+    fc.constantFrom(...lays),
+    async (actions, lay) => {
+      await using shared = await lay();
+      const world = await new World(shared).open();
+      for (const one of actions) await world.play(one);
+      await world.prove();
+    },
+  );
+const law = lawOf(
+  inMemory((shared) => shared),
+  inMemory(remote),
 );
 
-test('whatever two servers swap, charge and rename, each budget has the charges of its window, and no hold passes the newest limit', async () => {
+const NAME =
+  'whatever two servers swap, charge and rename, each budget has the charges of its window, and no hold passes the newest limit';
+
+test(NAME, async () => {
   await fc.assert(law, tries('budgets of two servers', 60, 20_000));
 });
+
+test(`in PostgreSQL, ${NAME}`, async () => {
+  await fc.assert(lawOf(inPostgres(sharedLedger)), tries('budgets of two servers, in PostgreSQL', 3, 500));
+}, 600_000);
 
 const MUTANTS: Readonly<Record<string, () => () => void>> = {
   'a count is no condition': () =>
@@ -242,4 +287,19 @@ function patch<Of extends object, Name extends keyof Of>(of: Of, name: Name, mad
   return () => {
     of[name] = original;
   };
+}
+
+/** The function of the database that decides, with a fault. */
+const SPOILT: Readonly<Record<string, readonly [from: string, to: string]>> = {
+  'a count is no condition': [' AND counted.through = o.source', ''],
+  'the last limit holds, not the newest': ['WHERE enforced.rank <= excluded.rank', ''],
+};
+
+for (const [name, [from, to]] of Object.entries(isDeep ? SPOILT : {})) {
+  test(`in PostgreSQL the law finds out: ${name}`, async () => {
+    expect(DECIDE).toContain(from);
+    await using ledger = await emptyLedger(DECIDE.replace(from, to));
+    const spoilt = lawOf(inPostgres(async () => ledger));
+    expect((await fc.check(spoilt, { numRuns: 300, seed: 7, endOnFailure: true })).failed).toBe(true);
+  }, 600_000);
 }
