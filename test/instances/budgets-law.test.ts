@@ -6,8 +6,9 @@ import { idAt } from '../../src/core/id.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { LedgerBooks } from '../../src/store/books.ts';
+import { addressOf } from '../../src/store/postgres/address.ts';
 import { postgresRepositories } from '../../src/store/postgres/repositories.ts';
-import { processTimers } from '../../src/telemetry/process-timers.ts';
+import { PostgresSnapshot } from '../../src/store/postgres/snapshot.ts';
 import { isDeep, tries } from '../deep/effort.ts';
 import { budget, caller, line, terms } from '../ledger/support.ts';
 import { MemoryCharges } from '../store/memory/books/charges.ts';
@@ -70,8 +71,10 @@ interface Server {
 }
 
 /** The books of two servers, which share them. */
-interface Shared extends Pick<SharedBooks, 'journal'>, AsyncDisposable {
+interface Shared extends AsyncDisposable {
   readonly books: readonly LedgerBooks[];
+  /** Of the audit. */
+  findings(): Promise<readonly string[]>;
 }
 type Lay = () => Promise<Shared>;
 
@@ -81,7 +84,7 @@ const inMemory =
   async () => {
     const shared = sharedBooks();
     const books = [seen(shared).books, seen(shared).books];
-    return { books, journal: shared.journal, [Symbol.asyncDispose]: async () => {} };
+    return { books, findings: () => findingsIn(shared), [Symbol.asyncDispose]: async () => {} };
   };
 
 const inPostgres =
@@ -91,7 +94,10 @@ const inPostgres =
     const opened = [await openBooksOn(ledger, 1), await openBooksOn(ledger, 2)];
     return {
       books: opened.map(({ books }) => books),
-      journal: postgresRepositories(ledger.store, processTimers).journal,
+      async findings() {
+        const snapshot = await PostgresSnapshot.open(addressOf(ledger.url));
+        return await findingsIn(postgresRepositories(snapshot, null)).finally(() => snapshot.close());
+      },
       async [Symbol.asyncDispose]() {
         for (const { close } of opened) await close();
       },
@@ -141,6 +147,8 @@ class World {
   async prove(): Promise<void> {
     for (const server of this.servers) this.#swap(server);
     for (let which = this.holds.length; which > 0; which--) await this.#settle(0, 1);
+    // A policy in force looks for the funds of others once the books know of it.
+    for (const books of this.#shared.books) await books.written();
     await Promise.all(this.servers.map(({ ledger }) => ledger.refresh()));
     for (const { ledger, policy } of this.servers) {
       const { funds } = await ledger.status();
@@ -153,7 +161,7 @@ class World {
       }
     }
     // The books name a window when it is first drawn on, and charges of servers with other policies are counted behind that.
-    const others = (await findingsIn(this.#shared)).filter((message) => !message.includes('was counted as'));
+    const others = (await this.#shared.findings()).filter((message) => !message.includes('was counted as'));
     expect(others).toEqual([]);
   }
 
@@ -221,8 +229,12 @@ const lawOf = (...lays: readonly Lay[]) =>
     async (actions, lay) => {
       await using shared = await lay();
       const world = await new World(shared).open();
-      for (const one of actions) await world.play(one);
-      await world.prove();
+      try {
+        for (const one of actions) await world.play(one);
+        await world.prove();
+      } finally {
+        for (const { ledger } of world.servers) await ledger.close();
+      }
     },
   );
 const law = lawOf(
