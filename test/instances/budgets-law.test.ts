@@ -149,7 +149,8 @@ class World {
     for (let which = this.holds.length; which > 0; which--) await this.#settle(0, 1);
     // A policy in force looks for the funds of others once the books know of it.
     for (const books of this.#shared.books) await books.written();
-    await Promise.all(this.servers.map(({ ledger }) => ledger.refresh()));
+    // The second look sees what the other server has counted behind the first.
+    for (let looks = 0; looks < 2; looks++) await Promise.all(this.servers.map(({ ledger }) => ledger.refresh()));
     for (const { ledger, policy } of this.servers) {
       const { funds } = await ledger.status();
       for (const name of Object.keys(policy)) {
