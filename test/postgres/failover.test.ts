@@ -5,7 +5,7 @@ import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { waitFor } from '../support/answers.ts';
 import { startServers } from '../support/postgres-servers.ts';
 import type { Signalbox } from '../support/signalbox.ts';
-import { audit, booked, COST, ask as chatOf, isReady, makeKey, sendTwo, startStage, toldOfTwo } from './stage.ts';
+import { audit, booked, COST, ask as chatOf, isReady, makeKey, sendTwo, startStage } from './stage.ts';
 
 /** Leases are renewed ten times a second. */
 const timers: Timers = {
@@ -51,7 +51,7 @@ test('a primary that is made a standby is told 503 until it is a primary again, 
   for (const path of ['keys', 'ledger', 'usage', 'cluster', 'decisions'])
     expect([200, 503]).toContain((await server.get(`/admin/${path}`)).status);
   await expect(stage.fleet.start()).rejects.toThrow(/transaction_read_only is on|takes no writes/);
-  expect(await toldOfTwo(stage, under)).toEqual([COST, COST]);
+  expect(await under.told()).toEqual([COST, COST]);
   await database.restartAs('primary');
   await waitFor(() => isReady(server));
   await waitFor(async () => (await chatOf(server, key)).status === 200);
