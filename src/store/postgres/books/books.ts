@@ -36,7 +36,7 @@ import { type AskedOp, decode, dimensionsOfHolder, fundsOf, Wire, type WireResul
 const SLOTS = 128;
 /** Requests that wait for money ask again after this at the latest, ms: another instance may have set some free. */
 const WAKE_MS = 50;
-/** KnownFunds of funds that others draw on are read anew, ms. */
+/** Figures of funds that others draw on are read anew at this interval, ms. */
 const REFRESH_MS = 1_000;
 /** Charges of one instance go into the sums at this interval, of several seldom more often, ms. */
 const FOLD_MS = 5_000;

@@ -13,6 +13,13 @@ const RETRY_MS = 50;
 /** Operations whose results count whatever becomes of the database: they are sent until it has them. */
 const SURE: ReadonlySet<LedgerOp['kind']> = new Set(['post', 'settle', 'expire', 'void', 'attach', 'release', 'waive']);
 
+/** Why a group was not decided. */
+interface GroupFailure {
+  readonly error: unknown;
+  /** Whether it was sent before without an answer: it may have happened. */
+  readonly isDoubtful: boolean;
+}
+
 /** A group that fails so fails for the sake of one call: what rides with it is not met, can never be written, or is locked by another. */
 const OF_ONE: ReadonlySet<StoreErrorReason> = new Set(['refused', 'unmet', 'busy']);
 
@@ -107,19 +114,18 @@ export class OpGroups {
     while (this.#units.length > 0 && !this.#isClosed) {
       const units = this.#next();
       this.#sent = units;
-      try {
-        await this.#send(units);
-        this.#sent = [];
-        this.#fault = null;
-        if (this.#hasKept && !this.#units.some(({ isKept }) => isKept)) {
-          this.#hasKept = false;
-          this.#parts.forget();
-        }
-      } catch (error) {
-        this.#sent = [];
-        this.#failed(units, error);
+      const failure = await this.#send(units);
+      this.#sent = [];
+      if (failure) {
+        this.#failed(units, failure);
         this.#tellIdle(this.#areKept());
         if (this.#units.length > 0) await pause(this.#parts.timers, RETRY_MS);
+        continue;
+      }
+      this.#fault = null;
+      if (this.#hasKept && !this.#units.some(({ isKept }) => isKept)) {
+        this.#hasKept = false;
+        this.#parts.forget();
       }
     }
     this.#isRunning = false;
@@ -142,36 +148,38 @@ export class OpGroups {
     return this.#units.splice(0, count);
   }
 
-  /** @param began when the group was sent first */
-  async #send(units: readonly Unit[], began = performance.now()): Promise<void> {
+  /**
+   * @param began when the group was sent first
+   * @returns null once it is decided, or those of its calls that could not be have failed apart
+   */
+  async #send(units: readonly Unit[], began = performance.now(), isDoubtful = false): Promise<GroupFailure | null> {
     const asked = units.flatMap(({ ops }) => ops);
     for (;;) {
       try {
         await this.#parts.name(asked);
         await this.#decide(units);
-        return;
+        return null;
       } catch (error) {
-        const reason = error instanceof StoreError ? error.reason : 'broken';
+        const reason = error instanceof StoreError ? error.reason : null;
         const isLate = performance.now() - began > REPEAT_MS;
-        if (OF_ONE.has(reason) && units.length > 1 && !(isLate && reason === 'busy')) {
-          await this.#sendHalves(units, began);
-          return;
+        isDoubtful ||= reason === 'unknown';
+        if (reason && OF_ONE.has(reason) && units.length > 1 && !(isLate && reason === 'busy')) {
+          await this.#sendHalves(units, began, isDoubtful);
+          return null;
         }
-        if (reason !== 'unknown' || isLate) throw error;
+        const isAgain = reason === 'unknown' || (isDoubtful && reason === 'broken');
+        if (!isAgain || isLate) return { error, isDoubtful };
         await pause(this.#parts.timers, RETRY_MS);
       }
     }
   }
 
   /** Calls that cannot be decided must not spoil those of others. */
-  async #sendHalves(units: readonly Unit[], began: number): Promise<void> {
+  async #sendHalves(units: readonly Unit[], began: number, isDoubtful: boolean): Promise<void> {
     const half = units.length >> 1;
     for (const part of [units.slice(0, half), units.slice(half)]) {
-      try {
-        await this.#send(part, began);
-      } catch (error) {
-        this.#failed(part, error);
-      }
+      const failure = await this.#send(part, began, isDoubtful);
+      if (failure) this.#failed(part, failure);
     }
   }
 
@@ -201,10 +209,9 @@ export class OpGroups {
     }
   }
 
-  /** What can be refused has not happened; the rest goes in front of all that waits. */
-  #failed(units: readonly Unit[], error: unknown): void {
+  /** What can be refused has not happened, or is voided; the rest goes in front of all that waits. */
+  #failed(units: readonly Unit[], { error, isDoubtful }: GroupFailure): void {
     const reason = error instanceof StoreError ? error.reason : null;
-    const isUnknown = reason === 'unknown';
     const isHopeless = error instanceof RangeError || reason === 'refused';
     const isUnmet = reason === 'unmet';
     const again: Unit[] = [];
@@ -213,14 +220,14 @@ export class OpGroups {
         // What rides with them cannot be written; they count nevertheless.
         again.push(silent(unit.ops));
         unit.reject(error);
-      } else if (isHopeless) unit.reject(error);
-      else if (unit.isSure) again.push(this.#kept(unit));
+      } else if (isHopeless && !isDoubtful) unit.reject(error);
+      else if (unit.isSure && !isHopeless) again.push(this.#kept(unit));
       else {
-        const made = new Set(unit.ops.flatMap(({ op }) => (isMaking(op) ? [op.id] : [])));
+        const made = new Map(unit.ops.flatMap(({ op }) => (isMaking(op) ? [[op.id, op.at]] : [])));
         const kept = unit.ops.filter(({ op }) => SURE.has(op.kind) && !('id' in op && made.has(op.id as number)));
-        if (kept.length > 0) again.push(this.#kept(silent(kept)));
-        if (isUnknown) again.push(silent([...made].map((id) => ({ op: { kind: 'void', id, at: 0 } }))));
-        unit.reject(error);
+        if (kept.length > 0 && !isHopeless) again.push(this.#kept(silent(kept)));
+        if (isDoubtful) again.push(silent([...made].map(([id, at]) => ({ op: { kind: 'void', id, at } }))));
+        unit.reject(isDoubtful && !isHopeless && !isUnmet ? unanswered(unit, error) : error);
       }
     }
     const isLocked = reason === 'busy' && units.some(({ also }) => also.length > 0);
@@ -248,6 +255,13 @@ export class OpGroups {
     return { ...unit, isKept: true };
   }
 }
+
+/** Its holds are voided, and nobody is to ask for them again: what else it has may have happened. */
+const unanswered = ({ ops }: Unit, cause: unknown): StoreError =>
+  new StoreError('the connection broke before the database had answered', {
+    reason: ops.every(({ op }) => isMaking(op)) ? 'broken' : 'unknown',
+    cause,
+  });
 
 const isMaking = (op: LedgerOp): op is Extract<LedgerOp, { kind: 'hold' | 'earmark' }> =>
   op.kind === 'hold' || op.kind === 'earmark';
