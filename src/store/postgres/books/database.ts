@@ -11,20 +11,8 @@ import type { CalledOps, WireAnswer, WireResult } from './wire.ts';
 const COLUMNS = Array.from({ length: 30 }, (_, at) => `$${at + 1}`);
 const DECIDE = `SELECT * FROM ledger_decide_1(${COLUMNS.join(', ')})`;
 
-interface DecideRow {
-  readonly codes: string;
-  readonly firsts: string;
-  readonly seconds: string;
-  readonly odd: string;
-  readonly ids: string | null;
-  readonly f_most: string | null;
-  readonly f_spent: string | null;
-  readonly f_held: string | null;
-  readonly f_opened: string | null;
-  readonly h_state: string | null;
-  readonly h_amount: string | null;
-  readonly h_charged: string | null;
-}
+type Figure = 'ids' | 'f_most' | 'f_spent' | 'f_held' | 'f_opened' | 'h_state' | 'h_amount' | 'h_charged';
+type DecideRow = Readonly<Record<'codes' | 'firsts' | 'seconds' | 'odd', string> & Record<Figure, string | null>>;
 
 /** Groups that met each other's locks in a circle are decided again. */
 const CONFLICTS_MAX = 10;
