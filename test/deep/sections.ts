@@ -43,6 +43,7 @@ export const SECTIONS: readonly Section[] = [
     ],
   },
   { name: 'database', files: ['test/postgres/cable.test.ts', './test/deep/database.ts'] },
+  { name: 'programs', files: ['./test/deep/programs.ts'] },
   { name: 'proxies', files: ['./test/deep/proxies.ts', './test/deep/compose.ts'] },
   { name: 'ledger', files: ['test/ledger/model/model.test.ts'] },
   { name: 'state', files: ['test/instances/seeds/seeds.test.ts', './test/deep/state.ts'] },

@@ -1,6 +1,10 @@
 import { codeOf, messageOf } from '../../core/thrown.ts';
 import { StoreError, type StoreErrorReason } from '../store.ts';
 
+/** A prepared statement is not there, or is there already. */
+export const ANOTHER_SESSION =
+  'a pooler on the way gives each transaction another session; set pool_mode = session there';
+
 const NO_ANSWER = 'nothing answers at its address; see the host and port in its URL, and firewalls between';
 const UNKNOWN_AUTHORITY =
   'no known authority has signed its certificate; name the file of its authority, or of the certificate itself, by sslrootcert';
@@ -38,6 +42,8 @@ const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?:
   ['3D000', 'missing', 'there is no database of that name; make it first'],
   ['XX001', 'damaged'],
   ['XX002', 'damaged'],
+  ['26000', 'broken', ANOTHER_SESSION],
+  ['42P05', 'broken', ANOTHER_SESSION],
   // A conflict with another transaction: done again from the start, it may succeed.
   ['40', 'busy', 'other work at the database was in the way, again and again'],
   ['22', 'refused'],
@@ -52,6 +58,7 @@ const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?:
   ['ENOTFOUND', 'broken', 'the name of its host is not known; see the host in its URL'],
   ['timeout expired', 'broken', NO_ANSWER],
   ['ETIMEDOUT', 'broken', NO_ANSWER],
+  ['Query read timeout', 'broken', 'it says nothing; a pooler on the way needs 9 connections for each server'],
   ['Connection terminated unexpectedly', 'broken', 'the other side ended the connection; see that it is PostgreSQL'],
   ['There was an error establishing an SSL', 'broken', 'what answers is no PostgreSQL; see the port in its URL'],
   ['The server does not support SSL', 'broken', 'it has no TLS; turn it on there, or go without by sslmode=disable'],

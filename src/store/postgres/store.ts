@@ -9,7 +9,7 @@ import { Connection } from './connection.ts';
 import { PostgresDialect, valuesOf } from './dialect.ts';
 import { requireSchema, schemaOf } from './migrate.ts';
 import { PostgresReaders } from './readers.ts';
-import { requireSafety } from './safety.ts';
+import { requireSafety, requireSession } from './safety.ts';
 import { SCHEMA } from './schema/versions.ts';
 import type { LeaseCheck } from './transaction.ts';
 import { PostgresWriter } from './writer.ts';
@@ -36,6 +36,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   const store = handleOf(options);
   const connection = await store.open();
   try {
+    await requireSession(connection, store.open);
     await requireSafety(connection, options.permitted);
     requireSchema(await schemaOf(connection), SCHEMA.length);
   } finally {
