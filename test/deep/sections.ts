@@ -48,7 +48,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'ledger', files: ['test/ledger/model/model.test.ts'] },
   { name: 'state', files: ['test/instances/seeds/seeds.test.ts', './test/deep/state.ts'] },
   { name: 'instances', files: ['./test/deep/instances.ts'] },
-  { name: 'rolling', files: ['test/postgres/rolling.test.ts'] },
+  { name: 'rolling', files: ['test/postgres/rolling.test.ts', 'test/postgres/processes.test.ts'] },
   { name: 'payments', files: ['test/payments/model/model.test.ts', 'test/payments/model/kill.test.ts'] },
   { name: 'limits', files: ['test/access/limits/bucket.test.ts'] },
   { name: 'repositories', files: ['test/store/law.test.ts'] },

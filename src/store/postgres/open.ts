@@ -112,6 +112,7 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
     async openBooks() {
       const deciding = db.deciding();
       const books = await openPostgresBooks({ db: deciding, timers, clock, instance, onError });
+      db.books = books;
       ends.push(
         () => books.close(),
         () => deciding.close(),

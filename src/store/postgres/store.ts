@@ -57,6 +57,8 @@ export class PostgresStore implements Store, Deferral, SqlTables {
   readonly open: () => Promise<Connection>;
   /** Stated by each commit; null for a command, which is no instance. */
   fence: LeaseCheck | null = null;
+  /** Null where it has none. */
+  books: { readonly unkept: number } | null = null;
   readonly #dialect = new PostgresDialect();
   readonly #readers: PostgresReaders;
   readonly #writer: PostgresWriter;
@@ -77,8 +79,9 @@ export class PostgresStore implements Store, Deferral, SqlTables {
     return this.#writer;
   }
 
+  /** Records and the like may be lost with the process: settlements are the books' alone. */
   get unkept(): number {
-    return this.#writer.unkept;
+    return this.books?.unkept ?? 0;
   }
 
   async query<Row>(statement: Statement, params: readonly SqlValue[] = []): Promise<Row[]> {

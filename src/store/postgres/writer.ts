@@ -83,11 +83,6 @@ export class PostgresWriter implements StoreActivity {
     return this.#units.length;
   }
 
-  /** Appends that the database does not have. */
-  get unkept(): number {
-    return this.isFailing ? this.#units.filter(({ reject }) => reject === null).length : 0;
-  }
-
   commit(writes: readonly SqlWrite[]): Promise<void> {
     // Whoever waits for an answer is told at once: a try may take as long as a connection does.
     const refusal = this.#refusal() ?? this.#fault;

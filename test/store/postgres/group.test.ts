@@ -10,9 +10,9 @@ import { holdOf, nextId, settleOf } from '../suites/books.ts';
 import { tempFolder } from '../support.ts';
 
 /** Groups of operations at a database that can be away, with a spool. */
-function harness(path: string) {
+function harness(path: string | null) {
   const kept = new KeptOps(() => {});
-  kept.spool = Spool.create(path, 1, null);
+  if (path !== null) kept.spool = Spool.create(path, 1, null);
   const state = { isAway: false, decided: [] as string[] };
   const told: OpResult = { kind: 'charged', charged: 7, overrun: 0 };
   const parts: GroupParts = {
@@ -53,4 +53,25 @@ test('while the database is away, a hold whose answer was lost and that must be 
   state.isAway = false;
   await waitFor(() => state.decided.length === 2);
   expect(state.decided.sort()).toEqual(['settle', 'void']);
+});
+
+test('while the database is away, a call counts as lost that no spool keeps, and none that a spool keeps', async () => {
+  using folder = tempFolder();
+  for (const [path, lost] of [
+    [null, 1],
+    [`${folder.path}/spool`, 0],
+  ] as const) {
+    using box = harness(path);
+    const { groups, state } = box;
+    state.isAway = true;
+    let now = 0;
+    const ahead = spyOn(performance, 'now').mockImplementation(() => (now += 3_000));
+    const told = groups.add([{ op: settleOf(nextId(), 7) }], [], true);
+    expect([await groups.written(), groups.unkept]).toEqual([lost === 0, lost]);
+    ahead.mockRestore();
+    state.isAway = false;
+    await told;
+    await waitFor(() => state.decided.length === 1);
+    expect(groups.unkept).toBe(0);
+  }
 });
