@@ -33,6 +33,7 @@ export async function emptyLedger(decide: string | null = null) {
 type EmptyLedger = Awaited<ReturnType<typeof emptyLedger>>;
 
 interface StagedBooks {
+  readonly epoch?: number;
   /** Whether the database refuses. */
   readonly isBroken?: () => boolean;
   /** Makes another way to read. */
@@ -45,14 +46,14 @@ interface StagedBooks {
 export async function openBooksOn(
   { store }: Pick<EmptyLedger, 'store'>,
   slot = 1,
-  { isBroken = () => false, change = (query) => query, spoil = (decide) => decide }: StagedBooks = {},
+  { epoch = 1, isBroken = () => false, change = (query) => query, spoil = (decide) => decide }: StagedBooks = {},
 ) {
   const database = store.deciding();
   const decide: BooksDatabase['decide'] = (...asked) =>
     isBroken() ? Promise.reject(new StoreError('disk full')) : database.decide(...asked);
   const clock = () => performance.now();
   /** Its epoch may be raised: the process takes another name. */
-  const instance = { slot, epoch: 1 };
+  const instance = { slot, epoch };
   const books = await openPostgresBooks({
     db: { query: change(database.query), decide: spoil(decide) },
     timers: processTimers,
