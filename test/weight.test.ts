@@ -341,11 +341,10 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 7 for the place of a database that cannot be reached, and a user without rights.
   // 1 for a user who needs no right to make tables that are up to date.
   // 6 for calls of books whose answer was lost.
-  // 28 for sentences of a database that cannot be reached, and URLs that cannot be read.
   // 45 for poolers that give each transaction another session, bounds that are set by a statement, and the history of a copy.
   // 8 for settlements that a stop would lose.
   // 20 for metrics on connections that fail, and on work that one server does for all.
-  // 12 for a start that waits for a place.
+  // 40 for sentences of a database that cannot be reached, and a start that waits for a place.
   'src/store': 14423,
   // 5 for the name of each dialect.
   'src/surface': 4568,
