@@ -42,6 +42,12 @@ afterEach(async () => {
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
+/** A figure of the metrics. */
+async function figure(name: string): Promise<number> {
+  const lines = (await (await here.get('/metrics')).text()).split('\n');
+  return Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length));
+}
+
 /** How requests of every kind are answered, each once. */
 async function askAll(keys: readonly MadeKey[]) {
   const paths = ['ledger', 'usage', 'traffic', 'decisions', 'trail', 'keys', 'teams', 'cluster'];
@@ -99,9 +105,15 @@ test.each([
     }
     expect(answers.slice(-3)).toMatchObject(Array.from({ length: 3 }, () => ({ status: 503, code: 'overloaded' })));
     await expect(stage.fleet.start({ env })).rejects.toThrow(words);
+    await waitFor(async () => (await figure('signalbox_store_failing')) === 1);
+    if (what === 'has no connection left')
+      expect(await figure('signalbox_store_connections_failed_total')).toBeGreaterThan(0);
     expect(await under.told()).toEqual([COST, COST]);
     await run(heal);
     await waitFor(() => isReady(here));
+    expect(await figure('signalbox_store_failing')).toBe(0);
+    expect(await figure('signalbox_instance_leads{work="sweep"}')).toBe(1);
+    expect(Date.now() / 1_000 - (await figure('signalbox_pruned_timestamp_seconds'))).toBeLessThan(600);
     let spent = 2 * COST;
     await waitFor(async () => {
       const { status, micro } = await ask(here, key);

@@ -99,7 +99,7 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
   const table = postgresLeases(beside);
   let instance: Instance = NO_INSTANCE;
   if (mode === 'serve') {
-    instance = await keepLease({ table, clock, now, timers });
+    instance = await keepLease({ table, clock, now, timers, onFull: options.onFull });
     db.fence = fenceOf(instance);
     news.listen();
   }

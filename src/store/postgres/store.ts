@@ -65,10 +65,14 @@ export class PostgresStore implements Store, Deferral, SqlTables {
 
   constructor(open: () => Promise<Connection>, options: PostgresOptions) {
     const { onError = () => {}, timers = processTimers, doubtMs } = options;
-    this.open = open;
-    this.#readers = new PostgresReaders(open, READERS);
+    this.open = () =>
+      open().catch((cause: unknown) => {
+        this.#writer.failedConnections++;
+        throw cause;
+      });
+    this.#readers = new PostgresReaders(this.open, READERS);
     const fence = () => this.fence;
-    this.#writer = new PostgresWriter({ open, dialect: this.#dialect, fence, onError, timers, doubtMs });
+    this.#writer = new PostgresWriter({ open: this.open, dialect: this.#dialect, fence, onError, timers, doubtMs });
   }
 
   get activity(): StoreActivity {

@@ -57,6 +57,8 @@ export interface WriterOptions {
 export class PostgresWriter implements StoreActivity {
   readonly commits = new Spread(COMMIT_BOUNDS);
   errors = 0;
+  /** Of the whole process: its handle counts. */
+  failedConnections = 0;
   /** Why the database could not be written; null while it can be. */
   #fault: StoreError | null = null;
   readonly #options: WriterOptions;

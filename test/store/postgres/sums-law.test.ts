@@ -219,3 +219,27 @@ test('a fold waits for entries that were numbered and are not there yet', async 
   expect(await ledger.run('SELECT sum(microcredits)::int AS folded FROM spend')).toEqual([{ folded: 9 }]);
   await connection.close();
 });
+
+test('a budget that all holds draw on is counted on: a look does not read the journal from its begin', async () => {
+  await using ledger = await emptyLedger();
+  await using opened = await openBooksOn(ledger);
+  const { books } = opened;
+  const fund = fundOf(1_000, 'all');
+  const look = () => books.uncounted(fund.budget, { starts: NOON, ends: Number.POSITIVE_INFINITY });
+  const spend = async (funds: FundRef[]) => {
+    const id = nextId();
+    await books.apply([holdOf(id, funds, 10)]);
+    await books.append([settleOf(id, 4)]);
+    await ledger.run(`SELECT nextval('journal_seq') FROM generate_series(1, 600)`);
+  };
+  await count(books, fund);
+  const { from: first } = await look();
+  await spend([fund]);
+  await look();
+  const { from: second, charges } = await look();
+  expect([second! > first!, charges]).toEqual([true, []]);
+  // One that does not draw on it stays to be counted.
+  await spend([]);
+  await look();
+  expect(await look()).toMatchObject({ from: second, charges: [{ microcredits: 4 }] });
+}, 30_000);
