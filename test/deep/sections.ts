@@ -122,6 +122,7 @@ export const SECTIONS: readonly Section[] = [
       'test/importers/litellm/laws.test.ts',
       'test/instances/budgets-law.test.ts',
       'test/instances/copies-law.test.ts',
+      'test/instances/names-law.test.ts',
       'test/instances/pushes-law.test.ts',
       'test/instances/late.test.ts',
       'test/laws/agreement-reload.test.ts',

@@ -13,7 +13,7 @@ import { emptiedBy, laidDatabase, PERMITTED } from './opened.ts';
 
 /** The instances of the tests, whose leases last. */
 const LEASES = `INSERT INTO instances (slot, epoch, until, ids_through, is_released)
-  SELECT slot, 1, 9007199254740991, 0, 0 FROM generate_series(1, 8) AS slot`;
+  SELECT slot, 1, 9007199254740991, 0, 0 FROM generate_series(0, 8) AS slot`;
 
 /** A database with an empty ledger. @param decide the function that decides, where it is another */
 export async function emptyLedger(decide: string | null = null) {

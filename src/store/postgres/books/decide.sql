@@ -141,12 +141,19 @@ BEGIN
       p_fund_sets || coalesce(array_agg(DISTINCT g.set) FILTER (WHERE g.set <> ALL (p_fund_sets)), '{}') INTO is_leased, sets
     FROM (SELECT holds.funds::text AS set FROM holds WHERE holds.id = ANY (p_ids) ORDER BY holds.id FOR NO KEY UPDATE) AS g;
   IF NOT is_leased THEN RAISE EXCEPTION 'the lease of this server on the database has ended' USING ERRCODE = 'SB001'; END IF;
-  SELECT array_agg(x.last), array_agg(false), array_agg(''::text), ('{' || coalesce(string_agg(x.funds, ','), '') || '}')::integer[]
-    INTO s_ends, s_ready, s_draws, s_funds
-    FROM (
-      SELECT sum(cardinality(s.funds::integer[])) OVER (ORDER BY s.n) AS last, nullif(btrim(s.funds, '{}'), '') AS funds
-        FROM unnest(sets) WITH ORDINALITY AS s (funds, n)
-    ) AS x;
+  IF cardinality(sets) = 1 THEN
+    s_funds := sets[1];
+    s_ends := ARRAY[cardinality(s_funds)];
+    s_ready := '{false}';
+    s_draws := '{""}';
+  ELSE
+    SELECT array_agg(x.last), array_agg(false), array_agg(''::text), ('{' || coalesce(string_agg(x.funds, ','), '') || '}')::integer[]
+      INTO s_ends, s_ready, s_draws, s_funds
+      FROM (
+        SELECT sum(cardinality(s.funds::integer[])) OVER (ORDER BY s.n) AS last, nullif(btrim(s.funds, '{}'), '') AS funds
+          FROM unnest(sets) WITH ORDINALITY AS s (funds, n)
+      ) AS x;
+  END IF;
   drawn := s_funds;
   IF p_others <> '[]' THEN
     -- A fund that is made meanwhile has the new limit.
