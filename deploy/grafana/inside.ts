@@ -77,7 +77,7 @@ export const gateway = [
   }),
   curves({
     title: 'The store: waiting and failing',
-    description: 'Waiting writes, errors a second, and 1 while the disk refuses writes.',
+    description: 'Waiting writes, errors a second, and 1 while the disk or database refuses writes.',
     unit: 'short',
     width: 8,
     min: 0,
@@ -98,6 +98,35 @@ export const gateway = [
         `histogram_quantile(0.95, sum by (le, route) (rate(signalbox_http_request_duration_seconds_bucket{${AT}}[$__rate_interval])))`,
         '{{route}}',
       ],
+    ],
+  }),
+  curves({
+    title: 'Servers at the database',
+    description: 'Servers, the policies that they have in force, and connections to PostgreSQL that could not be made.',
+    unit: 'short',
+    width: 12,
+    min: 0,
+    queries: [
+      [`max(signalbox_instances{${AT}})`, 'servers'],
+      [`max(signalbox_instance_policies{${AT}})`, 'policies'],
+      [
+        `sum by (instance) (increase(signalbox_store_connections_failed_total{${AT}}[$__rate_interval]))`,
+        '{{instance}}, failed connections',
+      ],
+    ],
+  }),
+  curves({
+    title: 'Copies and clocks',
+    description:
+      'Age of the oldest copy of keys, people, logins and wallets: above 5 s nothing is served. The clock of the database less that of the server.',
+    unit: 's',
+    width: 12,
+    queries: [
+      [
+        `max by (instance) (signalbox_instance_copy_age_seconds{${AT}, subject=~"keys|people|logins|wallets"})`,
+        '{{instance}}, copies',
+      ],
+      [`max by (instance) (signalbox_instance_clock_offset_seconds{${AT}})`, '{{instance}}, clock'],
     ],
   }),
   curves({

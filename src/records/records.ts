@@ -58,6 +58,7 @@ async function prune({ store, tables, now, isCounted }: RecordsOptions, ageMs: n
 export function openRecords(options: RecordsOptions) {
   const { store, tables, now, onAdd = () => {} } = options;
   const { log, readings, revisions, contents } = tables;
+  let prunedAt = 0;
   /** A row that is not found may wait for a later commit; a reader that needs it now flushes. */
   const flushed = async <Found>(find: () => Promise<Found | null>): Promise<Found | null> => {
     const found = await find();
@@ -91,7 +92,15 @@ export function openRecords(options: RecordsOptions) {
      * partitions keeps decisions until all of theirs are older.
      * @returns the number of decisions deleted one by one
      */
-    prune: (ageMs: number) => prune(options, ageMs),
+    async prune(ageMs: number): Promise<number> {
+      const deleted = await prune(options, ageMs);
+      prunedAt = now();
+      return deleted;
+    },
+    /** When `prune` has last succeeded here, ms since 1970; 0 for never. */
+    get prunedAt() {
+      return prunedAt;
+    },
     /** Stores a policy under its revision, as in force from now on. A text stored before stays unchanged. */
     saveRevision: (revision: Omit<Revision, 'saved'>) => store.commit([revisions.save({ ...revision, saved: now() })]),
   };

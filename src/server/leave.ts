@@ -9,6 +9,9 @@ const MOVE_MS = 1_000;
 /** Time for connections that have begun to be complete and accepted, ms. */
 const ACCEPT_MS = 200;
 
+/** The least time that it takes, ms. */
+export const LEAVE_MS = MOVE_MS + ACCEPT_MS + MOVE_MS;
+
 interface LeavingServer {
   readonly gateway: Pick<Gateway, 'isLeaving' | 'inFlight' | 'clock'>;
   readonly port: number;

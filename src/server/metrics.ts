@@ -5,7 +5,8 @@ import { ledgerFamilies } from '../ledger/metrics.ts';
 import { paymentFamilies } from '../payments/metrics.ts';
 import { type PolicyFigures, policyFamilies, taskFamilies } from '../runtime/metrics.ts';
 import type { OpenStore } from '../store/driver.ts';
-import { clusterFamilies, instanceFamilies, storeFamilies } from '../store/metrics.ts';
+import type { Leadership } from '../store/leaders.ts';
+import { clusterFamilies, instanceFamilies, leaderFamilies, storeFamilies } from '../store/metrics.ts';
 import type { Family } from '../telemetry/families.ts';
 import { metricsPage } from '../telemetry/page.ts';
 import { watchProcess } from '../telemetry/process.ts';
@@ -19,6 +20,7 @@ interface MetricSources extends Pick<AppOptions, 'gateway' | 'gate' | 'version'>
   readonly store: Pick<OpenStore, 'activity' | 'instance' | 'news'>;
   readonly health: Pick<Health, 'samples'>;
   readonly reporter: Pick<InstanceReporter, 'live'>;
+  readonly leadership: Leadership;
 }
 
 /**
@@ -27,7 +29,7 @@ interface MetricSources extends Pick<AppOptions, 'gateway' | 'gate' | 'version'>
  * @returns makes the page's text
  */
 export function openMetrics(
-  { gateway, gate, policy, store, health, version, reporter }: MetricSources,
+  { gateway, gate, policy, store, health, version, reporter, leadership }: MetricSources,
   families: readonly Family[],
 ): () => string {
   return metricsPage([
@@ -42,6 +44,7 @@ export function openMetrics(
     ...storeFamilies(store.activity),
     ...instanceFamilies(store),
     ...clusterFamilies(store.instance, () => reporter.live, gateway.ledger.rank),
+    ...leaderFamilies(leadership, () => gateway.records.prunedAt),
     ...watchProcess().families,
   ]);
 }

@@ -8,7 +8,7 @@ import type { StoreLock } from '../store/driver.ts';
 import { isShared } from '../store/open.ts';
 import type { Tracer } from '../telemetry/tracing/start.ts';
 import type { GatewayResources } from './gateway.ts';
-import { leave } from './leave.ts';
+import { LEAVE_MS, leave } from './leave.ts';
 import type { LedgerNote } from './ledger-note.ts';
 import { closeStore } from './store.ts';
 
@@ -89,8 +89,8 @@ async function closeAll(parts: ServerParts): Promise<0 | 1> {
   const { log, clock } = gateway;
   const until = clock() + drainMs;
   const orWarn = (message: string) => (error: unknown) => log.warn(message, { error: String(error) });
-  // Callers find other servers at the database; those of another process at this port have left.
-  if (isShared(database) && !gateway.isLeaving) {
+  // Callers find other servers at the database; those of another process at this port have left. A shorter drain has no time for it.
+  if (isShared(database) && !gateway.isLeaving && drainMs >= LEAVE_MS) {
     gateway.isEnding = true;
     await leave({ ...parts, drainMs: 0, timers: host.timers });
   }

@@ -23,6 +23,7 @@ export async function openDataStore(
     program: version,
     spool: spoolOf(data),
     spoolNotes,
+    onFull: () => log.warn('all places for servers are taken: the start waits for one'),
     onSpool: (report) => logSpool(log, spoolOf(data), report),
     onError: (error) =>
       log.error(error instanceof SpoolError ? 'the spool failed' : 'the database failed', { error: error.message }),

@@ -13,6 +13,8 @@ export interface StoreActivity {
   readonly waiting: number;
   /** Failed reads, transactions and writes. */
   readonly errors: number;
+  /** Connections that could not be made; absent where none is needed. */
+  readonly failedConnections?: number;
   /** Whether the disk refused the last transaction. Its appends are repeated. */
   readonly isFailing: boolean;
 }

@@ -116,6 +116,8 @@ export interface OpenOptions {
   readonly spoolNotes?: SpoolNotes;
   /** Called once with the settlements that were booked from the spool of an earlier run. */
   readonly onSpool?: (report: SpoolReport) => void;
+  /** In the mode `serve`: called once where no place for a server is free, and the start waits for one. Absent: it is refused. */
+  readonly onFull?: () => void;
   /** In the mode `serve`: whole ms since 1970, which never go back. A store without a clock of its own goes by it; absent: the system's. */
   readonly now?: () => number;
   /** ms on a clock that never goes back, by which a shared store reckons its lease and the age of copies; the process's own unless stated. */

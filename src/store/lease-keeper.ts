@@ -1,5 +1,5 @@
 import { createIds, idAt } from '../core/id.ts';
-import type { Timer, Timers } from '../core/timers.ts';
+import { pause, type Timer, type Timers } from '../core/timers.ts';
 import { type Instance, type InstanceName, isSameInstance, nameOf } from './instance.ts';
 import {
   isFree,
@@ -17,6 +17,8 @@ import { StoreError } from './store.ts';
 const AHEAD_MAX_MS = 1_000;
 /** A renewal that comes so long behind the one before, ms, is one that had to be repeated. */
 const MISSED_MS = 1.5 * RENEW_MS;
+/** Between two looks for a slot that has become free, ms. */
+export const PLACE_WAIT_MS = 1_000;
 /** Rivals for a slot, at a start, before it is given up. */
 const TRIES = 1_000;
 
@@ -37,6 +39,8 @@ export interface LeaseOptions {
   /** ms since 1970 by the system. Only shown beside the store's. */
   readonly now: () => number;
   readonly timers: Timers;
+  /** Called once where all slots are taken at the start, which then waits for one. Absent: it is refused. */
+  readonly onFull?: (() => void) | undefined;
   /** Called when the lease has ended and the process has a new name: work of the old one is another's to end. */
   readonly onLost?: (old: InstanceName) => void;
 }
@@ -44,10 +48,17 @@ export interface LeaseOptions {
 /**
  * Takes a slot for this process and renews its lease until `release`. A process that missed its renewals, because it was stopped
  * or the store was away, is not current before it acts again; it takes a new epoch by itself.
- * @throws StoreError `busy`, by rejecting, while all slots are taken
+ * @throws StoreError `busy`, by rejecting, while all slots are taken, unless it waits
  */
 export async function keepLease(options: LeaseOptions): Promise<Instance> {
-  return holdLease(options, await take(options, null));
+  const { onFull, timers } = options;
+  for (let isTold = false; ; isTold = true) {
+    const taken = await take(options, null);
+    if (taken) return holdLease(options, taken);
+    if (!onFull) throw full();
+    if (!isTold) onFull();
+    await pause(timers, PLACE_WAIT_MS);
+  }
 }
 
 /** Renews the lease of a slot that this process has just taken, as `keepLease` does. */
@@ -79,16 +90,19 @@ async function change(
   return (await table.write(chosen)) ? { ...chosen, from, offset } : 'overtaken';
 }
 
-async function take(options: LeaseOptions, own: InstanceName | null): Promise<TakenSlot> {
+/** Resolves with null while all slots are taken. */
+async function take(options: LeaseOptions, own: InstanceName | null): Promise<TakenSlot | null> {
   for (let tried = 0; tried < TRIES; tried++) {
     const taken = await change(options, (rows, now) => takeSlot(rows, now, own));
-    if (taken === null) break;
     if (taken !== 'overtaken') return taken;
   }
-  throw new StoreError('All places for servers at the database are taken; stop one, or wait for two minutes.', {
+  return null;
+}
+
+const full = (): StoreError =>
+  new StoreError('All places for servers at the database are taken; stop one, or wait for two minutes.', {
     reason: 'busy',
   });
-}
 
 /** The slot of this process, and the clock and IDs that go with it. State: lease. */
 class LeaseKeeper implements Instance {
@@ -210,6 +224,7 @@ class LeaseKeeper implements Instance {
     if (this.#isReleased) return;
     this.#validUntil = Number.NEGATIVE_INFINITY;
     const taken = await take(this.#options, own);
+    if (!taken) throw full();
     this.#adopt(taken);
     // Another may have given IDs of a slot that was not this process's.
     if (taken.row.slot !== own.slot) {

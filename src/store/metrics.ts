@@ -3,6 +3,7 @@ import type { Family } from '../telemetry/families.ts';
 import { COMMIT_BOUNDS, type StoreActivity } from './activity.ts';
 import type { OpenStore } from './driver.ts';
 import { type LiveInstance, revisionsIn } from './instance-reports.ts';
+import { LEADER_JOBS, type Leadership } from './leaders.ts';
 import { NEWS_SUBJECTS } from './news.ts';
 
 /** Metrics on the place of this server among those of its database, and on its copies of what is there. */
@@ -34,12 +35,31 @@ export const clusterFamilies = (
   }),
 ];
 
+/**
+ * Metrics on the work that one server does for all.
+ * @param prunedAt when this one last deleted old rows, ms since 1970; 0 for never
+ */
+export const leaderFamilies = (leadership: Pick<Leadership, 'of'>, prunedAt: () => number): readonly Family[] => [
+  // Prometheus has a label `job` of its own.
+  gaugeBy('signalbox_instance_leads', '1 while this server does the work for all.', 'work', () =>
+    LEADER_JOBS.map((job) => [job, leadership.of(job).isHeld ? 1 : 0]),
+  ),
+  gauge('signalbox_pruned_timestamp_seconds', 'When this server last deleted old rows, Unix time; 0 for never.', () => {
+    return prunedAt() / 1_000;
+  }),
+];
+
 /** Metrics on the database. */
 export function storeFamilies(activity: StoreActivity): readonly Family[] {
   return [
     spread('signalbox_store_commit_seconds', 'Time to write one transaction.', COMMIT_BOUNDS, () => activity.commits),
     gauge('signalbox_store_writes_waiting', 'Writes waiting for a transaction.', () => activity.waiting),
     total('signalbox_store_errors_total', 'Failed reads, transactions and writes.', () => activity.errors),
-    gauge('signalbox_store_failing', '1 while the disk refuses writes.', () => (activity.isFailing ? 1 : 0)),
+    gauge('signalbox_store_failing', '1 while the disk or database refuses writes.', () =>
+      activity.isFailing ? 1 : 0,
+    ),
+    total('signalbox_store_connections_failed_total', 'Connections to PostgreSQL that could not be made.', () => {
+      return activity.failedConnections ?? 0;
+    }),
   ];
 }

@@ -298,7 +298,7 @@ describe('its commands', () => {
   });
 });
 
-test('the program starts itself for each of its processes, at one PostgreSQL', async () => {
+deeply('the program starts itself for each of its processes, at one PostgreSQL', async () => {
   await using database = await startPostgres({ isDurable: true });
   await database.create('program');
   const port = freePort();

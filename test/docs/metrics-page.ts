@@ -10,7 +10,7 @@ import { createChatMetrics } from '../../src/request/observe/chat-metrics.ts';
 import { policyFamilies, taskFamilies } from '../../src/runtime/metrics.ts';
 import { rejectionCounter } from '../../src/server/defects.ts';
 import { NO_INSTANCE } from '../../src/store/instance.ts';
-import { clusterFamilies, instanceFamilies, storeFamilies } from '../../src/store/metrics.ts';
+import { clusterFamilies, instanceFamilies, leaderFamilies, storeFamilies } from '../../src/store/metrics.ts';
 import type { Family } from '../../src/telemetry/families.ts';
 import { createLog, logFamilies } from '../../src/telemetry/log.ts';
 import { metricsErrors } from '../../src/telemetry/page.ts';
@@ -50,6 +50,7 @@ const PARTS: Readonly<Record<string, readonly Family[]>> = {
     ...storeFamilies(nothing),
     ...instanceFamilies({ instance: NO_INSTANCE, news: NO_NEWS }),
     ...clusterFamilies(NO_INSTANCE, never, never),
+    ...leaderFamilies({ of: never }, never),
   ],
   process: [
     ...watched.families,

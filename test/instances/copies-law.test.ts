@@ -6,11 +6,14 @@ import { keepDeclarations } from '../../src/server/declarations.ts';
 import type { BrokenDeclarationTable } from '../../src/store/endpoints.ts';
 import type { KeyTable } from '../../src/store/keys.ts';
 import { type News, NewsDesk, type NewsNumbers } from '../../src/store/news.ts';
-import { write } from '../../src/store/sql/statement.ts';
-import { openSqlite, type SqliteRepositories } from '../../src/store/sqlite/database.ts';
+import type { Repositories } from '../../src/store/repositories.ts';
+import { type SqlTables, sql, write } from '../../src/store/sql/statement.ts';
+import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
+import type { Store } from '../../src/store/store.ts';
 import { Declarations } from '../../src/upstream/health/declarations.ts';
-import { tries } from '../deep/effort.ts';
+import { isDeep, tries } from '../deep/effort.ts';
+import { laidDatabase, openHandle, withRepositories } from '../store/postgres/opened.ts';
 import { broken } from '../store/suites/endpoints.ts';
 import { tempFolder } from '../store/support.ts';
 
@@ -25,12 +28,17 @@ const LOG = { info: () => {}, warn: () => {}, error: () => {} };
 const NO_POLICY = { models: [], providers: new Map() } as unknown as Parameters<typeof keepDeclarations>[1];
 const NUMBERS = { sql: 'SELECT * FROM news' };
 
-type Store = SqliteRepositories;
+/** A handle of a database. */
+type Handle = Pick<Store, 'commit' | 'append' | 'flush' | 'close'> &
+  Pick<Repositories, 'keys' | 'people' | 'trail' | 'blocklist' | 'brokenDeclarations'> &
+  Pick<SqlTables, 'query'> & { readonly news: News };
+type Open = () => Promise<Handle>;
 
 /** What a mutant spoils. */
 interface Flaws {
-  /** Of the database: run once it has its tables. */
+  /** Of the database: run once it has its tables. '' where it is not spoilt so. */
   readonly sql?: string;
+  readonly inPostgres?: string;
   readonly keys?: (table: KeyTable) => KeyTable;
   readonly declarations?: (table: BrokenDeclarationTable) => BrokenDeclarationTable;
   readonly desk?: () => NewsDesk;
@@ -39,13 +47,13 @@ interface Flaws {
 /** One instance, whose messages the law carries. */
 class Instance {
   readonly #desk: NewsDesk;
-  readonly #store: Store;
+  readonly #store: Handle;
   readonly #declarations = new Declarations();
   readonly keys: Keys;
   readonly blocklist: Blocklist;
   readonly #ends: (() => unknown)[];
 
-  private constructor(store: Store, desk: NewsDesk, declarations: Declarations, parts: readonly [Keys, Blocklist]) {
+  private constructor(store: Handle, desk: NewsDesk, declarations: Declarations, parts: readonly [Keys, Blocklist]) {
     this.#store = store;
     this.#desk = desk;
     this.#declarations = declarations;
@@ -53,8 +61,8 @@ class Instance {
     this.#ends = [() => this.keys.close(), () => this.blocklist.close(), () => store.close()];
   }
 
-  static async open(file: string, flaws: Flaws): Promise<Instance> {
-    const inner = await openSqlite(file, ALL_TABLES);
+  static async open(open: Open, flaws: Flaws): Promise<Instance> {
+    const inner = await open();
     const desk = flaws.desk?.() ?? new NewsDesk();
     const numbers = async (): Promise<NewsNumbers> => (await inner.query<NewsNumbers>(NUMBERS))[0]!;
     const news: News = {
@@ -156,24 +164,38 @@ const steps = fc.array(
   { minLength: 3, maxLength: 16 },
 );
 
-let files = 0;
+/** Makes an empty database. */
+type Lay = () => Promise<Open>;
 
-async function openPair(flaws: Flaws) {
+let files = 0;
+const layInSqlite: Lay = async () => {
   const file = `${folder.path}/${files++}.db`;
-  const store = await openSqlite(file, ALL_TABLES);
-  if (flaws.sql) await store.commit([write({ sql: flaws.sql })]);
+  return () => openSqlite(file, ALL_TABLES);
+};
+const layInPostgres: Lay = async () => {
+  const { url } = await laidDatabase();
+  return async () => {
+    const handle = await openHandle(url);
+    return { ...withRepositories(handle), query: handle.query.bind(handle) };
+  };
+};
+
+async function openPair(lay: Lay, flaws: Flaws) {
+  const open = await lay();
+  const store = await open();
+  if (flaws.sql !== undefined) await store.commit([write(sql(flaws.sql, { inPostgres: flaws.inPostgres ?? '' }))]);
   await store.close();
-  return { file, all: [await Instance.open(file, flaws), await Instance.open(file, flaws)] as const };
+  return { open, all: [await Instance.open(open, flaws), await Instance.open(open, flaws)] as const };
 }
 
 /** All runs share a database: their keys and wallets are those of one long life. */
-function lawOf({ file, all }: Awaited<ReturnType<typeof openPair>>) {
+function lawOf({ open, all }: Awaited<ReturnType<typeof openPair>>) {
   return fc.asyncProperty(steps, async (run) => {
     const world: Made = [];
     const told = [await all[0].numbers()];
     const isAsStored = async (one: Instance) => {
       await one.look();
-      const fresh = await Instance.open(file, {});
+      const fresh = await Instance.open(open, {});
       expect(one.copies(world)).toEqual(fresh.copies(world));
       await fresh.close();
     };
@@ -189,12 +211,20 @@ function lawOf({ file, all }: Awaited<ReturnType<typeof openPair>>) {
 
 const NAME =
   'after any changes by two instances, each copy is as the store from its next look on, whatever was heard of them';
+const LAID = [
+  ['SQLite', layInSqlite, tries(NAME, 20, 2_000)],
+  ['PostgreSQL', layInPostgres, tries(`${NAME}, in PostgreSQL`, 3, 300)],
+] as const;
 
-test(NAME, async () => {
-  const pair = await openPair({});
-  await fc.assert(lawOf(pair), tries(NAME, 20, 2_000));
-  for (const one of pair.all) await one.close();
-}, 120_000);
+test.each(LAID)(
+  `in %s ${NAME}`,
+  async (_, lay, runs) => {
+    const pair = await openPair(lay, {});
+    await fc.assert(lawOf(pair), runs);
+    for (const one of pair.all) await one.close();
+  },
+  600_000,
+);
 
 /** Forgets a subject once its listener has been called so often. */
 class Forgetful extends NewsDesk {
@@ -215,11 +245,20 @@ const changesOf =
   });
 
 const MUTANTS: Readonly<Record<string, Flaws>> = {
-  'no change of a key is raised': { sql: 'DROP TRIGGER keys_are_news_update' },
+  'no change of a key is raised': {
+    sql: 'DROP TRIGGER keys_are_news_update',
+    inPostgres: 'ALTER TABLE keys DISABLE TRIGGER keys_are_news_numbered',
+  },
   'no new key is raised': { sql: 'DROP TRIGGER keys_are_news_insert' },
-  'no blocked wallet is raised': { sql: 'DROP TRIGGER blocked_wallets_are_news_insert' },
+  'no blocked wallet is raised': {
+    sql: 'DROP TRIGGER blocked_wallets_are_news_insert',
+    inPostgres: 'ALTER TABLE blocked_wallets DISABLE TRIGGER blocked_wallets_are_news_raised',
+  },
   'no unblocked wallet is raised': { sql: 'DROP TRIGGER blocked_wallets_are_news_delete' },
-  'no lifted declaration is raised': { sql: 'DROP TRIGGER broken_declarations_are_news_delete' },
+  'no lifted declaration is raised': {
+    sql: 'DROP TRIGGER broken_declarations_are_news_delete',
+    inPostgres: 'ALTER TABLE broken_declarations DISABLE TRIGGER broken_declarations_are_news_raised',
+  },
   'a reading of keys misses the last one': { keys: changesOf(({ rows }) => ({ rows: rows.slice(0, -1) })) },
   'a reading of keys takes the next change for read': { keys: changesOf(({ through }) => ({ through: through + 1 })) },
   'a narrowing is not read': {
@@ -233,10 +272,14 @@ const MUTANTS: Readonly<Record<string, Flaws>> = {
   'a listener is no longer called': { desk: () => new Forgetful() },
 };
 
-for (const [name, flaws] of Object.entries(MUTANTS)) {
-  test(`the law finds where ${name}`, async () => {
-    const pair = await openPair(flaws);
-    const { failed } = await fc.check(lawOf(pair), { numRuns: 300, seed: 44, endOnFailure: true });
-    expect(failed).toBe(true);
-  }, 120_000);
+for (const [place, lay] of LAID) {
+  for (const [name, flaws] of Object.entries(MUTANTS)) {
+    const isOfBoth = flaws.sql === undefined || flaws.inPostgres !== undefined;
+    if (place === 'PostgreSQL' && !(isDeep && isOfBoth)) continue;
+    test(`in ${place} the law finds where ${name}`, async () => {
+      const pair = await openPair(lay, flaws);
+      const { failed } = await fc.check(lawOf(pair), { numRuns: 300, seed: 44, endOnFailure: true });
+      expect(failed).toBe(true);
+    }, 120_000);
+  }
 }

@@ -63,5 +63,5 @@ export async function figuresOf(ledger: Ledger): Promise<Record<string, readonly
   );
 }
 
-export const findingsIn = async ({ journal }: SharedBooks): Promise<string[]> =>
+export const findingsIn = async ({ journal }: Pick<SharedBooks, 'journal'>): Promise<string[]> =>
   (await auditLedger(journal, { idle: true })).findings.map(({ message }) => message);

@@ -96,3 +96,32 @@ export const NAMED: readonly NamedTest[] = [
     test: 'two writers whose rows appear out of order',
   },
 ];
+
+/** Incidents of whole servers that broke elsewhere, with several at one PostgreSQL; those of the books are `test/store/incidents.test.ts`. */
+export const INCIDENTS: readonly NamedTest[] = [
+  {
+    what: 'connections that are exhausted turn every key away',
+    file: 'test/postgres/refusals.test.ts',
+    test: 'has no connection left',
+  },
+  {
+    what: 'a configuration that is read once by each server',
+    file: 'test/postgres/pushes.test.ts',
+    test: 'a revision that a command pushes is in force at both servers when the command returns',
+  },
+  {
+    what: 'a price that reaches one of several servers',
+    file: 'test/instances/two-policies.test.ts',
+    test: 'decisions name the policy by which they were made, and the price by which they were charged',
+  },
+  {
+    what: 'a limit that is changed at one server',
+    file: 'test/instances/two-policies.test.ts',
+    test: 'while two policies are in force, the newest limit of a budget holds at the server of the older one',
+  },
+  {
+    what: 'charges that come as a storm of writes',
+    file: 'test/store/incidents.test.ts',
+    test: 'books in PostgreSQL, two instances > 16: ',
+  },
+];

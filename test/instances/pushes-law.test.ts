@@ -13,12 +13,16 @@ import type { PolicyBundle } from '../../src/runtime/source.ts';
 import type { ReloadAttempt } from '../../src/runtime/status.ts';
 import { InstanceReporter } from '../../src/server/instance-report.ts';
 import { PushFollower } from '../../src/server/push-follower.ts';
+import type { News } from '../../src/store/news.ts';
+import type { Repositories } from '../../src/store/repositories.ts';
 import { SERVER } from '../../src/store/trail.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
-import { effort } from '../deep/effort.ts';
+import { effort, isDeep } from '../deep/effort.ts';
 import { SMALL } from '../policy/support.ts';
 import { openMemoryStore } from '../store/memory/driver.ts';
 import { loneInstance } from '../store/memory/instance.ts';
+import { openHandle, withRepositories } from '../store/postgres/opened.ts';
+import { sharedLedger } from '../store/postgres/stage.ts';
 import { waitFor } from '../support/answers.ts';
 
 const { runs, seed, proved } = effort('pushes', 12, 300);
@@ -46,7 +50,38 @@ const named = (bundle: PolicyBundle): PolicyCandidate => {
   return { ...candidate, bundle, runtime: { ...runtime, snapshot } };
 };
 
-type Store = ReturnType<typeof openMemoryStore>;
+type Store = PushTarget['store'] & Pick<Repositories, 'trail'> & { readonly news: News };
+
+/** A store that several servers open. */
+interface Shared extends AsyncDisposable {
+  open(): Promise<Store>;
+}
+type Lay = () => Promise<Shared>;
+
+const inMemory: Lay = async () => {
+  const store = openMemoryStore(() => 0);
+  return { open: async () => ({ ...store, commit: store.commit.bind(store) }), [Symbol.asyncDispose]: async () => {} };
+};
+
+const inPostgres: Lay = async () => {
+  const { url } = await sharedLedger();
+  const ends: (() => Promise<void>)[] = [];
+  return {
+    async open() {
+      const handle = await openHandle(url);
+      const store = withRepositories(handle);
+      store.news.listen();
+      ends.push(async () => {
+        await store.news.close();
+        await handle.close();
+      });
+      return store;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const end of ends) await end();
+    },
+  };
+};
 const log = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** A server that follows pushes. It cannot serve what names it. */
@@ -63,9 +98,7 @@ class Member {
     this.name = `server-${slot}`;
     const can = (bundle: PolicyBundle) => !bundle.files.some(({ text = '' }) => text.includes(this.name));
     const refusal = { problems: [], message: `${this.name} cannot` };
-    const own = {
-      store: { ...store, commit: store.commit.bind(store), instance: loneInstance(() => 0, { slot, epoch: 1 }) },
-    };
+    const own = { store: { ...store, instance: loneInstance(() => 0, { slot, epoch: 1 }) } };
     const attempt = (result: ReloadAttempt['result']): ReloadAttempt => {
       const { revision } = this.#inForce.runtime.snapshot;
       return { time: 0, tookMs: 0, cause: 'push', result, revision, message: '', diagnostics: [], changes: [] };
@@ -158,13 +191,14 @@ async function offerOf(cannot: readonly string[], at: number, store: Store, targ
 }
 
 /** No server has in force what another refuses; what is accepted comes into force at all, one upon the other. */
-async function isOne(all: readonly Step[], fault: Fault = {}): Promise<boolean> {
-  const store = openMemoryStore(() => 0);
+async function isOne(lay: Lay, all: readonly Step[], fault: Fault = {}): Promise<boolean> {
+  await using shared = await lay();
+  const store = await shared.open();
   const target = { store, isServed: async () => fault.isDeaf !== true, now: () => 0 };
   const members: Member[] = [];
   const join = async () => {
     if (members.length === 3) return;
-    const member = new Member(members.length, store, fault);
+    const member = new Member(members.length, await shared.open(), fault);
     members.push(member);
     await member.begin();
   };
@@ -195,13 +229,22 @@ async function isOne(all: readonly Step[], fault: Fault = {}): Promise<boolean> 
   }
 }
 
-test('a push is in force at all servers or at none, and each replaces the one that it began from', async () => {
-  await fc.assert(
-    fc.asyncProperty(steps, (all) => isOne(all)),
-    { numRuns: runs, seed },
-  );
+const PLACES = [
+  ['memory', inMemory],
+  ['PostgreSQL', inPostgres],
+] as const;
+const LAW = 'a push is in force at all servers or at none, and each replaces the one that it began from';
+const lawOf = (lay: Lay, fault?: Fault) => fc.asyncProperty(steps, (all) => isOne(lay, all, fault));
+
+test(LAW, async () => {
+  await fc.assert(lawOf(inMemory), { numRuns: runs, seed });
   proved('no server has a pushed revision in force that another refuses');
 }, 60_000);
+
+test(`in PostgreSQL ${LAW}`, async () => {
+  await fc.assert(lawOf(inPostgres), { numRuns: Math.ceil(runs / 6), seed });
+  proved('no server at PostgreSQL has a pushed revision in force that another refuses');
+}, 600_000);
 
 const MUTANTS: Readonly<Record<string, Fault>> = {
   'a push asks no server': { isDeaf: true },
@@ -210,8 +253,9 @@ const MUTANTS: Readonly<Record<string, Fault>> = {
 };
 
 for (const [name, fault] of Object.entries(MUTANTS)) {
-  test(`the law finds out: ${name}`, async () => {
-    const law = fc.asyncProperty(steps, (all) => isOne(all, fault));
-    expect((await fc.check(law, { numRuns: 50, seed, endOnFailure: true })).failed).toBe(true);
-  }, 60_000);
+  for (const [place, lay] of isDeep ? PLACES : PLACES.slice(0, 1)) {
+    test(`in ${place} the law finds out: ${name}`, async () => {
+      expect((await fc.check(lawOf(lay, fault), { numRuns: 50, seed, endOnFailure: true })).failed).toBe(true);
+    }, 60_000);
+  }
 }

@@ -182,10 +182,10 @@ describe.each(Object.entries(DATABASES))('two servers that follow their files, a
   });
 });
 
-describe('two servers that follow pushes', () => {
+describe.each(Object.entries(DATABASES))('two servers that follow pushes, at %s', (_, open) => {
   let stage: Awaited<ReturnType<typeof pair>>;
   beforeAll(async () => {
-    stage = await pair((await DATABASES['a database in memory']()).start, '--policies-from', 'store');
+    stage = await pair((await open()).start, '--policies-from', 'store');
   });
   afterAll(() => Promise.all(stage.two.map((one) => one.stop())));
 
@@ -235,7 +235,8 @@ describe('two servers that follow pushes', () => {
     const same = { policy: revision, price: before.price };
     expect(after).toEqual([same, same]);
     await push(policyOf(budget('red', 0.5)).replaceAll(/output: \d+/g, 'output: 777'));
-    const dearer = await ask(a);
-    expect([dearer.price.length, dearer.price[0] === before.price[0]]).toEqual([1, false]);
+    const dearer = await Promise.all([ask(a), ask(b)]);
+    expect(dearer[1]).toEqual(dearer[0]!);
+    expect([dearer[0]!.price.length, dearer[0]!.price[0] === before.price[0]]).toEqual([1, false]);
   });
 });

@@ -9,6 +9,8 @@ export interface Gate {
   readonly most: number;
   /** Requests that have come, in their order. */
   readonly requests: readonly OpenAiRequest[];
+  /** The `authorization` of each of them. */
+  readonly secrets: readonly (string | null)[];
   /** Of those inside, how many carried each `user`; the most at once. */
   readonly mostByUser: ReadonlyMap<string, number>;
   /** Answers the `n` oldest of those inside. */
@@ -39,6 +41,7 @@ export const capOf = (request: OpenAiRequest): number => Number(request.max_comp
 export function startGate(answers: GateAnswers): Gate {
   const waiting: (() => void)[] = [];
   const requests: OpenAiRequest[] = [];
+  const secrets: (string | null)[] = [];
   const byUser = new Map<string, number>();
   const mostByUser = new Map<string, number>();
   let inside = 0;
@@ -62,6 +65,7 @@ export function startGate(answers: GateAnswers): Gate {
       const body = (await request.json()) as OpenAiRequest;
       const user = String(body.user ?? '');
       requests.push(body);
+      secrets.push(request.headers.get('authorization'));
       enter(user);
       if (!isOpen) await new Promise<void>((resolve) => void waiting.push(resolve));
       leave(user);
@@ -92,6 +96,7 @@ export function startGate(answers: GateAnswers): Gate {
       return most;
     },
     requests,
+    secrets,
     mostByUser,
     release,
     open() {
@@ -102,7 +107,7 @@ export function startGate(answers: GateAnswers): Gate {
       isOpen = false;
       most = 0;
       mostByUser.clear();
-      requests.length = 0;
+      requests.length = secrets.length = 0;
     },
     stop: () => server.stop(true),
   };

@@ -1,22 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { waitFor } from '../support/answers.ts';
-import { runHere } from '../support/run-here.ts';
-import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
-import {
-  ask,
-  audit,
-  booked,
-  COST,
-  isReady,
-  type MadeKey,
-  makeKey,
-  type Stage,
-  sendTwo,
-  startStage,
-  toldOfTwo,
-} from './stage.ts';
+import type { Signalbox } from '../support/signalbox.ts';
+import { ask, bookedWell, COST, isReady, type MadeKey, makeKey, type Stage, sendTwo, startStage } from './stage.ts';
 
 /** A database that goes away and comes back, as callers see it. */
 const AT_ONCE_MS = 4_000;
@@ -88,32 +73,8 @@ test('while it is away requests are told 503 at once, what is under way tells it
     expect(await isReady(here)).toBe(false);
   }
   expect(await surprises()).toEqual([]);
-  expect(await toldOfTwo(stage, under)).toEqual([COST, COST]);
+  expect(await under.told()).toEqual([COST, COST]);
   await stage.fleet.database.start();
   await waitFor(() => isReady(here));
-  expect(await booked(here, 'blue')).toBe(2 * COST);
-  expect(await audit(here)).toBe('nothing wrong');
-}, 60_000);
-
-test('a process that is killed with a full spool books it at its next start, and commands on the home folder tell of it before', async () => {
-  const { fleet } = stage;
-  const home = temporaryFolder();
-  const data = join(home, 'processes', '3');
-  const mortal = await fleet.start({ data, isProcess: true });
-  const key = await makeKey(stage, 'green');
-  const under = await sendAndKill(mortal, key);
-  await waitFor(async () => !(await isReady(mortal)));
-  expect(await toldOfTwo(stage, under)).toEqual([COST, COST]);
-  mortal.signal('SIGKILL');
-  await mortal.exited;
-  await fleet.stop(mortal);
-  await fleet.database.start();
-  const told = await runHere(['ledger', 'audit', '--data', home], { DATABASE_URL: fleet.url });
-  expect(told.err).toContain(`2 settlements are in ${join(data, 'settlements.spool')} (0.884 Credits)`);
-  const again = await fleet.start({ data, isProcess: true });
-  await waitFor(() => isReady(here));
-  expect(await booked(again, 'green')).toBe(2 * COST);
-  expect(await audit(again)).toBe('nothing wrong');
-  await fleet.stop(again);
-  rmSync(home, { recursive: true });
+  expect(await bookedWell(here, 'blue')).toBe(2 * COST);
 }, 60_000);

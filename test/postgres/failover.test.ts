@@ -5,7 +5,7 @@ import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { waitFor } from '../support/answers.ts';
 import { startServers } from '../support/postgres-servers.ts';
 import type { Signalbox } from '../support/signalbox.ts';
-import { audit, booked, COST, ask as chatOf, isReady, makeKey, sendTwo, startStage, toldOfTwo } from './stage.ts';
+import { audit, booked, COST, ask as chatOf, isReady, makeKey, sendTwo, startStage } from './stage.ts';
 
 /** Leases are renewed ten times a second. */
 const timers: Timers = {
@@ -33,7 +33,22 @@ test('behind a failover that may have lost commits servers grant nothing, and no
   expect(await server.run('db', 'accept')).toMatchObject({ code: 0, err: '' });
   // It may know of rows that are gone.
   expect(await ask(server)).toBe(503);
-  expect(await ask(await fleet.start())).toBe(200);
+  const again = await fleet.start();
+  expect(await ask(again)).toBe(200);
+
+  // Another database is another history, though the server is the same.
+  await fleet.stop(again);
+  await fleet.stop(server);
+  const name = fleet.url.split('/').at(-1);
+  // The server that was refused has left a connection: it would have ended as a process.
+  const copied = async () => {
+    await fleet.database.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+    await fleet.database.create('copy', name);
+    return true;
+  };
+  await waitFor(() => copied().catch(() => null));
+  const env = { DATABASE_URL: fleet.database.urlOf('copy') };
+  await expect(fleet.start({ env })).rejects.toThrow(words);
 }, 120_000);
 
 test('a primary that is made a standby is told 503 until it is a primary again, and no answer is lost', async () => {
@@ -51,7 +66,7 @@ test('a primary that is made a standby is told 503 until it is a primary again, 
   for (const path of ['keys', 'ledger', 'usage', 'cluster', 'decisions'])
     expect([200, 503]).toContain((await server.get(`/admin/${path}`)).status);
   await expect(stage.fleet.start()).rejects.toThrow(/transaction_read_only is on|takes no writes/);
-  expect(await toldOfTwo(stage, under)).toEqual([COST, COST]);
+  expect(await under.told()).toEqual([COST, COST]);
   await database.restartAs('primary');
   await waitFor(() => isReady(server));
   await waitFor(async () => (await chatOf(server, key)).status === 200);

@@ -1,123 +1,190 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mergedPage } from '../../src/server/processes/metrics-page.ts';
-import { startGate } from '../money/gate.ts';
-import { pursePolicy, tokens } from '../money/purse.ts';
+import { effort, isDeep } from '../deep/effort.ts';
 import { eventsOf, waitFor } from '../support/answers.ts';
-import { UPSTREAM_ENV } from '../support/policies.ts';
 import { freePort } from '../support/ports.ts';
-import { type PostgresServer, startPostgres } from '../support/postgres.ts';
-import { cleanEnvironment, MAIN, makeTestKey, runCommand, temporaryFolder, writePolicy } from '../support/signalbox.ts';
+import { runHere } from '../support/run-here.ts';
+import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
+import { ask, bookedWell, COST, chat, isReady, type MadeKey, type Stage, startStage } from './stage.ts';
+import { type Ending, send } from './storm.ts';
+import { evidenceOf, problemsOf } from './verdict.ts';
 
-/** One server of two processes, as its operator runs it. */
+/** One server of two processes, as its operator runs it. `npm run test:deep -- rolling` replaces them more often, under more load. */
+const { runs, proved } = effort('rolling', 1, 10);
+const CALLERS = isDeep ? 24 : 6;
 const data = temporaryFolder();
-const port = freePort();
+const secret = join(data, 'upstream-key');
 const metricsPort = freePort();
-const url = `http://127.0.0.1:${port}`;
-const key = makeTestKey();
-const gate = startGate({ usageOf: () => tokens(42, 20) });
-const policy = pursePolicy(gate.url, 100);
-const policies = writePolicy(policy);
-let database: PostgresServer;
-let env: Record<string, string>;
-let server: ReturnType<typeof start>;
+let stage: Stage;
+let box: Signalbox;
 
-const start = () => {
-  const ports = ['--port', `${port}`, '--metrics-port', `${metricsPort}`];
-  return Bun.spawn([MAIN, 'serve', '--processes', '2', ...ports, '--data', data, '--policies', policies], {
-    env: cleanEnvironment(env),
-    stdout: 'ignore',
-    stderr: 'inherit',
-  });
-};
+async function start(): Promise<void> {
+  const args = ['--processes', '2', '--metrics-port', `${metricsPort}`];
+  box = await stage.fleet.start({ data, isProcess: true, args });
+  await waitFor(() => box.lines.some((line) => line.includes('"all processes serve"')), 60_000);
+}
+
 const metrics = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-const instancesIn = (page: string) =>
-  [...page.matchAll(/^signalbox_instance_slot\{instance="(\d+)"\}/gm)].map(([, number]) => number);
+/** The value of a gauge at each process, by its number. */
+const atEach = (page: string, gauge: string) =>
+  [...page.matchAll(new RegExp(`^${gauge}\\{instance="(\\d+)"\\} (\\d+)`, 'gm'))].map(
+    ([, number, value]) => [Number(number), Number(value)] as const,
+  );
+const processes = async () => atEach(await metrics(), 'signalbox_instance_slot').map(([number]) => number);
+const restart = () => runHere(['restart', '--data', data]);
+const query = (text: string) => stage.fleet.database.run(text, stage.fleet.url.split('/').at(-1));
+/** So that the system may give each request to another process. */
+const FRESH = { connection: 'close' };
+
+async function keyOf(team: string): Promise<MadeKey> {
+  const key = await box.makeKey('--label', `team=${team}`);
+  return { id: key.split('_')[2] ?? '', key };
+}
 
 beforeAll(async () => {
-  database = await startPostgres({ isDurable: true });
-  await database.create('processes');
-  gate.open();
-  env = { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: key, DATABASE_URL: database.urlOf('processes') };
-  server = start();
-  await waitFor(() => metrics().catch(() => null), 60_000);
+  writeFileSync(secret, 'the first');
+  const env = { TEST_UPSTREAM_KEY_FILE: secret };
+  stage = await startStage(0, { limit: 100_000, own: true, env });
+  await start();
 }, 90_000);
+afterEach(() => {
+  delete stage.answers.text;
+  delete stage.answers.pace;
+  stage.gate.open();
+});
 afterAll(async () => {
-  server.kill('SIGKILL');
-  await server.exited;
-  await database[Symbol.asyncDispose]();
-  await gate.stop();
-  for (const folder of [data, policies]) rmSync(folder, { recursive: true, force: true });
+  await stage[Symbol.asyncDispose]();
+  rmSync(data, { recursive: true, force: true });
 });
 
-const send = (more = {}) =>
-  fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'best', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 20, ...more }),
-  });
-const chat = async () => {
-  const answer = await send();
-  await answer.text();
-  return answer.status;
-};
-
-test('A restart replaces every process, and no request fails meanwhile', async () => {
-  expect(instancesIn(await metrics())).toEqual(['1', '2']);
+test('A restart fails no request and cuts no stream, on tables of a later program too: what was told is booked', async () => {
+  const key = await keyOf('blue');
+  Object.assign(stage.answers, { text: Array.from({ length: 20 }, () => 'piece '), pace: () => Bun.sleep(20) });
+  const endings: Ending[] = [];
   let isOver = false;
-  const statuses: (number | string)[] = [];
-  const loop = async () => {
-    while (!isOver) statuses.push(await chat().catch(String));
+  let most = 0;
+  const caller = async (at: number) => {
+    while (!isOver) endings.push(await send(box, key.key, { maxTokens: 5, isStream: at % 3 > 0 }));
   };
-  const loops = [loop(), loop(), loop(), loop()];
-  const { code, out, err } = await runCommand(['restart', '--data', data]);
+  const watch = async () => {
+    for (; !isOver; await Bun.sleep(100)) most = Math.max(most, (await processes()).length);
+  };
+  const load = Promise.all([watch(), ...Array.from({ length: CALLERS }, (_, at) => caller(at))]);
+  expect(await processes()).toEqual([1, 2]);
+  for (let run = 0; run < runs; run++) {
+    // As a later program would have brought the tables up to date, which serves the one of before.
+    if (run === Math.floor(runs / 2))
+      await query("INSERT INTO signalbox_schema (version, serves, program) VALUES (2, 1, '99.0.0')");
+    const { code, out, err } = await restart();
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out.split('\n').at(-2)).toBe('All 2 processes are replaced.');
+  }
   isOver = true;
-  await Promise.all(loops);
-  expect({ code, err }).toEqual({ code: 0, err: '' });
-  expect(out.split('\n').at(-2)).toBe('All 2 processes are replaced.');
-  expect(new Set(statuses)).toEqual(new Set([200]));
-}, 120_000);
-
-test('Streams across a restart end whole', async () => {
-  gate.close();
-  const streams = Array.from({ length: 4 }, () => send({ stream: true }));
-  await waitFor(() => gate.inside === 4);
-  const restarted = runCommand(['restart', '--data', data]);
+  await load;
   // Successors serve before those that they replace end.
-  await waitFor(async () => instancesIn(await metrics()).length === 3, 60_000);
-  gate.open();
-  for (const one of streams) expect(await eventsOf(await one)).toMatchObject({ done: true });
-  expect(await restarted).toMatchObject({ code: 0, err: '' });
-}, 120_000);
+  expect(most).toBe(3);
+  expect(endings.filter(({ status, isCut, told }) => status !== 200 || isCut || told === null)).toEqual([]);
+  const told = endings.flatMap((ending) => (ending.told === null ? [] : [ending.told]));
+  const problems = problemsOf(await evidenceOf(box, key.id, 'blue', told));
+  expect(problems.filter((problem) => !problem.startsWith('only '))).toEqual([]);
+  proved(
+    `\`signalbox restart\` ${runs} times of 2 processes under load, forth and back: of ${endings.length} requests and streams none failed, each booked as told`,
+  );
+}, 600_000);
 
 test('A restart whose successor cannot start says so, and the others go on', async () => {
-  writeFileSync(join(policies, 'policy.yaml'), 'version: nonsense\n');
-  const { code, err } = await runCommand(['restart', '--data', data]);
+  await query("INSERT INTO signalbox_schema (version, serves, program) VALUES (3, 3, '100.0.0')");
+  const { code, err } = await restart();
   expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('The others go on.') });
-  for (let at = 0; at < 4; at++) expect(await chat()).toBe(200);
-  expect(instancesIn(await metrics())).toHaveLength(2);
-  writeFileSync(join(policies, 'policy.yaml'), policy);
+  await query('DELETE FROM signalbox_schema WHERE version = 3');
+  const key = await keyOf('others');
+  for (let at = 0; at < 4; at++) expect(await ask(box, key, {}, FRESH)).toMatchObject({ status: 200 });
+  expect(await processes()).toHaveLength(2);
 }, 120_000);
 
-test('A process that is killed is started again, and SIGTERM ends all', async () => {
-  const before = instancesIn(await metrics());
-  const children = () => readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
-  const [killed] = children();
-  process.kill(Number(killed), 'SIGKILL');
+test('SIGHUP has every process read its policy and its secrets again', async () => {
+  const key = await keyOf('hung up');
+  const reloads = () => box.lines.filter((line) => line.includes('"cause":"signal"')).length;
+  expect(reloads()).toBe(0);
+  box.signal('SIGHUP');
+  await waitFor(() => reloads() === 2);
+  writeFileSync(secret, 'the second');
+  box.signal('SIGHUP');
+  const { secrets } = stage.gate;
   await waitFor(async () => {
-    const isReplaced = children().length === 2 && !children().includes(killed ?? '');
-    return isReplaced && instancesIn(await metrics()).length === before.length;
-  }, 60_000);
-  server.kill('SIGTERM');
-  expect(await server.exited).toBe(0);
-  await expect(fetch(`${url}/readyz`)).rejects.toThrow();
+    const before = secrets.length;
+    await Promise.all(Array.from({ length: 12 }, () => ask(box, key, {}, FRESH)));
+    return secrets.slice(before).every((one) => one === 'Bearer the second');
+  });
+}, 60_000);
+
+/** Streams at both processes end while the database is away: they tell their prices. @returns how many there were */
+async function outage(key: MadeKey): Promise<number> {
+  const { gate, fleet } = stage;
+  gate.close();
+  const streams: ReturnType<typeof chat>[] = [];
+  await waitFor(async () => {
+    streams.push(chat(box, key, { stream: true }, FRESH));
+    await waitFor(() => gate.inside === streams.length);
+    return atEach(await metrics(), 'signalbox_requests_open').every(([, open]) => open > 0);
+  });
+  await fleet.database.kill();
+  await waitFor(async () => !(await isReady(box)));
+  gate.open();
+  for (const stream of streams) {
+    const { chunks, done } = await eventsOf(await stream);
+    expect([done, chunks.at(-1)?.platform.credits_consumed]).toEqual([true, COST / 1e6]);
+  }
+  return streams.length;
+}
+
+test('Prices told while the database is away are booked once, from the spools of processes that were killed and of a server that was stopped', async () => {
+  const { database, url } = stage.fleet;
+  const key = await keyOf('red');
+  const children = () => readFileSync(`/proc/${box.pid}/task/${box.pid}/children`, 'utf8').trim().split(' ');
+  let told = await outage(key);
+  const before = children();
+  for (const child of before) process.kill(Number(child), 'SIGKILL');
+  await database.start();
+  await waitFor(
+    async () => (await processes()).length === 2 && children().every((one) => !before.includes(one)),
+    60_000,
+  );
+  expect(await bookedWell(box, 'red')).toBe(told * COST);
+
+  told += await outage(key);
+  const numbers = await processes();
+  box.signal('SIGTERM');
+  expect(await box.exited).toBe(0);
+  await expect(fetch(`${box.url}/readyz`)).rejects.toThrow();
+  await database.start();
+  // Commands on the folder of the server tell of what its processes have left.
+  const { err } = await runHere(['ledger', 'audit', '--data', data], { DATABASE_URL: url });
+  for (const number of numbers) expect(err).toContain(join(data, 'processes', `${number}`, 'settlements.spool'));
+  await stage.fleet.stop(box);
+  await start();
+  expect(await bookedWell(box, 'red')).toBe(told * COST);
 }, 120_000);
+
+test('A process that finds no free place for a server waits, and a stop ends it with the others', async () => {
+  await query(`INSERT INTO instances (slot, epoch, until, ids_through, is_released)
+    SELECT slot, 1, ${Date.now() + 3_600_000}, 0, 0 FROM generate_series(0, 127) AS slot ON CONFLICT (slot) DO NOTHING`);
+  const listening = () => box.lines.filter((line) => line.includes('"listening"')).length;
+  const before = listening();
+  const restarted = restart();
+  await waitFor(() => box.lines.some((line) => line.includes('the start waits for one')));
+  box.signal('SIGTERM');
+  expect(await box.exited).toBe(0);
+  expect(await restarted).toMatchObject({ code: 1 });
+  expect(listening()).toBe(before);
+}, 60_000);
 
 test('SQLite has one server, and a restart needs one with processes', async () => {
-  const refused = await runCommand(['serve', '--processes', '2', '--data', data]);
+  const refused = await runHere(['serve', '--processes', '2', '--data', data]);
   expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('A SQLite database has one server.') });
-  const none = await runCommand(['restart', '--data', data]);
+  const none = await runHere(['restart', '--data', join(data, 'none')]);
   expect(none).toMatchObject({ code: 1, err: expect.stringContaining('No server with --processes runs on') });
 });
 

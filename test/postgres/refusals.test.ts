@@ -1,22 +1,15 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Timers } from '../../src/core/timers.ts';
 import { RENEW_MS } from '../../src/store/lease.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
+import { WORTHLESS_CERTIFICATE } from '../fault/worthless-certificate.ts';
 import { waitFor } from '../support/answers.ts';
-import type { Signalbox } from '../support/signalbox.ts';
-import {
-  ask,
-  audit,
-  booked,
-  COST,
-  isReady,
-  type MadeKey,
-  makeKey,
-  type Stage,
-  sendTwo,
-  startStage,
-  toldOfTwo,
-} from './stage.ts';
+import { type Cable, layCable } from '../support/cable.ts';
+import { runHere } from '../support/run-here.ts';
+import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
+import { ask, bookedWell, COST, isReady, type MadeKey, makeKey, type Stage, sendTwo, startStage } from './stage.ts';
 
 /** Leases are renewed ten times a second: those of troubles that follow one another must not end. */
 const timers: Timers = {
@@ -30,7 +23,7 @@ let here: Signalbox;
 let env: { readonly DATABASE_URL: string };
 let name: string;
 /** Ends the trouble. */
-let heal: string;
+let heal = '';
 
 const run = (text: string) => stage.fleet.database.run(text.replaceAll('NAME', name), name);
 
@@ -45,8 +38,15 @@ beforeAll(async () => {
 afterEach(async () => {
   stage.gate.open();
   await run(heal);
+  heal = '';
 });
 afterAll(() => stage[Symbol.asyncDispose]());
+
+/** A figure of the metrics. */
+async function figure(name: string): Promise<number> {
+  const lines = (await (await here.get('/metrics')).text()).split('\n');
+  return Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length));
+}
 
 /** How requests of every kind are answered, each once. */
 async function askAll(keys: readonly MadeKey[]) {
@@ -105,17 +105,125 @@ test.each([
     }
     expect(answers.slice(-3)).toMatchObject(Array.from({ length: 3 }, () => ({ status: 503, code: 'overloaded' })));
     await expect(stage.fleet.start({ env })).rejects.toThrow(words);
-    expect(await toldOfTwo(stage, under)).toEqual([COST, COST]);
+    await waitFor(async () => (await figure('signalbox_store_failing')) === 1);
+    if (what === 'has no connection left')
+      expect(await figure('signalbox_store_connections_failed_total')).toBeGreaterThan(0);
+    expect(await under.told()).toEqual([COST, COST]);
     await run(heal);
     await waitFor(() => isReady(here));
+    expect(await figure('signalbox_store_failing')).toBe(0);
+    expect(await figure('signalbox_instance_leads{work="sweep"}')).toBe(1);
+    expect(Date.now() / 1_000 - (await figure('signalbox_pruned_timestamp_seconds'))).toBeLessThan(600);
     let spent = 2 * COST;
     await waitFor(async () => {
       const { status, micro } = await ask(here, key);
       spent += micro;
       return status === 200;
     });
-    expect(await booked(here, what)).toBe(spent);
-    expect(await audit(here)).toBe('nothing wrong');
+    expect(await bookedWell(here, what)).toBe(spent);
   },
   60_000,
 );
+
+describe('a database that cannot be opened: a sentence says what is wrong and what would be right, without the password', () => {
+  const SECRET = 'a-long-secret';
+  const folder = temporaryFolder();
+  const [authority, nonsense] = [join(folder, 'authority.pem'), join(folder, 'nonsense.pem')];
+  const TLS = 'sslmode=verify-full';
+  let cable: Cable;
+  beforeAll(async () => {
+    writeFileSync(authority, WORTHLESS_CERTIFICATE);
+    writeFileSync(nonsense, 'no certificate');
+    await run(`CREATE ROLE secured LOGIN PASSWORD 'another one'`);
+    cable = await layCable(stage.fleet.database.port);
+  });
+  afterAll(async () => {
+    cable[Symbol.dispose]();
+    rmSync(folder, { recursive: true });
+    await run('DROP ROLE secured');
+  });
+
+  /** By name: a URL without its scheme, and the words of its refusal. HOST is the server, SPOILED a way to it that changes answers. */
+  test.each([
+    ['is too old', 'NAME_user:SECRET@SPOILED/NAME', 'it is PostgreSQL 13, and 14 or later is needed'],
+    [
+      'refuses the password',
+      `secured:SECRET@HOST/NAME?${TLS}&sslrootcert=AUTHORITY`,
+      'the database refuses the user or its password; see both in its URL, or the file of password_file',
+    ],
+    [
+      'wants a password',
+      `secured@HOST/NAME?${TLS}&sslrootcert=AUTHORITY`,
+      'the database wants a password; state it in its URL, or its file by password_file',
+    ],
+    [
+      'wants TLS',
+      'secured:SECRET@HOST/NAME',
+      'pg_hba.conf rejects connection for host "127.0.0.1", user "secured", database "NAME", no encryption',
+    ],
+    ['knows no such user', 'nobody_here:SECRET@HOST/NAME', 'role "nobody_here" does not exist'],
+    ['does not exist', 'NAME_user:SECRET@HOST/NAME_elsewhere', 'there is no database of that name; make it first'],
+    [
+      'has a certificate of an authority of its own',
+      `secured:SECRET@HOST/NAME?${TLS}`,
+      'no known authority has signed its certificate; name the file of its authority, or of the certificate itself, by sslrootcert',
+    ],
+    [
+      'has a certificate of another host',
+      `secured:SECRET@localhost:PORT/NAME?${TLS}&sslrootcert=AUTHORITY`,
+      "Host: localhost. is not cert's CN: worthless.invalid",
+    ],
+    [
+      'is known by a file without a certificate',
+      `secured:SECRET@HOST/NAME?${TLS}&sslrootcert=NONSENSE`,
+      'the file of sslrootcert has no certificate as PEM',
+    ],
+    [
+      'has no TLS',
+      `secured:SECRET@SPOILED/NAME?${TLS}`,
+      'it has no TLS; turn it on there, or go without by sslmode=disable',
+    ],
+    [
+      'does not listen',
+      'secured:SECRET@127.0.0.1:1/NAME',
+      'nothing listens at its address; see the host and port in its URL, and that it runs',
+    ],
+    ['is none', 'secured:SECRET@GATE/NAME', 'the other side ended the connection; see that it is PostgreSQL'],
+    [
+      'has a URL with a password as it is',
+      'secured:SECRET#@HOST/NAME',
+      'in a password # is %23, / is %2F, ? is %3F and % is %25',
+    ],
+    [
+      'has a URL with a percent sign',
+      'secured:SECRET%ZZ@HOST/NAME',
+      'in a password # is %23, / is %2F, ? is %3F and % is %25',
+    ],
+  ])('one that %s', async (_, url, words) => {
+    const { port } = stage.fleet.database;
+    cable.edits = (answer) =>
+      answer.length === 1
+        ? Buffer.from('N')
+        : Buffer.from(answer.toString('latin1').replace(/\b1\d{5}(?=[CD])/, '130022'), 'latin1');
+    const parts = {
+      SECRET,
+      SPOILED: `127.0.0.1:${cable.port}`,
+      HOST: `127.0.0.1:${port}`,
+      PORT: `${port}`,
+      NAME: name,
+      AUTHORITY: authority,
+      NONSENSE: nonsense,
+      GATE: new URL(stage.gate.url).host,
+    };
+    const filled = (text: string) =>
+      Object.entries(parts).reduce((all, [part, value]) => all.replaceAll(part, value), text);
+    for (const command of [
+      ['serve', '--data', folder],
+      ['db', 'migrate'],
+    ]) {
+      const { code, err } = await runHere(command, { DATABASE_URL: `postgres://${filled(url)}` });
+      expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining(`${filled(words)}.\n`) });
+      expect(err).not.toContain(SECRET);
+    }
+  });
+});

@@ -78,6 +78,22 @@ describe('Two servers at one PostgreSQL', () => {
     expect(status.out).not.toContain('signalbox@');
   });
 
+  test('that stops answers for a moment as not ready, so that a balancer finds another, unless its drain is shorter', async () => {
+    const answers: (number | null)[] = [];
+    for (const drain of ['25000', '2000']) {
+      const third = await stage.fleet.start({ args: ['--drain-ms', drain] });
+      third.signal('SIGTERM');
+      answers.push(
+        await third.get('/readyz', { headers: { connection: 'close' } }).then(
+          ({ status }) => status,
+          () => null,
+        ),
+      );
+      await stage.fleet.stop(third);
+    }
+    expect(answers).toEqual([503, null]);
+  });
+
   test('that stops gives its place back at once', async () => {
     const third = await stage.fleet.start();
     const slots = async () => {

@@ -118,21 +118,20 @@ export async function ask(...asked: Parameters<typeof chat>): Promise<Told> {
   };
 }
 
-/** A stream and a request that are upstream, held there. */
+/** Sends a stream and a request, and has both held upstream. `told` has both answered: what they were told, microcredits. */
 export async function sendTwo({ gate }: Stage, box: Signalbox, key: MadeKey) {
   gate.close();
-  const under = [chat(box, key, { stream: true }), chat(box, key)] as const;
+  const [stream, whole] = [chat(box, key, { stream: true }), chat(box, key)];
   await waitFor(() => gate.inside === 2);
-  return under;
-}
-
-/** Has both answered. @returns what they were told, microcredits */
-export async function toldOfTwo({ gate }: Stage, [stream, whole]: Awaited<ReturnType<typeof sendTwo>>) {
-  gate.open();
-  const { chunks, done } = await eventsOf(await stream);
-  if (!done) throw new Error('the stream was cut');
-  const told = [chunks.at(-1)?.platform, (await answerOf(await whole)).platform];
-  return told.map((one) => Math.round((one?.credits_consumed ?? 0) * 1e6));
+  return {
+    async told() {
+      gate.open();
+      const { chunks, done } = await eventsOf(await stream);
+      if (!done) throw new Error('the stream was cut');
+      const told = [chunks.at(-1)?.platform, (await answerOf(await whole)).platform];
+      return told.map((one) => Math.round((one?.credits_consumed ?? 0) * 1e6));
+    },
+  };
 }
 
 export const isReady = async (box: Signalbox): Promise<boolean> => (await box.get('/readyz')).status === 200;
@@ -151,3 +150,11 @@ export const audit = async (box: Signalbox): Promise<string> => {
   const { out, err } = await box.run('ledger', 'audit');
   return out.includes('nothing wrong') ? 'nothing wrong' : out + err;
 };
+
+/** The same as `booked`, of a ledger in which nothing is wrong. */
+export async function bookedWell(box: Signalbox, team: string): Promise<number> {
+  const sum = await booked(box, team);
+  const found = await audit(box);
+  if (found !== 'nothing wrong') throw new Error(found);
+  return sum;
+}

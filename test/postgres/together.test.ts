@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { PLACE_WAIT_MS } from '../../src/store/lease-keeper.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { waitFor } from '../support/answers.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 import { ask, audit, booked, COST, chat, makeKey, models, type Stage, startStage } from './stage.ts';
@@ -62,7 +64,7 @@ test('clocks that are apart give no ID twice and one window of a budget, and eac
   expect(await audit(late)).toBe('nothing wrong');
 });
 
-test('the 129th server is told that all places are taken, and a clean stop makes one free at once', async () => {
+test('the 129th server is told that all places are taken and waits, and a clean stop makes one free at once', async () => {
   const { fleet } = stage;
   const third = await fleet.start();
   const until = Date.now() + 10 * MINUTES_10;
@@ -71,9 +73,20 @@ test('the 129th server is told that all places are taken, and a clean stop makes
        SELECT slot, 1, ${until}, 0, 0 FROM generate_series(0, 127) AS slot ON CONFLICT (slot) DO NOTHING`,
     fleet.url.split('/').at(-1),
   );
-  await expect(fleet.start()).rejects.toThrow('All places for servers at the database are taken');
+  let looks = 0;
+  const started = fleet.start({
+    timers: {
+      ...processTimers,
+      after(ms, work) {
+        looks += ms === PLACE_WAIT_MS ? 1 : 0;
+        return processTimers.after(ms, work);
+      },
+    },
+  });
+  await waitFor(() => looks > 1);
   await fleet.stop(third);
-  const fourth = await fleet.start();
+  const fourth = await started;
+  expect(fourth.lines.filter((line) => line.includes('the start waits for one'))).toHaveLength(1);
   const key = await makeKey(stage, 'fourth');
   expect(await ask(fourth, key)).toMatchObject({ status: 200, micro: COST });
 });

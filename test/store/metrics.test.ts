@@ -29,6 +29,7 @@ test('Each transaction is counted with its time, and what waits for one until it
     signalbox_store_writes_waiting: 0,
     signalbox_store_errors_total: 0,
     signalbox_store_failing: 0,
+    signalbox_store_connections_failed_total: 0,
   });
   const began = performance.now();
   const commits = [store.commit([note(1)]), store.commit([note(2)])];

@@ -75,7 +75,8 @@ export function overBooks(
   const each = [
     ['books in SQLite', booksInSqlite, 1],
     ['books in memory', booksInMemory, 1],
-    ['books in PostgreSQL', booksInPostgres, 1],
+    ['books in PostgreSQL', () => booksInPostgres(1), 1],
+    ['books in PostgreSQL, two instances', () => booksInPostgres(2), 2],
     ['books of the hostile store', () => booksInHostile(1), 1],
     ['books of the hostile store, two instances', () => booksInHostile(2), 2],
   ] as const;

@@ -5,20 +5,24 @@ import type { DecisionRecord } from '../../src/core/decision-record.ts';
 import { idAt } from '../../src/core/id.ts';
 import { plainUsage } from '../../src/core/usage.ts';
 import type { ExpireOp, HoldOp, LedgerBooks, PostOp, SettleOp } from '../../src/store/books.ts';
-import type { OpenStore } from '../../src/store/driver.ts';
 import type { JournalReader, MoneyEntry } from '../../src/store/journal-reader.ts';
 import { openStore } from '../../src/store/open.ts';
+import { handleOf } from '../../src/store/postgres/store.ts';
+import { postgresTraffic } from '../../src/store/postgres/traffic.ts';
 import type { RecordTables } from '../../src/store/records.ts';
+import type { Repositories } from '../../src/store/repositories.ts';
 import type { SqlTables } from '../../src/store/sql/statement.ts';
 import type { BatchSize } from '../../src/store/sql/traffic/batch.ts';
 import { sqliteTraffic } from '../../src/store/sqlite/traffic/table.ts';
-import type { Write } from '../../src/store/store.ts';
+import type { Store, Write } from '../../src/store/store.ts';
 import { STEP_MS, type TrafficTable } from '../../src/store/traffic.ts';
 import { someOf, tries } from '../deep/effort.ts';
 import { record } from '../records/support.ts';
 import { memoryRecords } from './memory/records.ts';
 import { MemoryStore } from './memory/store.ts';
 import { memoryTraffic } from './memory/traffic.ts';
+import { withRepositories } from './postgres/opened.ts';
+import { openBooksOn, sharedLedger } from './postgres/stage.ts';
 import { depositOf, fundOf, holdOf } from './suites/books.ts';
 import { tempFolder } from './support.ts';
 import { type Mutation, mutated, toldBuckets } from './traffic-support.ts';
@@ -108,11 +112,19 @@ function recordOf({ id, at, caller, tariff, amount }: Held): DecisionRecord {
   });
 }
 
+/** What a process has open. */
+interface Opened {
+  readonly store: Pick<Store, 'commit' | 'flush'> & Pick<Repositories, 'records' | 'journal'>;
+  readonly books: LedgerBooks;
+  readonly traffic: TrafficTable;
+  close(): Promise<void>;
+}
+/** Starts a process on a store, which the one before has left. */
+type Start = (now: () => number) => Promise<Opened>;
+
 /** The store of a gateway with its books, over restarts, and a list of what the books have told. */
 class Box {
   now = NOON;
-  store!: OpenStore;
-  traffic!: TrafficTable;
   /** A copy of all records, and what the books have told in place of their journal. */
   readonly records: RecordTables;
   readonly journal: Pick<JournalReader, 'money'>;
@@ -120,13 +132,11 @@ class Box {
   readonly #told: MoneyEntry[] = [];
   readonly #requests: Held[] = [];
   readonly #fund = fundOf(3_000);
-  readonly #countOf: (store: OpenStore) => TrafficTable;
-  readonly #file: string;
-  #books!: LedgerBooks;
+  readonly #start: Start;
+  #opened!: Opened;
 
-  constructor(file: string, countOf: (store: OpenStore) => TrafficTable) {
-    this.#file = file;
-    this.#countOf = countOf;
+  constructor(start: Start) {
+    this.#start = start;
     this.records = memoryRecords(this.#archive);
     const told = this.#told;
     this.journal = {
@@ -137,9 +147,23 @@ class Box {
   }
 
   async start(): Promise<void> {
-    this.store = await openStore(this.#file, { mode: 'serve' });
-    this.#books = await this.store.openBooks(() => this.now);
-    this.traffic = this.#countOf(this.store);
+    this.#opened = await this.#start(() => this.now);
+  }
+
+  get store(): Opened['store'] {
+    return this.#opened.store;
+  }
+
+  get traffic(): TrafficTable {
+    return this.#opened.traffic;
+  }
+
+  get #books(): LedgerBooks {
+    return this.#opened.books;
+  }
+
+  close(): Promise<void> {
+    return this.#opened.close();
   }
 
   async take({ kind, request, amount, pauseMs }: Step): Promise<void> {
@@ -244,7 +268,7 @@ class Box {
 
   /** Ends the process, and resolves in the next one the holds that it left open. */
   async #restart(rule: string): Promise<void> {
-    await this.store.close();
+    await this.close();
     await this.start();
     for (const { id } of await this.#books.orphans()) {
       const held = this.#requests.find((one) => one.id === id)!;
@@ -254,10 +278,46 @@ class Box {
   }
 }
 
+/** A store that goes away with the scope. @param mutation of the SQL that counts */
+type Laid = (mutation: Mutation, size: BatchSize) => Promise<{ readonly start: Start } & AsyncDisposable>;
+
+const laidInSqlite: Laid = async (mutation, size) => {
+  const folder = tempFolder();
+  return {
+    async start(now) {
+      const store = await openStore(folder.file, { mode: 'serve' });
+      const traffic = sqliteTraffic(mutated(store as unknown as SqlTables, mutation), size);
+      return { store, traffic, books: await store.openBooks(now), close: () => store.close() };
+    },
+    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
+  };
+};
+
+/** A process that starts again has another epoch, by which it is seen that those of before have ended. */
+const laidInPostgres: Laid = async (mutation, size) => {
+  const { url, run } = await sharedLedger();
+  let starts = 0;
+  return {
+    async start() {
+      await run(`UPDATE instances SET epoch = ${++starts} WHERE slot = 1`);
+      const handle = handleOf({ url });
+      const opened = await openBooksOn({ store: handle }, 1, { epoch: starts });
+      const close = async () => {
+        await opened.books.written();
+        await opened.close();
+        await handle.close();
+      };
+      const traffic = postgresTraffic(mutated(handle, mutation), { size, waitMs: 0 });
+      return { store: withRepositories(handle), books: opened.books, traffic, close };
+    },
+    [Symbol.asyncDispose]: async () => {},
+  };
+};
+
 /** Whether the buckets are a count over records and journal, and over what the books have told. */
-async function holds({ size, steps }: History, mutation: Mutation): Promise<boolean> {
-  using folder = tempFolder();
-  const box = new Box(folder.file, (store) => sqliteTraffic(mutated(store as unknown as SqlTables, mutation), size));
+async function holds(laid: Laid, { size, steps }: History, mutation: Mutation): Promise<boolean> {
+  await using database = await laid(mutation, size);
+  const box = new Box(database.start);
   await box.start();
   try {
     for (const step of steps) await box.take(step);
@@ -269,35 +329,46 @@ async function holds({ size, steps }: History, mutation: Mutation): Promise<bool
     for (const count of counted) if (!Bun.deepEquals(told, await toldBuckets(count, box.now))) return false;
     return true;
   } finally {
-    await box.store.close();
+    await box.close();
   }
 }
 
-const lawOf = (mutation: Mutation) => fc.asyncProperty(histories, (history) => holds(history, mutation));
+const lawOf = (laid: Laid, mutation: Mutation) =>
+  fc.asyncProperty(histories, (history) => holds(laid, history, mutation));
 const NAME = 'buckets of traffic are what the books have told and what records say, by every dimension, over restarts';
+const LAID = [
+  ['SQLite', laidInSqlite, tries(NAME, 2, 1_000)],
+  ['PostgreSQL', laidInPostgres, tries(`${NAME}, in PostgreSQL`, 1, 300)],
+] as const;
 
-test(NAME, async () => {
-  await fc.assert(lawOf({}), tries(NAME, 6, 1_000));
-}, 600_000);
+test.each(LAID)(
+  `in %s ${NAME}`,
+  async (_, laid, runs) => {
+    await fc.assert(lawOf(laid, {}), runs);
+  },
+  600_000,
+);
 
 const MUTANTS: Readonly<Record<string, Mutation>> = {
   'leaves out what expires': { "'settle', 'expire'": "'settle'" },
   'counts what upstreams bill beyond a hold': { "'settle', 'expire'": "'settle', 'overrun', 'expire'" },
   'takes the last entry of a batch twice': {
     'WHERE j.seq BETWEEN ?1 AND ?2': 'WHERE j.seq BETWEEN ?1 - 1 AND ?2',
-    'INSERT INTO traffic_waiting': 'INSERT OR IGNORE INTO traffic_waiting',
+    'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)': 'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   },
-  'charges no user': { 'coalesce(a.user_id': "coalesce(iif(a.user_id, '', '')" },
+  'charges no user': { 'coalesce(a.user_id': 'coalesce(nullif(a.user_id, a.user_id)' },
   'charges no label': { 'AS "user", a.labels': `AS "user", '{}' AS labels` },
 };
 
-for (const [name, mutation] of someOf(Object.entries(MUTANTS))) {
-  test(`a count that ${name} is found`, async () => {
-    const { errorInstance, counterexample } = await fc.check(lawOf(mutation), {
-      ...{ numRuns: 150, seed: 7, endOnFailure: true },
-    });
-    // Not by an error of SQL, and not where the count itself is wrong.
-    expect(String(errorInstance)).toContain('returning false');
-    expect(await holds(counterexample![0], {})).toBe(true);
-  }, 600_000);
+for (const [place, laid] of LAID) {
+  for (const [name, mutation] of someOf(Object.entries(MUTANTS))) {
+    test(`in ${place} a count that ${name} is found`, async () => {
+      const { errorInstance, counterexample } = await fc.check(lawOf(laid, mutation), {
+        ...{ numRuns: 150, seed: 7, endOnFailure: true },
+      });
+      // Not by an error of SQL, and not where the count itself is wrong.
+      expect(String(errorInstance)).toContain('returning false');
+      expect(await holds(laid, counterexample![0], {})).toBe(true);
+    }, 600_000);
+  }
 }

@@ -29,6 +29,8 @@ export interface Cable extends Disposable {
   cuts: (sent: string, way: Way) => 'behind' | 'before' | false;
   /** Called with what a client sends, as far as it was not cut. That, and what comes behind it on its connection, waits as long. */
   holds: (sent: string, way: Way) => Promise<void> | null;
+  /** Called with what the server answers, and changes it. */
+  edits: (answer: Buffer) => Buffer;
 }
 
 export async function layCable(target: number): Promise<Cable> {
@@ -59,7 +61,7 @@ export async function layCable(target: number): Promise<Cable> {
       isCut ||= cut !== false;
     });
     far.on('data', (bytes: Buffer) => {
-      if (!isCut && !cable.isSilent) back(bytes, cable.delayMs);
+      if (!isCut && !cable.isSilent) back(cable.edits(bytes), cable.delayMs);
       else if (isCut) far.end();
     });
     near.on('close', () => isCut || end());
@@ -77,6 +79,7 @@ export async function layCable(target: number): Promise<Cable> {
     },
     cuts: () => false,
     holds: () => null,
+    edits: (answer) => answer,
     cutAll() {
       for (const socket of sockets) socket.destroy();
     },

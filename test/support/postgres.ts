@@ -21,7 +21,7 @@ import { waitFor } from './answers.ts';
 import { freePort } from './ports.ts';
 
 /** PostgreSQL refuses to run as root: then as the system's `nobody`. */
-const OWNER = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+export const OWNER = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 /** Faster, and of no use to who wants to keep anything. */
 const RECKLESS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
@@ -47,6 +47,8 @@ export interface PostgresOptions {
   readonly isArchived?: boolean;
   /** A folder of the test's for its data, such as a small disk; the server's own unless stated. */
   readonly disk?: string;
+  /** The folder of another PostgreSQL's programs; those of the package unless stated. */
+  readonly bin?: string;
 }
 
 /** A PostgreSQL of its own on this machine. It ends with this process, however that ends. */
@@ -85,7 +87,7 @@ function isOpen(path: string): boolean {
 }
 
 /** Writes a file of the server's own. */
-function own(path: string, text: string): void {
+export function own(path: string, text: string): void {
   writeFileSync(path, text, { mode: 0o600 });
   if (OWNER.uid !== undefined) chownSync(path, OWNER.uid, OWNER.gid);
 }
@@ -104,7 +106,7 @@ const archiveOf = (folder: string): Readonly<Record<string, string>> => ({
 });
 
 /** A folder of the server's own, where it may go. */
-function ownFolder(): string {
+export function ownFolder(): string {
   const parent = [tmpdir(), '/dev/shm', '/tmp'].find((path) => existsSync(path) && isOpen(path)) ?? tmpdir();
   const folder = mkdtempSync(join(parent, 'signalbox-postgres-'));
   if (OWNER.uid !== undefined) chownSync(folder, OWNER.uid, OWNER.gid);
@@ -133,22 +135,41 @@ function programs(folder: string): string {
   return join(folder, 'native', 'bin');
 }
 
+/** The folder of the cluster that all of this process's servers begin as: to make one takes fifteen times the time of a copy. */
+let template: string | null = null;
+
+/** Copies an empty cluster. */
+function copyCluster(bin: string, data: string): void {
+  template ??= makeCluster(bin);
+  const { status, stderr } = spawnSync('cp', ['-a', template, data], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`the cluster was not copied: ${stderr}`);
+}
+
+function makeCluster(bin: string): string {
+  const folder = ownFolder();
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const data = join(folder, 'cluster');
+  const made = spawnSync(
+    join(bin, 'initdb'),
+    ['-D', data, '-U', 'signalbox', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'],
+    { ...OWNER, encoding: 'utf8', env: {} },
+  );
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  return data;
+}
+
 export async function startPostgres({
   isDurable = false,
   settings = {},
   isArchived = false,
   disk,
+  bin: installed,
 }: PostgresOptions = {}): Promise<PostgresServer> {
   const folder = ownFolder();
-  const bin = programs(folder);
+  const bin = installed ?? programs(folder);
   const data = join(disk ?? folder, 'data');
   if (disk !== undefined && OWNER.uid !== undefined) chownSync(disk, OWNER.uid, OWNER.gid);
-  const made = spawnSync(
-    join(bin, 'initdb'),
-    ['-D', data, '-U', 'signalbox', '-A', 'trust', '-E', 'UTF8', '--no-locale', ...(isDurable ? [] : ['--no-sync'])],
-    { ...OWNER, encoding: 'utf8', env: {} },
-  );
-  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  copyCluster(bin, data);
   const files = { 'server.crt': WORTHLESS_CERTIFICATE, 'server.key': WORTHLESS_KEY, 'pg_hba.conf': ACCESS };
   for (const [name, text] of Object.entries(files)) own(join(data, name), text);
   if (isArchived) place(join(folder, 'archive'));

@@ -45,11 +45,15 @@ export class Fleet {
     this.#parts = parts;
   }
 
-  /** Resolves once all serve. The first one starts alone: it makes the tables and the first key. Throws UsageError. */
-  async start(): Promise<void> {
+  /**
+   * Resolves with true once all serve, with false where it is stopped before. The first one starts alone: it makes the tables and
+   * the first key. Throws UsageError.
+   */
+  async start(): Promise<boolean> {
     this.#waiting = await this.#parts.waiting();
     await this.#startOne();
     await Promise.all(Array.from({ length: this.#parts.count - 1 }, () => this.#startOne()));
+    return !this.#isStopping;
   }
 
   /** Replaces one process after the other, each once its successor serves. Throws UsageError; then the rest goes on as it was. */
@@ -77,16 +81,21 @@ export class Fleet {
     for (const member of this.#members.values()) member.send({ kind: 'reload' });
   }
 
-  /** Stops all; at a second call without waiting. Resolves with the greatest of their exit codes. */
+  /**
+   * Stops all; at a second call without waiting, as those that do not serve yet. Resolves with the greatest exit code of the
+   * others.
+   */
   async stop(): Promise<number> {
     const members = [...this.#members.values()].filter(({ hasEnded }) => !hasEnded);
+    const serving = members.filter(({ hasServed }) => hasServed);
     for (const member of members) {
       member.isLeaving = true;
-      if (this.#isStopping) member.kill();
+      if (this.#isStopping || !member.hasServed) member.kill();
       else member.send({ kind: 'stop' });
     }
     this.#isStopping = true;
-    return Math.max(0, ...(await Promise.all(members.map(({ exited }) => exited))));
+    await Promise.all(members.map(({ exited }) => exited));
+    return Math.max(0, ...(await Promise.all(serving.map(({ exited }) => exited))));
   }
 
   /** The pages of metrics of those that answer in time. */

@@ -23,6 +23,8 @@ export class Member {
   /** Whether its end is wanted, or is told to who waits for it. */
   isLeaving = false;
   hasEnded = false;
+  /** Whether it hears what it is asked. */
+  hasServed = false;
   readonly #started: StartedProcess;
   readonly #pages = new Map<number, (page: string | null) => void>();
   #asked = 0;
@@ -74,7 +76,9 @@ export class Member {
   }
 
   #take(message: MessageToParent, serves: (address: string) => void): void {
-    if (message.kind === 'serving') serves(message.address);
-    else this.#pages.get(message.id)?.(message.page);
+    if (message.kind === 'serving') {
+      this.hasServed = true;
+      serves(message.address);
+    } else this.#pages.get(message.id)?.(message.page);
   }
 }

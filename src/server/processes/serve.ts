@@ -48,7 +48,7 @@ export async function serveProcesses(
   host.on('SIGINT', () => void stop('SIGINT'));
   host.on('SIGHUP', () => (host.out.isTerminal && !hasTerminal() ? void stop('SIGHUP') : fleet.reload()));
 
-  await fleet.start();
+  if (!(await fleet.start())) return;
   const closeDoor = await openDoor(home, () => fleet.restart());
   const metrics = options.metrics ? await serveMetrics(options, fleet) : null;
   close = () => {

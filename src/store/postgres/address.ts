@@ -15,6 +15,7 @@ export interface PostgresAddress {
   readonly authorities: string | null;
 }
 
+const FORM = 'it must be postgres://USER@HOST:PORT/DATABASE; in a password # is %23, / is %2F, ? is %3F and % is %25';
 const PARAMETERS: ReadonlySet<string> = new Set(['host', 'password_file', 'sslmode', 'sslrootcert']);
 const isHere = (host: string): boolean =>
   host === 'localhost' || host === '::1' || host.startsWith('127.') || host.startsWith('/');
@@ -26,29 +27,44 @@ const isHere = (host: string): boolean =>
  */
 export function addressOf(text: string): PostgresAddress {
   const url = URL.parse(text);
-  if (!url || !/^postgres(?:ql)?:$/.test(url.protocol)) throw unusable('it must be postgres://USER@HOST:PORT/DATABASE');
+  if (!url || !/^postgres(?:ql)?:$/.test(url.protocol)) throw unusable(FORM);
   const stranger = [...url.searchParams.keys()].find((name) => !PARAMETERS.has(name));
   if (stranger !== undefined)
     throw unusable(`it has the parameter ${stranger}; known are ${[...PARAMETERS].join(', ')}`);
   const host = url.searchParams.get('host') ?? url.hostname.replace(/^\[(.*)\]$/, '$1');
-  const database = decodeURIComponent(url.pathname.slice(1));
-  const user = decodeURIComponent(url.username);
+  const database = decoded(url.pathname.slice(1));
+  const user = decoded(url.username);
   if (host === '' || database === '' || user === '') throw unusable('it must name a user, a host and a database');
   const passwordFile = url.searchParams.get('password_file');
   if (passwordFile !== null && url.password !== '')
     throw unusable('it has a password, and names a file with one, too; leave out one of them');
-  const own = decodeURIComponent(url.password);
+  const own = decoded(url.password);
   const password = () => (passwordFile === null ? own : textOf(passwordFile, 'the password').replace(/\r?\n$/, ''));
   return { host, port: Number(url.port || 5_432), database, user, password, authorities: authoritiesOf(url, host) };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw unusable(FORM);
+  }
 }
 
 function authoritiesOf({ searchParams }: URL, host: string): string | null {
   const mode = searchParams.get('sslmode') ?? (isHere(host) ? 'disable' : 'verify-full');
   const file = searchParams.get('sslrootcert');
-  if (mode === 'verify-full') return file === null ? '' : textOf(file, 'sslrootcert');
+  if (mode === 'verify-full') return file === null ? '' : certificatesIn(file);
   if (mode === 'disable' && file === null) return null;
   if (mode === 'disable') throw unusable('sslrootcert has no use with sslmode=disable');
   throw unusable(`sslmode=${mode} does not check who answers; use verify-full, with sslrootcert for an own authority`);
+}
+
+function certificatesIn(file: string): string {
+  const text = textOf(file, 'sslrootcert');
+  if (!text.includes('-----BEGIN CERTIFICATE-----'))
+    throw unusable('the file of sslrootcert has no certificate as PEM');
+  return text;
 }
 
 function textOf(file: string, what: string): string {

@@ -1,7 +1,18 @@
 import { codeOf, messageOf } from '../../core/thrown.ts';
 import { StoreError, type StoreErrorReason } from '../store.ts';
 
-/** Prefixes of SQLSTATEs and of the system's codes with their reason, and with words where the error's own are unclear. */
+/** A prepared statement is not there, or is there already. */
+export const ANOTHER_SESSION =
+  'a pooler on the way gives each transaction another session; set pool_mode = session there';
+
+const NO_ANSWER = 'nothing answers at its address; see the host and port in its URL, and firewalls between';
+const UNKNOWN_AUTHORITY =
+  'no known authority has signed its certificate; name the file of its authority, or of the certificate itself, by sslrootcert';
+
+/**
+ * Beginnings of SQLSTATEs, of codes of the system, or of messages that have no code, with their reason, and with words where the
+ * error's own are unclear or do not say what would be right.
+ */
 const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?: string])[] = [
   ['53100', 'full', 'the disk of the database is full'],
   [
@@ -15,11 +26,24 @@ const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?:
   ['55P03', 'busy', 'other work keeps a lock at the database'],
   ['25P03', 'busy', 'a transaction stood still for too long, and the database ended it'],
   ['25006', 'broken', 'it is a standby, or takes no writes'],
-  ['28', 'denied', 'the database refuses the user or its password'],
+  [
+    '28P01',
+    'denied',
+    'the database refuses the user or its password; see both in its URL, or the file of password_file',
+  ],
+  // The server's words name the user that it does not know, or the line that its pg_hba.conf lacks.
+  ['28', 'denied'],
+  [
+    'SASL: SCRAM-SERVER-FIRST',
+    'denied',
+    'the database wants a password; state it in its URL, or its file by password_file',
+  ],
   ['42501', 'denied', 'the user of the database lacks a right'],
   ['3D000', 'missing', 'there is no database of that name; make it first'],
   ['XX001', 'damaged'],
   ['XX002', 'damaged'],
+  ['26000', 'broken', ANOTHER_SESSION],
+  ['42P05', 'broken', ANOTHER_SESSION],
   // A conflict with another transaction: done again from the start, it may succeed.
   ['40', 'busy', 'other work at the database was in the way, again and again'],
   ['22', 'refused'],
@@ -29,11 +53,25 @@ const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?:
   // Ours: see books/decide.sql.
   ['SB001', 'fenced', 'the lease of this server on the database has ended'],
   ['SB002', 'unmet', 'a condition is not met'],
-  ['ECONNREFUSED', 'broken', 'nothing listens at its address'],
-  ['ENOTFOUND', 'broken', 'the name of its host is not known'],
+  ['ECONNREFUSED', 'broken', 'nothing listens at its address; see the host and port in its URL, and that it runs'],
+  ['ENOENT', 'broken', 'there is no socket of it in that folder; see that it runs'],
+  ['ENOTFOUND', 'broken', 'the name of its host is not known; see the host in its URL'],
+  ['timeout expired', 'broken', NO_ANSWER],
+  ['ETIMEDOUT', 'broken', NO_ANSWER],
+  ['Query read timeout', 'broken', 'it says nothing; a pooler on the way needs 9 connections for each server'],
+  ['Connection terminated unexpectedly', 'broken', 'the other side ended the connection; see that it is PostgreSQL'],
+  ['There was an error establishing an SSL', 'broken', 'what answers is no PostgreSQL; see the port in its URL'],
+  ['The server does not support SSL', 'broken', 'it has no TLS; turn it on there, or go without by sslmode=disable'],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'broken', UNKNOWN_AUTHORITY],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'broken', UNKNOWN_AUTHORITY],
+  ['UNABLE_TO_', 'broken', UNKNOWN_AUTHORITY],
+  ['CERT_HAS_EXPIRED', 'broken', 'its certificate has expired; renew it there'],
 ];
 
-const entryOf = (error: unknown) => CODES.find(([code]) => codeOf(error).startsWith(code));
+function entryOf(error: unknown) {
+  const told = codeOf(error) || messageOf(error);
+  return CODES.find(([beginning]) => told.startsWith(beginning));
+}
 
 /** Why the database or the way to it failed, in words for an operator. */
 export const faultText = (error: unknown): string => entryOf(error)?.[2] ?? messageOf(error);

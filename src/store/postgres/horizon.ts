@@ -2,8 +2,9 @@ import { pause, type Timers } from '../../core/timers.ts';
 import { StoreError } from '../store.ts';
 import type { BooksQuery } from './books/names.ts';
 
-/** Between two looks at which transactions are over, ms. */
+/** Before a second look at which transactions are over, ms; before each other twice as long, up to the other. */
 const LOOK_MS = 5;
+const LOOK_MS_MAX = 80;
 /** All of ours have ended by then, since the server bounds them (`connection.ts`). */
 const FRESH_MS = 20_000;
 
@@ -60,7 +61,7 @@ export class Horizon<Name extends string> {
   }
 
   async #freshWithin(waitMs: number): Promise<Numbers<Name> | null> {
-    for (let left = waitMs; ; ) {
+    for (let left = waitMs, look = LOOK_MS; ; look = Math.min(2 * look, LOOK_MS_MAX)) {
       const isNew = this.#next === null;
       this.#next ??= await this.#mark();
       const mark = this.#next;
@@ -70,8 +71,8 @@ export class Horizon<Name extends string> {
         if (isNew) return mark.numbers;
       } else if (left <= 0) return null;
       else {
-        await pause(this.#timers, LOOK_MS);
-        left -= LOOK_MS;
+        await pause(this.#timers, look);
+        left -= look;
       }
     }
   }

@@ -20,13 +20,14 @@ import { addressOf, placeOf } from './address.ts';
 import { openPostgresBooks, type PostgresBooks } from './books/books.ts';
 import { decodeCall, settledBy } from './books/kept-ops.ts';
 import { Connection } from './connection.ts';
+import { failureOf } from './fault.ts';
 import { postgresLeaders } from './leaders.ts';
 import { fenceOf, isAnyHeld, postgresLeases } from './leases.ts';
 import { MIGRATION_BOUNDS, migrate, schemaOf } from './migrate.ts';
 import { postgresNews } from './news.ts';
 import { PostgresRates } from './rates.ts';
 import { postgresRepositories } from './repositories.ts';
-import { requireSafety } from './safety.ts';
+import { requireSafety, requireSession } from './safety.ts';
 import { SCHEMA } from './schema/versions.ts';
 import { PostgresSnapshot } from './snapshot.ts';
 import { handleOf, openPostgres, PostgresStore } from './store.ts';
@@ -59,9 +60,13 @@ const SPOOLED = [SETTLE];
 
 /** Opens a connection for a moment. */
 async function once<T>(url: string, work: (connection: Connection) => Promise<T>, bounds?: typeof MIGRATION_BOUNDS) {
-  const connection = await Connection.open(addressOf(url), bounds);
+  const open = () => Connection.open(addressOf(url), bounds);
+  const connection = await open();
   try {
+    await requireSession(connection, open);
     return await work(connection);
+  } catch (cause) {
+    throw cause instanceof StoreError ? cause : failureOf(`Cannot use the database ${placeOf(url)}`, cause);
   } finally {
     await connection.close();
   }
@@ -94,7 +99,7 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
   const table = postgresLeases(beside);
   let instance: Instance = NO_INSTANCE;
   if (mode === 'serve') {
-    instance = await keepLease({ table, clock, now, timers });
+    instance = await keepLease({ table, clock, now, timers, onFull: options.onFull });
     db.fence = fenceOf(instance);
     news.listen();
   }
@@ -107,6 +112,7 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
     async openBooks() {
       const deciding = db.deciding();
       const books = await openPostgresBooks({ db: deciding, timers, clock, instance, onError });
+      db.books = books;
       ends.push(
         () => books.close(),
         () => deciding.close(),

@@ -17,9 +17,6 @@ declare module 'pg' {
     readonly keepAliveInitialDelayMillis?: number;
     readonly connectionTimeoutMillis?: number;
     readonly query_timeout?: number;
-    readonly statement_timeout?: number;
-    readonly lock_timeout?: number;
-    readonly idle_in_transaction_session_timeout?: number;
     /** Sends statements without waiting for the answers before. */
     readonly pipeline?: boolean;
     readonly types?: { getTypeParser(oid: number): (text: string) => unknown };
@@ -36,7 +33,9 @@ declare module 'pg' {
     /** Of the server's process. */
     readonly processID: number | null;
     connect(): Promise<void>;
-    query<Row>(query: string | { text: string; values?: unknown[]; name?: string }): Promise<QueryResult<Row>>;
+    query<Row>(
+      query: string | { text: string; values?: unknown[]; name?: string; query_timeout?: number },
+    ): Promise<QueryResult<Row>>;
     end(): Promise<void>;
     on(event: 'error' | 'end', listener: () => void): this;
     on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): this;

@@ -1,5 +1,6 @@
 import { StoreError } from '../store.ts';
 import type { Connection } from './connection.ts';
+import { ANOTHER_SESSION } from './fault.ts';
 
 /** The oldest server that the tables and statements are written for. */
 const VERSION_MIN = 140_000;
@@ -41,3 +42,28 @@ export async function requireSafety(connection: Connection, permitted: readonly 
 
 const unsafe = (why: string): StoreError =>
   new StoreError(`The database cannot be used: ${why}.`, { reason: 'denied' });
+
+/** A connection, as far as its session goes. */
+type Session = Pick<Connection, 'backend' | 'backendNow' | 'close' | 'isPooled' | 'script'>;
+
+/**
+ * Refuses a pooler that gives each transaction another session: prepared statements, bounds and messages belong to a session.
+ * @param open opens one more connection
+ * @throws StoreError `denied` of one sentence, by rejecting
+ */
+export async function requireSession(
+  connection: Omit<Session, 'close' | 'script'>,
+  open: () => Promise<Session>,
+): Promise<void> {
+  if (!connection.isPooled) return;
+  const other = await open();
+  try {
+    // It keeps a session for itself, which may be the one that this connection had.
+    await other.script('BEGIN');
+    await other.backendNow();
+    if (connection.backend !== other.backend && connection.backend === (await connection.backendNow())) return;
+  } finally {
+    await other.close();
+  }
+  throw unsafe(ANOTHER_SESSION);
+}

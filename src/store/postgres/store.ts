@@ -9,7 +9,7 @@ import { Connection } from './connection.ts';
 import { PostgresDialect, valuesOf } from './dialect.ts';
 import { requireSchema, schemaOf } from './migrate.ts';
 import { PostgresReaders } from './readers.ts';
-import { requireSafety } from './safety.ts';
+import { requireSafety, requireSession } from './safety.ts';
 import { SCHEMA } from './schema/versions.ts';
 import type { LeaseCheck } from './transaction.ts';
 import { PostgresWriter } from './writer.ts';
@@ -36,6 +36,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   const store = handleOf(options);
   const connection = await store.open();
   try {
+    await requireSession(connection, store.open);
     await requireSafety(connection, options.permitted);
     requireSchema(await schemaOf(connection), SCHEMA.length);
   } finally {
@@ -56,24 +57,31 @@ export class PostgresStore implements Store, Deferral, SqlTables {
   readonly open: () => Promise<Connection>;
   /** Stated by each commit; null for a command, which is no instance. */
   fence: LeaseCheck | null = null;
+  /** Null where it has none. */
+  books: { readonly unkept: number } | null = null;
   readonly #dialect = new PostgresDialect();
   readonly #readers: PostgresReaders;
   readonly #writer: PostgresWriter;
 
   constructor(open: () => Promise<Connection>, options: PostgresOptions) {
     const { onError = () => {}, timers = processTimers, doubtMs } = options;
-    this.open = open;
-    this.#readers = new PostgresReaders(open, READERS);
+    this.open = () =>
+      open().catch((cause: unknown) => {
+        this.#writer.failedConnections++;
+        throw cause;
+      });
+    this.#readers = new PostgresReaders(this.open, READERS);
     const fence = () => this.fence;
-    this.#writer = new PostgresWriter({ open, dialect: this.#dialect, fence, onError, timers, doubtMs });
+    this.#writer = new PostgresWriter({ open: this.open, dialect: this.#dialect, fence, onError, timers, doubtMs });
   }
 
   get activity(): StoreActivity {
     return this.#writer;
   }
 
+  /** Records and the like may be lost with the process: settlements are the books' alone. */
   get unkept(): number {
-    return this.#writer.unkept;
+    return this.books?.unkept ?? 0;
   }
 
   async query<Row>(statement: Statement, params: readonly SqlValue[] = []): Promise<Row[]> {

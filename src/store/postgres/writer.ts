@@ -57,6 +57,8 @@ export interface WriterOptions {
 export class PostgresWriter implements StoreActivity {
   readonly commits = new Spread(COMMIT_BOUNDS);
   errors = 0;
+  /** Of the whole process: its handle counts. */
+  failedConnections = 0;
   /** Why the database could not be written; null while it can be. */
   #fault: StoreError | null = null;
   readonly #options: WriterOptions;
@@ -79,11 +81,6 @@ export class PostgresWriter implements StoreActivity {
 
   get waiting(): number {
     return this.#units.length;
-  }
-
-  /** Appends that the database does not have. */
-  get unkept(): number {
-    return this.isFailing ? this.#units.filter(({ reject }) => reject === null).length : 0;
   }
 
   commit(writes: readonly SqlWrite[]): Promise<void> {

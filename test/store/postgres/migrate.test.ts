@@ -8,7 +8,7 @@ import {
   type SchemaVersion,
   schemaOf,
 } from '../../../src/store/postgres/migrate.ts';
-import { requireSafety } from '../../../src/store/postgres/safety.ts';
+import { requireSafety, requireSession } from '../../../src/store/postgres/safety.ts';
 import { freshDatabase, startPostgres } from '../../support/postgres.ts';
 
 const FIRST: SchemaVersion = { sql: 'CREATE TABLE one (n BIGINT); INSERT INTO one VALUES (1)', serves: 1 };
@@ -105,6 +105,50 @@ describe('A server', () => {
       await server.run(`ALTER SYSTEM RESET ${name}`);
       await server.run('SELECT pg_reload_conf()');
       while ((await refusal()) !== null) await server.run('SELECT pg_sleep(0.01)');
+    }
+  });
+
+  test('behind a pooler is used where a connection keeps its session, and refused where each transaction takes the next that is free', async () => {
+    const poolOf = (mode: 'session' | 'transaction', elsewhere = 0) => {
+      const free = [1, 2, 3, 4];
+      const open = async () => {
+        let held: number | null = null;
+        const begin = () => {
+          held = free.shift() ?? 0;
+        };
+        const end = () => {
+          if (held !== null) free.unshift(held);
+          held = null;
+        };
+        begin();
+        const backend = held;
+        if (mode === 'transaction') end();
+        return {
+          ...{ isPooled: true, backend },
+          backendNow: async () => held ?? free[0] ?? 0,
+          script: async () => {
+            if (mode === 'transaction') begin();
+            return { rows: [], count: 0, command: '' };
+          },
+          close: async () => end(),
+        };
+      };
+      // Others of the pool take the sessions in between.
+      const openLater = async () => {
+        free.push(...free.splice(0, elsewhere));
+        return open();
+      };
+      return { open, openLater };
+    };
+    const judge = async (mode: 'session' | 'transaction', elsewhere: number) => {
+      const { open, openLater } = poolOf(mode, elsewhere);
+      return requireSession(await open(), openLater).then(() => null, String);
+    };
+    const words =
+      'StoreError: The database cannot be used: a pooler on the way gives each transaction another session; set pool_mode = session there.';
+    for (const elsewhere of [0, 1, 2]) {
+      expect(await judge('session', elsewhere)).toBe(null);
+      expect(await judge('transaction', elsewhere)).toBe(words);
     }
   });
 

@@ -96,11 +96,11 @@ describe('Writes to PostgreSQL', () => {
     store.append([tables.pendingSettlements.delete('a')]);
     store.append([pending('b')]);
     expect(await refusalOf(store.commit([pending('c')]))).toBe('broken');
-    expect([await store.written(), store.unkept, store.activity.isFailing]).toEqual([false, 3, true]);
+    expect([await store.written(), store.activity.waiting, store.activity.isFailing]).toEqual([false, 3, true]);
     expect(box.errors.map(({ reason }) => reason)).toEqual(['broken']);
     box.cable.cuts = () => false;
     await waitFor(() => store.written());
-    expect([store.unkept, store.activity.isFailing, await box.stored()]).toEqual([0, false, ['b', 'first']]);
+    expect([store.activity.waiting, store.activity.isFailing, await box.stored()]).toEqual([0, false, ['b', 'first']]);
   });
 
   test('while nothing comes over the way are refused in the turn that asks, once it is known, and go on by themselves', async () => {

@@ -163,6 +163,11 @@ export class PostgresBooks implements LedgerBooks {
     this.#elsewhere = await this.#reader.openElsewhere(this.#owner, this.#own.ids);
   }
 
+  /** Calls with prices that neither the database nor the spool has. */
+  get unkept(): number {
+    return this.#groups.unkept;
+  }
+
   close(): void {
     this.#groups.close();
     this.#refreshing.close();

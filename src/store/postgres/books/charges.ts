@@ -7,6 +7,8 @@ import type { BooksQuery } from './names.ts';
 
 /** Beyond any quarter of an hour. */
 const QUARTERS_MAX = 2_147_483_647;
+/** Numbers of entries that are looked at again. */
+const LOOKED_AT = 1_000;
 
 const ACCOUNT = `a.key_id AS "keyId", a.labels, a.selector, a.session, a.agent, a.team_id AS team, a.user_id AS "user"`;
 const SELECT_CHARGED = `SELECT f.charged + coalesce((SELECT sum(u.microcredits) FROM unfolded AS u), 0) AS charged FROM folded AS f`;
@@ -45,13 +47,18 @@ const SELECT_ALL = `SELECT ${ACCOUNT}, s.quarter, sum(s.microcredits) AS microcr
       SELECT account, quarter, microcredits FROM spend WHERE quarter >= $2
       UNION ALL SELECT account, quarter, microcredits FROM unfolded WHERE seq <= $1 AND quarter >= $2
     ) AS s JOIN accounts AS a ON a.id = s.account GROUP BY a.id, s.quarter`;
-const SELECT_SINCE = `SELECT ${ACCOUNT}, j.quarter, sum(j.amount) AS microcredits, $2::bigint AS "to"
-    FROM (
-      SELECT account, ((reservation / 8192 + 1767225600000) / 900000)::integer AS quarter, amount, drawn FROM journal
-        WHERE seq > $1 AND seq <= $2 AND kind IN ('post', 'settle', 'expire', 'correct') AND amount <> 0
-    ) AS j JOIN accounts AS a ON a.id = j.account
-    WHERE NOT EXISTS (SELECT 1 FROM funds AS f WHERE f.id = ANY (j.drawn) AND f.budget = $3)
-    GROUP BY a.id, j.quarter`;
+/** Where all holds have drawn on the budget, it is counted so far: a look must not read the whole journal. */
+const SELECT_SINCE = `WITH since AS (
+    SELECT ${ACCOUNT}, j.quarter, sum(j.amount) AS microcredits, $2::bigint AS "to"
+      FROM (
+        SELECT account, ((reservation / 8192 + 1767225600000) / 900000)::integer AS quarter, amount, drawn FROM journal
+          WHERE seq > $1 AND seq <= $2 AND kind IN ('post', 'settle', 'expire', 'correct') AND amount <> 0
+      ) AS j JOIN accounts AS a ON a.id = j.account
+      WHERE NOT EXISTS (SELECT 1 FROM funds AS f WHERE f.id = ANY (j.drawn) AND f.budget = $3)
+      GROUP BY a.id, j.quarter
+  ), moved AS (
+    UPDATE counted SET through = $2 WHERE budget = $3 AND through = $1 AND $2 - $1 > ${LOOKED_AT} AND NOT EXISTS (SELECT 1 FROM since)
+  ) SELECT * FROM since`;
 
 type UsageRow = Omit<AccountRow, 'payer'> & Omit<EndpointCharges, 'dimensions'>;
 type UncountedRow = Omit<AccountRow, 'payer'> & {

@@ -1,5 +1,5 @@
 import type { SqlWrite } from '../../sql/statement.ts';
-import { arrayOf } from '../connection.ts';
+import { arrayOf, plainArrayOf } from '../connection.ts';
 import type { CalledOps, DrawingWireOp, WireOp } from './wire.ts';
 
 /** A statement that rides with operations, with its values in its text. */
@@ -19,7 +19,6 @@ const LETTERS: Readonly<Record<DrawingWireOp['kind'], string>> = {
 const isDrawing = (op: WireOp): op is DrawingWireOp => Object.hasOwn(LETTERS, op.kind);
 
 const USAGE = ['input', 'cached', 'written', 'output', 'reasoning'] as const;
-const NO_USAGE = USAGE.map(() => 0);
 
 /** Gives each of many texts or numbers its place among those that differ, from 1. */
 class Places<Thing> {
@@ -51,8 +50,8 @@ export class GroupColumns {
   readonly #costs: number[] = [];
   readonly #mosts: number[] = [];
   readonly #tariffs: number[] = [];
-  readonly #usages: number[] = [];
-  readonly #estimated: boolean[] = [];
+  readonly #usages = USAGE.map((): (number | null)[] => []);
+  readonly #estimated: (boolean | null)[] = [];
   readonly #notes: (string | null)[] = [];
   readonly #rideRefs: number[] = [];
   readonly #alone: boolean[] = [];
@@ -102,28 +101,22 @@ export class GroupColumns {
     this.#costs.push(one.cost ?? -1);
     this.#mosts.push(one.most ?? 0);
     this.#tariffs.push(one.tariff ?? 0);
-    this.#usages.push(...(one.usage ?? NO_USAGE));
-    this.#estimated.push(one.estimated ?? false);
+    for (const [at, column] of this.#usages.entries()) column.push(one.usage?.[at] ?? null);
+    this.#estimated.push(one.estimated ?? null);
     this.#notes.push(one.note ?? null);
   }
 
   /** In the order of the function, behind the owner. */
   values(): readonly string[] {
-    const numbers = [
-      ...[
-        this.#kinds,
-        this.#refs,
-        this.#times,
-        this.#accounts,
-        this.#sets,
-        this.#amounts,
-        this.#moreEnds,
-        this.#leasts,
-      ],
-      ...[this.#amples, this.#expected, this.#expires, this.#steps, this.#costs, this.#mosts, this.#tariffs],
-      ...[this.#usages, this.#estimated, this.#notes, this.#rideRefs, this.#alone, this.#more, this.#ids.all],
-    ].map(arrayOf);
-    const sets = arrayOf(this.#fundSets.all);
-    return [...numbers, sets, JSON.stringify(this.#others), JSON.stringify(this.#rides)];
+    return [
+      // Letters need no quotes.
+      `{${this.#kinds.join(',')}}`,
+      ...[this.#refs, this.#times, this.#accounts, this.#sets, this.#amounts, this.#moreEnds].map(plainArrayOf),
+      ...[this.#leasts, this.#amples, this.#expected, this.#expires, this.#steps, this.#costs].map(plainArrayOf),
+      ...[this.#mosts, this.#tariffs].map(plainArrayOf),
+      ...[...this.#usages, this.#estimated, this.#notes].map(arrayOf),
+      ...[this.#rideRefs, this.#alone, this.#more, this.#ids.all].map(plainArrayOf),
+      ...[arrayOf(this.#fundSets.all), JSON.stringify(this.#others), JSON.stringify(this.#rides)],
+    ];
   }
 }

@@ -8,17 +8,11 @@ import { GroupColumns, type RidingStatement } from './columns.ts';
 import type { BooksQuery } from './names.ts';
 import type { CalledOps, WireAnswer, WireResult } from './wire.ts';
 
-const COLUMNS = Array.from({ length: 26 }, (_, at) => `$${at + 1}`);
+const COLUMNS = Array.from({ length: 30 }, (_, at) => `$${at + 1}`);
 const DECIDE = `SELECT * FROM ledger_decide_1(${COLUMNS.join(', ')})`;
 
-interface DecideRow {
-  readonly codes: string;
-  readonly firsts: string;
-  readonly seconds: string;
-  readonly odd: string;
-  readonly figures: string;
-  readonly lefts: string;
-}
+type Figure = 'ids' | 'f_most' | 'f_spent' | 'f_held' | 'f_opened' | 'h_state' | 'h_amount' | 'h_charged';
+type DecideRow = Readonly<Record<'codes' | 'firsts' | 'seconds' | 'odd', string> & Record<Figure, string | null>>;
 
 /** Groups that met each other's locks in a circle are decided again. */
 const CONFLICTS_MAX = 10;
@@ -78,9 +72,12 @@ export class DecidingDatabase implements BooksDatabase {
 /** @param lengths of the calls; @param ids of the holds that they are on */
 function resultOf([row]: readonly DecideRow[], lengths: readonly number[], ids: readonly number[]): WireResult {
   if (!row) throw new StoreError('the database has decided nothing');
-  const [firsts, seconds, lefts] = [numbersIn(row.firsts), numbersIn(row.seconds), numbersIn(row.lefts)];
+  const [firsts, seconds] = [numbersIn(row.firsts), numbersIn(row.seconds)];
+  const [most, spent, held] = [numbersIn(row.f_most), numbersIn(row.f_spent), numbersIn(row.f_held)];
+  const opened = partsOf(row.f_opened);
+  const [states, amounts, charged] = [numbersIn(row.h_state), numbersIn(row.h_amount), numbersIn(row.h_charged)];
   const odd: Iterator<WireAnswer> = JSON.parse(row.odd).values();
-  const answers = [...row.codes].map((code, at): WireAnswer => {
+  const answers = partsOf(row.codes).map((code, at): WireAnswer => {
     if (code === 'g') return ['granted', firsts[at]!];
     return code === 'c' ? ['charged', firsts[at]!, seconds[at]!] : odd.next().value;
   });
@@ -90,10 +87,12 @@ function resultOf([row]: readonly DecideRow[], lengths: readonly number[], ids: 
       at += length;
       return answers.slice(at - length, at);
     }),
-    figures: JSON.parse(row.figures),
-    openHolds: ids.flatMap((id, place) => (lefts[place]! >= 0 ? [[id, lefts[place]!] as const] : [])),
+    figures: numbersIn(row.ids).map((id, n) => [id, most[n]!, spent[n]!, held[n]!, opened[n] === 't']),
+    openHolds: ids.flatMap((id, n) => (states[n] === 1 ? [[id, amounts[n]! - charged[n]!] as const] : [])),
   };
 }
 
-/** Those of an array as the server writes it. */
-const numbersIn = (text: string): readonly number[] => JSON.parse(`[${text.slice(1, -1)}]`);
+/** The elements of an array as the server writes it, none where there is no array. */
+const partsOf = (text: string | null): readonly string[] =>
+  !text || text === '{}' ? [] : text.slice(1, -1).split(',');
+const numbersIn = (text: string | null): readonly number[] => partsOf(text).map(Number);

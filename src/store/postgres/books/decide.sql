@@ -4,8 +4,8 @@
 --
 -- `p_owner` is the instance that asks, its epoch * 128 + its slot: its lease must last.
 --
--- An operation has the same place in all columns from `p_kinds` to `p_alone`. Columns are free of NULL, so that their values are found
--- at once: -1 stands for no number, and 0 for no reference. The kinds are `h` hold, `k` earmark, `e` extend, `p` post, `s` settle, and
+-- An operation has the same place in all columns from `p_kinds` to `p_alone`. Columns that are looked at are free of NULL, so that their
+-- values are found at once: -1 stands for no number, and 0 for no reference. The kinds are `h` hold, `k` earmark, `e` extend, `p` post, `s` settle, and
 -- `o` another one, which is the next object of `p_others`. `p_ids` are the holds that operations are on, `p_refs` places in it, and
 -- `p_sets` places in `p_fund_sets`, which are texts of arrays. An operation has the fallbacks up to its place in `p_more_ends`.
 --
@@ -14,8 +14,10 @@
 --
 -- `codes` has a letter for each operation: `g` granted (the amount in `firsts`), `c` charged (the charge in `firsts`, the operator's loss
 -- in `seconds`), or `o` for the next of `odd`: `exhausted` or `contended` (the fund that lacks the money, with its limit, spent and held
--- at that moment), `mistake` (of the program, in words), or `unmet`: the hold has ended, or what rides has met another. `figures` are
--- those of all funds of the group, `lefts` what each of `p_ids` may still charge, -1 where it is not open.
+-- at that moment), `mistake` (of the program, in words), or `unmet`: the hold has ended, or what rides has met another. `ids` and the
+-- columns `f_` are the figures of all funds of the group; `h_state` (1: open), `h_amount` and `h_charged` those of `p_ids`.
+--
+-- A group of one costs as much as its statements take to begin: there are as few as can be, each with few expressions.
 CREATE FUNCTION ledger_decide_1(
   p_owner bigint,
   p_kinds "char"[],
@@ -33,7 +35,11 @@ CREATE FUNCTION ledger_decide_1(
   p_costs bigint[],
   p_mosts bigint[],
   p_tariffs integer[],
-  p_usages bigint[],
+  p_inputs bigint[],
+  p_cached bigint[],
+  p_written bigint[],
+  p_outputs bigint[],
+  p_reasoning bigint[],
   p_estimated boolean[],
   p_notes text[],
   p_ride_refs integer[],
@@ -43,15 +49,23 @@ CREATE FUNCTION ledger_decide_1(
   p_fund_sets text[],
   p_others jsonb,
   p_rides jsonb,
-  OUT codes text,
+  OUT codes "char"[],
   OUT firsts bigint[],
   OUT seconds bigint[],
   OUT odd jsonb,
-  OUT figures jsonb,
-  OUT lefts bigint[]
+  -- The figures of the funds of all operations, by their places in these arrays.
+  OUT ids integer[],
+  OUT f_most bigint[],
+  OUT f_spent bigint[],
+  OUT f_held bigint[],
+  OUT f_opened boolean[],
+  -- Of the holds of `p_ids`: 0 for none, 1 for an open one, 2 for others.
+  OUT h_state integer[],
+  OUT h_amount bigint[],
+  OUT h_charged bigint[]
 ) LANGUAGE plpgsql
--- A plan that was made while the tables were small is kept when they are not.
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+-- A plan that was made while the tables were small is kept when they are not, and none is made for each group anew.
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   -- More than any sum.
   MUCH CONSTANT bigint := 4611686018427387904;
@@ -62,33 +76,33 @@ DECLARE
   others integer := 0;
   -- One whose step was looked for, and not found.
   checked integer := 0;
-  -- The figures of the funds of all operations, by their places in these arrays.
-  ids integer[];
-  f_most bigint[];
-  f_spent bigint[];
-  f_held bigint[];
+  is_leased boolean;
+  drawn integer[];
+  -- Of the funds, beside their figures.
   f_row integer[];
   f_balance boolean[];
-  f_opened boolean[];
-  -- Sets of funds, as texts; the rows that entries name their funds by; where their places end in `s_places`.
+  -- Sets of funds, as texts; their funds in one line, and the places of these; where those of each end; the rows that entries name them by.
   sets text[];
-  s_draws text[];
-  s_ends integer[];
+  s_funds integer[];
   s_places integer[];
+  s_ends integer[];
+  s_draws text[];
   s_ready boolean[];
-  -- Of the holds of `p_ids`: 0 for none, 1 for an open one, 2 for others.
-  h_state integer[];
+  -- Of the holds, beside their figures.
   h_account integer[];
   h_set integer[];
-  h_amount bigint[];
-  h_charged bigint[];
   h_overrun bigint[];
-  -- The greatest step, by which repeated ones are told.
+  -- The greatest step, by which repeated ones are told, and those of the run, as texts of arrays.
   h_step integer[];
-  -- What the operations of a run have changed.
+  h_steps text[];
+  -- What the operations of a run have changed; the numbers of their entries, 0 for none.
   amounts bigint[];
   excesses bigint[];
-  code "char"[];
+  seqs bigint[];
+  makes boolean := false;
+  changes boolean := false;
+  exceeds boolean := false;
+  opens boolean := false;
   strange jsonb[] := '{}';
   -- Of one operation.
   kind "char";
@@ -122,43 +136,56 @@ DECLARE
   adds bigint;
   answer jsonb;
 BEGIN
-  IF NOT EXISTS (
-    SELECT 1 FROM instances WHERE instances.slot = p_owner % 128 AND instances.epoch = p_owner / 128 AND instances.is_released = 0
-      AND instances.until > (extract(epoch FROM clock_timestamp()) * 1000)::bigint
-  ) THEN RAISE EXCEPTION 'the lease of this server on the database has ended' USING ERRCODE = 'SB001'; END IF;
-  -- A fund that is made meanwhile has the new limit.
-  IF p_others @? '$[*] ? (@.kind == "enforce")' THEN PERFORM pg_advisory_xact_lock(7312, 1); END IF;
-  SELECT p_fund_sets || coalesce(array_agg(DISTINCT g.set) FILTER (WHERE g.set <> ALL (p_fund_sets)), '{}') INTO sets
+  SELECT EXISTS (SELECT 1 FROM instances WHERE instances.slot = p_owner % 128 AND instances.epoch = p_owner / 128
+        AND instances.is_released = 0 AND instances.until > (extract(epoch FROM clock_timestamp()) * 1000)::bigint),
+      p_fund_sets || coalesce(array_agg(DISTINCT g.set) FILTER (WHERE g.set <> ALL (p_fund_sets)), '{}') INTO is_leased, sets
     FROM (SELECT holds.funds::text AS set FROM holds WHERE holds.id = ANY (p_ids) ORDER BY holds.id FOR NO KEY UPDATE) AS g;
+  IF NOT is_leased THEN RAISE EXCEPTION 'the lease of this server on the database has ended' USING ERRCODE = 'SB001'; END IF;
+  IF cardinality(sets) = 1 THEN
+    s_funds := sets[1];
+    s_ends := ARRAY[cardinality(s_funds)];
+    s_ready := '{false}';
+    s_draws := '{""}';
+  ELSE
+    SELECT array_agg(x.last), array_agg(false), array_agg(''::text), ('{' || coalesce(string_agg(x.funds, ','), '') || '}')::integer[]
+      INTO s_ends, s_ready, s_draws, s_funds
+      FROM (
+        SELECT sum(cardinality(s.funds::integer[])) OVER (ORDER BY s.n) AS last, nullif(btrim(s.funds, '{}'), '') AS funds
+          FROM unnest(sets) WITH ORDINALITY AS s (funds, n)
+      ) AS x;
+  END IF;
+  drawn := s_funds;
+  IF p_others <> '[]' THEN
+    -- A fund that is made meanwhile has the new limit.
+    IF p_others @? '$[*] ? (@.kind == "enforce")' THEN PERFORM pg_advisory_xact_lock(7312, 1); END IF;
+    drawn := drawn || ARRAY(
+      SELECT unnest(x.funds) FROM jsonb_to_recordset(p_others) AS x (funds integer[])
+      UNION SELECT g.id FROM funds AS g
+        WHERE g.budget <> 0 AND g.budget = ANY (ARRAY(SELECT x.budget FROM jsonb_to_recordset(p_others) AS x (kind text, budget bigint)
+          WHERE x.kind = 'enforce'))
+    );
+  END IF;
   SELECT array_agg(f.id), array_agg(f.most), array_agg(f.spent), array_agg(f.held), array_agg(f.row_id),
       array_agg(f.kind = 'balance'), array_agg(f.is_opened)
     INTO ids, f_most, f_spent, f_held, f_row, f_balance, f_opened
-    FROM (
-      SELECT * FROM funds WHERE funds.id = ANY (ARRAY(
-        SELECT unnest(x.funds::integer[]) FROM unnest(sets) AS x (funds)
-        UNION SELECT unnest(x.funds) FROM jsonb_to_recordset(p_others) AS x (funds integer[])
-        UNION SELECT g.id FROM funds AS g
-          WHERE g.budget <> 0 AND g.budget = ANY (ARRAY(SELECT x.budget FROM jsonb_to_recordset(p_others) AS x (kind text, budget bigint)
-            WHERE x.kind = 'enforce'))
-      )) ORDER BY funds.id FOR NO KEY UPDATE
-    ) AS f;
-  SELECT coalesce(array_agg(array_position(ids, m.fund) ORDER BY s.n, m.n), '{}') INTO s_places
-    FROM unnest(sets) WITH ORDINALITY AS s (funds, n), unnest(s.funds::integer[]) WITH ORDINALITY AS m (fund, n);
-  SELECT array_agg(x.last), array_agg(false), array_agg(''::text) INTO s_ends, s_ready, s_draws
-    FROM (SELECT sum(cardinality(s.funds::integer[])) OVER (ORDER BY s.n) AS last FROM unnest(sets) WITH ORDINALITY AS s (funds, n)) AS x;
+    FROM (SELECT * FROM funds WHERE funds.id = ANY (drawn) ORDER BY funds.id FOR NO KEY UPDATE) AS f;
   -- Only now, because a lost call of before may have been waiting for the same funds.
   SELECT array_agg(CASE g.state WHEN 'open' THEN 1 ELSE CASE WHEN g.id IS NULL THEN 0 ELSE 2 END END), array_agg(coalesce(g.account, 0)),
       array_agg(coalesce(array_position(sets, g.funds::text), 0)), array_agg(coalesce(g.amount, 0)), array_agg(coalesce(g.charged, 0)),
-      array_agg(coalesce(g.overrun, 0)),
-      array_agg(CASE WHEN cardinality(g.steps) > 0 THEN (SELECT max(g.steps[x]) FROM generate_series(1, cardinality(g.steps), 4) AS x)
-        ELSE -1 END)
-    INTO h_state, h_account, h_set, h_amount, h_charged, h_overrun, h_step
+      array_agg(coalesce(g.overrun, 0)), ARRAY(SELECT array_position(ids, m.fund) FROM unnest(s_funds) AS m (fund))
+    INTO h_state, h_account, h_set, h_amount, h_charged, h_overrun, s_places
     FROM unnest(p_ids) WITH ORDINALITY AS u (id, n) LEFT JOIN LATERAL (SELECT * FROM holds WHERE holds.id = u.id OFFSET 0) AS g ON true;
+  IF 'e' = ANY (p_kinds) OR 'p' = ANY (p_kinds) THEN
+    SELECT array_agg((SELECT max(g.steps[x]) FROM generate_series(1, cardinality(g.steps), 4) AS x)), array_agg('{}'::text)
+      INTO h_step, h_steps
+      FROM unnest(p_ids) WITH ORDINALITY AS u (id, n) LEFT JOIN LATERAL (SELECT * FROM holds WHERE holds.id = u.id OFFSET 0) AS g ON true;
+  END IF;
   firsts := array_fill(0::bigint, ARRAY[SIZE]);
   seconds := firsts;
   amounts := firsts;
   excesses := firsts;
-  code := array_fill('o'::"char", ARRAY[SIZE]);
+  seqs := firsts;
+  codes := array_fill('o'::"char", ARRAY[SIZE]);
 
   LOOP
     -- A run of operations on holds that are open, or are made by them.
@@ -171,7 +198,7 @@ BEGIN
         EXIT WHEN state <> 0;
         fund_set := p_sets[nth];
       ELSE
-        EXIT WHEN state <> 1 OR (kind <> 's' AND p_steps[nth] <= h_step[ref] AND nth <> checked);
+        EXIT WHEN state <> 1 OR (kind <> 's' AND coalesce(p_steps[nth] <= h_step[ref], false) AND nth <> checked);
         fund_set := h_set[ref];
       END IF;
       n := CASE fund_set WHEN 1 THEN 1 ELSE s_ends[fund_set - 1] + 1 END;
@@ -200,15 +227,19 @@ BEGIN
         END LOOP;
         h_charged[ref] := h_charged[ref] + charge;
         h_overrun[ref] := h_overrun[ref] + excess;
+        changes := true;
+        exceeds := exceeds OR excess > 0;
         amounts[nth] := charge;
         excesses[nth] := excess;
-        code[nth] := 'c';
+        seqs[nth] := nextval('journal_seq');
+        codes[nth] := 'c';
         IF kind = 's' THEN
           h_state[ref] := 2;
           firsts[nth] := h_charged[ref];
           seconds[nth] := h_overrun[ref];
         ELSE
           h_step[ref] := greatest(h_step[ref], p_steps[nth]);
+          h_steps[ref] := (h_steps[ref]::bigint[] || ARRAY[p_steps[nth], 1, charge, excess])::text;
           firsts[nth] := charge;
           seconds[nth] := excess;
         END IF;
@@ -267,11 +298,15 @@ BEGIN
           END LOOP;
           amounts[nth] := given;
           firsts[nth] := given;
-          code[nth] := 'g';
+          codes[nth] := 'g';
+          IF kind = 'h' OR (kind = 'e' AND given > 0) THEN seqs[nth] := nextval('journal_seq'); END IF;
           IF kind = 'e' THEN
+            changes := true;
             h_amount[ref] := h_amount[ref] + given;
             h_step[ref] := greatest(h_step[ref], p_steps[nth]);
+            h_steps[ref] := (h_steps[ref]::bigint[] || ARRAY[p_steps[nth], 0, given, 0])::text;
           ELSE
+            makes := true;
             h_state[ref] := CASE kind WHEN 'h' THEN 1 ELSE 2 END;
             h_account[ref] := p_accounts[nth];
             h_set[ref] := fund_set;
@@ -289,50 +324,46 @@ BEGIN
       nth := nth + 1;
     END LOOP;
 
-    IF nth > unwritten THEN
-      n := nth - 1;
+    n := nth - 1;
+    IF makes THEN
       INSERT INTO holds (id, account, owner, expires, state, funds, first, amount, expected, note)
         SELECT p_ids[x.ref], x.account, p_owner, nullif(x.expires, -1), CASE x.kind WHEN 'h' THEN 'open' ELSE 'earmark' END,
             sets[x.fund_set]::integer[], x.amount, x.amount, x.expected, x.note
-          FROM unnest(p_kinds[unwritten:n], code[unwritten:n], p_refs[unwritten:n], p_accounts[unwritten:n], p_expires[unwritten:n],
+          FROM unnest(p_kinds[unwritten:n], codes[unwritten:n], p_refs[unwritten:n], p_accounts[unwritten:n], p_expires[unwritten:n],
               p_sets[unwritten:n], amounts[unwritten:n], p_expected[unwritten:n], p_notes[unwritten:n])
             AS x (kind, code, ref, account, expires, fund_set, amount, expected, note)
           WHERE x.kind IN ('h', 'k') AND x.code = 'g';
-      UPDATE holds AS g SET amount = h_amount[t.ref], charged = h_charged[t.ref], overrun = h_overrun[t.ref],
-          state = CASE h_state[t.ref] WHEN 1 THEN 'open' ELSE 'closed' END,
-          closing_overrun = CASE h_state[t.ref] WHEN 1 THEN NULL ELSE h_overrun[t.ref] END, steps = g.steps || t.steps
-        FROM (
-          SELECT x.ref, coalesce(array_agg(v.value ORDER BY x.n, v.n) FILTER (WHERE v.value IS NOT NULL), '{}') AS steps
-            FROM unnest(p_kinds[unwritten:n], code[unwritten:n], p_refs[unwritten:n], p_steps[unwritten:n], amounts[unwritten:n],
-                excesses[unwritten:n]) WITH ORDINALITY AS x (kind, code, ref, step, amount, excess, n)
-              LEFT JOIN LATERAL unnest(CASE WHEN x.kind <> 's' THEN ARRAY[x.step, (x.kind = 'p')::integer, x.amount, x.excess] END)
-                WITH ORDINALITY AS v (value, n) ON true
-            WHERE x.kind IN ('e', 'p', 's') AND x.code <> 'o' GROUP BY x.ref
-        ) AS t
-        WHERE g.id = p_ids[t.ref];
+    END IF;
+    IF changes THEN
+      UPDATE holds AS g SET amount = h_amount[x.ref], charged = h_charged[x.ref], overrun = h_overrun[x.ref],
+          state = CASE h_state[x.ref] WHEN 1 THEN 'open' ELSE 'closed' END,
+          closing_overrun = CASE h_state[x.ref] WHEN 1 THEN NULL ELSE h_overrun[x.ref] END,
+          steps = CASE WHEN h_steps[x.ref] <> '{}' THEN g.steps || h_steps[x.ref]::bigint[] ELSE g.steps END
+        FROM unnest(p_kinds[unwritten:n], codes[unwritten:n], p_refs[unwritten:n]) AS x (kind, code, ref)
+        WHERE g.id = p_ids[x.ref] AND x.kind IN ('e', 'p', 's') AND x.code <> 'o';
+    END IF;
+    IF makes OR changes THEN
       INSERT INTO journal
-        SELECT x.seq + part.n,
-            CASE WHEN part.n = 1 THEN 'overrun'
-              ELSE CASE x.kind WHEN 'h' THEN 'reserve' WHEN 'e' THEN 'raise' WHEN 'p' THEN 'post' ELSE 'settle' END END,
-            p_ids[x.ref], h_account[x.ref], CASE part.n WHEN 1 THEN x.excess ELSE x.amount END, x.time,
-            CASE x.kind WHEN 'h' THEN nullif(s_draws[x.fund_set], '{}')::integer[] END,
-            CASE WHEN x.kind IN ('p', 's') AND part.n = 0 THEN sets[h_set[x.ref]]::integer[] END,
-            nullif(x.tariff, 0), u[1], u[2], u[3], u[4], u[5], CASE WHEN x.tariff > 0 THEN x.estimated END,
-            CASE part.n WHEN 0 THEN x.note END, CASE part.n WHEN 0 THEN nullif(x.step, -1) END,
+        SELECT x.seq, CASE x.kind WHEN 'h' THEN 'reserve' WHEN 'e' THEN 'raise' WHEN 'p' THEN 'post' ELSE 'settle' END, p_ids[x.ref],
+            h_account[x.ref], x.amount, x.time, CASE x.kind WHEN 'h' THEN nullif(s_draws[x.fund_set], '{}')::integer[] END,
+            CASE WHEN x.kind IN ('p', 's') THEN sets[h_set[x.ref]]::integer[] END, nullif(x.tariff, 0),
+            x.input, x.cached, x.written, x.output, x.reasoning, x.estimated, x.note, nullif(x.step, -1),
             CASE x.kind WHEN 'h' THEN p_owner END, CASE x.kind WHEN 'h' THEN nullif(x.expires, -1) END
-          FROM (
-            SELECT nextval('journal_seq') AS seq, y.* FROM (
-              SELECT * FROM unnest(p_kinds[unwritten:n], code[unwritten:n], p_refs[unwritten:n], amounts[unwritten:n],
-                  excesses[unwritten:n], p_times[unwritten:n], p_sets[unwritten:n], p_tariffs[unwritten:n], p_estimated[unwritten:n],
-                  p_notes[unwritten:n], p_steps[unwritten:n], p_expires[unwritten:n]) WITH ORDINALITY
-                  AS z (kind, code, ref, amount, excess, time, fund_set, tariff, estimated, note, step, expires, n)
-                WHERE z.code <> 'o' AND z.kind <> 'k' AND NOT (z.kind = 'e' AND z.amount = 0)
-                ORDER BY z.n
-            ) AS y
-          ) AS x
-            CROSS JOIN LATERAL generate_series(0, (x.excess > 0)::integer) AS part (n)
-            CROSS JOIN LATERAL (SELECT CASE WHEN x.tariff = 0 THEN NULL WHEN part.n = 1 THEN '{0,0,0,0,0}'
-              ELSE p_usages[5 * (unwritten + x.n::integer) - 9:5 * (unwritten + x.n::integer) - 5] END) AS usage (u);
+          FROM unnest(seqs[unwritten:n], p_kinds[unwritten:n], p_refs[unwritten:n], amounts[unwritten:n], p_times[unwritten:n],
+              p_sets[unwritten:n], p_tariffs[unwritten:n], p_inputs[unwritten:n], p_cached[unwritten:n], p_written[unwritten:n],
+              p_outputs[unwritten:n], p_reasoning[unwritten:n], p_estimated[unwritten:n], p_notes[unwritten:n], p_steps[unwritten:n],
+              p_expires[unwritten:n])
+            AS x (seq, kind, ref, amount, time, fund_set, tariff, input, cached, written, output, reasoning, estimated, note, step, expires)
+          WHERE x.seq > 0;
+    END IF;
+    -- Right behind their charges.
+    IF exceeds THEN
+      INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens, cache_write_tokens,
+          output_tokens, reasoning_tokens, estimated)
+        SELECT x.seq + 1, 'overrun', p_ids[x.ref], h_account[x.ref], x.excess, x.time, x.tariff, 0, 0, 0, 0, 0, x.estimated
+          FROM unnest(seqs[unwritten:n], p_refs[unwritten:n], excesses[unwritten:n], p_times[unwritten:n], p_tariffs[unwritten:n],
+              p_estimated[unwritten:n]) AS x (seq, ref, excess, time, tariff, estimated)
+          WHERE x.excess > 0;
     END IF;
     EXIT WHEN nth > SIZE;
 
@@ -355,6 +386,10 @@ BEGIN
       o.tariff := nullif(p_tariffs[nth], 0);
     END IF;
     unwritten := nth + 1;
+    makes := false;
+    changes := false;
+    exceeds := false;
+    h_steps := array_fill('{}'::text, ARRAY[cardinality(p_ids)]);
     answer := NULL;
     SELECT * INTO h FROM holds WHERE holds.id = o.hold;
     IF h.id IS NULL AND o.kind = 'correct' THEN
@@ -531,6 +566,7 @@ BEGIN
         promised := least(h.amount, h.expected);
         f_most[of_balance] := f_most[of_balance] + adds;
         f_opened[of_balance] := true;
+        opens := true;
         IF f_most[of_balance] - f_spent[of_balance] - f_held[of_balance] < promised THEN
           -- The balance was lowered meanwhile. The deposit stays booked.
           FOREACH i IN ARRAY places LOOP
@@ -549,6 +585,7 @@ BEGIN
       i := array_position(ids, o.funds[1]);
       f_most[i] := f_most[i] + o.amount;
       f_opened[i] := true;
+      opens := true;
       answer := jsonb_build_array('granted', o.amount);
 
     WHEN 'correct' THEN
@@ -647,15 +684,13 @@ BEGIN
     nth := nth + 1;
   END LOOP;
 
-  UPDATE funds AS f SET most = t.most, spent = t.spent, held = t.held, row_id = t.row_id, is_opened = t.opened
-    FROM unnest(ids, f_most, f_spent, f_held, f_row, f_opened) AS t (id, most, spent, held, row_id, opened)
-    WHERE f.id = t.id AND (f.most, f.spent, f.held, f.row_id, f.is_opened) IS DISTINCT FROM (t.most, t.spent, t.held, t.row_id, t.opened);
-  codes := array_to_string(code, '');
+  UPDATE funds AS f SET most = t.most, spent = t.spent, held = t.held, row_id = t.row_id
+    FROM unnest(ids, f_most, f_spent, f_held, f_row) AS t (id, most, spent, held, row_id)
+    WHERE f.id = t.id AND (f.most, f.spent, f.held, f.row_id) IS DISTINCT FROM (t.most, t.spent, t.held, t.row_id);
+  IF opens THEN
+    UPDATE funds AS f SET is_opened = true FROM unnest(ids, f_opened) AS t (id, opened) WHERE f.id = t.id AND t.opened AND NOT f.is_opened;
+  END IF;
   odd := to_jsonb(strange);
-  SELECT coalesce(jsonb_agg(jsonb_build_array(t.id, t.most, t.spent, t.held, t.opened)), '[]') INTO figures
-    FROM unnest(ids, f_most, f_spent, f_held, f_opened) AS t (id, most, spent, held, opened);
-  lefts := ARRAY(SELECT CASE t.state WHEN 1 THEN t.amount - t.charged ELSE -1 END
-    FROM unnest(h_state, h_amount, h_charged) WITH ORDINALITY AS t (state, amount, charged, n) ORDER BY t.n);
 END $$;
 
 -- Entries name funds by rows: makes one of a fund, with what it has spent so far.

@@ -102,6 +102,11 @@ export class OpGroups {
     return this.#idle.promise;
   }
 
+  /** Calls that are neither decided nor kept. */
+  get unkept(): number {
+    return [...this.#sent, ...this.#units].filter((unit) => !isTold(unit)).length;
+  }
+
   /** What was not decided by now never is by this process. */
   close(): void {
     this.#isClosed = true;
@@ -133,7 +138,7 @@ export class OpGroups {
   }
 
   #areKept(): boolean {
-    return this.#sent.every(isTold) && this.#units.every(isTold);
+    return this.unkept === 0;
   }
 
   #tellIdle(isDone: boolean): void {
