@@ -208,7 +208,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
     amount: number,
     owner = this.asking,
   ): MemoryReservation {
-    const made = { ...openReservation(amount), id, dimensions, funds, owner, expiresAt };
+    const made: MemoryReservation = { ...openReservation(amount), id, dimensions, funds, owner, expiresAt };
     this.reservations.set(id, made);
     return made;
   }
@@ -240,8 +240,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
     const { op, amount, funds, owner } = earmark;
     const balance = funds.find(({ title }) => title.kind === 'balance')!;
     const wallet = balance.title.name;
-    const adds = deposit.paid - deposit.fee;
-    const promised = Math.min(amount, op.expected);
+    const [adds, promised] = [deposit.paid - deposit.fee, Math.min(amount, op.expected)];
     if (balance.free + adds < promised) {
       this.#letGo(id);
       const entries = this.journal.deposit(wallet, deposit, at);
