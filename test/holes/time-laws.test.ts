@@ -123,7 +123,8 @@ describe('eight times the input takes at most twenty times the time', () => {
       return () => /\b(?:[a-z]+\.)+:/.test(text);
     },
   };
-  for (const [what, square] of Object.entries(squares)) {
+  const found = Object.entries(squares).slice(0, isDeep ? undefined : 1);
+  for (const [what, square] of found) {
     test(`and a reader that ${what} is found out`, async () => {
       expect(await growthOf(square, { leastMs: 0, partsMax: 256 })).toBeGreaterThanOrEqual(GROWTH_MAX);
     });

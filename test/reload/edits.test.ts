@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deeply } from '../deep/deeply.ts';
 import { answerOf, eventsOf, quietFor, waitFor } from '../support/answers.ts';
 import { IN_FORCE_MS, type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { testPolicy } from '../support/policies.ts';
@@ -59,7 +60,7 @@ describe('an edit is in force soon after its last write:', () => {
     await expectServes(policy, 'five', () => policy.write('policy.yaml', serving('five')));
   });
 
-  test('as vim does: the old file renamed to a backup, a new one written, the backup removed', async () => {
+  deeply('as vim does: the old file renamed to a backup, a new one written, the backup removed', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
     await expectServes(policy, 'two', () => {
       renameSync(policy.file('policy.yaml'), policy.file('policy.yaml~'));
@@ -95,7 +96,7 @@ describe('an edit is in force soon after its last write:', () => {
     }
   });
 
-  test('the whole folder replaced, and then edited again', async () => {
+  deeply('the whole folder replaced, and then edited again', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
     await expectServes(policy, 'two', () => {
       mkdirSync(`${policy.folder}.new`);
@@ -106,7 +107,7 @@ describe('an edit is in force soon after its last write:', () => {
     await expectServes(policy, 'three', () => policy.write('policy.yaml', serving('three')));
   });
 
-  test('a file behind a link into another folder', async () => {
+  deeply('a file behind a link into another folder', async () => {
     const policy = await start({}, (folder) => {
       mkdirSync(join(folder, '../elsewhere'));
       writeFileSync(join(folder, '../elsewhere/policy.yaml'), serving('one'));
@@ -115,7 +116,7 @@ describe('an edit is in force soon after its last write:', () => {
     await expectServes(policy, 'two', () => policy.write('../elsewhere/policy.yaml', serving('two')));
   });
 
-  test('many files at once are one reload', async () => {
+  deeply('many files at once are one reload', async () => {
     const names = Array.from({ length: 20 }, (_, i) => `m${i}`);
     const files = Object.fromEntries(names.map((name) => [`${name}.yaml`, adding(name)]));
     const policy = await start({ 'policy.yaml': serving('one'), ...files });
@@ -149,7 +150,7 @@ describe('an edit is in force soon after its last write:', () => {
     expect((await policy.metrics()).get('signalbox_policy_reloads_total{result="refused"}')).toBe(0);
   });
 
-  test('a file that stays incomplete is reported, and can be fixed later', async () => {
+  deeply('a file that stays incomplete is reported, and can be fixed later', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
     policy.write('policy.yaml', serving('two').slice(0, 400));
     const { last_reload: last } = await policy.refused();

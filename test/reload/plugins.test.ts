@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'bun:test';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { orDeeply } from '../deep/deeply.ts';
 import { adviceOf, waitFor } from '../support/answers.ts';
 import { type LivePolicy, type PolicyAnswer, startLivePolicy } from '../support/live-policy.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
@@ -122,7 +123,7 @@ const REFUSED: readonly (readonly [what: string, code: string, expected: RegExp]
   ['takes a shipped name', STRATEGY.replace(`name: 'thrifty'`, `name: 'auto'`), /which exists already/],
 ];
 
-for (const [what, code, expected] of REFUSED) {
+for (const [what, code, expected] of orDeeply(REFUSED.slice(0, 2), REFUSED.slice(2))) {
   test(`a plugin that ${what} is reported at its place`, async () => {
     live = await startLivePolicy({ 'policy.yaml': policy([], null) });
     withPlugin(live.folder);
