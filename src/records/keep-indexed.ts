@@ -7,8 +7,6 @@ const PAUSE_MS = 25;
  * how much. Each batch reads and writes each bucket once, however many requests it adds, so that a few at a time would cost most.
  */
 const IDLE_MS = 2_000;
-/** An instance leaves out a look where another one has counted so shortly before, ms. */
-const REST_MS = 1_000;
 
 /** Batches at most that old records wait for before they are deleted: half a second. The rest is left to the next time. */
 const AWAITED = 25;
@@ -21,20 +19,19 @@ export async function isCounted(count: () => Promise<boolean>): Promise<boolean>
 
 /**
  * Keeps the index of records and the buckets of traffic up to date in the background, one batch at a time. State: record index.
- * @param count does a batch, but where one was counted within so many ms; resolves with whether any is left
+ * @param count does a batch; resolves with whether any is left
  * @param onError receives errors of the store; the batch is tried again
  * @returns stops it
  */
 export function keepIndexed(
-  count: (restMs: number) => Promise<boolean>,
+  count: () => Promise<boolean>,
   timers: Timers,
   onError: (error: unknown) => void,
 ): () => void {
   let timer: Timer;
   let isStopped = false;
-  let isLeft = false;
   const run = async () => {
-    isLeft = await count(isLeft ? 0 : REST_MS).catch((error: unknown) => {
+    const isLeft = await count().catch((error: unknown) => {
       onError(error);
       return false;
     });

@@ -133,7 +133,7 @@ function openServerRecords({ store, keys, feed }: GatewayResources, snapshot: ()
   const onAdd = (record: DecisionRecord) => {
     feed.tell(() => decisionEvent(record, { keyName, usdPerCredit: snapshot().usdPerCredit }));
   };
-  const count = (restMs = 0) => store.traffic.count(now(), restMs);
+  const count = () => store.traffic.count(now());
   return {
     records: openRecords({ store, tables: store.records, now, isCounted: () => isCounted(count), onAdd }),
     count,
@@ -190,7 +190,7 @@ const statusOf = (
 
 /** Prunes, indexes and counts, now and regularly, where it leads. Returns a function that stops it. */
 async function keepUp(
-  count: (restMs: number) => Promise<boolean>,
+  count: () => Promise<boolean>,
   log: Log,
   { timers, leadership }: { readonly timers: Timers; readonly leadership: Leadership },
   prune: () => Promise<void>,
@@ -201,7 +201,7 @@ async function keepUp(
   };
   const pruning = timers.every(PRUNE_EVERY_MS, () => void pruneAsLeader());
   await pruneAsLeader();
-  const countAsLeader = async (restMs: number) => counts.isHeld && (await count(restMs));
+  const countAsLeader = async () => counts.isHeld && (await count());
   const stopIndexing = keepIndexed(countAsLeader, timers, (error) =>
     log.warn('records could not be indexed and counted', { error: String(error) }),
   );

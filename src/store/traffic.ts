@@ -121,10 +121,9 @@ export interface TrafficTable {
   /**
    * Counts one batch: new rows first, then those of the past, the newest first.
    * @param now ms since 1970; buckets too old for their length are not made
-   * @param restMs nothing is done where an instance has counted within so many ms, so that many together count as seldom as one
    * @returns whether rows are left, but for the few that came meanwhile
    */
-  count(now: number, restMs?: number): Promise<boolean>;
+  count(now: number): Promise<boolean>;
   buckets(query: TrafficQuery): Promise<readonly TrafficBucket[]>;
   /** The sums of each series, in no order. */
   sums(query: TrafficQuery): Promise<readonly SeriesSums[]>;

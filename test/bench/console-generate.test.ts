@@ -6,6 +6,7 @@ import { policiesIn, serveFolder } from '../../bench/console/base.ts';
 import { type ConsoleAnswers, generate } from '../../bench/console/generate.ts';
 import { toCredits } from '../../src/core/credits.ts';
 import { storeUrlOf } from '../../src/store/open.ts';
+import { deeply } from '../deep/deeply.ts';
 import { runHere } from '../support/run-here.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
@@ -57,11 +58,15 @@ test('counting its traffic again changes no bucket', async () => {
   expect(buckets()).toEqual(before);
 });
 
-test('the same seed gives the same installation, but for IDs that a server draws', async () => {
-  const [, again] = await generated();
-  const known = ({ key: { id: _, ...key }, ...rest }: ConsoleAnswers) => ({ ...rest, key });
-  expect(known(again)).toEqual(known(answers));
-}, 60_000);
+deeply(
+  'the same seed gives the same installation, but for IDs that a server draws',
+  async () => {
+    const [, again] = await generated();
+    const known = ({ key: { id: _, ...key }, ...rest }: ConsoleAnswers) => ({ ...rest, key });
+    expect(known(again)).toEqual(known(answers));
+  },
+  60_000,
+);
 
 test('a server serves it: lists, a decision with its reason, traffic and budgets are those that the generator knows', async () => {
   const box = await startSignalbox({ data: folder, args: ['--policies', policiesIn(folder)] });

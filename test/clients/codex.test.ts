@@ -119,19 +119,23 @@ deeply('where its frames are too large for the WebSocket, Codex goes on by POST'
   expect(upstream.requests.length).toBe(4);
 });
 
-test('under a request limit Codex waits as long as the refusal says, over a WebSocket, too', async () => {
-  const more = '\nrate_limits: [{ name: small, requests_per_minute: 60 }]\n';
-  const [box, upstream] = await openGateway('openai', 'gpt-6-luna', more);
-  const isRefused = () =>
-    box.lines.some((line) => line.includes('rate_limit_exceeded') && line.includes('"message":"chat"'));
-  const done = turn(box, 'supports_websockets = true');
-  // Others take what there is, a request a second, until Codex has been refused.
-  while (!isRefused() && upstream.requests.length < 4) {
-    const { status } = await box.post('/v1/route', {});
-    // Nothing is left for a while: the processor is Codex's.
-    if (status === 429) await Bun.sleep(10);
-  }
-  expect(await done).toEqual(DONE);
-  expect(upstream.requests.length).toBe(4);
-  expect(isRefused()).toBe(true);
-}, 30_000);
+deeply(
+  'under a request limit Codex waits as long as the refusal says, over a WebSocket, too',
+  async () => {
+    const more = '\nrate_limits: [{ name: small, requests_per_minute: 60 }]\n';
+    const [box, upstream] = await openGateway('openai', 'gpt-6-luna', more);
+    const isRefused = () =>
+      box.lines.some((line) => line.includes('rate_limit_exceeded') && line.includes('"message":"chat"'));
+    const done = turn(box, 'supports_websockets = true');
+    // Others take what there is, a request a second, until Codex has been refused.
+    while (!isRefused() && upstream.requests.length < 4) {
+      const { status } = await box.post('/v1/route', {});
+      // Nothing is left for a while: the processor is Codex's.
+      if (status === 429) await Bun.sleep(10);
+    }
+    expect(await done).toEqual(DONE);
+    expect(upstream.requests.length).toBe(4);
+    expect(isRefused()).toBe(true);
+  },
+  30_000,
+);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { deeply } from '../deep/deeply.ts';
 import { World } from '../store/hostile/world.ts';
 import { startOver } from '../support/fleet.ts';
 import { writePolicy } from '../support/signalbox.ts';
@@ -27,7 +28,7 @@ interface Line {
 
 const read = async (path: string) => JSON.parse(await (await stage.box.get(path)).text());
 
-test('which provider is slow today is answered by a sentence, with the figure of the admin API', async () => {
+deeply('which provider is slow today is answered by a sentence, with the figure of the admin API', async () => {
   const { page, faults } = await openConsole(stage, { path: '/fleet?range=24h' });
   const { series } = await read('/admin/traffic?by=provider');
   // Of a handful of requests nothing is said.
@@ -81,7 +82,7 @@ test('the server, its policy and the last reload are told, and alerts say what t
   expect(await axeFinds(page)).toEqual([]);
 });
 
-test('of two servers at one database each has its policy, and why it refused another', async () => {
+deeply('of two servers at one database each has its policy, and why it refused another', async () => {
   const world = new World();
   const folders = [writePolicy(CONSOLE_POLICY), writePolicy(`${CONSOLE_POLICY}# other\n`)];
   const a = await startOver(world, 'a', { args: ['--policies', folders[0]!] });

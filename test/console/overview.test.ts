@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { deeply } from '../deep/deeply.ts';
 import { withKey } from '../support/signalbox.ts';
 import { type ConsoleStage, openConsole, openStage, settled, traffic } from './stage.ts';
 
@@ -61,7 +62,7 @@ test('figures that cannot be renewed stay, with the moment until which they were
   await page.getByText('Budgets could not be renewed').waitFor({ state: 'detached' });
 });
 
-test('the chart’s figure and lines stand in the address, and a link brings them back', async () => {
+deeply('the chart’s figure and lines stand in the address, and a link brings them back', async () => {
   const { page } = await openConsole(stage);
   await page.getByRole('tab', { name: 'Requests' }).click();
   await page.getByLabel('Lines').selectOption({ label: 'By model' });
@@ -84,7 +85,7 @@ test('arrow keys walk the points of the chart, and each is said', async () => {
   expect(Number(await plot.getAttribute('aria-valuenow'))).toBe(last - 1);
 });
 
-test('the time range is in the address, stays from view to view, and is remembered', async () => {
+deeply('the time range is in the address, stays from view to view, and is remembered', async () => {
   const { page } = await openConsole(stage);
   await page.getByLabel('Time range').selectOption({ label: 'Last 7 days' });
   expect(new URL(page.url()).searchParams.get('range')).toBe('7d');

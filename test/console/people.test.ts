@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { deeply, orDeeply } from '../deep/deeply.ts';
 import { waitFor } from '../support/answers.ts';
 import { withKey } from '../support/signalbox.ts';
 import {
@@ -201,7 +202,7 @@ describe('a key', () => {
       .waitFor();
   });
 
-  test('is found by a part of its name, its state and a label, and the address brings the list back', async () => {
+  deeply('is found by a part of its name, its state and a label, and the address brings the list back', async () => {
     await made('/admin/keys', { name: 'needle-in-hay', labels: { app: 'hay' } });
     const page = await open('/keys');
     await page.getByLabel('Name or ID').fill('NEEDLE');
@@ -220,7 +221,7 @@ describe('a key', () => {
 });
 
 describe('a team', () => {
-  test('of the policy shows the line that declares it, its headroom, and no way to change it here', async () => {
+  deeply('of the policy shows the line that declares it, its headroom, and no way to change it here', async () => {
     const [team] = await listed('/admin/teams?origin=policy');
     const page = await open(`/teams/${team?.id}`);
     const line = POLICY.split('\n').findIndex((text) => text.includes('name: search')) + 1;
@@ -271,7 +272,7 @@ test('a person is made, gets a key of its own, is suspended with it and served a
   await waitFor(async () => (await statusWith(secret)) === 401);
 });
 
-test('a login is ended after a question, and this browser is named', async () => {
+deeply('a login is ended after a question, and this browser is named', async () => {
   await openConsole(stage, { role: 'auditor' });
   const page = await open('/logins');
   await page.getByText('This browser').waitFor();
@@ -282,7 +283,7 @@ test('a login is ended after a question, and this browser is named', async () =>
 });
 
 describe('the trail', () => {
-  test('shows a change with both sides, the entries of one key alone, and the addresses in a link', async () => {
+  deeply('shows a change with both sides, the entries of one key alone, and the addresses in a link', async () => {
     const { id } = await made('/admin/keys', { name: 'first-name' });
     const patch = { method: 'PATCH', body: JSON.stringify({ name: 'second-name' }) };
     await (await stage.box.get(`/admin/keys/${id}`, patch)).text();
@@ -328,7 +329,7 @@ describe('roles', () => {
     expect(names).toEqual(['my-laptop']);
   });
 
-  test('a lead sees its team alone, and changes its members', async () => {
+  deeply('a lead sees its team alone, and changes its members', async () => {
     const page = await open('/members', 'lead');
     await page.getByText('Your team').waitFor();
     await link(page, 'Make member').click();
@@ -341,7 +342,7 @@ describe('roles', () => {
     expect(await link(page, 'Make team').count()).toBe(0);
   });
 
-  test('finance reads, and has no button that changes', async () => {
+  deeply('finance reads, and has no button that changes', async () => {
     const { id } = await made('/admin/keys', { name: 'read-only' });
     const page = await open(`/keys/${id}`, 'finance');
     await panel(page).getByText('Last 14 days').waitFor();
@@ -352,21 +353,13 @@ describe('roles', () => {
   });
 });
 
-test.each([1_280, 390])(
+test.each(orDeeply([1_280], [390]))(
   'every part and detail has nothing for axe and fits %p px',
   async (width) => {
     const { id } = await made('/admin/keys', { name: 'looked-at', budgets: [{ limit_credits: 5, window: 'day' }] });
     const [team] = await listed('/admin/teams');
-    const paths = [
-      '/members',
-      '/keys',
-      `/keys/${id}`,
-      `/keys/${id}?edit=yes`,
-      `/teams/${team?.id}`,
-      '/logins',
-      '/subjects',
-      '/trail',
-    ];
+    const more = ['/members', '/keys', `/keys/${id}`, '/logins', '/subjects'];
+    const paths = orDeeply([`/keys/${id}?edit=yes`, `/teams/${team?.id}`, '/trail'], more);
     for (const path of paths) {
       const { page, faults } = await openConsole(stage, { path: `/people${path}`, width });
       expect([path, await axeFinds(page)]).toEqual([path, []]);

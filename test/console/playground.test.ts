@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { deeply, orDeeply } from '../deep/deeply.ts';
 import { waitFor } from '../support/answers.ts';
 import { startMeteredService } from '../support/metered-service.ts';
 import { UPSTREAM_ENV } from '../support/policies.ts';
@@ -91,7 +92,7 @@ test('shows the decision at once, and moves it with weights and ceilings, withou
   expect(faults).toEqual([]);
 });
 
-test('the address brings back the selector, weights, ceilings and dialect, and never has the prompt', async () => {
+deeply('the address brings back the selector, weights, ceilings and dialect, and never has the prompt', async () => {
   const { page } = await openConsole(stage, at('?model=auto-fast&weights=20-30-50&max_seconds=9&dialect=responses'));
   await promptIn(page).fill('A secret plan');
   await page.getByRole('slider', { name: 'Speed' }).press('ArrowRight');
@@ -110,7 +111,7 @@ test('the address brings back the selector, weights, ceilings and dialect, and n
   await waitFor(() => !page.url().includes('weights'));
 });
 
-test('asks at most ten times a second while a dial moves, and the last place wins', async () => {
+deeply('asks at most ten times a second while a dial moves, and the last place wins', async () => {
   const { page } = await openConsole(stage, at());
   await heading(page, 'would answer');
   const asked: number[] = [];
@@ -180,13 +181,18 @@ test('streams the answer as text, never markup, with hold, receipt and times, an
   expect(faults).toEqual([]);
 });
 
-test.each([
-  ['messages', 'yes'],
-  ['responses', 'yes'],
-  ['messages', 'no'],
-  ['responses', 'no'],
-  ['chat', 'no'],
-])('reads an answer of the dialect %s, streamed: %s', async (dialect, stream) => {
+const FORMS = orDeeply(
+  [
+    ['messages', 'yes'],
+    ['responses', 'no'],
+  ],
+  [
+    ['responses', 'yes'],
+    ['messages', 'no'],
+    ['chat', 'no'],
+  ],
+);
+test.each(FORMS)('reads an answer of the dialect %s, streamed: %s', async (dialect, stream) => {
   const { page } = await openConsole(stage, at(`?dialect=${dialect}&stream=${stream}&model=mistral-breeze`));
   await promptIn(page).fill(`In ${dialect}, please`);
   await send(page);
@@ -196,7 +202,7 @@ test.each([
   await fact(page, 'Charged').waitFor();
 });
 
-test('decides and sends embeddings, and counts their vectors', async () => {
+deeply('decides and sends embeddings, and counts their vectors', async () => {
   const { page, faults } = await openConsole(stage, at('?model=embed-wren'));
   await promptIn(page).fill(JSON.stringify({ model: 'embed-wren', input: ['How signals', 'were worked'] }));
   expect(await page.getByLabel('Dialect').inputValue()).toBe('embeddings');
@@ -222,7 +228,7 @@ test.each(['yes', 'no'])('shows all choices of an answer, streamed: %s', async (
   expect(faults).toEqual([]);
 });
 
-test('shows the tranches of a hold that grows with the answer', async () => {
+deeply('shows the tranches of a hold that grows with the answer', async () => {
   const { page } = await openConsole(stage, at('?model=stopping-kite'));
   await promptIn(page).fill('Wherefore?');
   await send(page);
@@ -315,7 +321,7 @@ test('auditors see decisions and are told who sends; a member without a key is l
   expect(faults).toEqual([]);
 });
 
-test('is whole in the dark and on a phone', async () => {
+deeply('is whole in the dark and on a phone', async () => {
   const { page, faults } = await openConsole(stage, { ...at('?weights=60-20-20'), theme: 'dark', width: 390 });
   await promptIn(page).fill('Hello');
   await heading(page, 'would answer');

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Static } from '@sinclair/typebox';
 import type { Page } from 'playwright-core';
 import type * as tools from '../../src/http/schemas/policy-tools.ts';
+import { deeply, orDeeply } from '../deep/deeply.ts';
 import { waitFor } from '../support/answers.ts';
 import { axeFinds, type ConsoleStage, openConsole, openStage, overflowOf } from './stage.ts';
 
@@ -95,7 +96,7 @@ describe('the editor', () => {
     expect(await putInForce(page).isDisabled()).toBe(true);
   });
 
-  test('completes the keys and the words of the place, and explains a key under the pointer', async () => {
+  deeply('completes the keys and the words of the place, and explains a key under the pointer', async () => {
     const { page } = await openEditor();
     await page.keyboard.type('budgets:\n- { name: x, wind');
     const option = page.locator('.cm-tooltip-autocomplete li');
@@ -128,7 +129,7 @@ describe('the editor', () => {
     expect(new URL(page.url()).searchParams.get('line')).toBe('7');
   });
 
-  test('keeps an edit from view to view, and asks before the page is left', async () => {
+  deeply('keeps an edit from view to view, and asks before the page is left', async () => {
     const { page } = await openEditor();
     await page.keyboard.type('# kept');
     const views = page.getByRole('navigation', { name: 'Views' });
@@ -145,10 +146,7 @@ describe('the editor', () => {
   });
 });
 
-for (const [theme, width] of [
-  ['light', 1_280],
-  ['dark', 390],
-] as const) {
+for (const [theme, width] of orDeeply<readonly ['light' | 'dark', number]>([['dark', 390]], [['light', 1_280]])) {
   test(`an edit and its review have nothing for axe, break no rule of the page and fit ${width} px (${theme})`, async () => {
     const { page, faults } = await openEditor({ theme, width });
     await page.keyboard.type('language_worth: 0.25\nnowhere: 1');
@@ -232,7 +230,7 @@ describe('an edit', () => {
     expect(await textOf('rules.yaml')).toBe(RULES);
   });
 
-  test('of an auditor leaves as a patch alone', async () => {
+  deeply('of an auditor leaves as a patch alone', async () => {
     const { page } = await openEditor({ role: 'auditor' });
     await page.keyboard.type('language_worth: 0.25\n');
     await isJudged(page, 'It has no error');
@@ -241,7 +239,7 @@ describe('an edit', () => {
     await page.getByText('reads the policy and does not write it').waitFor();
   });
 
-  test('can be thrown away, after a question, and brought back', async () => {
+  deeply('can be thrown away, after a question, and brought back', async () => {
     const { page } = await openEditor();
     await page.keyboard.type('# gone');
     await page.getByRole('button', { name: 'Discard edit' }).click();
@@ -252,7 +250,7 @@ describe('an edit', () => {
   });
 });
 
-test('an error stands before the warnings of other files', async () => {
+deeply('an error stands before the warnings of other files', async () => {
   const figures =
     'latency: { ttft_ms: 9, output_tokens_per_second: 90, basis: guessed }, quality: { default: 0.1, basis: guessed }';
   const price = '{ input: 9000, output: 36000, as_of: 2024-01-01, basis: own }';
@@ -291,7 +289,7 @@ test('cases have the results and the coverage of the admin API, filtered by the 
   await page.getByText('No case matches').waitFor();
 });
 
-test('a revision of before is found, compared with that in force, and edited back to', async () => {
+deeply('a revision of before is found, compared with that in force, and edited back to', async () => {
   await writeElsewhere('rules.yaml', `${RULES}language_worth: 0.5\n`);
   const { page } = await openConsole(stage, { path: '/policies/revisions' });
   await page.getByRole('link', { name: 'With that in force' }).first().click();

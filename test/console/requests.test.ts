@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { deeply } from '../deep/deeply.ts';
 import { waitFor } from '../support/answers.ts';
 import {
   axeFinds,
@@ -81,7 +82,7 @@ test('a request is opened from the list, and its first sentence says why it went
   expect(faults).toEqual([]);
 });
 
-test('its rules lead to the line of the policy that decided it', async () => {
+deeply('its rules lead to the line of the policy that decided it', async () => {
   const { page } = await openConsole(stage, { path: `/requests/${decision}` });
   await story(page)
     .getByRole('link', { name: /^policy\.yaml:\d+$/ })
@@ -118,7 +119,7 @@ test('its candidates, attempts and money are those of the admin API, and the mon
   expect(of('Charged')).toBe(sums.charged.credits);
 });
 
-test('filters stand in the address, narrow the list, and are cleared at once', async () => {
+deeply('filters stand in the address, narrow the list, and are cleared at once', async () => {
   const { page } = await openConsole(stage, { path: '/requests' });
   const all = await rowsOf(page).count();
   await page.getByLabel('Model').selectOption('claude-mirror-4');
@@ -155,7 +156,7 @@ test('new requests are counted and change nothing until they are asked for', asy
   expect(await rowsOf(page).count()).toBe(before + 2);
 });
 
-test('its words are shown as text when they are asked for, and today’s decision by its own address', async () => {
+deeply('its words are shown as text when they are asked for, and today’s decision by its own address', async () => {
   const { page, faults } = await openConsole(stage, { path: `/requests/${decision}?again=1` });
   await page.getByText('Today it would go to').waitFor();
   await page.getByRole('button', { name: 'Read the text' }).click();

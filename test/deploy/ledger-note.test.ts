@@ -46,7 +46,7 @@ async function refusal(folder: string): Promise<string> {
 }
 
 describe('a start is refused in one sentence, and goes on once the files are back,', () => {
-  test(
+  deeply(
     'where the database is gone, empty, or another installation’s; without the note it begins with empty books',
     async () => {
       const [data, other] = [newFolder(), newFolder()];

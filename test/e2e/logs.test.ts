@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { deeply } from '../deep/deeply.ts';
 import { makeCanary, Nets } from '../security/canary-support.ts';
 import { answerOf, quietFor, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
@@ -334,7 +335,7 @@ describe('A server goes on answering', () => {
     }
   });
 
-  test('when the reader of its output has gone', async () => {
+  deeply('when the reader of its output has gone', async () => {
     const { reader, writer, read } = openPipe();
     const server = startOn(writer);
     try {

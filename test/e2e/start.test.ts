@@ -217,16 +217,19 @@ describe('on a terminal', () => {
     expect(choices[0]?.message.content).toContain('simulated');
   });
 
-  test('prints which providers serve, which has no model yet or does not listen, and how many are not in use, and Ctrl-C ends it cleanly', async () => {
-    const closed = 'http://127.0.0.1:9/v1';
-    const env = { OPENAI_API_KEY: 'sk-none', LM_STUDIO_BASE_URL: closed, OLLAMA_BASE_URL: closed };
-    const { child, shown } = await onTerminal(newPath(), env);
-    expect(shown()).toMatch(
-      /Models from +openai \(\d+ models, 1 wildcard\), ollama \(\d models\)\s+No model yet +lm-studio; declare what it serves.+\s+Not started +ollama at 127\.0\.0\.1:9: nothing listens there yet\s+Not in use +\d+ providers; /,
-    );
-    child.terminal!.write('\x03');
-    expect(await child.exited).toBe(0);
-  });
+  deeply(
+    'prints which providers serve, which has no model yet or does not listen, and how many are not in use, and Ctrl-C ends it cleanly',
+    async () => {
+      const closed = 'http://127.0.0.1:9/v1';
+      const env = { OPENAI_API_KEY: 'sk-none', LM_STUDIO_BASE_URL: closed, OLLAMA_BASE_URL: closed };
+      const { child, shown } = await onTerminal(newPath(), env);
+      expect(shown()).toMatch(
+        /Models from +openai \(\d+ models, 1 wildcard\), ollama \(\d models\)\s+No model yet +lm-studio; declare what it serves.+\s+Not started +ollama at 127\.0\.0\.1:9: nothing listens there yet\s+Not in use +\d+ providers; /,
+      );
+      child.terminal!.write('\x03');
+      expect(await child.exited).toBe(0);
+    },
+  );
 });
 
 describe('a start that cannot be says why in one sentence and ends with 1:', () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatYaml } from '../../src/operate/policy/format-yaml.ts';
+import { deeply } from '../deep/deeply.ts';
 import { LANGUAGE_POLICY } from '../policy/language-policy.ts';
 import { MAIN, runToEnd, writePolicy } from '../support/signalbox.ts';
 import { LanguageServer, type Offer, type Position } from './language-server.ts';
@@ -69,7 +70,7 @@ describe('files of the policy', () => {
     expect(found.flatMap((problems, at) => problems.map(({ message }) => `${all[at]?.path}: ${message}`))).toEqual([]);
   });
 
-  test('are laid out by the editor as by signalbox policy fmt', async () => {
+  deeply('are laid out by the editor as by signalbox policy fmt', async () => {
     const untidy = 'models:\n    a:   {provider:   "x"}\n\n\n    b: # why\n        provider:  y\n';
     const all = [...shipped, { ...fileOf(untidy), text: untidy }];
     for (const { path, text } of all) {

@@ -17,7 +17,7 @@ const PURSE = 1_000_000_000n;
 /** Time after which no authorization of a quote is valid, s. */
 const LATER = 3_600;
 
-for (const fault of orDeeply(['error'] as const, ['hang', 'cut'] as const)) {
+for (const fault of orDeeply<'hang' | 'error' | 'cut'>(['cut'], ['hang', 'error'])) {
   test.concurrent(`a broadcast that is lost on its way (${fault}): held back until it expires, then quoted again and paid once`, async () => {
     const stand = await start();
     const { chain, proxy, upstream } = stand;

@@ -12,7 +12,7 @@ import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
 /** A WebSocket costs its caller room and requests, whatever is sent over it; nobody else waits, and the memory of the server stays. */
-const { runs, proved } = effort('holes', 20, 200);
+const { runs, proved } = effort('holes', 10, 200);
 const CONNECTIONS = 64;
 const MIB = 1_048_576;
 /** What is meant is 100 ms; busy machines get four times as much. */

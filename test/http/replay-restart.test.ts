@@ -145,29 +145,33 @@ describe('kill -9 in the middle', () => {
     await expectGoodBooks(place.data);
   }, 30_000);
 
-  test('of the repeat, too: both are reversed, once each, however many ask at once', async () => {
-    const place = newPlace();
-    const key = newKey();
-    upstream.behave({ hang: 'headers' });
-    for (let i = 0; i < 2; i++) {
-      const box = await startMortal(place);
-      await begun(box, key, false);
-      await stopped(box, 'SIGKILL');
-    }
-    upstream.behave({ text: WORDS, ...USAGE, headersAfterMs: 200 });
-    const box = await start(place);
-    const calls = upstream.requests.length;
-    const all = await Promise.all(Array.from({ length: 20 }, async () => toldBy(await ask(box, key))));
-    expect(all.filter(({ status }) => status === 409)).toHaveLength(19);
-    expect(all.find(({ status }) => status === 200)?.replayed).toBeFalse();
-    expect(upstream.requests.length - calls).toBe(1);
-    await waitFor(() => netCharge(place.data) === COST);
-    const kinds = all.flatMap(({ status, headers }) =>
-      status === 200 ? rowsOf(place.data, decisionOf({ headers })) : [],
-    );
-    expect(kinds).toHaveLength(2);
-    await expectGoodBooks(place.data);
-  }, 30_000);
+  deeply(
+    'of the repeat, too: both are reversed, once each, however many ask at once',
+    async () => {
+      const place = newPlace();
+      const key = newKey();
+      upstream.behave({ hang: 'headers' });
+      for (let i = 0; i < 2; i++) {
+        const box = await startMortal(place);
+        await begun(box, key, false);
+        await stopped(box, 'SIGKILL');
+      }
+      upstream.behave({ text: WORDS, ...USAGE, headersAfterMs: 200 });
+      const box = await start(place);
+      const calls = upstream.requests.length;
+      const all = await Promise.all(Array.from({ length: 20 }, async () => toldBy(await ask(box, key))));
+      expect(all.filter(({ status }) => status === 409)).toHaveLength(19);
+      expect(all.find(({ status }) => status === 200)?.replayed).toBeFalse();
+      expect(upstream.requests.length - calls).toBe(1);
+      await waitFor(() => netCharge(place.data) === COST);
+      const kinds = all.flatMap(({ status, headers }) =>
+        status === 200 ? rowsOf(place.data, decisionOf({ headers })) : [],
+      );
+      expect(kinds).toHaveLength(2);
+      await expectGoodBooks(place.data);
+    },
+    30_000,
+  );
 
   deeply(
     'a repeat whose orphan was released runs anew, and there is nothing to reverse',
@@ -202,19 +206,23 @@ describe('kill -9 in the middle', () => {
     30_000,
   );
 
-  test('another body under its key is refused, and changes nothing; the same one is not in flight for ever', async () => {
-    const place = newPlace();
-    const key = newKey();
-    upstream.next({ hang: 'headers' });
-    const box = await startMortal(place);
-    await begun(box, key, false);
-    expect((await ask(box, key)).status).toBe(409);
-    await stopped(box, 'SIGKILL');
-    const next = await start(place);
-    await expectError(await ask(next, key, { temperature: 0 }), 'idempotency_key_reused', 'Idempotency-Key');
-    expect(netCharge(place.data)).toBe(RESERVED);
-    expect((await settled(() => ask(next, key))).status).toBe(200);
-  }, 30_000);
+  deeply(
+    'another body under its key is refused, and changes nothing; the same one is not in flight for ever',
+    async () => {
+      const place = newPlace();
+      const key = newKey();
+      upstream.next({ hang: 'headers' });
+      const box = await startMortal(place);
+      await begun(box, key, false);
+      expect((await ask(box, key)).status).toBe(409);
+      await stopped(box, 'SIGKILL');
+      const next = await start(place);
+      await expectError(await ask(next, key, { temperature: 0 }), 'idempotency_key_reused', 'Idempotency-Key');
+      expect(netCharge(place.data)).toBe(RESERVED);
+      expect((await settled(() => ask(next, key))).status).toBe(200);
+    },
+    30_000,
+  );
 });
 
 describe('an answer of more than 1 MiB', () => {

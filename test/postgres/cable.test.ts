@@ -91,7 +91,7 @@ test('a database that slows down under traffic and recovers: all is served, leas
   proved(
     `a database ${DELAY_MS} ms away, each way: of ${told.length} requests none refused, no lease lost, told = booked`,
   );
-}, 200_000);
+}, 600_000);
 
 test('the pieces of a stream come while nothing comes to the database; its end waits for that, and tells what is booked', async () => {
   const { cable, answers, fleet } = stage;

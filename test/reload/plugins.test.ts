@@ -123,7 +123,7 @@ const REFUSED: readonly (readonly [what: string, code: string, expected: RegExp]
   ['takes a shipped name', STRATEGY.replace(`name: 'thrifty'`, `name: 'auto'`), /which exists already/],
 ];
 
-for (const [what, code, expected] of orDeeply(REFUSED.slice(0, 2), REFUSED.slice(2))) {
+for (const [what, code, expected] of orDeeply(REFUSED.slice(0, 3), REFUSED.slice(3))) {
   test(`a plugin that ${what} is reported at its place`, async () => {
     live = await startLivePolicy({ 'policy.yaml': policy([], null) });
     withPlugin(live.folder);

@@ -56,7 +56,7 @@ function startTraffic({ box }: LivePolicy) {
 /** Far above the noise between two garbage collections, far below one leaked runtime for each edit. */
 const GROWTH_MIB = 96;
 
-const { runs, random, proved } = effort('reload', 20, 1_000);
+const { runs, random, proved } = effort('reload', 6, 1_000);
 
 test(
   `${runs} random edits under traffic: no request fails, and each answer agrees with a valid revision`,

@@ -8,7 +8,7 @@ import { memoryThreads } from './memory/threads.ts';
 import { lawOf } from './repository-law.ts';
 import { subjectEvent } from './suites/access.ts';
 
-const { runs, seed, proved } = effort('repositories', 10, 500);
+const { runs, seed, proved } = effort('repositories', 3, 500);
 
 test('the stores in SQLite and in memory agree after any commits of access and payments', async () => {
   await fc.assert(

@@ -135,6 +135,29 @@ function programs(folder: string): string {
   return join(folder, 'native', 'bin');
 }
 
+/** The folder of the cluster that all of this process's servers begin as: to make one takes fifteen times the time of a copy. */
+let template: string | null = null;
+
+/** Copies an empty cluster. */
+function copyCluster(bin: string, data: string): void {
+  template ??= makeCluster(bin);
+  const { status, stderr } = spawnSync('cp', ['-a', template, data], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`the cluster was not copied: ${stderr}`);
+}
+
+function makeCluster(bin: string): string {
+  const folder = ownFolder();
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const data = join(folder, 'cluster');
+  const made = spawnSync(
+    join(bin, 'initdb'),
+    ['-D', data, '-U', 'signalbox', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'],
+    { ...OWNER, encoding: 'utf8', env: {} },
+  );
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  return data;
+}
+
 export async function startPostgres({
   isDurable = false,
   settings = {},
@@ -146,12 +169,7 @@ export async function startPostgres({
   const bin = installed ?? programs(folder);
   const data = join(disk ?? folder, 'data');
   if (disk !== undefined && OWNER.uid !== undefined) chownSync(disk, OWNER.uid, OWNER.gid);
-  const made = spawnSync(
-    join(bin, 'initdb'),
-    ['-D', data, '-U', 'signalbox', '-A', 'trust', '-E', 'UTF8', '--no-locale', ...(isDurable ? [] : ['--no-sync'])],
-    { ...OWNER, encoding: 'utf8', env: {} },
-  );
-  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  copyCluster(bin, data);
   const files = { 'server.crt': WORTHLESS_CERTIFICATE, 'server.key': WORTHLESS_KEY, 'pg_hba.conf': ACCESS };
   for (const [name, text] of Object.entries(files)) own(join(data, name), text);
   if (isArchived) place(join(folder, 'archive'));

@@ -7,8 +7,8 @@ import { FIGURES, LIMIT_UNITS, type LimitCounts, type LimitUnits, STREAM_RETRY_M
 import type { LimitShortage, RequestLimit } from './refusal.ts';
 import { type Slice, type Slices, slicesFor } from './slice.ts';
 
-/** For so long a request waits for the store, ms. */
-const WAIT_MAX_MS = 2_000;
+/** For so long a request waits for the store, ms: for the question under way and its own, of a store that is a second away and more. */
+const WAIT_MAX_MS = 3_000;
 /** Behind a failure the store is told of debts and streams after so long, ms. */
 const RETRY_MS = 1_000;
 /** Old units are looked for so often, ms. */

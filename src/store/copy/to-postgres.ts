@@ -119,7 +119,7 @@ export async function copyToPostgres(from: SqlReader, url: string): Promise<void
     for await (const rows of rowsOf(from, tableWithout(tables, 'traffic_counting')))
       await to.insert(
         'traffic_counting',
-        rows.map((row) => ({ ...row, old_before: 0, counted_at: 0 })),
+        rows.map((row) => ({ ...row, old_before: 0 })),
       );
     await to.finish((await first<{ id: number }>(from, SELECT_LAST_REQUEST))?.id ?? 0);
   } catch (cause) {

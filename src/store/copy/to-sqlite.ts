@@ -86,8 +86,7 @@ export async function copyToSqlite(from: SqlReader, path: string): Promise<void>
     await to.insert('instances', [{ slot: 0, ids_through: last?.ids ?? 0 }]);
     await to.insert('fence', [{ id: 1, epoch: last?.epoch ?? 0 }]);
     const [counting] = await from.query<CopiedRow>(SELECT_COUNTING);
-    const { counted_at: _, ...counted } = counting ?? {};
-    await to.insert('traffic_counting', [{ ...counted, old_before: Number.MAX_SAFE_INTEGER }]);
+    await to.insert('traffic_counting', [{ ...counting, old_before: Number.MAX_SAFE_INTEGER }]);
     to.finish();
   } finally {
     to.db.close();

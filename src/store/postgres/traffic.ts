@@ -1,6 +1,6 @@
 import type { Timers } from '../../core/timers.ts';
 import { processTimers } from '../../telemetry/process-timers.ts';
-import { first, POSTGRES_NOW, type SqlTables, sql, write } from '../sql/statement.ts';
+import { type SqlTables, sql, write } from '../sql/statement.ts';
 import { BATCH_SIZE, type BatchSize } from '../sql/traffic/batch.ts';
 import type { CountingMeans } from '../sql/traffic/means.ts';
 import { COLUMNS } from '../sql/traffic/rows.ts';
@@ -25,8 +25,6 @@ interface CountOptions {
   readonly timers?: Timers;
 }
 
-const IS_DUE = sql(`SELECT counted_at <= ${POSTGRES_NOW} - ? AS due FROM traffic_counting`);
-
 export function postgresTraffic(db: SqlTables, options: CountOptions = {}): TrafficTable {
   const { size = BATCH_SIZE, waitMs = HORIZON_MS, timers = processTimers } = options;
   const horizon = new Horizon((text, values) => db.query({ sql: text }, values), timers, {
@@ -34,7 +32,6 @@ export function postgresTraffic(db: SqlTables, options: CountOptions = {}): Traf
     entries: 'journal_seq',
   });
   const means: CountingMeans = {
-    isDue: async (restMs) => (await first<{ due: number }>(db, IS_DUE, restMs))?.due === 1,
     oldEnd: 0,
     index: async () => false,
     isIndexed: async () => true,

@@ -2,10 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { codeOf } from '../../../src/core/thrown.ts';
 import { addressOf } from '../../../src/store/postgres/address.ts';
-import { Connection, USUAL_BOUNDS } from '../../../src/store/postgres/connection.ts';
+import { arrayOf, Connection, USUAL_BOUNDS } from '../../../src/store/postgres/connection.ts';
 import { PostgresReaders } from '../../../src/store/postgres/readers.ts';
+import { seedOf } from '../../deep/effort.ts';
 import { WORTHLESS_CERTIFICATE } from '../../fault/worthless-certificate.ts';
 import { waitFor } from '../../support/answers.ts';
 import { layCable } from '../../support/cable.ts';
@@ -44,6 +46,37 @@ describe('A connection', () => {
     );
     const [a, b, c, d, e] = values;
     expect(rows).toEqual([{ a, b, c, d, e, f: 3, g: 1 }]);
+    await connection.close();
+  });
+
+  test('gives back the texts of an array as they went out, whatever is in them', async () => {
+    await using database = await freshDatabase();
+    const connection = await openAt(database.url);
+    // PostgreSQL has no texts with a zero.
+    const unit = fc.constantFrom(
+      '"',
+      '\\',
+      ',',
+      '{',
+      '}',
+      '\n',
+      '\b',
+      '\u007f',
+      '\u2028',
+      ' ',
+      'a',
+      'NULL',
+      'ä',
+      '😀',
+      '\uffff',
+    );
+    const texts = fc.array(fc.option(fc.string({ unit })), { minLength: 1, maxLength: 50 });
+    for (const sent of fc.sample(texts, { seed: seedOf('arrays'), numRuns: 20 })) {
+      const { rows } = await connection.run<{ one: string | null }>('SELECT unnest($1::text[]) AS one', [
+        arrayOf(sent),
+      ]);
+      expect(rows.map(({ one }) => one)).toEqual(sent);
+    }
     await connection.close();
   });
 

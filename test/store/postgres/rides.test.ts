@@ -12,7 +12,7 @@ import { claimOf, HOT } from './spender.ts';
 import { DECIDE, emptyLedger, openBooksOn } from './stage.ts';
 
 /** What rides with operations is decided and written by the same statement of the database. */
-const { runs, seed, proved } = effort('postgres', 25, 1_000);
+const { runs, seed, proved } = effort('postgres', 8, 1_000);
 
 const reasonOf = (error: unknown): string => (error instanceof StoreError ? error.reason : String(error));
 type Outcome = OpResult | string;

@@ -11,7 +11,7 @@ import { DECIDE, emptyLedger, openBooksOn } from './stage.ts';
  * The rules stand twice: in src/accounting, and in the function of the database. Over the same histories of any operations, in groups of
  * any size, both answer alike and have the same figures in the end.
  */
-const { runs, seed, proved } = effort('postgres', 30, 4_000);
+const { runs, seed, proved } = effort('postgres', 10, 4_000);
 
 const HOLDS = 5;
 const amount = fc.integer({ min: 0, max: 120 });

@@ -169,7 +169,7 @@ test('sums and the rest of the journal are what the journal adds up to, whoever 
   proved(
     'the sums of charges and the rest of the journal add up, at any moment, while instances charge, fold and count',
   );
-}, 300_000);
+}, 3_600_000);
 
 const MUTANTS: Readonly<Record<string, NonNullable<Mutation>>> = {
   'adds what another has added': ['WHERE folded.through = $1', ''],

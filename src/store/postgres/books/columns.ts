@@ -1,5 +1,5 @@
 import type { SqlWrite } from '../../sql/statement.ts';
-import { arrayOf } from '../connection.ts';
+import { arrayOf, plainArrayOf } from '../connection.ts';
 import type { CalledOps, DrawingWireOp, WireOp } from './wire.ts';
 
 /** A statement that rides with operations, with its values in its text. */
@@ -108,21 +108,15 @@ export class GroupColumns {
 
   /** In the order of the function, behind the owner. */
   values(): readonly string[] {
-    const numbers = [
-      ...[
-        this.#kinds,
-        this.#refs,
-        this.#times,
-        this.#accounts,
-        this.#sets,
-        this.#amounts,
-        this.#moreEnds,
-        this.#leasts,
-      ],
-      ...[this.#amples, this.#expected, this.#expires, this.#steps, this.#costs, this.#mosts, this.#tariffs],
-      ...[...this.#usages, this.#estimated, this.#notes, this.#rideRefs, this.#alone, this.#more, this.#ids.all],
-    ].map(arrayOf);
-    const sets = arrayOf(this.#fundSets.all);
-    return [...numbers, sets, JSON.stringify(this.#others), JSON.stringify(this.#rides)];
+    return [
+      // Letters need no quotes.
+      `{${this.#kinds.join(',')}}`,
+      ...[this.#refs, this.#times, this.#accounts, this.#sets, this.#amounts, this.#moreEnds].map(plainArrayOf),
+      ...[this.#leasts, this.#amples, this.#expected, this.#expires, this.#steps, this.#costs].map(plainArrayOf),
+      ...[this.#mosts, this.#tariffs].map(plainArrayOf),
+      ...[...this.#usages, this.#estimated, this.#notes].map(arrayOf),
+      ...[this.#rideRefs, this.#alone, this.#more, this.#ids.all].map(plainArrayOf),
+      ...[arrayOf(this.#fundSets.all), JSON.stringify(this.#others), JSON.stringify(this.#rides)],
+    ];
   }
 }

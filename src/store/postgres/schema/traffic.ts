@@ -1,5 +1,5 @@
 /** The counting begins with the first row. */
-export const COUNTING_BEGINS = 'INSERT INTO traffic_counting VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)';
+export const COUNTING_BEGINS = 'INSERT INTO traffic_counting VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0)';
 
 /**
  * Buckets of traffic, as in `sqlite/traffic/schema.ts`. Some series of a long time are read by the second index. A bucket is written
@@ -56,8 +56,7 @@ CREATE TABLE traffic_counting (
   journal_before BIGINT NOT NULL,
   recount_from BIGINT NOT NULL,
   is_clearing BIGINT NOT NULL,
-  pruned_below BIGINT NOT NULL,
-  counted_at BIGINT NOT NULL
+  pruned_below BIGINT NOT NULL
 );
 ${COUNTING_BEGINS};
 `;

@@ -14,9 +14,9 @@ const CLEARED = 2_000;
 export async function countTraffic(
   db: SqlTables,
   means: CountingMeans,
-  { now, restMs, size }: { readonly now: number; readonly restMs: number; readonly size: BatchSize },
+  now: number,
+  size: BatchSize,
 ): Promise<boolean> {
-  if (restMs > 0 && !(await means.isDue(restMs))) return false;
   // A charge finds its record by the index, which may be far behind in a folder of an earlier version.
   const isIndexLeft = await means.index();
   const state = await countingState(db);

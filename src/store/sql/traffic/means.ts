@@ -17,8 +17,6 @@ export interface StoredBucket extends FigureRow {
 
 /** Counting by the means of one database. */
 export interface CountingMeans {
-  /** Whether nobody has counted within so many ms. */
-  isDue(restMs: number): Promise<boolean>;
   /** Brings the index behind records up to date by a batch. @returns whether records are left */
   index(): Promise<boolean>;
   /** Whether the index has all records of the past. */

@@ -1,7 +1,7 @@
 import { timeOfId } from '../../../core/id.ts';
 import { StoreError } from '../../store.ts';
 import { STEP_MS } from '../../traffic.ts';
-import { first, POSTGRES_NOW, type SqlReader, type SqlTables, type SqlWrite, sql, write } from '../statement.ts';
+import { first, type SqlReader, type SqlTables, type SqlWrite, sql, write } from '../statement.ts';
 
 /** How far traffic is counted, as its table has it. */
 export interface CountingState {
@@ -27,7 +27,6 @@ const NEXT = `version = version + 1, records_through = $recordsThrough, records_
       old_before = $oldBefore, journal_through = $journalThrough, journal_before = $journalBefore,
       recount_from = $recountFrom, is_clearing = $isClearing`;
 const ADVANCE = sql(`UPDATE traffic_counting SET ${NEXT} WHERE version = $version`, {
-  inPostgres: `UPDATE traffic_counting SET ${NEXT}, counted_at = ${POSTGRES_NOW} WHERE version = $version`,
   mustChange: true,
 });
 

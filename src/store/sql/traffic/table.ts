@@ -73,7 +73,7 @@ const paramsOf = ({ step, kind, from, to }: Omit<TrafficQuery, 'series'>) =>
   [widthOf(step), numberOfKind(kind), Math.ceil(from / STEP_MS[step]), Math.ceil(to / STEP_MS[step])] as const;
 
 export const sqlTraffic = (db: SqlTables, means: CountingMeans, size = BATCH_SIZE): TrafficTable => ({
-  count: (now, restMs = 0) => countTraffic(db, means, { now, restMs, size }),
+  count: (now) => countTraffic(db, means, now, size),
   async buckets(query) {
     const { series, step } = query;
     const rows = await (series === null

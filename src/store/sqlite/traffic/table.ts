@@ -11,8 +11,6 @@ const PUT = sql(`INSERT OR REPLACE INTO traffic (width, kind, bucket, series, ${
     VALUES (?, ?, ?, ?${', ?'.repeat(TRAFFIC_FIGURES.length)}, ?, ?)`);
 
 const sqliteCounting = (db: SqlTables): CountingMeans => ({
-  // A folder has one server.
-  isDue: async () => true,
   oldEnd: Number.MAX_SAFE_INTEGER,
   index: () => indexRecords(db),
   async isIndexed() {
