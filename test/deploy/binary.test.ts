@@ -178,7 +178,7 @@ describe('the standalone program', () => {
     }
   });
 
-  test('takes an edit over, with plugins beside the policy and from a package', async () => {
+  deeply('takes an edit over, with plugins beside the policy and from a package', async () => {
     const policies = join(work, '.signalbox/policies');
     writeModule(join(policies, 'plugins'), 'own', 'own.ts');
     const packed = join(policies, 'node_modules/signalbox-strategy-packed');
@@ -243,7 +243,7 @@ describe('the standalone program', () => {
 });
 
 describe('its commands', () => {
-  test('try and describe a policy', async () => {
+  deeply('try and describe a policy', async () => {
     const small = testPolicy(
       { up: `${upstream.url}v1` },
       { small: { endpoints: ['up'] } },

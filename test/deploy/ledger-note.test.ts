@@ -89,7 +89,7 @@ describe('a start is refused in one sentence, and goes on once the files are bac
     PATIENCE,
   );
 
-  test(
+  deeply(
     'where the write-ahead log is gone after kill -9, at the first start and later',
     async () => {
       const data = newFolder();

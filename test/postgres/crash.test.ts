@@ -35,7 +35,7 @@ test('kill -9 of one under load: nothing is overspent, what was told is booked, 
   gate.close();
   const dying = toldOf(key, [mortal], 20);
   await waitFor(() => gate.inside === 20);
-  const rest = toldOf(key, [lasting, mortal], 60);
+  const rest = toldOf(key, [lasting, mortal], 30);
   await waitFor(() => gate.inside > 20);
   mortal.signal('SIGKILL');
   await mortal.exited;
@@ -54,7 +54,7 @@ test('kill -9 of one under load: nothing is overspent, what was told is booked, 
   const after = await standing('killed');
   expect(after).toEqual({ spent: sum + more.reduce((all, { micro }) => all + micro, 0), held });
   expect(after.spent + held).toBeLessThanOrEqual(LIMIT);
-  const again = await fleet.start({ isProcess: true });
+  const again = await fleet.start();
   expect(await audit(again)).toBe('nothing wrong');
   await fleet.stop(again);
 }, 60_000);

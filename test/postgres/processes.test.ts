@@ -94,15 +94,19 @@ test('A restart fails no request and cuts no stream, on tables of a later progra
   );
 }, 600_000);
 
-test('A restart whose successor cannot start says so, and the others go on', async () => {
-  await query("INSERT INTO signalbox_schema (version, serves, program) VALUES (3, 3, '100.0.0')");
-  const { code, err } = await restart();
-  expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('The others go on.') });
-  await query('DELETE FROM signalbox_schema WHERE version = 3');
-  const key = await keyOf('others');
-  for (let at = 0; at < 4; at++) expect(await ask(box, key, {}, FRESH)).toMatchObject({ status: 200 });
-  expect(await processes()).toHaveLength(2);
-}, 120_000);
+test.if(isDeep)(
+  'A restart whose successor cannot start says so, and the others go on',
+  async () => {
+    await query("INSERT INTO signalbox_schema (version, serves, program) VALUES (3, 3, '100.0.0')");
+    const { code, err } = await restart();
+    expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('The others go on.') });
+    await query('DELETE FROM signalbox_schema WHERE version = 3');
+    const key = await keyOf('others');
+    for (let at = 0; at < 4; at++) expect(await ask(box, key, {}, FRESH)).toMatchObject({ status: 200 });
+    expect(await processes()).toHaveLength(2);
+  },
+  120_000,
+);
 
 test('SIGHUP has every process read its policy and its secrets again', async () => {
   const key = await keyOf('hung up');
@@ -140,46 +144,54 @@ async function outage(key: MadeKey): Promise<number> {
   return streams.length;
 }
 
-test('Prices told while the database is away are booked once, from the spools of processes that were killed and of a server that was stopped', async () => {
-  const { database, url } = stage.fleet;
-  const key = await keyOf('red');
-  const children = () => readFileSync(`/proc/${box.pid}/task/${box.pid}/children`, 'utf8').trim().split(' ');
-  let told = await outage(key);
-  const before = children();
-  for (const child of before) process.kill(Number(child), 'SIGKILL');
-  await database.start();
-  await waitFor(
-    async () => (await processes()).length === 2 && children().every((one) => !before.includes(one)),
-    60_000,
-  );
-  expect(await bookedWell(box, 'red')).toBe(told * COST);
+test.if(isDeep)(
+  'Prices told while the database is away are booked once, from the spools of processes that were killed and of a server that was stopped',
+  async () => {
+    const { database, url } = stage.fleet;
+    const key = await keyOf('red');
+    const children = () => readFileSync(`/proc/${box.pid}/task/${box.pid}/children`, 'utf8').trim().split(' ');
+    let told = await outage(key);
+    const before = children();
+    for (const child of before) process.kill(Number(child), 'SIGKILL');
+    await database.start();
+    await waitFor(
+      async () => (await processes()).length === 2 && children().every((one) => !before.includes(one)),
+      60_000,
+    );
+    expect(await bookedWell(box, 'red')).toBe(told * COST);
 
-  told += await outage(key);
-  const numbers = await processes();
-  box.signal('SIGTERM');
-  expect(await box.exited).toBe(0);
-  await expect(fetch(`${box.url}/readyz`)).rejects.toThrow();
-  await database.start();
-  // Commands on the folder of the server tell of what its processes have left.
-  const { err } = await runHere(['ledger', 'audit', '--data', data], { DATABASE_URL: url });
-  for (const number of numbers) expect(err).toContain(join(data, 'processes', `${number}`, 'settlements.spool'));
-  await stage.fleet.stop(box);
-  await start();
-  expect(await bookedWell(box, 'red')).toBe(told * COST);
-}, 120_000);
+    told += await outage(key);
+    const numbers = await processes();
+    box.signal('SIGTERM');
+    expect(await box.exited).toBe(0);
+    await expect(fetch(`${box.url}/readyz`)).rejects.toThrow();
+    await database.start();
+    // Commands on the folder of the server tell of what its processes have left.
+    const { err } = await runHere(['ledger', 'audit', '--data', data], { DATABASE_URL: url });
+    for (const number of numbers) expect(err).toContain(join(data, 'processes', `${number}`, 'settlements.spool'));
+    await stage.fleet.stop(box);
+    await start();
+    expect(await bookedWell(box, 'red')).toBe(told * COST);
+  },
+  120_000,
+);
 
-test('A process that finds no free place for a server waits, and a stop ends it with the others', async () => {
-  await query(`INSERT INTO instances (slot, epoch, until, ids_through, is_released)
+test.if(isDeep)(
+  'A process that finds no free place for a server waits, and a stop ends it with the others',
+  async () => {
+    await query(`INSERT INTO instances (slot, epoch, until, ids_through, is_released)
     SELECT slot, 1, ${Date.now() + 3_600_000}, 0, 0 FROM generate_series(0, 127) AS slot ON CONFLICT (slot) DO NOTHING`);
-  const listening = () => box.lines.filter((line) => line.includes('"listening"')).length;
-  const before = listening();
-  const restarted = restart();
-  await waitFor(() => box.lines.some((line) => line.includes('the start waits for one')));
-  box.signal('SIGTERM');
-  expect(await box.exited).toBe(0);
-  expect(await restarted).toMatchObject({ code: 1 });
-  expect(listening()).toBe(before);
-}, 60_000);
+    const listening = () => box.lines.filter((line) => line.includes('"listening"')).length;
+    const before = listening();
+    const restarted = restart();
+    await waitFor(() => box.lines.some((line) => line.includes('the start waits for one')));
+    box.signal('SIGTERM');
+    expect(await box.exited).toBe(0);
+    expect(await restarted).toMatchObject({ code: 1 });
+    expect(listening()).toBe(before);
+  },
+  60_000,
+);
 
 test('SQLite has one server, and a restart needs one with processes', async () => {
   const refused = await runHere(['serve', '--processes', '2', '--data', data]);

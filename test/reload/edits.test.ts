@@ -116,7 +116,7 @@ describe('an edit is in force soon after its last write:', () => {
     await expectServes(policy, 'two', () => policy.write('../elsewhere/policy.yaml', serving('two')));
   });
 
-  test('many files at once are one reload', async () => {
+  deeply('many files at once are one reload', async () => {
     const names = Array.from({ length: 20 }, (_, i) => `m${i}`);
     const files = Object.fromEntries(names.map((name) => [`${name}.yaml`, adding(name)]));
     const policy = await start({ 'policy.yaml': serving('one'), ...files });
@@ -150,7 +150,7 @@ describe('an edit is in force soon after its last write:', () => {
     expect((await policy.metrics()).get('signalbox_policy_reloads_total{result="refused"}')).toBe(0);
   });
 
-  test('a file that stays incomplete is reported, and can be fixed later', async () => {
+  deeply('a file that stays incomplete is reported, and can be fixed later', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
     policy.write('policy.yaml', serving('two').slice(0, 400));
     const { last_reload: last } = await policy.refused();

@@ -10,7 +10,12 @@ import { aTeam, aUser } from './suites/people.ts';
 import { subject } from './suites/subjects.ts';
 import { thread } from './suites/threads.ts';
 
-type MakeWrite = (store: TestedStore) => Write | readonly Write[];
+/** The repositories that the commands are on. */
+export type LawTables = Pick<
+  TestedStore,
+  'keys' | 'people' | 'trail' | 'payments' | 'alerts' | 'brokenDeclarations' | 'subjects' | 'threads'
+>;
+export type MakeWrite = (store: LawTables) => Write | readonly Write[];
 
 const IDS = ['a', 'b', 'c'];
 const id = fc.constantFrom(...IDS);
@@ -20,7 +25,7 @@ const wallet = fc.constantFrom(null, '0xw');
 const hash = fc.integer({ min: 0, max: 3 }).map((byte) => new Uint8Array(32).fill(byte));
 const limits = fc.record({ unrevoked: number, aDay: number });
 
-const writes: fc.Arbitrary<MakeWrite> = fc.oneof(
+export const writes: fc.Arbitrary<MakeWrite> = fc.oneof(
   fc
     .tuple(id, wallet, hash, time, fc.constantFrom(null, 5))
     .map(([key, own, bytes, createdAt, expiresAt]): MakeWrite => {
@@ -132,7 +137,7 @@ const STATES: readonly (PaymentState | null)[] = [null, 'settling', 'captured', 
 const PLACES = IDS.flatMap((key) => IDS.map((answer) => [key, answer] as const));
 
 /** Everything that can be read. */
-const contentOf = async ({
+export const contentOf = async ({
   keys,
   people,
   trail,
@@ -141,7 +146,7 @@ const contentOf = async ({
   brokenDeclarations,
   subjects,
   threads,
-}: TestedStore) => ({
+}: LawTables) => ({
   keys: await keys.all(),
   people: await people.changedAfter(-1),
   trail: (await trail.list({ keyId: null, limit: 99 })).map(({ id: _, ...entry }) => entry),

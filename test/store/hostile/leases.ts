@@ -18,9 +18,12 @@ export class WorldLeases extends MemoryLeases {
   }
 
   /** Ends a lease at once, as if its instance had been away for long. */
-  revoke(slot: number): void {
+  revoke(slot: number): LeaseRow | null {
     const row = this.rows.get(slot);
-    if (row) this.rows.set(slot, { ...row, until: this.now() - 6 * LEASE_MS });
+    if (!row) return null;
+    const ended = { ...row, until: this.now() - 6 * LEASE_MS };
+    this.rows.set(slot, ended);
+    return ended;
   }
 
   /** A rival takes a slot, whoever has it, and is never heard of again. */

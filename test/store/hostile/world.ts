@@ -142,7 +142,7 @@ export class World implements Weather {
         watch: (watcher: BooksWatcher) => books.watch(heardBy(connection, watcher)),
         orphans: () => {
           for (const dead of leases.dead) books.died(dead);
-          return connection.read(books.orphans());
+          return connection.read(books.orphans(this.clock.now()));
         },
       },
     });

@@ -7,6 +7,7 @@ import { PostgresRates } from '../../../src/store/postgres/rates.ts';
 import { type RateDemand, type RateGrant, rateOrder } from '../../../src/store/rates.ts';
 import { effort } from '../../deep/effort.ts';
 import { MemoryRates } from '../memory/rates.ts';
+import { demand, demands } from '../rate-demands.ts';
 import { laidDatabase } from './opened.ts';
 
 /** The rules of shared limits stand in a function of the database; those of the store in memory, by which the laws of instances go, are the same. */
@@ -36,36 +37,11 @@ function storeOf(slot: number, epoch = 1): PostgresRates {
   return store;
 }
 
-const demand = (more: Partial<RateDemand> = {}): RateDemand => ({
-  ...{ limit: 'rule one', subject: 'k', unit: 'requests', most: 10, need: 0, ahead: 0, back: 0, held: 0 },
-  ...more,
-});
-
-const few = fc.integer({ min: 0, max: 12 });
-const some = fc.oneof(few, fc.integer({ min: 13, max: 700 }));
-const buckets = fc.record({
-  limit: fc.constantFrom('a', 'b'),
-  unit: fc.constantFrom<RateDemand['unit'][]>('requests', 'tokens'),
-  most: fc.oneof({ weight: 6, arbitrary: fc.constant(600) }, fc.constantFrom(7, 60, 1_000_000_000)),
-  need: some,
-  ahead: few,
-  back: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: -900, max: 300 })),
-});
-const streams = fc.record({
-  limit: fc.constantFrom('a', 'b'),
-  unit: fc.constant<RateDemand['unit']>('streams'),
-  most: fc.integer({ min: 1, max: 6 }),
-  need: fc.nat(3),
-  held: fc.nat(3),
-});
 const histories = fc.array(
   fc.record({
     slot: fc.nat(1),
     ms: fc.oneof(fc.nat(400), fc.nat(3_000), fc.nat(70_000)),
-    demands: fc.array(fc.oneof({ weight: 3, arbitrary: buckets }, { weight: 1, arbitrary: streams }), {
-      minLength: 1,
-      maxLength: 3,
-    }),
+    demands,
   }),
   { minLength: 1, maxLength: 12 },
 );

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { LedgerBooks, OpResult } from '../../../src/store/books.ts';
 import { sqlPendingSettlements } from '../../../src/store/sql/payment-extras.ts';
 import { StoreError, type Write } from '../../../src/store/store.ts';
+import { deeply } from '../../deep/deeply.ts';
 import { effort, someOf } from '../../deep/effort.ts';
 import { waitFor } from '../../support/answers.ts';
 import { figures, fundOf, holdOf, nextId, settleOf } from '../suites/books.ts';
@@ -186,7 +187,11 @@ test('an instance that is stopped in the middle of a group keeps nobody’s lock
   expect(row).toEqual(sum!);
 }, 60_000);
 
-test('one whose groups are transactions of several round trips keeps them', async () => {
-  await using ledger = await emptyLedger();
-  expect(await stopping(ledger, 12, 'slow')).toBeGreaterThan(4_000);
-}, 60_000);
+deeply(
+  'one whose groups are transactions of several round trips keeps them',
+  async () => {
+    await using ledger = await emptyLedger();
+    expect(await stopping(ledger, 12, 'slow')).toBeGreaterThan(4_000);
+  },
+  60_000,
+);

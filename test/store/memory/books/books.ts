@@ -206,8 +206,9 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
     { id, dimensions, expiresAt }: Pick<HoldOp, 'id' | 'dimensions' | 'expiresAt'>,
     funds: readonly Fund[],
     amount: number,
+    owner = this.asking,
   ): MemoryReservation {
-    const made = { ...openReservation(amount), id, dimensions, funds, owner: this.asking, expiresAt };
+    const made: MemoryReservation = { ...openReservation(amount), id, dimensions, funds, owner, expiresAt };
     this.reservations.set(id, made);
     return made;
   }
@@ -236,11 +237,10 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
     const earmark = this.#earmarks.get(id);
     // Its instance was dead for the others. The chain tells of the payment, then.
     if (!earmark) return unmet();
-    const { op, amount, funds } = earmark;
+    const { op, amount, funds, owner } = earmark;
     const balance = funds.find(({ title }) => title.kind === 'balance')!;
     const wallet = balance.title.name;
-    const adds = deposit.paid - deposit.fee;
-    const promised = Math.min(amount, op.expected);
+    const [adds, promised] = [deposit.paid - deposit.fee, Math.min(amount, op.expected)];
     if (balance.free + adds < promised) {
       this.#letGo(id);
       const entries = this.journal.deposit(wallet, deposit, at);
@@ -250,7 +250,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
     this.#earmarks.delete(id);
     const comes = Math.min(promised, adds);
     balance.held += promised - comes;
-    const made = this.#make(op, funds, amount);
+    const made = this.#make(op, funds, amount, owner);
     const entries = [...this.journal.deposit(wallet, deposit, at), this.journal.reserve(made, amount, at, op.note)];
     sure({
       done: () => {

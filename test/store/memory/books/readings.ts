@@ -3,7 +3,7 @@ import { leftOf } from '../../../../src/accounting/held-sum.ts';
 import type { Window } from '../../../../src/accounting/window.ts';
 import type { EndpointCharges, UncountedCharges, UsageFilter } from '../../../../src/store/books.ts';
 import type { InstanceName } from '../../../../src/store/instance.ts';
-import type { Orphan } from '../../../../src/store/ledger-table.ts';
+import { FORGOTTEN_MS, type Orphan } from '../../../../src/store/ledger-table.ts';
 import type { News } from '../../../../src/store/news.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import type { MemoryRequest, MemoryReservation } from './booked.ts';
@@ -40,8 +40,10 @@ export class MemoryReadings {
     this.#dead.add(nameOf(name));
   }
 
-  async orphans(): Promise<readonly Orphan[]> {
-    const isOrphan = ({ closing, owner }: MemoryReservation) => closing === null && this.#dead.has(nameOf(owner));
+  /** @param now ms since 1970; without it, no hold of the living is forgotten */
+  async orphans(now = Number.NEGATIVE_INFINITY): Promise<readonly Orphan[]> {
+    const isOrphan = ({ closing, owner, expiresAt }: MemoryReservation) =>
+      closing === null && (this.#dead.has(nameOf(owner)) || expiresAt + FORGOTTEN_MS < now);
     return [...this.reservations.values()].filter(isOrphan).map(({ id, state, funds }) => ({
       ...{ id, reserved: state.amount, charged: state.charged },
       holder: funds.find(({ title }) => title.kind === 'balance')?.title.name ?? null,
