@@ -51,17 +51,19 @@ export async function booksInMemory(): Promise<BooksUnderTest> {
 /** The books of a hostile store, by so many handles. */
 export async function booksInHostile(handles: number): Promise<BooksUnderTest> {
   const world = hostileWorld();
-  const each = Array.from({ length: handles }, async (_, at) =>
-    (await world.open(`instance ${at}`)).openBooks(() => NOON),
-  );
-  const books = either(await Promise.all(each), anyHandle(world, handles));
+  const stores = await Promise.all(Array.from({ length: handles }, (_, at) => world.open(`instance ${at}`)));
+  const each = await Promise.all(stores.map((store) => store.openBooks(() => NOON)));
+  const books = either(each, anyHandle(world, handles));
   return {
     books,
     fails: (fails) => {
       world.store.fault = fails ? new StoreError('disk full') : null;
     },
     reopened: async () => books,
-    [Symbol.asyncDispose]: async () => {},
+    async [Symbol.asyncDispose]() {
+      world.store.fault = null;
+      await Promise.all(stores.map((store) => store.close()));
+    },
   };
 }
 

@@ -13,7 +13,7 @@ import { tempFolder } from '../support.ts';
 function harness(path: string | null) {
   const kept = new KeptOps(() => {});
   if (path !== null) kept.spool = Spool.create(path, 1, null);
-  const state = { isAway: false, decided: [] as string[] };
+  const state = { isAway: false, decided: [] as string[], meanwhile: async () => {} };
   const told: OpResult = { kind: 'charged', charged: 7, overrun: 0 };
   const parts: GroupParts = {
     timers: processTimers,
@@ -21,6 +21,7 @@ function harness(path: string | null) {
     encode: () => [],
     decode: () => told,
     async decide(calls) {
+      await state.meanwhile();
       if (state.isAway) throw new StoreError('no answer', { reason: 'unknown' });
       return { answers: calls.map(() => []), figures: [], openHolds: [] };
     },
@@ -74,4 +75,23 @@ test('while the database is away, a call counts as lost that no spool keeps, and
     await waitFor(() => state.decided.length === 1);
     expect(groups.unkept).toBe(0);
   }
+});
+
+test('what was added is told as written once it is decided, though more keeps coming', async () => {
+  using box = harness(null);
+  const { groups, state } = box;
+  const add = () => groups.add([{ op: settleOf(nextId(), 7) }], [], true);
+  state.meanwhile = async () => {
+    if (state.decided.length < 100) void add();
+    await Bun.sleep(1);
+  };
+  await add();
+  expect(await groups.written()).toBe(true);
+  expect(state.decided.length).toBeLessThan(10);
+  const last = add();
+  expect(await groups.written()).toBe(true);
+  await last;
+  expect(state.decided.length).toBeLessThan(20);
+  await waitFor(() => state.decided.length > 100);
+  expect(await groups.written()).toBe(true);
 });

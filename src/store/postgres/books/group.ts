@@ -78,7 +78,11 @@ export class OpGroups {
   #hasKept = false;
   /** Why the database could not be reached; null while it can be. */
   #fault: StoreError | null = null;
+  /** Of those who wait for what the statement under way decides, and for what goes out behind it. */
+  #sentIdle: PromiseWithResolvers<boolean> | null = null;
   #idle: PromiseWithResolvers<boolean> | null = null;
+  /** Whether a part of what was sent waits again. */
+  #hasReturned = false;
 
   constructor(parts: GroupParts) {
     this.#parts = parts;
@@ -98,6 +102,11 @@ export class OpGroups {
   /** Resolves with true once all that was added is decided or kept; with false as soon as the database refuses and it is neither. */
   written(): Promise<boolean> {
     if (!this.#isRunning || this.#fault) return Promise.resolve(this.#areKept());
+    // Behind what goes out next more may come without end.
+    if (this.#units.length === 0) {
+      this.#sentIdle ??= Promise.withResolvers();
+      return this.#sentIdle.promise;
+    }
     this.#idle ??= Promise.withResolvers();
     return this.#idle.promise;
   }
@@ -119,6 +128,11 @@ export class OpGroups {
     while (this.#units.length > 0 && !this.#isClosed) {
       const units = this.#next();
       this.#sent = units;
+      this.#hasReturned = false;
+      if (this.#units.length === 0) {
+        this.#sentIdle = this.#idle;
+        this.#idle = null;
+      }
       const failure = await this.#send(units);
       this.#sent = [];
       if (failure) {
@@ -128,6 +142,7 @@ export class OpGroups {
         continue;
       }
       this.#fault = null;
+      this.#tellSent();
       if (this.#hasKept && !this.#units.some(({ isKept }) => isKept)) {
         this.#hasKept = false;
         this.#parts.forget();
@@ -137,13 +152,24 @@ export class OpGroups {
     this.#tellIdle(this.#areKept());
   }
 
+  #tellSent(): void {
+    const sent = this.#sentIdle;
+    this.#sentIdle = null;
+    if (!this.#hasReturned) sent?.resolve(true);
+    else if (sent) {
+      this.#idle ??= Promise.withResolvers();
+      void this.#idle.promise.then(sent.resolve);
+    }
+  }
+
   #areKept(): boolean {
     return this.unkept === 0;
   }
 
   #tellIdle(isDone: boolean): void {
+    this.#sentIdle?.resolve(isDone);
     this.#idle?.resolve(isDone);
-    this.#idle = null;
+    this.#sentIdle = this.#idle = null;
   }
 
   #next(): readonly Unit[] {
@@ -237,7 +263,9 @@ export class OpGroups {
     }
     const isLocked = reason === 'busy' && units.some(({ also }) => also.length > 0);
     if (!isHopeless && !isUnmet && !isLocked) this.#isAway(error);
-    this.#units.unshift(...again.filter(({ ops, also }) => ops.length + also.length > 0));
+    const returned = again.filter(({ ops, also }) => ops.length + also.length > 0);
+    this.#hasReturned ||= returned.length > 0;
+    this.#units.unshift(...returned);
   }
 
   /** Those who wait are told at once, with what comes until the database is back. */
