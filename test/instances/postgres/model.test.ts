@@ -10,7 +10,7 @@ import { historiesOf, type Size } from './steps.ts';
  * late, are lost or refused and instances crash, sleep and lose their leases, is asked of PostgreSQL, too: each answer and all that
  * can be read in the end are the same.
  */
-const { runs, seed, proved } = effort('model', 10, 560);
+const { runs, seed, proved } = effort('model', 10, 600);
 const FEW: Size = { things: 2, instances: 3, steps: 40 };
 const MANY: Size = { things: 100, instances: 100, steps: 1_200 };
 
@@ -26,7 +26,7 @@ const law = ({ compare }: Awaited<ReturnType<typeof movedDatabase>>, size: Size)
 test('the hostile world and PostgreSQL answer the same histories of many instances alike', async () => {
   await using database = await movedDatabase();
   const size = isDeep ? MANY : FEW;
-  await fc.assert(law(database, size), { numRuns: runs, seed, endOnFailure: false });
+  await fc.assert(law(database, size), { numRuns: runs, seed, endOnFailure: false, unbiased: isDeep });
   if (isDeep) expect(steps).toBeGreaterThan(1_000_000);
   proved(
     `${steps} steps of ${size.instances} instances on the hostile world and on PostgreSQL: the same answers and content`,
@@ -57,7 +57,7 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
 for (const [name, mutant] of someOf(Object.entries(MUTANTS)))
   test(`a PostgreSQL that ${name} differs`, async () => {
     await using database = await movedDatabase(mutant);
-    const found = await fc.check(law(database, FEW), { numRuns: 400, seed, endOnFailure: !isDeep });
+    const found = await fc.check(law(database, FEW), { numRuns: isDeep ? 4_000 : 400, seed, endOnFailure: !isDeep });
     // By another answer or content, and by no other error.
     expect(`${found.errorInstance}`).toContain('expect(received).toEqual(expected)');
     // Few steps are left of forty.

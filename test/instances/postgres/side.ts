@@ -272,7 +272,7 @@ async function readAll(tables: Tables, books: LedgerBooks, { things }: Play, lea
   return {
     content: await contentOf(tables),
     owners: owners.toSorted((a, b) => a.slot - b.slot || a.epoch - b.epoch),
-    names: await Promise.all([0, 1, 2, 3].map((name) => tables.idempotency.find(bytes(name)))),
+    names: await Promise.all([0, 1].map((name) => tables.idempotency.find(bytes(name)))),
     balances: await tables.ledger.balances(),
     charged: await books.charged(),
     holds: await Promise.all(
