@@ -178,7 +178,7 @@ describe('the standalone program', () => {
     }
   });
 
-  deeply('takes an edit over, with plugins beside the policy and from a package', async () => {
+  test('takes an edit over, with plugins beside the policy and from a package', async () => {
     const policies = join(work, '.signalbox/policies');
     writeModule(join(policies, 'plugins'), 'own', 'own.ts');
     const packed = join(policies, 'node_modules/signalbox-strategy-packed');
