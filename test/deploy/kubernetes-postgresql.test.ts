@@ -122,6 +122,14 @@ describe('The manifests of deploy/kubernetes/postgresql', () => {
     expect(parseCommand(migration.args, {}, () => 'policies')).toMatchObject({ name: 'db' });
   });
 
+  test('let the migration reach its database and names, and nothing else', () => {
+    const { podSelector, policyTypes, ingress, egress } = yamlOf(`${FOLDER}/migration-network.yaml`).spec;
+    expect(podSelector.matchLabels).toEqual(job.metadata.labels);
+    expect([policyTypes, ingress]).toEqual([['Ingress', 'Egress'], undefined]);
+    const dns = yamlOf(`${ONE}/network.yaml`).spec.egress[0];
+    expect(egress).toEqual([dns, ...yamlOf(`${FOLDER}/network.yaml`).spec.egress]);
+  });
+
   test('mean the servers wherever they are meant, and never the migration', () => {
     const labels = template.metadata.labels;
     expect(deployment.spec.selector.matchLabels).toEqual(labels);
