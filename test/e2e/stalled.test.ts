@@ -13,7 +13,7 @@ import { useSignalbox } from '../support/use.ts';
  * What one side sends and the other does not take is held up, not gathered: callers that stop reading, and upstreams
  * whose events or answers have no end.
  */
-const { runs: readers, proved } = effort('stalled-readers', 20, 800);
+const { runs: readers, proved } = effort('stalled-readers', 40, 800);
 const MIB = 1_048_576;
 /**
  * Live memory that a caller who stops to read may cost. With few of them, what else the heap keeps counts as well: then
