@@ -126,7 +126,8 @@ describe('a key that signs in', () => {
   test('leaves nothing of its secret behind: not in the database, the log or an answer', async () => {
     const key = await adminKey();
     const answer = await post(key);
-    const secret = key.split('_').at(-1) ?? '';
+    // Its letters may have underscores of their own.
+    const secret = key.split('_').slice(3).join('_');
     const [value = ''] = (answer.headers.getSetCookie()[0] ?? '').split(';');
     for (const file of ['signalbox.db', 'signalbox.db-wal']) {
       const bytes = Buffer.from(await Bun.file(`${box.data}/${file}`).arrayBuffer());

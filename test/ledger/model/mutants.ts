@@ -208,8 +208,8 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
           };
         }),
         patch(Bookings.prototype, 'earmark', (earmark) => {
-          return function (this: Bookings, op) {
-            const result = earmark.call(this, op);
+          return function (this: Bookings, op, batch) {
+            const result = earmark.call(this, op, batch);
             if (result.kind === 'granted' && purse) {
               const amount = Math.min(result.amount, op.expected);
               purse.held -= amount;

@@ -289,6 +289,8 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     for (let i = 0; i < 2; i++) {
       expect(await applied(books, { kind: 'capture', id, at, deposit })).toEqual(granted(120));
     }
+    // Repeated late, it is what it was, and holds nothing more.
+    expect(await applied(books, earmarkOf(id, funds, 120, 90))).toEqual(granted(120));
     expect(figures(books, ...funds)).toEqual([
       [0, 120],
       [0, 120],

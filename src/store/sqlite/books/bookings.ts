@@ -86,10 +86,12 @@ export class Bookings {
     this.#parts.freed(made.funds);
   }
 
-  earmark(op: EarmarkOp): OpResult {
+  earmark(op: EarmarkOp, batch: Batch): OpResult {
     const { reservations } = this.#parts;
     const known = reservations.earmarks.get(op.id);
     if (known) return granted(known.amount);
+    const captured = reservations.find(op.id);
+    if (captured) return repeated(captured, batch);
     if (reservations.voided.has(op.id)) return CLOSED;
     const { funds } = this.#parts.funds.drawnBy(op.funds);
     const amount = fit(funds, op.amounts, op.expected, op.least, op.ample);

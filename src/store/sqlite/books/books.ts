@@ -276,7 +276,7 @@ class SqliteBooks implements LedgerBooks {
       case 'expire':
         return this.#onReservation(op, batch);
       case 'earmark':
-        return this.#bookings.earmark(op);
+        return this.#bookings.earmark(op, batch);
       case 'capture':
         return this.#bookings.capture(op, batch);
       case 'void':

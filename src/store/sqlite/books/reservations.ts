@@ -108,10 +108,10 @@ export interface BookedEarmark {
 /** Closed reservations that are remembered, so that a repeated operation finds its first result without a query. */
 const CLOSED_MAX = 1_024;
 
-type ReservationOp = HoldOp | CaptureOp | ExtendOp | PostOp | SettleOp | ExpireOp;
+type ReservationOp = HoldOp | EarmarkOp | CaptureOp | ExtendOp | PostOp | SettleOp | ExpireOp;
 
 /** Those that make a reservation, and those on one that was made. */
-const MAKERS: ReadonlySet<LedgerOp['kind']> = new Set(['hold', 'capture']);
+const MAKERS: ReadonlySet<LedgerOp['kind']> = new Set(['hold', 'earmark', 'capture']);
 const STEPS: ReadonlySet<LedgerOp['kind']> = new Set(['extend', 'post', 'settle', 'expire']);
 const isOnReservation = (op: LedgerOp): op is ReservationOp => MAKERS.has(op.kind) || STEPS.has(op.kind);
 

@@ -153,7 +153,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
       case 'hold':
         return this.reservations.get(op.id)?.first ?? this.#hold(op, sure);
       case 'earmark':
-        return this.#earmark(op);
+        return this.reservations.get(op.id)?.first ?? this.#earmark(op);
       case 'release':
         this.#letGo(op.id);
         return granted(0);
