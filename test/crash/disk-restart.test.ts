@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { deeply, orDeeply } from '../deep/deeply.ts';
+import { orDeeply } from '../deep/deeply.ts';
 import { answerOf, quietFor, waitFor } from '../support/answers.ts';
 import { MAIN, runToEnd, type Signalbox } from '../support/signalbox.ts';
 import { byMount, mayMount } from './disks.ts';
@@ -124,32 +124,28 @@ test.skipIf(!mayMount)(
 );
 
 describe.skipIf(!mayMount)('a start', () => {
-  deeply(
-    'refuses a spool that is damaged, or of another database, in one line, and changes nothing of it',
-    async () => {
-      const disk = makeDisk();
-      const box = await disk.start();
-      await answeredOnFullDisk(disk, box);
-      box.signal('SIGKILL');
-      await box.exited;
-      byMount.free(box);
-      const refusal = async (of: SmallDisk, spool: Buffer): Promise<string> => {
-        writeFileSync(spoolIn(of), spool);
-        const { code, err } = await runToEnd([MAIN, 'serve', '--port', '0', '--data', of.data], {});
-        expect([code, err.trim().split('\n').length]).toEqual([1, 1]);
-        expect(readFileSync(spoolIn(of)).equals(spool)).toBe(true);
-        return err;
-      };
-      const whole = readFileSync(spoolIn(disk));
-      const damaged = Buffer.from(whole);
-      damaged[8] = damaged[8]! ^ 1;
-      expect(await refusal(disk, damaged)).toContain('settlements.spool: its header is damaged');
-      writeFileSync(spoolIn(disk), whole);
-      const other = makeDisk();
-      await (await other.start(false)).stop();
-      expect(await refusal(other, whole)).toContain('does not belong to this database: it has a settlement of dec_');
-      expect(bookedBy(await disk.start(false))).toBe(REQUESTS.length);
-    },
-    30_000,
-  );
+  test('refuses a spool that is damaged, or of another database, in one line, and changes nothing of it', async () => {
+    const disk = makeDisk();
+    const box = await disk.start();
+    await answeredOnFullDisk(disk, box);
+    box.signal('SIGKILL');
+    await box.exited;
+    byMount.free(box);
+    const refusal = async (of: SmallDisk, spool: Buffer): Promise<string> => {
+      writeFileSync(spoolIn(of), spool);
+      const { code, err } = await runToEnd([MAIN, 'serve', '--port', '0', '--data', of.data], {});
+      expect([code, err.trim().split('\n').length]).toEqual([1, 1]);
+      expect(readFileSync(spoolIn(of)).equals(spool)).toBe(true);
+      return err;
+    };
+    const whole = readFileSync(spoolIn(disk));
+    const damaged = Buffer.from(whole);
+    damaged[8] = damaged[8]! ^ 1;
+    expect(await refusal(disk, damaged)).toContain('settlements.spool: its header is damaged');
+    writeFileSync(spoolIn(disk), whole);
+    const other = makeDisk();
+    await (await other.start(false)).stop();
+    expect(await refusal(other, whole)).toContain('does not belong to this database: it has a settlement of dec_');
+    expect(bookedBy(await disk.start(false))).toBe(REQUESTS.length);
+  }, 30_000);
 });
