@@ -362,6 +362,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
     if (made.extending > 0) throw new RangeError(`reservation ${made.id} is extended by one step at a time`);
     const by = fit(made.funds, op.amounts, 0, op.least);
     if (isBlocked(by)) return refused(by.why, by.fund.standing);
+    if (by === 0) return granted(0);
     hold(made.funds, by);
     made.extending = by;
     const { id: reservation, dimensions } = made;
