@@ -151,9 +151,8 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
     };
     switch (op.kind) {
       case 'hold':
-        return this.reservations.get(op.id)?.first ?? this.#hold(op, sure);
       case 'earmark':
-        return this.reservations.get(op.id)?.first ?? this.#earmark(op);
+        return this.reservations.get(op.id)?.first ?? (op.kind === 'hold' ? this.#hold(op, sure) : this.#earmark(op));
       case 'release':
         this.#letGo(op.id);
         return granted(0);
