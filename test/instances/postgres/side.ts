@@ -269,8 +269,11 @@ async function readAll(tables: Tables, books: LedgerBooks, { things }: Play, lea
     for (const { kind, reservation, amount, time, keyId, payer } of page)
       if (kind !== 'attach') journal.push([kind, reservation, amount, time, keyId, payer]);
   const owners = await tables.idempotency.owners();
+  const { keys, ...content } = await contentOf(tables);
   return {
-    content: await contentOf(tables),
+    content: { ...content, keys: keys.map(({ version: _, ...key }) => key) },
+    // Keys that one statement changes get theirs in no order that is promised.
+    versions: keys.map(({ version }) => version).toSorted((a, b) => a - b),
     owners: owners.toSorted((a, b) => a.slot - b.slot || a.epoch - b.epoch),
     names: await Promise.all([0, 1].map((name) => tables.idempotency.find(bytes(name)))),
     balances: await tables.ledger.balances(),
