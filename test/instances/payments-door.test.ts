@@ -4,8 +4,7 @@ import { World } from '../store/hostile/world.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
-import { amountOf, paymentsSection, requiredOf, stockClient, untilReady } from '../support/paying.ts';
-import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { amountOf, paidServers, requiredOf, stockClient, untilReady } from '../support/paying.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
@@ -19,9 +18,7 @@ let other: Signalbox;
 
 beforeAll(async () => {
   chain = await startChain();
-  const more = `gateway: { retries_max: 0, keyless_per_minute: 1000000 }\n${paymentsSection(chain)}`;
-  const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, more);
-  fleet = await startFleet(world, 2, { policy, env: { ...UPSTREAM_ENV, TEST_GAS_KEY: chain.gasKey } });
+  fleet = await startFleet(world, 2, paidServers(chain, upstream));
   [one, other] = fleet.instances as [Signalbox, Signalbox];
   await Promise.all(fleet.instances.map(untilReady));
 }, 60_000);

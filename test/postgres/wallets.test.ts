@@ -2,8 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
-import { payingFetch, paymentsSection, untilReady } from '../support/paying.ts';
-import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { paidServers, payingFetch, untilReady } from '../support/paying.ts';
 import { type PostgresServers, startServers } from '../support/postgres-servers.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
@@ -19,9 +18,7 @@ let other: Signalbox;
 
 beforeAll(async () => {
   chain = await startChain();
-  const more = `gateway: { retries_max: 0, keyless_per_minute: 1000000 }\n${paymentsSection(chain)}`;
-  const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, more);
-  fleet = await startServers(2, { policy, env: { ...UPSTREAM_ENV, TEST_GAS_KEY: chain.gasKey } });
+  fleet = await startServers(2, paidServers(chain, upstream));
   [one, other] = fleet.servers as [Signalbox, Signalbox];
   await Promise.all(fleet.servers.map(untilReady));
 }, 60_000);

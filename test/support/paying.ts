@@ -160,6 +160,12 @@ export function paymentsSection(
 ${x402}`;
 }
 
+/** What several servers that take payments on a chain start with. */
+export const paidServers = (chain: TestChain, upstream: Pick<FakeUpstream, 'url'>) => ({
+  policy: testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, GATEWAY + paymentsSection(chain)),
+  env: { ...UPSTREAM_ENV, TEST_GAS_KEY: chain.gasKey },
+});
+
 /** One payee for all tests of a file; after each test its provider and its chain behave as usual again. */
 export function usePaid(options: PaidOptions = {}): Paid {
   const paid = useStarted(() => startPaid(options));
