@@ -288,8 +288,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 8 for the spools of several processes.
   // 14 for a stop that lets callers find another server.
   // 4 for the metrics of work that one server does for all.
-  // 9 for processes that are stopped before they serve, and drains too short to leave.
-  // 14 for a restart that says that it waits; its sentences were in cli.
+  // 23 for processes that are stopped before they serve, drains too short to leave, and a restart that says that it waits.
   'src/server': 3008,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
