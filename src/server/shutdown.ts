@@ -49,7 +49,9 @@ export function openShutdown(parts: ServerParts) {
     if (hasBegun) return;
     hasBegun = true;
     log.info('draining', { ...cause, requests: gateway.inFlight.size });
-    void closeAll(parts)
+    // Ctrl-C is not how a service manager replaces a server: no balancer is to learn of it first.
+    const isByHand = cause.signal === 'SIGINT' && gateway.inFlight.size === 0;
+    void closeAll(parts, isByHand)
       .then(
         (closed) => {
           code ||= closed;
@@ -84,13 +86,13 @@ export function openShutdown(parts: ServerParts) {
 }
 
 /** Resolves with 1 where a settlement is lost, else with 0. */
-async function closeAll(parts: ServerParts): Promise<0 | 1> {
+async function closeAll(parts: ServerParts, isByHand: boolean): Promise<0 | 1> {
   const { database, drainMs, host, gateway, idempotency, keys, store, note, lock, tracer } = parts;
   const { log, clock } = gateway;
   const until = clock() + drainMs;
   const orWarn = (message: string) => (error: unknown) => log.warn(message, { error: String(error) });
   // Callers find other servers at the database; those of another process at this port have left. A shorter drain has no time for it.
-  if (isShared(database) && !gateway.isLeaving && drainMs >= LEAVE_MS) {
+  if (!isByHand && isShared(database) && !gateway.isLeaving && drainMs >= LEAVE_MS) {
     gateway.isEnding = true;
     await leave({ ...parts, drainMs: 0, timers: host.timers });
   }

@@ -78,11 +78,16 @@ describe('Two servers at one PostgreSQL', () => {
     expect(status.out).not.toContain('signalbox@');
   });
 
-  test('that stops answers for a moment as not ready, so that a balancer finds another, unless its drain is shorter', async () => {
+  test('that stops answers for a moment as not ready, so that a balancer finds another, unless its drain is shorter or somebody stops it by Ctrl-C', async () => {
     const answers: (number | null)[] = [];
-    for (const drain of ['25000', '2000']) {
+    const stops = [
+      ['SIGTERM', '25000'],
+      ['SIGTERM', '2000'],
+      ['SIGINT', '25000'],
+    ] as const;
+    for (const [signal, drain] of stops) {
       const third = await stage.fleet.start({ args: ['--drain-ms', drain] });
-      third.signal('SIGTERM');
+      third.signal(signal);
       answers.push(
         await third.get('/readyz', { headers: { connection: 'close' } }).then(
           ({ status }) => status,
@@ -91,7 +96,7 @@ describe('Two servers at one PostgreSQL', () => {
       );
       await stage.fleet.stop(third);
     }
-    expect(answers).toEqual([503, null]);
+    expect(answers).toEqual([503, null, null]);
   });
 
   test('that stops gives its place back at once', async () => {

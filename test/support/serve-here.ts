@@ -66,8 +66,8 @@ export async function serveHere(
     throw new Error(`the server ended: ${[...printed, complaint(error.message)].join('')}`);
   });
   let isSignalled = false;
-  const signal = (name: 'SIGHUP' | 'SIGTERM'): void => {
-    isSignalled ||= name === 'SIGTERM';
+  const signal = (name: 'SIGHUP' | 'SIGINT' | 'SIGTERM'): void => {
+    isSignalled ||= name !== 'SIGHUP';
     events.emit(name);
   };
   return {

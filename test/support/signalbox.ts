@@ -69,7 +69,7 @@ export interface Signalbox {
 /** The header of a request with a key. */
 export const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 
-type Signal = 'SIGHUP' | 'SIGTERM' | 'SIGKILL';
+type Signal = 'SIGHUP' | 'SIGINT' | 'SIGTERM' | 'SIGKILL';
 
 /**
  * Most processes of a test end within seconds: the engine's compiler then costs more than it saves, and a start two thirds more.
