@@ -28,7 +28,7 @@ export interface Host {
     place: DataPlace,
     log: Log,
     spoolNotes: SpoolNotes,
-    host: Pick<Host, 'now' | 'timers' | 'version'>,
+    host: Pick<Host, 'now' | 'timers' | 'version' | 'parent'>,
   ) => Promise<OpenStore>;
   /** Listens to a signal, an error that was not caught (the value), or the end of the process. */
   on(event: ProcessEvent, listener: (value: unknown) => void): void;

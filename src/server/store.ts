@@ -16,14 +16,17 @@ export async function openDataStore(
   { data, database }: DataPlace,
   log: Log,
   spoolNotes: SpoolNotes,
-  { now, timers, version }: Pick<Host, 'now' | 'timers' | 'version'>,
+  { now, timers, version, parent }: Pick<Host, 'now' | 'timers' | 'version' | 'parent'>,
 ): Promise<OpenStore> {
   const store = await openStore(database, {
     mode: 'serve',
     program: version,
     spool: spoolOf(data),
     spoolNotes,
-    onFull: () => log.warn('all places for servers are taken: the start waits for one'),
+    onFull() {
+      log.warn('all places for servers are taken: the start waits for one');
+      parent?.waiting();
+    },
     onSpool: (report) => logSpool(log, spoolOf(data), report),
     onError: (error) =>
       log.error(error instanceof SpoolError ? 'the spool failed' : 'the database failed', { error: error.message }),

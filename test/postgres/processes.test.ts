@@ -190,7 +190,7 @@ test.if(isDeep)(
     await waitFor(() => box.lines.some((line) => line.includes('the start waits for one')));
     box.signal('SIGTERM');
     expect(await box.exited).toBe(0);
-    expect(await restarted).toMatchObject({ code: 1 });
+    expect(await restarted).toMatchObject({ code: 1, out: expect.stringContaining('waits until one is free.') });
     expect(listening()).toBe(before);
   },
   60_000,

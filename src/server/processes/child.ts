@@ -12,8 +12,10 @@ interface ServingProcess {
   stop(): void;
 }
 
-/** The parent of this process, which is told that it serves, and asks things of it from then on. */
+/** The parent of this process, which is told that it waits or serves, and asks things of it from then on. */
 export interface Parent {
+  /** All places for servers at the database are taken, and this process waits for one. */
+  waiting(): void;
   serving(server: ServingProcess): void;
 }
 
@@ -26,6 +28,7 @@ export interface ParentChannel {
 }
 
 export const parentOver = ({ send, onMessage, onEnd }: ParentChannel): Parent => ({
+  waiting: () => send({ kind: 'waiting' }),
   serving(server) {
     const answers: { readonly [Kind in MessageToChild['kind']]: (id: number) => void } = {
       leave: server.leave,

@@ -9,7 +9,6 @@ import { SchemaCheck } from '../../core/schema-check.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { moveDurably, writeDurably } from '../../store/durable-file.ts';
-import type { Replacement } from './fleet.ts';
 
 /** How a command on a data folder reaches the parent of the processes that serve it. */
 const Door = Type.Object({
@@ -21,9 +20,9 @@ const Door = Type.Object({
 });
 type Door = Static<typeof Door>;
 
-/** A line of the answer to a restart: a process was replaced, all were, or it ends here. */
+/** A line of the answer to a restart: a sentence on a step, or the last line. */
 const Step = Type.Union([
-  Type.Object({ process: Type.Integer(), by: Type.Integer() }),
+  Type.Object({ said: Type.String() }),
   Type.Object({ done: Type.Literal(true) }),
   Type.Object({ error: Type.String() }),
 ]);
@@ -40,7 +39,7 @@ const doorFile = (home: string): string => join(home, 'processes', 'parent.json'
  * Lets commands restart the processes that serve a data folder.
  * @returns how to stop
  */
-export async function openDoor(home: string, restart: () => AsyncIterable<Replacement>): Promise<() => void> {
+export async function openDoor(home: string, restart: () => AsyncIterable<string>): Promise<() => void> {
   const token = Buffer.from(crypto.getRandomValues(new Uint8Array(TOKEN_BYTES))).toString('base64url');
   const wanted = Buffer.from(`Bearer ${token}`);
   const server = Bun.serve({
@@ -64,25 +63,28 @@ export async function openDoor(home: string, restart: () => AsyncIterable<Replac
   };
 }
 
-async function* linesOf(replacements: AsyncIterable<Replacement>): AsyncGenerator<string> {
-  const line = (said: Step) => `${JSON.stringify(said)}\n`;
+async function* linesOf(sentences: AsyncIterable<string>): AsyncGenerator<string> {
+  const line = (next: Step) => `${JSON.stringify(next)}\n`;
   try {
-    for await (const replacement of replacements) yield line(replacement);
+    for await (const said of sentences) yield line({ said });
     yield line({ done: true });
   } catch (error) {
     yield line({ error: messageOf(error) });
   }
 }
 
-/** Restarts the processes that serve a data folder, one after the other. Throws UsageError where that cannot be, or ends halfway. */
-export async function* restartAt(home: string): AsyncGenerator<Replacement> {
+/**
+ * Restarts the processes that serve a data folder, one after the other. Yields a sentence on each step. Throws UsageError where that cannot
+ * be, or ends halfway.
+ */
+export async function* restartAt(home: string): AsyncGenerator<string> {
   const answer = await answerOf(doorOf(home), home);
   for await (const line of createInterface({ input: answer })) {
-    const said = parseJson(line);
-    if (!step.accepts(said)) break;
-    if ('done' in said) return;
-    if ('error' in said) throw new UsageError(said.error);
-    yield said;
+    const next = parseJson(line);
+    if (!step.accepts(next)) break;
+    if ('done' in next) return;
+    if ('error' in next) throw new UsageError(next.error);
+    yield next.said;
   }
   throw new UsageError('The server ended before all of its processes were replaced.');
 }

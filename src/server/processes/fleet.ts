@@ -28,12 +28,6 @@ interface FleetParts {
   readonly log: Log;
 }
 
-/** A process that has taken the place of another one. */
-export interface Replacement {
-  readonly process: number;
-  readonly by: number;
-}
-
 /** The processes that serve at one port: it keeps their number, and replaces them. State: processes. */
 export class Fleet {
   readonly #parts: FleetParts;
@@ -58,22 +52,33 @@ export class Fleet {
     return !this.#isStopping;
   }
 
-  /** Replaces one process after the other, each once its successor serves. Throws UsageError; then the rest goes on as it was. */
-  async *restart(): AsyncGenerator<Replacement> {
+  /**
+   * Replaces one process after the other, each once its successor serves. Yields a sentence on each step. Throws UsageError; then the rest
+   * goes on as it was.
+   */
+  async *restart(): AsyncGenerator<string> {
     if (this.#isRestarting) throw new UsageError('A restart is under way already.');
     this.#isRestarting = true;
+    let successor: Member | null = null;
     try {
       this.#waiting = await this.#parts.waiting();
+      let count = 0;
       for (const old of [...this.#members.values()].sort((a, b) => a.number - b.number)) {
         // It has ended since, and was started anew.
         if (this.#members.get(old.number) !== old) continue;
-        const successor = await this.#launch();
-        if (successor === null)
+        successor = this.#launch();
+        if (await successor.waits)
+          yield `All places for servers at the database are taken: process ${successor.number} waits until one is free.`;
+        if (!(await this.#serves(successor)))
           throw new UsageError('The new process could not start; its error is in the log. The others go on.');
         await this.#leave(old);
-        yield { process: old.number, by: successor.number };
+        yield `Process ${old.number} is replaced by process ${successor.number}.`;
+        count++;
       }
+      yield `All ${count} processes are replaced.`;
     } finally {
+      // Nobody listens any more, and it would be one too many.
+      if (!successor?.hasServed) successor?.kill();
       this.#isRestarting = false;
     }
   }
@@ -110,18 +115,23 @@ export class Fleet {
   }
 
   async #startOne(): Promise<void> {
-    if ((await this.#launch()) !== null || this.#isStopping) return;
+    if ((await this.#serves(this.#launch())) || this.#isStopping) return;
     await this.stop();
     throw new UsageError('A process could not start.');
   }
 
-  /** Starts one that is not tried again. Resolves with null where it could not start. */
-  async #launch(): Promise<Member | null> {
+  /** Starts one that is not tried again. */
+  #launch(): Member {
     const member = this.#add(this.#freeNumber());
     member.isLeaving = true;
-    if ((await member.serving) === null) return null;
-    member.isLeaving = this.#isStopping;
     return member;
+  }
+
+  /** Resolves with false where it could not start. */
+  async #serves(member: Member): Promise<boolean> {
+    if ((await member.serving) === null) return false;
+    member.isLeaving = this.#isStopping;
+    return true;
   }
 
   #freeNumber(): number {

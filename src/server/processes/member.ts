@@ -17,6 +17,8 @@ export class Member {
   readonly number: number;
   /** Resolves with its address, or with null where it ends before it serves. */
   readonly serving: Promise<string | null>;
+  /** Resolves with true once it waits for a place at the database, with false where it serves or ends without. */
+  readonly waits: Promise<boolean>;
   readonly exited: Promise<number>;
   /** How many of its number have ended before it, one soon after the other. */
   readonly failures: number;
@@ -33,11 +35,14 @@ export class Member {
     this.number = number;
     this.failures = failures;
     const { promise, resolve } = Promise.withResolvers<string | null>();
+    const { promise: waits, resolve: answer } = Promise.withResolvers<boolean>();
     this.#started = start(number, (received) => {
       const message = messageToParent(received);
-      if (message) this.#take(message, resolve);
+      if (message?.kind === 'waiting') answer(true);
+      else if (message) this.#take(message, resolve);
     });
     this.serving = promise;
+    this.waits = Promise.race([waits, promise.then(() => false)]);
     this.exited = this.#started.exited.then((code) => {
       this.hasEnded = true;
       resolve(null);
@@ -75,7 +80,7 @@ export class Member {
     return promise;
   }
 
-  #take(message: MessageToParent, serves: (address: string) => void): void {
+  #take(message: Exclude<MessageToParent, { kind: 'waiting' }>, serves: (address: string) => void): void {
     if (message.kind === 'serving') {
       this.hasServed = true;
       serves(message.address);

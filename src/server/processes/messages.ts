@@ -4,6 +4,8 @@ import { SchemaCheck } from '../../core/schema-check.ts';
 /** What a parent and its processes say to each other. */
 
 const ToParent = Type.Union([
+  /** All places for servers at the database are taken, and the process waits for one. */
+  Type.Object({ kind: Type.Literal('waiting') }),
   /** The process serves. */
   Type.Object({ kind: Type.Literal('serving'), address: Type.String() }),
   /** The page of metrics that was asked for. */

@@ -272,8 +272,9 @@ async function readAll(tables: Tables, books: LedgerBooks, { things }: Play, lea
   const { keys, ...content } = await contentOf(tables);
   return {
     content: { ...content, keys: keys.map(({ version: _, ...key }) => key) },
-    // Keys that one statement changes get theirs in no order that is promised.
-    versions: keys.map(({ version }) => version).toSorted((a, b) => a - b),
+    // Keys that one statement changes get theirs in no order that is promised, so only the last is known.
+    versions: new Set(keys.map(({ version }) => version)).size,
+    lastVersion: Math.max(0, ...keys.map(({ version }) => version)),
     owners: owners.toSorted((a, b) => a.slot - b.slot || a.epoch - b.epoch),
     names: await Promise.all([0, 1].map((name) => tables.idempotency.find(bytes(name)))),
     balances: await tables.ledger.balances(),
