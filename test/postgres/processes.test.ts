@@ -1,10 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Fleet } from '../../src/server/processes/fleet.ts';
 import { mergedPage } from '../../src/server/processes/metrics-page.ts';
-import { createLog } from '../../src/telemetry/log.ts';
-import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { effort, isDeep } from '../deep/effort.ts';
 import { eventsOf, waitFor } from '../support/answers.ts';
 import { freePort } from '../support/ports.ts';
@@ -213,23 +210,6 @@ test('A data folder has one server: another one is refused, beside processes, to
     const { code, err } = await runHere(['serve', '--port', '0', ...args], env);
     expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('is using the data folder') });
   }
-});
-
-test('Processes leave out the folders that others have, which a killed parent has left behind', async () => {
-  const numbers: number[] = [];
-  const fleet = new Fleet({
-    ...{ count: 2, drainMs: 0, clock: Date.now, timers: processTimers },
-    log: createLog({ pretty: false, now: Date.now, write() {} }),
-    waiting: async () => [2, 3],
-    isTaken: (number) => number < 3,
-    start(number, onMessage) {
-      numbers.push(number);
-      queueMicrotask(() => onMessage({ kind: 'serving', address: '' }));
-      return { pid: 0, exited: new Promise(() => {}), send: () => {}, kill: () => {} };
-    },
-  });
-  expect(await fleet.start()).toBe(true);
-  expect(numbers).toEqual([3, 4]);
 });
 
 test('The page of all has each family once, and those of funds from one process', () => {
