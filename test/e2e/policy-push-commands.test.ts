@@ -69,7 +69,10 @@ test('a policy that is wrong, or that the server cannot serve, is stored by none
   // The commands judge as if every variable were set.
   write(policyOf('language_worth: 0.09\n').replaceAll(Object.keys(UPSTREAM_ENV)[0]!, 'NOT_SET_HERE'));
   const refused = await box.run('policy', 'push', folder, '--from', '2');
-  expect([refused.code, refused.err]).toEqual([1, expect.stringMatching(/refuses it: .*[^.]\. It is in force nowhere\./)]);
+  expect([refused.code, refused.err]).toEqual([
+    1,
+    expect.stringMatching(/refuses it: .*[^.]\. It is in force nowhere\./),
+  ]);
   expect((await served()).revision).toBe(revision);
 });
 

@@ -80,7 +80,9 @@ export async function push(edit: JudgedEdit, notes: EditNotes, target: PushTarge
   } catch (cause) {
     if (!(cause instanceof RefusedPush)) throw cause;
     await store.commit([table.refuse(id, cause.message), notes.undone({ pushed: id })]);
-    throw new SignalboxError('policy_invalid', `${cause.message.replace(/[^.]$/, '$&.')} It is in force nowhere.`, { cause });
+    throw new SignalboxError('policy_invalid', `${cause.message.replace(/[^.]$/, '$&.')} It is in force nowhere.`, {
+      cause,
+    });
   }
 }
 
