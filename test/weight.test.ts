@@ -285,11 +285,10 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 1 for the version that tables are made by.
   // 532 for several processes at one port.
   // 9 for the limits of the newest policy.
-  // 8 for the spools of several processes.
+  // 15 for the spools of several processes, and data folders that one server has.
   // 14 for a stop that lets callers find another server.
   // 4 for the metrics of work that one server does for all.
   // 23 for processes that are stopped before they serve, drains too short to leave, and a restart that says that it waits.
-  // 7 for data folders that one server has, beside PostgreSQL, too.
   'src/server': 3015,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
@@ -345,8 +344,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 45 for poolers that give each transaction another session, bounds that are set by a statement, and the history of a copy.
   // 21 for settlements that a stop would lose, and answers that wait for no more than their own.
   // 20 for metrics on connections that fail, and on work that one server does for all.
-  // 44 for sentences of a database that cannot be reached, a start that waits for a place, and budgets that are counted on.
-  // 2 for data folders that one server has, beside PostgreSQL, too.
+  // 46 for sentences of a database that cannot be reached, a start that waits for a place, budgets that are counted on, and data folders.
   'src/store': 14444,
   // 5 for the name of each dialect.
   'src/surface': 4568,

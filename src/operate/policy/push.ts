@@ -80,9 +80,7 @@ export async function push(edit: JudgedEdit, notes: EditNotes, target: PushTarge
   } catch (cause) {
     if (!(cause instanceof RefusedPush)) throw cause;
     await store.commit([table.refuse(id, cause.message), notes.undone({ pushed: id })]);
-    throw new SignalboxError('policy_invalid', `${cause.message.replace(/[^.]$/, '$&.')} It is in force nowhere.`, {
-      cause,
-    });
+    throw new SignalboxError('policy_invalid', `${cause.message} It is in force nowhere.`, { cause });
   }
 }
 
@@ -106,7 +104,8 @@ async function judgedEverywhere(id: number, target: PushTarget): Promise<string 
   for (;;) {
     const all = await followers(target);
     const refusing = all.find(({ judged, refusal }) => judged === id && refusal !== null);
-    if (refusing) throw new RefusedPush(`The server ${refusing.name} refuses it: ${refusing.refusal}`);
+    if (refusing)
+      throw new RefusedPush(`The server ${refusing.name} refuses it: ${refusing.refusal?.replace(/\.?$/, '.')}`);
     const waiting = all.filter(({ judged }) => judged !== id).map(({ name }) => name);
     if (waiting.length === 0) return all[0]?.judgedRevision ?? null;
     if (performance.now() > until) {
