@@ -57,6 +57,17 @@ test('a push states the revision that it began from, and changes something', asy
   expect([stale.code, stale.err]).toEqual([1, expect.stringContaining('and not 0123456789abcdef')]);
   const second = await pushed('push', folder, '--from', revision);
   expect([second.id, second.previous, (await served()).revision]).toEqual([2, revision, second.revision]);
+  // A table of one line for each change, whatever it changed.
+  const { out } = await box.run('trail', 'list', '--limit', '2');
+  expect(
+    out
+      .trimEnd()
+      .split('\n')
+      .filter((line) => line !== '')
+      .slice(0, 3)
+      .every((line) => /^(TIME|\d{4}-)/.test(line)),
+  ).toBe(true);
+  expect(out).toContain('patch=diff --git a/policy.yaml b/policy.yaml … ');
   const again = await box.run('policy', 'push', folder, '--from', '2');
   expect([again.code, again.err]).toEqual([1, expect.stringContaining('in force already')]);
 });
