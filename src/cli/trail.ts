@@ -99,13 +99,22 @@ function actorText({ actor: { kind, name }, requestId }: TrailEntry): string {
 
 const subjectText = ({ subject: { kind, id } }: TrailEntry): string => `${kind} ${id}`.trim();
 
-/** The details of a change, without the empty ones. */
+/** Characters of a detail in the table: the patch of a policy has thousands. */
+const DETAIL_MAX = 500;
+
+/** The details of a change, without the empty ones. `--json` has them whole. */
 function detailsText({ details }: TrailEntry): string {
   const isSaid = (value: unknown) => value !== '' && !(typeof value === 'object' && isEmpty(value));
   return Object.entries(details)
     .filter(([, value]) => isSaid(value))
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .map(([name, value]) => `${name}=${shortText(typeof value === 'string' ? value : JSON.stringify(value))}`)
     .join(' ');
+}
+
+/** A text in one line, cut where it is long. */
+function shortText(text: string): string {
+  const [line = '', ...more] = text.slice(0, DETAIL_MAX).split('\n');
+  return more.length > 0 || text.length > DETAIL_MAX ? `${line} …` : line;
 }
 
 /** `trail verify [--against FILE]... [--json]`. The code is 2 where the trail is not as it was written. */

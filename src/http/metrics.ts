@@ -10,7 +10,11 @@ export const metricsRoutes = (page: (() => string) | null) =>
   new Elysia({ name: 'metrics' }).get(
     '/metrics',
     () => {
-      if (!page) throw new SignalboxError('not_found', 'Metrics are switched off on this server.');
+      if (!page)
+        throw new SignalboxError(
+          'not_found',
+          'Metrics are switched off on this server, or are at the --metrics-port of its processes.',
+        );
       return new Response(page(), { headers: { 'content-type': TYPE } });
     },
     METRICS,

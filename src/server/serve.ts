@@ -15,7 +15,7 @@ import { type PolicyCandidate, type ServingProvider, servingProviders } from '..
 import { SecretFiles } from '../runtime/secret-files.ts';
 import { finishEdit } from '../runtime/write-edit.ts';
 import type { OpenStore, StoreLock } from '../store/driver.ts';
-import { lockStore } from '../store/open.ts';
+import { dataFolders, isShared, lockStore } from '../store/open.ts';
 import type { Surface } from '../surface/surface.ts';
 import type { Log } from '../telemetry/log.ts';
 import { registerSecrets } from '../telemetry/secrets.ts';
@@ -183,7 +183,8 @@ const portOf = (address: string): number => Number(new URL(address).port);
 /** Takes the data folder and the store for this server. Throws an Error of one clear sentence. */
 async function takePlace(place: DataPlace): Promise<StoreLock> {
   makeDataFolder(place.data);
-  const lock = await lockStore(place.database);
+  const { data, database } = place;
+  const lock = await (isShared(database) ? (await dataFolders()).lockFolder(data) : lockStore(database));
   await refuseOtherLedger(place);
   return lock;
 }

@@ -93,6 +93,9 @@ export async function moveStore(from: string, to: string, program: string): Prom
 /** Takes a store for this process, until `release` or its end. Rejects with StoreError. */
 export const lockStore: StoreDriver['lock'] = async (url, how) => (await driverOf(url)).lock(url, how);
 
+/** How a server takes its data folder, beside a store that several share: two would write one spool. */
+export const dataFolders = () => import('./sqlite/folder-lock.ts');
+
 /** Resolves with whether another process, such as a server, has taken the store. */
 export const isStoreLocked: StoreDriver['isLocked'] = async (url) => (await driverOf(url)).isLocked(url);
 

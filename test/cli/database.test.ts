@@ -30,6 +30,9 @@ test('db migrate makes the tables of a database, and db status tells how far the
     state: { database: join(folder.path, 'signalbox.db'), is_served: false, is_current: true },
   });
   expect(state.version).toBe(state.known);
+  expect(await runHere(['instances', '--data', folder.path])).toEqual({
+    ...{ code: 0, out: 'No server runs at this database.\n', err: '' },
+  });
 });
 
 test('db commands name the database that they cannot use, and what would be right', async () => {

@@ -47,6 +47,16 @@ test('an admin key is kept nowhere: only habits of the viewer are', () => {
   expect(storing).toEqual(['src/console/shell/memory.ts']);
 });
 
+test('on a phone a row has one place for each fact: two in one would lie over each other', () => {
+  const crowded = files.flatMap(({ path, text }) =>
+    [...text.matchAll(/columns=\{\[(.*?)\]\}/gs)]
+      .map(([, columns = '']) => [...columns.matchAll(/phone: '(\w+)'/g)].map(([, place]) => place))
+      .filter((places) => new Set(places).size < places.length)
+      .map((places) => `${path}: ${places.join(', ')}`),
+  );
+  expect(crowded).toEqual([]);
+});
+
 const { light, dark } = tokensOf(readFileSync(join(ROOM, 'design/tokens.css'), 'utf8'));
 const MARKS = [...Array.from({ length: 8 }, (_, at) => `mark-${at}`), 'mark-other'];
 

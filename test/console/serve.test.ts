@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { SignalboxError } from '../../src/core/errors.ts';
 import { readBuiltConsole } from '../../src/http/console/built.ts';
+import { consoleRoutes } from '../../src/http/console/routes.ts';
 import { buildConsoleHere } from '../support/console.ts';
 import { expectError } from '../support/error-contract.ts';
 import { TOY } from '../support/policies.ts';
@@ -39,6 +41,21 @@ describe('the page', () => {
       expect(text).not.toMatch(/<style|style=|<script>|onload/);
       expect(text).toContain('data-issuer="" data-signed-in="false"');
     }
+  });
+
+  test('says so where the database does not answer, to who has signed in', async () => {
+    const routes = consoleRoutes({
+      signIn: { issuer: null },
+      built,
+      door: {
+        siteOf: () => ({ base: '', origins: [] }),
+        isOn: () => true,
+        presentIn: () => Promise.reject(new SignalboxError('overloaded', 'The logins cannot be read now; try again.')),
+      },
+    });
+    const answer = await routes.handle(new Request('http://localhost/console/fleet'));
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8']);
+    expect(await answer.text()).toContain('<h1>The database does not answer now</h1>');
   });
 
   test('names its files and its base relative to itself, so that they are found below any path', async () => {

@@ -57,6 +57,17 @@ test('a push states the revision that it began from, and changes something', asy
   expect([stale.code, stale.err]).toEqual([1, expect.stringContaining('and not 0123456789abcdef')]);
   const second = await pushed('push', folder, '--from', revision);
   expect([second.id, second.previous, (await served()).revision]).toEqual([2, revision, second.revision]);
+  // A table of one line for each change, whatever it changed.
+  const { out } = await box.run('trail', 'list', '--limit', '2');
+  expect(
+    out
+      .trimEnd()
+      .split('\n')
+      .filter((line) => line !== '')
+      .slice(0, 3)
+      .every((line) => /^(TIME|\d{4}-)/.test(line)),
+  ).toBe(true);
+  expect(out).toContain('patch=diff --git a/policy.yaml b/policy.yaml … ');
   const again = await box.run('policy', 'push', folder, '--from', '2');
   expect([again.code, again.err]).toEqual([1, expect.stringContaining('in force already')]);
 });
@@ -69,7 +80,10 @@ test('a policy that is wrong, or that the server cannot serve, is stored by none
   // The commands judge as if every variable were set.
   write(policyOf('language_worth: 0.09\n').replaceAll(Object.keys(UPSTREAM_ENV)[0]!, 'NOT_SET_HERE'));
   const refused = await box.run('policy', 'push', folder, '--from', '2');
-  expect([refused.code, refused.err]).toEqual([1, expect.stringMatching(/refuses it: .* It is in force nowhere/)]);
+  expect([refused.code, refused.err]).toEqual([
+    1,
+    expect.stringMatching(/refuses it: .*[^.]\. It is in force nowhere\./),
+  ]);
   expect((await served()).revision).toBe(revision);
 });
 
@@ -94,7 +108,8 @@ test('a start comes up with the stored revision, also with one that was pushed w
   expect(await served()).toEqual({ revision, files: ['policy.yaml'] });
   await box.stop();
   write(policyOf('language_worth: 0.05\n'));
-  await pushed('push', folder, '--from', revision);
+  const { code, out: text } = await box.run('policy', 'push', folder, '--from', revision);
+  expect([code, text]).toEqual([0, expect.stringMatching(/^Stored: .*push 5.*\nNo server follows pushes now/)]);
   box = await start();
   expect((await served()).revision).not.toBe(revision);
   const { out } = await box.run('instances', '--json');

@@ -73,6 +73,7 @@ test('A restart fails no request and cuts no stream, on tables of a later progra
   };
   const load = Promise.all([watch(), ...Array.from({ length: CALLERS }, (_, at) => caller(at))]);
   expect(await processes()).toEqual([1, 2]);
+  expect(await (await box.get('/metrics')).text()).toContain('at the --metrics-port of its processes');
   for (let run = 0; run < runs; run++) {
     // As a later program would have brought the tables up to date, which serves the one of before.
     if (run === Math.floor(runs / 2))
@@ -198,6 +199,18 @@ test('SQLite has one server, and a restart needs one with processes', async () =
   expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('A SQLite database has one server.') });
   const none = await runHere(['restart', '--data', join(data, 'none')]);
   expect(none).toMatchObject({ code: 1, err: expect.stringContaining('No server with --processes runs on') });
+});
+
+test('A data folder has one server: another one is refused, beside processes, too', async () => {
+  const env = { DATABASE_URL: stage.fleet.url };
+  for (const args of [
+    ['--data', data],
+    ['--data', data, '--processes', '2'],
+    ['--data', join(data, 'processes', '1')],
+  ]) {
+    const { code, err } = await runHere(['serve', '--port', '0', ...args], env);
+    expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('is using the data folder') });
+  }
 });
 
 test('The page of all has each family once, and those of funds from one process', () => {

@@ -33,12 +33,12 @@ const home = temporaryFolder();
 mkdirSync(join(home, 'processes'));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-/** A fleet of one process, and what its next processes do when they begin. */
-async function startFleet() {
+/** A fleet, and what its next processes do when they begin. */
+async function startFleet(parts: Partial<ConstructorParameters<typeof Fleet>[0]> = {}) {
   const started: FakeProcess[] = [];
   let begin = (process: FakeProcess) => process.serve();
   const fleet = new Fleet({
-    ...{ count: 1, drainMs: 0, waiting: async () => [], clock: () => 0, timers: processTimers },
+    ...{ count: 1, drainMs: 0, waiting: async () => [], isTaken: () => false, clock: () => 0, timers: processTimers },
     log: { info() {}, warn() {}, error() {} },
     start(number, onMessage) {
       const process = new FakeProcess(number, onMessage);
@@ -46,6 +46,7 @@ async function startFleet() {
       queueMicrotask(() => begin(process));
       return process;
     },
+    ...parts,
   });
   await fleet.start();
   return { fleet, started, next: (does: typeof begin) => (begin = does) };
@@ -75,4 +76,9 @@ test('A process that waits for a place ends with the restart that nobody listens
   next((process) => process.serve());
   expect(await Array.fromAsync(fleet.restart())).toHaveLength(2);
   expect(await started[0]?.exited).toBe(0);
+});
+
+test('Processes leave out the folders that others have, which a killed parent has left behind', async () => {
+  const { started } = await startFleet({ count: 2, waiting: async () => [2, 3], isTaken: (number) => number < 3 });
+  expect(started.map(({ pid }) => pid)).toEqual([1003, 1004]);
 });

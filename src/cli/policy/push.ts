@@ -60,14 +60,16 @@ async function atStore({ database, judge }: PolicyCommand, work: (desk: PushDesk
   }
 }
 
-function pushText({ push, previous, guarded, lagging, followingFiles }: PushedRevision, json: boolean): string {
+function pushText(pushed: PushedRevision, json: boolean): string {
+  const { push, previous, guarded, lagging, followingFiles, isFollowed } = pushed;
   const { id, revision } = push;
   if (json) {
     return jsonText({ id, revision, previous, guarded, lagging, following_files: followingFiles });
   }
   const places = guarded.map(({ section, name, key }) => [section, name, key].filter((one) => one !== null).join('.'));
   return [
-    `In force: revision ${revision}, push ${id}${previous === null ? '' : `, in place of ${previous}`}.\n`,
+    `${isFollowed ? 'In force' : 'Stored'}: revision ${revision}, push ${id}${previous === null ? '' : `, in place of ${previous}`}.\n`,
+    isFollowed ? '' : 'No server follows pushes now: those with --policies-from store do.\n',
     places.length > 0 ? `It changes where requests go or who may do what: ${places.join(', ')}.\n` : '',
     lagging.length > 0 ? `Not in force yet at ${lagging.join(', ')}: signalbox instances says why.\n` : '',
     followingFiles.length > 0 ? `${followingFiles.join(', ')} follow their files, and do not take it.\n` : '',

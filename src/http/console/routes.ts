@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
 import type { SignIn } from '../../access/sign-in/sign-in.ts';
+import { SignalboxError } from '../../core/errors.ts';
 import { pathOf, unlisted } from '../routes.ts';
 import { assetOf } from './assets.ts';
 import type { BuiltConsole } from './built.ts';
@@ -43,8 +44,17 @@ async function viewPage({ signIn, door, ...services }: ConsoleServices, request:
   }
   if (!built) return plainPage(path, null, 'The console is not built', NOT_BUILT, 503);
   const { issuer } = signIn;
-  const isSignedIn = (await door.presentIn(request)) !== null;
+  const isSignedIn = await door.presentIn(request).then((login) => login !== null, orUnread);
+  if (isSignedIn === 'unread') return plainPage(path, built, 'The database does not answer now', AWAY, 503);
   return clientPage(path, built, { issuer: issuer === null ? null : new URL(issuer).host, isSignedIn });
 }
+
+/** Logins that are too old to be read: a person reads a page, not an error of the API. */
+function orUnread(cause: unknown): 'unread' {
+  if (cause instanceof SignalboxError && cause.code === 'overloaded') return 'unread';
+  throw cause;
+}
+
+const AWAY = html`<p>Requests are refused until it does, and nothing is lost. Reload this page in a moment.</p>`;
 
 const NOT_BUILT = html`<p>Run <code>npm run console</code> in the folder of Signalbox, and reload this page.</p>`;

@@ -21,7 +21,7 @@ export interface PushDesk extends PushTarget {
   readonly judge: JudgeTools;
 }
 
-/** A revision that is in force. */
+/** A revision that is in force at the servers that follow pushes. */
 export interface PushedRevision {
   readonly push: PushedPolicy;
   /** The revision before it; null for the first. */
@@ -31,6 +31,8 @@ export interface PushedRevision {
   readonly lagging: readonly string[];
   /** The names of servers that follow their files, and never will. */
   readonly followingFiles: readonly string[];
+  /** Whether any server follows pushes now. */
+  readonly isFollowed: boolean;
 }
 
 /**
@@ -95,7 +97,8 @@ async function pushed(
   const stored = await push({ before, after, edits, candidate }, notes, desk);
   const others = (await desk.isServed()) ? await liveInstances(store) : [];
   const followingFiles = others.filter(({ follows }) => follows === 'files').map(({ name }) => name);
-  return { push: stored, previous, guarded, lagging: await lagging(desk), followingFiles };
+  const isFollowed = others.length > followingFiles.length;
+  return { push: stored, previous, guarded, lagging: await lagging(desk), followingFiles, isFollowed };
 }
 
 /** Servers judge it again, each with the variables that are set there. */

@@ -104,7 +104,8 @@ async function judgedEverywhere(id: number, target: PushTarget): Promise<string 
   for (;;) {
     const all = await followers(target);
     const refusing = all.find(({ judged, refusal }) => judged === id && refusal !== null);
-    if (refusing) throw new RefusedPush(`The server ${refusing.name} refuses it: ${refusing.refusal}`);
+    if (refusing)
+      throw new RefusedPush(`The server ${refusing.name} refuses it: ${refusing.refusal?.replace(/\.?$/, '.')}`);
     const waiting = all.filter(({ judged }) => judged !== id).map(({ name }) => name);
     if (waiting.length === 0) return all[0]?.judgedRevision ?? null;
     if (performance.now() > until) {

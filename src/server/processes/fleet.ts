@@ -20,6 +20,8 @@ interface FleetParts {
   readonly start: StartProcess;
   /** Numbers whose folders have settlements, which a process of that number books. */
   readonly waiting: () => Promise<readonly number[]>;
+  /** Whether a process of another parent still has the folder of a number. */
+  readonly isTaken: (number: number) => boolean;
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
   readonly timers: Timers;
@@ -133,7 +135,7 @@ export class Fleet {
   }
 
   #freeNumber(): number {
-    const isFree = (number: number) => !this.#members.has(number);
+    const isFree = (number: number) => !this.#members.has(number) && !this.#parts.isTaken(number);
     const waiting = this.#waiting.find(isFree);
     if (waiting !== undefined) return waiting;
     for (let number = 1; ; number++) if (isFree(number)) return number;

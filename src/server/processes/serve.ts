@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isOfFunds } from '../../ledger/metrics.ts';
-import { processArguments, type ServeOptions } from '../../operate/serve-options.ts';
-import { settlementsIn } from '../../store/open.ts';
+import { processArguments, processFolder, type ServeOptions } from '../../operate/serve-options.ts';
+import { dataFolders, settlementsIn } from '../../store/open.ts';
 import type { Sink } from '../../telemetry/sink.ts';
 import { makeDataFolder, processFolders, spoolOf } from '../data.ts';
 import type { Host } from '../host.ts';
@@ -25,6 +25,8 @@ export async function serveProcesses(
   const { log, written } = openServerLog(options, { ...host, openSink: () => sink });
   const { home, processes, drainMs } = options;
   makeDataFolder(join(home, 'processes'));
+  const { isFolderLocked, lockFolder } = await dataFolders();
+  const lock = lockFolder(home);
   const shared = {
     ...options,
     policies: unpackPolicies(options.policies, home) ?? options.policies,
@@ -34,12 +36,16 @@ export async function serveProcesses(
   };
   const start = processStarter((number) => [...program, ...processArguments(shared, number)], sink);
   const { clock, timers } = host;
-  const fleet = new Fleet({ count: processes, drainMs, start, waiting: () => unbookedIn(options), clock, timers, log });
+  const waiting = () => unbookedIn(options);
+  // Of a parent that was killed, processes may end only now.
+  const isTaken = (number: number) => isFolderLocked(processFolder(home, number));
+  const fleet = new Fleet({ count: processes, drainMs, start, waiting, isTaken, clock, timers, log });
   let close = () => {};
   const stop = async (signal: string) => {
     log.info('draining', { signal });
     close();
     const code = await fleet.stop();
+    lock.release();
     log.info('stopped');
     await written();
     host.exit(code);

@@ -20,6 +20,7 @@ import { closedBy, unbooked } from './books/spooled.ts';
 import { copyDatabase } from './copy.ts';
 import { openSqlite, type WatchedStore } from './database.ts';
 import { endpointMigrations } from './endpoints.ts';
+import { FENCE_TABLE } from './fence.ts';
 import { isFolderLocked, lockFolder } from './folder-lock.ts';
 import { idempotencyMigrations } from './idempotency.ts';
 import { identityMigrations } from './identity.ts';
@@ -132,7 +133,8 @@ async function migrateFile(path: string): Promise<number> {
   const lock = lockFolder(dirname(path));
   try {
     const before = tablesIn(path).version;
-    await (await openSqlite(path, ALL_TABLES)).close();
+    // The table of the fence is not counted as a version, and lists of servers read it.
+    await (await openSqlite(path, [...ALL_TABLES, FENCE_TABLE])).close();
     return tablesIn(path).version - before;
   } finally {
     lock.release();

@@ -89,7 +89,7 @@ const Others = ({ cluster: { data, is_split } }: { readonly cluster: ReadOf<'/ad
       keyOf={({ slot }) => `${slot}`}
       columns={[
         { id: 'name', head: 'Server', cell: ({ name }) => <span class="mono">{name}</span> },
-        { id: 'version', head: 'Version', phone: 'fact', cell: ({ version }) => version },
+        { id: 'version', head: 'Version', cell: ({ version }) => version },
         {
           id: 'policy',
           head: 'Policy',
@@ -111,7 +111,6 @@ const Others = ({ cluster: { data, is_split } }: { readonly cluster: ReadOf<'/ad
           id: 'clock',
           head: 'Clock',
           isFigure: true,
-          phone: 'fact',
           cell: ({ clock_offset_ms: ms }) => duration(Math.abs(ms)).short,
         },
       ]}
