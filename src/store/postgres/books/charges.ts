@@ -47,8 +47,8 @@ const SELECT_ALL = `SELECT ${ACCOUNT}, s.quarter, sum(s.microcredits) AS microcr
       SELECT account, quarter, microcredits FROM spend WHERE quarter >= $2
       UNION ALL SELECT account, quarter, microcredits FROM unfolded WHERE seq <= $1 AND quarter >= $2
     ) AS s JOIN accounts AS a ON a.id = s.account GROUP BY a.id, s.quarter`;
-/** Where all holds have drawn on the budget, it is counted so far: a look must not read the whole journal. */
-const SELECT_SINCE = `WITH since AS (
+/** Reads what is not counted since a place. Where all holds have drawn on the budget, it moves the place: the next look reads no more than is new. */
+const COUNT_SINCE = `WITH since AS (
     SELECT ${ACCOUNT}, j.quarter, sum(j.amount) AS microcredits, $2::bigint AS "to"
       FROM (
         SELECT account, ((reservation / 8192 + 1767225600000) / 900000)::integer AS quarter, amount, drawn FROM journal
@@ -96,7 +96,7 @@ export async function usageOf(
   }));
 }
 
-/** Charges of holds that did not draw on a budget, and that it has not counted. */
+/** Charges of holds that did not draw on a budget, and that it has not counted. Where there are none, it writes that it is counted so far. */
 export async function uncountedBy(
   query: BooksQuery,
   entries: Horizon<'entries'>,
@@ -109,7 +109,7 @@ export async function uncountedBy(
   const rows =
     from === null
       ? await query<UncountedRow>(SELECT_ALL, [horizon, quarterOf(starts)])
-      : await query<UncountedRow>(SELECT_SINCE, [from, horizon, budget]);
+      : await query<UncountedRow>(COUNT_SINCE, [from, horizon, budget]);
   const charges = rows.map(({ quarter, microcredits, to: _, ...account }) => ({
     ...{ dimensions: dimensionsOf(account), microcredits, quarter },
   }));
