@@ -220,6 +220,22 @@ test('a fold waits for entries that were numbered and are not there yet', async 
   await connection.close();
 });
 
+test('a checkpoint leaves the sums to a fold of a moment ago', async () => {
+  await using ledger = await emptyLedger();
+  await using opened = await openBooksOn(ledger);
+  const { books } = opened;
+  const folded = async () => {
+    const id = nextId();
+    await books.apply([holdOf(id, [], 10)]);
+    await books.append([settleOf(id, 5)]);
+    await books.checkpoint();
+    return (await ledger.run('SELECT charged FROM folded')).map(({ charged }) => Number(charged));
+  };
+  expect([await folded(), await folded(), await books.charged()]).toEqual([[5], [5], 10]);
+  await ledger.run('UPDATE folded SET at = 0');
+  expect(await folded()).toEqual([15]);
+});
+
 test('a budget that all holds draw on is counted on: a look does not read the journal from its begin', async () => {
   await using ledger = await emptyLedger();
   await using opened = await openBooksOn(ledger);

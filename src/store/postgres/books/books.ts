@@ -137,7 +137,7 @@ export class PostgresBooks implements LedgerBooks {
     });
     this.#refreshing = timers.every(REFRESH_MS, () => void this.#refresh().catch(() => {}));
     this.#refreshing.unref();
-    this.#folding = timers.every(FOLD_MS, () => void reader.fold(true).catch(() => {}));
+    this.#folding = timers.every(FOLD_MS, () => void reader.fold().catch(() => {}));
     this.#folding.unref();
   }
 
@@ -276,7 +276,7 @@ export class PostgresBooks implements LedgerBooks {
 
   /** The sums of charges go up to here. */
   checkpoint(): Promise<void> {
-    return this.#reader.fold(false);
+    return this.#reader.fold();
   }
 
   #asked(op: LedgerOp): AskedOp {

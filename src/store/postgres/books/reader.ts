@@ -101,8 +101,8 @@ export class BooksReader {
   }
 
   /** As `foldCharges`. */
-  fold(isDue: boolean): Promise<void> {
-    return foldCharges(this.#query, this.#horizon, isDue);
+  fold(): Promise<void> {
+    return foldCharges(this.#query, this.#horizon);
   }
 
   found({ budgets, above }: KnownFunds['wanted']): Promise<readonly FundWindowRow[]> {
