@@ -245,20 +245,20 @@ export class Ledger {
   }
 
   /**
-   * Prepares another policy. Resolves with a function that puts it in force at once. Call that function in any case: the next
-   * preparation waits for it.
+   * Prepares another policy. Resolves with a function that puts it in force at once, and returns a promise of its limits at all servers.
+   * Call that function in any case: the next preparation waits for it.
    */
-  async prepare(terms: LedgerTerms): Promise<() => void> {
+  async prepare(terms: LedgerTerms): Promise<() => unknown> {
     const { promise, resolve: end } = Promise.withResolvers<void>();
     const before = this.#preparing;
     this.#preparing = promise;
     await before;
-    // Ends the preparation if it fails.
     using preparation = new DisposableStack();
     preparation.defer(end);
     const counted = await this.#terms.accept(terms);
     // In any case, so that the books give up what is counted for budgets that are not in force.
-    preparation.defer(() => this.#enforce());
+    let enforced: unknown;
+    preparation.defer(() => (enforced = this.#enforce()));
     const windowsAt = await prepareWindows(counted, this.#funds.budgetWindows, this.#entries, this.#time);
     const prepared = preparation.move();
     return () => {
@@ -266,6 +266,7 @@ export class Ledger {
       this.#onCrash = terms.ledger.onCrash;
       prepared.dispose();
       this.#contention.wakeAll();
+      return enforced;
     };
   }
 
@@ -336,10 +337,7 @@ export class Ledger {
     );
   }
 
-  /**
-   * Applies the grants and corrections that were asked for in the store, by whichever process, and counts charges of holds that did
-   * not draw on the budgets in force.
-   */
+  /** Applies grants and corrections that any process has stored, and counts charges of holds that did not draw on the budgets in force. */
   async refresh(): Promise<void> {
     await this.#books.refresh();
     await this.#countIn();
@@ -377,9 +375,9 @@ export class Ledger {
   }
 
   /** Tells the books the budgets in force, and moves open holds and earmarks to the funds that apply to them now. */
-  #enforce(): void {
+  #enforce(): Promise<unknown> {
     const budgets = this.#funds.budgetWindows.map(({ enforced }) => enforced);
-    this.#books.append([{ kind: 'enforce', budgets }, ...this.#desk.attachAll()]);
+    return this.#books.append([{ kind: 'enforce', budgets }, ...this.#desk.attachAll()]);
   }
 
   /** Counts charges of holds that did not draw on the budgets in force: of servers with another policy, or that are gone. */

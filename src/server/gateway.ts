@@ -327,7 +327,7 @@ export async function openGateway(
     policy.stop();
     stopDeclarations();
   };
-  const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();
+  const recount = async () => void (await ledger.prepare(terms(reloader.lease().snapshot)))();
   const status = { health: tools.health, ...statusOf({ learner, lease }, resources) };
   const levels = new Levels(people);
   const { desk } = policies;

@@ -104,8 +104,8 @@ async function prepare(candidate: PolicyCandidate, { ledger, payments, people, t
   const useTerms = await ledger.prepare(terms(snapshot));
   return () => {
     people.useOrganization(snapshot.organization);
-    useTerms();
     takePayments();
+    return useTerms();
   };
 }
 
@@ -148,8 +148,8 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
     prepare: async (candidate) => {
       const swap = await prepare(candidate, services);
       return () => {
-        swap();
         stored.forget();
+        return swap();
       };
     },
     onAttempt: (attempt, bundle, by) => {

@@ -69,7 +69,7 @@ export async function startApplication(
   const terms = () => ({ ...snapshot, budgets: [...snapshot.budgets, ...keyBudgets(keys.budgets())] });
   const { news } = store;
   const ledger = await openLedger({ books: await store.openBooks(now), terms: terms(), now, news, onAlarm: write });
-  recount = async () => (await ledger.prepare(terms()))();
+  recount = async () => void (await ledger.prepare(terms()))();
   const nextId = () => instance.nextId();
   const deposit = ledger.deposit.bind(ledger);
   const payments = await openPayments({ store, instance, now, nextId, env, deposit, log });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { auditLedger } from '../../src/ledger/audit/run.ts';
 import { World } from '../store/hostile/world.ts';
 import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
+import { layCable } from '../support/cable.ts';
 import { startOver } from '../support/fleet.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { startServers } from '../support/postgres-servers.ts';
@@ -240,3 +241,20 @@ describe.each(Object.entries(DATABASES))('two servers that follow pushes, at %s'
     expect([dearer[0]!.price.length, dearer[0]!.price[0] === before.price[0]]).toEqual([1, false]);
   });
 });
+
+test('once a reload is answered, no other server grants by the older limit, however far the database is', async () => {
+  await using database = await startServers(0);
+  using cable = await layCable(database.database.port);
+  const near = (url: string) => url.replace(`:${database.database.port}/`, `:${cable.port}/`);
+  const { folders, two } = await pair((name, options) =>
+    database.start(name === 'a' ? { ...options, env: { ...options.env, DATABASE_URL: near(database.url) } } : options),
+  );
+  const key = await keyOf(two, 'red');
+  expect((await spendAt(two[1], key, 1)).isRefused).toBe(false);
+  await Bun.write(join(folders[0]!, 'policy.yaml'), policyOf(budget('red', 0.01)));
+  let held = 0;
+  cable.holds = (sent) => (sent.includes('enforce') && ++held ? Bun.sleep(500) : null);
+  expect((await two[0].post('/admin/policy/reload', {})).status).toBe(200);
+  expect((await spendAt(two[1], key, 1)).isRefused).toBe(true);
+  expect(held).toBeGreaterThan(0);
+}, 60_000);
