@@ -83,7 +83,7 @@ async function run(args: readonly string[]): Promise<TestRun> {
 }
 
 // Most of a file's time would go into loading the same modules again, so the files of a worker share them.
-const first = await run(['--parallel=6', '--no-isolate', ...process.argv.slice(2)]);
+const first = await run(['--parallel=4', '--no-isolate', ...process.argv.slice(2)]);
 const files = [...new Set(first.failures.map(({ file }) => file))];
 // A process that ended otherwise than by failures has not run them all.
 const mayRunAgain = first.failed > 0 && first.failed === first.failures.length && files.length <= AGAIN_MAX;
