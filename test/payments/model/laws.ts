@@ -17,7 +17,7 @@ export async function standingProblems({ house, signed, wallets }: Play): Promis
   for (const { state, payer, nonce, id } of payments) {
     if (state !== 'settling' && state !== 'unknown') continue;
     const request = signed.find((one) => one.nonce === nonce && one.wallet === payer);
-    if (request && !house.payments.unsettled(payer, request.requestHash)) {
+    if (request && !(await house.payments.unsettled(payer, request.requestHash))) {
       problems.push(`payment ${id} is ${state}, and its request would be quoted for anew`);
     }
   }

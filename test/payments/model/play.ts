@@ -261,7 +261,7 @@ export class Play {
       if (cause instanceof PaymentRefused) {
         this.trace.push(`  refused: ${cause.reason}`);
         // As the gateway does: it makes no quote for a payment in progress, and all that arrived before is balance.
-        const isOpen = house.payments.unsettled(wallet, requestHash) !== null;
+        const isOpen = (await house.payments.unsettled(wallet, requestHash)) !== null;
         this.#tell(one, isOpen ? 'unsettled' : (await this.#hasArrived(one)) ? 'error' : 'refused');
       } else if (cause instanceof SignalboxError) {
         this.trace.push(`  ${cause.code}`);
