@@ -82,7 +82,7 @@ test('a database that slows down under traffic and recovers: all is served, leas
   await more(20);
   isOver = true;
   await Promise.all(callers);
-  expect(told.map(({ status }) => status)).toEqual(told.map(() => 200));
+  expect(told.filter(({ status }) => status !== 200).slice(0, 5)).toEqual([]);
   expect((await leases()).slice(0, 2)).toEqual(before);
   expect(await booked(servers[0]!, 'slow')).toBe(sumOf(told));
   expect(await audit(servers[1]!)).toBe('nothing wrong');

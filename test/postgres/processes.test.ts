@@ -109,6 +109,19 @@ test.if(isDeep)(
   120_000,
 );
 
+test('A data folder has one server: another one is refused, beside processes, too', async () => {
+  const env = { DATABASE_URL: stage.fleet.url };
+  const [number] = await processes();
+  for (const args of [
+    ['--data', data],
+    ['--data', data, '--processes', '2'],
+    ['--data', join(data, 'processes', `${number}`)],
+  ]) {
+    const { code, err } = await runHere(['serve', '--port', '0', ...args], env);
+    expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('is using the data folder') });
+  }
+});
+
 test('SIGHUP has every process read its policy and its secrets again', async () => {
   const key = await keyOf('hung up');
   const reloads = () => box.lines.filter((line) => line.includes('"cause":"signal"')).length;
@@ -199,18 +212,6 @@ test('SQLite has one server, and a restart needs one with processes', async () =
   expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('A SQLite database has one server.') });
   const none = await runHere(['restart', '--data', join(data, 'none')]);
   expect(none).toMatchObject({ code: 1, err: expect.stringContaining('No server with --processes runs on') });
-});
-
-test('A data folder has one server: another one is refused, beside processes, too', async () => {
-  const env = { DATABASE_URL: stage.fleet.url };
-  for (const args of [
-    ['--data', data],
-    ['--data', data, '--processes', '2'],
-    ['--data', join(data, 'processes', '1')],
-  ]) {
-    const { code, err } = await runHere(['serve', '--port', '0', ...args], env);
-    expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('is using the data folder') });
-  }
 });
 
 test('The page of all has each family once, and those of funds from one process', () => {
