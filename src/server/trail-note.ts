@@ -1,10 +1,13 @@
 import type { Keys } from '../access/keys.ts';
-import type { Timers } from '../core/timers.ts';
+import { type Timers, within } from '../core/timers.ts';
 import type { OpenStore } from '../store/driver.ts';
 import { keepDoing } from './keep-doing.ts';
 
 /** The subjects that the changes in the trail raise. */
 const TRAIL_NEWS = ['keys', 'people', 'logins', 'wallets', 'funds'] as const;
+
+/** A look that takes longer has another one beside it, ms. */
+const LOOK_MS = 1_000;
 
 type TrailReader = Pick<OpenStore, 'trail'>;
 
@@ -29,9 +32,7 @@ export async function keepTrailNote({ store, keys, timers, noteSeen }: TrailFoll
       isStale = true;
     }),
   );
-  const follow = async (): Promise<void> => {
-    await news.look();
-    if (!isStale) return;
+  const note = async (): Promise<void> => {
     isStale = false;
     try {
       // Read before the look that puts it in force: a later change is then not noted too early.
@@ -41,16 +42,33 @@ export async function keepTrailNote({ store, keys, timers, noteSeen }: TrailFoll
       if (!(await noteSeen(through))) isStale = true;
       // A change beyond it may be visible before one below it.
       isStale ||= through < (await lastChange(store));
-    } catch (cause) {
+    } catch {
+      // The next look tries again. Until then commands wait, at most 5 seconds.
       isStale = true;
-      throw cause;
     }
   };
-  // The next look tries again. Until then commands wait, at most 5 seconds.
-  const stop = await keepDoing(follow, news.lookEveryMs, timers);
+  let noting: Promise<void> | null = null;
+  const looks = new Set<Promise<void>>();
+  const look = async (): Promise<void> => {
+    await news.look();
+    if (!isStale) return;
+    noting ??= note().finally(() => {
+      noting = null;
+    });
+    await noting;
+  };
+  // What a change costs, at a database that is far, must not age the copies of all else: the next look does not wait for it.
+  const begin = async (): Promise<void> => {
+    const begun = look().finally(() => looks.delete(begun));
+    looks.add(begun);
+    await within(timers, LOOK_MS, begun, undefined);
+  };
+  await look().catch(() => {});
+  const stop = await keepDoing(begin, news.lookEveryMs, timers);
   return async () => {
     for (const end of ends) end();
     await stop();
+    await Promise.allSettled(looks);
   };
 }
 

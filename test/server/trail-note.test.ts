@@ -87,3 +87,43 @@ test('a change is noted by a later look, where the one before could not put it i
   await stop();
   await close();
 });
+
+test('the next look does not wait for what a change costs, so that the copies of all else stay young', async () => {
+  using folder = tempFolder();
+  const { store, keys, command, timers, tick, noteSeen, isNoted, close } = await open(folder.path);
+  const isWritten = Promise.withResolvers<void>();
+  const late: (() => void)[] = [];
+  const slow = async (through: number) => {
+    await isWritten.promise;
+    return noteSeen(through);
+  };
+  const after = (_: number, run: () => void) => {
+    late.push(run);
+    return { unref: () => {}, close: () => {} };
+  };
+  isWritten.resolve();
+  const stop = await keepTrailNote({ store, keys, timers: { ...timers, after }, noteSeen: slow });
+  const hangs = Promise.withResolvers<void>();
+  isWritten.promise = hangs.promise;
+  await command.create(GRANT);
+  const change = await lastChange(store);
+  const look = store.news.look.bind(store.news);
+  let looks = 0;
+  store.news.look = async () => {
+    await look();
+    looks++;
+  };
+  tick();
+  // That of the note is the second.
+  await waitFor(() => looks === 2);
+  for (const run of late) run();
+  await waitFor(() => {
+    tick();
+    return looks > 2;
+  });
+  expect(isNoted(change)).toBe(false);
+  hangs.resolve();
+  await waitFor(() => isNoted(change));
+  await stop();
+  await close();
+});
