@@ -93,8 +93,8 @@ function laws(of: 'cost' | 'latency', criterion: (one: Candidate) => number): re
           const good = given.candidates.filter(({ q }) => q >= enough);
           const lowest = Math.min(...good.map(criterion));
           const choice = rank(given)[0]!;
-          // Amounts with the same rounded score are equal.
-          const half = of === 'cost' ? given.reference * 20e6 : 20_000;
+          // Amounts with the same rounded score are equal. A hard request’s factor raises the amount that halves it.
+          const half = of === 'cost' ? given.reference * (given.factor ?? 1) * 20e6 : 20_000;
           const score = (amount: number) => half / (half + amount);
           return good.some(({ id }) => id === choice.id) && score(lowest) - score(criterion(choice)) < 2e-9;
         }),
