@@ -63,8 +63,9 @@ export async function keepTrailNote({ store, keys, timers, noteSeen }: TrailFoll
     looks.add(begun);
     await within(timers, LOOK_MS, begun, undefined);
   };
-  await look().catch(() => {});
   const stop = await keepDoing(begin, news.lookEveryMs, timers);
+  // A start waits for the whole of its first look.
+  await Promise.allSettled(looks);
   return async () => {
     for (const end of ends) end();
     await stop();
