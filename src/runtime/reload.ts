@@ -24,7 +24,7 @@ export interface ReloaderOptions {
   readonly secrets?: Pick<SecretFiles, 'list'> & { reread(): readonly string[] };
   /**
    * Prepares a revision before it serves, for example saves its text. Resolves with a function that is called at the
-   * swap, and whose promise the answer waits for. A failure refuses the revision.
+   * swap, and whose promise, which never rejects, the answer waits for. A failure refuses the revision.
    */
   prepare(candidate: PolicyCandidate): Promise<() => unknown>;
   /** Called after each attempt. `bundle` is null if the files could not be read; `by` has asked for it. */
@@ -35,8 +35,6 @@ export interface ReloaderOptions {
 const FINISH_MS = 250;
 /** After this time, newer edits no longer restart an attempt, ms. */
 const PATIENCE_MS = 1_000;
-/** The answer waits so long for the limits to hold at all servers, ms: the database may be away. */
-const SETTLED_MS = 5_000;
 
 interface ReloadRequest {
   readonly cause: ReloadCause;
@@ -260,7 +258,7 @@ export class Reloader {
     this.#inForce = candidate;
     if (!isSame) this.#quoting.keep(before.runtime);
     this.#outdated = this.#options.tools.loader.outdated();
-    await Promise.race([Promise.allSettled([settled]), Bun.sleep(SETTLED_MS)]);
+    await settled;
     if (isSame) return this.#end(state, 'unchanged', { message: message ?? unchanged(this.#outdated) });
     const { revision } = before.runtime.snapshot;
     this.#since = this.#options.tools.now();

@@ -1,6 +1,6 @@
 import type { People } from '../access/people.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { Timers } from '../core/timers.ts';
+import { type Timers, within } from '../core/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { EventFeed } from '../http/event-feed.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
@@ -94,8 +94,12 @@ export interface ReloadServices extends PolicyTrail, Pick<X402Gateway, 'ledger' 
   readonly onAttempt: () => void;
 }
 
-/** Prepares the parts that follow a reload. Returns a function that puts the policy in force there. */
-async function prepare(candidate: PolicyCandidate, { ledger, payments, people, terms, records }: ReloadServices) {
+/** A reload's answer waits so long for its limits to hold at all servers, ms: the database may be away. */
+const ENFORCED_MS = 5_000;
+
+/** Prepares the parts that follow a reload. Returns a function that puts the policy in force there, and a promise of it everywhere. */
+async function prepare(candidate: PolicyCandidate, services: ReloadServices) {
+  const { ledger, payments, people, terms, records, timers } = services;
   const { snapshot } = candidate.runtime;
   await saveRevision(records, candidate);
   const takePayments = await payments.prepare(snapshot.payments);
@@ -105,7 +109,7 @@ async function prepare(candidate: PolicyCandidate, { ledger, payments, people, t
   return () => {
     people.useOrganization(snapshot.organization);
     takePayments();
-    return useTerms();
+    return within(timers, ENFORCED_MS, Promise.allSettled([useTerms()]), null);
   };
 }
 
