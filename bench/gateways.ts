@@ -46,8 +46,9 @@ export async function startBench(): Promise<Bench> {
 export const newKey = (): string =>
   `sb_live_bench0000000_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')}`;
 
-export const startUpstream = (): Promise<Program> =>
-  startProgram([process.execPath, join(HERE, 'upstream.ts')], /^(\d+)\n/);
+/** @param waitMs how long each answer takes */
+export const startUpstream = (waitMs = 0): Promise<Program> =>
+  startProgram([process.execPath, join(HERE, 'upstream.ts'), String(waitMs)], /^(\d+)\n/);
 
 /** @param address where it finds the upstream. @param path of the upstream's dialect */
 export const startFloor = (address: string, path = '/chat/completions'): Promise<Program> =>

@@ -13,16 +13,19 @@ import { bytesOf, httpBytes, JSON_200, WORKLOADS } from './workload.ts';
 /**
  * `npm run bench:servers`: what a request costs on PostgreSQL beside SQLite, whole servers in turns within one run. `processes`: one, two
  * and four processes at a database that syncs each commit. `distance`: one process whose database is 0, 5, 30 and 80 ms away (there and
- * back). `--quick`: one process beside SQLite alone. The name of a part runs it alone. `--rounds N`, `--requests N` of a round. Each entrant on PostgreSQL has a server of its own.
+ * back). `--quick`: one process beside SQLite alone. The name of a part runs it alone. `--rounds N`, `--requests N` of a round.
+ * `--upstream-ms N`: so long an upstream takes. At once, more requests share a turn of the loop at SQLite than at PostgreSQL, whose
+ * servers wait for it. Each entrant on PostgreSQL has a server of its own.
  */
 const flag = (name: string, usual: number): number => {
   const at = process.argv.indexOf(`--${name}`);
   return at < 0 ? usual : Number(process.argv[at + 1]);
 };
-const ROUNDS = flag('rounds', 15);
-const REQUESTS = flag('requests', 600);
+const ROUNDS = flag('rounds', 9);
+const REQUESTS = flag('requests', 4_000);
+const UPSTREAM_MS = flag('upstream-ms', 0);
 const COUNTS = process.argv.includes('--quick') ? [0, 1] : [0, 1, 2, 4];
-const WARM_UP = flag('warm-up', 8_000);
+const WARM_UP = flag('warm-up', 20_000);
 
 interface Entrant {
   readonly name: string;
@@ -128,7 +131,7 @@ async function processes(address: string): Promise<string> {
     try {
       for (const entrant of entrants) await roundOf(entrant, 64, WARM_UP);
       for (const inFlight of [64, 1]) {
-        const found = await compared(entrants, inFlight, inFlight === 1 ? Math.ceil(REQUESTS / 3) : REQUESTS, ROUNDS);
+        const found = await compared(entrants, inFlight, inFlight === 1 ? Math.ceil(REQUESTS / 10) : REQUESTS, ROUNDS);
         const alone = found.get('SQLite')!;
         const rows = [...found].map(([name, rounds]) => {
           const of = (name: 'perSecond' | 'servers' | 'database') => median(rounds.map((round) => round[name]));
@@ -171,9 +174,9 @@ async function distance(address: string): Promise<string> {
     entrants.push(await start({ name: `${awayMs} ms away`, policy, processes: 1, awayMs }));
   }
   try {
-    for (const entrant of entrants) await roundOf(entrant, 64, WARM_UP / 2);
+    for (const entrant of entrants) await roundOf(entrant, 64, WARM_UP / 4);
     const one = await compared(entrants, 1, 60, Math.ceil(ROUNDS / 3));
-    const many = await compared(entrants, 64, REQUESTS, Math.ceil(ROUNDS / 3));
+    const many = await compared(entrants, 64, Math.ceil(REQUESTS / 4), Math.ceil(ROUNDS / 3));
     const rows = entrants.map(({ name }) => [
       name,
       ...[one, many].flatMap((found) => [0.5, 0.99].map((share) => fixed(latency(found.get(name)!, share), 1))),
@@ -186,10 +189,10 @@ async function distance(address: string): Promise<string> {
   }
 }
 
-const upstream = await startUpstream();
+const upstream = await startUpstream(UPSTREAM_MS);
 const address = `http://127.0.0.1:${upstream.port}/v1`;
 const parts = { processes, distance };
-console.log(`${occasion()}, ${ROUNDS} interleaved rounds of ${REQUESTS} requests\n`);
+console.log(`${occasion()}, ${ROUNDS} interleaved rounds of ${REQUESTS} requests, an upstream of ${UPSTREAM_MS} ms\n`);
 for (const [name, part] of Object.entries(parts)) {
   const isAlone = Object.keys(parts).some((one) => process.argv.includes(one));
   if (isAlone && !process.argv.includes(name)) continue;

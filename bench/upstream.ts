@@ -22,12 +22,16 @@ const PREPARED: readonly Prepared[] = Object.entries(ANSWERS).map(
 const json = { headers: { 'content-type': 'application/json' } };
 const sse = { headers: { 'content-type': 'text/event-stream' } };
 
+/** For so long each answer takes, ms. */
+const waitMs = Number(process.argv[2] ?? 0);
+
 const server = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',
   idleTimeout: 0,
   async fetch(request) {
     const text = await request.text();
+    if (waitMs > 0) await Bun.sleep(waitMs);
     const { body, chunks, burst } = PREPARED.find(({ path }) => request.url.endsWith(path)) ?? PREPARED[0]!;
     if (!text.includes('"stream":true')) return new Response(body, json);
     if (text.includes(AT_ONCE)) return new Response(burst, sse);

@@ -11,8 +11,8 @@ import { type Slice, type Slices, slicesFor } from './slice.ts';
 const WAIT_MAX_MS = 3_000;
 /** Behind a failure the store is told of debts and streams after so long, ms. */
 const RETRY_MS = 1_000;
-/** Old units are looked for so often, ms. */
-const EXPIRE_EVERY_MS = 250;
+/** Units that are given back, debts and old units wait so long for others that the store hears of with them, ms. */
+const TELL_MS = 50;
 
 /** The units that a request needs of one limit. */
 interface LimitNeed {
@@ -45,6 +45,9 @@ export class SharedCounts implements LimitCounts {
   /** Slices of which the store is to hear, or that have units. Their accounts are open. */
   readonly #kept = new Set<Slice>();
   #isAsking = false;
+  /** Whether the store is to hear of units, too, that can wait for others. */
+  #isTelling = false;
+  #hasFailed = false;
   #timer: Timer | null = null;
 
   /** @param now whole milliseconds that never decrease */
@@ -80,8 +83,9 @@ export class SharedCounts implements LimitCounts {
       else slice.debit(more, now);
       if (more < 0) slice.forgetRefusal();
       this.#keep(slice);
+      if (slice.unit === 'streams') this.#ask();
     }
-    this.#ask();
+    this.#tellLater();
   }
 
   ageOf({ account }: Pick<RequestLimit, 'account'>): number {
@@ -92,10 +96,9 @@ export class SharedCounts implements LimitCounts {
   #use({ slice, units, granted }: LimitNeed, now: number): void {
     slice.use(granted, now);
     if (units > granted) slice.debit(units - granted, now);
-    if (slice.isDirty || slice.wantsAhead(now)) {
-      this.#keep(slice);
-      this.#ask();
-    }
+    if (slice.isDirty || slice.wantsAhead(now)) this.#keep(slice);
+    if (slice.wantsAhead(now)) this.#ask();
+    else this.#tellLater();
   }
 
   async #wait(needs: readonly LimitNeed[], limits: readonly RequestLimit[], streams: number) {
@@ -155,12 +158,15 @@ export class SharedCounts implements LimitCounts {
       slice.expire(from);
       return slice.need > 0 || slice.isDirty || slice.wantsAhead(from);
     });
+    if (!this.#isTelling && slices.every((slice) => slice.canWait(from))) return false;
+    this.#isTelling = false;
     if (slices.length === 0) return false;
     const asked = slices.map((slice) => ({ slice, demand: slice.demand(from) }));
     asked.sort((one, other) => rateOrder(one.demand, other.demand));
     for (const { slice } of asked) slice.need = 0;
     try {
       const grants = await this.#rates.take(asked.map(({ demand }) => demand));
+      this.#hasFailed = false;
       const pool = new Map<Slice, number>();
       for (const [at, { slice }] of asked.entries()) pool.set(slice, this.#granted(slice, grants[at]!, from));
       for (const waiting of line) this.#decide(waiting, pool);
@@ -169,6 +175,7 @@ export class SharedCounts implements LimitCounts {
     } catch (cause) {
       for (const { slice, demand } of asked) slice.failed(demand);
       for (const { fail } of line) fail(cause);
+      this.#hasFailed = true;
       return this.#line.length > 0;
     }
   }
@@ -233,10 +240,14 @@ export class SharedCounts implements LimitCounts {
       this.#kept.delete(slice);
       slice.account.open--;
     }
+    this.#tellLater();
+  }
+
+  #tellLater(): void {
     if (this.#timer || this.#kept.size === 0) return;
-    const isFailed = [...this.#kept].some(({ isDirty }) => isDirty);
-    this.#timer = this.#timers.after(isFailed ? RETRY_MS : EXPIRE_EVERY_MS, () => {
+    this.#timer = this.#timers.after(this.#hasFailed ? RETRY_MS : TELL_MS, () => {
       this.#timer = null;
+      this.#isTelling = true;
       this.#ask();
     });
     this.#timer.unref();

@@ -212,3 +212,39 @@ for (const [name, law] of Object.entries(MUTANTS))
     const { failed } = await fc.check(law(), { numRuns: 400, seed, endOnFailure: true });
     expect(failed).toBe(true);
   }, 120_000);
+
+test('what many answers give back goes to the store together, and counts at another instance 50 ms later', async () => {
+  const clock = new VirtualClock(START);
+  const rates = new MemoryRates(
+    () => clock.now(),
+    () => true,
+  );
+  let asked = 0;
+  const [one, other] = [0, 1].map((slot) => {
+    const take = async (demands: readonly RateDemand[]) => {
+      asked++;
+      return rates.take({ slot, epoch: 1 }, demands);
+    };
+    const after = (ms: number, run: () => void) => ({ unref: () => {}, close: clock.after(ms, run) });
+    const every = () => after(0, () => {});
+    const counts = new SharedCounts({ take }, () => clock.now(), { after, every });
+    return new Limiter(() => clock.now(), undefined, { counts, newest: { newer: null } });
+  });
+  const limits = { requestsPerMinute: null, tokensPerMinute: 60_000, concurrentStreams: null };
+  const begun = async (limiter: Limiter, tokens: number) => {
+    const quota = await limiter.admit([], { ...callerNamed('k'), limits }, '');
+    await quota!.begin(false, tokens);
+    return quota!;
+  };
+  const quotas = await Promise.all(Array.from({ length: 50 }, () => begun(one!, 1_000)));
+  asked = 0;
+  for (const quota of quotas) {
+    quota.end(0);
+    quota.close();
+    await Promise.resolve();
+  }
+  expect(asked).toBe(0);
+  await clock.pass(50);
+  expect(asked).toBe(1);
+  await begun(other!, 50_000);
+});
