@@ -287,8 +287,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 15 for the spools of several processes, and data folders that one server has.
   // 14 for a stop that lets callers find another server.
   // 4 for the metrics of work that one server does for all.
-  // 41 for processes that are stopped before they serve, stops that need not leave, a restart that says that it waits, looks that no change holds up, and how long a reload waits for its limits.
-  'src/server': 3033,
+  // 52 for processes that are stopped before they serve, stops that need not leave, a restart that says that it waits, looks that no change holds up, how long answers wait for limits, and the database that a start names.
+  'src/server': 3044,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
@@ -343,13 +343,14 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 45 for poolers that give each transaction another session, bounds that are set by a statement, and the history of a copy.
   // 21 for settlements that a stop would lose, and answers that wait for no more than their own.
   // 20 for metrics on connections that fail, and on work that one server does for all.
-  // 46 for sentences of a database that cannot be reached, a start that waits for a place, budgets that are counted on, and data folders.
-  'src/store': 14444,
+  // 51 for sentences of a database that cannot be reached, a start that waits for a place, budgets that are counted on, data folders, and databases that were accepted before.
+  'src/store': 14449,
   // 5 for the name of each dialect.
   'src/surface': 4568,
   // 17 for IDs of traces and timers as fields of objects.
   // 13 for headers of the collector that are read from a file.
-  'src/telemetry': 1019,
+  // 12 for lines that name their process.
+  'src/telemetry': 1031,
   'src/tokenizer': 195,
   // 27 for alarms, connections and pauses as fields of objects.
   // 50 for the terms of breakers and declared speeds.

@@ -40,7 +40,7 @@ async function copy(args: readonly string[], { data, program }: DatabaseCommand)
 
 async function accept(args: readonly string[], { url }: DatabaseCommand): Promise<CommandOutput> {
   parseFlags(args, {});
-  await acceptDatabase(operator(), url);
+  if (!(await acceptDatabase(operator(), url))) return 'The database had been accepted before; nothing has changed.\n';
   return 'The database is accepted as it is. Start the servers again: those that run may know of rows that are gone.\n';
 }
 

@@ -71,5 +71,5 @@ function policyDetail(policy: PolicyAdmin): { state: 'in_force' | 'edit_refused'
         state: 'edit_refused',
         message: 'The last edit of the policy was refused. GET /admin/policy lists the mistakes.',
       }
-    : { state: 'in_force', message: 'The policy files are in force.' };
+    : { state: 'in_force', message: 'The policy is in force.' };
 }

@@ -15,6 +15,8 @@ interface Start {
   readonly silent: readonly string[];
   /** Names of the providers that are not set up here. */
   readonly leftOut: readonly string[];
+  /** The database that other servers share; null for that of the data folder. */
+  readonly database: string | null;
   /** The folder that the shipped policy has just been written to, if it has. */
   readonly unpacked: string | null;
 }
@@ -27,7 +29,10 @@ const idleOf = (providers: readonly ServingProvider[]): string =>
   providers.flatMap(({ name, served }) => (served.length === 0 ? [name] : [])).join(', ');
 
 /** The first lines for a new operator: the address, and a command that works when pasted. */
-function welcome({ address, simulated, providers, silent, leftOut, unpacked }: Start, key: string | null): string {
+function welcome(
+  { address, simulated, providers, silent, leftOut, database, unpacked }: Start,
+  key: string | null,
+): string {
   // In double quotes, so that a shell fills the variable in; a key holds nothing that it would touch.
   const shown = key ?? '$SIGNALBOX_KEY';
   const body = '{"model":"auto","messages":[{"role":"user","content":"Say hello."}]}';
@@ -45,6 +50,7 @@ function welcome({ address, simulated, providers, silent, leftOut, unpacked }: S
     silent.length > 0 && `  Not started    ${silent.join(', ')}: nothing listens there yet`,
     leftOut.length > 0 &&
       `  Not in use     ${plural(leftOut.length, 'provider')}; for the reasons: ${reasonsCommand()}`,
+    database !== null && `  Database       ${database}`,
     unpacked !== null && `  Policy         ${unpacked}; edits take effect within a second`,
     ...(key ? ['', '  Your API key. It is shown only now, so save it:', `  ${key}`] : []),
     '',
@@ -63,11 +69,11 @@ export function announce(start: Start, firstKey: FirstKey | null, log: Log, out:
     firstKey?.shown();
     return;
   }
-  const { address, providers, leftOut } = start;
+  const { address, providers, leftOut, database } = start;
   const idle = idleOf(providers);
   if (idle) log.warn('providers without a model: declare what they serve in the policy', { providers: idle });
   if (leftOut.length > 0) {
     log.info('providers left out', { providers: leftOut.join(', '), reasons: reasonsCommand() });
   }
-  log.info('listening', { address, providers: servingText(providers) });
+  log.info('listening', { address, ...(database !== null && { database }), providers: servingText(providers) });
 }

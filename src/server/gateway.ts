@@ -49,7 +49,7 @@ import { keepDeclarations } from './declarations.ts';
 import { logAlert, logRecovered } from './events.ts';
 import type { Host } from './host.ts';
 import { openPolicies } from './policies.ts';
-import { type ServerPolicyTools, saveRevision, type TermsOf } from './policy.ts';
+import { type ServerPolicyTools, saveRevision, type TermsOf, untilEnforced } from './policy.ts';
 import { openPolicyDesk } from './policy-desk.ts';
 import { noteFirstPolicy } from './policy-trail.ts';
 import { Sweep } from './sweep.ts';
@@ -327,7 +327,10 @@ export async function openGateway(
     policy.stop();
     stopDeclarations();
   };
-  const recount = async () => void (await ledger.prepare(terms(reloader.lease().snapshot)))();
+  const recount = async () => {
+    const use = await ledger.prepare(terms(reloader.lease().snapshot));
+    await untilEnforced(timers, use());
+  };
   const status = { health: tools.health, ...statusOf({ learner, lease }, resources) };
   const levels = new Levels(people);
   const { desk } = policies;

@@ -6,10 +6,10 @@ import type { Host } from './host.ts';
 const LAST_LINES_MS = 1_000;
 
 /** The log of a server. The server goes on without a reader. */
-export function openServerLog({ log: form }: ServeOptions, { out, env, now, openSink, on }: Host) {
+export function openServerLog({ log: form, process: instance }: ServeOptions, { out, env, now, openSink, on }: Host) {
   const sink = openSink();
   const looks = styleOf(form, out.isTerminal, env('NO_COLOR'));
-  const log = createLog({ write: (lines) => sink.write(lines), ...looks, now });
+  const log = createLog({ write: (lines) => sink.write(lines), ...looks, instance, now });
   sink.onResume((lines) => log.warn('log lines were lost: they were not read fast enough', { lines }));
   on('exit', () => {
     log.flush();

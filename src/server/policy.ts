@@ -94,8 +94,12 @@ export interface ReloadServices extends PolicyTrail, Pick<X402Gateway, 'ledger' 
   readonly onAttempt: () => void;
 }
 
-/** A reload's answer waits so long for its limits to hold at all servers, ms: the database may be away. */
+/** An answer waits so long for limits to hold at all servers, ms: the database may be away. */
 const ENFORCED_MS = 5_000;
+
+/** Resolves once limits hold at all servers, or behind `ENFORCED_MS`. @param told what `Ledger.prepare` gives for them */
+export const untilEnforced = (timers: Timers, told: unknown): Promise<unknown> =>
+  within(timers, ENFORCED_MS, Promise.allSettled([told]), null);
 
 /** Prepares the parts that follow a reload. Returns a function that puts the policy in force there, and a promise of it everywhere. */
 async function prepare(candidate: PolicyCandidate, services: ReloadServices) {
@@ -109,7 +113,7 @@ async function prepare(candidate: PolicyCandidate, services: ReloadServices) {
   return () => {
     people.useOrganization(snapshot.organization);
     takePayments();
-    return within(timers, ENFORCED_MS, Promise.allSettled([useTerms()]), null);
+    return untilEnforced(timers, useTerms());
   };
 }
 

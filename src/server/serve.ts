@@ -15,7 +15,7 @@ import { type PolicyCandidate, type ServingProvider, servingProviders } from '..
 import { SecretFiles } from '../runtime/secret-files.ts';
 import { finishEdit } from '../runtime/write-edit.ts';
 import type { OpenStore, StoreLock } from '../store/driver.ts';
-import { dataFolders, isShared, lockStore } from '../store/open.ts';
+import { dataFolders, isShared, lockStore, placeOfStore } from '../store/open.ts';
 import type { Surface } from '../surface/surface.ts';
 import type { Log } from '../telemetry/log.ts';
 import { registerSecrets } from '../telemetry/secrets.ts';
@@ -161,7 +161,8 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
 
   // Other output to the terminal comes first.
   await linesWritten();
-  const facts = { address, unpacked, simulated: isSimulated(gateway), ...(await whoAnswers(first, out)) };
+  const database = isShared(options.database) ? await placeOfStore(options.database) : null;
+  const facts = { address, database, unpacked, simulated: isSimulated(gateway), ...(await whoAnswers(first, out)) };
   announce(facts, firstKey, log, out);
   warnOfPayments(gateway, log);
   around.parent?.serving({

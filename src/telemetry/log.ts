@@ -25,6 +25,8 @@ export interface LogStyle {
 }
 
 interface LogOptions extends LogStyle {
+  /** The number of this process among those whose lines go to one place, as their metrics have it; null for one alone. */
+  readonly instance?: number | null;
   /** Takes whole lines. Must neither block nor throw. */
   write(lines: string): void;
   /** Milliseconds since 1970. */
@@ -43,8 +45,10 @@ export function styleOf(form: LogForm, isTerminal: boolean, noColour: string | u
 }
 
 /** Writes one line per event, in batches, so that a busy server makes few system calls. State: log. */
-export function createLog({ write, pretty, colours = false, quiet = false, now }: LogOptions) {
+export function createLog({ write, pretty, colours = false, quiet = false, instance = null, now }: LogOptions) {
   const paint = painter(colours);
+  const prettyMark = instance === null ? '' : `${paint.faint(`#${instance}`)} `;
+  const jsonMark = instance === null ? '' : `"instance":"${instance}",`;
   let waiting = '';
   let timer: ReturnType<typeof setTimeout> | null = null;
   /** Writes the waiting lines at once. */
@@ -69,7 +73,9 @@ export function createLog({ write, pretty, colours = false, quiet = false, now }
   const counts: Record<LogLevel, number> = { info: 0, warn: 0, error: 0 };
   const put = (level: LogLevel, message: string, fields: LogFields): void => {
     counts[level]++;
-    waiting += pretty ? prettyLine(now(), level, message, fields, paint) : jsonLine(time(), level, message, fields);
+    waiting += pretty
+      ? prettyLine(now(), prettyMark, level, message, fields, paint)
+      : jsonLine(time(), jsonMark, level, message, fields);
     if (waiting.length > WAITING_CHARS_MAX) flush();
     else timer ??= setTimeout(flush, WRITE_AFTER_MS);
   };
@@ -97,8 +103,8 @@ function scrubFields(fields: LogFields): LogFields {
 }
 
 /** Concatenates the head, because copying all fields into one object costs as much as encoding them. */
-function jsonLine(time: string, level: string, message: string, fields: LogFields): string {
-  const head = `{"time":"${time}","level":"${level}","message":${JSON.stringify(message)}`;
+function jsonLine(time: string, mark: string, level: string, message: string, fields: LogFields): string {
+  const head = `{"time":"${time}",${mark}"level":"${level}","message":${JSON.stringify(message)}`;
   const rest = JSON.stringify(fields);
   return rest === '{}' ? `${head}}\n` : `${head},${rest.slice(1)}\n`;
 }

@@ -7,11 +7,18 @@ type Value = EventFields[string];
 /** Values may come from outside. */
 const shown = (value: Value): string => visible(String(value));
 
-/** @param at ms since 1970, shown in local time */
-export function prettyLine(at: number, level: string, message: string, fields: EventFields, paint: Paint): string {
+/** @param at ms since 1970, shown in local time. @param mark who writes it, with a space behind; empty for one alone */
+export function prettyLine(
+  at: number,
+  mark: string,
+  level: string,
+  message: string,
+  fields: EventFields,
+  paint: Paint,
+): string {
   const time = paint.faint(new Date(at).toTimeString().slice(0, 8));
   const isRequest = (message === 'chat' || message === 'request') && typeof fields.request === 'string';
-  return `${time} ${isRequest ? requestText(message, fields, paint) : eventText(level, message, fields, paint)}\n`;
+  return `${time} ${mark}${isRequest ? requestText(message, fields, paint) : eventText(level, message, fields, paint)}\n`;
 }
 
 /** Characters of a field; a longer list goes below its event, over several lines. */

@@ -242,7 +242,7 @@ describe.each(Object.entries(DATABASES))('two servers that follow pushes, at %s'
   });
 });
 
-test('once a reload is answered, no other server grants by the older limit, however far the database is', async () => {
+test('once a reload or a change of a key is answered, no other server grants by the older limit, however far the database is', async () => {
   await using database = await startServers(0);
   using cable = await layCable(database.database.port);
   const near = (url: string) => url.replace(`:${database.database.port}/`, `:${cable.port}/`);
@@ -256,5 +256,19 @@ test('once a reload is answered, no other server grants by the older limit, howe
   cable.holds = (sent) => (sent.includes('enforce') && ++held ? Bun.sleep(500) : null);
   expect((await two[0].post('/admin/policy/reload', {})).status).toBe(200);
   expect((await spendAt(two[1], key, 1)).isRefused).toBe(true);
+  expect(held).toBeGreaterThan(0);
+
+  const other = await keyOf(two, 'blue');
+  const limited = (credits: number) =>
+    two[0].post(
+      `/admin/keys/${other.split('_')[2]}`,
+      { budgets: [{ limit_credits: credits, window: 'month' }] },
+      { method: 'PATCH' },
+    );
+  expect((await limited(10)).status).toBe(200);
+  expect((await spendAt(two[1], other, 1)).isRefused).toBe(false);
+  held = 0;
+  expect((await limited(0.01)).status).toBe(200);
+  expect((await spendAt(two[1], other, 1)).isRefused).toBe(true);
   expect(held).toBeGreaterThan(0);
 }, 60_000);

@@ -73,6 +73,9 @@ test('A restart fails no request and cuts no stream, on tables of a later progra
   };
   const load = Promise.all([watch(), ...Array.from({ length: CALLERS }, (_, at) => caller(at))]);
   expect(await processes()).toEqual([1, 2]);
+  const listening = box.lines.filter((line) => line.includes('"message":"listening"')).sort();
+  expect(listening.map((line) => /"instance":"(\d)"/.exec(line)?.[1]).sort()).toEqual(['1', '2']);
+  expect(listening[0]).toMatch(/"database":"postgres:\/\/127\.0\.0\.1:\d+/);
   expect(await (await box.get('/metrics')).text()).toContain('at the --metrics-port of its processes');
   for (let run = 0; run < runs; run++) {
     // As a later program would have brought the tables up to date, which serves the one of before.

@@ -48,6 +48,9 @@ test('a backup that was taken under traffic, restored with the archive: the book
     return status === 503;
   }, 45_000);
   expect(await old.run('db', 'accept')).toMatchObject({ code: 0, err: '' });
+  expect(await old.run('db', 'accept')).toMatchObject({
+    out: 'The database had been accepted before; nothing has changed.\n',
+  });
   const server = await fleet.start();
   expect(await server.run('ledger', 'backup', 'copy.db')).toMatchObject({
     code: 1,

@@ -9,7 +9,10 @@ const JSON_LINES: LogStyle = { pretty: false };
 const PRETTY: LogStyle = { pretty: true };
 const COLOURED: LogStyle = { pretty: true, colours: true };
 
-function textOf(looks: LogStyle, write: (log: ReturnType<typeof createLog>) => void): string {
+function textOf(
+  looks: LogStyle & { readonly instance?: number },
+  write: (log: ReturnType<typeof createLog>) => void,
+): string {
   let text = '';
   const log = createLog({
     ...looks,
@@ -43,6 +46,12 @@ const CHAT: LogFields = {
 const chat = (fields: LogFields, looks = PRETTY) => textOf(looks, (log) => log.info('chat', { ...CHAT, ...fields }));
 
 describe('the log', () => {
+  test('of a process of several names it in each line, as its metrics do', () => {
+    const write = (log: ReturnType<typeof createLog>) => log.info('listening', { address: 'here' });
+    expect(JSON.parse(textOf({ ...JSON_LINES, instance: 2 }, write))).toMatchObject({ instance: '2', address: 'here' });
+    expect(textOf({ ...PRETTY, instance: 2 }, write)).toBe('09:30:05 #2 listening  address=here\n');
+  });
+
   test('writes whole lines, in batches, and in time', async () => {
     const taken: string[] = [];
     const log = createLog({ ...JSON_LINES, now: () => AT, write: (lines) => taken.push(lines) });

@@ -194,14 +194,14 @@ export const Readiness = field.named('Readiness', 'Whether requests should be se
   ),
   policy_revision: field.policyRevision,
   models: field.count('How many models can be served.', 4),
-  policy: field.shape('Whether the policy files are in force.', {
+  policy: field.shape('Whether the last edit of the policy is in force.', {
     state: field.word(
       ['in_force', 'edit_refused'],
       '`edit_refused`: the files have mistakes, and the previous policy stays in force.',
     ),
     message: field.text(
       'The result of the last reload. `GET /admin/policy` has the details.',
-      'The policy files are in force.',
+      'The policy is in force.',
     ),
   }),
 });

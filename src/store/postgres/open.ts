@@ -194,10 +194,10 @@ async function unbookedIn(db: SqlReader, { path }: SpoolSettlements): Promise<Un
   return { closed: open.map(({ id }) => id), charged };
 }
 
-async function accept(url: string): Promise<void> {
+async function accept(url: string): Promise<boolean> {
   const db = await openPostgres({ url });
   try {
-    await acceptTimeline(db);
+    return await acceptTimeline(db);
   } finally {
     await db.close();
   }

@@ -24,8 +24,12 @@ interface TimelineRow {
   readonly is_complete: number;
 }
 
-/** Vouches for the database as it is: what it may have lost is lost. */
-export const acceptTimeline = (db: SqlTables): Promise<void> => db.commit([write(ACCEPT)]);
+/** Vouches for the database as it is: what it may have lost is lost. Resolves with false where that was done before. */
+export async function acceptTimeline(db: SqlTables): Promise<boolean> {
+  const [row] = await db.query<TimelineRow>(SELECT);
+  await db.commit([write(ACCEPT)]);
+  return row?.is_accepted !== 1;
+}
 
 /**
  * Returns what refuses a database that may lack commits which it had answered: a standby took over that did not have to have them, or an
@@ -43,7 +47,7 @@ export function timelineCheck(db: SqlTables): () => Promise<void> {
         throw lost(
           'a standby of the database has taken over, or a backup was restored, which may lack what was answered; see `signalbox ledger audit`, run `signalbox db accept` and start the servers again',
         );
-      await acceptTimeline(db);
+      await db.commit([write(ACCEPT)]);
     }
     last = row;
   };

@@ -27,7 +27,7 @@ export class UnansweredCommit extends Error {
   }
 }
 
-/** A statement that every transaction begins with; without a row it is refused, as `fenced`. */
+/** A statement that every transaction begins with; where it has no row, that is refused, as `fenced`. */
 export interface LeaseCheck {
   readonly sql: string;
   readonly values: () => readonly number[];
@@ -84,10 +84,11 @@ export async function transact(
   let xid: string | undefined;
   try {
     send(BEGIN);
-    send('SELECT pg_current_xact_id()::text AS xid', [], ({ rows: [row] }) => {
+    const held = fence ? `EXISTS (${fence.sql})` : 'true';
+    send(`SELECT pg_current_xact_id()::text AS xid, ${held} AS is_held`, fence?.values(), ({ rows: [row] }) => {
       xid = String(row?.xid);
+      if (row?.is_held !== 1) fenced();
     });
-    if (fence) send(fence.sql, fence.values(), ({ count }) => count > 0 || fenced());
     if (writes.some(({ statement, follow }) => statement.takesTurns || follow)) send(TURN);
     for (const [write, ...more] of together(writes)) await doWrite(write, more);
     for (const { sent, check } of answers) check(await sent);

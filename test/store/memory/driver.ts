@@ -63,7 +63,9 @@ export class MemoryDriver implements StoreDriver {
     return 1;
   }
 
-  async accept(): Promise<void> {}
+  async accept(): Promise<boolean> {
+    return false;
+  }
 
   async copy(): Promise<void> {
     throw new StoreError('A store in memory has no copy.');

@@ -133,9 +133,7 @@ function Reload({ policy }: { readonly policy: ReadOf<'/admin/policy'> }) {
   return (
     <>
       <div class="card-head">
-        <h2 id="reload">
-          {last.result === 'refused' ? 'The last reload was refused.' : 'The policy files are in force.'}
-        </h2>
+        <h2 id="reload">{last.result === 'refused' ? 'The last reload was refused.' : 'The policy is in force.'}</h2>
         <a href={hrefOf('/policies')}>Policies</a>
       </div>
       <dl class="facts">
