@@ -33,10 +33,11 @@ export interface FundRef {
   readonly title: FundTitle;
   /** The generation of its budget, which the books made; 0 for a balance. */
   readonly budget: number;
-  /** The limit of a budget, microcredits. Unused for a balance: the books know what was granted. */
+  /**
+   * The limit of a budget, microcredits, while no policy with the budget was put in force; then the books keep to that of the newest.
+   * Unused for a balance: the books know what was granted.
+   */
   readonly limit: Microcredits;
-  /** The rank of the policy that states the limit. The books keep to that of the newest. */
-  readonly rank: number;
 }
 
 /** The key of the fund of a subject in a window of a budget. The generation stands for its name and definition. */

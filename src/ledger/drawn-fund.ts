@@ -31,18 +31,16 @@ export class BudgetFund implements DrawnFund {
   readonly title: FundTitle;
   readonly budget: number;
   readonly limit: Microcredits;
-  readonly rank: number;
   readonly #budget: Budget;
   /** The greatest fraction that was reported; 0 for none. */
   #reported = 0;
 
-  constructor({ budget, generation, rank }: CountedBudget, { starts, ends }: Window, subject: string) {
+  constructor({ budget, generation }: CountedBudget, { starts, ends }: Window, subject: string) {
     const { name, definition, window, limit, limits } = budget;
     this.key = budgetKey(generation, starts, subject);
     this.title = { kind: 'budget', name, subject, definition, window, starts, ends };
     this.budget = generation;
     this.limit = limits?.get(subject) ?? limit;
-    this.rank = rank;
     this.#budget = budget;
   }
 
@@ -72,5 +70,5 @@ export class BudgetFund implements DrawnFund {
 /** The balance of a holder, as operations name it. */
 export function balanceFund(holder: string): DrawnFund {
   const title = { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: Infinity } as const;
-  return { key: `balance/${holder}`, title, budget: 0, limit: 0, rank: 0, onExhausted: 'cap', reached: () => null };
+  return { key: `balance/${holder}`, title, budget: 0, limit: 0, onExhausted: 'cap', reached: () => null };
 }

@@ -90,6 +90,7 @@ export class SchemaConverter {
     const keys = {
       ...(Object.keys(properties).length > 0 && { properties }),
       ...(required.length > 0 && { required }),
+      ...(schema.minProperties !== undefined && { minProperties: schema.minProperties }),
       ...(hint.isNamed && {
         propertyNames: {
           type: 'string',

@@ -80,6 +80,11 @@ const RULES: SchemaRules = {
       'Where the request is refused, no model is chosen.',
     ),
   ],
+  'alerts.webhooks.*': [
+    when({ not: { properties: { format: isWord('slack') }, ...needs('format') } }, needs('secret_env')),
+  ],
+  'sign_in.roles[]': [when({ properties: { role: isWord('lead') }, ...needs('role') }, needs('team'))],
+  'alerts.rules[]': [when({ properties: { on: isWord('cached_share') }, ...needs('on') }, needs('below'))],
   'payments.x402': [
     when(
       { properties: { enabled: { type: 'boolean', const: true } }, ...needs('enabled') },

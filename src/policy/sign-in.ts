@@ -3,17 +3,19 @@ import type { RoleRow, SignInPolicy } from '../core/sign-in-policy.ts';
 import { normalUrl, reportNoAddress } from './addresses.ts';
 import type { Program } from './cel-check.ts';
 import { claimsViewOf } from './cel-types.ts';
+import { checkValue } from './check.ts';
 import type { Environment } from './providers.ts';
 import type { Report } from './report.ts';
 import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
+import { SECTIONS } from './schema.ts';
 import { type CheckContext, checkSection, sectionSubject, statedSubject } from './sections.ts';
 import { placeAt, type ScalarTree, valueAt } from './tree.ts';
 
 /** The address at which people reach the gateway, without a slash at its end; null where none is stated, or it is wrong. */
 export function readPublicUrl({ sections, report }: CheckContext): string | null {
   const subject = statedSubject('public_url', sections);
-  if (subject?.tree.kind !== 'scalar') return null;
-  const text = String(subject.tree.value);
+  const text = subject && checkValue(SECTIONS.public_url, subject, report);
+  if (!text) return null;
   const url = normalUrl(text);
   if (url === null) reportNoAddress(text, '`public_url`', subject.tree.place, report);
   return url;

@@ -34,7 +34,6 @@ const UNSEEN: ReadonlyMap<string, string> = new Map([
   ].map((name) => [name, 'two figures are compared'] as const),
   ['key-of-a-keyless-adapter', 'the adapter says that it takes no key'],
   ['tokens-keys-wrong', 'addresses and keys are judged'],
-  ['sign-in-lead-without-team', 'two keys depend on each other'],
   ['budget-of-sessions-without-an-end', 'the values of two keys exclude each other'],
   ['case-body-beside-a-query', 'a key excludes many others'],
   ...[

@@ -54,4 +54,6 @@ test('`openid` is always asked for', () => {
 test('`public_url` keeps its path and loses the slash at its end, and quotes have it unless they state their own', () => {
   const { snapshot } = load([BASE, { path: 'p.yaml', text: 'public_url: https://llm.example.com/gateway/' }]);
   expect(snapshot?.publicUrl).toBe('https://llm.example.com/gateway');
+  const listed = load([BASE, { path: 'p.yaml', text: 'public_url: [https://llm.example.com]' }]);
+  expect(listed.diagnostics.map(({ message }) => message)).toContain('`public_url` must be a text, found a list');
 });

@@ -25,14 +25,13 @@ let keys = 0;
 export function fundOf(limit: number, name = 'all'): FundRef {
   const title = { kind: 'budget', name, subject: '', definition: '', starts: 0, ends: Infinity } as const;
   const budget = ++keys;
-  return { key: `${budget}`, title, budget, limit, rank: 1 };
+  return { key: `${budget}`, title, budget, limit };
 }
 export const balanceOf = (holder: string): FundRef => ({
   key: `balance/${holder}`,
   title: { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: Infinity },
   budget: 0,
   limit: 0,
-  rank: 0,
 });
 
 let ids = idAt(NOON);
@@ -60,8 +59,8 @@ export const depositOf = (id: string, paid: number, fee = 0): LedgerOp => ({
   ...{ kind: 'deposit', id, at, holder: WALLET, deposit: { paid, fee, note: id } },
 });
 
-export const enforceOf = ({ budget, rank }: FundRef, limit: number): LedgerOp => ({
-  ...{ kind: 'enforce', budgets: [{ budget, rank: rank + 1, limit }] },
+export const enforceOf = ({ budget }: FundRef, limit: number, rank = 2): LedgerOp => ({
+  ...{ kind: 'enforce', budgets: [{ budget, rank, limit }] },
 });
 
 export async function applied(books: LedgerBooks, op: LedgerOp): Promise<OpResult> {
@@ -81,6 +80,13 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     expect(await applied(books, holdOf(nextId(), [fund], 100, 300, 200))).toEqual(granted(200));
     expect(await applied(books, holdOf(nextId(), [fund], 200, 300))).toEqual(granted(200));
     expect(figures(books, fund)).toEqual([[0, 400]]);
+  },
+  'the limit in force holds for a window that a later policy names before that is in force': async ({ books }) => {
+    const fund = fundOf(400);
+    await books.append([enforceOf(fund, 100)]);
+    expect(await applied(books, holdOf(nextId(), [fund], 150))).toMatchObject({ why: 'exhausted' });
+    await books.append([enforceOf(fund, 400, 3)]);
+    expect(await applied(books, holdOf(nextId(), [fund], 150))).toEqual(granted(150));
   },
   'a hold that may be less gets what all of its funds have free, from its least on': async ({ books }) => {
     const [large, small] = [fundOf(500), fundOf(130)];

@@ -67,7 +67,7 @@ const ADJUSTING: ReadonlySet<LedgerOp['kind']> = new Set(['grant', 'correct', 'd
 const balanceOf = (holder: string): FundRef => ({
   key: balanceText(holder),
   title: { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: Number.POSITIVE_INFINITY },
-  ...{ budget: 0, limit: 0, rank: 0 },
+  ...{ budget: 0, limit: 0 },
 });
 
 /** Opens the books of this process. Rejects with StoreError. */

@@ -35,10 +35,10 @@ class KnownFund {
   /** When its figures were read, by the clock of the readings. */
   at = Number.NEGATIVE_INFINITY;
 
-  constructor({ title, budget, limit, rank }: FundRef, terms: EnforcedBudget | undefined) {
+  constructor({ title, budget, limit }: FundRef, terms: EnforcedBudget | undefined) {
     this.title = title;
     this.budget = budget;
-    const stated = terms && terms.rank > rank ? limitFor(terms, title, limit) : limit;
+    const stated = terms ? limitFor(terms, title, limit) : limit;
     this.most = title.kind === 'balance' ? 0 : stated;
   }
 }
@@ -108,7 +108,7 @@ export class KnownFunds {
       known.greatest = Math.max(known.greatest, id);
       if (this.#byId.has(id)) continue;
       const title: FundTitle = { ...row, kind: 'budget', ends: row.ends ?? Number.POSITIVE_INFINITY };
-      this.name({ key: budgetKey(budget, row.starts, row.subject), title, budget, limit: most, rank: 0 }, id);
+      this.name({ key: budgetKey(budget, row.starts, row.subject), title, budget, limit: most }, id);
       this.take([[id, most, spent, held, false]]);
     }
     const at = this.#clock();

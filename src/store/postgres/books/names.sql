@@ -7,12 +7,10 @@ BEGIN
   PERFORM pg_advisory_xact_lock_shared(7312, 1);
   INSERT INTO funds (digest, kind, name, subject, definition, starts, ends, budget, most)
     SELECT decode(x.digest, 'hex'), x.kind, x.name, x.subject, x.definition, x.starts, x.ends, x.budget,
-        -- `limitFor` of src/accounting/fund.ts, where a newer policy has stated the limit.
-        CASE WHEN e.rank > x.rank AND e.limits IS NULL THEN e.most
-          WHEN e.rank > x.rank THEN coalesce((e.limits ->> x.subject)::bigint, x.most)
-          ELSE x.most END
+        -- `limitFor` of src/accounting/fund.ts, where a policy with the budget was put in force.
+        CASE WHEN e.limits IS NULL THEN coalesce(e.most, x.most) ELSE coalesce((e.limits ->> x.subject)::bigint, x.most) END
       FROM jsonb_to_recordset(p_funds) AS x (digest text, kind text, name text, subject text, definition text, starts bigint,
-          ends bigint, budget bigint, most bigint, rank bigint)
+          ends bigint, budget bigint, most bigint)
         LEFT JOIN enforced AS e ON e.budget = x.budget
       ORDER BY x.digest
     ON CONFLICT (digest) DO NOTHING;

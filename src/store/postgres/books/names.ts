@@ -99,10 +99,10 @@ export class Names {
 
   async learnFunds(all: readonly FundRef[]): Promise<void> {
     await this.funds.learn(all, async (asked) => {
-      const rows = asked.map(({ digest, thing: { title, budget, limit, rank } }) => {
+      const rows = asked.map(({ digest, thing: { title, budget, limit } }) => {
         const { kind, name, subject, definition, starts, ends } = title;
         const most = kind === 'balance' ? 0 : limit;
-        return { digest, kind, name, subject, definition, starts, ends: finite(ends), budget, most, rank };
+        return { digest, kind, name, subject, definition, starts, ends: finite(ends), budget, most };
       });
       const found = await this.#query<NumberRow & Record<'most' | 'spent' | 'held' | 'is_opened', number>>(
         'SELECT * FROM ledger_funds_1($1::jsonb)',

@@ -160,9 +160,9 @@ export class FundStates {
     this.#byBudget.get(fund.budget)?.delete(fund);
   }
 
-  #newFund({ title, limit, rank, budget }: FundRef): BookedFund {
+  #newFund({ title, limit, budget }: FundRef): BookedFund {
     const known = this.#enforced.get(budget);
-    return new BookedFund(title, known && known.rank > rank ? limitFor(known, title, limit) : limit, 0, budget);
+    return new BookedFund(title, known ? limitFor(known, title, limit) : limit, 0, budget);
   }
 
   /** Makes an empty balance. An address always has one, so that it cannot be billed afterwards. */

@@ -84,9 +84,9 @@ export class MemoryFunds {
     }
   }
 
-  #newFund({ title, limit, rank, budget }: FundRef): MemoryFund {
+  #newFund({ title, limit, budget }: FundRef): MemoryFund {
     const known = this.#enforced.get(budget);
-    return new MemoryFund(title, known && known.rank > rank ? limitFor(known, title, limit) : limit, budget);
+    return new MemoryFund(title, known ? limitFor(known, title, limit) : limit, budget);
   }
 
   #balanceOf(holder: string): MemoryFund {
