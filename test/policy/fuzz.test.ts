@@ -39,6 +39,12 @@ function apply(from: string, { at, drop, add }: Damage['edits'][number]): string
   return from.slice(0, start) + add + from.slice(start + drop);
 }
 
+test('a mistake behind an alias as the first key has its place', () => {
+  const { diagnostics } = load([{ path: 'a.yaml', text: '*name: per-key\n    each: key\n    rpm: 600\n' }]);
+  const places = diagnostics.filter(({ code }) => code === 'yaml-syntax').map(({ line, column }) => [line, column]);
+  expect(places.at(-1)).toEqual([2, 11]);
+});
+
 test(
   'a damaged policy never crashes the loader: it loads, or its problems have valid places',
   () => {
