@@ -141,8 +141,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 2 for the same.
   // 19 for an export that fails before its first line, the document of a server that is not ready, and a console without its database.
   'src/http': 9103,
-  // 105 for people, keys that change and tokens.
-  'src/importers': 2794,
+  // 105 for people, keys that change and tokens, and 7 for the sizes of a wildcard whose cap is above what a policy takes.
+  'src/importers': 2801,
   // 65 for outcomes of other instances, learned in their order, up to the horizon.
   // 5 for the same.
   // 3 for people, keys that change and tokens.

@@ -4,7 +4,7 @@ import { type Deployment, READ_LATER } from './entries.ts';
 import { SERVICES } from './services.ts';
 import type { CommonSettings } from './settings.ts';
 import { type ConfigNode, scalarText, valueAt } from './tree.ts';
-import { deadlinesField } from './write-models.ts';
+import { deadlinesField, UNKNOWN_SIZES } from './write-models.ts';
 
 /** The services with public names of their models, by LiteLLM's name. */
 const PUBLIC = [...SERVICES].flatMap(([name, { preset, isOwn }]) =>
@@ -83,7 +83,7 @@ const hasPublicPrices = ({ connection: { preset, baseUrl, baseUrlEnv } }: Deploy
 
 /** The entry of a wildcard under `models`. */
 export function wildcardBlock(one: Deployment, common: CommonSettings, { today }: ImportContext): FieldBlock {
-  const { group, upstream, facts, connection, regions, tags, defaultMaxOutput, assigned } = one;
+  const { group, upstream, facts, connection, regions, tags, assigned } = one;
   const free = flow({ as: flow({ input: 0, output: 0, as_of: exact(today), basis: 'own' }) });
   const has = [...facts.capabilities].flatMap(([name, is]) => (is ? [name] : []));
   const isFree = connection.isOwn && !facts.price;
@@ -95,11 +95,20 @@ export function wildcardBlock(one: Deployment, common: CommonSettings, { today }
     upstream === group.slice(group.indexOf('/') + 1) ? null : field('upstream', upstream),
     field('regions', some(regions)),
     price,
-    field('context_window', facts.contextWindow),
-    field('max_output', facts.maxOutput),
-    field('default_max_output', defaultMaxOutput),
+    ...sizesOf(one),
     field('capabilities', some(has)),
     field('tags', some(tags)),
     deadlinesField([one], common),
   );
+}
+
+/** A cap above the figures that a policy takes where none are stated is stated as those. */
+function sizesOf({ facts: { contextWindow, maxOutput }, defaultMaxOutput }: Deployment): (Field | null)[] {
+  const cap = defaultMaxOutput && Math.min(defaultMaxOutput, maxOutput ?? Infinity, contextWindow ?? Infinity);
+  const above = (unstated: number): number | null => (cap !== null && cap > unstated ? cap : null);
+  return [
+    field('context_window', contextWindow ?? above(UNKNOWN_SIZES.hosted.context)),
+    field('max_output', maxOutput ?? above(UNKNOWN_SIZES.hosted.output)),
+    field('default_max_output', cap),
+  ];
 }

@@ -8,7 +8,7 @@ import { isReasoner, usualCapabilities } from './services.ts';
 import type { CommonSettings } from './settings.ts';
 
 /** Tokens to assume: most hosted models have at least these, an operator's own server may have less. */
-const UNKNOWN_SIZES = {
+export const UNKNOWN_SIZES = {
   hosted: { context: 128_000, output: 16_384 },
   own: { context: 32_768, output: 4_096 },
   embedder: { context: 8_192, output: 0 },

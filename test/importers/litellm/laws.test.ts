@@ -211,7 +211,8 @@ test('every import yields a policy without errors, and its cases pass', () => {
   const one = { model_name: 'one', litellm_params: { model: 'openai/gpt-4o', max_budget: 1 } };
   const tiny = { model_list: [{ ...one, model_info: { max_input_tokens: 1 } }] };
   const misnamed = { model_list: [one], router_settings: { model_group_alias: { 'a b': 'one' } } };
-  fc.assert(law, { seed, numRuns: runs, examples: [[tiny], [misnamed]] });
+  const capped = { model_list: [{ model_name: '*', litellm_params: { model: 'openai/*', max_tokens: 200_000 } }] };
+  fc.assert(law, { seed, numRuns: runs, examples: [[tiny], [misnamed], [capped]] });
   const { files } = imported(configuration('quickstart'));
   const wrong = files.map((file) => ({ ...file, text: file.text.replace(/(expect: \{ model: )/, '$1not-') }));
   expect(errorsIn(wrong)).toHaveLength(1);
