@@ -220,7 +220,8 @@ describe('tokens a minute', () => {
       upstream.next({ status: 500 });
       await expectError(await chat({}, key), 'upstream_failed');
     }
-    expect(left(await route(key))).toBe(2_000);
+    // Limits that instances share lack two seconds of the rate at most.
+    await waitFor(async () => left(await route(key)) === 2_000, 10_000);
   });
 });
 

@@ -146,7 +146,8 @@ export class Slice {
     const { bucket } = this;
     if (!bucket) return;
     refill(bucket, this.most, now);
-    bucket.left = left + this.left * MINUTE_MS;
+    // What the store has not heard of yet counts in what is shown, too.
+    bucket.left = left + (this.left + this.#back) * MINUTE_MS;
   }
 
   /** The demand has failed: debts stay, and whatever was given back is lost at most. */
