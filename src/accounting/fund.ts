@@ -50,9 +50,9 @@ interface BudgetLimits {
   readonly limits?: ReadonlyMap<string, Microcredits>;
 }
 
-/** Returns the limit of a subject's windows. Where subjects have their own, one that is not among them keeps `own`. */
-export const limitFor = ({ limit, limits }: BudgetLimits, { subject }: FundTitle, own: Microcredits): Microcredits =>
-  limits ? (limits.get(subject) ?? own) : limit;
+/** Returns the limit of a subject's windows. Without terms, and where subjects have limits but this one has none, it keeps `own`. */
+export const limitFor = (terms: BudgetLimits | undefined, { subject }: FundTitle, own: Microcredits): Microcredits =>
+  (terms?.limits ? terms.limits.get(subject) : terms?.limit) ?? own;
 
 /** A reading of a fund: its figures at a moment, in microcredits, and its age. */
 export type FundStanding = Reading & Readonly<Pick<Fund, 'title' | 'limit' | 'spent' | 'held' | 'free' | 'unspent'>>;

@@ -31,9 +31,15 @@ const isWord = (...words: readonly string[]): JsonSchema => ({
   pattern: `^(?:${words.map((word) => word.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')).join('|')})$`,
 });
 
+/** A key is stated with one of these words. */
+const names = (key: string, ...words: readonly string[]): JsonSchema => ({
+  properties: { [key]: isWord(...words) },
+  ...needs(key),
+});
+
 /** The key that a mode needs, and the keys that only the other mode takes. */
 const mode = (name: 'local' | 'http', other: 'local' | 'http'): JsonSchema[] => {
-  const isNamed = { properties: { mode: isWord(name) }, ...needs('mode') };
+  const isNamed = names('mode', name);
   const [first] = FACILITATOR_KEYS[name];
   return [
     when(isNamed, needs(first)),
@@ -80,11 +86,9 @@ const RULES: SchemaRules = {
       'Where the request is refused, no model is chosen.',
     ),
   ],
-  'alerts.webhooks.*': [
-    when({ not: { properties: { format: isWord('slack') }, ...needs('format') } }, needs('secret_env')),
-  ],
-  'sign_in.roles[]': [when({ properties: { role: isWord('lead') }, ...needs('role') }, needs('team'))],
-  'alerts.rules[]': [when({ properties: { on: isWord('cached_share') }, ...needs('on') }, needs('below'))],
+  'alerts.webhooks.*': [when({ not: names('format', 'slack') }, needs('secret_env'))],
+  'sign_in.roles[]': [when(names('role', 'lead'), needs('team'))],
+  'alerts.rules[]': [when(names('on', 'cached_share'), needs('below'))],
   'payments.x402': [
     when(
       { properties: { enabled: { type: 'boolean', const: true } }, ...needs('enabled') },
@@ -105,10 +109,6 @@ export const definitionOf = ({ kind, name }: Plugin): string => `${kind}.${name}
 export function rulesOf(plugins: readonly Plugin[]): SchemaRules {
   const takes = (key: string, plugin: Plugin): JsonSchema => ({
     properties: { [key]: { $ref: `#/definitions/${definitionOf(plugin)}` } },
-  });
-  const names = (key: string, ...words: readonly string[]) => ({
-    properties: { [key]: isWord(...words) },
-    ...needs(key),
   });
   const strategies = plugins.flatMap((plugin) => {
     if (plugin.kind !== 'strategy') return [];

@@ -5,11 +5,12 @@ import {
   isNode,
   isScalar,
   isSeq,
-  LineCounter,
+  type LineCounter,
   type Node,
   parseDocument,
   type YAMLError,
 } from 'yaml';
+import { linesOf } from '../core/yaml-lines.ts';
 import { isCel } from './cel-check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { YamlReader } from './parse.ts';
@@ -28,7 +29,7 @@ class LibraryReader {
   readonly #path: string;
   readonly #text: string;
   readonly #report: Report;
-  readonly #lines = new LineCounter();
+  readonly #lines: LineCounter;
   /** The offsets of unknown tags. */
   readonly #tags: { readonly from: number; readonly to: number }[] = [];
   /** Reported aliases. Each is reported once, because an alias bomb has thousands. */
@@ -38,8 +39,7 @@ class LibraryReader {
     this.#path = path;
     this.#text = text;
     this.#report = report;
-    // Not by the library, which counts lines of some broken texts twice.
-    for (let at = 0; at >= 0; at = text.indexOf('\n', at) + 1 || -1) this.#lines.addNewLine(at);
+    this.#lines = linesOf(text);
   }
 
   read(): Tree | null {

@@ -47,8 +47,8 @@ export function styleOf(form: LogForm, isTerminal: boolean, noColour: string | u
 /** Writes one line per event, in batches, so that a busy server makes few system calls. State: log. */
 export function createLog({ write, pretty, colours = false, quiet = false, instance = null, now }: LogOptions) {
   const paint = painter(colours);
-  const prettyMark = instance === null ? '' : `${paint.faint(`#${instance}`)} `;
-  const jsonMark = instance === null ? '' : `"instance":"${instance}",`;
+  const named = pretty ? `${paint.faint(`#${instance}`)} ` : `"instance":"${instance}",`;
+  const mark = instance === null ? '' : named;
   let waiting = '';
   let timer: ReturnType<typeof setTimeout> | null = null;
   /** Writes the waiting lines at once. */
@@ -74,8 +74,8 @@ export function createLog({ write, pretty, colours = false, quiet = false, insta
   const put = (level: LogLevel, message: string, fields: LogFields): void => {
     counts[level]++;
     waiting += pretty
-      ? prettyLine(now(), prettyMark, level, message, fields, paint)
-      : jsonLine(time(), jsonMark, level, message, fields);
+      ? prettyLine(now(), mark, level, message, fields, paint)
+      : jsonLine(time(), mark, level, message, fields);
     if (waiting.length > WAITING_CHARS_MAX) flush();
     else timer ??= setTimeout(flush, WRITE_AFTER_MS);
   };

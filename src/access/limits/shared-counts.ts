@@ -96,8 +96,9 @@ export class SharedCounts implements LimitCounts {
   #use({ slice, units, granted }: LimitNeed, now: number): void {
     slice.use(granted, now);
     if (units > granted) slice.debit(units - granted, now);
-    if (slice.isDirty || slice.wantsAhead(now)) this.#keep(slice);
-    if (slice.wantsAhead(now)) this.#ask();
+    const wantsAhead = slice.wantsAhead(now);
+    if (slice.isDirty || wantsAhead) this.#keep(slice);
+    if (wantsAhead) this.#ask();
     else this.#tellLater();
   }
 
@@ -156,9 +157,9 @@ export class SharedCounts implements LimitCounts {
     const line = this.#line.splice(0);
     const slices = [...this.#kept].filter((slice) => {
       slice.expire(from);
-      return slice.need > 0 || slice.isDirty || slice.wantsAhead(from);
+      return slice.isDirty || slice.isUrgent(from);
     });
-    if (!this.#isTelling && slices.every((slice) => slice.canWait(from))) return false;
+    if (!this.#isTelling && !slices.some((slice) => slice.isUrgent(from))) return false;
     this.#isTelling = false;
     if (slices.length === 0) return false;
     const asked = slices.map((slice) => ({ slice, demand: slice.demand(from) }));

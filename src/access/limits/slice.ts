@@ -76,9 +76,9 @@ export class Slice {
     this.#isChanged = true;
   }
 
-  /** Whether nobody waits for what the store is to hear: a stream that ended may free the place that another instance asks for. */
-  canWait(now: number): boolean {
-    return this.need === 0 && !this.#isChanged && !this.wantsAhead(now);
+  /** Whether somebody waits for what the store is to hear: a stream that ended may free the place that another instance asks for. */
+  isUrgent(now: number): boolean {
+    return this.need > 0 || this.#isChanged || this.wantsAhead(now);
   }
 
   /** Whether half of what was had ahead is used up. */

@@ -1,15 +1,5 @@
-import {
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  LineCounter,
-  parseDocument,
-  type Scalar,
-  type YAMLMap,
-  type YAMLSeq,
-} from 'yaml';
+import { isAlias, isMap, isNode, isScalar, isSeq, parseDocument, type Scalar, type YAMLMap, type YAMLSeq } from 'yaml';
+import { linesOf } from '../../core/yaml-lines.ts';
 
 /** A position in the configuration. Line and column count from 1. */
 export interface SourcePosition {
@@ -70,12 +60,11 @@ const MESSAGES: Readonly<Record<string, string>> = {
  * @throws NotYaml
  */
 export function readTree(text: string, included: string | null = null): ConfigNode {
-  const lines = new LineCounter();
+  const lines = linesOf(text);
   const document = parseDocument(text, {
     merge: true,
     uniqueKeys: false,
     prettyErrors: false,
-    lineCounter: lines,
     logLevel: 'silent',
   });
   const where = (offset: number): SourcePosition => {

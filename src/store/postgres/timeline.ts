@@ -27,8 +27,9 @@ interface TimelineRow {
 /** Vouches for the database as it is: what it may have lost is lost. Resolves with false where that was done before. */
 export async function acceptTimeline(db: SqlTables): Promise<boolean> {
   const [row] = await db.query<TimelineRow>(SELECT);
+  if (row?.is_accepted === 1) return false;
   await db.commit([write(ACCEPT)]);
-  return row?.is_accepted !== 1;
+  return true;
 }
 
 /**

@@ -5,7 +5,7 @@ import { Limiter } from '../../../src/access/limits/limiter.ts';
 import type { Quota } from '../../../src/access/limits/quota.ts';
 import { SharedCounts } from '../../../src/access/limits/shared-counts.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
-import type { RateDemand, RateGrant } from '../../../src/store/rates.ts';
+import type { RateDemand, RateGrant, RateStore } from '../../../src/store/rates.ts';
 import { StoreError } from '../../../src/store/store.ts';
 import { effort } from '../../deep/effort.ts';
 import { VirtualClock } from '../../store/hostile/clock.ts';
@@ -133,18 +133,22 @@ class SharedLimits {
       if (fault === 'lost') throw new StoreError('lost', { reason: 'unknown' });
       return grants;
     };
-    const after = (ms: number, run: () => void) => {
-      const close = this.clock.after(ms, run);
-      return { unref: () => {}, close };
-    };
-    const every = () => {
-      throw new Error('nothing is done regularly');
-    };
-    return new Limiter(now, undefined, {
-      counts: new SharedCounts({ take: store }, now, { after, every }),
-      newest: { newer: null },
-    });
+    return limiterOn(this.clock, store, now);
   }
+}
+
+function limiterOn(clock: VirtualClock, take: RateStore['take'], now = () => clock.now()): Limiter {
+  const after = (ms: number, run: () => void) => {
+    const close = clock.after(ms, run);
+    return { unref: () => {}, close };
+  };
+  const every = () => {
+    throw new Error('nothing is done regularly');
+  };
+  return new Limiter(now, undefined, {
+    counts: new SharedCounts({ take }, now, { after, every }),
+    newest: { newer: null },
+  });
 }
 
 const noMore = (rival: Rival = {}) =>
@@ -220,16 +224,12 @@ test('what many answers give back goes to the store together, and counts at anot
     () => true,
   );
   let asked = 0;
-  const [one, other] = [0, 1].map((slot) => {
-    const take = async (demands: readonly RateDemand[]) => {
+  const [one, other] = [0, 1].map((slot) =>
+    limiterOn(clock, async (demands) => {
       asked++;
       return rates.take({ slot, epoch: 1 }, demands);
-    };
-    const after = (ms: number, run: () => void) => ({ unref: () => {}, close: clock.after(ms, run) });
-    const every = () => after(0, () => {});
-    const counts = new SharedCounts({ take }, () => clock.now(), { after, every });
-    return new Limiter(() => clock.now(), undefined, { counts, newest: { newer: null } });
-  });
+    }),
+  );
   const limits = { requestsPerMinute: null, tokensPerMinute: 60_000, concurrentStreams: null };
   const begun = async (limiter: Limiter, tokens: number) => {
     const quota = await limiter.admit([], { ...callerNamed('k'), limits }, '');

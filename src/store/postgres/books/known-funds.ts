@@ -38,8 +38,7 @@ class KnownFund {
   constructor({ title, budget, limit }: FundRef, terms: EnforcedBudget | undefined) {
     this.title = title;
     this.budget = budget;
-    const stated = terms ? limitFor(terms, title, limit) : limit;
-    this.most = title.kind === 'balance' ? 0 : stated;
+    this.most = title.kind === 'balance' ? 0 : limitFor(terms, title, limit);
   }
 }
 

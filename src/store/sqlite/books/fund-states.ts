@@ -73,7 +73,7 @@ export class FundStates {
     for (const [key, fund] of this.#byKey) {
       const enforced = this.#enforced.get(fund.budget);
       if (!enforced) this.#drop(key, fund);
-      const limit = enforced ? limitFor(enforced, fund.title, fund.limit) : fund.limit;
+      const limit = limitFor(enforced, fund.title, fund.limit);
       if (limit === fund.limit) continue;
       fund.limit = limit;
       fund.rowId = 0;
@@ -161,8 +161,7 @@ export class FundStates {
   }
 
   #newFund({ title, limit, budget }: FundRef): BookedFund {
-    const known = this.#enforced.get(budget);
-    return new BookedFund(title, known ? limitFor(known, title, limit) : limit, 0, budget);
+    return new BookedFund(title, limitFor(this.#enforced.get(budget), title, limit), 0, budget);
   }
 
   /** Makes an empty balance. An address always has one, so that it cannot be billed afterwards. */

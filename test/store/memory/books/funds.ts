@@ -79,14 +79,12 @@ export class MemoryFunds {
       if (!known || known.rank <= one.rank) this.#enforced.set(one.budget, one);
     }
     for (const fund of this.#budgets.values()) {
-      const enforced = this.#enforced.get(fund.budget);
-      if (enforced) fund.limit = limitFor(enforced, fund.title, fund.limit);
+      fund.limit = limitFor(this.#enforced.get(fund.budget), fund.title, fund.limit);
     }
   }
 
   #newFund({ title, limit, budget }: FundRef): MemoryFund {
-    const known = this.#enforced.get(budget);
-    return new MemoryFund(title, known ? limitFor(known, title, limit) : limit, budget);
+    return new MemoryFund(title, limitFor(this.#enforced.get(budget), title, limit), budget);
   }
 
   #balanceOf(holder: string): MemoryFund {
