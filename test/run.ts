@@ -23,7 +23,19 @@ function inMemory(): string | null {
 
 const folder = process.env.TMPDIR === undefined ? inMemory() : null;
 const checks = Bun.spawn(['npm', 'run', '--silent', 'check'], { cwd, stdout: 'pipe', stderr: 'pipe' });
+const files = process.argv.slice(2);
+// A few files start fewer processes than it takes to build.
+const program = folder && files.length === 0 ? await builtIn(folder) : {};
 const found = Promise.all([new Response(checks.stdout).text(), new Response(checks.stderr).text()]);
+
+/** Builds the program that processes of tests run, as `support/signalbox.ts` says. */
+async function builtIn(home: string): Promise<{ readonly SIGNALBOX_TEST_PROGRAM: string }> {
+  const outfile = join(home, 'signalbox');
+  const build = Bun.spawn([process.execPath, 'deploy/build.ts', '--outfile', outfile], { cwd, stdout: 'ignore' });
+  if ((await build.exited) !== 0) process.exit(1);
+  return { SIGNALBOX_TEST_PROGRAM: outfile };
+}
+
 /**
  * The highest tier of the engine's compiler costs more than most tests run long: without it they take a seventh less CPU. Nor is
  * its heap given room ahead of need, by a thread of its own.
@@ -52,7 +64,7 @@ interface TestRun {
 async function run(args: readonly string[]): Promise<TestRun> {
   const tests = Bun.spawn([process.execPath, 'test', '--timeout=60000', ...args], {
     cwd,
-    env: { ...process.env, ...ENGINE, ...(folder && { TMPDIR: folder }) },
+    env: { ...process.env, ...ENGINE, ...program, ...(folder && { TMPDIR: folder }) },
     stdout: 'inherit',
     stderr: 'pipe',
   });
@@ -83,12 +95,12 @@ async function run(args: readonly string[]): Promise<TestRun> {
 }
 
 // Most of a file's time would go into loading the same modules again, so the files of a worker share them.
-const first = await run(['--parallel=4', '--no-isolate', ...process.argv.slice(2)]);
-const files = [...new Set(first.failures.map(({ file }) => file))];
+const first = await run(['--parallel=4', '--no-isolate', ...files]);
+const failing = [...new Set(first.failures.map(({ file }) => file))];
 // A process that ended otherwise than by failures has not run them all.
-const mayRunAgain = first.failed > 0 && first.failed === first.failures.length && files.length <= AGAIN_MAX;
+const mayRunAgain = first.failed > 0 && first.failed === first.failures.length && failing.length <= AGAIN_MAX;
 const checked = await checks.exited;
-const again = mayRunAgain ? await run(files) : null;
+const again = mayRunAgain ? await run(failing) : null;
 if (folder) rmSync(folder, { recursive: true, force: true });
 const { failures } = again?.code === 0 ? again : first;
 if (failures.length > 0)
@@ -98,7 +110,9 @@ const code = again?.code ?? first.code;
 const failed = again?.code === 0 ? 0 : first.failed;
 if (again?.code === 0) {
   const texts = first.failures.map(({ text }) => text).join('\n');
-  process.stderr.write(`\nFailed beside others and passed alone, ${first.failed} of ${files.join(', ')}:\n${texts}\n`);
+  process.stderr.write(
+    `\nFailed beside others and passed alone, ${first.failed} of ${failing.join(', ')}:\n${texts}\n`,
+  );
 }
 process.stderr.write(`\n${first.passed + first.failed - failed} passed, ${failed} failed\n`);
 process.exit(checked === 0 && code === 0 ? 0 : 1);

@@ -7,7 +7,7 @@ import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { deeply, orDeeply } from '../deep/deeply.ts';
 import { waitFor } from '../support/answers.ts';
 import { runHere } from '../support/run-here.ts';
-import { cleanEnvironment, MAIN, runToEnd, temporaryFolder } from '../support/signalbox.ts';
+import { cleanEnvironment, PROGRAM, runToEnd, temporaryFolder } from '../support/signalbox.ts';
 
 /** A repository whose first commit has `mine` choose the worst, and whose second has it choose the best. */
 let repository: string;
@@ -68,7 +68,7 @@ async function git(...args: string[]) {
 /** Runs it in the repository, where temporary folders would be seen. */
 const diff = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
   runToEnd(
-    [MAIN, 'policy', 'diff', ...args, '--data', data],
+    [PROGRAM, 'policy', 'diff', ...args, '--data', data],
     { TMPDIR: temporary, SIGNALBOX_POLICIES: 'policies', ...env },
     repository,
   );
@@ -332,7 +332,7 @@ describe('signalbox policy diff', () => {
     'ends by %s, even in a plugin that loops, and leaves nothing behind',
     async (signal) => {
       const env = cleanEnvironment({ TMPDIR: temporary });
-      const child = Bun.spawn([MAIN, 'policy', 'diff', 'HEAD:loops', 'policies'], {
+      const child = Bun.spawn([PROGRAM, 'policy', 'diff', 'HEAD:loops', 'policies'], {
         cwd: repository,
         env,
         stderr: 'pipe',

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { openFiles } from '../../src/operate/policy/policy-files.ts';
 import { replaceFile } from '../../src/runtime/replace-file.ts';
 import { runHere } from '../support/run-here.ts';
-import { MAIN, runToEnd, temporaryFolder, writePolicy } from '../support/signalbox.ts';
+import { PROGRAM, runToEnd, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
 /** `signalbox policy fmt` as an operator has it: files and folders, their comments, and what is no YAML. */
 const folders: string[] = [];
@@ -114,7 +114,8 @@ describe('signalbox policy fmt', () => {
   });
 
   test('- formats the standard input, and writes nothing else', async () => {
-    const piped = (text: string) => runToEnd(['sh', '-c', 'printf %s "$1" | "$2" policy fmt -', 'sh', text, MAIN], {});
+    const piped = (text: string) =>
+      runToEnd(['sh', '-c', 'printf %s "$1" | "$2" policy fmt -', 'sh', text, PROGRAM], {});
     const [good, bad, check] = await Promise.all([
       piped(UGLY),
       runHere(['policy', 'fmt', '-'], {}, 'a: [1\n'),

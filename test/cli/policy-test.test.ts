@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../support/answers.ts';
 import { runHere } from '../support/run-here.ts';
-import { cleanEnvironment, MAIN, runCommand, temporaryFolder, writePolicy } from '../support/signalbox.ts';
+import { cleanEnvironment, PROGRAM, runCommand, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
 const policy = (cases: string) => `version: 1
 providers:
@@ -265,7 +265,7 @@ export default defineStrategy({ name: 'own', status: 'alpha', options: Type.Obje
     writeFileSync(join(home, 'plugins/own.ts'), plugin);
     writeFileSync(join(home, 'plugins/inner.ts'), `export const reason = 'one';\n`);
 
-    const child = Bun.spawn([MAIN, 'policy', 'test', home, '--watch', '--json', '--data', home], {
+    const child = Bun.spawn([PROGRAM, 'policy', 'test', home, '--watch', '--json', '--data', home], {
       env: cleanEnvironment(HERE),
       stdout: 'pipe',
       stderr: 'pipe',
@@ -302,7 +302,7 @@ export default defineStrategy({ name: 'own', status: 'alpha', options: Type.Obje
   test('can be ended while a plugin has lost itself in a loop', async () => {
     const home = newFolder(policy(CASES).replace('version: 1', 'version: 1\nplugins: [./own.ts]'));
     writeFileSync(join(home, 'own.ts'), 'export default 1;\n');
-    const child = Bun.spawn([MAIN, 'policy', 'test', home, '--watch', '--data', home], {
+    const child = Bun.spawn([PROGRAM, 'policy', 'test', home, '--watch', '--data', home], {
       env: cleanEnvironment(HERE),
       stdout: 'pipe',
       stderr: 'ignore',

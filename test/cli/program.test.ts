@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { existsSync, rmSync } from 'node:fs';
 import { orDeeply } from '../deep/deeply.ts';
 import { runHere } from '../support/run-here.ts';
-import { cleanEnvironment, MAIN, runCommand, runToEnd, writePolicy } from '../support/signalbox.ts';
+import { cleanEnvironment, PROGRAM, runCommand, runToEnd, writePolicy } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';
 
 const box = useSignalbox();
@@ -42,14 +42,14 @@ test.each(orDeeply(few, more))(
 test.skipIf(!existsSync('/dev/full'))(
   'ends with 1 where its output cannot be written, and with 0 where its reader has had enough',
   async () => {
-    const full = Bun.spawn([MAIN, 'help'], {
+    const full = Bun.spawn([PROGRAM, 'help'], {
       env: cleanEnvironment({}),
       stdout: Bun.file('/dev/full'),
       stderr: 'pipe',
     });
     expect(await new Response(full.stderr).text()).toMatch(/^signalbox: ENOSPC: .+\n$/);
     expect(await full.exited).toBe(1);
-    const piped = `${MAIN} help | true; echo \${PIPESTATUS[0]}`;
+    const piped = `${PROGRAM} help | true; echo \${PIPESTATUS[0]}`;
     expect(await runToEnd(['bash', '-c', piped], {})).toEqual({ code: 0, out: '0\n', err: '' });
   },
 );

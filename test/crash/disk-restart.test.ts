@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { orDeeply } from '../deep/deeply.ts';
 import { answerOf, quietFor, waitFor } from '../support/answers.ts';
-import { MAIN, runToEnd, type Signalbox } from '../support/signalbox.ts';
+import { PROGRAM, runToEnd, type Signalbox } from '../support/signalbox.ts';
 import { byMount, mayMount } from './disks.ts';
 import { bookedBy, makeSmallDisk, type SmallDisk } from './full-disk.ts';
 import { readBeside } from './journal.ts';
@@ -133,7 +133,7 @@ describe.skipIf(!mayMount)('a start', () => {
     byMount.free(box);
     const refusal = async (of: SmallDisk, spool: Buffer): Promise<string> => {
       writeFileSync(spoolIn(of), spool);
-      const { code, err } = await runToEnd([MAIN, 'serve', '--port', '0', '--data', of.data], {});
+      const { code, err } = await runToEnd([PROGRAM, 'serve', '--port', '0', '--data', of.data], {});
       expect([code, err.trim().split('\n').length]).toEqual([1, 1]);
       expect(readFileSync(spoolIn(of)).equals(spool)).toBe(true);
       return err;

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { testPolicy } from '../support/policies.ts';
 import {
   cleanEnvironment,
-  MAIN,
   makeTestKey,
+  PROGRAM,
   startSignalbox,
   temporaryFolder,
   writePolicy,
@@ -63,7 +63,7 @@ function stateOf(data: string): State {
 }
 
 const spawn = (data: string) =>
-  Bun.spawn([MAIN, 'serve', '--port', '0', '--data', data, '--policies', policies], {
+  Bun.spawn([PROGRAM, 'serve', '--port', '0', '--data', data, '--policies', policies], {
     env: cleanEnvironment(env),
     stdout: 'ignore',
     stderr: 'ignore',

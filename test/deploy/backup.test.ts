@@ -6,7 +6,7 @@ import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import {
   cleanEnvironment,
-  MAIN,
+  PROGRAM,
   runToEnd,
   type Signalbox,
   startSignalbox,
@@ -34,7 +34,7 @@ function commandsOf(heading: string): string[] {
 /** A machine on which the page's paths stand below `root`, and `signalbox` is this program. */
 function machine(root: string, policies: string) {
   for (const folder of ['bin', 'backups', 'etc']) mkdirSync(join(root, folder));
-  symlinkSync(MAIN, join(root, 'bin/signalbox'));
+  symlinkSync(PROGRAM, join(root, 'bin/signalbox'));
   symlinkSync(policies, join(root, 'etc/policies'));
   const here = (commands: string): string =>
     commands
@@ -97,7 +97,7 @@ describe('the page’s own commands', () => {
       expect(restored).toMatchObject({ code: 0, err: '', out: expect.stringContaining('nothing wrong') });
       // What was open at that moment is charged in full by the start.
       const atCopy = JSON.parse(
-        (await runToEnd([MAIN, 'ledger', 'audit', '--json', '--data', join(root, 'signalbox-restored')], env)).out,
+        (await runToEnd([PROGRAM, 'ledger', 'audit', '--json', '--data', join(root, 'signalbox-restored')], env)).out,
       ) as Books;
 
       expect(starting).toMatch(/^signalbox serve [^\n]*\n$/);
@@ -138,9 +138,9 @@ describe('the page’s own commands', () => {
       const copied = await runToEnd(command, { ...env, SIGNALBOX_DATA: data }, root);
       expect(copied).toMatchObject({ code: 0, out: '', err: expect.stringContaining('nothing wrong') });
       expect(files()).toEqual(before);
-      const audit = await runToEnd([MAIN, 'ledger', 'audit', '--data', join(root, 'out')], env);
+      const audit = await runToEnd([PROGRAM, 'ledger', 'audit', '--data', join(root, 'out')], env);
       expect(audit).toMatchObject({ code: 0, out: expect.stringContaining('nothing wrong') });
-      const keys = await runToEnd([MAIN, 'keys', 'list', '--data', join(root, 'out')], env);
+      const keys = await runToEnd([PROGRAM, 'keys', 'list', '--data', join(root, 'out')], env);
       expect(keys.out).toContain('installed');
     },
     PATIENCE,

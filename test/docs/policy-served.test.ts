@@ -10,7 +10,7 @@ import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
-import { MAIN, runToEnd, temporaryFolder } from '../support/signalbox.ts';
+import { PROGRAM, runToEnd, temporaryFolder } from '../support/signalbox.ts';
 import { GUIDE, SCRIPTS, shippedBeside } from './policy-page.ts';
 
 /** One server with all that docs/policies/guide.md shows: a request for each task, and its shell blocks as they stand. */
@@ -202,7 +202,7 @@ describe('the shell blocks of docs/policies/guide.md', () => {
   /** As an operator has it who pasted all of it, in a clone. */
   const run = (text: string) =>
     runToEnd(
-      ['sh', '-ec', text.replaceAll('./signalbox', MAIN).replaceAll('http://127.0.0.1:8787', live.box.url)],
+      ['sh', '-ec', text.replaceAll('./signalbox', PROGRAM).replaceAll('http://127.0.0.1:8787', live.box.url)],
       {
         ...KEYS,
         OLLAMA_BASE_URL: upstream.url,

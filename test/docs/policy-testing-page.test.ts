@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MAIN, runToEnd, temporaryFolder } from '../support/signalbox.ts';
+import { PROGRAM, runToEnd, temporaryFolder } from '../support/signalbox.ts';
 
 const page = readFileSync(join(import.meta.dir, '../../docs/policies/testing.md'), 'utf8');
 /** The policy that the page's cases are about. */
@@ -41,7 +41,7 @@ test('the example of the page comes out as the page shows it', async () => {
   mkdirSync(join(home, 'policies'));
   writeFileSync(join(home, 'policies/models.yaml'), MODELS);
   writeFileSync(join(home, 'policies/cases.yaml'), block('yaml example'));
-  const { code, out, err } = await runToEnd([MAIN, 'policy', 'test', 'policies', '--data', home], {}, home);
+  const { code, out, err } = await runToEnd([PROGRAM, 'policy', 'test', 'policies', '--data', home], {}, home);
   rmSync(home, { recursive: true, force: true });
   expect(err).toBe('');
   expect(out).toBe(block('text output'));

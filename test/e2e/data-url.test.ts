@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, rmSync } from 'node:fs';
-import { MAIN, runToEnd, temporaryFolder } from '../support/signalbox.ts';
+import { PROGRAM, runToEnd, temporaryFolder } from '../support/signalbox.ts';
 
 const URL_OF_OTHERS = 'postgres://signalbox:hunter2@db/books';
 
@@ -15,7 +15,7 @@ for (const [what, args, env = {}] of cases) {
   test(`${what} refuses the URL of a database as its data folder, makes nothing and does not repeat its password`, async () => {
     const cwd = temporaryFolder();
     try {
-      const { code, out, err } = await runToEnd([MAIN, ...args], env, cwd);
+      const { code, out, err } = await runToEnd([PROGRAM, ...args], env, cwd);
       expect(err).toMatch(
         /^signalbox: A data folder is named by its path, [^\n]+, not by a postgres URL; DATABASE_URL names a database\.\n$/,
       );

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parseId } from '../../src/core/id.ts';
 import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
 import { runHere } from '../support/run-here.ts';
-import { cleanEnvironment, MAIN, type Signalbox, startSignalbox, writePolicy } from '../support/signalbox.ts';
+import { cleanEnvironment, PROGRAM, type Signalbox, startSignalbox, writePolicy } from '../support/signalbox.ts';
 
 const model = (id: string, [input, output]: readonly number[], quality: number, more = '') => `  ${id}:
     provider: sim
@@ -62,7 +62,7 @@ const explainInput = (body: unknown, ...args: string[]) =>
 
 /** As a process, which reads its standard input. */
 async function explainPiped(body: unknown, ...args: string[]) {
-  const child = Bun.spawn([MAIN, 'policy', 'explain', folder, '-', ...args], {
+  const child = Bun.spawn([PROGRAM, 'policy', 'explain', folder, '-', ...args], {
     env: cleanEnvironment({}),
     stdin: new Blob([JSON.stringify(body)]),
     stdout: 'pipe',

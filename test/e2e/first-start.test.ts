@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { waitFor } from '../support/answers.ts';
 import { freePort } from '../support/ports.ts';
 import { runHere } from '../support/run-here.ts';
-import { cleanEnvironment, MAIN, makeTestKey, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { cleanEnvironment, makeTestKey, PROGRAM, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
 const PATIENCE = 30_000;
 const NO_KEY = { SIGNALBOX_API_KEY: '' };
@@ -61,7 +61,7 @@ test(
   async () => {
     const data = newFolder();
     const port = freePort();
-    const child = Bun.spawn([MAIN, 'serve', '--port', String(port), '--data', data], {
+    const child = Bun.spawn([PROGRAM, 'serve', '--port', String(port), '--data', data], {
       env: cleanEnvironment({}),
       stdout: 'ignore',
       stderr: 'ignore',
@@ -146,7 +146,7 @@ test('on a terminal a key that was not shown yet is shown by the next start', as
   const key = readFileSync(keyFile(data), 'utf8').trim();
   renameSync(keyFile(data), partFile(data));
   let shown = '';
-  const child = Bun.spawn([MAIN, 'serve', '--port', '0', '--data', data], {
+  const child = Bun.spawn([PROGRAM, 'serve', '--port', '0', '--data', data], {
     env: cleanEnvironment({}),
     terminal: {
       cols: 200,

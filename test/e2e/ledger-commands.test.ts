@@ -6,7 +6,7 @@ import { micro, recomputed } from '../ledger/csv-support.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { UPSTREAM_ENV } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
-import { MAIN, runToEnd, startSignalbox } from '../support/signalbox.ts';
+import { PROGRAM, runToEnd, startSignalbox } from '../support/signalbox.ts';
 import {
   audit,
   budgetOf,
@@ -114,7 +114,7 @@ test(
     expect(byKey.reduce((sum, { credits }) => sum + micro(credits!), 0n)).toBe(all);
     expect(byKey.find((line) => line.key_id === id)).toMatchObject({ 'label:team': `'=1+1`, charges: '15' });
     // Who reads no further is no mistake.
-    const cut = await runToEnd(['sh', '-c', `${MAIN} ledger export --data ${box.data} | true`], {});
+    const cut = await runToEnd(['sh', '-c', `${PROGRAM} ledger export --data ${box.data} | true`], {});
     expect(cut).toEqual({ code: 0, out: '', err: '' });
   },
   PATIENCE,

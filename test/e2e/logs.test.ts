@@ -10,8 +10,8 @@ import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { descriptors } from '../support/process.ts';
 import {
   cleanEnvironment,
-  MAIN,
   makeTestKey,
+  PROGRAM,
   type Signalbox,
   startSignalbox,
   temporaryFolder,
@@ -252,7 +252,7 @@ function startOn(stdout: number) {
   const key = makeTestKey();
   const args = ['serve', '--port', '0', '--data', data, '--policies', policies];
   const env = cleanEnvironment({ SIGNALBOX_API_KEY: key, ...UPSTREAM_ENV });
-  const child = Bun.spawn([MAIN, ...args], { env, stdout, stderr: 'ignore' });
+  const child = Bun.spawn([PROGRAM, ...args], { env, stdout, stderr: 'ignore' });
   return {
     child,
     get: (url: string, path: string) => fetch(url + path, { headers: { authorization: `Bearer ${key}` } }),

@@ -11,8 +11,8 @@ import { serveHere } from '../support/serve-here.ts';
 import {
   cleanEnvironment,
   launch,
-  MAIN,
   makeTestKey,
+  PROGRAM,
   runCommand,
   type Signalbox,
   startSignalbox,
@@ -166,7 +166,7 @@ describe('on a terminal', () => {
   async function onTerminal(data: string, env: Readonly<Record<string, string>> = {}) {
     const decoder = new TextDecoder();
     let shown = '';
-    const child = Bun.spawn([MAIN, 'serve', '--port', '0', '--data', data], {
+    const child = Bun.spawn([PROGRAM, 'serve', '--port', '0', '--data', data], {
       env: cleanEnvironment(env),
       terminal: {
         cols: 80,

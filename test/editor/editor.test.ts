@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { formatYaml } from '../../src/operate/policy/format-yaml.ts';
 import { deeply } from '../deep/deeply.ts';
 import { LANGUAGE_POLICY } from '../policy/language-policy.ts';
-import { MAIN, runToEnd, writePolicy } from '../support/signalbox.ts';
+import { PROGRAM, runToEnd, writePolicy } from '../support/signalbox.ts';
 import { LanguageServer, type Offer, type Position } from './language-server.ts';
 
 /** What an editor with the YAML language server shows of a policy: by the real server, with the shipped schema. */
@@ -260,7 +260,7 @@ export const thrifty = defineStrategy({
     });
     mkdirSync(join(folder, 'plugins'));
     writeFileSync(join(folder, 'plugins/thrifty.ts'), PLUGIN);
-    const { code, out } = await runToEnd([MAIN, 'policy', 'schema', folder, '--write'], {});
+    const { code, out } = await runToEnd([PROGRAM, 'policy', 'schema', folder, '--write'], {});
     expect([code, out]).toEqual([
       0,
       `Wrote ${join(folder, 'policy.schema.json')}. To have an editor check a file of the policy, begin the file with this line:\n${MODELINE}\n`,
@@ -280,7 +280,7 @@ export const thrifty = defineStrategy({
   test('says in a sentence why there is none', async () => {
     const folder = writePolicy('plugins: [./nowhere.ts]\n');
     const [missing, broken] = await Promise.all(
-      [join(folder, 'nowhere'), folder].map((at) => runToEnd([MAIN, 'policy', 'schema', at], {})),
+      [join(folder, 'nowhere'), folder].map((at) => runToEnd([PROGRAM, 'policy', 'schema', at], {})),
     );
     expect([missing?.code, missing?.err]).toEqual([
       1,

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RUN_MIN } from '../../src/core/runs.ts';
 import { waitFor } from '../support/answers.ts';
-import { cleanEnvironment, MAIN } from '../support/signalbox.ts';
+import { cleanEnvironment, PROGRAM } from '../support/signalbox.ts';
 
 /** A text that is found wherever a piece of it comes out: random, so that nothing else has one. */
 export const makeCanary = (bytes = 30): string =>
@@ -74,7 +74,7 @@ export async function watch(
   const take = (bytes: Uint8Array) => {
     text += decoder.decode(bytes, { stream: true });
   };
-  const command = [MAIN, 'serve', '--port', '0', ...args];
+  const command = [PROGRAM, 'serve', '--port', '0', ...args];
   const child =
     form === 'pretty'
       ? Bun.spawn(command, { env: cleanEnvironment(env), terminal: { cols: 200, data: (_, bytes) => take(bytes) } })

@@ -10,7 +10,11 @@ import { runHere } from './run-here.ts';
 import { addressIn, serveHere } from './serve-here.ts';
 
 export const MAIN = join(import.meta.dir, '../../src/main.ts');
+/** What processes run: the built program within `npm test`, since a start from the sources takes a second of CPU, most of it to read them. */
+export const PROGRAM = process.env.SIGNALBOX_TEST_PROGRAM ?? MAIN;
 const BIN = join(import.meta.dir, '../../node_modules/.bin');
+/** Texts name the command as they do from the sources. */
+const named = (text: string): string => (PROGRAM === MAIN ? text : text.replaceAll(PROGRAM, './signalbox'));
 
 /** A strong key, made for a test. */
 export function makeTestKey(id = 'test00000001'): string {
@@ -98,7 +102,7 @@ export function temporaryFolder(): string {
 
 /** Runs a command of the program to its end, as a process: for its start, its end and its streams. Else `runHere`. */
 export function runCommand(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  return runToEnd([MAIN, ...args], env);
+  return runToEnd([PROGRAM, ...args], env);
 }
 
 /** Runs any command to its end, with nothing of the developer's own environment. */
@@ -114,7 +118,7 @@ export async function runToEnd(command: readonly string[], env: Readonly<Record<
     new Response(child.stderr).text(),
     child.exited,
   ]);
-  return { code, out, err };
+  return { code, out: named(out), err: named(err) };
 }
 
 export function writePolicy(policy: Readonly<Record<string, string>> | string): string {
@@ -236,7 +240,7 @@ function callerOf(
 
 /** Starts the program with just these arguments and this environment, and waits until it listens. */
 export async function launch(args: readonly string[], env: Readonly<Record<string, string>>, cwd?: string) {
-  const child = Bun.spawn([MAIN, ...args], {
+  const child = Bun.spawn([PROGRAM, ...args], {
     env: cleanEnvironment(env),
     cwd,
     stdout: 'pipe',
