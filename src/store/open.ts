@@ -17,9 +17,17 @@ function schemeOf(text: string): string | null {
   return slashes !== undefined || name in ALIASES || DRIVERS.has(name) ? name : null;
 }
 
+/** A mistaken URL, by quotation marks, a missing scheme or words of libpq: as a path, each server would begin a database of its own. */
+const NO_PATH = /^["'`]|:\/\/|^\w+\/\/|^[^/]*@|^(?:dbname|host|hostaddr|port|user)\s*=/i;
+
 /** @throws UsageError for a URL of another kind of database. Only its scheme is shown: it may have a password. */
 function loaderOf(url: string): () => Promise<StoreDriver> {
-  const scheme = schemeOf(url) ?? 'sqlite';
+  const named = schemeOf(url);
+  if (named === null && NO_PATH.test(url))
+    throw new UsageError(
+      'A database is named by a URL without quotation marks, postgres://USER@HOST:PORT/DATABASE, or by a path, such as /var/lib/signalbox.',
+    );
+  const scheme = named ?? 'sqlite';
   const load = DRIVERS.get(ALIASES[scheme] ?? scheme);
   if (load) return load;
   throw new UsageError(

@@ -2,7 +2,15 @@ import { expect, test } from 'bun:test';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { copyStore, isStoreLocked, lockStore, openStore, readStore, storeExists } from '../../src/store/open.ts';
+import {
+  copyStore,
+  isStoreLocked,
+  lockStore,
+  openStore,
+  readStore,
+  storeExists,
+  storeUrlOf,
+} from '../../src/store/open.ts';
 import { write } from '../../src/store/sql/statement.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { StoreError } from '../../src/store/store.ts';
@@ -45,6 +53,27 @@ test('a URL of another database is refused by every use of a store, and its pass
     expect(error).toMatch(/^UsageError: There is no store for mysql URLs; there is sqlite, which takes a path/);
     expect(error).not.toContain('secret');
   }
+});
+
+const MISTAKES = [
+  '"postgres://box:secret@db/books"',
+  "'postgres://box:secret@db/books'",
+  'jdbc:postgresql://box:secret@db/books',
+  'postgres//box:secret@db/books',
+  'box:secret@db.example:5432/books',
+  'host=db user=box password=secret dbname=books',
+];
+for (const url of MISTAKES) {
+  test(`${url} is refused: no server begins a database of its own in a file of that name`, () => {
+    const attempt = () => storeUrlOf('/nowhere', url);
+    expect(attempt).toThrow(/^A database is named by a URL without quotation marks, postgres:/);
+    expect(attempt).not.toThrow(/secret/);
+  });
+}
+
+test('a path may have signs that a URL has, too', () => {
+  for (const path of ['/srv/@team/it=1/box.db', './box@2.db', 'books/a:b.db', String.raw`C:\books.db`])
+    expect(storeUrlOf('/nowhere', path)).toBe(path);
 });
 
 test('whether a store exists is answered without making one', async () => {
