@@ -101,6 +101,12 @@ const Others = ({ cluster: { data, is_split } }: { readonly cluster: ReadOf<'/ad
           ),
         },
         {
+          id: 'from',
+          head: 'From',
+          cell: ({ policies_from, pushed }) => (policies_from === 'files' ? 'its files' : `push ${pushed ?? '–'}`),
+        },
+        { id: 'rank', head: 'Rank', isFigure: true, cell: ({ policy_rank }) => policy_rank },
+        {
           id: 'since',
           head: 'Since',
           isFigure: true,
