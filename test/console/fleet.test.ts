@@ -97,7 +97,7 @@ deeply('of two servers at one database each has its policy, and why it refused a
   await page.setViewportSize({ width: 1280, height: 800 });
   const cells = servers.getByRole('row').last().getByRole('cell');
   expect((await cells.allTextContents()).slice(3, 5)).toEqual(['its files', '1']);
-  expect(await overflowOf(page)).toBe(0);
+  expect(await overflowOf(page)).toBeLessThanOrEqual(0);
   expect(faults).toEqual([]);
   await Promise.all([a.stop(), b.stop()]);
 });
