@@ -195,8 +195,11 @@ export class Play {
     if (run && name) {
       this.operations++;
       const answer = { headers: {}, parts: String(id) };
-      await (this.#chance(0.9) ? run.keep(answer) : run.lose());
-      this.laws.ran(name, null, member.store.instance);
+      const isKept = this.#chance(0.9);
+      // A name is free once the store has given it up, before its instance hears so.
+      if (!isKept) this.laws.ran(name, null, member.store.instance);
+      await (isKept ? run.keep(answer) : run.lose());
+      if (isKept) this.laws.ran(name, null, member.store.instance);
     }
   }
 
