@@ -384,9 +384,13 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     const coarse = await books.usage({ ...span, keyIds: new Set(['other', 'key']), hasRuns: false });
     expect(coarse).toMatchObject([{ dimensions: { key: 'key' }, charges: 1, microcredits: 25 }]);
     expect(await books.usage({ ...span, keyIds: new Set(['other']) })).toEqual([]);
-    const window = { starts: NOON, ends: Number.POSITIVE_INFINITY };
-    const { from, charges } = await books.uncounted(1, window);
+    // Behind a commit that is not done yet, the first appears with the next.
+    const next = nextId();
+    await books.apply([holdOf(next, [], 1), settleOf(next, 0)]);
+    const { from, charges } = await books.uncounted(1, { starts: NOON, ends: Number.POSITIVE_INFINITY });
     expect(from).toBeNull();
-    expect(charges).toMatchObject([{ dimensions: DIMENSIONS, microcredits: 25, quarter: quarterOf(NOON) }]);
+    expect(charges.filter(({ microcredits }) => microcredits === 25)).toMatchObject([
+      { dimensions: DIMENSIONS, microcredits: 25, quarter: quarterOf(NOON) },
+    ]);
   },
 };
