@@ -30,7 +30,8 @@ const found = Promise.all([new Response(checks.stdout).text(), new Response(chec
 
 /** Builds the program that processes of tests run, as `support/signalbox.ts` says. */
 async function builtIn(home: string): Promise<{ readonly SIGNALBOX_TEST_PROGRAM: string }> {
-  const outfile = join(home, 'signalbox');
+  // In a folder of its own, so that no path of the tests begins with its name.
+  const outfile = join(home, 'program/signalbox');
   const build = Bun.spawn([process.execPath, 'deploy/build.ts', '--outfile', outfile], { cwd, stdout: 'ignore' });
   if ((await build.exited) !== 0) process.exit(1);
   return { SIGNALBOX_TEST_PROGRAM: outfile };
