@@ -21,21 +21,24 @@ function inMemory(): string | null {
   }
 }
 
-const folder = process.env.TMPDIR === undefined ? inMemory() : null;
-const checks = Bun.spawn(['npm', 'run', '--silent', 'check'], { cwd, stdout: 'pipe', stderr: 'pipe' });
-const files = process.argv.slice(2);
-// A few files start fewer processes than it takes to build.
-const program = folder && files.length === 0 ? await builtIn(folder) : {};
-const found = Promise.all([new Response(checks.stdout).text(), new Response(checks.stderr).text()]);
-
 /** Builds the program that processes of tests run, as `support/signalbox.ts` says. */
 async function builtIn(home: string): Promise<{ readonly SIGNALBOX_TEST_PROGRAM: string }> {
   // In a folder of its own, so that no path of the tests begins with its name.
   const outfile = join(home, 'program/signalbox');
   const build = Bun.spawn([process.execPath, 'deploy/build.ts', '--outfile', outfile], { cwd, stdout: 'ignore' });
-  if ((await build.exited) !== 0) process.exit(1);
+  if ((await build.exited) !== 0) {
+    rmSync(home, { recursive: true, force: true });
+    process.exit(1);
+  }
   return { SIGNALBOX_TEST_PROGRAM: outfile };
 }
+
+const folder = process.env.TMPDIR === undefined ? inMemory() : null;
+const checks = Bun.spawn(['npm', 'run', '--silent', 'check'], { cwd, stdout: 'pipe', stderr: 'pipe' });
+const found = Promise.all([new Response(checks.stdout).text(), new Response(checks.stderr).text()]);
+const files = process.argv.slice(2);
+// A few files start fewer processes than it takes to build.
+const program = folder && files.length === 0 ? await builtIn(folder) : {};
 
 /**
  * The highest tier of the engine's compiler costs more than most tests run long: without it they take a seventh less CPU. Nor is

@@ -22,6 +22,7 @@ import {
   nextId,
   postOf,
   settleOf,
+  uncounted,
   WALLET,
 } from './suites/books.ts';
 import { overBooks } from './tested-books.ts';
@@ -127,11 +128,7 @@ overBooks({
     await box.books.apply([holdOf(id, funds, 60), settleOf(id, 45)]);
     const books = await box.reopened();
     expect(figures(books, ...funds)).toEqual([[45, 0]]);
-    // Behind a commit that is not done yet, the first appears with the next.
-    const next = nextId();
-    await books.apply([holdOf(next, funds, 1), settleOf(next, 0)]);
-    const { charges } = await books.uncounted(1, { starts: NOON, ends: Number.POSITIVE_INFINITY });
-    expect(charges.map(({ microcredits }) => microcredits)).toContain(45);
+    expect((await uncounted(books)).charges).toMatchObject([{ microcredits: 45 }]);
   },
   '8: a budget refuses at twice what was spent': async ({ books }) => {
     const fund = fundOf(100);

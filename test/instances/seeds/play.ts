@@ -195,11 +195,15 @@ export class Play {
     if (run && name) {
       this.operations++;
       const answer = { headers: {}, parts: String(id) };
-      const isKept = this.#chance(0.9);
-      // A name is free once the store has given it up, before its instance hears so.
-      if (!isKept) this.laws.ran(name, null, member.store.instance);
-      await (isKept ? run.keep(answer) : run.lose());
-      if (isKept) this.laws.ran(name, null, member.store.instance);
+      const ended = () => this.laws.ran(name, null, member.store.instance);
+      if (this.#chance(0.9)) {
+        await run.keep(answer);
+        ended();
+      } else {
+        // The name is free once the store has given it up, before its instance hears so.
+        ended();
+        await run.lose();
+      }
     }
   }
 

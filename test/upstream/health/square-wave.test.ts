@@ -14,8 +14,8 @@ const HALF_MS = 10_000;
 const LASTS_MS = 400_000;
 const FAILS_AFTER_MS = 20;
 const ANSWERS_AFTER_MS = 150;
-/** After so many answers ejections begin with the shortest again, also where some were begun before the last one. */
-const GOOD_RUN = 20;
+/** Twice the answers that bring ejections back to the shortest: some were begun before the last one. */
+const ANSWERS_ENOUGH = 20;
 
 interface Wave {
   readonly isUp: (endpoint: number, now: number) => boolean;
@@ -123,7 +123,7 @@ describe('a provider that is up for 10 s and down for 10 s', () => {
           expect(during.length).toBeGreaterThan(0);
           const last = ejections.findLast(({ at }) => at <= from);
           const answers = answersOfFirst.filter((at) => at > (last ? last.at + last.ms : 0) && at <= from);
-          if (answers.length >= GOOD_RUN) expect(during[0]).toBeLessThanOrEqual(1_000 * (1 + JITTER));
+          if (answers.length >= ANSWERS_ENOUGH) expect(during[0]).toBeLessThanOrEqual(1_000 * (1 + JITTER));
           // Each step of the backoff once: the next ejection is longer, with any jitter.
           for (let i = 1; i < during.length; i++) expect(during[i]!).toBeGreaterThan(during[i - 1]!);
         }
