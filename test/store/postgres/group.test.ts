@@ -3,7 +3,7 @@ import type { LedgerOp, OpResult } from '../../../src/store/books.ts';
 import { type GroupParts, OpGroups } from '../../../src/store/postgres/books/group.ts';
 import { KeptOps } from '../../../src/store/postgres/books/kept-ops.ts';
 import { Spool } from '../../../src/store/spool/spool.ts';
-import { StoreError } from '../../../src/store/store.ts';
+import { StoreError, type StoreErrorReason } from '../../../src/store/store.ts';
 import { processTimers } from '../../../src/telemetry/process-timers.ts';
 import { waitFor } from '../../support/answers.ts';
 import { holdOf, nextId, settleOf } from '../suites/books.ts';
@@ -13,7 +13,10 @@ import { tempFolder } from '../support.ts';
 function harness(path: string | null) {
   const kept = new KeptOps(() => {});
   if (path !== null) kept.spool = Spool.create(path, 1, null);
-  const state = { isAway: false, decided: [] as string[], meanwhile: async () => {} };
+  const state = {
+    ...{ isAway: false, reason: 'unknown' as StoreErrorReason },
+    ...{ decided: [] as string[], meanwhile: async () => {} },
+  };
   const told: OpResult = { kind: 'charged', charged: 7, overrun: 0 };
   const parts: GroupParts = {
     timers: processTimers,
@@ -22,7 +25,7 @@ function harness(path: string | null) {
     decode: () => told,
     async decide(calls) {
       await state.meanwhile();
-      if (state.isAway) throw new StoreError('no answer', { reason: 'unknown' });
+      if (state.isAway) throw new StoreError('no answer', { reason: state.reason });
       return { answers: calls.map(() => []), figures: [], openHolds: [] };
     },
     keep: (ops: readonly LedgerOp[], also) => kept.keep(ops, also, () => told),
@@ -75,6 +78,17 @@ test('while the database is away, a call counts as lost that no spool keeps, and
     await waitFor(() => state.decided.length === 1);
     expect(groups.unkept).toBe(0);
   }
+});
+
+test('once the database is back, all holds of a turn are decided, and none has the failure of an earlier group', async () => {
+  using box = harness(null);
+  const { groups, state } = box;
+  const hold = () => groups.add([{ op: holdOf(nextId(), [], 10) }]);
+  const turn = async () => (await Promise.allSettled([hold(), hold(), hold()])).map(({ status }) => status);
+  Object.assign(state, { isAway: true, reason: 'broken' });
+  expect(await turn()).toEqual(['rejected', 'rejected', 'rejected']);
+  state.isAway = false;
+  expect(await turn()).toEqual(['fulfilled', 'fulfilled', 'fulfilled']);
 });
 
 test('what was added is told as written once it is decided, though more keeps coming', async () => {

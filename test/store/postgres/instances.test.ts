@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { nameOf } from '../../../src/store/instance.ts';
+import { type Instance, nameOf } from '../../../src/store/instance.ts';
 import { LEADER_JOBS } from '../../../src/store/leaders.ts';
 import { keepLease } from '../../../src/store/lease-keeper.ts';
 import { postgresLeaders } from '../../../src/store/postgres/leaders.ts';
@@ -16,12 +16,19 @@ const clock = () => performance.now();
 async function processes(count: number) {
   const database = await laidDatabase();
   const handles = await Promise.all(Array.from({ length: count }, () => openHandle(database.url)));
-  const lease = (at: number) =>
-    keepLease({ table: postgresLeases(handles[at]!), clock, now: Date.now, timers: processTimers });
+  const kept: Instance[] = [];
+  const lease = async (at: number) => {
+    const table = postgresLeases(handles[at]!);
+    const instance = await keepLease({ table, clock, now: Date.now, timers: processTimers });
+    kept.push(instance);
+    return instance;
+  };
   const run = (text: string) => database.server.run(text, database.name);
   return {
     ...{ handles, lease, run },
     async [Symbol.asyncDispose]() {
+      // A lease that is kept renews itself for as long as the process runs, beside whatever test comes next.
+      for (const instance of kept) await instance.release();
       for (const handle of handles) await handle.close().catch(() => {});
       await database[Symbol.asyncDispose]();
     },
@@ -47,17 +54,15 @@ describe('Instances of a PostgreSQL', () => {
     const next = await box.lease(0);
     expect(nameOf(next)).toEqual({ slot: first!.slot, epoch: first!.epoch + 1 });
     expect(next.nextId()).toBeGreaterThan(last);
-    for (const instance of [next, ...instances.slice(1)]) await instance.release();
   });
 
   test('state their lease in each commit: once it is over nothing more is written, but under a new one', async () => {
     await using box = await processes(2);
-    const [store, keeper] = box.handles;
+    const [store] = box.handles;
     const { pendingSettlements } = withRepositories(store!);
     const row = async () => (await box.run('SELECT key FROM pending_settlements ORDER BY key')).map(({ key }) => key);
     const put = (key: string) => [pendingSettlements.put(key, 'v', 1)];
-    const table = postgresLeases(keeper!);
-    const instance = await keepLease({ table, clock, now: Date.now, timers: processTimers });
+    const instance = await box.lease(1);
     store!.fence = fenceOf(nameOf(instance));
     await store!.commit(put('a'));
     await box.run('UPDATE instances SET until = 0');
@@ -65,7 +70,7 @@ describe('Instances of a PostgreSQL', () => {
     store!.append(put('c'));
     expect(await store!.written()).toBe(false);
     expect(await row()).toEqual(['a']);
-    const again = await keepLease({ table, clock, now: Date.now, timers: processTimers });
+    const again = await box.lease(1);
     store!.fence = fenceOf(nameOf(again));
     await waitFor(() => store!.written());
     expect(await row()).toEqual(['a', 'c']);
@@ -96,7 +101,6 @@ describe('Leaders of a PostgreSQL', () => {
     expect(await stated(other)).toBe('unmet');
     const third = 3 - leader - other;
     expect(await leaders[third]!.take()).toEqual([...LEADER_JOBS].sort());
-    for (const instance of instances) await instance.release();
   });
 });
 
@@ -108,7 +112,6 @@ test('An instance of a PostgreSQL whose lease has ended is told that it leads no
   expect(await leaders.take()).toEqual([...LEADER_JOBS].sort());
   await box.run('UPDATE instances SET until = 0');
   expect(await leaders.take()).toEqual([]);
-  await instance.release();
 });
 
 describe('News of a PostgreSQL', () => {

@@ -15,6 +15,9 @@ const FIRST: SchemaVersion = { sql: 'CREATE TABLE one (n BIGINT); INSERT INTO on
 const SECOND: SchemaVersion = { sql: 'ALTER TABLE one ADD COLUMN m BIGINT; UPDATE one SET n = n + 1', serves: 1 };
 const THIRD: SchemaVersion = { sql: 'ALTER TABLE one DROP COLUMN m', serves: 3 };
 
+/** Awaited, and not by `rejects`: that runs the loop inside of the test, in which the tasks of others seem to be failures of it. */
+const refusalOf = (work: Promise<unknown>): Promise<string> => work.then(() => 'nothing was refused', String);
+
 describe('Migrations', () => {
   const opened = async () => {
     const database = await freshDatabase();
@@ -50,7 +53,7 @@ describe('Migrations', () => {
   test('that fail change nothing, say which it was, and leave the versions before', async () => {
     await using box = await opened();
     const broken = { sql: 'DELETE FROM one; SELECT 1 / 0', serves: 1 };
-    expect(migrate(box.connection, [FIRST, broken], '1.0.0')).rejects.toThrow(
+    expect(await refusalOf(migrate(box.connection, [FIRST, broken], '1.0.0'))).toContain(
       'version 2 of the tables cannot be made: division by zero',
     );
     expect((await schemaOf(box.connection)).version).toBe(1);
@@ -73,7 +76,9 @@ describe('Migrations', () => {
     expect(() => requireSchema(removed, 2)).toThrow(
       'Signalbox 2.0.0 has brought the tables to version 3, which serves programs of version 3 and later; this one is of version 2: use that program or a later one',
     );
-    expect(migrate(box.connection, [FIRST, SECOND], '1.0.0')).rejects.toThrow('use that program or a later one');
+    expect(await refusalOf(migrate(box.connection, [FIRST, SECOND], '1.0.0'))).toContain(
+      'use that program or a later one',
+    );
   });
 });
 
@@ -156,7 +161,7 @@ describe('A server', () => {
     await using database = await freshDatabase();
     await database.server.run(`ALTER DATABASE ${database.name} SET default_transaction_read_only = on`);
     const connection = await Connection.open(addressOf(database.url));
-    expect(requireSafety(connection, RECKLESS)).rejects.toThrow(
+    expect(await refusalOf(requireSafety(connection, RECKLESS))).toContain(
       'The database cannot be used: transaction_read_only is on: it is a standby, or takes no writes; name the primary.',
     );
     await connection.close();

@@ -73,6 +73,8 @@ export class OpGroups {
   /** Those that the statement under way decides. */
   #sent: readonly Unit[] = [];
   #isRunning = false;
+  /** Whether all calls of this turn may still come into the group. */
+  #isGathering = false;
   #isClosed = false;
   /** Whether the spool may have something. */
   #hasKept = false;
@@ -92,7 +94,7 @@ export class OpGroups {
   add(ops: readonly AskedOp[], also: readonly Write[] = NOTHING, mustReach = false): Promise<readonly OpResult[]> {
     if (this.#isClosed) return Promise.reject(new StoreError('the books are closed', { reason: 'closed' }));
     // Nobody waits for a database that is away: one try may take as long as a connection does.
-    if (this.#fault && this.#isRunning && !mustReach) return Promise.reject(this.#fault);
+    if (this.#fault && this.#isRunning && !this.#isGathering && !mustReach) return Promise.reject(this.#fault);
     const { promise, resolve, reject } = Promise.withResolvers<readonly OpResult[]>();
     this.#units.push({ ops, also, isSure: mustReach, isKept: false, resolve, reject });
     if (!this.#isRunning) void this.#run();
@@ -122,9 +124,10 @@ export class OpGroups {
   }
 
   async #run(): Promise<void> {
-    this.#isRunning = true;
+    this.#isRunning = this.#isGathering = true;
     // All calls of this turn are of one group.
     await null;
+    this.#isGathering = false;
     while (this.#units.length > 0 && !this.#isClosed) {
       const units = this.#next();
       this.#sent = units;
