@@ -307,12 +307,8 @@ const isTold = ({ isKept, ops }: Unit): boolean => isKept || ops.every(({ op }) 
 
 /** A unit whose caller has its answer. */
 const silent = (ops: readonly AskedOp[]): Unit => ({
-  ops,
-  also: NOTHING,
-  isSure: true,
-  isKept: false,
-  resolve: () => {},
-  reject: () => {},
+  ...{ ops, also: NOTHING, isSure: true, isKept: false },
+  ...{ resolve: () => {}, reject: () => {} },
 });
 
 /** An operation without an ID is named, so that a repeated one is done once. */
