@@ -25,7 +25,8 @@ export const parseArguments = <T extends FlagSpecs>(args: readonly string[], opt
 function parsed<T extends ParseArgsConfig & { readonly options: FlagSpecs }>(config: T) {
   const { options } = config;
   try {
-    const result = parseArgs({ ...config, tokens: true });
+    const args = joinNumbers(config.args ?? [], options);
+    const result = parseArgs({ ...config, args, tokens: true });
     const seen = new Set<string>();
     for (const token of result.tokens ?? []) {
       if (token.kind !== 'option' || token.value === undefined || options[token.name]?.multiple) continue;
@@ -36,6 +37,18 @@ function parsed<T extends ParseArgsConfig & { readonly options: FlagSpecs }>(con
   } catch (cause) {
     throw new UsageError(`${rewordedFault(messageOf(cause), Object.keys(options))} See ${commandName()} help.`);
   }
+}
+
+/** Writes `--flag -1` as `--flag=-1`: node's parser would take the number for a flag. */
+function joinNumbers(args: readonly string[], options: FlagSpecs): string[] {
+  const joined: string[] = [];
+  for (const word of args) {
+    const flag = joined.at(-1) ?? '';
+    const isValue = /^-[\d.]/.test(word) && flag.startsWith('--') && options[flag.slice(2)]?.type === 'string';
+    if (isValue) joined.splice(-1, 1, `${flag}=${word}`);
+    else joined.push(word);
+  }
+  return joined;
 }
 
 /** Flags that are read before a command's own. */
@@ -76,7 +89,7 @@ export const onlyOne = ([one, ...more]: readonly string[], usage: string): strin
 
 /** Reads an ID, an amount that may be negative, and a note. Throws UsageError with the usage for other arguments. */
 export function parseCreditArguments(args: readonly string[], usage: string) {
-  // Node's parser would read a negative amount as an option. Such a note is written `--note=-5`.
+  // Node's parser would read a negative amount as an option.
   const at = args.findIndex((argument, i) => /^-[\d.]/.test(argument) && args[i - 1] !== '--note');
   const { values, positionals } = parseArguments(at < 0 ? args : args.toSpliced(at, 1), { note: TEXT });
   const [holder, ...credits] = positionals;

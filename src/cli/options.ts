@@ -5,7 +5,7 @@ import { SecretFiles } from '../runtime/secret-files.ts';
 import { POLICY_ORIGINS } from '../store/instance-reports.ts';
 import { isShared, refuseUrl, storeUrlOf } from '../store/open.ts';
 import { LOG_FORMS } from '../telemetry/log.ts';
-import { choiceOf, parseFlags, SWITCH, TEXT } from './arguments.ts';
+import { choiceOf, parseFlags, SWITCH, TEXT, wholeOf } from './arguments.ts';
 import { helpOf } from './help.ts';
 import { unknownCommand } from './unknown-command.ts';
 
@@ -118,15 +118,10 @@ const PROCESSES_MAX = 64;
 
 /** How many processes serve, and which of them this one is. Throws UsageError where the store is for one server. */
 function processesOf(count: string | undefined, number: string | undefined, database: string) {
-  const range = (claim: string, text: string) => {
-    const value = numberOf(claim, text, 2 * PROCESSES_MAX);
-    if (value > 0) return value;
-    throw new UsageError(`${claim} from 1, not "${text}".`);
-  };
-  if (number) return { processes: null, process: range('The number of a process must be a number', number) };
+  // Those that replace others, and folders of before, have the numbers behind.
+  if (number) return { processes: null, process: wholeOf('--process', number, 1, 2 * PROCESSES_MAX) };
   if (!count) return { processes: null, process: null };
-  const processes = range('The number of processes must be a number', count);
-  if (processes > PROCESSES_MAX) throw new UsageError(`--processes takes at most ${PROCESSES_MAX}.`);
+  const processes = wholeOf('--processes', count, 1, PROCESSES_MAX);
   if (isShared(database)) return { processes, process: null };
   throw new UsageError(
     'Several processes need a database that they can share: name a PostgreSQL with DATABASE_URL. A SQLite database has one server.',
@@ -146,6 +141,9 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
   const processes = processesOf(flags.processes ?? env.SIGNALBOX_PROCESSES, flags.process, database);
   const at = portOf(port ?? (env.PORT || PORT));
   const metricsAt = flags['metrics-port'] ?? env.SIGNALBOX_METRICS_PORT;
+  const metricsPort = metricsAt ? portOf(metricsAt) : nextPort(at);
+  if (processes.processes && metricsPort === at && at !== 0)
+    throw new UsageError('--metrics-port must be another port than --port.');
   return {
     name: 'serve',
     options: {
@@ -153,7 +151,7 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
       host: host ?? (env.HOST || '127.0.0.1'),
       ...{ home, data: processes.process === null ? home : processFolder(home, processes.process), database },
       ...processes,
-      metricsPort: metricsAt ? portOf(metricsAt) : nextPort(at),
+      metricsPort,
       policies: policies ?? (env.SIGNALBOX_POLICIES || defaultPolicies(home)),
       policiesFrom: choiceOf(
         '--policies-from',

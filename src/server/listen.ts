@@ -39,9 +39,11 @@ export async function listen(
 export const urlOf = (host: string, port: number): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
-/** Says why a port cannot be taken. */
-export const listenError = async (host: string, port: number, cause: unknown): Promise<UsageError> =>
-  new UsageError(`Cannot listen on ${host}:${port}: ${await reasonOf(cause, host)}.`);
+/** Says why a port cannot be taken, which a flag names. */
+export async function listenError(host: string, port: number, cause: unknown, flag = '--port'): Promise<UsageError> {
+  const reason = (await reasonOf(cause, host)).replace('--port', flag);
+  return new UsageError(`Cannot listen on ${host}:${port}: ${reason}.`);
+}
 
 async function reasonOf(cause: unknown, host: string): Promise<string> {
   // For a name or address that cannot be resolved, Bun reports the code of an earlier failure.

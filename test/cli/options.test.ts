@@ -58,6 +58,26 @@ describe('a command line that cannot be is refused in one sentence:', () => {
       /no store for mysql URLs/,
       { SIGNALBOX_DATA: 'mysql://u:hunter2@h/db' },
     ],
+    ...['0', '-1', '1000', '129', 'abc', '1.5'].map(
+      (count) =>
+        [
+          `a number of processes that is ${count}`,
+          ['serve', '--processes', count],
+          new RegExp(`^--processes takes a whole number from 1 to 64, not "${count}"\\.$`),
+        ] as const,
+    ),
+    [
+      'a number of processes in a variable',
+      ['serve'],
+      /^--processes takes a whole number from 1 to 64, not "many"\.$/,
+      { SIGNALBOX_PROCESSES: 'many' },
+    ],
+    [
+      'a port of metrics that is that of requests',
+      ['serve', '--processes', '2', '--port', '8787', '--metrics-port', '8787'],
+      /^--metrics-port must be another port than --port\.$/,
+      { DATABASE_URL: 'postgres://a@b/c' },
+    ],
     ['a form of the log that is none', ['serve', '--log', 'xml'], /auto, json, pretty or off, not "xml"/],
     ['a form of the log in a variable', ['serve'], /auto, json, pretty or off/, { SIGNALBOX_LOG: 'loud' }],
   ];

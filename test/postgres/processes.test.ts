@@ -6,7 +6,7 @@ import { effort, isDeep } from '../deep/effort.ts';
 import { eventsOf, waitFor } from '../support/answers.ts';
 import { freePort } from '../support/ports.ts';
 import { runHere } from '../support/run-here.ts';
-import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
+import { runCommand, type Signalbox, temporaryFolder } from '../support/signalbox.ts';
 import { ask, bookedWell, COST, chat, isReady, type MadeKey, type Stage, startStage } from './stage.ts';
 import { type Ending, send } from './storm.ts';
 import { evidenceOf, problemsOf } from './verdict.ts';
@@ -209,6 +209,18 @@ test.if(isDeep)(
   },
   60_000,
 );
+
+test('A port of metrics that is in use is refused before any process starts, with the flag that chooses another', async () => {
+  using taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
+  const args = ['--port', `${freePort()}`, '--processes', '2', '--metrics-port', `${taken.port}`];
+  const { code, err, out } = await runCommand(['serve', ...args, '--data', join(data, 'other')], {
+    DATABASE_URL: stage.fleet.url,
+  });
+  expect({ code, err, out }).toEqual({
+    ...{ code: 1, out: '' },
+    err: `signalbox: Cannot listen on 127.0.0.1:${taken.port}: the port is in use; choose another with --metrics-port.\n`,
+  });
+});
 
 test('SQLite has one server, and a restart needs one with processes', async () => {
   const refused = await runHere(['serve', '--processes', '2', '--data', data]);

@@ -159,24 +159,34 @@ describe('a database that cannot be opened: a sentence says what is wrong and wh
     [
       'wants TLS',
       'secured:SECRET@HOST/NAME',
-      'pg_hba.conf rejects connection for host "127.0.0.1", user "secured", database "NAME", no encryption',
+      'pg_hba.conf rejects connection for host "127.0.0.1", user "secured", database "NAME", no encryption; if it demands TLS, add sslmode=verify-full to its URL',
     ],
     ['knows no such user', 'nobody_here:SECRET@HOST/NAME', 'role "nobody_here" does not exist'],
     ['does not exist', 'NAME_user:SECRET@HOST/NAME_elsewhere', 'there is no database of that name; make it first'],
     [
       'has a certificate of an authority of its own',
       `secured:SECRET@HOST/NAME?${TLS}`,
-      'no known authority has signed its certificate; name the file of its authority, or of the certificate itself, by sslrootcert',
+      'no known authority has signed its certificate; sslrootcert must name the file of its authority, or of the certificate itself',
     ],
     [
       'has a certificate of another host',
       `secured:SECRET@localhost:PORT/NAME?${TLS}&sslrootcert=AUTHORITY`,
-      "Host: localhost. is not cert's CN: worthless.invalid",
+      "its certificate is for another host; name the host in its URL as the certificate does (Hostname/IP does not match certificate's altnames: Host: localhost. is not cert's CN: worthless.invalid)",
     ],
     [
       'is known by a file without a certificate',
       `secured:SECRET@HOST/NAME?${TLS}&sslrootcert=NONSENSE`,
       'the file of sslrootcert has no certificate as PEM',
+    ],
+    [
+      'asks for no password, though its URL names a file that is not there',
+      'NAME_user@HOST/NAME?password_file=NONSENSE.gone',
+      'the file of the password cannot be read: there is no such file or folder',
+    ],
+    [
+      'has an empty file of its password',
+      'NAME_user@HOST/NAME?password_file=/dev/null',
+      'the file of the password is empty',
     ],
     [
       'has no TLS',

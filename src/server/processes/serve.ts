@@ -40,10 +40,12 @@ export async function serveProcesses(
   // Of a parent that was killed, processes may end only now.
   const isTaken = (number: number) => isFolderLocked(processFolder(home, number));
   const fleet = new Fleet({ count: processes, drainMs, start, waiting, isTaken, clock, timers, log });
-  let close = () => {};
+  const metrics = options.metrics ? await serveMetrics(options, fleet) : null;
+  let closeDoor = () => {};
   const stop = async (signal: string) => {
     log.info('draining', { signal });
-    close();
+    closeDoor();
+    void metrics?.stop(true);
     const code = await fleet.stop();
     lock.release();
     log.info('stopped');
@@ -55,12 +57,7 @@ export async function serveProcesses(
   host.on('SIGHUP', () => (host.out.isTerminal && !hasTerminal() ? void stop('SIGHUP') : fleet.reload()));
 
   if (!(await fleet.start())) return;
-  const closeDoor = await openDoor(home, () => fleet.restart());
-  const metrics = options.metrics ? await serveMetrics(options, fleet) : null;
-  close = () => {
-    closeDoor();
-    void metrics?.stop(true);
-  };
+  closeDoor = await openDoor(home, () => fleet.restart());
   const address = urlOf(options.host, shared.port);
   log.info('all processes serve', { address, processes, metrics: metrics && urlOf(options.host, metrics.port ?? 0) });
 }
@@ -120,7 +117,6 @@ async function serveMetrics({ host: hostname, metricsPort: port }: ServeOptions,
       },
     });
   } catch (cause) {
-    await fleet.stop();
-    throw await listenError(hostname, port, cause);
+    throw await listenError(hostname, port, cause, '--metrics-port');
   }
 }

@@ -9,7 +9,7 @@ export interface PostgresAddress {
   readonly port: number;
   readonly database: string;
   readonly user: string;
-  /** Read for each connection, so that a password may change. Throws StoreError. */
+  /** Its file is read for each connection, so that a password may change. Throws StoreError. */
   readonly password: () => string;
   /** The authorities that may have signed the server's certificate, as PEM; '' for the system's. Null: without TLS. */
   readonly authorities: string | null;
@@ -39,7 +39,9 @@ export function addressOf(text: string): PostgresAddress {
   if (passwordFile !== null && url.password !== '')
     throw unusable('it has a password, and names a file with one, too; leave out one of them');
   const own = decoded(url.password);
-  const password = () => (passwordFile === null ? own : textOf(passwordFile, 'the password').replace(/\r?\n$/, ''));
+  const password = () => (passwordFile === null ? own : passwordIn(passwordFile));
+  // A server that asks for no password would leave it unnoticed that the file cannot be read.
+  password();
   return { host, port: Number(url.port || 5_432), database, user, password, authorities: authoritiesOf(url, host) };
 }
 
@@ -73,6 +75,12 @@ function textOf(file: string, what: string): string {
   } catch (cause) {
     throw unusable(`the file of ${what} cannot be read: ${reasonOf(cause)}`, cause);
   }
+}
+
+function passwordIn(file: string): string {
+  const password = textOf(file, 'the password').replace(/\r?\n$/, '');
+  if (password === '') throw unusable('the file of the password is empty');
+  return password;
 }
 
 const unusable = (why: string, cause?: unknown): StoreError =>

@@ -7,11 +7,11 @@ export const ANOTHER_SESSION =
 
 const NO_ANSWER = 'nothing answers at its address; see the host and port in its URL, and firewalls between';
 const UNKNOWN_AUTHORITY =
-  'no known authority has signed its certificate; name the file of its authority, or of the certificate itself, by sslrootcert';
+  'no known authority has signed its certificate; sslrootcert must name the file of its authority, or of the certificate itself';
 
 /**
  * Beginnings of SQLSTATEs, of codes of the system, or of messages that have no code, with their reason, and with words where the
- * error's own are unclear or do not say what would be right.
+ * error's own, which stand at a %, are unclear or do not say what would be right.
  */
 const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?: string])[] = [
   ['53100', 'full', 'the disk of the database is full'],
@@ -65,6 +65,11 @@ const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?:
   ['DEPTH_ZERO_SELF_SIGNED_CERT', 'broken', UNKNOWN_AUTHORITY],
   ['SELF_SIGNED_CERT_IN_CHAIN', 'broken', UNKNOWN_AUTHORITY],
   ['UNABLE_TO_', 'broken', UNKNOWN_AUTHORITY],
+  [
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'broken',
+    'its certificate is for another host; name the host in its URL as the certificate does (%)',
+  ],
   ['CERT_HAS_EXPIRED', 'broken', 'its certificate has expired; renew it there'],
 ];
 
@@ -74,7 +79,12 @@ function entryOf(error: unknown) {
 }
 
 /** Why the database or the way to it failed, in words for an operator. */
-export const faultText = (error: unknown): string => entryOf(error)?.[2] ?? messageOf(error);
+export function faultText(error: unknown): string {
+  const own = messageOf(error);
+  // The end of what a server says whose pg_hba.conf may have a line for TLS alone.
+  if (own.endsWith(', no encryption')) return `${own}; if it demands TLS, add sslmode=verify-full to its URL`;
+  return entryOf(error)?.[2]?.replace('%', () => own) ?? own;
+}
 
 /** As that of SQLite: `refused` and `unmet` lie in the writes themselves, so that they never succeed. */
 export const faultOf = (error: unknown): StoreErrorReason =>
