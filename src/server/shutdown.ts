@@ -1,6 +1,6 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Alerts } from '../alerts/alerts.ts';
-import { pause } from '../core/timers.ts';
+import { pause, within } from '../core/timers.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import { drain } from '../request/drain.ts';
@@ -14,6 +14,8 @@ import { closeStore } from './store.ts';
 
 /** Time for the last error events to reach their readers. */
 const FAREWELL_MS = 1_000;
+/** Time for a server that ends at once to give its place at the database back. */
+const RELEASE_MS = 500;
 
 /** The parts of a server that are closed at its end. */
 export interface ServerParts
@@ -73,7 +75,9 @@ export function openShutdown(parts: ServerParts) {
     byParent,
     /** Drains, and ends the process with 0. With a parent, which a signal to the group reaches, too, that is all; else the second signal ends it at once, with 1. */
     bySignal(signal: string) {
-      if (isSignalled && !host.parent) return host.exit(1);
+      // Else its place, and what it holds, would stay taken until its lease runs out.
+      if (isSignalled && !host.parent)
+        return void within(host.timers, RELEASE_MS, parts.store.instance.release(), undefined).then(() => host.exit(1));
       isSignalled = true;
       begin({ signal });
     },

@@ -99,14 +99,21 @@ describe('Two servers at one PostgreSQL', () => {
     expect(answers).toEqual([503, null, null]);
   });
 
-  test('that stops gives its place back at once', async () => {
-    const third = await stage.fleet.start();
+  test('that stops gives its place back at once, also where a second signal ends it', async () => {
     const slots = async () => {
       const { out } = await one.run('instances', '--json');
       return (JSON.parse(out) as { data: { slot: number }[] }).data.map(({ slot }) => slot);
     };
-    expect(await slots()).toEqual([0, 1, 2]);
-    await stage.fleet.stop(third);
-    expect(await slots()).toEqual([0, 1]);
+    for (const [signals, code] of [
+      [1, 0],
+      [2, 1],
+    ] as const) {
+      const third = await stage.fleet.start();
+      expect(await slots()).toEqual([0, 1, 2]);
+      for (let sent = 0; sent < signals; sent++) third.signal('SIGTERM');
+      expect(await third.exited).toBe(code);
+      await stage.fleet.stop(third);
+      expect(await slots()).toEqual([0, 1]);
+    }
   });
 });
