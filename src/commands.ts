@@ -1,14 +1,12 @@
-import { resolve } from 'node:path';
 import type { DataArguments, PolicyArguments, parseCommand } from './cli/options.ts';
 import type { PolicyCommand } from './cli/policy/command.ts';
 import type { CommandOutput, CommandResult } from './cli/result.ts';
-import { UsageError } from './core/usage-error.ts';
 import { visibleLines } from './core/visible.ts';
 import { type DataPlace, labelsOnDisk, ledgerOnDisk, madeTeamsOnDisk, spoolsOf } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
 import { instancesBehind } from './store/instance-reports.ts';
-import { placeOfStore, storeExists, storeUrlOf } from './store/open.ts';
+import { requireStore } from './store/open.ts';
 import { scrub } from './telemetry/secrets.ts';
 
 /** Every command but `serve`. Each loads what it needs and no more: the server's parts take ten times as long to load as a key to make. */
@@ -239,11 +237,7 @@ async function changing(
 }
 
 /** Returns the URL of a store. Throws UsageError where there is none. */
-async function existing({ data, database }: DataPlace): Promise<string> {
-  if (await storeExists(database)) return database;
-  if (database !== storeUrlOf(data))
-    throw new UsageError(`There are no tables in ${await placeOfStore(database)}; start the server once.`);
-  throw new UsageError(
-    `There is no database in ${resolve(data)}; start the server once, or name its folder with --data.`,
-  );
+async function existing({ database }: DataPlace): Promise<string> {
+  await requireStore(database);
+  return database;
 }

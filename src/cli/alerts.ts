@@ -4,7 +4,7 @@ import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { ALERTS_LIMIT, ALERTS_LIMIT_MAX, alertsBody, testedWebhooks } from '../operate/alerts.ts';
 import { generous, type JudgeTools, runtimeOf } from '../operate/policy/tools.ts';
-import { openStore, storeExists } from '../store/open.ts';
+import { openStore, requireStore } from '../store/open.ts';
 import { groupOf, parseArguments, parseFlags, SWITCH, TEXT, wholeOf } from './arguments.ts';
 import type { PolicyCommand } from './policy/command.ts';
 import type { CommandOutput, CommandResult } from './result.ts';
@@ -28,7 +28,7 @@ async function list(args: readonly string[], { judge, folder, database }: AlertC
   const { limit: text, json } = parseFlags(args, { limit: TEXT, json: SWITCH });
   const limit = text === undefined ? ALERTS_LIMIT : wholeOf('--limit', text, 1, ALERTS_LIMIT_MAX);
   const policy = await policyOf(folder, judge);
-  if (!(await storeExists(database))) throw new UsageError('There is no database yet; start the server once.');
+  await requireStore(database);
   const store = await openStore(database, { mode: 'beside', rooms: ['alerts'] });
   try {
     const body = await alertsBody(operator(), { alerts: store.alerts, policy }, { limit, after: null });

@@ -1,9 +1,8 @@
-import { resolve } from 'node:path';
 import { UsageError } from '../core/usage-error.ts';
 import { openRecordReader } from '../records/records.ts';
 import type { Explanation } from '../request/explain.ts';
 import { PastPolicies } from '../runtime/replay.ts';
-import { readStore, storeExists } from '../store/open.ts';
+import { placeOfStore, readStore, requireStore } from '../store/open.ts';
 import { explainDecision } from './explain-decision.ts';
 import type { PolicyWorkspace } from './policy/tools.ts';
 import type { Principal } from './principal.ts';
@@ -20,13 +19,12 @@ export async function explainStoredDecision(
   { judge, database, folder }: PolicyWorkspace,
 ): Promise<{ readonly explanation: Explanation; readonly keyName: string | null }> {
   checkAction(by.caller, 'decisions.explain');
-  if (!(await storeExists(database))) {
-    throw new UsageError(`There is no database in ${resolve(database, '..')}; name its folder with --data.`);
-  }
+  await requireStore(database);
   const past = new PastPolicies({ ...judge, folder, inForce: () => null });
   using reader = await readStore(database, ['records', 'access']);
   if (!(await reader.records.isCurrent())) {
-    throw new UsageError(`${database} has no records of this version yet. Start the server once to create them.`);
+    const place = await placeOfStore(database);
+    throw new UsageError(`${place} has no records of this version yet. Start the server once to create them.`);
   }
   const explanation = await explainDecision(by, { records: openRecordReader(reader.records), past }, id);
   const key = await reader.keys.find(explanation.record.keyId);

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { UsageError } from '../core/usage-error.ts';
 import type { StoreDriver } from './driver.ts';
 
@@ -71,6 +71,16 @@ export const readStore: StoreDriver['read'] = async (url, rooms) => (await drive
 
 /** Resolves with whether there is a store. */
 export const storeExists: StoreDriver['exists'] = async (url) => (await driverOf(url)).exists(url);
+
+/** @throws UsageError where there is no store, by rejecting */
+export async function requireStore(url: string): Promise<void> {
+  if (await storeExists(url)) return;
+  const place = await placeOfStore(url);
+  if (isShared(url)) throw new UsageError(`There are no tables in ${place}; start the server once.`);
+  throw new UsageError(
+    `There is no database in ${dirname(place)}; start the server once, or name its folder with --data.`,
+  );
+}
 
 /** Reads how far the tables of a store are. Rejects with StoreError. */
 export const tablesOfStore: StoreDriver['tables'] = async (url) => (await driverOf(url)).tables(url);

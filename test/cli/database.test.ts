@@ -6,6 +6,7 @@ import { migrate } from '../../src/store/postgres/migrate.ts';
 import { SCHEMA } from '../../src/store/postgres/schema/versions.ts';
 import { tempFolder } from '../store/support.ts';
 import { freshDatabase } from '../support/postgres.ts';
+import { startServers } from '../support/postgres-servers.ts';
 import { runHere } from '../support/run-here.ts';
 
 test('db migrate makes the tables of a database, and db status tells how far they are', async () => {
@@ -34,6 +35,35 @@ test('db migrate makes the tables of a database, and db status tells how far the
     ...{ code: 0, out: 'No server runs at this database.\n', err: '' },
   });
 });
+
+test('commands name a database whose tables are missing or of a later program, without its password', async () => {
+  await using servers = await startServers(0);
+  const { database, url } = servers;
+  const place = url.replace(/\/\/[^@]*@/, '//');
+  const env = { DATABASE_URL: url.replace('@', ':hunter2@') };
+  const errorOf = async (...args: string[]) => (await runHere(args, env)).err;
+  for (const args of [
+    ['keys', 'list'],
+    ['policy', 'history'],
+    ['alerts', 'list'],
+  ])
+    expect(await errorOf(...args)).toBe(`signalbox: There are no tables in ${place}; start the server once.\n`);
+  expect(await errorOf('db', 'accept')).toBe(
+    `signalbox: Cannot use the database ${place}: it has no tables yet; run \`signalbox db migrate\` first.\n`,
+  );
+  expect(await errorOf('policy', 'diff', 'abcdef')).toContain(`${place} has no tables yet, and `);
+  await runHere(['db', 'migrate'], env);
+  const unknown = await errorOf('policy', 'diff', 'abcdef');
+  expect(unknown).toContain(`${place} keeps no revision that begins so`);
+  expect(unknown).not.toContain('hunter2');
+  await database.run(`INSERT INTO signalbox_schema VALUES (1000, 1000, '9.0.0')`, url.split('/').at(-1));
+  for (const args of [['db', 'migrate'], ['keys', 'list'], ['policy', 'history'], ['serve']])
+    expect(await errorOf(...args)).toMatch(
+      new RegExp(
+        `^signalbox: Cannot use the database ${place}: Signalbox 9\\.0\\.0 has brought its tables to version 1000, .*: use that program or a later one\\.\n$`,
+      ),
+    );
+}, 30_000);
 
 test('db commands name the database that they cannot use, and what would be right', async () => {
   await using database = await freshDatabase();

@@ -1,8 +1,6 @@
-import { resolve } from 'node:path';
-import { UsageError } from '../../core/usage-error.ts';
 import { type PushDesk, type PushedRevision, pushFolder, rollBackTo } from '../../operate/policy/push-folder.ts';
 import { listPushes, PUSHES_LIMIT, PUSHES_LIMIT_MAX } from '../../operate/policy/pushed.ts';
-import { isStoreLocked, openStore, storeExists } from '../../store/open.ts';
+import { isStoreLocked, openStore, requireStore } from '../../store/open.ts';
 import { onlyOne, parseArguments, parseFlags, SWITCH, TEXT, wholeOf } from '../arguments.ts';
 import { table } from '../terminal.ts';
 import { jsonText } from '../text.ts';
@@ -47,11 +45,7 @@ export async function runHistory(args: readonly string[], command: PolicyCommand
 }
 
 async function atStore({ database, judge }: PolicyCommand, work: (desk: PushDesk) => Promise<string>): Promise<string> {
-  if (!(await storeExists(database))) {
-    throw new UsageError(
-      `There is no database in ${resolve(database, '..')}; start the server once, or name its folder with --data.`,
-    );
-  }
+  await requireStore(database);
   const store = await openStore(database, { mode: 'beside', rooms: ['access', 'instances', 'policies'] });
   try {
     return await work({ store, judge, isServed: () => isStoreLocked(database), now: judge.now });

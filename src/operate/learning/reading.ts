@@ -1,7 +1,7 @@
 import { UsageError } from '../../core/usage-error.ts';
 import { findSecret } from '../../learning/secret.ts';
 import type { StoreReader } from '../../store/driver.ts';
-import { readStore } from '../../store/open.ts';
+import { placeOfStore, readStore } from '../../store/open.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 
@@ -14,5 +14,6 @@ export async function readLearning<T>(
   checkAction(by.caller, 'learning.read');
   using reader = await readStore(database, ['learning']);
   if ((await findSecret(reader)) !== null) return await read(reader);
-  throw new UsageError(`${database} has no learning data of this version yet. Start the server once to create it.`);
+  const place = await placeOfStore(database);
+  throw new UsageError(`${place} has no learning data of this version yet. Start the server once to create it.`);
 }

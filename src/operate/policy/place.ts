@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Revision } from '../../core/revision.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { PluginLoader, PluginModule } from '../../plugin-host/load.ts';
 import type { PolicyFile } from '../../policy/load.ts';
-import { readStore, storeExists } from '../../store/open.ts';
+import { placeOfStore, readStore, storeExists } from '../../store/open.ts';
 import { gitPlace } from './place-git.ts';
 import type { Scratch } from './scratch.ts';
 import { isFolder, type PolicySource, type PolicyWorkspace, readPolicy } from './tools.ts';
@@ -34,9 +33,9 @@ async function revisionPlace(
   { database, folder, judge }: PolicyWorkspace,
 ): Promise<PolicySource | string> {
   if (!/^[0-9a-f]{6,16}$/.test(name)) return 'it is not a revision (6 to 16 of its hexadecimal digits)';
-  if (!(await storeExists(database))) return `no database in ${resolve(database, '..')} keeps a revision`;
+  if (!(await storeExists(database))) return `${await placeOfStore(database)} has no tables yet`;
   const revision = await kept(name, database);
-  if (revision === null) return `${database} keeps no revision that begins so`;
+  if (revision === null) return `${await placeOfStore(database)} keeps no revision that begins so`;
   const label = revision.revision;
   // Written by the server alone.
   const files: readonly PolicyFile[] = JSON.parse(revision.source);

@@ -106,6 +106,12 @@ export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006'
 /** Whether a transaction that failed so may succeed if it is done again. */
 export const isConflict = (error: unknown): boolean => /^40(?:001|P01)$/.test(codeOf(error));
 
+/** @returns the error of work at a database that cannot be used, in one sentence; one that is a sentence stays as it is */
+export const unusableFor = (place: string, cause: unknown): StoreError =>
+  cause instanceof StoreError && cause.message.endsWith('.')
+    ? cause
+    : failureOf(`Cannot use the database ${place}`, cause);
+
 /** @returns the error of work that failed as a whole, in one sentence */
 export const failureOf = (what: string, cause: unknown): StoreError =>
   new StoreError(`${what}: ${faultText(cause).replace(/\.$/, '')}.`, { reason: faultOf(cause), cause });

@@ -52,16 +52,16 @@ export async function schemaOf(connection: Connection): Promise<SchemaState> {
 
 /**
  * @param known the version of the tables that this program is written for
- * @throws StoreError `older` or `newer`, where it cannot use them
+ * @throws StoreError `older` or `newer` of the reason, where it cannot use them
  */
 export function requireSchema({ version, serves, program }: SchemaState, known: number): void {
   if (version < known) {
-    const has = version === 0 ? 'the database has no tables yet' : `its tables are of version ${version}, not ${known}`;
-    throw new StoreError(`${has}; bring them up to date first`, { reason: 'older' });
+    const has = version === 0 ? 'it has no tables yet' : `its tables are of version ${version}, not ${known}`;
+    throw new StoreError(`${has}; run \`signalbox db migrate\` first`, { reason: 'older' });
   }
   if (serves > known)
     throw new StoreError(
-      `Signalbox ${program} has brought the tables to version ${version}, which serves programs of version ${serves} and later; this one is of version ${known}: use that program or a later one`,
+      `Signalbox ${program} has brought its tables to version ${version}, which serves programs of version ${serves} and later; this one is of version ${known}: use that program or a later one`,
       { reason: 'newer' },
     );
 }
@@ -71,7 +71,7 @@ export function requireSchema({ version, serves, program }: SchemaState, known: 
  * nothing left to do.
  * @param program the version of Signalbox that does it
  * @returns the numbers of the versions that were applied
- * @throws StoreError of one sentence, by rejecting; the versions before the one that failed stay
+ * @throws StoreError of the reason, by rejecting; the versions before the one that failed stay
  */
 export async function migrate(
   connection: Connection,

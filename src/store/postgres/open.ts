@@ -20,7 +20,7 @@ import { addressOf, placeOf } from './address.ts';
 import { openPostgresBooks, type PostgresBooks } from './books/books.ts';
 import { decodeCall, settledBy } from './books/kept-ops.ts';
 import { Connection } from './connection.ts';
-import { failureOf } from './fault.ts';
+import { unusableFor } from './fault.ts';
 import { postgresLeaders } from './leaders.ts';
 import { fenceOf, isAnyHeld, postgresLeases } from './leases.ts';
 import { MIGRATION_BOUNDS, migrate, schemaOf } from './migrate.ts';
@@ -66,7 +66,7 @@ async function once<T>(url: string, work: (connection: Connection) => Promise<T>
     await requireSession(connection, open);
     return await work(connection);
   } catch (cause) {
-    throw cause instanceof StoreError ? cause : failureOf(`Cannot use the database ${placeOf(url)}`, cause);
+    throw unusableFor(placeOf(url), cause);
   } finally {
     await connection.close();
   }

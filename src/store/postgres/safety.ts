@@ -22,7 +22,7 @@ interface SettingRow {
 /**
  * Refuses a server on which what was answered may be lost.
  * @param permitted settings that a test, which keeps nothing, permits
- * @throws StoreError `denied` of one sentence, by rejecting
+ * @throws StoreError `denied` of the reason, by rejecting
  */
 export async function requireSafety(connection: Connection, permitted: readonly string[] = []): Promise<void> {
   const { rows } = await connection.run<SettingRow>(
@@ -40,8 +40,7 @@ export async function requireSafety(connection: Connection, permitted: readonly 
   }
 }
 
-const unsafe = (why: string): StoreError =>
-  new StoreError(`The database cannot be used: ${why}.`, { reason: 'denied' });
+const unsafe = (why: string): StoreError => new StoreError(why, { reason: 'denied' });
 
 /** A connection, as far as its session goes. */
 type Session = Pick<Connection, 'backend' | 'backendNow' | 'close' | 'isPooled' | 'script'>;
@@ -49,7 +48,7 @@ type Session = Pick<Connection, 'backend' | 'backendNow' | 'close' | 'isPooled' 
 /**
  * Refuses a pooler that gives each transaction another session: prepared statements, bounds and messages belong to a session.
  * @param open opens one more connection
- * @throws StoreError `denied` of one sentence, by rejecting
+ * @throws StoreError `denied` of the reason, by rejecting
  */
 export async function requireSession(
   connection: Omit<Session, 'close' | 'script'>,

@@ -1,9 +1,9 @@
 import type { SqlTables, SqlValue, Statement } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';
-import type { PostgresAddress } from './address.ts';
+import { type PostgresAddress, placeAt } from './address.ts';
 import { Connection, type PostgresBounds, USUAL_BOUNDS } from './connection.ts';
 import { PostgresDialect, valuesOf } from './dialect.ts';
-import { failureOf } from './fault.ts';
+import { failureOf, unusableFor } from './fault.ts';
 import { requireSchema, schemaOf } from './migrate.ts';
 import { SCHEMA } from './schema/versions.ts';
 
@@ -33,7 +33,7 @@ export class PostgresSnapshot implements SqlTables {
       return new PostgresSnapshot(connection);
     } catch (cause) {
       await connection.close();
-      throw cause instanceof StoreError ? cause : failureOf('Cannot read the database', cause);
+      throw unusableFor(placeAt(address), cause);
     }
   }
 

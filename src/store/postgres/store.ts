@@ -3,10 +3,11 @@ import { processTimers } from '../../telemetry/process-timers.ts';
 import type { StoreActivity } from '../activity.ts';
 import type { SqlTables, SqlValue, SqlWrite, Statement } from '../sql/statement.ts';
 import type { Deferral, Store, StoreError } from '../store.ts';
-import { addressOf } from './address.ts';
+import { addressOf, placeOf } from './address.ts';
 import { DecidingDatabase } from './books/database.ts';
 import { Connection } from './connection.ts';
 import { PostgresDialect, valuesOf } from './dialect.ts';
+import { unusableFor } from './fault.ts';
 import { requireSchema, schemaOf } from './migrate.ts';
 import { PostgresReaders } from './readers.ts';
 import { requireSafety, requireSession } from './safety.ts';
@@ -39,6 +40,8 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
     await requireSession(connection, store.open);
     await requireSafety(connection, options.permitted);
     requireSchema(await schemaOf(connection), SCHEMA.length);
+  } catch (cause) {
+    throw unusableFor(placeOf(options.url), cause);
   } finally {
     await connection.close();
   }
