@@ -110,7 +110,10 @@ test('a start comes up with the stored revision, also with one that was pushed w
   write(policyOf('language_worth: 0.05\n'));
   const { code, out: text } = await box.run('policy', 'push', folder, '--from', revision);
   expect([code, text]).toEqual([0, expect.stringMatching(/^Stored: .*push 5.*\nNo server follows pushes now/)]);
+  const history = async () => (await box.run('policy', 'history', '--limit', '1')).out;
+  expect(await history()).toMatch(/accepted .*\nNo server follows pushes now/);
   box = await start();
+  expect(await history()).toMatch(/in force .*\n$/);
   expect((await served()).revision).not.toBe(revision);
   const { out } = await box.run('instances', '--json');
   expect(JSON.parse(out)).toMatchObject({ data: [{ policies_from: 'store', pushed: 5 }] });

@@ -1,3 +1,4 @@
+import { followers } from '../../operate/policy/push.ts';
 import { type PushDesk, type PushedRevision, pushFolder, rollBackTo } from '../../operate/policy/push-folder.ts';
 import { listPushes, PUSHES_LIMIT, PUSHES_LIMIT_MAX } from '../../operate/policy/pushed.ts';
 import { isStoreLocked, openStore, requireStore } from '../../store/open.ts';
@@ -6,6 +7,8 @@ import { table } from '../terminal.ts';
 import { jsonText } from '../text.ts';
 import { operator } from '../user.ts';
 import { folderIn, type PolicyCommand } from './command.ts';
+
+const UNFOLLOWED = 'No server follows pushes now: those with --policies-from store do.\n';
 
 /** `signalbox policy push [DIR] [--from REVISION]`. */
 export async function runPush(args: readonly string[], command: PolicyCommand): Promise<string> {
@@ -28,8 +31,8 @@ export async function runRollback(args: readonly string[], command: PolicyComman
 export async function runHistory(args: readonly string[], command: PolicyCommand): Promise<string> {
   const { limit, json } = parseFlags(args, { limit: TEXT, json: SWITCH });
   const most = limit === undefined ? PUSHES_LIMIT : wholeOf('--limit', limit, 1, PUSHES_LIMIT_MAX);
-  return await atStore(command, async ({ store }) => {
-    const { data } = await listPushes(operator(), store, { limit: most, after: null });
+  return await atStore(command, async ({ store, isServed }) => {
+    const { data } = await listPushes(operator(), store, { limit: most, after: null }, isServed);
     if (json) return jsonText(data);
     if (data.length === 0) return 'No revision was pushed.\n';
     const rows = data.map(({ id, revision, time, author, state, is_in_force, reason }) => [
@@ -40,7 +43,8 @@ export async function runHistory(args: readonly string[], command: PolicyCommand
       is_in_force ? 'in force' : state,
       reason ?? '-',
     ]);
-    return table([['PUSH', 'REVISION', 'PUSHED', 'BY', 'STATE', 'REASON'], ...rows]);
+    const lines = table([['PUSH', 'REVISION', 'PUSHED', 'BY', 'STATE', 'REASON'], ...rows]);
+    return (await followers(store, isServed)).length > 0 ? lines : lines + UNFOLLOWED;
   });
 }
 
@@ -63,7 +67,7 @@ function pushText(pushed: PushedRevision, json: boolean): string {
   const places = guarded.map(({ section, name, key }) => [section, name, key].filter((one) => one !== null).join('.'));
   return [
     `${isFollowed ? 'In force' : 'Stored'}: revision ${revision}, push ${id}${previous === null ? '' : `, in place of ${previous}`}.\n`,
-    isFollowed ? '' : 'No server follows pushes now: those with --policies-from store do.\n',
+    isFollowed ? '' : UNFOLLOWED,
     places.length > 0 ? `It changes where requests go or who may do what: ${places.join(', ')}.\n` : '',
     lagging.length > 0 ? `Not in force yet at ${lagging.join(', ')}: signalbox instances says why.\n` : '',
     followingFiles.length > 0 ? `${followingFiles.join(', ')} follow their files, and do not take it.\n` : '',

@@ -355,7 +355,7 @@ export const PolicyPushes = field.named('PolicyPushes', 'Revisions that were pus
         'accepted',
       ),
       reason: field.textOrNull('Why it is refused.', 'The server gateway-7d9f:1 refuses it: …'),
-      is_in_force: field.flag('Whether it is the one in force.', true),
+      is_in_force: field.flag('Whether it is in force at the servers that follow pushes.', true),
     }),
     'The newest first.',
   ),

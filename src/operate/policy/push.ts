@@ -3,7 +3,7 @@ import { SignalboxError } from '../../core/errors.ts';
 import { pushedBundle } from '../../runtime/pushed.ts';
 import { readBundle } from '../../runtime/source.ts';
 import type { OpenStore } from '../../store/driver.ts';
-import { type LiveInstance, liveInstances } from '../../store/instance-reports.ts';
+import { liveInstances, type ReportSource } from '../../store/instance-reports.ts';
 import type { PushedPolicy } from '../../store/pushed-policies.ts';
 import { StoreError } from '../../store/store.ts';
 import { hasSecret } from '../../telemetry/secrets.ts';
@@ -30,10 +30,8 @@ export interface PushTarget {
 }
 
 /** The servers that follow pushed revisions. */
-async function followers({ store, isServed }: PushTarget): Promise<readonly LiveInstance[]> {
-  if (!(await isServed())) return [];
-  return (await liveInstances(store)).filter(({ follows }) => follows === 'store');
-}
+export const followers = async (store: ReportSource, isServed: PushTarget['isServed']) =>
+  (await isServed()) ? (await liveInstances(store)).filter(({ follows }) => follows === 'store') : [];
 
 /** Keeps the policy in the store; before the first push it is in the files of a folder. */
 export const storeHome = (folder: string, target: PushTarget): PolicyHome => ({
@@ -102,7 +100,7 @@ function refuseOvertaken(cause: unknown): never {
 async function judgedEverywhere(id: number, target: PushTarget): Promise<string | null> {
   const until = performance.now() + JUDGED_MS;
   for (;;) {
-    const all = await followers(target);
+    const all = await followers(target.store, target.isServed);
     const refusing = all.find(({ judged, refusal }) => judged === id && refusal !== null);
     if (refusing)
       throw new RefusedPush(`The server ${refusing.name} refuses it: ${refusing.refusal?.replace(/\.?$/, '.')}`);
@@ -120,7 +118,9 @@ export async function lagging(target: PushTarget): Promise<readonly string[]> {
   const head = (await target.store.pushedPolicies.list(KEPT_MAX)).find(({ state }) => state === 'accepted');
   const until = performance.now() + IN_FORCE_MS;
   for (;;) {
-    const behind = (await followers(target)).filter(({ pushed }) => pushed !== (head?.id ?? null));
+    const behind = (await followers(target.store, target.isServed)).filter(
+      ({ pushed }) => pushed !== (head?.id ?? null),
+    );
     if (behind.length === 0 || performance.now() > until) return behind.map(({ name }) => name);
     await Bun.sleep(POLL_EVERY_MS);
   }

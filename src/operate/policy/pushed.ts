@@ -5,6 +5,7 @@ import type { PushEntry, PushedPolicy } from '../../store/pushed-policies.ts';
 import type { TrailEntry } from '../../store/trail.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
+import { followers, type PushTarget } from './push.ts';
 
 type PushReader = Pick<OpenStore, 'pushedPolicies'>;
 
@@ -21,20 +22,24 @@ export interface PushPage {
   readonly after: number | null;
 }
 
-/** The revisions that were pushed, with who has pushed each, as the trail has it. Rejects with StoreError. */
+/** The revisions that were pushed, with who has pushed each, as the trail has it. Rejects with StoreError. @param isServed whether a server may run */
 export async function listPushes(
   by: Principal,
-  { pushedPolicies, trail }: PushReader & Pick<OpenStore, 'trail'>,
+  store: PushReader & Pick<OpenStore, 'instanceReports' | 'trail'>,
   { limit, after }: PushPage,
+  isServed: PushTarget['isServed'] = async () => true,
 ) {
   checkAction(by.caller, 'policy.read');
-  const [found, head, changes] = await Promise.all([
+  const { pushedPolicies, trail } = store;
+  const [found, head, changes, following] = await Promise.all([
     pushedPolicies.list(limit + 1, after ?? undefined),
     pushedPolicies.head(),
     trail.list({ keyId: null, kind: 'policy_files', limit: TRAIL_MAX }),
+    followers(store, isServed),
   ]);
   const authors = new Map(changes.flatMap(authorIn));
-  const data = found.slice(0, limit).map((one) => entryBody(one, head?.id === one.id, authors.get(one.id) ?? null));
+  const inForce = following.length > 0 ? head?.id : null;
+  const data = found.slice(0, limit).map((one) => entryBody(one, inForce === one.id, authors.get(one.id) ?? null));
   return { object: 'list' as const, data, has_more: found.length > limit };
 }
 

@@ -26,7 +26,7 @@ export interface WritableDesk extends PolicyDesk {
   readonly allowsGuarded: boolean;
   /** Puts the files on disk in force now. */
   reload(by: Actor): Promise<ReloadAttempt>;
-  readonly store: Pick<OpenStore, 'commit' | 'pushedPolicies' | 'trail'>;
+  readonly store: Pick<OpenStore, 'commit' | 'instanceReports' | 'pushedPolicies' | 'trail'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
