@@ -5,6 +5,7 @@ import { NewestLimits } from '../access/limits/newest.ts';
 import { openPeople } from '../access/people.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
+import type { Timers } from '../core/timers.ts';
 import { type AppOptions, createApp } from '../http/app.ts';
 import { EventFeed } from '../http/event-feed.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
@@ -48,6 +49,9 @@ import { openTokens } from './tokens.ts';
 import { keepTrailHead, notedHeads } from './trail-head.ts';
 import { keepTrailNote } from './trail-note.ts';
 
+/** A start beside a database that is near takes a fraction of this, ms. */
+export const SLOW_START_MS = 5_000;
+
 /** Reads the first policy: that of its folder, or of a copy of the shipped one. The feed begins with the health of its endpoints. */
 async function startPolicy(
   { policies, policiesFrom, home, database }: ServeOptions,
@@ -76,9 +80,12 @@ async function startPolicy(
   await finishEdit(tools.folder).catch((error) =>
     log.warn('an edit could not be finished', { error: messageOf(error) }),
   );
-  const found = { ledger: await ledgerOnDisk(database), madeTeams: await madeTeamsOnDisk(database) };
-  const pushed = policiesFrom === 'store' ? await pushedOnDisk(database) : null;
-  const first = await firstPolicy({ ...tools, ...found }, err, pushed);
+  const [ledger, madeTeams, pushed] = await Promise.all([
+    ledgerOnDisk(database),
+    madeTeamsOnDisk(database),
+    policiesFrom === 'store' ? pushedOnDisk(database) : null,
+  ]);
+  const first = await firstPolicy({ ...tools, ledger, madeTeams }, err, pushed);
   return { first, tools, unpacked, feed };
 }
 
@@ -98,11 +105,12 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   let onHangup = () => {};
   on('SIGHUP', () => onHangup());
   const tracer = await openTracer({ env: host.env, version, log });
+  const database = isShared(options.database) ? await placeOfStore(options.database) : null;
+  using _told = tellOfWait(database, log, timers);
   const { first, tools, unpacked, feed } = await startPolicy(options, host, secrets, log);
   const lock = await takePlace(options);
   const note = new LedgerNote(options.data, now, log);
-  const { openStore = openDataStore } = host;
-  const store = await openStore(options, log, note, host);
+  const store = await (host.openStore ?? openDataStore)(options, log, note, host);
   let onBudgets = async () => {};
   const people = await openPeople({ store, now: store.instance.now, onChange: () => onBudgets() });
   const keys = await openKeys({
@@ -161,13 +169,19 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
 
   // Other output to the terminal comes first.
   await linesWritten();
-  const database = isShared(options.database) ? await placeOfStore(options.database) : null;
   const facts = { address, database, unpacked, simulated: isSimulated(gateway), ...(await whoAnswers(first, out)) };
   announce(facts, firstKey, log, out);
   warnOfPayments(gateway, log);
   around.parent?.serving({
     ...{ address, metrics, stop: shutdown.byParent, leave: shutdown.leave, reload: () => onHangup() },
   });
+}
+
+/** Says once, where a start takes long, that the database does: it is far, or another brings its tables up to date. */
+function tellOfWait(database: string | null, log: Log, timers: Timers): Disposable {
+  const tell = () => log.warn('the start waits for the database', { database });
+  const timer = database === null ? null : timers.after(SLOW_START_MS, tell);
+  return { [Symbol.dispose]: () => timer?.close() };
 }
 
 function sharedLimits({ rates, news }: OpenStore, ownRank: () => number): AppOptions['shared'] {

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Timers } from '../../src/core/timers.ts';
+import { SLOW_START_MS } from '../../src/server/serve.ts';
 import { RENEW_MS } from '../../src/store/lease.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { WORTHLESS_CERTIFICATE } from '../fault/worthless-certificate.ts';
@@ -141,6 +142,23 @@ describe('a database that cannot be opened: a sentence says what is wrong and wh
     cable[Symbol.dispose]();
     rmSync(folder, { recursive: true });
     await run('DROP ROLE secured');
+  });
+
+  test('one that is slow to answer is named while the start waits for it', async () => {
+    const soon: Timers = { ...timers, after: (ms, run) => processTimers.after(ms === SLOW_START_MS ? 100 : ms, run) };
+    cable.delayMs = 20;
+    const [slow, quick] = [env.DATABASE_URL.replace(/:\d+\//, `:${cable.port}/`), env.DATABASE_URL];
+    const told = async (url: string, by: Timers) => {
+      const server = await stage.fleet.start({ env: { DATABASE_URL: url }, timers: by });
+      const lines = server.lines.filter((line) => line.includes('"the start waits for the database"'));
+      await stage.fleet.stop(server);
+      return lines;
+    };
+    expect(await told(slow, soon)).toEqual([
+      expect.stringContaining(`"database":"postgres://127.0.0.1:${cable.port}/`),
+    ]);
+    expect(await told(quick, timers)).toEqual([]);
+    cable.delayMs = 0;
   });
 
   /** By name: a URL without its scheme, and the words of its refusal. HOST is the server, SPOILED a way to it that changes answers. */
