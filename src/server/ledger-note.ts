@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Timers } from '../core/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { OpenStore, SpoolNotes, SpoolSettlements } from '../store/driver.ts';
-import { placeOfStore, readSpool, readStore, storeExists } from '../store/open.ts';
+import { isShared, placeOfStore, readSpool, readStore, storeExists } from '../store/open.ts';
 import { reasonOf } from '../store/reason.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type DataPlace, spoolOf } from './data.ts';
@@ -43,7 +43,9 @@ export async function faultIn({ data, database }: DataPlace): Promise<Fault | nu
   const file = resolve(ledgerIdOf(data));
   const other = await otherDatabase(database, noted);
   if (other !== null) {
-    const remedy = `Restore the files of that ledger, or restore a backup into an empty folder. To start anyway, delete ${file}.`;
+    const remedy = isShared(database)
+      ? `Restore that database, or begin a new data folder. To start anyway, delete ${file}.`
+      : `Restore the files of that ledger, or restore a backup into an empty folder. To start anyway, delete ${file}.`;
     return { reason: other, remedy };
   }
   const lost = lostOf(resolve(spoolOf(data)), noted.spool, await spoolIn(database, spoolOf(data)));
@@ -63,7 +65,10 @@ async function otherDatabase(database: string, { ledger, entry }: LedgerId): Pro
   if (found !== ledger) return `${path} is the ledger ${found.slice(0, 8)}, but ${served}`;
   const last = await reader.journal.horizon();
   if (last >= entry) return null;
-  return `${path} ends at entry ${last} of its journal, but entry ${entry} was booked: it is an older copy, or its file signalbox.db-wal is missing`;
+  const why = isShared(database)
+    ? 'a standby that took over, or a backup, lacks the entries between'
+    : 'it is an older copy, or its file signalbox.db-wal is missing';
+  return `${path} ends at entry ${last} of its journal, but entry ${entry} was booked: ${why}`;
 }
 
 /** Null for one that is damaged: the opening of the store says so. */
@@ -147,7 +152,8 @@ export class LedgerNote implements SpoolNotes {
 
   async #follow(store: Pick<OpenStore, 'flush' | 'ledger' | 'journal'>): Promise<void> {
     const entry = await store.journal.horizon();
-    if (entry === this.#entry && this.#isMade) return;
+    // A standby that took over may lack entries: the note says so until an operator has seen it.
+    if (entry <= this.#entry && this.#isMade) return;
     // The note must not be ahead of the database after a loss of power.
     await store.flush();
     this.#write({ entry });

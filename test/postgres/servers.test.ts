@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { waitFor } from '../support/answers.ts';
-import type { Signalbox } from '../support/signalbox.ts';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
+import { quietFor, waitFor } from '../support/answers.ts';
+import { startServers } from '../support/postgres-servers.ts';
+import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
 import { ask, audit, booked, COST, chat, makeKey, type Stage, startStage } from './stage.ts';
 
 /** Two servers at one PostgreSQL, as callers and operators see them. */
@@ -20,6 +24,31 @@ async function spentAt(at: Signalbox, team: string): Promise<number | undefined>
   };
   return funds.find(({ subject }) => subject === team)?.spent_credits;
 }
+
+test('A server whose database has lost entries keeps its note of them: ledger audit names them, and a start is refused', async () => {
+  const timers = { ...processTimers, every: (ms: number, run: () => void) => processTimers.every(ms / 20, run) };
+  await using fleet = await startServers(1, { timers });
+  const [server] = fleet.servers as [Signalbox];
+  expect(
+    (await server.post('/v1/chat/completions', { model: 'auto', messages: [{ role: 'user', content: 'Hi.' }] })).status,
+  ).toBe(200);
+  const noted = () => (JSON.parse(readFileSync(join(server.data, 'ledger.id'), 'utf8')) as { entry: number }).entry;
+  await waitFor(() => noted() > 1);
+  const entry = noted();
+  const kept = readFileSync(join(server.data, 'ledger.id'), 'utf8');
+  // As a standby that took over lacks it.
+  await fleet.database.run(`DELETE FROM journal WHERE seq = ${entry}`, fleet.url.split('/').at(-1));
+  await quietFor(300, 'a note of less', () => noted() !== entry);
+  const words = new RegExp(
+    `ends at entry \\d+ of its journal, but entry ${entry} was booked: a standby that took over, or a backup, lacks the entries between\\.`,
+  );
+  expect(await server.run('ledger', 'audit')).toMatchObject({ code: 2, err: expect.stringMatching(words) });
+  await fleet.stop(server);
+  const data = temporaryFolder();
+  writeFileSync(join(data, 'ledger.id'), kept);
+  await expect(fleet.start({ data })).rejects.toThrow(words);
+  rmSync(data, { recursive: true });
+});
 
 describe('Two servers at one PostgreSQL', () => {
   test('spend one budget to its end, and not beyond: told = booked, and the audit is clean', async () => {
