@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { orDeeply } from '../deep/deeply.ts';
 import { waitFor } from '../support/answers.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { withKey } from '../support/signalbox.ts';
@@ -90,7 +91,7 @@ test('a key is made, found again, suspended, resumed and revoked', async () => {
   expect(faults).toEqual([]);
 });
 
-test.each(['Escape', 'the way back of the browser'])(
+test.each(orDeeply(['Escape'], ['the way back of the browser']))(
   'a request far down the list is read, and %s leads back to its row',
   async (way) => {
     await page.goto(`${stage.box.url}/console/requests`);

@@ -164,7 +164,7 @@ describe('each tab', () => {
   }
 });
 
-test('an audit runs at a click and says that the books are sound', async () => {
+deeply('an audit runs at a click and says that the books are sound', async () => {
   const { page } = await openConsole(stage, { path: '/money?tab=budgets' });
   await page.getByRole('button', { name: 'Audit the books' }).click();
   await page.getByRole('heading', { name: 'The books are sound.' }).waitFor();
@@ -173,7 +173,7 @@ test('an audit runs at a click and says that the books are sound', async () => {
   expect(await axeFinds(page)).toEqual([]);
 });
 
-test('a member sees its own spend and no books, and finance sees both', async () => {
+deeply('a member sees its own spend and no books, and finance sees both', async () => {
   const member = await openConsole(stage, { path: '/money', role: 'member' });
   expect(await member.page.getByRole('tab').allTextContents()).toEqual(['Spend', 'Months']);
   await member.page.getByText('No spend by key yet').waitFor();

@@ -136,7 +136,7 @@ describe('a key', () => {
     ]);
   });
 
-  test('is suspended at once, which can be undone, by the keyboard alone', async () => {
+  deeply('is suspended at once, which can be undone, by the keyboard alone', async () => {
     const { id, key } = await made('/admin/keys', { name: 'agent' });
     const page = await open(`/keys/${id}`);
     await button(page, 'Suspend').focus();
@@ -152,7 +152,7 @@ describe('a key', () => {
     expect(await page.locator('body:focus').count()).toBe(0);
   });
 
-  test('is revoked after a question that names it; Escape answers no, and leaves the detail open', async () => {
+  deeply('is revoked after a question that names it; Escape answers no, and leaves the detail open', async () => {
     const { id, key } = await made('/admin/keys', { name: 'old-app' });
     const page = await open(`/keys/${id}`);
     await button(page, 'Revoke').click();
@@ -171,7 +171,7 @@ describe('a key', () => {
     await waitFor(async () => (await focusOf(page)) === 'old-app');
   });
 
-  test('is rotated: the new secret is shown once, and the old one works as long as was said', async () => {
+  deeply('is rotated: the new secret is shown once, and the old one works as long as was said', async () => {
     const { id, key } = await made('/admin/keys', { name: 'rotating' });
     const page = await open(`/keys/${id}`);
     await button(page, 'Rotate').click();
@@ -183,7 +183,7 @@ describe('a key', () => {
     await waitFor(async () => (await statusWith(key)) === 401);
   });
 
-  test('shows the keys that it has made as a tree, and they lead on', async () => {
+  deeply('shows the keys that it has made as a tree, and they lead on', async () => {
     const parent = await made('/admin/keys', { name: 'planner', scopes: ['chat', 'delegate'] });
     const child = (of: string, name: string, scopes: readonly string[]) =>
       fetch(`${stage.box.url}/v1/keys`, {
@@ -300,7 +300,7 @@ describe('the trail', () => {
     expect(await panel(page).locator('ins').textContent()).toContain('second-name');
   });
 
-  test('is verified and exported', async () => {
+  deeply('is verified and exported', async () => {
     const page = await open('/trail');
     await button(page, 'Verify trail').click();
     await page.getByText(/^Whole: \d+ entries are as they were written/).waitFor();

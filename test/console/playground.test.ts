@@ -251,7 +251,7 @@ deeply('shows the tranches of a hold that grows with the answer', async () => {
   expect(Math.abs(held! + raised - charged! - released!)).toBeLessThanOrEqual(2);
 });
 
-test('"Stop" ends the request at the provider, and what was written stays', async () => {
+deeply('"Stop" ends the request at the provider, and what was written stays', async () => {
   const { page } = await openConsole(stage, at('?model=slow-owl'));
   await promptIn(page).fill('Take your time');
   await send(page);
@@ -298,28 +298,31 @@ test('a program’s form of the request has a variable in place of a secret', as
   expect(await panel.textContent()).toContain('process.env.SIGNALBOX_API_KEY');
 });
 
-test('auditors see decisions and are told who sends; a member without a key is led to one, and sends with it', async () => {
-  const auditor = (await openConsole(stage, { ...at(), role: 'auditor' })).page;
-  await heading(auditor, 'would answer');
-  await auditor.getByText('Owners, admins, team leads and members send requests here').waitFor();
-  expect(await auditor.getByRole('button', { name: 'Send request' }).count()).toBe(0);
+deeply(
+  'auditors see decisions and are told who sends; a member without a key is led to one, and sends with it',
+  async () => {
+    const auditor = (await openConsole(stage, { ...at(), role: 'auditor' })).page;
+    await heading(auditor, 'would answer');
+    await auditor.getByText('Owners, admins, team leads and members send requests here').waitFor();
+    expect(await auditor.getByRole('button', { name: 'Send request' }).count()).toBe(0);
 
-  const { page, faults } = await openConsole(stage, { ...at(), role: 'member' });
-  await heading(page, 'would answer');
-  await page.getByRole('link', { name: 'Make a key' }).waitFor();
-  const made = await page.evaluate(
-    `fetch('/admin/keys', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"name":"mine","scopes":["chat"]}' }).then((answer) => answer.json())`,
-  );
-  await page.reload();
-  await settled(page);
-  await promptIn(page).fill('Hello from a member');
-  await send(page);
-  await done(page);
-  expect(await page.getByLabel('Send as your key').locator('option').allTextContents()).toEqual([
-    `mine (${(made as { id: string }).id})`,
-  ]);
-  expect(faults).toEqual([]);
-});
+    const { page, faults } = await openConsole(stage, { ...at(), role: 'member' });
+    await heading(page, 'would answer');
+    await page.getByRole('link', { name: 'Make a key' }).waitFor();
+    const made = await page.evaluate(
+      `fetch('/admin/keys', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"name":"mine","scopes":["chat"]}' }).then((answer) => answer.json())`,
+    );
+    await page.reload();
+    await settled(page);
+    await promptIn(page).fill('Hello from a member');
+    await send(page);
+    await done(page);
+    expect(await page.getByLabel('Send as your key').locator('option').allTextContents()).toEqual([
+      `mine (${(made as { id: string }).id})`,
+    ]);
+    expect(faults).toEqual([]);
+  },
+);
 
 deeply('is whole in the dark and on a phone', async () => {
   const { page, faults } = await openConsole(stage, { ...at('?weights=60-20-20'), theme: 'dark', width: 390 });

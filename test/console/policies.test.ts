@@ -109,7 +109,7 @@ describe('the editor', () => {
     await page.locator('.cm-help', { hasText: 'Credits' }).waitFor();
   });
 
-  test('is left by Escape and Tab, which its label says; Tab alone indents', async () => {
+  deeply('is left by Escape and Tab, which its label says; Tab alone indents', async () => {
     const { page } = await openEditor();
     const content = page.locator('.cm-content');
     expect(await content.getAttribute('aria-label')).toContain('Escape, then Tab leaves the editor');
@@ -122,7 +122,7 @@ describe('the editor', () => {
     ).toBe(false);
   });
 
-  test('opens at the line of a link, and a click on a number makes one', async () => {
+  deeply('opens at the line of a link, and a click on a number makes one', async () => {
     const { page } = await openConsole(stage, { path: `${FILE}?line=4` });
     await page.locator('.cm-activeLine', { hasText: 'time.hour' }).waitFor();
     await page.locator('.cm-lineNumbers .cm-gutterElement', { hasText: /^7$/ }).click();
@@ -180,7 +180,7 @@ describe('an edit', () => {
     await page.locator('.policies-bar', { hasText: 'rules.yaml' }).waitFor();
   });
 
-  test('joins with another that came into force meanwhile: both are there', async () => {
+  deeply('joins with another that came into force meanwhile: both are there', async () => {
     const { page } = await openEditor();
     await page.keyboard.type('language_worth: 0.25\n');
     await isJudged(page, 'It has no error');

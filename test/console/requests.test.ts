@@ -153,7 +153,7 @@ test('new requests are counted and change nothing until they are asked for', asy
   expect(await rowsOf(page).count()).toBe(before);
   await button.click();
   await button.waitFor({ state: 'detached' });
-  expect(await rowsOf(page).count()).toBe(before + 2);
+  await waitFor(async () => (await rowsOf(page).count()) === before + 2);
 });
 
 deeply('its words are shown as text when they are asked for, and today’s decision by its own address', async () => {
@@ -170,7 +170,7 @@ deeply('its words are shown as text when they are asked for, and today’s decis
   expect(faults).toEqual([]);
 });
 
-test('on a phone the request is a page, and nothing is wider than it', async () => {
+deeply('on a phone the request is a page, and nothing is wider than it', async () => {
   const { page } = await openConsole(stage, { path: `/requests/${decision}`, width: 390, theme: 'dark' });
   await story(page).waitFor();
   await page.getByRole('table', { name: 'Money' }).waitFor();
@@ -179,7 +179,7 @@ test('on a phone the request is a page, and nothing is wider than it', async () 
   expect(await axeFinds(page)).toEqual([]);
 });
 
-test('people see what their role may: an auditor no words, a member no request of others', async () => {
+deeply('people see what their role may: an auditor no words, a member no request of others', async () => {
   const auditor = await openConsole(stage, { path: `/requests/${decision}`, role: 'auditor' });
   await story(auditor.page).waitFor();
   expect(await auditor.page.getByRole('heading', { name: 'Content' }).count()).toBe(0);

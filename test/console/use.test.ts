@@ -13,10 +13,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => stage.stop());
 
-const PATHS = orDeeply(
-  ['', '/policies/files/policy.yaml', '/money?tab=budgets'],
-  [...VIEW_PATHS.slice(1), '/people/keys'],
-);
+const PATHS = orDeeply(['/policies/files/policy.yaml', '/money?tab=budgets'], [...VIEW_PATHS, '/people/keys']);
 
 /** Of a view on loopback, ms; the best of a few loads, since machines of tests are busy. */
 const PAINT_MS_MAX = 300;

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { orDeeply } from '../deep/deeply.ts';
 import { isDeep } from '../deep/effort.ts';
 import {
   axeFinds,
+  type ConsoleRole,
   type ConsoleStage,
   chartsWithoutTwin,
   openConsole,
@@ -50,12 +52,18 @@ describe.each([...VIEW_PATHS])('the view /console%s', (path) => {
   );
 });
 
-test.each([
-  ['/money/wallets', 'Money'],
-  ['/fleet/north/x', 'Fleet'],
-  ['/playground/old', 'Playground'],
-  ['/nowhere/at/all', 'the overview'],
-])('%s is no page, and leads to %s', async (path, near) => {
+test.each(
+  orDeeply(
+    [
+      ['/money/wallets', 'Money'],
+      ['/nowhere/at/all', 'the overview'],
+    ],
+    [
+      ['/fleet/north/x', 'Fleet'],
+      ['/playground/old', 'Playground'],
+    ],
+  ) as [string, string][],
+)('%s is no page, and leads to %s', async (path, near) => {
   const { page } = await openConsole(stage, { path });
   await page.getByRole('heading', { name: 'No such page' }).waitFor();
   await page.getByRole('link', { name: `Go to ${near}` }).click();
@@ -74,12 +82,16 @@ describe('roles', () => {
     expect(faults).toEqual([]);
   });
 
-  test.each([
-    ['admin', ['Overview', 'Playground', 'Requests', 'Policies', 'People', 'Money', 'Fleet']],
-    ['finance', ['Overview', 'People', 'Money']],
-    ['lead', ['Overview', 'Playground', 'Requests', 'People', 'Money']],
-    ['member', ['Overview', 'Playground', 'Requests', 'People', 'Money']],
-  ] as const)('a person of the role %s sees the views that it may open, and no others', async (role, words) => {
+  test.each(
+    orDeeply<readonly [ConsoleRole, readonly string[]]>(
+      [['finance', ['Overview', 'People', 'Money']]],
+      [
+        ['admin', ['Overview', 'Playground', 'Requests', 'Policies', 'People', 'Money', 'Fleet']],
+        ['lead', ['Overview', 'Playground', 'Requests', 'People', 'Money']],
+        ['member', ['Overview', 'Playground', 'Requests', 'People', 'Money']],
+      ],
+    ),
+  )('a person of the role %s sees the views that it may open, and no others', async (role, words) => {
     const { page, faults } = await openConsole(stage, { role });
     expect(await page.locator('.rail-view').allTextContents()).toEqual([...words]);
     expect(faults).toEqual([]);

@@ -97,6 +97,7 @@ describe('A provider’s key', () => {
         const answer = await chat({ stream: at % 2 === 0 });
         await answer.text();
         statuses.push(answer.status);
+        await Bun.sleep(10);
       }
     });
     await waitFor(() => upstream.requests.length > 20);

@@ -14,6 +14,8 @@ import { evidenceOf, problemsOf } from './verdict.ts';
 /** One server of two processes, as its operator runs it. `npm run test:deep -- rolling` replaces them more often, under more load. */
 const { runs, proved } = effort('rolling', 1, 10);
 const CALLERS = isDeep ? 24 : 6;
+/** Of a caller between two requests. */
+const PAUSE_MS = isDeep ? 0 : 20;
 const data = temporaryFolder();
 const secret = join(data, 'upstream-key');
 const metricsPort = freePort();
@@ -66,7 +68,8 @@ test('A restart fails no request and cuts no stream, on tables of a later progra
   let isOver = false;
   let most = 0;
   const caller = async (at: number) => {
-    while (!isOver) endings.push(await send(box, key.key, { maxTokens: 5, isStream: at % 3 > 0 }));
+    for (; !isOver; await Bun.sleep(PAUSE_MS))
+      endings.push(await send(box, key.key, { maxTokens: 5, isStream: at % 3 > 0 }));
   };
   const watch = async () => {
     for (; !isOver; await Bun.sleep(100)) most = Math.max(most, (await processes()).length);

@@ -205,9 +205,11 @@ describe('the laws find an adapter that', () => {
   for (const [of, name, mutant] of MUTANTS) {
     test(`${name} (${of})`, () => {
       // Some need a rare request: one that is not found in so many is not found by any.
-      const how = { numRuns: 25_000, seed, endOnFailure: true } as const;
       const laws = [goesOn(mutant, () => {}), isAlwaysTaken(mutant, () => {})];
-      expect(laws.some((law) => fc.check<unknown[]>(law, how).failed)).toBe(true);
+      const isFound = (numRuns: number) =>
+        laws.some((law) => fc.check<unknown[]>(law, { numRuns, seed, endOnFailure: true }).failed);
+      // First in few of both laws: one of them is broken by most mutants soon.
+      expect(isFound(200) || isFound(25_000)).toBe(true);
     }, 60_000);
   }
 });

@@ -3,7 +3,7 @@ import type { News } from '../../src/store/news.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Repositories } from '../../src/store/repositories.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
-import { seedOf } from '../deep/effort.ts';
+import { isDeep, seedOf } from '../deep/effort.ts';
 import { layStore } from '../support/empty-store.ts';
 import { turnsClock } from './hostile/clock.ts';
 import { SLOW } from './hostile/faults.ts';
@@ -100,7 +100,7 @@ export async function openHostile(handles: number): Promise<TestedStore> {
 export function overEach(suite: (open: () => Promise<TestedStore>) => void): void {
   describe('in SQLite', () => suite(openInSqlite));
   describe('in memory', () => suite(() => openInMemory()));
-  describe('on the hostile store', () => suite(() => openHostile(1)));
+  if (isDeep) describe('on the hostile store', () => suite(() => openHostile(1)));
   describe('on the hostile store, two instances', () => suite(() => openHostile(2)));
 }
 

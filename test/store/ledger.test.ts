@@ -2,6 +2,7 @@ import { describe, test } from 'bun:test';
 import { openStore } from '../../src/store/open.ts';
 import { postgresRepositories } from '../../src/store/postgres/repositories.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
+import { layStore } from '../support/empty-store.ts';
 import { memoryRepositories } from './implementations.ts';
 import { MemoryBooks } from './memory/books/books.ts';
 import { memoryJournal } from './memory/books/journal.ts';
@@ -14,6 +15,7 @@ import { tempFolder } from './support.ts';
 
 async function ledgerInSqlite(): Promise<LedgerUnderTest> {
   const folder = tempFolder();
+  await layStore(folder.file);
   const store = await openStore(folder.file, { mode: 'serve' });
   const { ledger, journal } = store;
   return {

@@ -18,6 +18,7 @@ import type { Store, Write } from '../../src/store/store.ts';
 import { STEP_MS, type TrafficTable } from '../../src/store/traffic.ts';
 import { someOf, tries } from '../deep/effort.ts';
 import { record } from '../records/support.ts';
+import { layStore } from '../support/empty-store.ts';
 import { memoryRecords } from './memory/records.ts';
 import { MemoryStore } from './memory/store.ts';
 import { memoryTraffic } from './memory/traffic.ts';
@@ -283,6 +284,7 @@ type Laid = (mutation: Mutation, size: BatchSize) => Promise<{ readonly start: S
 
 const laidInSqlite: Laid = async (mutation, size) => {
   const folder = tempFolder();
+  await layStore(folder.file);
   return {
     async start(now) {
       const store = await openStore(folder.file, { mode: 'serve' });

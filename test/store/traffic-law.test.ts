@@ -7,6 +7,7 @@ import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 import { sqliteRecordLog } from '../../src/store/sqlite/records/log.ts';
 import { sqliteTraffic } from '../../src/store/sqlite/traffic/table.ts';
 import { someOf, tries } from '../deep/effort.ts';
+import { layStore } from '../support/empty-store.ts';
 import { tempFolder } from './support.ts';
 import { countsRightly, type History, histories } from './traffic-history.ts';
 import { type Mutation, mutated } from './traffic-support.ts';
@@ -14,6 +15,7 @@ import { type Mutation, mutated } from './traffic-support.ts';
 /** In a folder with two counters: a server, and a process beside it. */
 async function holds(history: History, mutation: Mutation): Promise<boolean> {
   using folder = tempFolder();
+  await layStore(folder.file);
   const store = await openStore(folder.file, { mode: 'serve' });
   const db = await openSqlite(folder.file, ALL_TABLES, { asItIs: true });
   try {

@@ -1,4 +1,5 @@
 import { describe } from 'bun:test';
+import { orDeeply } from '../../deep/deeply.ts';
 import { accessSuite } from '../suites/access.ts';
 import { alertSuite } from '../suites/alerts.ts';
 import { endpointSuite } from '../suites/endpoints.ts';
@@ -15,7 +16,7 @@ import { threadSuite } from '../suites/threads.ts';
 import { trailSuite } from '../suites/trail.ts';
 import { openInPostgres } from './opened.ts';
 
-for (const handles of [1, 2]) {
+for (const handles of orDeeply([2], [1])) {
   const open = () => openInPostgres(handles);
   describe(`in PostgreSQL, ${handles} instances`, () => {
     accessSuite(open);

@@ -176,7 +176,7 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
           }
         },
       ),
-      { numRuns: 6 },
+      { numRuns: 3 },
     );
   }, 120_000);
 
