@@ -104,6 +104,12 @@ const full = (): StoreError =>
     reason: 'busy',
   });
 
+const goneBack = (): StoreError =>
+  new StoreError(
+    'This server grants nothing: an older copy is in the place of the database, which lacks what was answered; see `signalbox ledger audit`, and start the servers again.',
+    { reason: 'fenced' },
+  );
+
 /** The slot of this process, and the clock and IDs that go with it. State: lease. */
 class LeaseKeeper implements Instance {
   readonly #options: LeaseOptions;
@@ -213,13 +219,12 @@ class LeaseKeeper implements Instance {
 
   async #renew(): Promise<void> {
     const own = nameOf(this);
-    const renewed = await change(this.#options, (rows, now) =>
-      renewLease(
-        rows.find(({ slot }) => slot === own.slot),
-        own,
-        now,
-      ),
-    );
+    const renewed = await change(this.#options, (rows, now) => {
+      const row = rows.find(({ slot }) => slot === own.slot);
+      // No mark goes back, whoever has the slot by now.
+      if (!row || row.idsThrough < this.#row.idsThrough) throw goneBack();
+      return renewLease(row, own, now);
+    });
     if (renewed !== null && renewed !== 'overtaken') return this.#adopt(renewed);
     if (this.#isReleased) return;
     this.#validUntil = Number.NEGATIVE_INFINITY;

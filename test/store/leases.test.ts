@@ -55,6 +55,32 @@ describe('a lease', () => {
     expect(instance.reachedForMs).toBeLessThan(10_000);
   });
 
+  test('is refused for good where the store is an older copy of itself', async () => {
+    for (const isGone of [false, true]) {
+      let copy: Awaited<ReturnType<LeaseTable['read']>>['rows'] | null = null;
+      const stand = new Stand((table) => ({
+        ...table,
+        read: async () => {
+          const { now, rows } = await table.read();
+          return { now, rows: copy ?? rows };
+        },
+      }));
+      const { instance } = await stand.begin();
+      const { rows } = await stand.leases.read();
+      await stand.pass(10_000);
+      expect(instance.fenced).toBe(null);
+      copy = isGone ? [] : rows;
+      await stand.pass(6_000);
+      expect([instance.isCurrent, instance.fenced]).toEqual([
+        false,
+        expect.stringMatching(/^This server grants nothing: an older copy is/),
+      ]);
+      copy = null;
+      await stand.pass(30_000);
+      expect(instance.isCurrent).toBe(false);
+    }
+  });
+
   test('an instance stopped for 60 s grants nothing before it has a new epoch, and its IDs go on', async () => {
     const stand = new Stand();
     const [one, other] = [await stand.begin(), await stand.begin()];
