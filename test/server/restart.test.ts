@@ -1,10 +1,11 @@
 import { afterAll, expect, test } from 'bun:test';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDoor, restartAt } from '../../src/server/processes/control.ts';
 import { Fleet } from '../../src/server/processes/fleet.ts';
 import type { MessageToChild, MessageToParent } from '../../src/server/processes/messages.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
+import { waitFor } from '../support/answers.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 
 /** A process as its parent sees it: it says what a test has it say, and ends when it is asked to leave. */
@@ -66,16 +67,24 @@ test('A restart says at once that its new process waits for a place at the datab
   close();
 });
 
-test('A process that waits for a place ends with the restart that nobody listens to any more', async () => {
+test('A process that waits for a place ends with the command that waits for it, and the next restart begins anew', async () => {
   const { fleet, started, next } = await startFleet();
+  const close = await openDoor(home, (left) => fleet.restart(left));
   next((process) => process.say({ kind: 'waiting' }));
-  const left = fleet.restart();
-  await left.next();
-  await left.return(undefined);
+  const { port, token } = JSON.parse(readFileSync(join(home, 'processes', 'parent.json'), 'utf8'));
+  const command = new AbortController();
+  const answer = await fetch(`http://127.0.0.1:${port}/restart`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+    signal: command.signal,
+  });
+  await answer.body?.getReader().read();
+  command.abort();
   expect(await started[1]?.exited).toBe(137);
   next((process) => process.serve());
-  expect(await Array.fromAsync(fleet.restart())).toHaveLength(2);
+  await waitFor(async () => (await Array.fromAsync(restartAt(home)).catch(() => [])).length === 2);
   expect(await started[0]?.exited).toBe(0);
+  close();
 });
 
 test('Processes leave out the folders that others have, which a killed parent has left behind', async () => {

@@ -39,7 +39,10 @@ const doorFile = (home: string): string => join(home, 'processes', 'parent.json'
  * Lets commands restart the processes that serve a data folder.
  * @returns how to stop
  */
-export async function openDoor(home: string, restart: () => AsyncIterable<string>): Promise<() => void> {
+export async function openDoor(
+  home: string,
+  restart: (left: AbortSignal) => AsyncIterable<string>,
+): Promise<() => void> {
   const token = Buffer.from(crypto.getRandomValues(new Uint8Array(TOKEN_BYTES))).toString('base64url');
   const wanted = Buffer.from(`Bearer ${token}`);
   const server = Bun.serve({
@@ -50,7 +53,7 @@ export async function openDoor(home: string, restart: () => AsyncIterable<string
     fetch(request) {
       const given = Buffer.from(request.headers.get('authorization') ?? '');
       const isAllowed = given.length === wanted.length && timingSafeEqual(given, wanted);
-      return isAllowed ? new Response(linesOf(restart())) : new Response(null, { status: 401 });
+      return isAllowed ? new Response(linesOf(restart(request.signal))) : new Response(null, { status: 401 });
     },
   });
   const file = doorFile(home);

@@ -55,17 +55,21 @@ export class Fleet {
   /**
    * Replaces one process after the other, each once its successor serves. Yields a sentence on each step. Throws UsageError; then the rest
    * goes on as it was.
+   * @param left aborts once nobody listens any more
    */
-  async *restart(): AsyncGenerator<string> {
+  async *restart(left?: AbortSignal): AsyncGenerator<string> {
     if (this.#isRestarting) throw new UsageError('A restart is under way already.');
     this.#isRestarting = true;
     let successor: Member | null = null;
+    // It would be one too many.
+    left?.addEventListener('abort', () => void (successor?.hasServed || successor?.kill()));
     try {
       this.#waiting = await this.#parts.waiting();
       let count = 0;
       for (const old of [...this.#members.values()].sort((a, b) => a.number - b.number)) {
         // It has ended since, and was started anew.
         if (this.#members.get(old.number) !== old) continue;
+        if (left?.aborted) return;
         successor = this.#launch();
         if (await successor.waits)
           yield `All places for servers at the database are taken: process ${successor.number} waits until one is free.`;
@@ -77,8 +81,6 @@ export class Fleet {
       }
       yield `All ${count} processes are replaced.`;
     } finally {
-      // Nobody listens any more, and it would be one too many.
-      if (!successor?.hasServed) successor?.kill();
       this.#isRestarting = false;
     }
   }

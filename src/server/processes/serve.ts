@@ -57,7 +57,7 @@ export async function serveProcesses(
   host.on('SIGHUP', () => (host.out.isTerminal && !hasTerminal() ? void stop('SIGHUP') : fleet.reload()));
 
   if (!(await fleet.start())) return;
-  closeDoor = await openDoor(home, () => fleet.restart());
+  closeDoor = await openDoor(home, (left) => fleet.restart(left));
   const address = urlOf(options.host, shared.port);
   log.info('all processes serve', { address, processes, metrics: metrics && urlOf(options.host, metrics.port ?? 0) });
 }
