@@ -54,7 +54,7 @@ export function tries(law: string, few: number, many: number): { readonly numRun
   return { numRuns: runs, seed };
 }
 
-/** Of the mutants of a law, `npm test` takes each fifth, which shows that the law is awake. */
+/** Of the mutants of a law, or other cases that are alike, `npm test` takes each fifth, which shows that the law is awake. */
 export const someOf = <T>(all: readonly T[]): readonly T[] => all.filter((_, at) => isDeep || at % 5 === 0);
 
 /** Mulberry32: small, and the same everywhere. */

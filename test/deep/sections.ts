@@ -114,6 +114,7 @@ export const SECTIONS: readonly Section[] = [
       'test/crash/disk.test.ts',
       'test/deploy/binary.test.ts',
       'test/deploy/ledger-note.test.ts',
+      'test/deploy/v0.1-next.test.ts',
       'test/docs/payments-script.test.ts',
       'test/docs/pictures.test.ts',
       'test/e2e/defects.test.ts',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { someOf } from '../deep/effort.ts';
 import { goesOn } from './fixtures/v0.1/goes-on.ts';
 import { type OpenedFixture, openFixture, readExpected, readHistory } from './fixtures/v0.1/history.ts';
 
@@ -42,7 +43,7 @@ test(
 test(
   'each of its decisions is taken again, to the bit',
   async () => {
-    for (const id of Object.keys(expected.decisions))
+    for (const id of someOf(Object.keys(expected.decisions)))
       await opened.run(['policy', 'explain', '--decision', id, policies()]);
   },
   PATIENCE,

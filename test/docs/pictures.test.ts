@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { deeply } from '../deep/deeply.ts';
-import { startBrowser } from '../support/browser.ts';
+import { sharedBrowser } from '../support/browser.ts';
 import { ROUTES } from '../support/routes.ts';
 import { useSignalbox } from '../support/use.ts';
 import { drawnIn, faultsOf } from './legible.ts';
 import { stamped, stampOf } from './png-stamp.ts';
 
 /**
- * The pictures of the docs and the page `/docs`, as a reader's browser shows them. One browser serves all tests here.
+ * The pictures of the docs and the page `/docs`, as a reader's browser shows them.
  * `UPDATE=1 bun test test/docs/pictures.test.ts` takes `docs/pictures/docs.png`.
  */
 const FOLDER = join(import.meta.dir, '../../docs/pictures');
@@ -19,13 +19,11 @@ const SCHEMES = ['light', 'dark'] as const;
 const WIDTH = 896;
 
 const server = useSignalbox();
-let browser: Browser;
 let page: Page;
 const foreign: string[] = [];
 
 beforeAll(async () => {
-  browser = await startBrowser();
-  page = await browser.newPage({ viewport: { width: 1000, height: 1000 } });
+  page = await (await sharedBrowser()).newPage({ viewport: { width: 1000, height: 1000 } });
   // The network is cut off: what is not from the gateway is refused, and remembered.
   await page.route('**/*', (route) => {
     const url = route.request().url();
@@ -34,7 +32,7 @@ beforeAll(async () => {
     return route.abort();
   });
 }, 30_000);
-afterAll(() => browser.close());
+afterAll(() => page.context().close());
 
 /** The faults of a drawing as a page of docs shows it. */
 async function faultsIn(svg: string): Promise<readonly string[]> {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type OpenAI from 'openai';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { waitFor } from '../support/answers.ts';
-import { startBrowser } from '../support/browser.ts';
+import { sharedBrowser } from '../support/browser.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
@@ -17,7 +17,6 @@ let upstream: FakeUpstream;
 let live: LivePolicy;
 let listed: ReturnType<typeof servePage>;
 let foreign: ReturnType<typeof servePage>;
-let browser: Browser;
 let page: Page;
 
 function servePage(script: string) {
@@ -52,16 +51,17 @@ beforeAll(async () => {
   upstream = startFakeUpstream({ key: UPSTREAM_KEY });
   const script = await bundledClient();
   [listed, foreign] = [servePage(script), servePage(script)];
-  [live, browser] = await Promise.all([
+  const [started, browser] = await Promise.all([
     startLivePolicy({ 'p.yaml': policyFor(listed.origin) }),
     // Made for reading any page: as given, it asks nobody.
-    startBrowser(),
+    sharedBrowser(),
   ]);
+  live = started;
   page = await browser.newPage();
 }, 30_000);
 
 afterAll(async () => {
-  await browser.close();
+  await page.context().close();
   await Promise.all([live.stop(), upstream.stop(), listed.stop(), foreign.stop()]);
 });
 

@@ -104,8 +104,10 @@ interface DeafGroup {
   readonly source: Source;
 }
 
-/** Every dialect of callers with every dialect of services. */
-const GROUPS: readonly DeafGroup[] = DIALECT_NAMES.flatMap((surface) => SOURCES.map((source) => ({ surface, source })));
+/** Every dialect of callers with every dialect of services; in `npm test` with pieces of one size each. */
+const GROUPS: readonly DeafGroup[] = DIALECT_NAMES.flatMap((surface, nth) =>
+  SOURCES.filter((_, at) => isDeep || (at + nth) % 2 === 0).map((source) => ({ surface, source })),
+);
 
 describe('a caller who asks for a stream and reads nothing', () => {
   const box = useSignalbox(() => {

@@ -5,26 +5,32 @@ import { filesOf, wholeOf } from './canary-support.ts';
 
 /** Characters of a secret in a row that nothing may show. */
 const PIECE = 16;
+const PART = 8;
 const secretText = () => `${crypto.randomUUID()}${crypto.randomUUID()}`.replaceAll('-', '');
 
 /** Looks for pieces of secrets in texts. */
 class Finder {
   readonly found: string[] = [];
-  readonly #pieces = new Map<string, string>();
+  /** The pieces, with their names, by a part that each of them has: few parts are looked for, and pieces where one is found. */
+  readonly #pieces = new Map<string, [piece: string, name: string][]>();
 
   add(name: string, secret: string): string {
     const digits = secret.replace(/^0x/, '');
-    for (let at = 0; at + PIECE <= digits.length; at++) {
-      const piece = digits.slice(at, at + PIECE);
-      this.#pieces.set(piece, name);
-      this.#pieces.set(piece.toUpperCase(), name);
-    }
+    for (const written of [digits, digits.toUpperCase()])
+      for (let at = 0; at + PIECE <= written.length; at++) {
+        const from = Math.ceil(at / (PIECE - PART + 1)) * (PIECE - PART + 1);
+        const part = written.slice(from, from + PART);
+        const pieces = this.#pieces.get(part) ?? [];
+        this.#pieces.set(part, pieces);
+        pieces.push([written.slice(at, at + PIECE), name]);
+      }
     return secret;
   }
 
   look(where: string, text: string): void {
     const names = new Set<string>();
-    for (const [piece, name] of this.#pieces) if (text.includes(piece)) names.add(name);
+    for (const [part, pieces] of this.#pieces)
+      if (text.includes(part)) for (const [piece, name] of pieces) if (text.includes(piece)) names.add(name);
     for (const name of names) this.found.push(`${name} in ${where}`);
   }
 }

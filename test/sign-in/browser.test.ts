@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
-import { startBrowser } from '../support/browser.ts';
+import type { Page } from 'playwright-core';
+import { sharedBrowser } from '../support/browser.ts';
 import { buildConsoleHere } from '../support/console.ts';
 import { startIssuer, type TestIssuer } from '../support/issuer.ts';
 import type { Signalbox } from '../support/signalbox.ts';
@@ -9,8 +9,7 @@ import { startGateway } from './stage.ts';
 /** One sign-in as a person does it: a real browser, the real provider’s pages. */
 let issuer: TestIssuer;
 let box: Signalbox;
-let browser: Browser;
-/** One for all tests: this browser is one process, and stores cookies for its first context alone. */
+/** One for all tests. */
 let page: Page;
 
 beforeAll(async () => {
@@ -19,11 +18,10 @@ beforeAll(async () => {
   box = await startGateway(issuer.url);
   issuer.register(box.url);
   issuer.people.set('ada', { name: 'Ada Lovelace', email: 'ada@example.com', groups: ['platform'] });
-  browser = await startBrowser();
-  page = await browser.newPage();
+  page = await (await sharedBrowser()).newPage();
 }, 60_000);
 afterAll(async () => {
-  await browser.close();
+  await page.context().close();
   await box.stop();
   await issuer.stop();
 });
