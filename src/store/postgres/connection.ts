@@ -91,9 +91,6 @@ export function literalOf(value: PostgresValue): string {
 /** An array as PostgreSQL reads it. */
 export const arrayOf = (values: readonly (PostgresValue | boolean)[]): string => `{${values.map(elementOf).join(',')}}`;
 
-/** The same of what has no texts and no NULL. */
-export const plainArrayOf = (values: readonly (number | boolean)[]): string => `{${values.join(',')}}`;
-
 /** What JSON escapes in another way than arrays. */
 const ODD = /[^ -\ud7ff\ue000-\uffff]/;
 

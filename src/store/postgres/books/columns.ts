@@ -1,5 +1,5 @@
 import type { SqlWrite } from '../../sql/statement.ts';
-import { arrayOf, plainArrayOf } from '../connection.ts';
+import { arrayOf } from '../connection.ts';
 import type { CalledOps, DrawingWireOp, WireOp } from './wire.ts';
 
 /** A statement that rides with operations, with its values in its text. */
@@ -33,6 +33,13 @@ class Places<Thing> {
   }
 }
 
+/** The types of the columns without texts, in the order of `values`. */
+export const PLAIN_TYPES = [
+  ...['"char"', 'integer', 'bigint', 'integer', 'integer', 'bigint', 'integer'],
+  ...['bigint', 'bigint', 'bigint', 'bigint', 'integer', 'bigint', 'bigint', 'integer'],
+  ...[...USAGE.map(() => 'bigint'), 'boolean', 'integer', 'boolean', 'bigint', 'bigint'],
+] as const;
+
 /** The operations of a group as the columns that `decide.sql` takes. State: operations. */
 export class GroupColumns {
   readonly #kinds: string[] = [];
@@ -50,8 +57,8 @@ export class GroupColumns {
   readonly #costs: number[] = [];
   readonly #mosts: number[] = [];
   readonly #tariffs: number[] = [];
-  readonly #usages = USAGE.map((): (number | null)[] => []);
-  readonly #estimated: (boolean | null)[] = [];
+  readonly #usages = USAGE.map((): (number | 'NULL')[] => []);
+  readonly #estimated: (boolean | 'NULL')[] = [];
   readonly #notes: (string | null)[] = [];
   readonly #rideRefs: number[] = [];
   readonly #alone: boolean[] = [];
@@ -101,22 +108,21 @@ export class GroupColumns {
     this.#costs.push(one.cost ?? -1);
     this.#mosts.push(one.most ?? 0);
     this.#tariffs.push(one.tariff ?? 0);
-    for (const [at, column] of this.#usages.entries()) column.push(one.usage?.[at] ?? null);
-    this.#estimated.push(one.estimated ?? null);
+    for (let at = 0; at < USAGE.length; at++) this.#usages[at]!.push(one.usage?.[at] ?? 'NULL');
+    this.#estimated.push(one.estimated ?? 'NULL');
     this.#notes.push(one.note ?? null);
   }
 
-  /** In the order of the function, behind the owner. */
+  /** In the order of the function, behind the owner. Columns without texts are one value: each value costs the driver and the server. */
   values(): readonly string[] {
+    const plain = [
+      ...[this.#kinds, this.#refs, this.#times, this.#accounts, this.#sets, this.#amounts, this.#moreEnds],
+      ...[this.#leasts, this.#amples, this.#expected, this.#expires, this.#steps, this.#costs, this.#mosts],
+      ...[this.#tariffs, ...this.#usages, this.#estimated, this.#rideRefs, this.#alone, this.#more, this.#ids.all],
+    ];
     return [
-      // Letters need no quotes.
-      `{${this.#kinds.join(',')}}`,
-      ...[this.#refs, this.#times, this.#accounts, this.#sets, this.#amounts, this.#moreEnds].map(plainArrayOf),
-      ...[this.#leasts, this.#amples, this.#expected, this.#expires, this.#steps, this.#costs].map(plainArrayOf),
-      ...[this.#mosts, this.#tariffs].map(plainArrayOf),
-      ...[...this.#usages, this.#estimated, this.#notes].map(arrayOf),
-      ...[this.#rideRefs, this.#alone, this.#more, this.#ids.all].map(plainArrayOf),
-      ...[arrayOf(this.#fundSets.all), JSON.stringify(this.#others), JSON.stringify(this.#rides)],
+      `{${plain.join('};{')}}`,
+      ...[arrayOf(this.#notes), arrayOf(this.#fundSets.all), JSON.stringify(this.#others), JSON.stringify(this.#rides)],
     ];
   }
 }

@@ -4,15 +4,23 @@ import type { Connection } from '../connection.ts';
 import { type PostgresDialect, withValues } from '../dialect.ts';
 import { failureOf, isConflict, isLoss, isReadOnly } from '../fault.ts';
 import type { BooksDatabase } from './books.ts';
-import { GroupColumns, type RidingStatement } from './columns.ts';
+import { GroupColumns, PLAIN_TYPES, type RidingStatement } from './columns.ts';
 import type { BooksQuery } from './names.ts';
 import type { CalledOps, WireAnswer, WireResult } from './wire.ts';
 
-const COLUMNS = Array.from({ length: 30 }, (_, at) => `$${at + 1}`);
-const DECIDE = `SELECT * FROM ledger_decide_1(${COLUMNS.join(', ')})`;
+const plain = PLAIN_TYPES.map((type, at) => `c[${at + 1}]::${type}[]`);
+/** Its answer is one value, too. */
+const DECIDE = `SELECT json_build_array(codes, firsts, seconds, odd, ids, f_most, f_spent, f_held, f_opened, h_state, h_amount, h_charged) AS answer
+  FROM string_to_array($2, ';') AS c, ledger_decide_1($1, ${plain.slice(0, 21).join(', ')}, $3, ${plain.slice(21).join(', ')}, $4, $5, $6)`;
 
-type Figure = 'ids' | 'f_most' | 'f_spent' | 'f_held' | 'f_opened' | 'h_state' | 'h_amount' | 'h_charged';
-type DecideRow = Readonly<Record<'codes' | 'firsts' | 'seconds' | 'odd', string> & Record<Figure, string | null>>;
+/** A column is null where nothing has a row in it. */
+type Column<Value> = readonly Value[] | null;
+type Numbers = Column<number>;
+type DecideAnswer = readonly [
+  ...[codes: readonly string[], firsts: Numbers, seconds: Numbers, odd: readonly WireAnswer[]],
+  ...[ids: Numbers, most: Numbers, spent: Numbers, held: Numbers, opened: Column<boolean>],
+  ...[states: Numbers, amounts: Numbers, charged: Numbers],
+];
 
 /** Groups that met each other's locks in a circle are decided again. */
 const CONFLICTS_MAX = 10;
@@ -38,7 +46,7 @@ export class DecidingDatabase implements BooksDatabase {
       // It cannot be reached: nothing was decided.
       const connection = await this.#connected();
       try {
-        return resultOf((await connection.run<DecideRow>(DECIDE, values)).rows, lengths, columns.ids);
+        return resultOf((await connection.run<{ answer: string }>(DECIDE, values)).rows, lengths, columns.ids);
       } catch (cause) {
         if (isConflict(cause) && tries < CONFLICTS_MAX) continue;
         if (isReadOnly(cause) && tries === 1) continue;
@@ -70,16 +78,18 @@ export class DecidingDatabase implements BooksDatabase {
 }
 
 /** @param lengths of the calls; @param ids of the holds that they are on */
-function resultOf([row]: readonly DecideRow[], lengths: readonly number[], ids: readonly number[]): WireResult {
+function resultOf(
+  [row]: readonly { readonly answer: string }[],
+  lengths: readonly number[],
+  ids: readonly number[],
+): WireResult {
   if (!row) throw new StoreError('the database has decided nothing');
-  const [firsts, seconds] = [numbersIn(row.firsts), numbersIn(row.seconds)];
-  const [most, spent, held] = [numbersIn(row.f_most), numbersIn(row.f_spent), numbersIn(row.f_held)];
-  const opened = partsOf(row.f_opened);
-  const [states, amounts, charged] = [numbersIn(row.h_state), numbersIn(row.h_amount), numbersIn(row.h_charged)];
-  const odd: Iterator<WireAnswer> = JSON.parse(row.odd).values();
-  const answers = partsOf(row.codes).map((code, at): WireAnswer => {
-    if (code === 'g') return ['granted', firsts[at]!];
-    return code === 'c' ? ['charged', firsts[at]!, seconds[at]!] : odd.next().value;
+  const decided: DecideAnswer = JSON.parse(row.answer);
+  const [codes, firsts, seconds, odd, funds, most, spent, held, opened, states, amounts, charged] = decided;
+  const others = odd.values();
+  const answers = codes.map((code, at): WireAnswer => {
+    if (code === 'g') return ['granted', firsts![at]!];
+    return code === 'c' ? ['charged', firsts![at]!, seconds![at]!] : others.next().value!;
   });
   let at = 0;
   return {
@@ -87,12 +97,7 @@ function resultOf([row]: readonly DecideRow[], lengths: readonly number[], ids: 
       at += length;
       return answers.slice(at - length, at);
     }),
-    figures: numbersIn(row.ids).map((id, n) => [id, most[n]!, spent[n]!, held[n]!, opened[n] === 't']),
-    openHolds: ids.flatMap((id, n) => (states[n] === 1 ? [[id, amounts[n]! - charged[n]!] as const] : [])),
+    figures: (funds ?? []).map((id, n) => [id, most![n]!, spent![n]!, held![n]!, opened![n]!]),
+    openHolds: ids.flatMap((id, n) => (states?.[n] === 1 ? [[id, amounts![n]! - charged![n]!] as const] : [])),
   };
 }
-
-/** The elements of an array as the server writes it, none where there is no array. */
-const partsOf = (text: string | null): readonly string[] =>
-  !text || text === '{}' ? [] : text.slice(1, -1).split(',');
-const numbersIn = (text: string | null): readonly number[] => partsOf(text).map(Number);
