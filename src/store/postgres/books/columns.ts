@@ -75,15 +75,16 @@ export class GroupColumns {
 
   /** @returns the number of its places in the columns. Riding writes stand at the last operation of their call. */
   add({ ops, also }: CalledOps, rideOf: (one: SqlWrite) => readonly RidingStatement[]): number {
+    const before = this.#kinds.length;
+    for (const wire of ops) for (const op of wire) this.#push(op);
+    const length = this.#kinds.length - before;
     const rides = (also as readonly SqlWrite[]).flatMap(rideOf);
-    const all = ops.length > 0 || rides.length === 0 ? ops : [{ kind: 'write' } as const];
-    for (const [at, op] of all.entries()) {
-      const isRidden = rides.length > 0 && at === all.length - 1;
-      this.#rideRefs.push(isRidden ? this.#rides.push(rides) : 0);
-      this.#alone.push(isRidden && ops.length === 1);
-      this.#push(op);
-    }
-    return all.length;
+    if (rides.length === 0) return length;
+    if (length === 0) this.#push({ kind: 'write' });
+    const last = this.#kinds.length - 1;
+    this.#rideRefs[last] = this.#rides.push(rides);
+    this.#alone[last] = length === 1;
+    return Math.max(1, length);
   }
 
   #push(op: WireOp): void {
@@ -91,7 +92,7 @@ export class GroupColumns {
     const isKnown = isDrawing(op);
     this.#kinds.push(isKnown ? LETTERS[op.kind] : 'o');
     this.#refs.push(hold === undefined ? 0 : this.#ids.of(hold));
-    this.#sets.push(funds ? this.#fundSets.of(arrayOf(funds)) : 0);
+    this.#sets.push(funds ? this.#fundSets.of(`{${funds.join(',')}}`) : 0);
     this.#times.push(at);
     const one: Partial<DrawingWireOp> = isKnown ? op : {};
     if (!isKnown) this.#others.push(op);
@@ -111,6 +112,8 @@ export class GroupColumns {
     for (let at = 0; at < USAGE.length; at++) this.#usages[at]!.push(one.usage?.[at] ?? 'NULL');
     this.#estimated.push(one.estimated ?? 'NULL');
     this.#notes.push(one.note ?? null);
+    this.#rideRefs.push(0);
+    this.#alone.push(false);
   }
 
   /** In the order of the function, behind the owner. Columns without texts are one value: each value costs the driver and the server. */

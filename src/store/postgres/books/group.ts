@@ -191,7 +191,7 @@ export class OpGroups {
     for (;;) {
       try {
         await this.#parts.name(asked);
-        await this.#decide(units);
+        await this.#decide(units, asked);
         return null;
       } catch (error) {
         const reason = error instanceof StoreError ? error.reason : null;
@@ -217,12 +217,12 @@ export class OpGroups {
     }
   }
 
-  async #decide(units: readonly Unit[]): Promise<void> {
-    const encoded = units.map(({ ops }) => ops.map((asked) => this.#parts.encode(asked)));
-    const result = await this.#parts.decide(units.map(({ also }, at) => ({ ops: encoded[at]!.flat(), also })));
-    const ops = units.flatMap((unit) => unit.ops.map(({ op }) => op));
+  async #decide(units: readonly Unit[], asked: readonly AskedOp[]): Promise<void> {
+    const calls = units.map(({ ops, also }) => ({ ops: ops.map((one) => this.#parts.encode(one)), also }));
+    const result = await this.#parts.decide(calls);
+    const ops = asked.map(({ op }) => op);
     this.#parts.take(result, ops);
-    const told = units.flatMap((unit, at) => this.#answer(unit, encoded[at]!, result.answers[at]!));
+    const told = units.flatMap((unit, at) => this.#answer(unit, calls[at]!.ops, result.answers[at]!));
     this.#parts.told(ops, told);
   }
 

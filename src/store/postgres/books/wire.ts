@@ -51,9 +51,9 @@ export type WireAnswer =
   | readonly ['unmet']
   | readonly ['mistake', string];
 
-/** The operations of a call, and what rides with them. */
+/** The operations of a call, each as the function takes it, and what rides with them. */
 export interface CalledOps {
-  readonly ops: readonly WireOp[];
+  readonly ops: readonly (readonly WireOp[])[];
   readonly also: readonly Write[];
 }
 
