@@ -6,7 +6,7 @@ import { runPlugin } from '../../src/cli/plugin/plugin.ts';
 import { samplesBeside } from '../../src/cli/plugin/samples.ts';
 import { tried } from '../../src/cli/plugin/trial.ts';
 import { UsageError } from '../../src/core/usage-error.ts';
-import { orDeeply } from '../deep/deeply.ts';
+import { deeply, orDeeply } from '../deep/deeply.ts';
 import { runCommand, runToEnd, temporaryFolder } from '../support/signalbox.ts';
 
 const folder = temporaryFolder();
@@ -191,7 +191,7 @@ describe('signalbox plugin test', () => {
     ]);
   });
 
-  test('finds a module of the runtime in a file with markup, which Bun takes in `.js`, too', async () => {
+  deeply('finds a module of the runtime in a file with markup, which Bun takes in `.js`, too', async () => {
     const markup = `/** @jsxRuntime classic */
 /** @jsx h */
 import { readFileSync } from 'node:fs';
@@ -204,7 +204,7 @@ export const read = <b />;`;
     expect([code, /✗ imports: .+\n {6}(.+)/.exec(text)?.[1]]).toEqual([2, 'inner.js imports `node:fs`']);
   });
 
-  test('says of a package with more files than it reads that it has not seen all', async () => {
+  deeply('says of a package with more files than it reads that it has not seen all', async () => {
     const names = Array.from({ length: 2_000 }, (_, at) => `f${at}.js`);
     for (const name of names) write(`wide/node_modules/wide/${name}`, '');
     write('wide/node_modules/wide/package.json', '{ "name": "wide", "main": "main.js" }');

@@ -141,7 +141,9 @@ describe('an answer that is held in tranches', () => {
   ];
   for (const [name, change] of mutants) {
     test(`the law kills a rule that ${name}`, () => {
-      expect(fc.check(isPaidFor({ ...rules, ...change }), { numRuns: 50_000, endOnFailure: true }).failed).toBe(true);
+      expect(
+        fc.check(isPaidFor({ ...rules, ...change }), { numRuns: 50_000, seed: 71, endOnFailure: true }).failed,
+      ).toBe(true);
     });
   }
 });

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import type { RouteRule } from '../../src/http/routes.ts';
+import { isDeep } from '../deep/effort.ts';
 import { answerOf } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { connect, type RawResponse } from '../support/raw-http.ts';
@@ -83,9 +84,11 @@ describe('without a good key', () => {
     ['two keys', () => `${plain}, Bearer ${box.key}`],
   ];
   for (const [what, key] of bad) {
-    test(`${what}: 401 on every route that needs one, by any method, and nothing more is disclosed`, async () => {
+    // How bad a key is does not hang on the method.
+    const isAny = what === 'none' || isDeep;
+    test(`${what}: 401 on every route that needs one${isAny ? ', by any method' : ''}, and nothing more is disclosed`, async () => {
       for (const route of keyed) {
-        for (const method of METHODS) {
+        for (const method of isAny ? METHODS : [route.method]) {
           const response = await send(method, pathOf(route), key());
           expect(response.status, `${method} ${route.path}`).toBe(401);
           if (method !== 'HEAD') await expectRefusal(response, route, 'invalid_api_key');
@@ -233,9 +236,11 @@ describe('a path that is written otherwise', () => {
   const SIGNS = ['last_reload', 'charged_credits', 'rotated_at', 'kept_until', 'actor', 'groups'];
 
   test('opens nothing, neither without a key nor with an application’s', async () => {
-    for (const { path, method } of admin.filter((route) => route.method === 'GET')) {
+    for (const [nth, { path, method }] of admin.filter((route) => route.method === 'GET').entries()) {
       expect(method).toBe('GET');
-      for (const target of variants(pathOf({ path, method, access: 'keys.read' }))) {
+      const all = variants(pathOf({ path, method, access: 'keys.read' }));
+      // In `npm test` each path in a third of the ways, in others than the next.
+      for (const target of all.filter((_, at) => isDeep || (at + nth) % 3 === 0)) {
         for (const key of [null, plain]) {
           const { status, body } = await raw(target, key);
           const opened = (status >= 200 && status < 300) || SIGNS.some((sign) => body.includes(`"${sign}"`));

@@ -53,7 +53,7 @@ describe('the pieces that an expression needs', () => {
     'what is optional were needed': ({ source }) => neededPieces({ source: source.replaceAll(/\?(?!:)/g, '') }),
   };
   test.each(Object.entries(MUTANTS))('would be wrong if %s', (_, mutant) => {
-    expect(fc.check(law(mutant), { numRuns: 1_000, endOnFailure: true }).failed).toBe(true);
+    expect(fc.check(law(mutant), { numRuns: 1_000, seed: 2, endOnFailure: true }).failed).toBe(true);
   });
 });
 

@@ -72,7 +72,7 @@ test.each([
   ['marks ended a word', (patterns, one, from) => byTrie(patterns, one.replaceAll('\u0301', '.'), from)],
   ['a pattern were forgotten', (patterns, one, from) => byTrie(patterns, one, from).slice(0, 1)],
 ] as const satisfies readonly (readonly [string, Find])[])('would be wrong if %s', (_, mutant) => {
-  expect(fc.check(law(mutant), { numRuns: 20_000, endOnFailure: true }).failed).toBe(true);
+  expect(fc.check(law(mutant), { numRuns: 20_000, seed: 29, endOnFailure: true }).failed).toBe(true);
 });
 
 test('a trie has room for any number of patterns', () => {
