@@ -37,6 +37,8 @@ export async function runInstances(
     one.error ?? '-',
   ]);
   const head = ['SLOT', 'NAME', 'VERSION', 'POLICY', 'RANK', 'FROM', 'SINCE', 'CLOCK', 'REFUSED'];
-  const note = status.isSplit ? 'The servers run different policies.\n' : '';
+  const isOnePush = new Set(status.instances.map(({ pushed }) => pushed)).size === 1 && status.instances[0]?.pushed;
+  const why = isOnePush ? 'run one push with different variables set: providers differ' : 'run different policies';
+  const note = status.isSplit ? `The servers ${why}.\n` : '';
   return { text: `${table([head, ...rows])}${note}`, code };
 }

@@ -53,3 +53,12 @@ test('a server that starts later comes up with it, and is listed', async () => {
   const count = async () => (JSON.parse((await run('instances')).out) as { data: unknown[] }).data.length;
   expect(await count()).toBe(3);
 });
+
+test('of servers with different variables it is said that they run one push, whose providers differ', async () => {
+  const other = '  other: { adapter: openai-compatible, base_url: "http://127.0.0.1:1", api_key_env: OTHER_KEY }\n';
+  writeFileSync(join(folder, 'policy.yaml'), policyOf().replace(/^reference_price/m, `${other}$&`));
+  expect((await run('policy', 'push', folder, '--from', await revisionOf(fleet.servers[0]!))).code).toBe(0);
+  await fleet.start({ env: { ...UPSTREAM_ENV, OTHER_KEY: 'sk-other' } });
+  const { code, out } = await runHere(['instances'], { DATABASE_URL: fleet.url });
+  expect([code, out]).toEqual([2, expect.stringMatching(/\nThe servers run one push with different variables set/)]);
+});

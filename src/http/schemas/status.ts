@@ -117,7 +117,7 @@ export const InstanceStatus = field.named('InstanceStatus', 'This server among t
 
 export const ClusterStatus = field.named('ClusterStatus', 'The servers that run at this database.', {
   object: field.word(['cluster'], 'Always `cluster`.', 'cluster'),
-  is_split: field.flag('Whether they run different policies.'),
+  is_split: field.flag('Whether they run different policies, or one with different variables set.'),
   data: field.rows('By slot. On SQLite there is one.', {
     slot: field.count('The number of its place, 0 to 127.', 0),
     epoch: field.count('Grows with each server that takes the place.', 12),
