@@ -18,7 +18,9 @@ export async function openDataStore(
   spoolNotes: SpoolNotes,
   { now, timers, version, parent }: Pick<Host, 'now' | 'timers' | 'version' | 'parent'>,
 ): Promise<OpenStore> {
+  const onRefused = (problem: string) => log.error('this server has lost its place at the database', { problem });
   const store = await openStore(database, {
+    onRefused,
     mode: 'serve',
     program: version,
     spool: spoolOf(data),
@@ -36,7 +38,7 @@ export async function openDataStore(
   });
   store.news.on('instances', () => {
     const { fenced } = store.instance;
-    if (fenced !== null) log.error('this server has lost its place at the database', { problem: fenced });
+    if (fenced !== null) onRefused(fenced);
   });
   return store;
 }

@@ -118,6 +118,8 @@ export interface OpenOptions {
   readonly onSpool?: (report: SpoolReport) => void;
   /** In the mode `serve`: called once where no place for a server is free, and the start waits for one. Absent: it is refused. */
   readonly onFull?: () => void;
+  /** Called once where a shared store is refused for good, with the reason in one sentence. */
+  readonly onRefused?: (problem: string) => void;
   /** In the mode `serve`: whole ms since 1970, which never go back. A store without a clock of its own goes by it; absent: the system's. */
   readonly now?: () => number;
   /** ms on a clock that never goes back, by which a shared store reckons its lease and the age of copies; the process's own unless stated. */

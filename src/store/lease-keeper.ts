@@ -41,6 +41,8 @@ export interface LeaseOptions {
   readonly timers: Timers;
   /** Called once where all slots are taken at the start, which then waits for one. Absent: it is refused. */
   readonly onFull?: (() => void) | undefined;
+  /** Called once where the store may lack what it has answered, with the reason in one sentence. */
+  readonly onRefused?: ((problem: string) => void) | undefined;
   /** Called when the lease has ended and the process has a new name: work of the old one is another's to end. */
   readonly onLost?: (old: InstanceName) => void;
 }
@@ -197,6 +199,7 @@ class LeaseKeeper implements Instance {
     if (!(error instanceof StoreError && error.reason === 'fenced')) return;
     this.#refusal = error.message;
     this.#validUntil = Number.NEGATIVE_INFINITY;
+    this.#options.onRefused?.(error.message);
   }
 
   async lives(name: InstanceName): Promise<boolean> {

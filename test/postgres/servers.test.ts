@@ -25,24 +25,30 @@ async function spentAt(at: Signalbox, team: string): Promise<number | undefined>
   return funds.find(({ subject }) => subject === team)?.spent_credits;
 }
 
-test('A server whose database has lost entries keeps its note of them: ledger audit names them, and a start is refused', async () => {
+test('A server whose database is an older copy says so and grants nothing; ledger audit names the lost entries, and a start is refused', async () => {
   const timers = { ...processTimers, every: (ms: number, run: () => void) => processTimers.every(ms / 20, run) };
   await using fleet = await startServers(1, { timers });
   const [server] = fleet.servers as [Signalbox];
-  expect(
-    (await server.post('/v1/chat/completions', { model: 'auto', messages: [{ role: 'user', content: 'Hi.' }] })).status,
-  ).toBe(200);
+  const run = (text: string) => fleet.database.run(text, fleet.url.split('/').at(-1));
+  const said = { model: 'auto', messages: [{ role: 'user', content: 'Hi.' }] };
+  const status = async () => (await server.post('/v1/chat/completions', said)).status;
+  expect(await status()).toBe(200);
   const noted = () => (JSON.parse(readFileSync(join(server.data, 'ledger.id'), 'utf8')) as { entry: number }).entry;
   await waitFor(() => noted() > 1);
   const entry = noted();
   const kept = readFileSync(join(server.data, 'ledger.id'), 'utf8');
   // As a standby that took over lacks it.
-  await fleet.database.run(`DELETE FROM journal WHERE seq = ${entry}`, fleet.url.split('/').at(-1));
+  await run(`DELETE FROM journal WHERE seq = ${entry}`);
   await quietFor(300, 'a note of less', () => noted() !== entry);
   const words = new RegExp(
     `ends at entry \\d+ of its journal, but entry ${entry} was booked: a standby that took over, or a backup, lacks the entries between\\.`,
   );
   expect(await server.run('ledger', 'audit')).toMatchObject({ code: 2, err: expect.stringMatching(words) });
+  await waitFor(async () => {
+    await run('UPDATE instances SET ids_through = ids_through - 50000000');
+    return server.lines.some((line) => /"this server has lost its place.*an older copy is in the place/.test(line));
+  });
+  expect(await status()).toBe(503);
   await fleet.stop(server);
   const data = temporaryFolder();
   writeFileSync(join(data, 'ledger.id'), kept);

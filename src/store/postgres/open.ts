@@ -99,7 +99,8 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
   const table = postgresLeases(beside);
   let instance: Instance = NO_INSTANCE;
   if (mode === 'serve') {
-    instance = await keepLease({ table, clock, now, timers, onFull: options.onFull });
+    const { onFull, onRefused } = options;
+    instance = await keepLease({ table, clock, now, timers, onFull, onRefused });
     db.fence = fenceOf(instance);
     news.listen();
   }
