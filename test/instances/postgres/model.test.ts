@@ -57,7 +57,8 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
 for (const [name, mutant] of someOf(Object.entries(MUTANTS)))
   test(`a PostgreSQL that ${name} differs`, async () => {
     await using database = await movedDatabase(mutant);
-    const found = await fc.check(law(database, FEW), { numRuns: isDeep ? 4_000 : 400, seed, endOnFailure: !isDeep });
+    const how = isDeep ? { numRuns: 4_000, seed } : { numRuns: 400, seed: 22, endOnFailure: true };
+    const found = await fc.check(law(database, FEW), how);
     // By another answer or content, and by no other error.
     expect(`${found.errorInstance}`).toContain('expect(received).toEqual(expected)');
     // Few steps are left of forty.
