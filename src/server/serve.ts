@@ -173,7 +173,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   announce(facts, firstKey, log, out);
   warnOfPayments(gateway, log);
   around.parent?.serving({
-    ...{ address, metrics, stop: shutdown.byParent, leave: shutdown.leave, reload: () => onHangup() },
+    ...{ address, metrics, stop: shutdown.byParent, end: shutdown.end, leave: shutdown.leave, reload: () => onHangup() },
   });
 }
 

@@ -17,18 +17,21 @@ const ask = async (at: Signalbox): Promise<number> =>
   (await at.post('/v1/chat/completions', { model: 'sim-small', messages: [{ role: 'user', content: 'Hi.' }] })).status;
 
 test('behind a failover that may have lost commits servers grant nothing, and none starts until an operator accepts', async () => {
-  await using fleet = await startServers(1, { timers }, true);
+  await using fleet = await startServers(1, {}, true);
   const [server] = fleet.servers as [Signalbox];
   expect(await ask(server)).toBe(200);
   await fleet.database.copyAside();
   await waitFor(async () => (await ask(server)) === 200);
   await fleet.database.takeOver();
   const words = /a standby of the database has taken over, or a backup was restored, which may lack what was answered/;
+  const statuses: number[] = [];
   await waitFor(async () => {
+    statuses.push(await ask(server));
     const { problem } = (await (await server.get('/admin/status')).json()) as { problem: string | null };
     return words.test(problem ?? '');
   }, 45_000);
-  expect(await ask(server)).toBe(503);
+  statuses.push(await ask(server));
+  expect(statuses.filter((status) => status !== 503)).toEqual([]);
   await expect(fleet.start()).rejects.toThrow(words);
   expect(await server.run('db', 'accept')).toMatchObject({ code: 0, err: '' });
   // It may know of rows that are gone.

@@ -213,6 +213,21 @@ test.if(isDeep)(
   60_000,
 );
 
+test('A second signal ends the processes at once, and their places are free', async () => {
+  const places = () => query('SELECT count(*)::int FROM instances WHERE is_released = 0');
+  if (isDeep) {
+    await query(`DELETE FROM instances WHERE epoch = 1 AND until > ${Date.now() + 600_000}`);
+    await stage.fleet.stop(box);
+    await start();
+  }
+  expect(await places()).toEqual([{ count: 2 }]);
+  box.signal('SIGTERM');
+  await waitFor(() => box.lines.some((line) => line.includes('"draining"')));
+  box.signal('SIGTERM');
+  expect(await box.exited).toBe(1);
+  expect(await places()).toEqual([{ count: 0 }]);
+});
+
 test('A port of metrics that is in use is refused before any process starts, with the flag that chooses another', async () => {
   using taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
   const args = ['--port', `${freePort()}`, '--processes', '2', '--metrics-port', `${taken.port}`];

@@ -10,6 +10,8 @@ interface ServingProcess {
   leave(): void;
   /** Stops; does nothing where it has begun to. */
   stop(): void;
+  /** Ends at once. */
+  end(): void;
 }
 
 /** The parent of this process, which is told that it waits or serves, and asks things of it from then on. */
@@ -33,6 +35,7 @@ export const parentOver = ({ send, onMessage, onEnd }: ParentChannel): Parent =>
     const answers: { readonly [Kind in MessageToChild['kind']]: (id: number) => void } = {
       leave: server.leave,
       stop: server.stop,
+      end: server.end,
       reload: server.reload,
       metrics: (id) => send({ kind: 'metrics', id, page: server.metrics() }),
     };

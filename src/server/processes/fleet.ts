@@ -13,6 +13,8 @@ const PAUSE_MAX_MS = 30_000;
 const METRICS_MS = 2_000;
 /** Beyond its drain, for all else that a process does at its end, ms. */
 const END_MS = 30_000;
+/** A process that ends at once gives its place at the database back before, ms. */
+const RELEASE_MS = 1_000;
 
 interface FleetParts {
   readonly count: number;
@@ -91,7 +93,7 @@ export class Fleet {
   }
 
   /**
-   * Stops all; at a second call without waiting, as those that do not serve yet. Resolves with the greatest exit code of the
+   * Stops all; at a second call without waiting for requests, and those that do not serve yet by force. Resolves with the greatest exit code of the
    * others.
    */
   async stop(): Promise<number> {
@@ -99,7 +101,8 @@ export class Fleet {
     const serving = members.filter(({ hasServed }) => hasServed);
     for (const member of members) {
       member.isLeaving = true;
-      if (this.#isStopping || !member.hasServed) member.kill();
+      if (!member.hasServed) member.kill();
+      else if (this.#isStopping) void this.#end(member);
       else member.send({ kind: 'stop' });
     }
     this.#isStopping = true;
@@ -174,6 +177,12 @@ export class Fleet {
     if (pauseMs > 0) await pause(timers, pauseMs);
     if (this.#isStopping) this.#members.delete(number);
     else this.#add(number, failures + 1);
+  }
+
+  async #end(member: Member): Promise<void> {
+    member.send({ kind: 'end' });
+    await within(this.#parts.timers, RELEASE_MS, member.exited, null);
+    member.kill();
   }
 
   /** Resolves once it has ended, by force where it takes too long. */

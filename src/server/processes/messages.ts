@@ -18,6 +18,8 @@ const ToChild = Type.Union([
   Type.Object({ kind: Type.Literal('leave') }),
   /** Stop as SIGTERM asks. */
   Type.Object({ kind: Type.Literal('stop') }),
+  /** End as its second signal asks. */
+  Type.Object({ kind: Type.Literal('end') }),
   Type.Object({ kind: Type.Literal('reload') }),
   Type.Object({ kind: Type.Literal('metrics'), id: Type.Integer() }),
 ]);

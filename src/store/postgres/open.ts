@@ -111,7 +111,7 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
     ...{ news, instance, rates },
     leaders: mode === 'serve' ? postgresLeaders(beside, () => instance) : null,
     async openBooks() {
-      const deciding = db.deciding();
+      const deciding = db.deciding(table.check);
       const books = await openPostgresBooks({ db: deciding, timers, clock, instance, onError });
       db.books = books;
       ends.push(

@@ -93,9 +93,19 @@ export class PostgresStore implements Store, Deferral, SqlTables {
     return this.#readers.read<Row>(translated.text, valuesOf(translated, params));
   }
 
-  /** For books: a connection of their own, on which groups of operations are decided. */
-  deciding(): DecidingDatabase {
-    return new DecidingDatabase((text, values) => this.#readers.read(text, values), this.open, this.#dialect);
+  /**
+   * For books: a connection of their own, on which groups of operations are decided.
+   * @param check rejects where another database may be in the place of the one before
+   */
+  deciding(check = async () => {}): DecidingDatabase {
+    const open = async () => {
+      const connection = await this.open();
+      return check().then(
+        () => connection,
+        (cause) => connection.close().then(() => Promise.reject(cause)),
+      );
+    };
+    return new DecidingDatabase((text, values) => this.#readers.read(text, values), open, this.#dialect);
   }
 
   commit(writes: readonly SqlWrite[]): Promise<void> {
