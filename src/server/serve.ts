@@ -172,9 +172,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const facts = { address, database, unpacked, simulated: isSimulated(gateway), ...(await whoAnswers(first, out)) };
   announce(facts, firstKey, log, out);
   warnOfPayments(gateway, log);
-  around.parent?.serving({
-    ...{ address, metrics, stop: shutdown.byParent, end: shutdown.end, leave: shutdown.leave, reload: () => onHangup() },
-  });
+  around.parent?.serving({ ...shutdown, address, metrics, reload: () => onHangup() });
 }
 
 /** Says once, where a start takes long, that the database does: it is far, or another brings its tables up to date. */

@@ -67,15 +67,15 @@ export function openShutdown(parts: ServerParts) {
       .then(written)
       .finally(() => host.exit(code));
   };
-  const byParent = () => begin({ cause: 'the parent' });
+  const stop = () => begin({ cause: 'the parent' });
   // Else its place, and what it holds, would stay taken until its lease runs out.
   const end = () =>
     void within(host.timers, RELEASE_MS, parts.store.instance.release(), undefined).then(() => host.exit(1));
   return {
     /** Has callers find another process at the port, then drains, and ends the process with 0. */
-    leave: () => void leave({ ...parts, timers: host.timers }).then(byParent),
+    leave: () => void leave({ ...parts, timers: host.timers }).then(stop),
     /** Drains, and ends the process with 0. */
-    byParent,
+    stop,
     /** Ends the process with 1. */
     end,
     /** Drains, and ends the process with 0. With a parent, which a signal to the group reaches, too, that is all; else the second signal ends it at once, with 1. */
