@@ -41,7 +41,8 @@ test('Each of its two servers is as that of compose.yaml, but for its address, i
     expect(alone.volumes[1]).toMatchObject(bind);
     expect(secrets).toEqual(['database-password']);
     expect(depends_on).toEqual({ database: { condition: 'service_healthy' } });
-    expect(addressOf(DATABASE_URL)).toMatchObject({
+    // The file of the password is in the container alone.
+    expect(addressOf(DATABASE_URL.replace(PASSWORD, import.meta.path))).toMatchObject({
       ...{ host: 'database', port: 5_432, authorities: null },
       ...{ database: database.environment.POSTGRES_DB, user: database.environment.POSTGRES_USER },
     });
