@@ -214,18 +214,21 @@ test.if(isDeep)(
 );
 
 test('A second signal ends the processes at once, and their places are free', async () => {
-  const places = () => query('SELECT count(*)::int FROM instances WHERE is_released = 0');
+  const places = async () => {
+    const [row] = await query('SELECT count(*)::int AS taken FROM instances WHERE is_released = 0');
+    return row?.taken;
+  };
   if (isDeep) {
-    await query(`DELETE FROM instances WHERE epoch = 1 AND until > ${Date.now() + 600_000}`);
     await stage.fleet.stop(box);
+    await query('DELETE FROM instances WHERE is_released = 0');
     await start();
   }
-  expect(await places()).toEqual([{ count: 2 }]);
+  expect(await places()).toBe(2);
   box.signal('SIGTERM');
   await waitFor(() => box.lines.some((line) => line.includes('"draining"')));
   box.signal('SIGTERM');
   expect(await box.exited).toBe(1);
-  expect(await places()).toEqual([{ count: 0 }]);
+  expect(await places()).toBe(0);
 });
 
 test('A port of metrics that is in use is refused before any process starts, with the flag that chooses another', async () => {
