@@ -321,9 +321,9 @@ export class PostgresBooks implements LedgerBooks {
     if (newFunds.length > 0) await this.#names.learnFunds(newFunds);
   }
 
-  #meet(ref: FundRef, figures: FundAnswer): void {
+  #meet(ref: FundRef, figures: FundAnswer, at?: number): void {
     this.#figures.name(ref, figures[0]);
-    this.#figures.take([figures]);
+    this.#figures.take([figures], at);
   }
 
   #take({ figures, openHolds }: WireResult, ops: readonly LedgerOp[]): void {
@@ -350,8 +350,9 @@ export class PostgresBooks implements LedgerBooks {
   async #wake(): Promise<void> {
     const waiting = [...this.#contended.values()];
     this.#contended.clear();
+    const at = this.#figures.now;
     const figures = await this.#reader.figures(this.#figures.idsOf(waiting)).catch(() => []);
-    this.#figures.take(figures);
+    this.#figures.take(figures, at);
     this.#waking = null;
     const wanted = new Set<FundTitle>();
     this.#wanted = wanted;
@@ -362,10 +363,11 @@ export class PostgresBooks implements LedgerBooks {
 
   /** Balances that were opened here or by others since the last time. */
   async #readOpened(): Promise<void> {
+    const at = this.#figures.now;
     for (const { id, holder, granted, spent, held, changed } of await this.#reader.balances(this.#openedThrough)) {
       const ref = balanceOf(holder);
       this.#names.funds.know(ref, id);
-      this.#meet(ref, [id, granted, spent, held, true]);
+      this.#meet(ref, [id, granted, spent, held, true], at);
       this.#openedThrough = Math.max(this.#openedThrough, changed);
       this.#watcher.opened(holder);
     }
@@ -373,7 +375,7 @@ export class PostgresBooks implements LedgerBooks {
 
   async #refresh(): Promise<void> {
     await this.#readOpened();
-    const { ids } = this.#figures;
+    const { ids, now } = this.#figures;
     const [figures, found, elsewhere] = await Promise.all([
       this.#reader.figures(ids),
       this.#reader.found(this.#figures.wanted),
@@ -381,7 +383,7 @@ export class PostgresBooks implements LedgerBooks {
     ]);
     this.#elsewhere = elsewhere;
     this.#figures.find(found);
-    const { freed, opened } = this.#figures.take(figures);
+    const { freed, opened } = this.#figures.take(figures, now);
     const last = new Set(figures.map(([id]) => id));
     for (const id of ids) if (!last.has(id)) this.#figures.forget(id);
     for (const holder of opened) this.#watcher.opened(holder);

@@ -122,14 +122,20 @@ export class KnownFunds {
     this.#byKey.delete(budgetKey(fund.budget, fund.title.starts, fund.title.subject));
   }
 
-  /** Takes in what the database has answered. */
-  take(figures: readonly FundAnswer[]): FigureChanges {
+  get now(): number {
+    return this.#clock();
+  }
+
+  /**
+   * Takes in what the database has answered.
+   * @param at `now` as a look began: it may be of before an operation that was answered meanwhile
+   */
+  take(figures: readonly FundAnswer[], at = this.#clock()): FigureChanges {
     const freed: FundStanding[] = [];
     const opened: string[] = [];
-    const at = this.#clock();
     for (const [id, most, spent, held, isOpened] of figures) {
       const fund = this.#byId.get(id);
-      if (!fund) continue;
+      if (!fund || fund.at > at) continue;
       const isFreer = most - spent - held > fund.most - fund.spent - fund.held || held < fund.held;
       if (isOpened && !fund.isOpened) opened.push(fund.title.name);
       Object.assign(fund, { most, spent, held, isOpened, at });
