@@ -43,10 +43,10 @@ export async function faultIn({ data, database }: DataPlace): Promise<Fault | nu
   const file = resolve(ledgerIdOf(data));
   const other = await otherDatabase(database, noted);
   if (other !== null) {
-    const remedy = isShared(database)
-      ? `Restore that database, or begin a new data folder. To start anyway, delete ${file}.`
-      : `Restore the files of that ledger, or restore a backup into an empty folder. To start anyway, delete ${file}.`;
-    return { reason: other, remedy };
+    const restore = isShared(database)
+      ? 'Restore that database, or begin a new data folder'
+      : 'Restore the files of that ledger, or restore a backup into an empty folder';
+    return { reason: other, remedy: `${restore}. To start anyway, delete ${file}.` };
   }
   const lost = lostOf(resolve(spoolOf(data)), noted.spool, await spoolIn(database, spoolOf(data)));
   if (lost === null) return null;

@@ -9,9 +9,11 @@ import type { BooksQuery } from './names.ts';
 import type { CalledOps, WireAnswer, WireResult } from './wire.ts';
 
 const plain = PLAIN_TYPES.map((type, at) => `c[${at + 1}]::${type}[]`);
+/** The notes, which are texts, stand among the arguments behind so many columns without. */
+const BEFORE_NOTES = 21;
 /** Its answer is one value, too. */
 const DECIDE = `SELECT json_build_array(codes, firsts, seconds, odd, ids, f_most, f_spent, f_held, f_opened, h_state, h_amount, h_charged) AS answer
-  FROM string_to_array($2, ';') AS c, ledger_decide_1($1, ${plain.slice(0, 21).join(', ')}, $3, ${plain.slice(21).join(', ')}, $4, $5, $6)`;
+  FROM string_to_array($2, ';') AS c, ledger_decide_1($1, ${plain.slice(0, BEFORE_NOTES).join(', ')}, $3, ${plain.slice(BEFORE_NOTES).join(', ')}, $4, $5, $6)`;
 
 /** A column is null where nothing has a row in it. */
 type Column<Value> = readonly Value[] | null;

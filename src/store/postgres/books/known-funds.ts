@@ -122,6 +122,7 @@ export class KnownFunds {
     this.#byKey.delete(budgetKey(fund.budget, fund.title.starts, fund.title.subject));
   }
 
+  /** By the clock of the readings, ms. */
   get now(): number {
     return this.#clock();
   }
