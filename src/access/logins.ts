@@ -164,7 +164,9 @@ class StoredLogins {
 
   #put({ login, hash }: LoginRow): void {
     const key = hexOf(hash);
-    if (login.endedAt === null) this.#live.set(key, login);
+    // The use that was noted last may not be written yet.
+    const usedAt = Math.max(login.usedAt, this.#live.get(key)?.usedAt ?? 0);
+    if (login.endedAt === null) this.#live.set(key, { ...login, usedAt });
     else this.#live.delete(key);
   }
 

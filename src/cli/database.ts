@@ -40,7 +40,9 @@ async function copy(args: readonly string[], { data, program }: DatabaseCommand)
 
 async function accept(args: readonly string[], { url }: DatabaseCommand): Promise<CommandOutput> {
   parseFlags(args, {});
-  if (!(await acceptDatabase(operator(), url))) return 'The database had been accepted before; nothing has changed.\n';
+  const isAccepted = await acceptDatabase(operator(), url);
+  if (isAccepted === null) return 'Nothing to accept: SQLite has no failover. For a PostgreSQL, set DATABASE_URL.\n';
+  if (!isAccepted) return 'The database had been accepted before; nothing has changed.\n';
   return 'The database is accepted as it is. Start the servers again: those that run may know of rows that are gone.\n';
 }
 

@@ -35,8 +35,8 @@ export async function databaseStatus(by: Principal, url: string): Promise<Databa
   return { place, ...tables, isServed, isCurrent: tables.version >= tables.known && tables.serves <= tables.known };
 }
 
-/** Vouches for a database behind a failover, in which commits may have been lost. Resolves with false where that was done before; rejects with StoreError. */
-export function acceptDatabase(by: Principal, url: string): Promise<boolean> {
+/** Vouches for a database behind a failover, in which commits may have been lost. Resolves with false where that was done before, with null where it has no failover; rejects with StoreError. */
+export function acceptDatabase(by: Principal, url: string): Promise<boolean | null> {
   checkAction(by.caller, 'database.change');
   return acceptStore(url);
 }

@@ -161,8 +161,8 @@ export interface StoreDriver {
    * @returns the number of versions that were applied
    */
   migrate(url: string, program: string): Promise<number>;
-  /** Vouches for a store that may lack what it had answered, such as behind a failover: servers use it again. Resolves with false where that was done before. */
-  accept(url: string): Promise<boolean>;
+  /** Vouches for a store that may lack what it had answered, such as behind a failover: servers use it again. Resolves with false where that was done before, with null where it has no failover. */
+  accept(url: string): Promise<boolean | null>;
   /** Copies an existing store, as it is at one moment, to a SQLite file, beside any server. An existing file is left alone. */
   copy(url: string, target: string): Promise<void>;
   /**

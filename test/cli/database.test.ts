@@ -31,6 +31,10 @@ test('db migrate makes the tables of a database, and db status tells how far the
     state: { database: join(folder.path, 'signalbox.db'), is_served: false, is_current: true },
   });
   expect(state.version).toBe(state.known);
+  expect(await run('accept')).toEqual({
+    ...{ code: 0, err: '' },
+    out: 'Nothing to accept: SQLite has no failover. For a PostgreSQL, set DATABASE_URL.\n',
+  });
   expect(await runHere(['instances', '--data', folder.path])).toEqual({
     ...{ code: 0, out: 'No server runs at this database.\n', err: '' },
   });

@@ -76,7 +76,7 @@ export const sqliteDriver: StoreDriver = {
   tables: async (url) => tablesIn(pathOf(url)),
   migrate: async (url) => migrateFile(pathOf(url)),
   // A server compares it with `ledger.id` of its folder.
-  accept: async () => false,
+  accept: async () => null,
   copy: async (url, target) => copyDatabase(pathOf(url), target),
   lock: async (url) => lockFolder(dirname(pathOf(url))),
   isLocked: async (url) => isFolderLocked(dirname(pathOf(url))),
