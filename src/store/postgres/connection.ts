@@ -88,11 +88,21 @@ export function literalOf(value: PostgresValue): string {
   return escapeLiteral(`\\x${hexOf(value)}`);
 }
 
-/** An array of texts as PostgreSQL reads it. */
-export const arrayOf = (texts: readonly (string | null)[]): string =>
-  `{${texts.map((text) => (text === null ? 'NULL' : `"${text.replace(/["\\]/g, '\\$&')}"`)).join(',')}}`;
+/** An array as PostgreSQL reads it. */
+export const arrayOf = (values: readonly (PostgresValue | boolean)[]): string => `{${values.map(elementOf).join(',')}}`;
 
-export const hexOf = ({ buffer, byteOffset, byteLength }: Uint8Array | Float64Array): string =>
+/** What JSON escapes in another way than arrays. */
+const ODD = /[^ -\ud7ff\ue000-\uffff]/;
+
+function elementOf(value: PostgresValue | boolean): PostgresValue | boolean {
+  if (value === null) return 'NULL';
+  // Several times as fast as to replace: bodies of records are long.
+  if (typeof value === 'string')
+    return ODD.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : JSON.stringify(value);
+  return ArrayBuffer.isView(value) ? `"\\\\x${hexOf(value)}"` : value;
+}
+
+const hexOf = ({ buffer, byteOffset, byteLength }: Uint8Array | Float64Array): string =>
   new Uint8Array(buffer, byteOffset, byteLength).toHex();
 
 /** One connection, until it is closed or lost. */

@@ -1,12 +1,12 @@
 import type { SqlParam, SqlValue, Statement } from '../sql/statement.ts';
-import { hexOf, literalOf } from './connection.ts';
+import { arrayOf, literalOf } from './connection.ts';
 
 /** A statement of a repository in the words of PostgreSQL. */
 interface PostgresStatement {
   readonly text: string;
   /** The names of its values, in their order; null where they go by their places. */
   readonly names: readonly string[] | null;
-  /** Whether its value is all its rows. */
+  /** Whether it takes an array for each value. */
   readonly takesRows: boolean;
 }
 
@@ -43,30 +43,22 @@ function inItsWords(sql: string): Omit<PostgresStatement, 'takesRows'> {
   return { text, names: names.length > 0 ? names : null };
 }
 
-/** The values of a statement in their order, or its rows. */
+/** The values of a statement in their order, or the columns of its rows. */
 export function valuesOf(
-  { names, takesRows }: PostgresStatement,
+  statement: PostgresStatement,
   params: readonly SqlParam[],
   ...more: readonly (readonly SqlParam[])[]
 ): readonly SqlValue[] {
-  if (takesRows) return [JSON.stringify([params, ...more].flatMap((one) => one.map(jsonRow)))];
+  const first = valuesOfRow(statement, params);
+  if (!statement.takesRows) return first;
+  const rows = [first, ...more.map((row) => valuesOfRow(statement, row))];
+  return first.map((_, column) => arrayOf(rows.map((row) => row[column] ?? null)));
+}
+
+function valuesOfRow({ names }: PostgresStatement, params: readonly SqlParam[]): readonly SqlValue[] {
   const [row] = params;
   if (names === null || !isRow(row)) return params.flatMap((param) => (isRow(param) ? [] : [param]));
   return names.map((name) => row[name] ?? null);
-}
-
-function jsonRow(param: SqlParam): Readonly<Record<string, string | number | null>> {
-  if (!isRow(param)) throw new TypeError('a statement that takes rows has rows alone as values');
-  const row: Record<string, string | number | null> = {};
-  for (const name in param) row[name] = jsonValue(param[name] ?? null);
-  return row;
-}
-
-function jsonValue(value: SqlValue): string | number | null {
-  // PostgreSQL refuses half of a surrogate pair in JSON.
-  if (typeof value === 'string') return value.toWellFormed();
-  if (typeof value === 'bigint') return String(value);
-  return ArrayBuffer.isView(value) ? hexOf(value) : value;
 }
 
 const isRow = (param: SqlParam | undefined): param is { readonly [name: string]: SqlValue } =>

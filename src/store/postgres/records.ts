@@ -7,16 +7,15 @@ import { sqlReadings } from '../sql/records/readings.ts';
 import { sqlRevisions } from '../sql/records/revisions.ts';
 import { decodeRow, RECORD_COLUMNS, RECORD_ROW, type RecordRow, recordValues } from '../sql/records/row.ts';
 import { encodeSummary } from '../sql/records/summary.ts';
-import { first, type SqlParam, type SqlTables, type SqlValue, type SqlWrite, sql, write } from '../sql/statement.ts';
+import { first, type SqlTables, type SqlValue, type SqlWrite, sql, write } from '../sql/statement.ts';
 import { RECORDS_PRUNED } from '../sql/traffic/state.ts';
 import { RecordPartitions } from './partitions.ts';
 
 /** The record with its part of the index: a place that several instances write behind would pass rows that are not visible yet. */
 const INSERT = sql(
-  `WITH given AS (SELECT ${RECORD_COLUMNS.replace(/quality|estimate/g, "decode($&, 'hex') AS $&")}, summary
-      FROM json_to_recordset(?::json) AS row (id bigint, time bigint, key_id text, kind text, operation text, status text,
-        model text, task text, labels text, revision text, frame bigint, quality text, estimate text, body text, session text,
-        team_id text, user_id text, summary text)),
+  `WITH given AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+      $8::text[], $9::text[], $10::text[], $11::bigint[], $12::bytea[], $13::bytea[], $14::text[], $15::text[], $16::text[],
+      $17::text[], $18::text[]) AS given (${RECORD_COLUMNS}, summary)),
     record AS (INSERT INTO records (${RECORD_COLUMNS}) SELECT ${RECORD_COLUMNS} FROM given),
     indexed AS (INSERT INTO record_index (id, key_id, operation, status, model, task, session, team_id, user_id, summary)
       SELECT id, key_id, operation, status, model, task, session, team_id, user_id, summary FROM given)
@@ -24,7 +23,6 @@ const INSERT = sql(
       SELECT label.key, label.value, given.id FROM given, json_each_text(given.labels::json) AS label`,
   { takesRows: true },
 );
-const NAMES = RECORD_COLUMNS.split(/,\s+/);
 const FIND = sql(`SELECT ${RECORD_ROW} FROM records WHERE id = ?`);
 
 const NEXT_BELOW = sql(
@@ -83,11 +81,8 @@ class IndexedRecord implements SqlWrite {
     this.#record = record;
   }
 
-  get params(): readonly SqlParam[] {
+  get params(): readonly SqlValue[] {
     const record = this.#record;
-    const row: Record<string, SqlValue> = { summary: encodeSummary(summaryOf(record), record.facts) };
-    const values = recordValues(record);
-    for (let at = 0; at < NAMES.length; at++) row[NAMES[at]!] = values[at]!;
-    return [row];
+    return [...recordValues(record), encodeSummary(summaryOf(record), record.facts)];
   }
 }

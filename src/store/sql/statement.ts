@@ -21,8 +21,8 @@ export interface Statement {
   /** Whether its condition looks at other rows than its own, so that writers have to take turns. */
   readonly takesTurns?: boolean;
   /**
-   * Whether it takes its rows in PostgreSQL as one JSON array of objects, whose bytes are hex, so that those of a transaction go as one
-   * statement, where the first of them stands: for rows that each request adds, which no other write of their transaction looks at.
+   * Whether it takes an array for each value in PostgreSQL, so that the rows of a transaction go as one statement, where the first of
+   * them stands: for rows that each request adds, which no other write of their transaction looks at.
    */
   readonly takesRows?: boolean;
 }

@@ -8,9 +8,9 @@ const INSERT = sql(
   `${INTO} VALUES ($decision, $until, $keyId, $estimator, $model, $task, $declared, $probability, $among, $features)
     ON CONFLICT DO NOTHING`,
   {
-    inPostgres: `${INTO} SELECT decision, until, keyId, estimator, model, task, declared, probability, among, decode(features, 'hex')
-      FROM json_to_recordset(?::json) AS row (decision bigint, until bigint, keyId text, estimator text, model text, task text,
-        declared float8, probability float8, among bigint, features text) ON CONFLICT DO NOTHING`,
+    inPostgres: `${INTO} SELECT * FROM unnest($decision::bigint[], $until::bigint[], $keyId::text[], $estimator::text[],
+      $model::text[], $task::text[], $declared::float8[], $probability::float8[], $among::bigint[], $features::bytea[])
+      ON CONFLICT DO NOTHING`,
     takesRows: true,
   },
 );
