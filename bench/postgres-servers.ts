@@ -6,15 +6,14 @@ import { newKey, startSignalbox, startUpstream, temporaryFolder } from './gatewa
 import { run } from './load.ts';
 import { occasion } from './page.ts';
 import { benchPolicy, fullPolicy } from './policy.ts';
-import { cpuMicros, keepOn, type Program, treeOf } from './process.ts';
+import { cpuMicros, type Program, treeOf } from './process.ts';
 import { fixed, median, quantile, table } from './stats.ts';
 import { bytesOf, httpBytes, JSON_200, WORKLOADS } from './workload.ts';
 
 /**
  * `npm run bench:servers`: what a request costs on PostgreSQL beside SQLite, whole servers in turns within one run. `processes`: one, two
  * and four processes at a database that syncs each commit. `distance`: one process whose database is 0, 5, 30 and 80 ms away (there and
- * back). `--quick`: one process beside SQLite alone, 64 in flight. `--apart`: the server in turn has the first processor to itself; load,
- * upstream and database have the second. The name of a part runs it alone. `--rounds N`, `--requests N` of a round.
+ * back). `--quick`: one process beside SQLite, 64 in flight. The name of a part runs it alone. `--rounds N`, `--requests N` of a round.
  * `--upstream-ms N`: so long an upstream takes. At once, more requests share a turn of the loop at SQLite than at PostgreSQL, whose
  * servers wait for it. Each entrant on PostgreSQL has a server of its own.
  */
@@ -25,9 +24,9 @@ const flag = (name: string, usual: number): number => {
 const ROUNDS = flag('rounds', 9);
 const REQUESTS = flag('requests', 4_000);
 const UPSTREAM_MS = flag('upstream-ms', 0);
-const COUNTS = process.argv.includes('--quick') ? [0, 1] : [0, 1, 2, 4];
-const IN_FLIGHT = process.argv.includes('--quick') ? [64] : [64, 1];
-const IS_APART = process.argv.includes('--apart');
+const IS_QUICK = process.argv.includes('--quick');
+const COUNTS = IS_QUICK ? [0, 1] : [0, 1, 2, 4];
+const IN_FLIGHT = IS_QUICK ? [64] : [64, 1];
 const WARM_UP = flag('warm-up', 20_000);
 
 interface Entrant {
@@ -62,11 +61,9 @@ async function start({ name, policy, processes, awayMs = 0 }: Plan): Promise<Ent
   const args = ['--data', join(folder, 'data'), '--policies', folder];
   if (processes === 0) {
     const program = await startSignalbox(args, key);
-    if (IS_APART) keepOn(0, program.pid);
     return { name, program, database: null, stop: () => program.stop() };
   }
   const database = await startPostgres({ isDurable: true, settings: { max_wal_size: '4GB' } });
-  if (IS_APART && database.pid) keepOn(1, database.pid);
   await database.create('bench');
   const cable = awayMs === 0 ? null : await layCable(database.port);
   if (cable) cable.delayMs = awayMs / 2;
@@ -74,7 +71,6 @@ async function start({ name, policy, processes, awayMs = 0 }: Plan): Promise<Ent
   const url = `postgres://signalbox@127.0.0.1:${port}/bench`;
   const more = processes > 1 ? ['--processes', String(processes)] : [];
   const program = await startSignalbox([...args, ...more], key, { DATABASE_URL: url });
-  if (IS_APART) keepOn(0, program.pid);
   return {
     ...{ name, program, database },
     async stop() {
@@ -195,7 +191,6 @@ async function distance(address: string): Promise<string> {
   }
 }
 
-if (IS_APART) keepOn(1, process.pid);
 const upstream = await startUpstream(UPSTREAM_MS);
 const address = `http://127.0.0.1:${upstream.port}/v1`;
 const parts = { processes, distance };

@@ -92,14 +92,6 @@ const programOf = (child: Bun.Subprocess, port: number): Program => ({
   },
 });
 
-/** Keeps a process, those it has started and their threads on one processor. */
-export function keepOn(processor: number, pid: number): void {
-  for (const one of treeOf(pid)) {
-    const { success, stderr } = Bun.spawnSync(['taskset', '-a', '-p', '-c', String(processor), String(one)]);
-    if (!success) throw new Error(`taskset: ${stderr}`);
-  }
-}
-
 interface Thread {
   readonly name: string;
   /** CPU time so far, in µs, as the scheduler has counted it. */
