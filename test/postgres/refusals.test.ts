@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Timers } from '../../src/core/timers.ts';
 import { SLOW_START_MS } from '../../src/server/serve.ts';
 import { RENEW_MS } from '../../src/store/lease.ts';
+import { isConflict } from '../../src/store/postgres/fault.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { WORTHLESS_CERTIFICATE } from '../fault/worthless-certificate.ts';
 import { waitFor } from '../support/answers.ts';
@@ -26,7 +27,17 @@ let name: string;
 /** Ends the trouble. */
 let heal = '';
 
-const run = (text: string) => stage.fleet.database.run(text.replaceAll('NAME', name), name);
+/** Repeated where it met the locks of the server in a circle. */
+async function run(text: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await stage.fleet.database.run(text.replaceAll('NAME', name), name);
+      return;
+    } catch (cause) {
+      if (!isConflict(cause) || tries === 5) throw cause;
+    }
+  }
+}
 
 beforeAll(async () => {
   stage = await startStage(0, { limit: 1_000, timers });
