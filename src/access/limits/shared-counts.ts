@@ -229,9 +229,11 @@ export class SharedCounts implements LimitCounts {
   }
 
   #slicesOf(account: LimitAccount): Slices {
-    const known = this.#slices.get(account) ?? slicesFor(account);
-    this.#slices.set(account, known);
-    return known;
+    const known = this.#slices.get(account);
+    if (known) return known;
+    const slices = slicesFor(account);
+    this.#slices.set(account, slices);
+    return slices;
   }
 
   /** Lets go of slices that are as the store knows them, and looks again where some have units, or a failure has left something. */

@@ -56,8 +56,7 @@ export async function schemaOf(connection: Connection): Promise<SchemaState> {
  */
 export function requireSchema({ version, serves, program }: SchemaState, known: number): void {
   if (version < known) {
-    const has = version === 0 ? 'it has no tables yet' : `its tables are of version ${version}, not ${known}`;
-    throw new StoreError(`${has}; run \`signalbox db migrate\` first`, { reason: 'older' });
+    throw new StoreError(`${olderText(version, known)}; run \`signalbox db migrate\` first`, { reason: 'older' });
   }
   if (serves > known)
     throw new StoreError(
@@ -65,6 +64,9 @@ export function requireSchema({ version, serves, program }: SchemaState, known: 
       { reason: 'newer' },
     );
 }
+
+const olderText = (version: number, known: number): string =>
+  version === 0 ? 'it has no tables yet' : `its tables are of version ${version}, not ${known}`;
 
 /**
  * Brings the tables up to date, each version in a transaction of its own. Who comes while another migrates waits, and finds
@@ -104,7 +106,8 @@ export async function migrate(
       return version + 1;
     }).catch((cause) => {
       if (faultOf(cause) !== 'denied') throw cause;
-      const words = `its tables are of version ${state.version}, not ${versions.length}, and its user lacks the right CREATE on its schema, or does not own them: run \`signalbox db migrate\` as their owner`;
+      const older = olderText(state.version, versions.length);
+      const words = `${older}, and its user lacks the right CREATE on its schema, or does not own them: run \`signalbox db migrate\` as their owner`;
       throw new StoreError(words, { reason: 'denied', cause });
     });
     if (number !== null) applied.push(number);
