@@ -189,7 +189,10 @@ const requestOf = ({ dialect, form, seen }: Case, nth: number): UpstreamRequest 
 async function startRaw(one: Case, servers: Map<Case, RawUpstream>): Promise<void> {
   const { upstream } = one.fault;
   if (upstream.speaks !== 'bytes') return;
-  const server = await startRawUpstream((connection, { nth }) => {
+  const server = await startRawUpstream((connection, { nth, head, body }) => {
+    // Another test's gateway may still ask a server that has ended, whose port this one has now.
+    const name = `${one.id}-upstream`;
+    if (!head.includes(name) && !String(body.model).endsWith(name)) return connection.reset();
     one.calls++;
     one.reused ||= nth > 1;
     return upstream.play(connection, requestOf(one, nth));
