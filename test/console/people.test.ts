@@ -292,7 +292,8 @@ describe('the trail', () => {
     const rows = page.getByRole('table', { name: 'Trail' }).locator('tbody tr');
     await waitFor(async () => (await rows.count()) === 2);
     // The entry of the change has no name of its own: it stands for the key by its name now, with its ID, once names are read.
-    await rows.first().getByText(`Changed key second-name ${id}`).waitFor();
+    const change = rows.first().locator('td, th').first();
+    await waitFor(async () => (await change.textContent()) === `Changed key second-name ${id}`);
     expect(await rows.first().textContent()).toContain('installed (key)');
     await rows.first().getByRole('link').click();
     await panel(page).getByText('Before and after').waitFor();
