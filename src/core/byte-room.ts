@@ -27,9 +27,13 @@ export class ByteRoom {
    * largest body or answer.
    * @param bytesMax bytes of the room, as the policy in force states them.
    * @param own bytes that the asking hold has already.
+   * @param callerBytesMax bytes that several holds of one caller may have together; a caller's only hold may have more.
    */
-  fits(caller: string, more: number, bytesMax: number, own = 0): boolean {
-    return more <= 0 || this.#bytes === own || this.of(caller) + more <= bytesMax - this.#bytes - more;
+  fits(caller: string, more: number, bytesMax: number, own = 0, callerBytesMax = Number.POSITIVE_INFINITY): boolean {
+    if (more <= 0 || this.#bytes === own) return true;
+    const share = this.of(caller);
+    const isWithinShare = share === own || share + more <= callerBytesMax;
+    return isWithinShare && share + more <= bytesMax - this.#bytes - more;
   }
 
   /** An empty hold of a caller. */
@@ -38,8 +42,8 @@ export class ByteRoom {
   }
 
   /** Takes `more` bytes for a hold of the caller that has its `own` already, or gives them back. Called by holds alone. */
-  take(caller: string, more: number, bytesMax: number, own: number): boolean {
-    if (!this.fits(caller, more, bytesMax, own)) return false;
+  take(caller: string, more: number, bytesMax: number, own: number, callerBytesMax?: number): boolean {
+    if (!this.fits(caller, more, bytesMax, own, callerBytesMax)) return false;
     const share = this.of(caller) + more;
     this.#bytes += more;
     if (share > 0) this.#shares.set(caller, share);
@@ -50,13 +54,13 @@ export class ByteRoom {
 
 /** The bytes that one holder has of a room. Call `leave` in any case. */
 export class ByteHold {
-  readonly #room: ByteRoom;
+  readonly room: ByteRoom;
   readonly #caller: string;
   #bytes = 0;
 
   /** Made by `ByteRoom.hold`. */
   constructor(room: ByteRoom, caller: string) {
-    this.#room = room;
+    this.room = room;
     this.#caller = caller;
   }
 
@@ -67,17 +71,18 @@ export class ByteHold {
   /**
    * Takes `more` bytes.
    * @param bytesMax bytes of the room, as the policy in force states them.
+   * @param callerBytesMax as in `ByteRoom.fits`.
    * @returns false where there is no room for them; nothing changes then.
    */
-  take(more: number, bytesMax: number): boolean {
-    if (!this.#room.take(this.#caller, more, bytesMax, this.#bytes)) return false;
+  take(more: number, bytesMax: number, callerBytesMax?: number): boolean {
+    if (!this.room.take(this.#caller, more, bytesMax, this.#bytes, callerBytesMax)) return false;
     this.#bytes += more;
     return true;
   }
 
   /** Gives all back. Harmless when that was done; the hold may be used again. */
   leave(): void {
-    if (this.#bytes > 0) this.#room.take(this.#caller, -this.#bytes, 0, this.#bytes);
+    if (this.#bytes > 0) this.room.take(this.#caller, -this.#bytes, 0, this.#bytes);
     this.#bytes = 0;
   }
 }

@@ -126,6 +126,10 @@ export const ERRORS = {
     422,
     'The request was charged as `details.decision_id`, or begun as `details.request_id`, but its answer cannot be repeated: it was sent with other credentials, its answer was too large to keep, or a change was cut off.',
   ),
+  length_required: invalid(
+    411,
+    'The body came without its length, which paths below `/admin` and `/console` need. Send `content-length` in place of `transfer-encoding`.',
+  ),
   request_too_large: invalid(413, 'The body has too many bytes or values.'),
   headers_too_large: { ...invalid(431, 'The headers have too many bytes.'), code: 'request_too_large' },
   no_eligible_model: invalid(

@@ -1,6 +1,6 @@
 import type { Authentication } from '../access/key-entry.ts';
 import type { Levels } from '../access/levels.ts';
-import type { Gate } from '../access/limits/gate.ts';
+import type { Gate, GatePlace } from '../access/limits/gate.ts';
 import type { Limiter, Offence } from '../access/limits/limiter.ts';
 import type { Quota } from '../access/limits/quota.ts';
 import { durationText } from '../access/limits/refusal.ts';
@@ -19,7 +19,7 @@ import { tooLarge } from './body-reading.ts';
 import { type LoginDoor, notSignedIn } from './console/login-door.ts';
 import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf } from './credentials.ts';
 import type { KeySender } from './route-services.ts';
-import { pathOf, type RouteEntry, type RouteRule, type RouteTable } from './routes.ts';
+import { BODY_BYTES_MAX, pathOf, type RouteEntry, type RouteRule, type RouteTable } from './routes.ts';
 import { nothingAt, printable } from './unknown-path.ts';
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
@@ -52,7 +52,7 @@ export interface AdmissionRules {
   /** Puts the terms of their levels to callers. */
   readonly levels: Pick<Levels, 'of'>;
   readonly gate: Gate;
-  readonly logins: Pick<LoginDoor, 'admit' | 'loginOf'>;
+  readonly logins: Pick<LoginDoor, 'admit' | 'loginOf' | 'checkOwnPage'>;
   /** Throws SignalboxError for a preflight that the policy does not allow. */
   refusePreflight(request: Request, route: RouteEntry): void;
 }
@@ -126,13 +126,15 @@ function enter(
   const { access } = rule;
   if (caller) checkAccess(caller, access);
   if (isKeyless) rules.funding.keyless.checkHeaders(headers);
-  const bytesMax = bodyBytesMax(policy, rules.funding, isKeyless);
-  context.bodyBytes = Number(headers.get('content-length') ?? 0);
-  if (TAKES_BODY.has(method) && rule.body !== 'none') checkBodyHeaders(headers, context.bodyBytes, bytesMax);
-  if (isOpen) return null;
+  if (rule.ownPages) rules.logins.checkOwnPage(request);
+  const hasBody = checkBody(request, context, rule, policy, rules.funding);
+  if (isOpen) {
+    if (hasBody) context.place = bodyPlace(request, context, policy, rules, peers);
+    return null;
+  }
   const admission = rule.counts
     ? counted(request, context, policy, rules, peers)
-    : uncounted(request, caller, policy, rules);
+    : uncounted(request, caller, policy, rules, hasBody ? bodyPlace(request, context, policy, rules, peers) : null);
   if (admission instanceof Promise) return admission.then((found) => context.admit(found));
   context.admit(admission);
   return null;
@@ -166,7 +168,7 @@ function checkAccess(caller: Caller, access: RouteRule['access']): void {
   }
 }
 
-const UNCOUNTED = { place: null, quota: null, acceptPayer: () => null };
+const UNCOUNTED = { quota: null, acceptPayer: () => null };
 
 /** A request that reads counts only with a key for reports, in a limit of its own. */
 function uncounted(
@@ -174,22 +176,60 @@ function uncounted(
   caller: Caller | null,
   { gateway }: AdmissionPolicies,
   { limiter, logins }: AdmissionRules,
+  place: GatePlace | null,
 ): Admission | Promise<Admission> {
   // A person at the console reads as one with the role `finance` does, and takes nothing from the programs that have the key.
-  if (!caller || roleOf(caller) !== 'report' || logins.loginOf(request)) return { caller, ...UNCOUNTED };
+  if (!caller || roleOf(caller) !== 'report' || logins.loginOf(request)) return { caller, place, ...UNCOUNTED };
   const found = limiter.admitReport(caller, gateway.reportsPerMinute);
-  const admission = (quota: Quota): Admission => ({ caller, ...UNCOUNTED, quota });
+  const admission = (quota: Quota): Admission => ({ caller, place, ...UNCOUNTED, quota });
   return found instanceof Promise ? found.then(admission) : admission(found);
 }
 
-/** Bytes of the largest body that is read, of a request with a key or without. */
-export function bodyBytesMax(
+/**
+ * Checks the headers of a body against its route, and notes its bytes.
+ * @returns whether the route reads it
+ * @throws SignalboxError
+ */
+function checkBody(
+  { headers }: Request,
+  context: RequestContext,
+  rule: RouteRule,
   policy: AdmissionPolicies,
   { keyless }: AdmissionRules['funding'],
-  isKeyless: boolean,
-): number {
+): boolean {
+  const { body = BODY_BYTES_MAX, access } = rule;
+  const { method, caller } = context;
   const { bodyBytesMax: most } = policy.gateway;
-  return isKeyless ? Math.min(keyless.bodyBytesMax(policy), most) : most;
+  const isRead = TAKES_BODY.has(method) && body !== 'none';
+  const isKeyless = caller === null && access !== 'open';
+  const ofRoute = !isRead ? BODY_BYTES_MAX : body === 'policy' ? most : Math.min(body, most);
+  context.bodyBytesMax = isKeyless ? Math.min(keyless.bodyBytesMax(policy), ofRoute) : ofRoute;
+  context.bodyBytes = Number(headers.get('content-length') ?? 0);
+  if (isRead) checkBodyHeaders(headers);
+  if (context.bodyBytes > context.bodyBytesMax) throw tooLarge(context.bodyBytesMax);
+  if (headers.has('transfer-encoding') && needsLength(rule)) {
+    throw new SignalboxError('length_required', 'Send the header content-length in place of transfer-encoding.');
+  }
+  return isRead;
+}
+
+/**
+ * Whether a body of unknown length is refused before its first byte: by the time a handler reads it, the server holds more than 1 MiB.
+ * Applications may send such bodies to models, and operators to the tools of policies, which count them in their room.
+ */
+const needsLength = ({ body, access, path }: RouteRule): boolean =>
+  body !== 'policy' && (access === 'open' || path.startsWith('/admin/'));
+
+/** Room for the body of a request that does not count. @throws SignalboxError `overloaded` */
+function bodyPlace(
+  request: Request,
+  { caller, bodyBytes }: RequestContext,
+  { gateway }: AdmissionPolicies,
+  { gate }: AdmissionRules,
+  peers: Peers | null,
+): GatePlace {
+  const who = caller ? rootOf(caller) : callerAddress(request, peers, gateway.trustedProxies);
+  return gate.enterBody(gateway, who, gate.bytesAtOnce(gateway, bodyBytes), caller === null);
 }
 
 /**
@@ -208,7 +248,7 @@ function counted(
   const address = !caller || countsAddresses ? callerAddress(request, peers, gateway.trustedProxies) : '';
   const who = caller ? rootOf(caller) : address;
   const bytes = gate.bytesAtOnce(gateway, bodyBytes);
-  gate.check(gateway, who, bytes);
+  gate.check(gateway, who, bytes, caller === null);
   const isLimited = caller !== null && (rateLimits.length > 0 || hasLimits(caller));
   const found = isLimited ? limiter.admit(rateLimits, caller, address) : null;
   const acceptPayer = (payer: Caller) => {
@@ -217,7 +257,7 @@ function counted(
   };
   const admission = (quota: Quota | null): Admission => {
     try {
-      return { caller, place: gate.enter(gateway, who, bytes), quota, acceptPayer };
+      return { caller, place: gate.enter(gateway, who, bytes, caller === null), quota, acceptPayer };
     } catch (cause) {
       // It was taken while the store was asked.
       quota?.undo();
@@ -347,7 +387,7 @@ function checkWait(offence: Offence, sent: string, retryAfterMs: number): void {
   });
 }
 
-function checkBodyHeaders(headers: Headers, announced: number, bytesMax: number): void {
+function checkBodyHeaders(headers: Headers): void {
   const type = headers.get('content-type') ?? '';
   if (!JSON_TYPE.test(type)) {
     throw new SignalboxError('unsupported_media_type', 'Send the header content-type: application/json, in UTF-8.');
@@ -356,7 +396,6 @@ function checkBodyHeaders(headers: Headers, announced: number, bytesMax: number)
   if (encoding !== null && encoding !== 'identity') {
     throw new SignalboxError('unsupported_media_type', 'Send the body as it is, without content-encoding.');
   }
-  if (announced > bytesMax) throw tooLarge(bytesMax);
 }
 
 function headerBytes(headers: Headers): number {

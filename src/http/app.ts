@@ -23,15 +23,15 @@ import type { SubjectSource } from '../operate/subjects.ts';
 import type { TrafficSources } from '../operate/traffic/traffic.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
-import type { RequestContext } from '../request/request-context.ts';
 import type { RateStore } from '../store/rates.ts';
 import type { Surface } from '../surface/surface.ts';
 import { wholeAddress } from './address.ts';
 import { adminRoutes } from './admin.ts';
 import { keyRoutes } from './admin-keys.ts';
-import { type AdmissionRules, admit, bodyBytesMax, countFailedAuth } from './admission.ts';
+import { type AdmissionRules, admit, countFailedAuth } from './admission.ts';
 import { type AlertDesk, alertRoutes } from './alerts.ts';
-import { type BodyLimits, readBody } from './body.ts';
+import { readBody } from './body.ts';
+import { BodyPace } from './body-pace.ts';
 import { BodyReader } from './body-reading.ts';
 import { changesOnce } from './changes-once.ts';
 import { childKeyRoutes } from './child-keys.ts';
@@ -137,11 +137,10 @@ const errorHeaders = (headers: HTTPHeaders, { headerNames }: Gateway['funding'])
 /** The status that a handler has set as a number, or 200. */
 const statusOf = (status: number | string | undefined): number => (typeof status === 'number' ? status : 200);
 
-function bodyLimits({ lease, funding }: Gateway, { caller }: RequestContext): BodyLimits {
-  const { snapshot } = lease();
-  const { messagesMax, toolsMax } = snapshot.gateway;
-  const valuesMax = VALUES_MIN + 16 * messagesMax + 64 * toolsMax;
-  return { bytesMax: bodyBytesMax(snapshot, funding, caller === null), valuesMax };
+/** Values that a body may hold, by the active policy. */
+function valuesMaxOf({ lease }: Gateway): number {
+  const { messagesMax, toolsMax } = lease().snapshot.gateway;
+  return VALUES_MIN + 16 * messagesMax + 64 * toolsMax;
 }
 
 /** The routes that every request of an application takes: they read their bodies themselves. */
@@ -257,7 +256,7 @@ function servicesOf(
 ): RouteServices {
   const { gateway, idempotency, keys, tokens } = options;
   const sources = { keys, policy: () => gateway.lease().snapshot };
-  const reader = new BodyReader(gateway.clock);
+  const reading = { reader: new BodyReader(gateway.clock), pace: new BodyPace(() => options.gate.bytes) };
   const addressOf = (request: Request) =>
     wholeAddress(request, edge.server(), gateway.lease().snapshot.gateway.trustedProxies);
   return {
@@ -270,7 +269,7 @@ function servicesOf(
     teamIdOf: (text) => options.people?.people.teamNamed(text)?.id ?? text,
     sightOf: (request) => sightOf(contextOf(request).knownCaller, sources),
     principalOf: (request) => principalOf(contextOf(request), addressOf(request), door.loginOf(request)?.login.id),
-    bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context), context),
+    bodyOf: (request, context) => readBody(request, reading, valuesMaxOf(gateway), context),
     handle: edge.handle,
     sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway),
     server: edge.server,

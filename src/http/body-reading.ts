@@ -37,10 +37,19 @@ async function textInPieces({ body }: Request, reading: BodyReading): Promise<st
   const decoder = new TextDecoder();
   let text = '';
   for await (const chunk of body ?? []) {
-    reading.count(chunk.byteLength);
-    text += decoder.decode(chunk, { stream: true });
+    try {
+      reading.count(chunk.byteLength);
+      text += decoder.decode(chunk, { stream: true });
+    } finally {
+      release(chunk);
+    }
   }
   return text + decoder.decode();
+}
+
+/** Frees the memory of a chunk, which has up to 512 KiB, before the next collection. */
+function release({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
 /** The reading of one body. The server's idle limit begins anew with every byte, so that a slow sender needs a bound of its own. */
@@ -95,8 +104,9 @@ class BodyReading implements WatchedItem<BodyReading> {
 
   /** Ends the reading of a body that is too slow. */
   cut(): void {
+    const reject = this.#reject;
     this.#end();
-    this.#reject?.(tooSlow());
+    reject?.(tooSlow());
   }
 
   /** Whether its time is over. */
@@ -107,6 +117,8 @@ class BodyReading implements WatchedItem<BodyReading> {
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    // Its promise keeps the text, which is needed no longer once it is parsed.
+    this.#reject = null;
     this.#open.remove(this);
     this.#place?.end();
   }

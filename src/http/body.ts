@@ -5,29 +5,33 @@ import { jsonFault } from '../core/json-fault.ts';
 import { beyondLimits, DEPTH_MAX } from '../core/json-limits.ts';
 import { compileCheck } from '../core/validation.ts';
 import type { RequestContext } from '../request/request-context.ts';
+import type { BodyPace } from './body-pace.ts';
 import type { BodyReader } from './body-reading.ts';
 
-export interface BodyLimits {
-  readonly bytesMax: number;
-  /** Elements of lists and members of objects, all together. */
-  readonly valuesMax: number;
+/** Reads bodies, at a pace that bounds their memory. */
+export interface BodyReading {
+  readonly reader: BodyReader;
+  readonly pace: BodyPace;
 }
 
 /**
  * Waits for the request's turn at the gate, and reads its JSON body. The bytes take room at the request's place; the hash
  * of a body that comes with an `Idempotency-Key` is noted in the context.
+ * @param valuesMax elements of lists and members of objects, all together
  * @throws SignalboxError 413, 408, 503 or 400.
  */
 export async function readBody(
   request: Request,
-  reader: BodyReader,
-  { bytesMax, valuesMax }: BodyLimits,
+  { reader, pace }: BodyReading,
+  valuesMax: number,
   context: RequestContext,
 ): Promise<unknown> {
   const turn = context.awaitTurn();
   if (turn) await turn;
-  const { place } = context;
-  const text = await reader.text(request, place?.bytesAtOnce ?? 0, bytesMax, place);
+  const paced = pace.turn(context.bodyBytes);
+  if (paced) await paced;
+  const { place, bodyBytesMax } = context;
+  const text = await reader.text(request, place?.bytesAtOnce ?? 0, bodyBytesMax, place);
   if (context.idempotencyKey !== null) context.bodyHash = hash('sha256', text, 'buffer');
   checkJsonLimits(text, valuesMax);
   try {

@@ -21,6 +21,7 @@ export const countTokensRoutes = ({ gateway, contextOf, bodyOf }: RouteServices)
     },
     routeDocs({
       access: 'chat',
+      body: 'policy',
       counts: true,
       summary: 'Count the tokens of a message',
       description:

@@ -34,6 +34,7 @@ export const playgroundRoutes = ({ principalOf, addressOf, handle, server, keys 
       ...bodyIn(PlaygroundRequest),
       ...routeDocs({
         access: 'playground.send',
+        body: 'policy',
         summary: 'Send a request as a key of your own',
         description:
           'Runs the body as the key with this ID, whose secret is not needed: with its scopes, models, funds and limits. The answer is that of the path of the dialect, with its headers; `stream` answers with its events. The decision says who sent it (`sent_by`). A person sends as a key that belongs to its user, a key as itself.',

@@ -38,6 +38,7 @@ export const recommendRoutes = ({ gateway, contextOf, bodyOf }: RouteServices) =
     },
     routeDocs({
       access: 'route',
+      body: 'policy',
       counts: true,
       summary: 'Recommend a model',
       description: DESCRIPTION,

@@ -11,8 +11,10 @@ const ACCESS = ['chat', 'embed', 'route', 'open', ...ACTION_NAMES] as const;
 export const RouteAccess = Type.Object({
   /** The scope or the action that the caller's key must allow; `open`: none. */
   access: Type.Union(ACCESS.map((name) => Type.Literal(name))),
-  /** `none`: its body is not read. */
-  body: Type.Optional(Type.Literal('none')),
+  /** The largest body that it accepts, in bytes; `policy`: as `gateway.body_bytes_max` says; `none`: its body is not read. 64 KiB unless stated. */
+  body: Type.Optional(Type.Union([Type.Literal('none'), Type.Literal('policy'), Type.Integer({ minimum: 1 })])),
+  /** Whether only the gateway's own pages may send it: its host and origin are checked before its body is read. */
+  ownPages: Type.Optional(Type.Boolean()),
   /** Whether it takes a place in the gate and counts against the rate limits. */
   counts: Type.Optional(Type.Boolean()),
   /** Whether a caller without a key may pay for it, where the policy takes payments. */
@@ -28,6 +30,9 @@ export interface RouteRule extends RouteAccess {
   /** Its pattern, such as `/v1/decisions/:id`. */
   readonly path: string;
 }
+
+/** Bytes of the largest body of a route that states none. */
+export const BODY_BYTES_MAX = 65_536;
 
 /** The path of requests as a key of one's own. */
 export const PLAYGROUND = '/admin/playground';

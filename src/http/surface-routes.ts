@@ -168,6 +168,7 @@ const surfaceDocs = ({ docs, pays, operation, errorBody }: Surface) =>
   routeDocs({
     ...docs,
     access: operation,
+    body: 'policy',
     operation,
     counts: true,
     pays,

@@ -79,12 +79,14 @@ export class RequestContext implements Links<RequestContext> {
   caller: Caller | null = null;
   /** Who sends it as the caller without its secret, by the playground: the ID of a user or of the key; null for the caller itself. */
   sentBy: string | null = null;
-  /** The place in the gate; null on routes that do not count, and before admission. */
+  /** The place in the gate: on routes that do not count, only room for the body. Null where no body is read, and before admission. */
   place: GatePlace | null = null;
   /** The names of its run as books and records have them. */
   run: RunNames = NO_RUN;
   /** Bytes of the body, by its `content-length`; 0 for none. */
   bodyBytes = 0;
+  /** Bytes of the largest body that its route accepts from its caller; 0 before admission. */
+  bodyBytesMax = 0;
   /** Its `Idempotency-Key`; null for none. */
   idempotencyKey: string | null = null;
   /** SHA-256 of the body of a request with an `Idempotency-Key`; null for others. */

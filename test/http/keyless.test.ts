@@ -58,7 +58,7 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS, ageMs = 0 
     limiter: new Limiter(() => 0),
     levels: { of: (caller) => caller },
     gate,
-    logins: { admit: () => null, loginOf: () => null },
+    logins: { admit: () => null, loginOf: () => null, checkOwnPage() {} },
     refusePreflight: preflightRefusal({ warn() {} }),
   };
   const send = (path: string, headers: Record<string, string> = {}, method = 'POST') => {

@@ -16,13 +16,20 @@ const SLOW_AFTER_MS = 1_000;
 const SMALL_BYTES = 65_536;
 /** The same while places and room are plenty, so that nobody has to give way. */
 const MEDIUM_BYTES = 1_048_576;
+/** Bytes of the bodies of one room together, and of one caller there, whose only body may be larger. */
+interface RoomBounds {
+  readonly bytesMax: number;
+  readonly callerBytesMax?: number;
+}
+/** Of requests that have neither a key nor a login. */
+const STRANGERS: RoomBounds = { bytesMax: 16_777_216, callerBytesMax: 65_536 };
 /** The share of the places that is kept for callers who hold less than it. */
 const RESERVE = 0.1;
 
 /**
  * Bounds the requests that are worked on at once, and the bytes of their bodies. Requests without a place wait in line,
  * first in, first out, and not for long: an answer after its caller gave up is of no use. Where places or room are short,
- * slow bodies are cut first. State: gate.
+ * slow bodies are cut first. Bodies of strangers have a room of their own, so that they cannot starve callers. State: gate.
  */
 export class Gate {
   /** For places. */
@@ -32,8 +39,10 @@ export class Gate {
   #inside = 0;
   /** Places by caller; callers without one are absent. */
   readonly #insideOf = new Map<string, number>();
-  /** Of the bodies of all requests, waiting ones included. */
+  /** Of the bodies of all callers with a key or a login, waiting ones included. */
   readonly #room = new ByteRoom();
+  /** Of the bodies of strangers. */
+  readonly #strangers = new ByteRoom();
   /** In the order of their arrival. */
   readonly #line = new Set<GatePlace>();
   /** Places whose body is being read. */
@@ -58,7 +67,7 @@ export class Gate {
 
   /** Bytes of all bodies. */
   get bytes(): number {
-    return this.#room.bytes;
+    return this.#room.bytes + this.#strangers.bytes;
   }
 
   /** Returns the bytes of a body that take room before they arrive: all of it, or none. @param announced 0 for unknown */
@@ -72,32 +81,42 @@ export class Gate {
    * @throws SignalboxError `overloaded` without a place, or without room for `bytes` of a body, where no slow body
    * could be cut.
    */
-  check(bounds: Bounds, caller: string, bytes: number): void {
-    const hasRoom = this.#room.fits(caller, bytes, bounds.bodiesBytesMax) || this.#slowest(caller) !== null;
+  check(bounds: Bounds, caller: string, bytes: number, isStranger = false): void {
     const hasPlace = this.#isFree(bounds, caller) || this.#line.size < bounds.queueMax || this.#slowest() !== null;
-    if (!hasRoom || !hasPlace) throw overloaded();
+    const room = this.#roomFor(isStranger);
+    const { bytesMax, callerBytesMax } = this.#boundsOf(room, bounds);
+    const hasRoom = room.fits(caller, bytes, bytesMax, 0, callerBytesMax) || this.#slowest(room, caller) !== null;
+    if (!hasPlace || !hasRoom) throw overloaded();
   }
 
   /**
    * Takes a place, or one in the line, with room for `bytes` of a caller's body, by `bytesAtOnce`. Leave it in any case.
+   * @param isStranger whether the caller has neither a key nor a login; then it is named by its address
    * @throws SignalboxError `overloaded`, as `check` does.
    */
-  enter(bounds: Bounds, caller: string, bytes: number): GatePlace {
+  enter(bounds: Bounds, caller: string, bytes: number, isStranger = false): GatePlace {
     this.#bounds = bounds;
     // Under a new policy there may be places for those who wait.
     this.#serve();
     let isFree = this.#isFree(bounds, caller);
     while (!isFree && this.#cut(this.#slowest())) isFree = this.#isFree(bounds, caller);
     if (!isFree && this.#line.size >= bounds.queueMax) throw overloaded();
-    const room = this.#room.hold(caller);
-    if (!this.#takeRoom(room, caller, bytes, bounds)) throw overloaded();
-    const place = new GatePlace(this, caller, room, bytes);
+    const place = this.#placeOf(bounds, caller, bytes, isStranger, true);
     if (isFree) this.#admit(place);
     else {
       this.#line.add(place);
       place.wait(bounds.queueMs);
     }
     return place;
+  }
+
+  /**
+   * Takes room for `bytes` of a body, by `bytesAtOnce`, for a request that counts as none of those at once. Leave it in any case.
+   * @throws SignalboxError `overloaded`, where there is no room.
+   */
+  enterBody(bounds: Bounds, caller: string, bytes: number, isStranger = false): GatePlace {
+    this.#bounds = bounds;
+    return this.#placeOf(bounds, caller, bytes, isStranger, false);
   }
 
   /**
@@ -132,12 +151,27 @@ export class Gate {
   left(place: GatePlace): void {
     place.room.leave();
     this.#reading.delete(place);
+    if (!place.isCounted) return;
     if (this.#line.size > 0 && this.#line.delete(place)) return;
     const left = this.#insideOf.get(place.caller)! - 1;
     if (left > 0) this.#insideOf.set(place.caller, left);
     else this.#insideOf.delete(place.caller);
     this.#inside--;
     this.#serve();
+  }
+
+  #placeOf(bounds: Bounds, caller: string, bytes: number, isStranger: boolean, isCounted: boolean): GatePlace {
+    const room = this.#roomFor(isStranger).hold(caller);
+    if (!this.#takeRoom(room, caller, bytes, bounds)) throw overloaded();
+    return new GatePlace(this, caller, room, bytes, isCounted);
+  }
+
+  #roomFor(isStranger: boolean): ByteRoom {
+    return isStranger ? this.#strangers : this.#room;
+  }
+
+  #boundsOf(room: ByteRoom, { bodiesBytesMax }: Bounds): RoomBounds {
+    return room === this.#strangers ? STRANGERS : { bytesMax: bodiesBytesMax };
   }
 
   #admit(place: GatePlace): void {
@@ -162,28 +196,29 @@ export class Gate {
   }
 
   /** Takes room for more bytes of a body, after cutting slow ones; returns false where it is the slowest itself, or none is slow. */
-  #takeRoom(room: ByteHold, caller: string, bytes: number, { bodiesBytesMax }: Bounds): boolean {
-    while (!room.take(bytes, bodiesBytesMax)) {
-      const slowest = this.#slowest(caller);
-      if (slowest === null || slowest.room === room) return false;
+  #takeRoom(hold: ByteHold, caller: string, bytes: number, bounds: Bounds): boolean {
+    const { bytesMax, callerBytesMax } = this.#boundsOf(hold.room, bounds);
+    while (!hold.take(bytes, bytesMax, callerBytesMax)) {
+      const slowest = this.#slowest(hold.room, caller);
+      if (slowest === null || slowest.room === hold) return false;
       slowest.cut();
     }
     return true;
   }
 
   /**
-   * Returns the slowest of the slow bodies; null where none is slow. With a caller, only bodies whose end gives it room, of
-   * callers who hold no less than it does.
+   * Returns the slowest of the slow bodies; null where none is slow. For a caller that needs room, only bodies that have some of
+   * it, of callers who hold no less than it does; otherwise only bodies whose end frees a place.
    */
-  #slowest(caller: string | null = null): GatePlace | null {
+  #slowest(room: ByteRoom | null = null, caller = ''): GatePlace | null {
     const now = this.now();
-    const held = caller === null ? 0 : this.#room.of(caller);
+    const held = room?.of(caller) ?? 0;
     let slowest: GatePlace | null = null;
     let least = SLOW_BYTES_PER_SECOND;
     for (const place of this.#reading) {
       const rate = place.bytesPerSecond(now);
       if (rate >= least) continue;
-      if (caller !== null && (place.room.bytes === 0 || this.#room.of(place.caller) < held)) continue;
+      if (room === null ? !place.isCounted : !givesRoom(place, room, held)) continue;
       slowest = place;
       least = rate;
     }
@@ -208,6 +243,10 @@ export class Gate {
   }
 }
 
+/** Whether the end of a body gives room to a caller that holds `held` bytes, and whose body is no smaller. */
+const givesRoom = ({ room, caller }: GatePlace, sought: ByteRoom, held: number): boolean =>
+  room.room === sought && room.bytes > 0 && sought.of(caller) >= held;
+
 const reserveOf = ({ concurrencyMax }: Bounds): number => Math.floor(concurrencyMax * RESERVE);
 
 /** A body that is being read. */
@@ -215,13 +254,15 @@ interface OpenBody {
   cut(): void;
 }
 
-/** A place among the requests that are worked on, or in the line, with the room of the request's body. */
+/** A place among the requests that are worked on, or in the line, with the room of the request's body; or that room alone. */
 export class GatePlace {
   readonly caller: string;
   /** The bytes of its body. For the gate. */
   readonly room: ByteHold;
   /** The bytes that took room before they arrived. */
   readonly bytesAtOnce: number;
+  /** Whether it counts as one of the requests at once. */
+  readonly isCounted: boolean;
   readonly #gate: Gate;
   #isLeft = false;
   #turn: { readonly promise: Promise<void>; resolve(): void; reject(error: SignalboxError): void } | null = null;
@@ -229,7 +270,8 @@ export class GatePlace {
   #readSince = 0;
   #body: OpenBody | null = null;
 
-  constructor(gate: Gate, caller: string, room: ByteHold, bytesAtOnce: number) {
+  constructor(gate: Gate, caller: string, room: ByteHold, bytesAtOnce: number, isCounted: boolean) {
+    this.isCounted = isCounted;
     this.#gate = gate;
     this.caller = caller;
     this.room = room;
@@ -267,6 +309,7 @@ export class GatePlace {
 
   /** Ends the reading, complete or not. */
   end(): void {
+    this.#body = null;
     this.#gate.reads(this, false);
   }
 

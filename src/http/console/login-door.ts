@@ -12,6 +12,8 @@ export interface LoginDoor {
   isOn(): boolean;
   /** The site of a request to the console. @throws SignalboxError `not_found` where nobody signs in, `wrong_host` */
   siteOf(request: Request): Site;
+  /** Refuses a request that no page of the console has sent. @throws SignalboxError `not_found` where the console is off, `wrong_host`, `wrong_origin` */
+  checkOwnPage(request: Request): void;
   /**
    * The caller of the login that a request bears.
    * @param hasKey whether it has an API key, too
@@ -43,6 +45,11 @@ export function loginDoor(signIn: SignIn, policy: () => DoorPolicy, levels?: Pic
       const { publicUrl } = policy();
       if (takesLogins(policy())) return siteOf(request, publicUrl);
       throw new SignalboxError('not_found', 'The policy switches the console off, and has no section `sign_in`.');
+    },
+    checkOwnPage(request) {
+      const site = this.siteOf(request);
+      if (!policy().console) throw new SignalboxError('not_found', 'The policy switches the console off.');
+      checkOrigin(request, site);
     },
     admit(request, hasKey) {
       const { publicUrl } = policy();

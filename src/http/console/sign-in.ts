@@ -25,6 +25,8 @@ export interface SignInServices extends Pick<RouteServices, 'contextOf' | 'addre
 const KeyText = t.Object({ key: t.String({ maxLength: 256 }) }, { additionalProperties: false });
 
 const OPEN = unlisted({ access: 'open' });
+/** Bytes of the largest body with a key. A key has 81 characters at most. */
+const KEY_BODY_BYTES_MAX = 1_024;
 const CALLBACK = '/console/sign-in/callback';
 
 /** How people sign in at `/console`, and out. */
@@ -35,7 +37,7 @@ export const signInRoutes = (services: SignInServices) => {
     .get(CALLBACK, ({ request }) => orFaultPage(services, request, () => finish(services, request)), OPEN)
     .post('/console/sign-in/key', ({ request, body }) => signInByKey(services, request, body.key), {
       ...bodyIn(KeyText),
-      ...OPEN,
+      ...unlisted({ access: 'open', ownPages: true, body: KEY_BODY_BYTES_MAX }),
     })
     .post(
       '/console/sign-out',
@@ -54,10 +56,7 @@ export const signInRoutes = (services: SignInServices) => {
 
 /** Exchanges a key for a login. The answer to any other text is the same, whatever is wrong with it. */
 async function signInByKey(services: SignInServices, request: Request, key: string): Promise<Response> {
-  const { signIn, door, countFailure, gateway } = services;
-  const site = door.siteOf(request);
-  if (!door.isOn()) throw new SignalboxError('not_found', 'The policy switches the console off.');
-  checkOrigin(request, site);
+  const { signIn, countFailure, gateway } = services;
   const value = await written(() => signIn.byKey(key, browserOf(services, request)));
   if (value === null) {
     const { requestId } = services.contextOf(request);

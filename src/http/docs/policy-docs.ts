@@ -9,7 +9,7 @@ const SENT =
 const bodyRefused = [...BODY_ERRORS, 'unknown_field', 'conflict'] as const;
 
 export const CHECK = routeDocs({
-  ...{ access: 'policy.check', summary: 'Check a policy' },
+  ...{ access: 'policy.check', body: 'policy', summary: 'Check a policy' },
   description: `\`policy check\`: every mistake of a policy with its place, its line and its mend. The policy is the files that are sent, changes of the files on disk, or without either the files on disk. ${SENT}`,
   answer: { schema: schemas.PolicyCheck, description: 'Every mistake.' },
   requests: { disk: { summary: 'The files on disk', value: {} } },
@@ -18,7 +18,7 @@ export const CHECK = routeDocs({
 });
 
 export const TEST = routeDocs({
-  ...{ access: 'policy.check', summary: 'Run the cases of a policy' },
+  ...{ access: 'policy.check', body: 'policy', summary: 'Run the cases of a policy' },
   description: `\`policy test --coverage\`: runs the policy's own cases, with all variables set and with those that are set here. ${SENT}`,
   answer: { schema: schemas.PolicyTest, description: 'The results.' },
   requests: { disk: { summary: 'The files on disk', value: {} } },
@@ -27,7 +27,7 @@ export const TEST = routeDocs({
 });
 
 export const DIFF = routeDocs({
-  ...{ access: 'policy.check', summary: 'Compare two policies' },
+  ...{ access: 'policy.check', body: 'policy', summary: 'Compare two policies' },
   description: `\`policy diff\`: what two policies declare differently, which cases they decide differently, and the difference of their texts. Each is that in force, a stored revision, files that are sent, or the files on disk. ${SENT}`,
   answer: { schema: schemas.PolicyDifference, description: 'The difference.' },
   requests: { disk: { summary: 'The policy in force and the files on disk', value: {} } },
@@ -36,7 +36,7 @@ export const DIFF = routeDocs({
 });
 
 export const EXPLAIN = routeDocs({
-  ...{ access: 'policy.explain', summary: 'Explain the decision for a request that is not sent' },
+  ...{ access: 'policy.explain', body: 262_144, summary: 'Explain the decision for a request that is not sent' },
   description:
     '`policy explain`: the decision that a request would get now, by the present readings, estimates and money, with every candidate and its rank or the reasons against it. It leaves no record, holds nothing and counts in no rate limit; a principal may ask ten times a second. Leads and members ask as themselves or as keys that they see, on the policy in force.',
   answer: { schema: schemas.PolicyExplanation, description: 'The decision.' },
@@ -58,7 +58,7 @@ export const FILES = routeDocs({
 });
 
 export const WRITE = routeDocs({
-  ...{ access: 'policy.write', summary: 'Write the files of the policy' },
+  ...{ access: 'policy.write', body: 'policy', summary: 'Write the files of the policy' },
   description:
     'Writes an edit as one and puts it in force, after the check and the policy’s own cases, which refuse it whole. `If-Match` names the revision that the edit began from. An edit that gives power or sends data elsewhere is guarded: it needs an owner, and a server that was started with `--allow-policy-writes`. The edit stands in the trail with its difference.',
   answer: { schema: schemas.PolicyWrite, description: 'The edit is in force.' },
@@ -67,7 +67,7 @@ export const WRITE = routeDocs({
 });
 
 export const PUSH = routeDocs({
-  ...{ access: 'policy.write', summary: 'Push a revision of the policy' },
+  ...{ access: 'policy.write', body: 'policy', summary: 'Push a revision of the policy' },
   description:
     'Stores the files of a policy as a revision, or those of an earlier push again, and puts it in force at every server that follows pushes (`--policies-from store`), as `policy push` and `policy rollback` do. It passes the check and the policy’s own cases here and at each of these servers; where one refuses, as without the code of a plugin, it is in force nowhere. `If-Match` names the revision that it began from, and may be left out for an earlier push. Guarded changes are as for `PUT /admin/policy/files`.',
   answer: { schema: schemas.PolicyWrite, description: 'The revision is in force.' },
@@ -86,7 +86,7 @@ export const PUSHES = routeDocs({
 });
 
 export const PATCH = routeDocs({
-  ...{ access: 'policy.check', summary: 'Make a patch of an edit' },
+  ...{ access: 'policy.check', body: 'policy', summary: 'Make a patch of an edit' },
   description: 'The difference between the files on disk and an edit, for `git apply` in the policy’s folder.',
   requests: {
     rule: { summary: 'A new file', value: { changes: [{ name: 'rules.yaml', text: 'constraints: []\n' }] } },
