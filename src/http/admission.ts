@@ -15,16 +15,12 @@ import { checkAction, isAction } from '../operate/roles.ts';
 import type { Admission, RequestContext } from '../request/request-context.ts';
 import { checkAge } from '../store/unwritten.ts';
 import { callerAddress, type Peers } from './address.ts';
-import { tooLarge } from './body-reading.ts';
+import { checkBody } from './body-headers.ts';
 import { type LoginDoor, notSignedIn } from './console/login-door.ts';
 import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf } from './credentials.ts';
 import type { KeySender } from './route-services.ts';
-import { BODY_BYTES_MAX, pathOf, type RouteEntry, type RouteRule, type RouteTable } from './routes.ts';
+import { pathOf, type RouteEntry, type RouteRule, type RouteTable } from './routes.ts';
 import { nothingAt, printable } from './unknown-path.ts';
-
-const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
-
-const TAKES_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /** Bytes of all header names and values together. */
 const HEADER_BYTES_MAX = 16_384;
@@ -127,7 +123,7 @@ function enter(
   if (caller) checkAccess(caller, access);
   if (isKeyless) rules.funding.keyless.checkHeaders(headers);
   if (rule.ownPages) rules.logins.checkOwnPage(request);
-  const hasBody = checkBody(request, context, rule, policy, rules.funding);
+  const hasBody = checkBody(request.headers, context, rule, policy, rules.funding);
   if (isOpen) {
     if (hasBody) context.place = bodyPlace(request, context, policy, rules, peers);
     return null;
@@ -184,41 +180,6 @@ function uncounted(
   const admission = (quota: Quota): Admission => ({ caller, place, ...UNCOUNTED, quota });
   return found instanceof Promise ? found.then(admission) : admission(found);
 }
-
-/**
- * Checks the headers of a body against its route, and notes its bytes.
- * @returns whether the route reads it
- * @throws SignalboxError
- */
-function checkBody(
-  { headers }: Request,
-  context: RequestContext,
-  rule: RouteRule,
-  policy: AdmissionPolicies,
-  { keyless }: AdmissionRules['funding'],
-): boolean {
-  const { body = BODY_BYTES_MAX, access } = rule;
-  const { method, caller } = context;
-  const { bodyBytesMax: most } = policy.gateway;
-  const isRead = TAKES_BODY.has(method) && body !== 'none';
-  const isKeyless = caller === null && access !== 'open';
-  const ofRoute = !isRead ? BODY_BYTES_MAX : body === 'policy' ? most : Math.min(body, most);
-  context.bodyBytesMax = isKeyless ? Math.min(keyless.bodyBytesMax(policy), ofRoute) : ofRoute;
-  context.bodyBytes = Number(headers.get('content-length') ?? 0);
-  if (isRead) checkBodyHeaders(headers);
-  if (context.bodyBytes > context.bodyBytesMax) throw tooLarge(context.bodyBytesMax);
-  if (headers.has('transfer-encoding') && needsLength(rule)) {
-    throw new SignalboxError('length_required', 'Send the header content-length in place of transfer-encoding.');
-  }
-  return isRead;
-}
-
-/**
- * Whether a body of unknown length is refused before its first byte: by the time a handler reads it, the server holds more than 1 MiB.
- * Applications may send such bodies to models, and operators to the tools of policies, which count them in their room.
- */
-const needsLength = ({ body, access, path }: RouteRule): boolean =>
-  body !== 'policy' && (access === 'open' || path.startsWith('/admin/'));
 
 /** Room for the body of a request that does not count. @throws SignalboxError `overloaded` */
 function bodyPlace(
@@ -385,17 +346,6 @@ function checkWait(offence: Offence, sent: string, retryAfterMs: number): void {
     // A bad key will not become a good one.
     ...(offence === 'failed-auth' && { retry: false }),
   });
-}
-
-function checkBodyHeaders(headers: Headers): void {
-  const type = headers.get('content-type') ?? '';
-  if (!JSON_TYPE.test(type)) {
-    throw new SignalboxError('unsupported_media_type', 'Send the header content-type: application/json, in UTF-8.');
-  }
-  const encoding = headers.get('content-encoding');
-  if (encoding !== null && encoding !== 'identity') {
-    throw new SignalboxError('unsupported_media_type', 'Send the body as it is, without content-encoding.');
-  }
 }
 
 function headerBytes(headers: Headers): number {

@@ -8,7 +8,7 @@ const SHORT_BYTES = 67_108_864;
 const COLLECTED_BYTES = 33_554_432;
 
 /** A large body that waits. */
-interface Waiting {
+interface WaitingBody {
   readonly bytes: number;
   begin(): void;
 }
@@ -22,7 +22,7 @@ interface Waiting {
 export class BodyPace {
   readonly #bytesHeld: () => number;
   readonly #collect: () => void;
-  readonly #line: Waiting[] = [];
+  readonly #line: WaitingBody[] = [];
   /** Bytes that may still be begun in this turn. */
   #left = TURN_BYTES;
   #isTurnAwaited = false;

@@ -84,6 +84,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'replay', files: ['test/property/replay.test.ts'] },
   { name: 'capabilities', files: ['test/routing/capabilities.test.ts'] },
   { name: 'quiet-streams', files: ['test/http/stream-quiet.test.ts'] },
+  { name: 'memory', files: ['./test/deep/memory.ts'] },
   { name: 'bombs', files: ['test/e2e/bombs.test.ts'] },
   { name: 'stalled-readers', files: ['test/e2e/stalled.test.ts'] },
   { name: 'seen', files: ['test/e2e/seen-law.test.ts'] },

@@ -37,6 +37,7 @@ export const CONTRACT = {
   request_timeout: [408, 'invalid_request_error', 'request_timeout', true],
   precondition_failed: [412, 'invalid_request_error', 'precondition_failed', false],
   unsupported_media_type: [415, 'invalid_request_error', 'unsupported_media_type', false],
+  length_required: [411, 'invalid_request_error', 'length_required', false],
   request_too_large: [413, 'invalid_request_error', 'request_too_large', false],
   headers_too_large: [431, 'invalid_request_error', 'request_too_large', false],
   no_eligible_model: [422, 'invalid_request_error', 'no_eligible_model', false],
