@@ -37,19 +37,10 @@ async function textInPieces({ body }: Request, reading: BodyReading): Promise<st
   const decoder = new TextDecoder();
   let text = '';
   for await (const chunk of body ?? []) {
-    try {
-      reading.count(chunk.byteLength);
-      text += decoder.decode(chunk, { stream: true });
-    } finally {
-      release(chunk);
-    }
+    reading.count(chunk.byteLength);
+    text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
-}
-
-/** Frees the memory of a chunk, which has up to 512 KiB, before the next collection. */
-function release({ buffer, byteLength }: Uint8Array): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
 /** The reading of one body. The server's idle limit begins anew with every byte, so that a slow sender needs a bound of its own. */
