@@ -101,7 +101,9 @@ describe('the keys of an issuer', () => {
       expect([answer.status, (await answerOf(answer)).error?.code]).toEqual([503, 'overloaded']);
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     }
-    expect(box.lines.filter((line) => line.includes('the keys of an issuer cannot be read'))).toHaveLength(1);
+    const told = () => box.lines.filter((line) => line.includes('the keys of an issuer cannot be read'));
+    await waitFor(() => told().length > 0);
+    expect(told()).toHaveLength(1);
     issuer.answers.clear();
     move(READ_EVERY);
     const token = await issuer.sign();
