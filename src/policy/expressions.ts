@@ -89,7 +89,10 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: 
       admitted(draft && checkExpression(TEXT, draft, 'claims', texts, report), 'claims'),
     /** Reviews the expressions over the tokens of one issuer together: one can show what a claim is that another reads. */
     claimsOfIssuer: (programs: readonly (CheckedExpression<unknown> | null)[]): void =>
-      reviewClaims(programs.filter((program) => program !== null), report),
+      reviewClaims(
+        programs.filter((program) => program !== null),
+        report,
+      ),
     reviewTotals: costs.reviewTotals,
   };
 }

@@ -22,11 +22,16 @@ export function refuseForeignBreaks(file: string, text: string, report: Report):
   let found = 0;
   for (const { 0: character, index } of text.matchAll(FOREIGN_BREAK)) {
     if (++found > REPORTED_MAX) break;
-    const [name, escape] = NAMES.get(character) ?? [];
-    report.add('line-break', placeOf(file, text, index), `the text has a ${name}, which only some readers see as a line break`, {
-      expected: 'LF or CRLF at the end of each line',
-      hint: `in a double-quoted text, write \`${escape}\``,
-    });
+    const [name, escaped] = NAMES.get(character) ?? [];
+    report.add(
+      'line-break',
+      placeOf(file, text, index),
+      `the text has a ${name}, which only some readers see as a line break`,
+      {
+        expected: 'LF or CRLF at the end of each line',
+        hint: `in a double-quoted text, write \`${escaped}\``,
+      },
+    );
   }
   return found > 0;
 }
