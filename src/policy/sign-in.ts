@@ -4,10 +4,9 @@ import { normalUrl, reportNoAddress } from './addresses.ts';
 import type { Program } from './cel-check.ts';
 import { claimsViewOf } from './cel-types.ts';
 import { checkValue } from './check.ts';
-import type { ExpressionChecker } from './expressions.ts';
 import type { Environment } from './providers.ts';
 import type { Report } from './report.ts';
-import { expressionAt } from './rule-drafts.ts';
+import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
 import { SECTIONS } from './schema.ts';
 import { type CheckContext, checkSection, sectionSubject, statedSubject } from './sections.ts';
 import { placeAt, type ScalarTree, valueAt } from './tree.ts';
@@ -70,7 +69,10 @@ function checkIssuer({ value, place }: ScalarTree, report: Report): void {
 /** Checks the conditions of the rows, and compiles the section. Null where it is left out or wrong. */
 export function compileSignIn(
   signIn: ReturnType<typeof draftSection>,
-  check: Pick<ExpressionChecker, 'ofClaims' | 'claimsOfIssuer'>,
+  check: {
+    ofClaims(draft: ExpressionDraft | null): Program | null;
+    claimsOfIssuer(programs: readonly (Program | null)[]): void;
+  },
   env: Environment,
   report: Report,
 ): SignInPolicy | null {

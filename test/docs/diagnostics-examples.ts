@@ -10,11 +10,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     'file-too-large': { golden: 'file-too-large', mend: 'Split it: all files of the folder are one policy.' },
     'unreadable-file': { golden: 'file-unreadable', mend: 'Let the user that runs Signalbox read it.' },
     'not-utf-8': { golden: 'file-not-utf-8', mend: 'Save it as UTF-8.' },
-    'line-break': {
-      golden: 'line-break',
-      mend: 'Save the file with LF or CRLF. In a double-quoted text, write `\\r`, `\\N`, `\\u2028` or `\\u2029`.',
-      correction: ['\rlanguage_worth: 0.05\r\n', '\r\nlanguage_worth: 0.05\r\n'],
-    },
+    'line-break': { golden: 'line-break', mend: 'Save the file with LF or CRLF at the end of each line.' },
     'symlink-loop': { golden: 'file-symlink-loop', mend: 'Point it at a file, or remove it.' },
     'yaml-syntax': {
       golden: 'yaml-tab-indent',

@@ -17,7 +17,7 @@ const live = useLivePolicy(() => ({ 'policy.yaml': base, 'rules.yaml': '# rules\
 const BREAKS = { 'a lone CR': '\r', NEL: '\u0085', LS: '\u2028', PS: '\u2029' } as const;
 /** To an editor, the second line states a worth. */
 const disguised = (character: string) => `# rules${character}language_worth: 0.05\nunstated_languages: exclude\n`;
-const AT = { code: 'line-break', severity: 'error', line: 1, column: 8, length: 1 };
+const AT = { code: 'line-break', severity: 'error', line: 1, column: 8, length: 1 } as const;
 
 const found = ({ diagnostics }: { readonly diagnostics: readonly Diagnostic[] }) =>
   diagnostics.map(({ code, severity, line, column, length }) => ({ code, severity, line, column, length }));
