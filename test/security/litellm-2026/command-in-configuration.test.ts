@@ -1,8 +1,6 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Static } from '@sinclair/typebox';
-import type { PolicyCheck } from '../../../src/http/schemas/policy-tools.ts';
 import { BASE, type Data, PLAIN, written } from '../../operate/policy/guarded-edits.ts';
 import { expectError } from '../../support/error-contract.ts';
 import type { LivePolicy } from '../../support/live-policy.ts';
@@ -41,7 +39,12 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
     readonly properties?: Readonly<Record<string, Schema>>;
     readonly additionalProperties?: Schema | boolean;
     readonly items?: Schema;
+    readonly patternProperties?: Readonly<Record<string, Schema>>;
     readonly anyOf?: readonly Schema[];
+    readonly allOf?: readonly Schema[];
+    readonly oneOf?: readonly Schema[];
+    readonly then?: Schema;
+    readonly else?: Schema;
     readonly $ref?: string;
     readonly definitions?: Readonly<Record<string, Schema>>;
   }
@@ -60,12 +63,20 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
         const own = [...path, key];
         return [...(SUSPECT.test(key) ? [own] : []), ...walk(one, own, refs)];
       });
-      const { additionalProperties: more, items, anyOf = [] } = schema;
+      const { additionalProperties: more, patternProperties = {}, items, anyOf = [], allOf = [], oneOf = [] } = schema;
+      const named = [...(typeof more === 'object' ? [more] : []), ...Object.values(patternProperties)];
+      const others = [
+        ...anyOf,
+        ...allOf,
+        ...oneOf,
+        ...(schema.then ? [schema.then] : []),
+        ...(schema.else ? [schema.else] : []),
+      ];
       return [
         ...inner,
-        ...(typeof more === 'object' ? walk(more, [...path, '*'], refs) : []),
+        ...named.flatMap((one) => walk(one, [...path, '*'], refs)),
         ...(items ? walk(items, [...path, '0'], refs) : []),
-        ...anyOf.flatMap((one) => walk(one, path, refs)),
+        ...others.flatMap((one) => walk(one, path, refs)),
       ];
     };
     const paths = walk(root, [], []).filter((path) => !path.includes('pages_max'));
@@ -106,23 +117,50 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
     expect([written, (await shut.status()).revision]).toEqual([[], revision]);
   }, 60_000);
 
+  /** Sections that are whole with any variable, so that a check goes as far as to read it. */
+  const issuer = { name: 'one', issuer: 'https://issuer.example', audience: 'a', when: 'claims.org == "acme"' };
+  const VARIABLES: Readonly<Record<string, (name: string) => Data>> = {
+    'providers.*.api_key_env': (name) => ({
+      providers: { first: { adapter: 'openai-compatible', base_url: 'https://first.example/v1', api_key_env: name } },
+    }),
+    'providers.*.base_url_env': (name) => ({
+      providers: { first: { adapter: 'openai-compatible', base_url_env: name, api_key_env: 'FIRST_KEY' } },
+    }),
+    'alerts.webhooks.*.url_env': (name) => ({
+      alerts: { webhooks: { ops: { url_env: name, secret_env: 'OPS_SECRET' } } },
+    }),
+    'alerts.webhooks.*.secret_env': (name) => ({
+      alerts: { webhooks: { ops: { url_env: 'OPS_URL', secret_env: name } } },
+    }),
+    'tokens.0.jwks_env': (name) => ({ tokens: [{ ...issuer, jwks_env: name }] }),
+    'sign_in.client_secret_env': (name) => ({
+      sign_in: {
+        issuer: 'https://issuer.example',
+        client_id: 'a',
+        client_secret_env: name,
+        roles: [{ role: 'member' }],
+      },
+    }),
+  };
+
   test('whether a variable is set, and its value, is told by no check of a policy that names it', async () => {
-    const paths = (await suspects()).filter((path) => path.at(-1)?.endsWith('env'));
-    expect(paths.length).toBeGreaterThan(7);
-    for (const path of paths) {
-      const [set, unset] = await Promise.all(
-        ['CANARY_SECRET', 'UNSET_SECRET9'].map(async (name) => {
-          const text = textWith(path, name);
-          const answers = [];
-          for (const tool of ['check', 'test']) {
-            const answer = await shut.box.post(`/admin/policy/${tool}`, { changes: [{ name: NAME, text }] });
-            answers.push((await answer.text()).replaceAll(name, 'NAME'));
-          }
-          return answers.join('\n').replaceAll(/"took_ms":[\d.]+/g, '');
-        }),
-      );
-      expect(set).not.toContain(CANARY);
-      expect([path, set]).toEqual([path, unset]);
+    const envs = (await suspects()).map((path) => path.join('.')).filter((path) => path.endsWith('env'));
+    // Those of payments are read where a chain is dialled, which no check does.
+    expect(envs.filter((path) => !path.startsWith('payments.')).sort()).toEqual(Object.keys(VARIABLES).sort());
+    for (const [path, sections] of Object.entries(VARIABLES)) {
+      const told: string[] = [];
+      for (const name of ['CANARY_SECRET', 'UNSET_SECRET9']) {
+        const changes = [{ name: NAME, text: `${JSON.stringify({ ...BASE, ...sections(name) })}\n` }];
+        for (const tool of ['check', 'test'] as const) {
+          const answer = await shut.box.post(`/admin/policy/${tool}`, { changes });
+          expect([path, tool, answer.status]).toEqual([path, tool, 200]);
+          // A revision is a hash of the text, which has the name.
+          const text = (await answer.text()).replaceAll(name, 'NAME');
+          told.push(text.replaceAll(/"policy_revision":"[0-9a-f]+"/g, ''));
+        }
+      }
+      expect(told.join()).not.toContain(CANARY);
+      expect([path, ...told.slice(0, 2)]).toEqual([path, ...told.slice(2)]);
     }
   }, 60_000);
 
@@ -210,4 +248,3 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
     rmSync(shut.file('evil.ts'), { force: true });
   });
 });
-export type Check = Static<typeof PolicyCheck>;
