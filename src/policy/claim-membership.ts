@@ -30,26 +30,51 @@ const OVER_ENTRIES: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one'
 
 type Path = readonly string[];
 
+/** Limit of reported claims of one issuer. */
+const REPORTED_MAX = 20;
+
 /**
- * Reports each part that looks for a text in a claim that is an object, because a standard says so, or because another expression
- * over the same tokens reads a member of the claim. Does not report an expression that tests `type(…)` of the claim.
+ * Reports each claim in which an expression looks for a text although the claim is an object, because a standard says so, or because
+ * another expression over the same tokens reads a member of it. Each claim is reported once. An expression that tests `type(…)` of
+ * the claim is not reported.
  */
 export function reviewClaims(programs: readonly CheckedExpression<unknown>[], report: Report): void {
-  const accesses = programs.flatMap((program) =>
-    [...accessesOf(program.ast)].map(({ node, path }) => ({ program, path, place: program.placeOf(node) })),
-  );
+  const members = membersRead(programs);
+  const reported = new Set<string>();
   for (const program of programs) {
     const nodes = [...nodesOf(program.ast)];
+    const tested = new Set(nodes.flatMap(typeTested));
     for (const node of nodes) {
       const lookup = lookupIn(node);
-      if (!lookup || nodes.some((one) => isTypeTest(one, lookup.path))) continue;
+      if (!lookup) continue;
       const { path, collection, text } = lookup;
+      const claim = written(path);
+      if (tested.has(claim) || reported.has(claim)) continue;
       const stated = OBJECT_CLAIMS.find((one) => isAt(one.path, path.slice(1)));
       // An expression that has both forms expects either.
-      const member = accesses.find((one) => one.program !== program && isBelow(one.path, path));
-      if (stated || member) addObject({ path, text, place: program.placeOf(collection), stated, member }, report);
+      const member = members.get(claim)?.find((one) => one.program !== program);
+      if (!stated && !member) continue;
+      if (reported.add(claim).size > REPORTED_MAX) return;
+      const read = member && { place: member.program.placeOf(member.node) };
+      addObject({ path, text, place: program.placeOf(collection), stated, member: read }, report);
     }
   }
+}
+
+/** The path of a claim → where a member of it is read: first, and first in another expression. */
+function membersRead(programs: readonly CheckedExpression<unknown>[]) {
+  const found = new Map<string, { readonly program: CheckedExpression<unknown>; readonly node: ASTNode }[]>();
+  for (const program of programs) {
+    for (const { node, path } of accessesOf(program.ast)) {
+      for (let length = 2; length < path.length; length++) {
+        const owner = written(path.slice(0, length));
+        const known = found.get(owner);
+        if (!known) found.set(owner, [{ program, node }]);
+        else if (known.length === 1 && known[0]?.program !== program) known.push({ program, node });
+      }
+    }
+  }
+  return found;
 }
 
 /** A claim that a node looks through, and the text that it looks for; null for any other node, and for all claims together. */
@@ -61,14 +86,12 @@ function lookupIn(node: ASTNode) {
   return path?.[0] === 'claims' && path.length > 1 ? { path, collection, text } : null;
 }
 
-const isTypeTest = (node: ASTNode, path: Path): boolean =>
-  node.op === 'call' && node.args[0] === 'type' && node.args[1].some((one) => isAt(pathOf(one) ?? [], path));
+/** The paths whose type a node tests. */
+const typeTested = (node: ASTNode): string[] =>
+  node.op === 'call' && node.args[0] === 'type' ? node.args[1].map((one) => written(pathOf(one) ?? [])) : [];
 
 const isAt = (pattern: Path, path: Path): boolean =>
   pattern.length === path.length && pattern.every((step, at) => step === '*' || step === path[at]);
-
-const isBelow = (path: Path, owner: Path): boolean =>
-  path.length > owner.length && isAt(owner, path.slice(0, owner.length));
 
 interface ObjectLookup {
   readonly path: Path;

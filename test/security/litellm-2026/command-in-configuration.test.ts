@@ -143,24 +143,30 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
     }),
   };
 
-  test('whether a variable is set, and its value, is told by no check of a policy that names it', async () => {
+  test('no check of a policy reveals the value of a variable, or whether the server has it', async () => {
     const envs = (await suspects()).map((path) => path.join('.')).filter((path) => path.endsWith('env'));
-    // Those of payments are read where a chain is dialled, which no check does.
+    // The variables of payments are read when a chain is contacted, which no check does.
     expect(envs.filter((path) => !path.startsWith('payments.')).sort()).toEqual(Object.keys(VARIABLES).sort());
     for (const [path, sections] of Object.entries(VARIABLES)) {
-      const told: string[] = [];
-      for (const name of ['CANARY_SECRET', 'UNSET_SECRET9']) {
+      const answers: string[] = [];
+      for (const name of [
+        'CANARY_SECRET',
+        'UNSET_SECRET9',
+        ...(path === 'providers.*.api_key_env' ? ['FIRST_KEY'] : []),
+      ]) {
         const changes = [{ name: NAME, text: `${JSON.stringify({ ...BASE, ...sections(name) })}\n` }];
         for (const tool of ['check', 'test'] as const) {
           const answer = await shut.box.post(`/admin/policy/${tool}`, { changes });
           expect([path, tool, answer.status]).toEqual([path, tool, 200]);
           // A revision is a hash of the text, which has the name.
           const text = (await answer.text()).replaceAll(name, 'NAME');
-          told.push(text.replaceAll(/"policy_revision":"[0-9a-f]+"/g, ''));
+          answers.push(text.replaceAll(/"policy_revision":"[0-9a-f]+"/g, ''));
         }
       }
-      expect(told.join()).not.toContain(CANARY);
-      expect([path, ...told.slice(0, 2)]).toEqual([path, ...told.slice(2)]);
+      expect(answers.join()).not.toContain(CANARY);
+      expect([path, ...answers.slice(0, 2)]).toEqual([path, ...answers.slice(2, 4)]);
+      // The answer does depend on a variable that the active policy names.
+      if (answers.length > 4) expect(answers[4]).not.toBe(answers[0]);
     }
   }, 60_000);
 
@@ -173,7 +179,7 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
     'data:text/javascript,import("node:fs")',
   ];
 
-  test('no tool and no edit loads a module that the policy in force does not name', async () => {
+  test('no tool and no edit loads a module that the active policy does not name', async () => {
     shut.write('evil.ts', evil(shut));
     for (const specifier of [...SPECIFIERS, shut.file('evil.ts'), `file://${shut.file('evil.ts')}`]) {
       const changes = [{ name: 'more.yaml', text: `plugins: [${JSON.stringify(specifier)}]\n` }];
@@ -238,9 +244,11 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
         box.post('/admin/subjects/subject_0/block', { note: command }),
         box.post('/v1/chat/completions', question, { headers: { 'user-agent': command, 'idempotency-key': command } }),
         box.post('/v1/feedback', { decision_id: command, comment: command }),
-        put(shut, [{ name: 'rules.yaml', text: `teams: [{ name: ${JSON.stringify(command)} }]\n` }]),
+        put(shut, [{ name: 'rules.yaml', text: `answer_worth: 5 # ${command}\n` }]),
       ]);
       expect(answers.filter(({ status }) => status >= 500).map(({ url }) => url)).toEqual([]);
+      const [key, team, user, ...others] = answers.map(({ status }) => status);
+      expect([key, team, user, others.at(-1)]).toEqual([200, 200, 200, 200]);
     }
     expect(existsSync(mark(shut))).toBe(false);
     expect(spawned).not.toHaveBeenCalled();

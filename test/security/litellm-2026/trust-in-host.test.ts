@@ -2,7 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { createServer } from 'node:http';
 import fc from 'fast-check';
 import { effort } from '../../deep/effort.ts';
+import { CHAT, chatBody, quoteIn, startStand } from '../../payments/model/stand.ts';
+import { startGateway } from '../../sign-in/stage.ts';
 import { buildConsoleHere } from '../../support/console.ts';
+import { startForgedIssuer } from '../../support/forged-issuer.ts';
 import { connect } from '../../support/raw-http.ts';
 import { isForOperators, ROUTES } from '../../support/routes.ts';
 import { withKey } from '../../support/signalbox.ts';
@@ -131,7 +134,7 @@ describe('CVE-2026-49468, trust in the header Host', () => {
     expect((await fetch(`${box.url}/admin/me`, { headers: { ...stolen, host: 'llm.example.com' } })).status).toBe(200);
   });
 
-  test('an answer that is kept belongs to its key, whatever Host asks for it', async () => {
+  test('a kept answer belongs to its key, whatever Host the repeat has', async () => {
     const ask = async (host: string, key = box.key) => {
       const headers = { ...withKey(key).headers, ...JSON_TYPE, host, 'idempotency-key': 'of-one-host' };
       const response = await fetch(`${box.url}/v1/chat/completions`, {
@@ -145,4 +148,20 @@ describe('CVE-2026-49468, trust in the header Host', () => {
     expect(await ask(EVIL)).toBe(first);
     expect(await ask('llm.example.com', plain.key)).not.toBe(first);
   });
+
+  test('the address to which sign-in returns, and the one that a quote names, are those of `public_url`', async () => {
+    const issuer = await startForgedIssuer();
+    const gateway = await startGateway(issuer.url, `public_url: ${PUBLIC}\n`);
+    const forwarded = [`X-Forwarded-Host: ${EVIL}`, 'X-Forwarded-Proto: http'];
+    for (const host of ['llm.example.com', 'localhost']) {
+      const text = await send(gateway.url, { method: 'GET', path: '/console/sign-in', host, key: null }, forwarded);
+      const [, location = ''] = /^location: (.*)$/im.exec(text) ?? [];
+      expect(URL.parse(location)?.searchParams.get('redirect_uri')).toBe(`${PUBLIC}/console/sign-in/callback`);
+    }
+    await Promise.all([gateway.stop(), issuer.stop()]);
+    const stand = await startStand({ more: `gateway: { keyless_per_minute: 1000000 }\npublic_url: ${PUBLIC}\n` });
+    const response = await stand.post(CHAT, chatBody(1), { host: EVIL, 'x-forwarded-host': EVIL });
+    expect([response.status, quoteIn(response).resource.url]).toEqual([402, `${PUBLIC}${CHAT}`]);
+    await stand.stop();
+  }, 60_000);
 });
