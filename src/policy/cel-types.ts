@@ -3,6 +3,7 @@ import type { BudgetScope } from '../core/budget.ts';
 import { lazy } from '../core/lazy.ts';
 import type { LimitScope } from '../core/rate-limit.ts';
 import type { RuleScope } from '../core/rules.ts';
+import { addClaimObject, ClaimObject } from './claim-object.ts';
 import type { EndpointDraft, ModelDraft } from './models.ts';
 
 /**
@@ -238,6 +239,7 @@ function environmentFor(kind: CelKind): Environment {
   }
   for (const [name, type] of Object.entries(VARIABLES[kind]))
     environment.registerVariable(name, OPEN_TYPES[type] ?? type);
+  if (kind === 'claims') addClaimObject(environment);
   return environment;
 }
 
@@ -294,8 +296,12 @@ export function limitViewOf({ key, team, user }: LimitScope): View {
   return { key: instance('Key', key), team: teamOf(team), user: userOf(user) };
 }
 
-/** The CEL view of claims, which are JSON. Reading one that is missing fails. */
-export const claimsViewOf = (claims: Readonly<Record<string, unknown>>): View => ({ claims: readable(claims, 0) });
+/** The CEL view of claims, which are JSON. Reading a claim that is missing fails. */
+export function claimsViewOf(claims: Readonly<Record<string, unknown>>): View {
+  const read = readable(claims, 0);
+  // All claims together are a map, so that `"groups" in claims` tests for a claim.
+  return { claims: read instanceof ClaimObject ? new Map(read) : read };
+}
 
 /** Entries of a list or map of claims, and levels of them. What is larger is left out, and reading it fails. */
 export const CLAIM_ENTRIES_MAX = 256;
@@ -310,7 +316,7 @@ function readable(value: unknown, depth: number): unknown {
     const read = readable(one, depth + 1);
     return read === undefined ? [] : [[name, read] as const];
   });
-  return Array.isArray(value) ? kept.map(([, one]) => one) : new Map(kept);
+  return Array.isArray(value) ? kept.map(([, one]) => one) : new ClaimObject(kept);
 }
 
 /** The CEL views of a model, one for each endpoint. */

@@ -7,6 +7,8 @@ const ERRORS = {
   'file-too-large': 'A policy file is larger than 1 MiB.',
   'unreadable-file': 'A policy file cannot be read.',
   'not-utf-8': 'A policy file is not UTF-8 text.',
+  'line-break':
+    'A policy file has a carriage return (CR) without a line feed, or the line breaks U+0085, U+2028 or U+2029. Editors and YAML 1.1 begin a line there, Signalbox does not.',
   'symlink-loop': 'A symbolic link leads back to itself.',
   'yaml-syntax': 'The text is not valid YAML.',
   'yaml-feature': 'The policy language has no anchors, aliases, merge keys or tags.',
@@ -72,6 +74,8 @@ const WARNINGS = {
   'prefers-none': 'A preference prefers no model, or its `worth` is 0.',
   'rule-never-applies': 'The condition of a rule, budget or rate limit can never be true.',
   'when-can-fail': 'A condition or an `each` fails for some requests. A condition that fails counts as true.',
+  'claim-is-object':
+    'An expression looks for a text in a claim of a token, and the claim is an object. An object never contains a text, so this part of the expression fails.',
   'require-fails': 'An expression fails for a model. It then counts as false.',
   'shared-window': 'Many keys share one window: `each` is constant, or reads a label that keys may lack.',
   'small-budget': 'A budget is worth less than one long answer, and does not state `on_exhausted`.',

@@ -17,6 +17,7 @@ import { findContradiction } from './cel-contradictions.ts';
 import { createCostLimits } from './cel-cost-limits.ts';
 import { checkReferences, type ReferenceNames } from './cel-references.ts';
 import { budgetViewOf, type CelKind, limitViewOf, viewOf } from './cel-types.ts';
+import { reviewClaims } from './claim-membership.ts';
 import { type KnownLabels, knownValues, type NamedLabel, reviewLabel, reviewValues } from './misspelt-values.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
@@ -86,6 +87,12 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: 
     /** A text made of the claims of a token. */
     textOfClaims: (draft: ExpressionDraft | null): TextProgram | null =>
       admitted(draft && checkExpression(TEXT, draft, 'claims', texts, report), 'claims'),
+    /** Reviews the expressions over the tokens of one issuer together: one can show what a claim is that another reads. */
+    claimsOfIssuer: (programs: readonly (CheckedExpression<unknown> | null)[]): void =>
+      reviewClaims(
+        programs.filter((program) => program !== null),
+        report,
+      ),
     reviewTotals: costs.reviewTotals,
   };
 }

@@ -1,4 +1,5 @@
 import type { SourceSpan } from './diagnostics.ts';
+import { refuseForeignBreaks } from './line-breaks.ts';
 import { readPlainYaml } from './plain-yaml.ts';
 import type { Report } from './report.ts';
 import { missingSpaceHint } from './slip-hints.ts';
@@ -37,6 +38,7 @@ export function parseFile(file: PolicyFile, report: Report, readYaml: YamlReader
     report.add(code, start, file.detail === '' ? message : `${message}: ${file.detail}`, { hint });
     return null;
   }
+  if (refuseForeignBreaks(file.path, file.text, report)) return null;
   const tree = readPlainYaml(file.path, file.text) ?? readYaml(file.path, file.text, report);
   if (!tree || tree.kind === 'map') return tree;
   if (tree.kind === 'scalar' && tree.value === null) return { kind: 'map', entries: [], place: start };

@@ -69,17 +69,21 @@ function checkIssuer({ value, place }: ScalarTree, report: Report): void {
 /** Checks the conditions of the rows, and compiles the section. Null where it is left out or wrong. */
 export function compileSignIn(
   signIn: ReturnType<typeof draftSection>,
-  check: { ofClaims(draft: ExpressionDraft | null): Program | null },
+  check: {
+    ofClaims(draft: ExpressionDraft | null): Program | null;
+    claimsOfIssuer(programs: readonly (Program | null)[]): void;
+  },
   env: Environment,
   report: Report,
 ): SignInPolicy | null {
   if (!signIn) return null;
-  const roles = signIn.rows.flatMap(({ when, place, data }): RoleRow[] => {
-    const program = check.ofClaims(when);
+  const programs = signIn.rows.map(({ when }) => check.ofClaims(when));
+  check.claimsOfIssuer(programs);
+  const roles = signIn.rows.flatMap(({ place, data }, at): RoleRow[] => {
     if (data?.role === 'lead' && data.team === undefined) {
       report.add('missing-key', place, 'a `lead` leads a team, and this row names none', { expected: '`team: NAME`' });
     }
-    return data ? [{ role: data.role, team: data.team ?? null, when: conditionOf(program) }] : [];
+    return data ? [{ role: data.role, team: data.team ?? null, when: conditionOf(programs[at] ?? null) }] : [];
   });
   if (!signIn.data) return null;
   const { issuer, client_id: clientId, client_secret_env: clientSecretEnv = null, scopes } = signIn.data;

@@ -30,6 +30,7 @@ function compileIssuer(draft: IssuerDraft, { check, env, report }: IssuerContext
     const program = check.textOfClaims(expression);
     return program ? [[label, program]] : [];
   });
+  check.claimsOfIssuer([when, admin, team, ...labels.map(([, program]) => program)]);
   for (const model of draft.modelPlaces) check.model(model);
   const { data, name, outline } = draft;
   const variable = data?.jwks_env;

@@ -10,6 +10,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     'file-too-large': { golden: 'file-too-large', mend: 'Split it: all files of the folder are one policy.' },
     'unreadable-file': { golden: 'file-unreadable', mend: 'Let the user that runs Signalbox read it.' },
     'not-utf-8': { golden: 'file-not-utf-8', mend: 'Save it as UTF-8.' },
+    'line-break': { golden: 'line-break', mend: 'Save the file with LF or CRLF at the end of each line.' },
     'symlink-loop': { golden: 'file-symlink-loop', mend: 'Point it at a file, or remove it.' },
     'yaml-syntax': {
       golden: 'yaml-tab-indent',
@@ -378,6 +379,11 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
   },
   Tokens: {
+    'claim-is-object': {
+      golden: 'claim-is-object',
+      mend: 'Name the list, or compare a member of the [object](../operate/tokens.md#claims-that-are-objects). If the claim can be a list as well, test it first: `type(claims.teams) == list && "platform" in claims.teams`.',
+      correction: ['"agents" in claims.realm_access', '"agents" in claims.realm_access.roles'],
+    },
     'open-issuer': {
       golden: 'tokens-open',
       mend: 'Compare a claim that only [your own workloads](../operate/tokens.md) have.',

@@ -94,6 +94,7 @@ describe('a revision that is pushed', () => {
     const from = await revisionOf(a);
     const { length } = (await history(a)).data;
     await expectError(await push(a, filesOf(policyOf('nonsense: 1\n')), from), 'policy_invalid');
+    await expectError(await push(a, filesOf(policyOf(), '# one\u2028# two\n'), from), 'policy_invalid');
     const failing = `cases: [{ name: never, given: {}, expect: { rejected: { best: context } } }]\n`;
     await expectError(await push(a, filesOf(policyOf(failing)), from), 'policy_invalid');
     const secret = `# sk-proj-${'a1B2'.repeat(12)}\n`;

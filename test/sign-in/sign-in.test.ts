@@ -104,6 +104,13 @@ describe('a person who signs in', () => {
     expect(visitor.cookie(box.url, LOGIN)).toBeUndefined();
   });
 
+  test('whose claim `groups` is an object has none of the roles that its names are', async () => {
+    issuer.people.set('eve', { name: 'Eve', groups: { platform: false, staff: true } });
+    const visitor = new Visitor();
+    const { response } = await visitor.signIn(`${box.url}/console/sign-in`, 'eve');
+    expect([response?.status, visitor.cookie(box.url, LOGIN)]).toEqual([403, undefined]);
+  });
+
   test('is never an owner by being first, and a member sees no keys of others', async () => {
     const visitor = await signedIn('bob');
     expect(await json(await visitor.go(`${box.url}/admin/me`))).toMatchObject({ role: 'member' });

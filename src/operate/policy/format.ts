@@ -47,6 +47,7 @@ const UNREADABLE: ReadonlySet<DiagnosticCode> = new Set([
   'file-too-large',
   'unreadable-file',
   'not-utf-8',
+  'line-break',
   'symlink-loop',
   'yaml-syntax',
 ]);
