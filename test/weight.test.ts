@@ -353,7 +353,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/tokenizer': 195,
   // 27 for alarms, connections and pauses as fields of objects.
   // 50 for the terms of breakers and declared speeds.
-  'src/upstream': 3405,
+  // 155 for answers that providers compress.
+  'src/upstream': 3560,
 };
 
 const ROOT = join(import.meta.dir, '..');

@@ -30,7 +30,7 @@ const DECODERS: ReadonlyMap<string, (first: number) => Decoder> = new Map<string
   ['gzip', gunzip],
   ['x-gzip', gunzip],
   // The name means zlib's format, whose first byte ends with 8. Some servers send the bare data.
-  ['deflate', (first) => (first & 0x0f) === 8 ? zlib().createInflate(SIZES) : zlib().createInflateRaw(SIZES)],
+  ['deflate', (first) => ((first & 0x0f) === 8 ? zlib().createInflate(SIZES) : zlib().createInflateRaw(SIZES))],
   ['br', () => zlib().createBrotliDecompress(SIZES)],
   [
     'zstd',
@@ -189,7 +189,10 @@ class DecodedReply implements UpstreamReply {
   }
 
   #broken(): UpstreamError {
-    return new UpstreamError('malformed', `the answer is not valid ${this.#encoding}: its data is corrupt or incomplete`);
+    return new UpstreamError(
+      'malformed',
+      `the answer is not valid ${this.#encoding}: its data is corrupt or incomplete`,
+    );
   }
 
   /** Ends the answer, and gives the decoder's memory back. */
