@@ -353,8 +353,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/tokenizer': 195,
   // 27 for alarms, connections and pauses as fields of objects.
   // 50 for the terms of breakers and declared speeds.
-  // 155 for answers that providers compress.
-  'src/upstream': 3560,
+  // 158 for answers that providers compress.
+  'src/upstream': 3563,
 };
 
 const ROOT = join(import.meta.dir, '..');

@@ -214,7 +214,7 @@ function splitAt(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
 }
 
 describe('any split of any encodings of an answer', () => {
-  const { runs, seed, proved } = effort('compressed', 60, 3_000);
+  const { runs, seed, proved } = effort('holes', 60, 3_000);
   const layers = fc.array(fc.constantFrom(...ENCODINGS), { maxLength: 3 });
   const places = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 });
   const texts = fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 400 }), { minLength: 1, maxLength: 6 });

@@ -1,7 +1,7 @@
 import type { EventPlace, FinishReason, Frame, StreamPart, StreamReader, Usage } from 'signalbox/plugin';
 import { isObject, type Json, objectOf, parseJson, textOf } from '../json.ts';
 import { meaningsOf } from '../meanings.ts';
-import { addUsage, malformed, passedEvent } from '../parts.ts';
+import { addUsage, malformed, passedEvent, unreadParts } from '../parts.ts';
 import { statedUsage } from '../stated-usage.ts';
 import { OutputFound } from '../unread.ts';
 import { BlockReader } from './blocks.ts';
@@ -25,13 +25,15 @@ export function readReply(body: string, passthrough = false): readonly StreamPar
     const before = parts.length;
     blocks.start(at, block, parts, ['content', at]);
     blocks.stop(at, parts);
-    if (passthrough) addUnreadOfBlock(found, block, parts.slice(before));
+    addUnreadOfBlock(found, block, parts.slice(before));
   }
   parts.push(...finishOf(reply, blocks.placeIn(['stop_details'], 'explanation')));
   const { usage } = reply;
   // A message without content or end is no answer: another endpoint may give one.
-  if (passthrough && parts.length > 0) {
-    const notes = { unread: found.last(), usage: isObject(usage) ? statedUsage(usage, usageOf(usage)) : undefined };
+  const unread = found.last();
+  if (!passthrough) parts.unshift(...unreadParts(unread));
+  else if (parts.length > 0) {
+    const notes = { unread, usage: isObject(usage) ? statedUsage(usage, usageOf(usage)) : undefined };
     parts.unshift(passedEvent({ ...reply, type: 'message' }, '', notes));
   }
   addUsage(isObject(usage) ? readUsage(usage) : null, parts);
@@ -64,8 +66,9 @@ export class EventReader implements StreamReader {
   }
 
   /** Returns the parts of an event, of which these were read. @param _text the event as it came */
-  protected partsOf(_type: string, _event: Json, _text: string, read: readonly StreamPart[]): readonly StreamPart[] {
-    return read;
+  protected partsOf(type: string, event: Json, _text: string, read: readonly StreamPart[]): readonly StreamPart[] {
+    const unread = unreadOf(type, event, read);
+    return unread ? [...unreadParts(unread), ...read] : read;
   }
 
   #event(type: string, event: Json, parts: StreamPart[]): void {
