@@ -6,7 +6,7 @@ import { type AnswerPart, CHAT, type UnmeteredDialect } from './unmetered.ts';
 /** Services of which no caller gets all: members that no dialect of the gateway has. */
 
 const STATE = /^(?:data|signature|thoughtSignature|thought_signature)$/;
-const FRAME = /^(?:type|role|object|(?:\w+_)?id|responseId|mimeType|finishReason|finish_reason|modelVersion)$/;
+const FRAME = /^(?:type|role|name|object|(?:\w+_)?id|responseId|mimeType|finishReason|finish_reason|modelVersion)$/;
 
 /** Tokens of the texts within a value. */
 function weightOf(value: unknown, name = ''): number {

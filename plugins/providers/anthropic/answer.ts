@@ -33,7 +33,7 @@ export function readReply(body: string, passthrough = false): readonly StreamPar
   const unread = found.last();
   if (!passthrough) parts.unshift(...unreadParts(unread));
   else if (parts.length > 0) {
-    const notes = { unread, usage: isObject(usage) ? statedUsage(usage, usageOf(usage)) : undefined };
+    const notes = { unread, usage: statedUsage(usage, usageOf(objectOf(usage)), OF_MESSAGE) };
     parts.unshift(passedEvent({ ...reply, type: 'message' }, '', notes));
   }
   addUsage(isObject(usage) ? readUsage(usage) : null, parts);
@@ -117,6 +117,11 @@ export class EventReader implements StreamReader {
   }
 }
 
+/** Clients read these figures unchecked: they crash without them, and add null as 0. */
+const CACHE = ['cache_creation_input_tokens', 'cache_read_input_tokens'];
+const OF_MESSAGE = { required: ['input_tokens', 'output_tokens'], optional: CACHE };
+const OF_DELTA = { required: ['output_tokens'], optional: ['input_tokens', ...CACHE] };
+
 /** Events that open an answer, or only count its tokens: they wait for the first content, so that another endpoint may still answer. */
 const OPENING: ReadonlySet<string> = new Set(['message_start', 'content_block_start', 'ping', 'message_delta']);
 
@@ -136,7 +141,7 @@ export class PassedEventReader extends EventReader {
   ): readonly StreamPart[] {
     // The gateway writes the last event, and its own errors.
     if (type === 'error' || type === 'message_stop') return read;
-    const notes = { unread: unreadOf(type, event, read), usage: this.#stated(event) };
+    const notes = { unread: unreadOf(type, event, read), usage: this.#stated(type, event) };
     const passed = event.type === type ? passedEvent(event, text, notes) : passedEvent({ ...event, type }, '', notes);
     if (this.#opening === null) return [passed, ...read];
     if (OPENING.has(type) && read.every((part) => part.type === 'usage')) {
@@ -148,10 +153,12 @@ export class PassedEventReader extends EventReader {
     return [...opening, passed, ...read];
   }
 
-  /** The usage so far, where the event states some of it. */
-  #stated(event: Json): Usage | undefined {
-    const own = event.usage ?? objectOf(event.message).usage;
-    return isObject(own) ? statedUsage(own, usageOf(this.usage)) : undefined;
+  /** The usage so far, where the event states some of it or has to. */
+  #stated(type: string, event: Json): Usage | undefined {
+    const soFar = usageOf(this.usage);
+    if (type === 'message_start') return statedUsage(objectOf(event.message).usage, soFar, OF_MESSAGE);
+    const isEnd = type === 'message_delta' && objectOf(event.delta).stop_reason != null;
+    return isEnd || event.usage !== undefined ? statedUsage(event.usage, soFar, OF_DELTA) : undefined;
   }
 }
 

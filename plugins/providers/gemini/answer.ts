@@ -98,6 +98,7 @@ export class GeminiReader implements StreamReader {
 /** Members of a candidate that are no output, or that other parts have. */
 const OF_CANDIDATE: ReadonlySet<string> = new Set([
   ...['index', 'content', 'finishReason', 'finishMessage', 'safetyRatings', 'logprobsResult'],
+  'continuationToken',
 ]);
 const OF_CONTENT: ReadonlySet<string> = new Set(['parts']);
 const OF_TEXT: ReadonlySet<string> = new Set(['text']);
