@@ -9,7 +9,8 @@ import { join, relative } from 'node:path';
 const LINES_MAX: Readonly<Record<string, number>> = {
   'plugins/estimators': 1048,
   'plugins/index.ts': 25,
-  'plugins/providers': 4614,
+  // 169 for output that a translated answer does not show, and for figures of usage that are missing.
+  'plugins/providers': 4783,
   // 9 for the weight of latency.
   'plugins/strategies': 245,
   // 86 for state with an owner: a name is claimed with its hold and taken over from an instance that ended; only changed keys are
@@ -66,8 +67,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 4 for `signalbox db`, and copies between SQLite and PostgreSQL.
   // 7 for `signalbox restart`.
   'src/commands.ts': 218,
-  // 4 for adapters without keys.
-  'src/conformance': 2115,
+  // 4 for adapters without keys; 2 for parts that are only counted.
+  'src/conformance': 2117,
   // The web client.
   // 3,700 for the frame, the parts of a screen, charts and the overview.
   // 800 for the view of requests.
@@ -107,8 +108,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/core': 3538,
   // 41 for prices that the books tell: the outcome and the pause of an exchange have files of their own.
   // 35 for answers that end without a price once the lease is lost.
-  // 1 for people, keys that change and tokens.
-  'src/exchange': 1947,
+  // 1 for people, keys that change and tokens; 1 for parts that are only counted.
+  'src/exchange': 1948,
   // 51 for the status of an instance, readiness by it, and keys whose copy is too old.
   // 167 for reports, USD, and the one box for the key on `/docs`.
   // 31 for the address of who changes, and the subject of each change.
@@ -169,8 +170,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 3 for an earmark that ends with a capture that failed.
   // 35 for people, keys that change and tokens.
   // 9 for refusals of the books, after which a request is decided once more.
-  // 3 for copies that are too old to judge by.
-  'src/money': 1692,
+  // 3 for copies that are too old to judge by; 2 for parts that are only counted.
+  'src/money': 1694,
   // 31 for the place and the age of copies in status and metrics.
   // 197 for the table of roles, the view of a key for reports, USD beside Credits, and backups to the standard output.
   // 154 for the check of the trail and its export.
@@ -345,16 +346,16 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 76 for metrics on connections that fail, and on work that one server does for all, sentences of a database that cannot be reached, URLs with a mistake, a start that waits for a place, budgets that are counted on, data folders, and databases that were accepted before.
   // 35 for words on TLS, a password's file that is looked at before it is needed, a store that is not there, the name of a database in each of its errors, one that has gone back, and a server that says so.
   'src/store': 14514,
-  // 5 for the name of each dialect.
-  'src/surface': 4568,
+  // 5 for the name of each dialect; 6 for parts that are only counted.
+  'src/surface': 4574,
   // 17 for IDs of traces and timers as fields of objects.
   // 13 for headers of the collector that are read from a file.
   // 12 for lines that name their process.
   'src/telemetry': 1031,
   'src/tokenizer': 195,
   // 27 for alarms, connections and pauses as fields of objects.
-  // 50 for the terms of breakers and declared speeds.
-  'src/upstream': 3405,
+  // 50 for the terms of breakers and declared speeds; 158 for answers that providers compress.
+  'src/upstream': 3563,
 };
 
 const ROOT = join(import.meta.dir, '..');

@@ -21,6 +21,11 @@ export function passedEvent(event: Json, json: string, { unread, usage }: EventN
   return { type: 'passthrough', choice: 0, event, json: isLine ? json : undefined, unread, usage };
 }
 
+/** Output that only is counted, of an answer that is translated. Returns no part for none. */
+export const unreadParts = (unread: UnreadOutput | undefined, choice = 0): readonly StreamPart[] =>
+  unread ? [{ type: 'unread', choice, unread }] : NOTHING;
+const NOTHING: readonly StreamPart[] = [];
+
 /** Adds the usage of an unstreamed answer: before a failure, which ends reading, because usage is billed anyway. */
 export function addUsage(usage: Usage | null, parts: StreamPart[]): void {
   if (!usage) return;

@@ -4,27 +4,34 @@ import { isObject } from './json.ts';
 /** Members that frame an event: no model wrote them. */
 const FRAME = /^(?:type|status|role|phase|object|model|obfuscation|logprobs|(?:\w+_)?id)$/;
 /** Members whose texts are base64: signatures, encrypted reasoning, files, images. */
-const STATE = /^(?:signature|data|result|encrypted_\w+)$|b64/;
+const STATE = /^(?:data|result|encrypted_\w+)$|signature$|Signature$|b64/;
 const BASE64 = /^[\w+/-]*={0,2}$/;
 /** Members with the arguments of a call, as an object or as its JSON. */
 const ARGUMENTS: ReadonlySet<string> = new Set(['input', 'arguments', 'action']);
 
 /** Gathers the output in values of a dialect. */
 export class OutputFound {
+  readonly #known: string;
   #texts: string[] = [];
   /** Characters of its texts. */
   chars = 0;
   /** Characters of its state. */
   stateChars = 0;
 
+  /** @param known a text that another part has: where it is repeated, it does not count */
+  constructor(known = '') {
+    this.#known = known;
+  }
+
   /**
-   * Adds what stands in an object, shallow members first: they are what streams say in pieces.
+   * Adds what stands in a value, shallow members first: they are what streams say in pieces.
    * @param skipped members of the object itself that are left out
    */
   add(value: unknown, skipped?: ReadonlySet<string>): this {
     const waiting: unknown[] = [value];
     for (const one of waiting) {
-      if (Array.isArray(one)) for (const each of one) this.#member('', each, waiting);
+      if (typeof one === 'string') this.#member('', one, waiting);
+      else if (Array.isArray(one)) for (const each of one) this.#member('', each, waiting);
       else if (isObject(one)) {
         for (const name in one) if (one !== value || !skipped?.has(name)) this.#member(name, one[name], waiting);
       }
@@ -43,6 +50,7 @@ export class OutputFound {
   }
 
   #text(text: string): void {
+    if (text === this.#known) return;
     this.#texts.push(text);
     this.chars += text.length;
   }

@@ -59,7 +59,7 @@ export const Platform = field.named('Platform', 'The routing and the cost of the
   ),
   usage_replaced: Type.Optional(
     field.flag(
-      'True when the answer is the provider’s own, but for its usage: that cannot be true, so the count made here stands there. Absent otherwise.',
+      'True when the answer is the provider’s own, but for its usage: that is missing or cannot be true, so the gateway’s count stands there. Absent otherwise.',
     ),
   ),
   payment: Type.Optional(PlatformPayment),

@@ -55,6 +55,7 @@ const FORMS: Readonly<Record<StreamPart['type'], Check>> = {
     (json === undefined || isJsonLine(json)) &&
     (unread === undefined || isUnread(unread)) &&
     (usage === undefined || isUsage(usage)),
+  unread: ({ choice, unread }) => isCount(choice) && isUnread(unread),
   finish: ({ choice, reason, raw }) => isCount(choice) && FINISHES.includes(reason) && isText(raw),
   usage: ({ usage }) => isUsage(usage),
   failure: ({ failure }) => failureFault(failure) === null,
@@ -97,7 +98,7 @@ export function orderFault(parts: readonly StreamPart[], finished: Set<number>):
     if (part.type === 'usage') {
       if (!isPlausible(part.usage))
         return `its usage ${shortJson(part.usage)} cannot be: no figure below 0, cached within input, reasoning within output`;
-    } else if (part.type !== 'failure') {
+    } else if (part.type !== 'failure' && part.type !== 'unread') {
       if (finished.has(part.choice)) return `${shortJson(part)} comes behind the finish of its choice`;
       if (part.type === 'finish') finished.add(part.choice);
     }
@@ -105,10 +106,14 @@ export function orderFault(parts: readonly StreamPart[], finished: Set<number>):
   return null;
 }
 
-/** Joins adjacent parts of the same text, so that results do not depend on how it was split. */
+/**
+ * Joins adjacent parts of the same text, so that results do not depend on how it was split. Output that is only counted is left
+ * out: a stream says it in other pieces than a whole answer.
+ */
 export function joinParts(parts: readonly StreamPart[]): StreamPart[] {
   const out: StreamPart[] = [];
   for (const part of parts) {
+    if (part.type === 'unread') continue;
     const last = out.at(-1);
     if (last && 'text' in part && 'text' in last && last.type === part.type && last.choice === part.choice) {
       out[out.length - 1] = { ...last, text: last.text + part.text };

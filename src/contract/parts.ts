@@ -66,6 +66,12 @@ export type StreamPart =
       /** Whether a text in it was changed on its way: later events that repeat that text follow. Adapters leave it out. */
       readonly isEdited?: true;
     }
+  /**
+   * Output of a translated answer that no other part has, such as blocks and members that no dialect of the gateway can say.
+   * Callers never get it. Where the service reports no usage, it is counted in full, and `state` parts after it are not: an
+   * adapter that sends `unread` parts has its state in them, too. In an event that goes out, `passthrough.unread` has it.
+   */
+  | { readonly type: 'unread'; readonly choice: number; readonly unread: UnreadOutput }
   /** The vector of one text of a call. @see EmbeddingAdapter */
   | {
       readonly type: 'embedding';
@@ -109,10 +115,10 @@ export interface UnreadOutput {
 /**
  * Whether a caller sees the part as content. Once one was sent, no other model may answer.
  *
- * @returns false for usage and failures alone
+ * @returns false for usage, failures and output that is only counted
  */
 export function isContent(part: StreamPart): boolean {
-  return part.type !== 'usage' && part.type !== 'failure';
+  return part.type !== 'usage' && part.type !== 'failure' && part.type !== 'unread';
 }
 
 /** The kinds of failure that the gateway distinguishes. */

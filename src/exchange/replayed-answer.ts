@@ -31,13 +31,14 @@ const isPart = (value: unknown): value is StreamPart => isObject(value) && typeo
 
 /** Returns the line of a batch, with its line end. */
 export function batchLine(batch: readonly StreamPart[]): string {
-  return `${JSON.stringify(batch.map(storedPart))}\n`;
+  // What was counted is not counted again.
+  const shown = batch.filter(({ type }) => type !== 'unread');
+  return `${JSON.stringify(shown.map(storedPart))}\n`;
 }
 
 function storedPart(part: StreamPart): unknown {
   if (part.type === 'text' && part.choice === 0 && !part.place) return part.text;
   if (part.type !== 'passthrough') return part;
-  // What was counted is not counted again.
   const { event, unread: _, ...others } = part;
   return part.json === undefined ? { ...others, event } : others;
 }

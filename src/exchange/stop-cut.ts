@@ -123,7 +123,7 @@ export class StopCut {
       return;
     }
     // Text on both sides of a call, a thought or the end is not one text.
-    if (part.type !== 'state' && text.place !== NO_STOP_BEGUN) {
+    if (part.type !== 'state' && part.type !== 'unread' && text.place !== NO_STOP_BEGUN) {
       this.#show(text, this.#searching.begun(text.place), seen);
       text.place = NO_STOP_BEGUN;
     }

@@ -42,7 +42,7 @@ export class Meter {
   #unweighed: readonly StreamPart[] = NO_PARTS;
   #unmarked: readonly StreamPart[] = NO_PARTS;
   #weight = 0;
-  #isPassed = false;
+  #hasUnread = false;
   /** The weight when usage was last reported. */
   #reportedWeight = 0;
   /** Made when it is asked for. */
@@ -70,6 +70,7 @@ export class Meter {
         this.failure = part.failure;
       } else {
         this.isOutdated = true;
+        if (part.type === 'unread') continue;
         this.firstContentAt ??= now;
         this.#lastContentAt = now;
         if (part.type === 'passthrough') this.isUsageReplaced ||= isImpossible(part.usage);
@@ -90,9 +91,9 @@ export class Meter {
     const parts = this.#unweighed;
     this.#unweighed = NO_PARTS;
     for (const part of parts) {
-      if (part.type === 'passthrough') this.#isPassed = true;
-      // The events of an answer that goes out as it came have its state, as it comes.
-      if (part.type !== 'state' || !this.#isPassed) this.#weight += outputWeight(part);
+      if (part.type === 'passthrough' || part.type === 'unread') this.#hasUnread = true;
+      // The unread output of an answer has its state, as it comes.
+      if (part.type !== 'state' || !this.#hasUnread) this.#weight += outputWeight(part);
       if (part.type === 'usage' && isPlausible(part.usage)) this.#reportedWeight = this.#weight;
     }
   }

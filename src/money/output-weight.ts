@@ -20,6 +20,7 @@ export function outputWeight(part: StreamPart): number {
     case 'state':
       return weightOfState(part.details) + weightOfState(part.extra);
     case 'passthrough':
+    case 'unread':
       return part.unread ? weightOfUnread(part.unread) : 0;
     default:
       return 0;

@@ -1,4 +1,4 @@
-import { isContent, type StreamPart } from '../contract/parts.ts';
+import type { StreamPart } from '../contract/parts.ts';
 import type { StoppedBilling } from '../core/abort-billing.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { costBound, outputWithin, type Price } from '../core/price.ts';
@@ -98,7 +98,7 @@ export class OutputBound {
   add(parts: readonly StreamPart[]): void {
     for (const part of parts) {
       if (part.type === 'usage') this.#report(part.usage);
-      else if (isContent(part)) this.#written(this.#boundOf(part));
+      else if (part.type !== 'failure') this.#written(this.#boundOf(part));
     }
   }
 
@@ -125,7 +125,7 @@ export class OutputBound {
       bound += AROUND_CHOICE;
     }
     if ('text' in part) bound += Buffer.byteLength(part.text);
-    else if (part.type === 'passthrough' && part.unread) {
+    else if ((part.type === 'passthrough' || part.type === 'unread') && part.unread) {
       bound += part.unread.stateChars;
       for (const text of part.unread.texts) bound += Buffer.byteLength(text);
     } else if (part.type === 'tool-call') {

@@ -1,4 +1,4 @@
-import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
+import { isContent, type ProviderFailure, type StreamPart } from '../contract/parts.ts';
 
 /** How long usage is awaited once every choice has finished, ms. */
 export const USAGE_WAIT_MS = 1_000;
@@ -57,7 +57,7 @@ export class AnswerCompletion {
       this.#hasFinished[part.choice] = true;
       this.#open--;
     }
-    this.started = true;
+    if (isContent(part)) this.started = true;
     batch.push(part);
     return true;
   }

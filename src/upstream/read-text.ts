@@ -11,7 +11,7 @@ export function readText(reply: UpstreamReply, bytesMax: number): Promise<string
   return arrived(() => reading.read());
 }
 
-/** A body on its way to be text. Does not decompress. Invalid UTF-8 becomes U+FFFD. */
+/** A body on its way to be text. Invalid UTF-8 becomes U+FFFD. */
 export class TextReading {
   /** The body exceeded its limit: the text is its start. */
   isCut = false;

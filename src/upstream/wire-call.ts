@@ -49,11 +49,6 @@ interface StreamSource {
   readonly reader: StreamReader;
 }
 
-function isCompressed(reply: UpstreamReply): boolean {
-  const coding = reply.header('content-encoding')?.trim().toLowerCase() ?? '';
-  return coding !== '' && coding !== 'identity';
-}
-
 /** @throws UpstreamError for JSON so expensive to parse that it would delay other requests */
 function checkForm(text: string): void {
   if (beyondLimits(text, VALUES_MAX))
@@ -180,16 +175,13 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     } else if (status < 200 || status > 299) {
       this.#alarm.set(Math.min(performance.now() + ERROR_WAIT, this.#terms.totalBy));
       this.#failed = reply;
-      if (!isCompressed(reply)) this.#text = new TextReading(reply, ERROR_MAX);
+      this.#text = new TextReading(reply, ERROR_MAX);
     } else this.#begin(reply);
     return;
   }
 
   /** @throws UpstreamError for an answer that is none */
   #begin(reply: UpstreamReply): void {
-    // Decompressed, a few bytes can become any number.
-    if (isCompressed(reply))
-      throw new UpstreamError('malformed', 'the answer is compressed, although the request asked for no compression');
     const type = reply.header('content-type')?.toLowerCase() ?? '';
     // An HTML page comes from an intermediary, such as a login or an error page.
     if (type.includes('html')) throw new UpstreamError('malformed', 'the answer is an HTML page');

@@ -15,6 +15,7 @@ const PARTS: Readonly<Record<StreamPart['type'], readonly [StreamPart, ...string
   state: [{ type: 'state', choice: 0, details: [{}], extra: {} }, 'details', 'extra'],
   logprobs: [{ type: 'logprobs', choice: 0, content: [], refusal: [] }],
   passthrough: [{ type: 'passthrough', choice: 0, event: {}, json: '{}' }, 'json'],
+  unread: [{ type: 'unread', choice: 0, unread: { texts: ['x'], stateChars: 4 } }],
   embedding: [{ type: 'embedding', choice: 0, index: 2, vector: [0.5] }],
   finish: [{ type: 'finish', choice: 0, reason: 'stop', raw: 'end_turn' }],
   usage: [{ type: 'usage', usage: plainUsage(1, 1) }],
@@ -28,6 +29,10 @@ const SPOILT: Readonly<Record<string, readonly unknown[]>> = {
   index: [-1, 0.5],
   details: [[1]],
   vector: [['1']],
+  unread: [
+    { texts: [1], stateChars: 4 },
+    { texts: [], stateChars: -1 },
+  ],
   json: ['{', '{\n}'],
   reason: ['ended'],
   usage: [{ ...plainUsage(1, 1), cacheWriteTokens: '0' }],

@@ -63,7 +63,8 @@ const SHORT_LIVED = [
     'store/traffic-sums.ts',
     'telemetry/tracing/request-trace.ts',
   ],
-  ...['upstream/arrival.ts', 'upstream/completion.ts', 'upstream/connection/opening.ts', 'upstream/embeddings.ts'],
+  ...['upstream/arrival.ts', 'upstream/completion.ts', 'upstream/connection/opening.ts'],
+  ...['upstream/decoded-reply.ts', 'upstream/embeddings.ts'],
   ...['upstream/frames.ts', 'upstream/in-process-call.ts', 'upstream/piece-decoder.ts', 'upstream/read-text.ts'],
   ...['upstream/wire-call.ts', 'upstream/health/endpoint-attempt.ts'],
 ];

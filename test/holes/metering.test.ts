@@ -148,6 +148,7 @@ const saidOf = ({ kinds }: UnmeteredDialect): fc.Arbitrary<AnswerPart> =>
 
 const withoutUnread = (part: StreamPart): StreamPart => {
   if (part.type === 'state') return { type: 'state', choice: part.choice };
+  if (part.type === 'unread') return { ...part, unread: { texts: [], stateChars: 0 } };
   return part.type === 'passthrough' ? { ...part, unread: undefined } : part;
 };
 

@@ -8,13 +8,14 @@ import type { StreamPart } from '../../src/contract/parts.ts';
 import type { PreparedProvider } from '../../src/contract/provider.ts';
 import { inTime } from '../support/in-time.ts';
 import { chatRequest } from '../support/model-request.ts';
+import { shownOf } from '../support/parts.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { wireAdapter } from '../support/wire-request.ts';
 import { openaiOf } from './fixtures/openai-responses/adapter.ts';
 
 function readerOf(adapter: PreparedProvider) {
   const reader = wireAdapter(adapter).stream();
-  return (event: object): readonly StreamPart[] => reader.read({ event: '', data: JSON.stringify(event) });
+  return (event: object): readonly StreamPart[] => shownOf(reader.read({ event: '', data: JSON.stringify(event) }));
 }
 const claude = () => readerOf(anthropic.prepare({ prompt_cache: 'auto', threads: false }));
 

@@ -8,7 +8,7 @@ import type { StreamPart } from '../../src/contract/parts.ts';
 import { plainUsage } from '../../src/core/usage.ts';
 import { tries } from '../deep/effort.ts';
 import { callerMessage } from '../support/caller-message.ts';
-import { toolCall as call, details, finish, refusal, text, thought } from '../support/parts.ts';
+import { toolCall as call, details, finish, refusal, shownOf, text, thought } from '../support/parts.ts';
 import { joinParts, providerCall } from '../support/provider-call.ts';
 import { streamed, wireAdapter, wireRequest } from '../support/wire-request.ts';
 
@@ -156,19 +156,22 @@ describe('a stream', () => {
     );
   });
 
-  test('ignores unknown events', () => {
+  test('shows nothing of unknown events, and counts what they say', () => {
     const done = { type: 'message_delta', delta: { stop_reason: 'a_new_reason' } };
-    expect(
-      read(
-        { type: 'ping' },
-        { type: 'a_new_event', index: 0 },
-        { type: 'content_block_start', index: 0, content_block: { type: 'server_tool_use', name: 'web_search' } },
-        { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '{"a":1}' } },
-        { type: 'content_block_delta', index: 7, delta: { type: 'a_new_delta' } },
-        { type: 'content_block_stop', index: 9 },
-        done,
-      ),
-    ).toEqual([finish('stop', 'a_new_reason')]);
+    const parts = read(
+      { type: 'ping' },
+      { type: 'a_new_event', index: 0 },
+      { type: 'content_block_start', index: 0, content_block: { type: 'server_tool_use', name: 'web_search' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '{"a":1}' } },
+      { type: 'content_block_delta', index: 7, delta: { type: 'a_new_delta' } },
+      { type: 'content_block_stop', index: 9 },
+      done,
+    );
+    expect(shownOf(parts)).toEqual([finish('stop', 'a_new_reason')]);
+    expect(parts.flatMap((part) => (part.type === 'unread' ? part.unread.texts : []))).toEqual([
+      'web_search',
+      '{"a":1}',
+    ]);
     expect(adapter.stream().read({ event: '', data: 'x' })).toMatchObject([{ type: 'failure' }]);
   });
 

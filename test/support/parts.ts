@@ -24,6 +24,10 @@ export const used = (
   usage: { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens },
 });
 
+/** The parts but for output that is only counted. */
+export const shownOf = (parts: readonly StreamPart[]): readonly StreamPart[] =>
+  parts.filter(({ type }) => type !== 'unread');
+
 /** A whole call of a tool. */
 export const toolCall = (index: number, id: string, name: string, args: string, extra?: object): StreamPart => ({
   type: 'tool-call',

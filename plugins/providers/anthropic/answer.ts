@@ -1,7 +1,7 @@
 import type { EventPlace, FinishReason, Frame, StreamPart, StreamReader, Usage } from 'signalbox/plugin';
 import { isObject, type Json, objectOf, parseJson, textOf } from '../json.ts';
 import { meaningsOf } from '../meanings.ts';
-import { addUsage, malformed, passedEvent } from '../parts.ts';
+import { addUsage, malformed, passedEvent, unreadParts } from '../parts.ts';
 import { statedUsage } from '../stated-usage.ts';
 import { OutputFound } from '../unread.ts';
 import { BlockReader } from './blocks.ts';
@@ -25,13 +25,15 @@ export function readReply(body: string, passthrough = false): readonly StreamPar
     const before = parts.length;
     blocks.start(at, block, parts, ['content', at]);
     blocks.stop(at, parts);
-    if (passthrough) addUnreadOfBlock(found, block, parts.slice(before));
+    addUnreadOfBlock(found, block, parts.slice(before));
   }
   parts.push(...finishOf(reply, blocks.placeIn(['stop_details'], 'explanation')));
   const { usage } = reply;
   // A message without content or end is no answer: another endpoint may give one.
-  if (passthrough && parts.length > 0) {
-    const notes = { unread: found.last(), usage: isObject(usage) ? statedUsage(usage, usageOf(usage)) : undefined };
+  const unread = found.last();
+  if (!passthrough) parts.unshift(...unreadParts(unread));
+  else if (parts.length > 0) {
+    const notes = { unread, usage: statedUsage(usage, usageOf(objectOf(usage)), OF_MESSAGE) };
     parts.unshift(passedEvent({ ...reply, type: 'message' }, '', notes));
   }
   addUsage(isObject(usage) ? readUsage(usage) : null, parts);
@@ -64,8 +66,9 @@ export class EventReader implements StreamReader {
   }
 
   /** Returns the parts of an event, of which these were read. @param _text the event as it came */
-  protected partsOf(_type: string, _event: Json, _text: string, read: readonly StreamPart[]): readonly StreamPart[] {
-    return read;
+  protected partsOf(type: string, event: Json, _text: string, read: readonly StreamPart[]): readonly StreamPart[] {
+    const unread = unreadOf(type, event, read);
+    return unread ? [...unreadParts(unread), ...read] : read;
   }
 
   #event(type: string, event: Json, parts: StreamPart[]): void {
@@ -114,6 +117,11 @@ export class EventReader implements StreamReader {
   }
 }
 
+/** Clients read these figures unchecked: they crash without them, and add null as 0. */
+const CACHE = ['cache_creation_input_tokens', 'cache_read_input_tokens'];
+const OF_MESSAGE = { required: ['input_tokens', 'output_tokens'], optional: CACHE };
+const OF_DELTA = { required: ['output_tokens'], optional: ['input_tokens', ...CACHE] };
+
 /** Events that open an answer, or only count its tokens: they wait for the first content, so that another endpoint may still answer. */
 const OPENING: ReadonlySet<string> = new Set(['message_start', 'content_block_start', 'ping', 'message_delta']);
 
@@ -133,7 +141,7 @@ export class PassedEventReader extends EventReader {
   ): readonly StreamPart[] {
     // The gateway writes the last event, and its own errors.
     if (type === 'error' || type === 'message_stop') return read;
-    const notes = { unread: unreadOf(type, event, read), usage: this.#stated(event) };
+    const notes = { unread: unreadOf(type, event, read), usage: this.#stated(type, event) };
     const passed = event.type === type ? passedEvent(event, text, notes) : passedEvent({ ...event, type }, '', notes);
     if (this.#opening === null) return [passed, ...read];
     if (OPENING.has(type) && read.every((part) => part.type === 'usage')) {
@@ -145,10 +153,12 @@ export class PassedEventReader extends EventReader {
     return [...opening, passed, ...read];
   }
 
-  /** The usage so far, where the event states some of it. */
-  #stated(event: Json): Usage | undefined {
-    const own = event.usage ?? objectOf(event.message).usage;
-    return isObject(own) ? statedUsage(own, usageOf(this.usage)) : undefined;
+  /** The usage so far, where the event states some of it or has to. */
+  #stated(type: string, event: Json): Usage | undefined {
+    const soFar = usageOf(this.usage);
+    if (type === 'message_start') return statedUsage(objectOf(event.message).usage, soFar, OF_MESSAGE);
+    const isEnd = type === 'message_delta' && objectOf(event.delta).stop_reason != null;
+    return isEnd || event.usage !== undefined ? statedUsage(event.usage, soFar, OF_DELTA) : undefined;
   }
 }
 

@@ -6,7 +6,7 @@ import { areShown, OutputFound } from '../unread.ts';
 const READ: ReadonlySet<string> = new Set(['text', 'thinking', 'partial_json', 'name', 'input']);
 const OF_EVENT: ReadonlySet<string> = new Set(['content_block', 'delta']);
 /** Events without output; an unknown one may have any. */
-const WITHOUT: ReadonlySet<string> = new Set(['message_delta', 'content_block_stop', 'ping']);
+const WITHOUT: ReadonlySet<string> = new Set(['message_delta', 'content_block_stop', 'ping', 'message_stop', 'error']);
 
 /** Adds what none of the parts that were read from a block tells of it: blocks of the service's own tools, citations, signatures. */
 export function addUnreadOfBlock(found: OutputFound, block: unknown, read: readonly StreamPart[]): void {

@@ -5,11 +5,13 @@ import {
   type ProviderFailure,
   type StreamPart,
   type StreamReader,
+  type UnreadOutput,
   type Usage,
 } from 'signalbox/plugin';
 import { madeCallId } from '../call-ids.ts';
 import { indexOf, isObject, type Json, listOf, numberOf, objectOf, parseJson, textOf } from '../json.ts';
-import { malformed } from '../parts.ts';
+import { malformed, unreadParts } from '../parts.ts';
+import { OutputFound } from '../unread.ts';
 import { failureOfError } from './failure.ts';
 import { signatureMembers } from './signature.ts';
 
@@ -42,6 +44,8 @@ export class GeminiReader implements StreamReader {
     this.#responseId ||= textOf(response.responseId);
     const parts: StreamPart[] = [];
     let failure = blocked(response.promptFeedback);
+    if (!Array.isArray(response.candidates))
+      parts.push(...unreadParts(new OutputFound().add(response, OF_RESPONSE).last()));
     for (const candidate of listOf(response.candidates)) failure ??= this.#candidate(candidate, parts);
     // Usage after the finish completes the answer; before a failure it is still billed.
     const usage = readUsage(response.usageMetadata);
@@ -53,6 +57,7 @@ export class GeminiReader implements StreamReader {
   #candidate(candidate: unknown, parts: StreamPart[]): ProviderFailure | null {
     if (!isObject(candidate)) return null;
     const choice = indexOf(candidate.index);
+    parts.push(...unreadParts(unreadOf(candidate), choice));
     for (const part of listOf(objectOf(candidate.content).parts)) {
       const failure = isObject(part) ? this.#part(choice, part, parts) : null;
       if (failure) return failure;
@@ -88,6 +93,38 @@ export class GeminiReader implements StreamReader {
     parts.push({ type: 'tool-call', choice, index, id, name, arguments: text, ...(extra && { extra }) });
     return null;
   }
+}
+
+/** Members of a candidate that are no output, or that other parts have. */
+const OF_CANDIDATE: ReadonlySet<string> = new Set([
+  ...['index', 'content', 'finishReason', 'finishMessage', 'safetyRatings', 'logprobsResult'],
+  'continuationToken',
+]);
+const OF_CONTENT: ReadonlySet<string> = new Set(['parts']);
+const OF_TEXT: ReadonlySet<string> = new Set(['text']);
+/** The signature of a call is counted with it. */
+const OF_CALL_PART: ReadonlySet<string> = new Set(['functionCall', 'thoughtSignature']);
+const OF_CALL: ReadonlySet<string> = new Set(['id', 'name', 'args']);
+const NONE: ReadonlySet<string> = new Set();
+/** Members of a response without candidates that are no output. */
+const OF_RESPONSE: ReadonlySet<string> = new Set([
+  'usageMetadata',
+  'promptFeedback',
+  'modelVersion',
+  'createTime',
+  'responseId',
+]);
+
+/** The output of a candidate that no other part has, with its signatures: code and its results, files, sources. */
+function unreadOf(candidate: Json): UnreadOutput | undefined {
+  const { content } = candidate;
+  const found = new OutputFound().add(candidate, OF_CANDIDATE).add(content, OF_CONTENT);
+  for (const part of listOf(objectOf(content).parts)) {
+    if (!isObject(part)) found.add(part);
+    else if (isObject(part.functionCall)) found.add(part, OF_CALL_PART).add(part.functionCall, OF_CALL);
+    else found.add(part, typeof part.text === 'string' ? OF_TEXT : NONE);
+  }
+  return found.last();
 }
 
 /** A blocked prompt has no answer. It becomes a refusal, because OpenAI's models answer it with a 400. */

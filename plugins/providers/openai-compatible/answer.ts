@@ -1,9 +1,10 @@
 import type { Frame, StreamPart, StreamReader, Usage } from 'signalbox/plugin';
 import { isObject, type Json, listOf, numberOf, objectOf, parseJson } from '../json.ts';
-import { addUsage, malformed } from '../parts.ts';
+import { addUsage, malformed, unreadParts } from '../parts.ts';
 import { ChoiceReader } from './choice.ts';
 import { errorIn, failureOfError } from './failure.ts';
 import { TextEvent } from './text-event.ts';
+import { unreadOfChunk } from './unread.ts';
 
 /** Reads an unstreamed answer into the parts that a stream of it would give. */
 export function readReply(body: string): readonly StreamPart[] {
@@ -54,7 +55,7 @@ function readChunk(data: string, isError: boolean, reader: ChoiceReader): readon
   if (!isObject(chunk)) return [malformed('a chunk is not a JSON object')];
   const error = errorIn(chunk) ?? (isError ? chunk : null);
   if (error) return [{ type: 'failure', failure: failureOfError(error) }];
-  const parts: StreamPart[] = [];
+  const parts: StreamPart[] = [...unreadParts(unreadOfChunk(chunk))];
   const choices = listOf(chunk.choices);
   for (const choice of choices) reader.read(choice, chunk.id, parts);
   // Usage last: after the finish it completes the answer.

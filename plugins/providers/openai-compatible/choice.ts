@@ -1,12 +1,26 @@
 import type { FinishReason, StreamPart } from 'signalbox/plugin';
 import { indexOf, isObject, type Json, listOf, objectsIn, textOf } from '../json.ts';
 import { meaningsOf } from '../meanings.ts';
-import { malformed } from '../parts.ts';
+import { malformed, unreadParts } from '../parts.ts';
 import { detailsText } from './messages.ts';
 import { ToolCalls } from './tool-calls.ts';
+import { unreadOfChoice } from './unread.ts';
 
 /** The most choices of one answer, as in the request. */
 const CHOICES_MAX = 128;
+
+interface MessageContext {
+  readonly answerId: unknown;
+  readonly reasoning: string;
+  readonly details: readonly Json[];
+}
+
+const reasoningIn = (message: Json | null, details: readonly Json[]): string =>
+  message === null
+    ? ''
+    : textOf(message.reasoning_content) ||
+      textOf(message.reasoning) ||
+      (details.length > 0 ? detailsText(details) : '');
 
 /** Reads the choices of an answer or of its chunks. A message is one large delta. */
 export class ChoiceReader {
@@ -19,10 +33,17 @@ export class ChoiceReader {
 
   /** Adds the parts of one element of `choices`. @param answerId the ID of the answer, if it has one */
   read(choice: unknown, answerId: unknown, parts: StreamPart[]): void {
-    if (!isObject(choice)) return;
+    if (!isObject(choice)) {
+      parts.push(...unreadParts(unreadOfChoice(choice, null, '')));
+      return;
+    }
     const index = indexOf(choice.index);
     const message = isObject(choice.delta) ? choice.delta : isObject(choice.message) ? choice.message : null;
-    if (message) this.#message(index, message, answerId, parts);
+    const details = objectsIn(message?.reasoning_details);
+    const reasoning = reasoningIn(message, details);
+    const unread = unreadOfChoice(choice, message, reasoning);
+    if (unread) parts.push(...unreadParts(unread, index));
+    if (message) this.#message(index, message, { answerId, reasoning, details }, parts);
     logprobs(index, choice.logprobs, parts);
     const raw = textOf(choice.finish_reason);
     // xAI leaves the reason of unstreamed tool calls empty.
@@ -30,9 +51,7 @@ export class ChoiceReader {
     if (raw !== '' || isCall) parts.push(this.#finish(index, raw, stopOf(choice)));
   }
 
-  #message(choice: number, message: Json, answerId: unknown, parts: StreamPart[]): void {
-    const details = objectsIn(message.reasoning_details);
-    const reasoning = textOf(message.reasoning_content) || textOf(message.reasoning) || detailsText(details);
+  #message(choice: number, message: Json, { answerId, reasoning, details }: MessageContext, parts: StreamPart[]): void {
     if (reasoning !== '') parts.push({ type: 'reasoning', choice, text: reasoning });
     if (details.length > 0) parts.push({ type: 'state', choice, details });
     content(choice, message.content, parts);

@@ -1,7 +1,7 @@
 import type { Frame, StreamPart, StreamReader } from 'signalbox/plugin';
 import { indexOf, isObject, type Json, listOf, objectOf, parseJson, textOf } from '../json.ts';
 import { ChunkReader, readCompletion } from '../openai-compatible/answer.ts';
-import { addUsage, passedEvent } from '../parts.ts';
+import { addUsage, passedEvent, unreadParts } from '../parts.ts';
 import { failureOf, readEnding, readUsage, usageStatedIn } from './ending.ts';
 import { ItemReader } from './items.ts';
 import type { ReasoningFormat } from './reasoning.ts';
@@ -13,9 +13,10 @@ export function readReply(body: string, format: ReasoningFormat, passthrough = f
   if (!isObject(reply) || reply.object !== 'response') return readCompletion(reply);
   const items = new ItemReader(format, passthrough);
   const output = listOf(reply.output);
+  const unread = unreadOfItems(output);
   const parts: StreamPart[] = passthrough
-    ? [passedEvent(reply, '', { unread: unreadOfItems(output), usage: usageStatedIn(reply) })]
-    : [];
+    ? [passedEvent(reply, '', { unread, usage: usageStatedIn(reply) })]
+    : [...unreadParts(unread)];
   for (let at = 0; at < output.length; at++) items.end(at, output[at], parts, ['output', at]);
   if (parts.some(({ type }) => type === 'failure')) addUsage(readUsage(reply.usage, items.searches), parts);
   else readEnding(textOf(reply.status), reply, items, parts);
@@ -36,14 +37,15 @@ const isContentPart = ({ type }: StreamPart): boolean => type !== 'usage' && typ
 export class OpenAiReader implements StreamReader {
   readonly #chunks = new ChunkReader();
   readonly #items: ItemReader;
-  /** Finds what no part tells of events that go out as they came; null for others. */
-  readonly #unread: UnreadOfStream | null;
+  readonly #unread = new UnreadOfStream();
+  /** Whether the events go out as they came. */
+  readonly #passes: boolean;
   /** Events that go out as they came, before the first content: another model may still answer. Null from then on. */
   #held: StreamPart[] | null;
 
   constructor(format: ReasoningFormat, passthrough = false) {
     this.#items = new ItemReader(format, passthrough);
-    this.#unread = passthrough ? new UnreadOfStream() : null;
+    this.#passes = passthrough;
     this.#held = passthrough ? [] : null;
   }
 
@@ -57,8 +59,9 @@ export class OpenAiReader implements StreamReader {
     if (type === '') return this.#chunks.read(frame);
     const parts: StreamPart[] = [];
     this.#event(type, event, parts);
-    if (!this.#unread) return parts;
-    const notes = { unread: this.#unread.of(type, event, parts), usage: usageStatedIn(objectOf(event.response)) };
+    const unread = this.#unread.of(type, event, parts);
+    if (!this.#passes) return unread ? [...unreadParts(unread), ...parts] : parts;
+    const notes = { unread, usage: usageStatedIn(objectOf(event.response)) };
     const passed = event.type === type ? passedEvent(event, data, notes) : passedEvent({ ...event, type }, '', notes);
     return this.#held === null ? [passed, ...parts] : this.#begun(this.#held, type, passed, parts);
   }

@@ -53,7 +53,8 @@ export function readUsage(usage: unknown, searches: number): Usage | null {
 
 /** Returns the usage that a response states, for its caller; undefined for none. */
 export const usageStatedIn = ({ usage }: Json): Usage | undefined =>
-  isObject(usage) ? statedUsage(usage, usageOf(usage)) : undefined;
+  isObject(usage) ? statedUsage(usage, usageOf(usage), PROMISED) : undefined;
+const PROMISED = { required: ['input_tokens', 'output_tokens', 'total_tokens'] };
 
 function usageOf(usage: Json): Usage {
   const details = objectOf(usage.input_tokens_details);

@@ -166,7 +166,7 @@ const Outcome = Type.Object({
     null,
   ),
   usage_replaced: field.flag(
-    'True when the answer went out as it came, but for its usage: the provider’s cannot be true, so the count made here stood there.',
+    'True when the answer went out as it came, but for its usage: the provider’s is missing or cannot be true, so the gateway’s count stood there.',
     false,
   ),
 });

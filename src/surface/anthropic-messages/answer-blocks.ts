@@ -22,7 +22,7 @@ export type BlockStep =
 type ToolCall = Extract<StreamPart, { type: 'tool-call' }>;
 type ContentPart = Exclude<
   StreamPart,
-  { type: 'usage' | 'failure' | 'passthrough' | 'finish' | 'logprobs' | 'embedding' }
+  { type: 'usage' | 'failure' | 'passthrough' | 'finish' | 'logprobs' | 'embedding' | 'unread' }
 >;
 
 const NO_CONTENT: ReadonlySet<StreamPart['type']> = new Set([
@@ -32,6 +32,7 @@ const NO_CONTENT: ReadonlySet<StreamPart['type']> = new Set([
   'finish',
   'logprobs',
   'embedding',
+  'unread',
 ]);
 /** Whether a part becomes content. */
 export const isBlockPart = (part: StreamPart): part is ContentPart => !NO_CONTENT.has(part.type);

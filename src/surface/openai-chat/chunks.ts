@@ -44,6 +44,7 @@ export class ChunkWriter implements EventWriter {
         case 'failure':
         case 'passthrough':
         case 'embedding':
+        case 'unread':
           break;
         case 'finish':
           this.#finished.set(part.choice, part.reason);
@@ -111,7 +112,10 @@ export const CHUNKS_WITH_USAGE = serverSentEvents((identity) => new ChunkWriter(
 
 /** Returns the members that a part adds to a chunk's `delta`. */
 function memberOf(
-  part: Exclude<StreamPart, { type: 'usage' | 'failure' | 'finish' | 'logprobs' | 'passthrough' | 'embedding' }>,
+  part: Exclude<
+    StreamPart,
+    { type: 'usage' | 'failure' | 'finish' | 'logprobs' | 'passthrough' | 'embedding' | 'unread' }
+  >,
 ): string {
   switch (part.type) {
     case 'text':

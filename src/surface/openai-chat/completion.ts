@@ -44,7 +44,8 @@ export class CompletionWriter implements AnswerWriter {
 
   write(parts: readonly StreamPart[]): string {
     for (const part of parts) {
-      if (part.type === 'usage' || part.type === 'failure' || part.type === 'passthrough') continue;
+      if (part.type === 'usage' || part.type === 'failure' || part.type === 'passthrough' || part.type === 'unread')
+        continue;
       while (this.#choices.length <= part.choice) this.#choices.push(emptyChoice());
       addTo(this.#choices[part.choice]!, part);
     }

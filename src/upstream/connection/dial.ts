@@ -2,6 +2,7 @@ import { addressText, parseAddress } from '../../core/address.ts';
 import { addressClass, literalAddress } from '../../core/address-class.ts';
 import { codeOf } from '../../core/thrown.ts';
 import { registerSecrets } from '../../telemetry/secrets.ts';
+import { decodedReply } from '../decoded-reply.ts';
 import { UpstreamError } from '../failures.ts';
 import { ConnectionPool, urlBelow } from '../http1/connection-pool.ts';
 import { fetchedReply, type PendingReply, type Post, pendingFetch, type UpstreamReply } from '../reply.ts';
@@ -101,7 +102,7 @@ export class Dial {
     });
   }
 
-  /** Sends a request. Never follows redirects and never decompresses: a few bytes could become any number. */
+  /** Sends a request. Never follows redirects. The answer is as it came: `decodedReply` decompresses it within limits. */
   post(peer: Peer, path: string, request: Post, stream: boolean): PendingReply {
     const pending = this.#hasProxy ? null : peer.post(path, request, stream);
     // In contrast to a pool, fetch can cancel a connection attempt at once.
@@ -132,13 +133,13 @@ export class Dial {
     return pendingFetch(response, () => controller.abort());
   }
 
-  /** Reads a resource below the base, at the first address of its host. Never follows redirects and never decompresses. */
+  /** Reads a resource below the base, at the first address of its host. Never follows redirects. Its body is decompressed. */
   async get(path: string, headers: Headers, signal: AbortSignal): Promise<UpstreamReply> {
     const [peer] = await this.peers(performance.now());
     if (!peer) throw new UpstreamError('connect', `no address for \`${this.host}\``);
     const init = { headers, signal };
     const response = this.#fetches.fetch(urlBelow(peer.base, path), { ...init, redirect: 'manual', decompress: false });
-    return fetchedReply(await response);
+    return decodedReply(fetchedReply(await response));
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { DeadlineAlarm } from '../alarm.ts';
 import { Arrival } from '../arrival.ts';
+import { decodedReply } from '../decoded-reply.ts';
 import { UpstreamError } from '../failures.ts';
 import type { PendingReply, Post, UpstreamReply } from '../reply.ts';
 import type { Dial, PeerList } from './dial.ts';
@@ -35,6 +36,7 @@ export class Opening implements Post {
   /** Index of the address that is tried. */
   #at = 0;
   #pending: PendingReply | null = null;
+  #reply: UpstreamReply | null = null;
   /** Ends the wait for an address; null when there is none. */
   #stopWaiting: ((error: UpstreamError) => void) | null = null;
   #isConnecting = false;
@@ -54,7 +56,7 @@ export class Opening implements Post {
   }
 
   /**
-   * Returns the answer; a promise while its head has not arrived: ask again then.
+   * Returns the answer, decompressed; a promise while its head has not arrived: ask again then.
    *
    * @throws the error of the last address
    */
@@ -72,7 +74,8 @@ export class Opening implements Post {
         if (reply instanceof Promise) return reply;
         this.#isConnecting = false;
         this.#options.dial.answered(this.#peers[this.#at]!);
-        return reply;
+        this.#reply = decodedReply(reply);
+        return this.#reply;
       } catch (error) {
         const isLast = this.#at + 1 === this.#peers.length || performance.now() >= this.#options.connectBy;
         this.#isConnecting = false;
@@ -100,6 +103,7 @@ export class Opening implements Post {
     this.body = '';
     this.#stopWaiting?.(new UpstreamError('connect', 'given up'));
     this.#pending?.abort();
+    this.#reply?.cancel();
   }
 
   #withinDeadline(resolved: Promise<PeerList>): Promise<PeerList> {

@@ -1,0 +1,211 @@
+import type { Transform } from 'node:stream';
+import { lazy } from '../core/lazy.ts';
+import { codeOf } from '../core/thrown.ts';
+import { UpstreamError } from './failures.ts';
+import type { UpstreamReply } from './reply.ts';
+
+/**
+ * The most decoded bytes for each byte received. Streams of chat completions shrink to 1/143 at most where each word differs, and
+ * gzip shrinks a single repeated word to 1/228; Apache's limit is 200, and a gzip bomb has 1,030.
+ */
+const RATIO_MAX = 250;
+/** Decoded bytes up to which any ratio is accepted: 128,000 tokens of one repeated word are 375 kB. */
+const RATIO_FLOOR = 1_048_576;
+/** The most encodings of one answer. Each decoder needs up to 16 MiB for its window. */
+const ENCODINGS_MAX = 3;
+/** The largest window of zstd that HTTP allows, 8 MiB, as a power of 2 (RFC 9659). */
+const ZSTD_WINDOW_LOG = 23;
+/** The most bytes that a decoder makes at once, and that wait for the reader. */
+const SIZES = { chunkSize: 8_192, readableHighWaterMark: 8_192 };
+
+type Decoder = Transform & { readonly bytesWritten: number };
+
+/** Loaded for the first compressed answer: it brings the modules of streams. */
+const zlib = lazy(() => process.getBuiltinModule('node:zlib'));
+
+const gunzip = (): Decoder => zlib().createGunzip(SIZES);
+
+/** Makes a decoder, by the name of the encoding and the first byte of its data. */
+const DECODERS: ReadonlyMap<string, (first: number) => Decoder> = new Map<string, (first: number) => Decoder>([
+  ['gzip', gunzip],
+  ['x-gzip', gunzip],
+  // The name means zlib's format, whose first byte ends with 8. Some servers send the bare data.
+  ['deflate', (first) => ((first & 0x0f) === 8 ? zlib().createInflate(SIZES) : zlib().createInflateRaw(SIZES))],
+  ['br', () => zlib().createBrotliDecompress(SIZES)],
+  [
+    'zstd',
+    () => {
+      const params = { [zlib().constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG };
+      return zlib().createZstdDecompress({ ...SIZES, params });
+    },
+  ],
+]);
+
+/**
+ * Returns the answer with the encodings in its `content-encoding` undone, the last one first; the same answer where it has none.
+ * Its `read` throws an `UpstreamError` of kind `malformed` for an unknown encoding, for data that is corrupt, incomplete or followed
+ * by other bytes, and for data that expands too much.
+ */
+export function decodedReply(reply: UpstreamReply): UpstreamReply {
+  const header = reply.header('content-encoding');
+  if (header === null) return reply;
+  const names = header.split(',').map((name) => name.trim().toLowerCase());
+  const encodings = names.filter((name) => name !== '' && name !== 'identity');
+  const unknown = encodings.find((name) => !DECODERS.has(name));
+  const refusal =
+    unknown !== undefined
+      ? `the answer has the content-encoding \`${unknown}\`: only gzip, deflate, br, zstd and identity can be decoded`
+      : encodings.length > ENCODINGS_MAX
+        ? `the answer has ${encodings.length} content-encodings: at most ${ENCODINGS_MAX} are decoded`
+        : null;
+  if (refusal !== null) return new DecodedReply(reply, '', new UpstreamError('malformed', refusal));
+  return encodings.reduceRight<UpstreamReply>((inner, encoding) => new DecodedReply(inner, encoding), reply);
+}
+
+/** An answer with one encoding undone, piece by piece as its bytes arrive. The runtime decodes in other threads. */
+class DecodedReply implements UpstreamReply {
+  readonly #inner: UpstreamReply;
+  readonly #encoding: string;
+  /** Made for the first bytes. */
+  #decoder: Decoder | null = null;
+  /** Bytes given to the decoder, and bytes that came out. */
+  #encoded = 0;
+  #decoded = 0;
+  /** Whether the decoder has not yet used up what it was given. */
+  #isBusy = false;
+  #isInputOver = false;
+  #isOver = false;
+  /** Thrown once all decoded bytes were read. */
+  #error: unknown;
+  #waiting: PromiseWithResolvers<void> | null = null;
+
+  constructor(inner: UpstreamReply, encoding: string, error: UpstreamError | null = null) {
+    this.#inner = inner;
+    this.#encoding = encoding;
+    this.#error = error;
+  }
+
+  get status(): number {
+    return this.#inner.status;
+  }
+
+  get headers(): Headers {
+    return this.#inner.headers;
+  }
+
+  header(name: string): string | null {
+    return this.#inner.header(name);
+  }
+
+  read(): Uint8Array | null | Promise<void> {
+    for (;;) {
+      const bytes: Uint8Array | null = this.#decoder?.read() ?? null;
+      if (bytes) return this.#counted(bytes);
+      if (this.#error !== null) throw this.#error;
+      if (this.#isOver) return null;
+      if (this.#isBusy) {
+        this.#waiting ??= Promise.withResolvers();
+        return this.#waiting.promise;
+      }
+      const waiting = this.#feed();
+      if (waiting) return waiting;
+    }
+  }
+
+  cancel(): void {
+    this.#inner.cancel();
+    this.#fail(new DOMException('The operation was aborted.', 'AbortError'));
+  }
+
+  /** Bytes of the answer as they were received. */
+  get #received(): number {
+    return this.#inner instanceof DecodedReply ? this.#inner.#received : this.#encoded;
+  }
+
+  #counted(bytes: Uint8Array): Uint8Array {
+    this.#decoded += bytes.length;
+    if (this.#decoded <= RATIO_FLOOR || this.#decoded <= RATIO_MAX * this.#received) return bytes;
+    this.#fail(new UpstreamError('malformed', `the answer is compressed by more than ${RATIO_MAX} to 1`));
+    throw this.#error;
+  }
+
+  /** Gives the decoder the next bytes. Returns what to wait for where none have arrived. */
+  #feed(): Promise<void> | undefined {
+    let piece: Uint8Array | null | Promise<void>;
+    try {
+      piece = this.#inner.read();
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    if (piece instanceof Promise) return piece;
+    if (piece === null) this.#endInput();
+    else if (piece.length > 0) this.#write(piece);
+    return;
+  }
+
+  #write(piece: Uint8Array): void {
+    this.#decoder ??= this.#open(piece[0]!);
+    this.#encoded += piece.length;
+    this.#isBusy = true;
+    this.#decoder.write(piece, (error) => {
+      if (error) return;
+      this.#isBusy = false;
+      this.#wake();
+    });
+  }
+
+  #open(first: number): Decoder {
+    const decoder = DECODERS.get(this.#encoding)!(first);
+    return decoder
+      .on('readable', () => this.#wake())
+      .on('end', () => this.#end(decoder.bytesWritten < this.#encoded))
+      .on('error', (error) => this.#failed(error));
+  }
+
+  #endInput(): void {
+    this.#isInputOver = true;
+    // An empty body is no data of any format; many servers send it with the header.
+    if (!this.#decoder) this.#isOver = true;
+    else {
+      this.#isBusy = true;
+      // The runtime accepts zstd that is cut short. A byte that begins no frame is an error only where one has ended.
+      if (this.#encoding === 'zstd') this.#decoder.write(NO_FRAME, (error) => error || this.#fail(this.#broken()));
+      else this.#decoder.end();
+    }
+  }
+
+  /** @param isFollowed whether other bytes follow the data. gzip may be padded with zeros. */
+  #end(isFollowed: boolean): void {
+    if (isFollowed && DECODERS.get(this.#encoding) !== gunzip) this.#fail(this.#broken());
+    this.#isOver = true;
+    if (!this.#isInputOver) this.#inner.cancel();
+    this.#wake();
+  }
+
+  #failed(error: Error): void {
+    if (this.#isInputOver && codeOf(error) === 'ZSTD_error_prefix_unknown') this.#end(false);
+    else this.#fail(this.#broken());
+  }
+
+  #broken(): UpstreamError {
+    return new UpstreamError(
+      'malformed',
+      `the answer is not valid ${this.#encoding}: its data is corrupt or incomplete`,
+    );
+  }
+
+  /** Ends the answer, and gives the decoder's memory back. */
+  #fail(error: unknown): void {
+    this.#error ??= error;
+    this.#decoder?.destroy();
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#waiting?.resolve();
+    this.#waiting = null;
+  }
+}
+
+const NO_FRAME = Uint8Array.of(0);
