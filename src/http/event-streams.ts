@@ -1,12 +1,18 @@
 import type { Caller } from '../core/caller.ts';
-import { SignalboxError } from '../core/errors.ts';
 import { eventFor } from '../operate/events.ts';
 import type { EventFeed, PlacedEvent } from './event-feed.ts';
+import { Places } from './places.ts';
 import { Watch, type WatchedItem } from './watch.ts';
 
-/** Streams of one login or key at once, and of all together. */
+/** Streams of one user or key at once, and of all together. */
 const OWN_MAX = 16;
 const ALL_MAX = 512;
+const PLACES = {
+  own: OWN_MAX,
+  all: ALL_MAX,
+  ownTaken: `You follow the events ${OWN_MAX} times, which is the limit for one user or key. Close a stream first.`,
+  allTaken: `${ALL_MAX} streams follow the events, which is the limit of the server. Try again later.`,
+} as const;
 /** Characters that may wait for a slow reader: it is cut beyond. */
 const WAITING_MAX = 524_288;
 const HEARTBEAT_MS = 15_000;
@@ -20,7 +26,7 @@ const textOf = (id: string, kind: string, data: object): string =>
 
 /** Who follows, as admission has found it. */
 export interface Follower {
-  /** Its login, or the first key of its line. */
+  /** The ID of its user or key, which all its logins share. */
   readonly holder: string;
   /** The caller as it is now; null once its login or key has ended. */
   callerNow(): Caller | null;
@@ -31,7 +37,7 @@ export class EventStreams {
   readonly #feed: EventFeed;
   readonly #watch: Watch<EventStream>;
   readonly #isDraining: () => boolean;
-  readonly #held = new Map<string, number>();
+  readonly #places = new Places(PLACES);
 
   /** @param clock ms that never decrease */
   constructor(feed: EventFeed, clock: () => number, isDraining: () => boolean) {
@@ -47,28 +53,19 @@ export class EventStreams {
    * @throws SignalboxError `rate_limit_exceeded` where its holder has too many, `overloaded`
    */
   open(follower: Follower, after: string | null, time: string): EventStream {
-    const { holder } = follower;
-    const count = this.#held.get(holder) ?? 0;
-    if (count >= OWN_MAX) {
-      throw new SignalboxError('rate_limit_exceeded', `You follow the events ${count} times; close one first.`);
-    }
-    if (this.#watch.size >= ALL_MAX) throw new SignalboxError('overloaded', 'Too many follow the events; try again.');
+    const leave = this.#places.enter(follower.holder);
     const from = after === null ? this.#feed.last : null;
-    const stream = new EventStream(from, follower, this.#watch.now, this.#isDraining, () => this.#ended(stream));
-    this.#held.set(holder, count + 1);
+    const onEnd = () => {
+      this.#feed.leave(stream.take);
+      this.#watch.remove(stream);
+      leave();
+    };
+    const stream = new EventStream(from, follower, this.#watch.now, this.#isDraining, onEnd);
     this.#watch.add(stream);
     const missed = this.#feed.follow(stream.take, after);
     if (missed === null) stream.reset(this.#feed.last, time);
     else for (const placed of missed) stream.take(placed);
     return stream;
-  }
-
-  #ended(stream: EventStream): void {
-    this.#feed.leave(stream.take);
-    this.#watch.remove(stream);
-    const rest = this.#held.get(stream.holder)! - 1;
-    if (rest > 0) this.#held.set(stream.holder, rest);
-    else this.#held.delete(stream.holder);
   }
 }
 
@@ -76,7 +73,6 @@ export class EventStreams {
 export class EventStream implements WatchedItem<EventStream> {
   before: EventStream | null = null;
   after: EventStream | null = null;
-  readonly holder: string;
   readonly #follower: Follower;
   readonly #onEnd: () => void;
   readonly #isDraining: () => boolean;
@@ -98,7 +94,6 @@ export class EventStream implements WatchedItem<EventStream> {
   ) {
     this.#waiting = headOf(from);
     this.#follower = follower;
-    this.holder = follower.holder;
     this.#isDraining = isDraining;
     this.#onEnd = onEnd;
     this.#caller = follower.callerNow();

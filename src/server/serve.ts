@@ -143,7 +143,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     tokens,
     alerts: alerts.sender,
     ...{ observer, feed, shared: sharedLimits(store, gateway.ledger.rank) },
-    socketBytesMax,
+    ...{ socketBytesMax, stalledS: around.stalledS },
     ...{ status, audits },
     trailHeads: () => notedHeads(options.data),
     // The parent of several processes has the page of all.
