@@ -13,8 +13,10 @@ const PLACES = {
   ownTaken: `You follow the events ${OWN_MAX} times, which is the limit for one user or key. Close a stream first.`,
   allTaken: `${ALL_MAX} streams follow the events, which is the limit of the server. Try again later.`,
 } as const;
-/** Characters that may wait for a slow reader: it is cut beyond. */
-const WAITING_MAX = 524_288;
+/** Events that may wait for a slow reader, which is cut beyond: more than the feed keeps for readers who come back. All streams share the data of an event. */
+const WAITING_MAX = 600;
+/** Characters of a text, about: it ends with the event that reaches them. */
+const TEXT_MAX = 16_384;
 const HEARTBEAT_MS = 15_000;
 /** The life of a stream: whoever follows comes back through the whole admission. */
 const LIFE_MS = 30 * 60_000;
@@ -69,7 +71,14 @@ export class EventStreams {
   }
 }
 
-/** One stream: the texts that wait for its reader, of the events that its caller may see. */
+/** An event as the caller of a stream may see it. */
+interface VisibleEvent {
+  readonly id: string;
+  readonly kind: string;
+  readonly data: object;
+}
+
+/** One stream: what waits for its reader. An event becomes text only when the reader is ready for it. */
 export class EventStream implements WatchedItem<EventStream> {
   before: EventStream | null = null;
   after: EventStream | null = null;
@@ -78,7 +87,9 @@ export class EventStream implements WatchedItem<EventStream> {
   readonly #isDraining: () => boolean;
   readonly #endsAt: number;
   #caller: Caller | null;
-  #waiting: string;
+  /** Text to send before the events. */
+  #text: string;
+  #waiting: VisibleEvent[] = [];
   #wake: PromiseWithResolvers<void> | null = null;
   /** The last text, ms on the clock of the watch. */
   #toldAt: number;
@@ -92,7 +103,7 @@ export class EventStream implements WatchedItem<EventStream> {
     isDraining: () => boolean,
     onEnd: () => void,
   ) {
-    this.#waiting = headOf(from);
+    this.#text = headOf(from);
     this.#follower = follower;
     this.#isDraining = isDraining;
     this.#onEnd = onEnd;
@@ -103,21 +114,34 @@ export class EventStream implements WatchedItem<EventStream> {
 
   readonly take = ({ id, event }: PlacedEvent): void => {
     const data = this.#caller && eventFor(this.#caller, event);
-    if (data) this.#add(textOf(id, event.kind, data));
+    if (!data || this.isOver) return;
+    if (this.#waiting.length < WAITING_MAX) {
+      this.#waiting.push({ id, kind: event.kind, data });
+      this.#rouse();
+      return;
+    }
+    // The reader comes back with the ID of the last event that it has received.
+    this.#waiting = [];
+    this.end();
   };
 
   /** Says that events may be missing. */
   reset(id: string, time: string): void {
-    this.#add(textOf(id, 'reset', { time }));
+    this.#say(textOf(id, 'reset', { time }));
   }
 
-  /** Returns all that waits; null at the end; a promise while there is nothing. */
+  /** Returns text of what waits; null at the end; a promise while there is nothing. */
   next(): string | null | Promise<void> {
-    if (this.#waiting !== '') {
-      const text = this.#waiting;
-      this.#waiting = '';
-      return text;
+    let text = this.#text;
+    this.#text = '';
+    let taken = 0;
+    for (const { id, kind, data } of this.#waiting) {
+      if (text.length >= TEXT_MAX) break;
+      text += textOf(id, kind, data);
+      taken++;
     }
+    this.#waiting.splice(0, taken);
+    if (text !== '') return text;
     if (this.isOver) return null;
     this.#wake ??= Promise.withResolvers();
     return this.#wake.promise;
@@ -138,7 +162,7 @@ export class EventStream implements WatchedItem<EventStream> {
     if (now - this.#toldAt >= HEARTBEAT_MS) {
       this.#toldAt = now;
       // A reader that is behind needs no sign of life.
-      if (this.#waiting === '') this.#add(':\n\n');
+      if (this.#text === '' && this.#waiting.length === 0) this.#say(':\n\n');
     }
     return false;
   }
@@ -147,15 +171,8 @@ export class EventStream implements WatchedItem<EventStream> {
     this.end();
   }
 
-  #add(text: string): void {
-    if (this.isOver) return;
-    if (this.#waiting.length + text.length > WAITING_MAX) {
-      // It comes back with the ID of the last event that it has received.
-      this.#waiting = '';
-      this.end();
-      return;
-    }
-    this.#waiting += text;
+  #say(text: string): void {
+    this.#text += text;
     this.#rouse();
   }
 
