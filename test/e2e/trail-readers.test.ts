@@ -39,11 +39,11 @@ afterEach(() => {
 });
 
 const EXPORT = '/admin/trail/export';
-const requestOf = (key: string, path = EXPORT) =>
+const requestOf = (key: string, path: string) =>
   `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${key}\r\n\r\n`;
 
-function exportDeaf(url: string, key: string): DeafCaller {
-  const caller = startDeafCaller(Number(new URL(url).port), requestOf(key));
+function exportDeaf(url: string, key: string, path = EXPORT): DeafCaller {
+  const caller = startDeafCaller(Number(new URL(url).port), requestOf(key, path));
   deaf.push(caller);
   return caller;
 }
@@ -120,6 +120,11 @@ test('clients that read nothing are disconnected and make room, and a slow one i
     clearInterval(reading);
   }
 }, 90_000);
+
+test('a client that reads nothing of a list is disconnected, though it goes on to send', async () => {
+  const caller = exportDeaf(box.url, box.key, '/admin/trail?limit=60');
+  await waitFor(() => !caller.send(Buffer.from('x')), 20_000);
+}, 30_000);
 
 test('stalled exports hold a page each and no more', async () => {
   const copy = temporaryFolder();
