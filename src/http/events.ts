@@ -92,6 +92,6 @@ const DOCS = routeDocs({
   access: 'events.read',
   summary: 'Follow what happens',
   description:
-    'A stream of server-sent events: decisions, alerts, policies that come into force or are refused, and endpoints that change their state; never content. Each caller gets what it may list: a member the decisions of its own keys. The header `Last-Event-ID` goes on behind an event; where some since are not kept any more, the event `reset` comes first: read the lists again. A stream ends with its login or key, after half an hour, at a shutdown, and where its reader is too slow; come back with the last ID. A user or key can have 16 streams open, over all its logins. Each instance tells of its own events.',
+    'A stream of server-sent events: decisions, alerts, policies that come into force or are refused, and endpoints that change their state; never content. Each caller gets what it may list: a member the decisions of its own keys. The header `Last-Event-ID` goes on behind an event; where some since are not kept any more, the event `reset` comes first: read the lists again. A stream ends with its login or key, after half an hour, at a shutdown, and where 600 events wait for its reader; come back with the last ID. A user or key can have 16 streams open, over all its logins. Each instance tells of its own events.',
   answer: { schema: FeedEvent, description: 'The events.', mediaType: 'text/event-stream' },
 });

@@ -5,6 +5,7 @@ import { mergedPage } from '../../src/server/processes/metrics-page.ts';
 import { effort, isDeep } from '../deep/effort.ts';
 import { eventsOf, waitFor } from '../support/answers.ts';
 import { freePort } from '../support/ports.ts';
+import { connect } from '../support/raw-http.ts';
 import { runHere } from '../support/run-here.ts';
 import { runCommand, type Signalbox, temporaryFolder } from '../support/signalbox.ts';
 import { ask, bookedWell, COST, chat, isReady, type MadeKey, type Stage, startStage } from './stage.ts';
@@ -229,6 +230,13 @@ test('A second signal ends the processes at once, and their places are free', as
   box.signal('SIGTERM');
   expect(await box.exited).toBe(1);
   expect(await places()).toBe(0);
+});
+
+test('A malformed Host at the port of metrics gets 421', async () => {
+  const connection = await connect(`http://127.0.0.1:${metricsPort}`);
+  await connection.write('GET /metrics HTTP/1.1\r\nHost: [::1\r\n\r\n');
+  expect((await connection.response()).status).toBe(421);
+  connection.close();
 });
 
 test('A port of metrics that is in use is refused before any process starts, with the flag that chooses another', async () => {
