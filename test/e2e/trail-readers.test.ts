@@ -96,12 +96,14 @@ test('an export that is left, or asked for by HEAD, takes no place', async () =>
   await waitFor(async () => (await statusOf(box.key)) === 200);
 });
 
-test('clients that read nothing are disconnected and make room, and a slow one is not', async () => {
+test('clients that read nothing are disconnected though they go on to send, and make room; a slow one is not', async () => {
   const [first = '', ...keys] = await auditors(5);
   const [last = ''] = keys;
   const slow = exportDeaf(box.url, box.key);
   for (const key of [first, first, first, first, ...keys.flatMap((key) => [key, key, key])].slice(0, 15))
     exportDeaf(box.url, key);
+  // Of an answer that is no stream, too.
+  exportDeaf(box.url, last, '/admin/trail?limit=60');
   await waitFor(async () => (await statusOf(first)) === 429);
   await waitFor(async () => (await statusOf(last)) === 503);
   const begun = performance.now();
@@ -120,11 +122,6 @@ test('clients that read nothing are disconnected and make room, and a slow one i
     clearInterval(reading);
   }
 }, 90_000);
-
-test('a client that reads nothing of a list is disconnected, though it goes on to send', async () => {
-  const caller = exportDeaf(box.url, box.key, '/admin/trail?limit=60');
-  await waitFor(() => !caller.send(Buffer.from('x')), 20_000);
-}, 30_000);
 
 test('stalled exports hold a page each and no more', async () => {
   const copy = temporaryFolder();
