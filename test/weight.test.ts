@@ -137,8 +137,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 26 for admissions that wait for shared limits.
   // 1 for servers that callers leave.
   // 2 for the same.
-  // 19 for an export that fails before its first line, the document of a server that is not ready, and a console without its database.
-  // 112 for exports that hold one page and disconnect a client that reads nothing, places by user or key, and a malformed Host.
+  // 19 for an export that fails before its first line, the document of a server that is not ready, and a console without its database. 112 for exports that hold one page and disconnect a client that reads nothing, places by user or key, and a malformed Host.
   'src/http': 9215,
   // 105 for people, keys that change and tokens, and 7 for the sizes of a wildcard whose cap is above what a policy takes.
   'src/importers': 2801,
@@ -288,8 +287,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 4 for the metrics of work that one server does for all.
   // 52 for processes that are stopped before they serve, stops that need not leave, a restart that says that it waits, looks that no change holds up, how long answers wait for limits, and the database that a start names.
   // 15 for the place that a second signal gives back, a start that says that it waits, and entries that a PostgreSQL has lost.
-  // 6 for a restart that its command has left, and a server that says why it is refused.
-  // 4 for the idle limit of connections, and a malformed Host at the port of metrics.
+  // 6 for a restart that its command has left, and a server that says why it is refused. 4 for the idle limit of connections, and a malformed Host at the port of metrics.
   'src/server': 3080,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
@@ -344,8 +342,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 45 for poolers that give each transaction another session, bounds that are set by a statement, and the history of a copy.
   // 21 for settlements that a stop would lose, and answers that wait for no more than their own.
   // 76 for metrics on connections that fail, and on work that one server does for all, sentences of a database that cannot be reached, URLs with a mistake, a start that waits for a place, budgets that are counted on, data folders, and databases that were accepted before.
-  // 35 for words on TLS, a password's file that is looked at before it is needed, a store that is not there, the name of a database in each of its errors, one that has gone back, and a server that says so.
-  // 8 for pages of the trail that end by their size.
+  // 35 for words on TLS, a password's file that is looked at before it is needed, a store that is not there, the name of a database in each of its errors, one that has gone back, and a server that says so. 8 for pages of the trail that end by their size.
   'src/store': 14522,
   // 5 for the name of each dialect.
   'src/surface': 4568,
