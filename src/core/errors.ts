@@ -37,7 +37,7 @@ export const ERRORS = {
   ),
   wrong_host: invalid(
     421,
-    'The console, and requests with the cookie of a login, are served at the host of `public_url` and at names of this machine alone.',
+    'The `Host` header is not a valid host; or the request is for the console or has the cookie of a login, and its host is neither that of `public_url` nor a name of this machine.',
   ),
   key_suspended: forbidden(403, 'The API key is suspended. It works again once its operator resumes it.'),
   insufficient_permissions: forbidden(403, 'The key lacks the scope, or may not use this model.'),

@@ -25,7 +25,7 @@ import { nothingAt, printable } from './unknown-path.ts';
 /** Bytes of all header names and values together. */
 const HEADER_BYTES_MAX = 16_384;
 
-/** Matches the URL of a request that names a host: only then do admission and the router read the same path in it. */
+/** Matches the URL of a request with a `Host` header: only then do admission and the router read the same path in it. */
 const WITH_HOST = /^http:\/\/[^/?#@\\\s]+\//;
 
 /** The parts of the policy that admission reads. */
@@ -138,8 +138,12 @@ function enter(
 
 function checkForm({ url, headers }: Request): void {
   if (!WITH_HOST.test(url)) {
-    const message = 'The Host header is missing, or is not a valid host name.';
-    throw new SignalboxError('invalid_value', message, { param: 'Host' });
+    throw new SignalboxError('invalid_value', 'The Host header is missing.', { param: 'Host' });
+  }
+  // Routes parse the URL for its query.
+  if (!URL.canParse(url)) {
+    const message = `The Host header \`${printable(headers.get('host') ?? '')}\` is not a valid host. Send a name or an address, with the port if it is not 80: \`gateway.example.com\`, \`192.0.2.7:8787\` or \`[2001:db8::7]:8787\`.`;
+    throw new SignalboxError('wrong_host', message, { param: 'Host' });
   }
   if (headerBytes(headers) > HEADER_BYTES_MAX) {
     throw new SignalboxError('headers_too_large', `All headers together may have at most ${HEADER_BYTES_MAX} bytes.`);

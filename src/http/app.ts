@@ -60,7 +60,7 @@ import { playgroundRoutes } from './playground.ts';
 import { type PolicyTable, policyRoutes } from './policy.ts';
 import { recommendRoutes } from './recommend.ts';
 import { requestContexts } from './request-contexts.ts';
-import type { EdgeServer, RequestCarrier, RouteServices } from './route-services.ts';
+import { type EdgeServer, type RequestCarrier, type RouteServices, STALLED_S } from './route-services.ts';
 import { pathOf, RouteTable, routeRules } from './routes.ts';
 import { Sockets } from './sockets.ts';
 import { type StatusSources, statusRoutes } from './status.ts';
@@ -105,6 +105,8 @@ export interface AppOptions {
   readonly gate: Gate;
   /** Bytes of the largest message of a WebSocket. */
   readonly socketBytesMax: number;
+  /** Seconds after which a client that reads nothing of a stream is disconnected; `STALLED_S` unless given. */
+  readonly stalledS?: number | undefined;
   readonly status: StatusSources;
   readonly audits: ServerAudits;
   /** Makes the page at `/metrics`; null where it is switched off. */
@@ -272,6 +274,7 @@ function servicesOf(
     bodyOf: (request, context) => readBody(request, reading, valuesMaxOf(gateway), context),
     handle: edge.handle,
     sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway),
+    stalledS: options.stalledS ?? STALLED_S,
     server: edge.server,
   };
 }

@@ -1,14 +1,22 @@
 import type { Caller } from '../core/caller.ts';
-import { SignalboxError } from '../core/errors.ts';
 import { eventFor } from '../operate/events.ts';
 import type { EventFeed, PlacedEvent } from './event-feed.ts';
+import { Places } from './places.ts';
 import { Watch, type WatchedItem } from './watch.ts';
 
-/** Streams of one login or key at once, and of all together. */
+/** Streams of one user or key at once, and of all together. */
 const OWN_MAX = 16;
 const ALL_MAX = 512;
-/** Characters that may wait for a slow reader: it is cut beyond. */
-const WAITING_MAX = 524_288;
+const PLACES = {
+  own: OWN_MAX,
+  all: ALL_MAX,
+  ownTaken: `You follow the events ${OWN_MAX} times, which is the limit for one user or key. Close a stream first.`,
+  allTaken: `${ALL_MAX} streams follow the events, which is the limit of the server. Try again later.`,
+} as const;
+/** Events that may wait for a slow reader, which is cut beyond: more than the feed keeps for readers who come back. All streams share the data of an event. */
+const WAITING_MAX = 600;
+/** Characters of a text, about: it ends with the event that reaches them. */
+const TEXT_MAX = 16_384;
 const HEARTBEAT_MS = 15_000;
 /** The life of a stream: whoever follows comes back through the whole admission. */
 const LIFE_MS = 30 * 60_000;
@@ -20,7 +28,7 @@ const textOf = (id: string, kind: string, data: object): string =>
 
 /** Who follows, as admission has found it. */
 export interface Follower {
-  /** Its login, or the first key of its line. */
+  /** The ID of its user or key, which all its logins share. */
   readonly holder: string;
   /** The caller as it is now; null once its login or key has ended. */
   callerNow(): Caller | null;
@@ -31,7 +39,7 @@ export class EventStreams {
   readonly #feed: EventFeed;
   readonly #watch: Watch<EventStream>;
   readonly #isDraining: () => boolean;
-  readonly #held = new Map<string, number>();
+  readonly #places = new Places(PLACES);
 
   /** @param clock ms that never decrease */
   constructor(feed: EventFeed, clock: () => number, isDraining: () => boolean) {
@@ -47,42 +55,41 @@ export class EventStreams {
    * @throws SignalboxError `rate_limit_exceeded` where its holder has too many, `overloaded`
    */
   open(follower: Follower, after: string | null, time: string): EventStream {
-    const { holder } = follower;
-    const count = this.#held.get(holder) ?? 0;
-    if (count >= OWN_MAX) {
-      throw new SignalboxError('rate_limit_exceeded', `You follow the events ${count} times; close one first.`);
-    }
-    if (this.#watch.size >= ALL_MAX) throw new SignalboxError('overloaded', 'Too many follow the events; try again.');
+    const leave = this.#places.enter(follower.holder);
     const from = after === null ? this.#feed.last : null;
-    const stream = new EventStream(from, follower, this.#watch.now, this.#isDraining, () => this.#ended(stream));
-    this.#held.set(holder, count + 1);
+    const onEnd = () => {
+      this.#feed.leave(stream.take);
+      this.#watch.remove(stream);
+      leave();
+    };
+    const stream = new EventStream(from, follower, this.#watch.now, this.#isDraining, onEnd);
     this.#watch.add(stream);
     const missed = this.#feed.follow(stream.take, after);
     if (missed === null) stream.reset(this.#feed.last, time);
     else for (const placed of missed) stream.take(placed);
     return stream;
   }
-
-  #ended(stream: EventStream): void {
-    this.#feed.leave(stream.take);
-    this.#watch.remove(stream);
-    const rest = this.#held.get(stream.holder)! - 1;
-    if (rest > 0) this.#held.set(stream.holder, rest);
-    else this.#held.delete(stream.holder);
-  }
 }
 
-/** One stream: the texts that wait for its reader, of the events that its caller may see. */
+/** An event as the caller of a stream may see it. */
+interface VisibleEvent {
+  readonly id: string;
+  readonly kind: string;
+  readonly data: object;
+}
+
+/** One stream: what waits for its reader. An event becomes text only when the reader is ready for it. */
 export class EventStream implements WatchedItem<EventStream> {
   before: EventStream | null = null;
   after: EventStream | null = null;
-  readonly holder: string;
   readonly #follower: Follower;
   readonly #onEnd: () => void;
   readonly #isDraining: () => boolean;
   readonly #endsAt: number;
   #caller: Caller | null;
-  #waiting: string;
+  /** Text to send before the events. */
+  #text: string;
+  #waiting: VisibleEvent[] = [];
   #wake: PromiseWithResolvers<void> | null = null;
   /** The last text, ms on the clock of the watch. */
   #toldAt: number;
@@ -96,9 +103,8 @@ export class EventStream implements WatchedItem<EventStream> {
     isDraining: () => boolean,
     onEnd: () => void,
   ) {
-    this.#waiting = headOf(from);
+    this.#text = headOf(from);
     this.#follower = follower;
-    this.holder = follower.holder;
     this.#isDraining = isDraining;
     this.#onEnd = onEnd;
     this.#caller = follower.callerNow();
@@ -108,21 +114,34 @@ export class EventStream implements WatchedItem<EventStream> {
 
   readonly take = ({ id, event }: PlacedEvent): void => {
     const data = this.#caller && eventFor(this.#caller, event);
-    if (data) this.#add(textOf(id, event.kind, data));
+    if (!data || this.isOver) return;
+    if (this.#waiting.length < WAITING_MAX) {
+      this.#waiting.push({ id, kind: event.kind, data });
+      this.#rouse();
+      return;
+    }
+    // The reader comes back with the ID of the last event that it has received.
+    this.#waiting = [];
+    this.end();
   };
 
   /** Says that events may be missing. */
   reset(id: string, time: string): void {
-    this.#add(textOf(id, 'reset', { time }));
+    this.#say(textOf(id, 'reset', { time }));
   }
 
-  /** Returns all that waits; null at the end; a promise while there is nothing. */
+  /** Returns text of what waits; null at the end; a promise while there is nothing. */
   next(): string | null | Promise<void> {
-    if (this.#waiting !== '') {
-      const text = this.#waiting;
-      this.#waiting = '';
-      return text;
+    let text = this.#text;
+    this.#text = '';
+    let taken = 0;
+    for (const { id, kind, data } of this.#waiting) {
+      if (text.length >= TEXT_MAX) break;
+      text += textOf(id, kind, data);
+      taken++;
     }
+    this.#waiting.splice(0, taken);
+    if (text !== '') return text;
     if (this.isOver) return null;
     this.#wake ??= Promise.withResolvers();
     return this.#wake.promise;
@@ -143,7 +162,7 @@ export class EventStream implements WatchedItem<EventStream> {
     if (now - this.#toldAt >= HEARTBEAT_MS) {
       this.#toldAt = now;
       // A reader that is behind needs no sign of life.
-      if (this.#waiting === '') this.#add(':\n\n');
+      if (this.#text === '' && this.#waiting.length === 0) this.#say(':\n\n');
     }
     return false;
   }
@@ -152,15 +171,8 @@ export class EventStream implements WatchedItem<EventStream> {
     this.end();
   }
 
-  #add(text: string): void {
-    if (this.isOver) return;
-    if (this.#waiting.length + text.length > WAITING_MAX) {
-      // It comes back with the ID of the last event that it has received.
-      this.#waiting = '';
-      this.end();
-      return;
-    }
-    this.#waiting += text;
+  #say(text: string): void {
+    this.#text += text;
     this.#rouse();
   }
 

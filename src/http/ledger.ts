@@ -6,7 +6,7 @@ import { overviewBody, overviewOf } from '../operate/ledger/status.ts';
 import { namesFor } from '../operate/usage.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { queryLimit, queryText } from './query.ts';
-import { type RouteServices, UNREAD_S } from './route-services.ts';
+import { type RouteServices, withoutIdleLimit } from './route-services.ts';
 import * as schemas from './schemas/ledger.ts';
 import { limitOf } from './terms.ts';
 
@@ -35,13 +35,7 @@ export const ledgerRoutes = ({ gateway, principalOf, sightOf, server, audits, pe
     )
     .post(
       '/admin/ledger/audit',
-      async ({ request }) => {
-        // A large journal takes its time.
-        server()?.timeout(request, 0);
-        const audit = await runAudit(principalOf(request), audits);
-        server()?.timeout(request, UNREAD_S);
-        return audit;
-      },
+      ({ request }) => withoutIdleLimit(server(), request, () => runAudit(principalOf(request), audits)),
       routeDocs({
         ...AUDIT,
         body: 'none',

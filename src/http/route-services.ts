@@ -11,10 +11,27 @@ import type { Sockets } from './sockets.ts';
 /** Seconds that a complete or overdue answer may stay unread before its connection, which holds memory, is closed. */
 export const UNREAD_S = 30;
 
+/** Seconds after which a client that reads nothing of a stream is disconnected. */
+export const STALLED_S = 60;
+
 /** The running server. */
 export interface EdgeServer extends Peers {
   /** Closes the connection of a request after so many seconds without traffic; 0 for never. */
   timeout(request: Request, seconds: number): void;
+}
+
+/** Does work that a client waits for longer than its connection may be idle. */
+export async function withoutIdleLimit<Result>(
+  server: EdgeServer | null,
+  request: Request,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  server?.timeout(request, 0);
+  try {
+    return await work();
+  } finally {
+    server?.timeout(request, UNREAD_S);
+  }
 }
 
 /** A key that somebody else than its bearer sends as, and who that is: the ID of a user or of the key. */
@@ -58,6 +75,8 @@ export interface RouteServices {
   /** Answers a request that came over another connection of its caller. */
   handle(request: Request, carrier: RequestCarrier): Promise<Response>;
   readonly sockets: Sockets;
+  /** `STALLED_S`, or less in tests. */
+  readonly stalledS: number;
   /** Null where none listens. Elysia's own way to it slows down every route that it is used on. */
   server(): EdgeServer | null;
 }

@@ -16,12 +16,14 @@ import {
 } from '../store/trail.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/trail-docs.ts';
+import { exportResponse } from './export-response.ts';
+import { holderOf, Places } from './places.ts';
 import { queryLimit, queryText, queryTexts } from './query.ts';
-import type { RouteServices } from './route-services.ts';
+import { type RouteServices, withoutIdleLimit } from './route-services.ts';
 import { EraseRequest } from './schemas/trail.ts';
 import { limitOf, orNothingDone, refuseValue } from './terms.ts';
 
-export interface TrailServices extends Pick<RouteServices, 'gateway' | 'principalOf'> {
+export interface TrailServices extends Pick<RouteServices, 'gateway' | 'principalOf' | 'server' | 'stalledS'> {
   readonly store: Pick<Store, 'commit'> & { readonly trail: TrailTable };
   /** The heads that were noted outside the store; absent: none. Throws the system's error. */
   trailHeads?(): readonly TrailHead[];
@@ -48,9 +50,26 @@ const QUERY = t.Object({
   limit: queryLimit(TRAIL_LIMIT, TRAIL_LIMIT_MAX),
 });
 
+const VERIFICATIONS = {
+  own: 1,
+  all: 1,
+  ownTaken: 'A verification of yours is still running. Send the next one once it is done.',
+  allTaken: 'Another verification of the trail is running. Try again once it is done.',
+} as const;
+
+/** Each export holds one page of the trail in memory, also while its client reads nothing. */
+const EXPORTS = {
+  own: 4,
+  all: 16,
+  ownTaken: '4 exports of yours are running, which is the limit for one user or key. Read one to its end first.',
+  allTaken: '16 exports of the trail are running, which is the limit of the server. Try again later.',
+} as const;
+
 /** `/admin/trail`: `signalbox trail` for programs. */
-export const trailRoutes = ({ gateway, store, trailHeads = () => [], principalOf }: TrailServices) =>
-  new Elysia({ name: 'trail' })
+export const trailRoutes = ({ gateway, store, trailHeads = () => [], principalOf, ...edge }: TrailServices) => {
+  const verifications = new Places(VERIFICATIONS);
+  const exports = new Places(EXPORTS);
+  return new Elysia({ name: 'trail' })
     .get(
       '/admin/trail',
       async ({ query, request }) => pageBody(await listTrail(principalOf(request), store.trail, queryOf(query))),
@@ -61,19 +80,22 @@ export const trailRoutes = ({ gateway, store, trailHeads = () => [], principalOf
       async ({ request }) => {
         // The router would split what is repeated at its commas.
         const against = new URL(request.url).searchParams.getAll('against').map(headOf);
-        const report = await verifyTrail(principalOf(request), store.trail, [...trailHeads(), ...against]);
+        const by = principalOf(request);
+        const leave = verifications.enter(holderOf(by.caller));
+        const verify = () => verifyTrail(by, store.trail, [...trailHeads(), ...against]);
+        const report = await withoutIdleLimit(edge.server(), request, verify).finally(leave);
         return { object: 'trail.report', is_whole: report.faults.length === 0, ...report };
       },
       { query: t.Object({ against: queryTexts(AGAINST) }), ...docs.VERIFY },
     )
     .get(
       '/admin/trail/export',
-      async ({ query: { from, to }, request, server }) => {
+      async ({ query: { from, to }, request }) => {
         const period = { from: momentOf('from', from, 0), to: momentOf('to', to, Number.MAX_SAFE_INTEGER) };
-        // A slow reader takes its time.
-        server?.timeout(request, 0);
-        const lines = exportedTrail(principalOf(request), store.trail, period, gateway.now());
-        return new Response(await streamOf(lines), { headers: LINES });
+        const by = principalOf(request);
+        const lines = exportedTrail(by, store.trail, period, gateway.now());
+        const onEnd = exports.enter(holderOf(by.caller));
+        return await exportResponse(lines, { ...edge, request, headers: LINES, onEnd });
       },
       { query: t.Object({ from: queryText(FROM), to: queryText('The moment after the last one.') }), ...docs.EXPORT },
     )
@@ -91,34 +113,7 @@ export const trailRoutes = ({ gateway, store, trailHeads = () => [], principalOf
       },
       { ...bodyIn(EraseRequest), ...docs.ERASE },
     );
-
-/** Characters that are gathered before they are sent. */
-const GATHERED_MAX = 65_536;
-
-/** Sends lines as they are read: the first before it resolves, so that a failure is told. A reader who leaves ends the reading. */
-async function streamOf(lines: AsyncGenerator<string>): Promise<ReadableStream<Uint8Array>> {
-  const encoder = new TextEncoder();
-  const gather = async () => {
-    let text = '';
-    while (text.length < GATHERED_MAX) {
-      const { done, value } = await lines.next();
-      if (done) break;
-      text += value;
-    }
-    return text;
-  };
-  let next = await gather();
-  return new ReadableStream({
-    async pull(controller) {
-      if (next === '') return controller.close();
-      controller.enqueue(encoder.encode(next));
-      next = await gather();
-    },
-    async cancel() {
-      await lines.return(undefined);
-    },
-  });
-}
+};
 
 const LINES = { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' };
 

@@ -1,4 +1,5 @@
-import { type TrailHead, type TrailLink, type TrailTable, WORD_SLOTS } from '../store/trail.ts';
+import { setImmediate } from 'node:timers/promises';
+import { type LinksLimit, type TrailHead, type TrailLink, type TrailTable, WORD_SLOTS } from '../store/trail.ts';
 import { BEFORE_GENESIS, detailsIn, erasedIn, GENESIS, hashOf, sealOf } from '../store/trail-chain.ts';
 
 /** An entry at which the trail is not as it was written. */
@@ -119,9 +120,10 @@ function throughIn(facts: string): TrailHead | null {
   return typeof through === 'number' && typeof hash === 'string' ? { id: through, hash } : null;
 }
 
-const PAGE = 500;
+/** A reader of the trail holds one page in memory. */
+const PAGE: LinksLimit = { rows: 500, chars: 262_144 };
 
-/** Every entry from one on, oldest first. Rejects with StoreError. */
+/** Every entry from one on, oldest first. Requests are served between two pages. Rejects with StoreError. */
 export async function* linksOf(
   { links }: Pick<TrailTable, 'links'>,
   after = Number.MIN_SAFE_INTEGER,
@@ -130,8 +132,9 @@ export async function* linksOf(
     const page = await links(from, PAGE);
     yield* page;
     const last = page.at(-1);
-    if (!last || page.length < PAGE) return;
+    if (!last) return;
     from = last.id;
+    await setImmediate();
   }
 }
 

@@ -34,6 +34,8 @@ export interface Host {
   on(event: ProcessEvent, listener: (value: unknown) => void): void;
   /** The process that started this one beside others at its port. */
   readonly parent?: Parent;
+  /** Seconds after which a client that reads nothing is disconnected. Absent: 60 for a stream, 30 for any other answer. */
+  readonly stalledS?: number;
   /** Ends the process. */
   exit(code: number): void;
 }

@@ -11,9 +11,14 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['EADDRNOTAVAIL', 'this machine has no such address; choose another with --host'],
 ]);
 
+/** Seconds without traffic after which a connection is closed, also if its client reads nothing of an answer. */
+const IDLE_S = 30;
+
 interface ListenTerms extends Pick<ServeOptions, 'port' | 'host'> {
   /** Bytes of the largest message of a WebSocket. */
   readonly socketBytesMax: number;
+  /** `IDLE_S` unless given. */
+  readonly idleS: number | undefined;
   /** The number of this process among those that listen at the port together; null: alone. */
   readonly process: number | null;
 }
@@ -21,10 +26,10 @@ interface ListenTerms extends Pick<ServeOptions, 'port' | 'host'> {
 /** Takes the port. Resolves with the address; rejects with UsageError when that cannot be. */
 export async function listen(
   app: Pick<AnyElysia, 'listen' | 'server'>,
-  { port, host, socketBytesMax, process }: ListenTerms,
+  { port, host, socketBytesMax, idleS = IDLE_S, process }: ListenTerms,
 ): Promise<string> {
   // Sharing the port would let two servers start on it, each with some of the requests. The parent of several has tried it.
-  const terms = { reusePort: process !== null, maxRequestBodySize: Number.MAX_SAFE_INTEGER };
+  const terms = { reusePort: process !== null, maxRequestBodySize: Number.MAX_SAFE_INTEGER, idleTimeout: idleS };
   try {
     // A larger message closes its connection, with 1009.
     app.listen({ port, hostname: host, ...terms, websocket: { maxPayloadLength: socketBytesMax } });

@@ -143,7 +143,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     tokens,
     alerts: alerts.sender,
     ...{ observer, feed, shared: sharedLimits(store, gateway.ledger.rank) },
-    socketBytesMax,
+    ...{ socketBytesMax, stalledS: around.stalledS },
     ...{ status, audits },
     trailHeads: () => notedHeads(options.data),
     // The parent of several processes has the page of all.
@@ -155,7 +155,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.home, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });
-  const address = await listen(app, { ...options, socketBytesMax });
+  const address = await listen(app, { ...options, socketBytesMax, idleS: around.stalledS });
 
   // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
   const stopListening = () => app.server?.stop();

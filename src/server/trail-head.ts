@@ -71,7 +71,7 @@ export async function keepTrailHead(
 
 /** Checks the entries since a head, or all of them where it is not found. */
 async function checkSince({ trail }: HeadParts['store'], noted: TrailHead | null) {
-  const [found] = noted ? await trail.links(noted.id - 1, 1) : [];
+  const [found] = noted ? await trail.links(noted.id - 1, { rows: 1, chars: 1 }) : [];
   const since = found && found.id === noted?.id ? found.id - 1 : null;
   const check = new TrailCheck(noted ? [noted] : [], since === null);
   for await (const link of linksOf(trail, since ?? undefined)) check.add(link);

@@ -104,6 +104,13 @@ export interface TrailQuery {
 export const TRAIL_LIMIT = 100;
 export const TRAIL_LIMIT_MAX = 1_000;
 
+/** How much of the chain one read returns at most. */
+export interface LinksLimit {
+  readonly rows: number;
+  /** Characters of details and words; the first entry is returned even if it is larger. */
+  readonly chars: number;
+}
+
 /** A change, without its subject. */
 export interface TrailEvent {
   /** Milliseconds since 1970. */
@@ -216,6 +223,6 @@ export interface TrailTable {
   horizon(): Promise<Cursor>;
   /** Returns the newest entries, newest first. */
   list(query: TrailQuery): Promise<TrailEntry[]>;
-  /** Returns entries with greater IDs as they are chained, oldest first. */
-  links(after: number, limit: number): Promise<TrailLink[]>;
+  /** Returns entries with greater IDs as they are chained, oldest first; none only if there are no more. */
+  links(after: number, limit: LinksLimit): Promise<TrailLink[]>;
 }

@@ -98,7 +98,7 @@ describe('the OpenAPI document', () => {
     const chat = document.paths['/v1/chat/completions']?.post;
     expect(chat?.responses['200']?.content?.['text/event-stream']?.example).toContain('data: [DONE]');
     expect(Object.keys(chat?.responses ?? {}).map(Number)).toEqual([
-      200, 400, 401, 402, 403, 404, 408, 409, 413, 415, 422, 429, 431, 500, 502, 503, 504,
+      200, 400, 401, 402, 403, 404, 408, 409, 413, 415, 421, 422, 429, 431, 500, 502, 503, 504,
     ]);
   });
 

@@ -84,17 +84,55 @@ test('while nobody follows, an event is not even made', () => {
   expect(made).toBe(2);
 });
 
-test('a reader that does not read is cut, and nothing waits for it any more', () => {
-  const feed = new EventFeed(() => 0);
-  const streams = new EventStreams(
+const allStreams = (feed: EventFeed) =>
+  new EventStreams(
     feed,
     () => 0,
     () => false,
   );
-  const stream = streams.open({ holder: 'k', callerNow: () => OPERATOR }, null, '');
-  for (let at = 0; at < 200; at++) feed.tell(() => event(at, 4_096));
+const FOLLOWER = { holder: 'k', callerNow: () => OPERATOR };
+
+test('a reader that does not read is cut, and nothing waits for it any more', () => {
+  const feed = new EventFeed(() => 0);
+  const stream = allStreams(feed).open(FOLLOWER, null, '');
+  for (let at = 0; at < 600; at++) feed.tell(() => event(at));
+  expect(stream.isOver).toBe(false);
+  feed.tell(() => event(600));
   expect(stream.isOver).toBe(true);
+  expect(stream.next()).toStartWith('retry: ');
   expect(stream.next()).toBeNull();
+});
+
+test('an event becomes text when its reader is ready for it, so that slow readers hold no copies', () => {
+  const feed = new EventFeed(() => 0);
+  const streams = allStreams(feed);
+  const open = Array.from({ length: 16 }, () => streams.open(FOLLOWER, null, ''));
+  let written = 0;
+  const data = {
+    toJSON: () => {
+      written++;
+      return 'x'.repeat(4_096);
+    },
+  };
+  for (let at = 0; at < 500; at++) feed.tell(() => ({ kind: 'policy', data }));
+  expect(written).toBe(0);
+  const [first] = open;
+  for (let text = first!.next(); typeof text === 'string'; text = first!.next())
+    expect(text.length).toBeLessThan(16_384 + 5_000);
+  expect(written).toBe(500);
+});
+
+test('a reader that comes back gets all kept events, however large they are', () => {
+  const feed = new EventFeed(() => 0);
+  const streams = allStreams(feed);
+  const before = streams.open(FOLLOWER, null, '');
+  const from = feed.last;
+  for (let at = 0; at < 500; at++) feed.tell(() => event(at, 8_192));
+  before.end();
+  const back = streams.open(FOLLOWER, from, '');
+  let text = '';
+  for (let next = back.next(); typeof next === 'string'; next = back.next()) text += next;
+  expect(text.match(/^event: policy$/gm)).toHaveLength(500);
 });
 
 test('an idle stream has a heartbeat each 15 seconds, and ends after half an hour, with its caller and at a shutdown', () => {
@@ -119,6 +157,6 @@ test('an idle stream has a heartbeat each 15 seconds, and ends after half an hou
   now = 1;
   isDraining = false;
   const others = Array.from({ length: 16 }, open);
-  expect(open).toThrow('You follow the events 16 times');
+  expect(open).toThrow('You follow the events 16 times, which is the limit');
   for (const one of others) one.end();
 });

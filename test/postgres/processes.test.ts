@@ -5,6 +5,7 @@ import { mergedPage } from '../../src/server/processes/metrics-page.ts';
 import { effort, isDeep } from '../deep/effort.ts';
 import { eventsOf, waitFor } from '../support/answers.ts';
 import { freePort } from '../support/ports.ts';
+import { connect } from '../support/raw-http.ts';
 import { runHere } from '../support/run-here.ts';
 import { runCommand, type Signalbox, temporaryFolder } from '../support/signalbox.ts';
 import { ask, bookedWell, COST, chat, isReady, type MadeKey, type Stage, startStage } from './stage.ts';
@@ -28,6 +29,14 @@ async function start(): Promise<void> {
   await waitFor(() => box.lines.some((line) => line.includes('"all processes serve"')), 60_000);
 }
 
+/** The status of the page of metrics for a request with this Host. */
+async function metricsBy(host: string): Promise<number> {
+  const connection = await connect(`http://127.0.0.1:${metricsPort}`);
+  await connection.write(`GET /metrics HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  const { status } = await connection.response();
+  connection.close();
+  return status;
+}
 const metrics = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
 /** The value of a gauge at each process, by its number. */
 const atEach = (page: string, gauge: string) =>
@@ -80,6 +89,7 @@ test('A restart fails no request and cuts no stream, on tables of a later progra
   expect(listening.map((line) => /"instance":"(\d)"/.exec(line)?.[1]).sort()).toEqual(['1', '2']);
   expect(listening[0]).toMatch(/"database":"postgres:\/\/127\.0\.0\.1:\d+/);
   expect(await (await box.get('/metrics')).text()).toContain('at the --metrics-port of its processes');
+  expect(await metricsBy('[::1')).toBe(421);
   for (let run = 0; run < runs; run++) {
     // As a later program would have brought the tables up to date, which serves the one of before.
     if (run === Math.floor(runs / 2))

@@ -1,5 +1,7 @@
-import { beforeAll, expect, test } from 'bun:test';
-import { isDeep } from '../deep/effort.ts';
+import { beforeAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { isDeep, tries } from '../deep/effort.ts';
+import { testPolicy } from '../support/policies.ts';
 import { connect } from '../support/raw-http.ts';
 import { isForOperators, ROUTES } from '../support/routes.ts';
 import { useSignalbox } from '../support/use.ts';
@@ -64,4 +66,113 @@ test('a request that names its host is read as ever', async () => {
   expect(await statusOf('GET', '/healthz', 'gw', null)).toBe(200);
   expect(await statusOf('GET', '/v1/models', 'a.example:8787', plain)).toBe(200);
   expect(await statusOf('GET', '/admin/keys', '[::1]:8787', plain)).toBe(403);
+});
+
+/** Every kind of route: the start page, the API's page, the console, health, a locked one, one for agents, and none. */
+const PATHS = [
+  ...['/', '/docs', '/docs/openapi.json', '/healthz', '/readyz', '/metrics', '/.well-known/x402', '/nothing'],
+  ...['/console', '/console/requests', '/console/assets/x.js', '/console/sign-in', '/console/sign-in/callback'],
+  ...['/v1/models', '/v1/usage', '/v1/decisions', '/admin/keys', '/admin/trail', '/admin/usage?by=day', '/admin/me'],
+];
+/** What a header can be, and no host is. */
+const MALFORMED = [
+  ...['[::1', '::1', '%zz', '%00', 'a%2fb', 'host:99999', 'host:abc', ':80', '[]', '[v1.x]', 'xn--a', '1.2.3.4.5'],
+  ...['999.1.1.1', 'host:80:80', '[::1]x'],
+];
+/** What no header can be, or no request: the server may close the connection. */
+const BROKEN = ['', ' ', 'a b', 'a\tb', 'a\x01b', 'a\x00b', '\x80\xff', 'ü', 'a@b', '<', 'a|b', 'a^b', 'a\\b', 'a"b'];
+
+describe('a malformed Host', () => {
+  // The law sends more requests than a stranger may.
+  const many = 'gateway: { keyless_per_minute: 100000, failed_auth_per_minute: 100000 }\n';
+  const open = useSignalbox({
+    policy: testPolicy({ up: 'http://127.0.0.1:9' }, { best: { endpoints: ['up'] } }, many),
+  });
+
+  /** @param head bytes, one for each character @returns all that came; null if the server neither answered nor closed */
+  async function answerTo(head: string): Promise<string | null> {
+    const connection = await connect(open.url);
+    await connection.write(Uint8Array.from(head, (char) => char.charCodeAt(0)));
+    // Some bytes leave a request without an end.
+    connection.finish();
+    const text = await Promise.race([connection.closed, Bun.sleep(5_000).then(() => null)]);
+    connection.close();
+    return text;
+  }
+
+  const get = (path: string, host: string, ...more: readonly string[]) =>
+    answerTo([`GET ${path} HTTP/1.1`, `Host: ${host}`, ...more, 'Connection: close', '', ''].join('\r\n'));
+
+  const statusesIn = (text: string): number[] =>
+    [...text.matchAll(/^HTTP\/1\.\d (\d{3})/gm)].map(([, status]) => Number(status));
+
+  /** What is wrong with an answer; null for nothing. A path may fail as it does with a good Host: the console is not built. */
+  async function harmOf(path: string, host: string): Promise<string | null> {
+    const text = await get(path, host);
+    if (text === null) return 'a hang';
+    const failed = statusesIn(text).filter((status) => status >= 500);
+    const usual = statusesIn((await get(path, '127.0.0.1')) ?? '');
+    return failed.some((status) => !usual.includes(status)) ? failed.join(' ') : null;
+  }
+
+  test.each(PATHS)('gets 421 at %s, with a key, with a cookie and with neither', async (path) => {
+    const headers = [[], [`Authorization: Bearer ${open.key}`], [`Cookie: __Host-signalbox=${'a'.repeat(43)}`]];
+    for (const host of MALFORMED) {
+      for (const more of headers) {
+        const text = (await get(path, host, ...more)) ?? '';
+        expect([host, statusesIn(text)]).toEqual([host, [421]]);
+        const { error } = JSON.parse(text.slice(text.indexOf('\r\n\r\n')));
+        expect(error).toMatchObject({ type: 'invalid_request_error', code: 'wrong_host', param: 'Host' });
+        expect(error.message).toContain(host);
+      }
+    }
+  });
+
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'])(
+    'gets 421 by %s, before a body is read',
+    async (method) => {
+      const text = await answerTo(
+        `${method} /v1/chat/completions HTTP/1.1\r\nHost: [::1\r\nContent-Length: 9999\r\n\r\n`,
+      );
+      expect(statusesIn(text ?? '')).toEqual([421]);
+    },
+  );
+
+  test.each([
+    ...BROKEN.map((host) => [JSON.stringify(host), host] as const),
+    ['ten thousand characters', 'h'.repeat(10_000)],
+    ...['other', '[::1'].map((second) => [`two headers, ${second} as the second`, `h\r\nHost: ${second}`] as const),
+    ['two headers, [::1 as the first', '[::1\r\nHost: h'],
+  ] as const)('never fails a request: %s', async (_, host) => {
+    for (const path of PATHS) expect([path, await harmOf(path, host)]).toEqual([path, null]);
+  });
+
+  test.each(['http://[::1/', 'http://h:99999/', 'http://%zz/', 'http://a b/', 'http:///', '//[::1/', 'https://h:x/'])(
+    'in the target %s never fails a request',
+    async (beginning) => {
+      for (const path of PATHS) {
+        for (const host of ['h', '[::1'])
+          expect([path, host, await harmOf(`${beginning}${path.slice(1)}`, host)]).toEqual([path, host, null]);
+      }
+    },
+  );
+
+  test('never fails a request or keeps it waiting, whatever its bytes', async () => {
+    const byte = fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code));
+    const telling = fc.constantFrom(
+      ...'[]:%@./\\?# \r\n\tax09-_'.split(''),
+      'xn--',
+      '[::1]',
+      '127.0.0.1',
+      ':80',
+      '%41',
+    );
+    const host = fc.array(fc.oneof(byte, telling, telling), { maxLength: 24 }).map((parts) => parts.join(''));
+    const law = fc.asyncProperty(
+      fc.constantFrom(...PATHS),
+      host,
+      async (path, host) => (await harmOf(path, host)) === null,
+    );
+    await fc.assert(law, tries('malformed hosts', 300, 5_000));
+  }, 120_000);
 });

@@ -99,8 +99,14 @@ describe('each role gets from each operation what its row says', () => {
   for (const [operation, row] of Object.entries(MATRIX)) {
     test(operation, async () => {
       for (const target of targetsOf(operation, row)) {
-        const statuses = await Promise.all(ROLES.map((role) => statusOf(operation, headersOf(role), target)));
-        expect([target, ...statuses]).toEqual([target, ...cellsOf(row, target)]);
+        const statuses: Promise<number>[] = [];
+        for (const role of ROLES) {
+          const status = statusOf(operation, headersOf(role), target);
+          statuses.push(status);
+          // One runs at a time.
+          if (operation === 'GET /admin/trail/verify') await status;
+        }
+        expect([target, ...(await Promise.all(statuses))]).toEqual([target, ...cellsOf(row, target)]);
       }
     });
   }

@@ -4,11 +4,12 @@ const { symbols: libc } = dlopen('libc.so.6', {
   socket: { args: ['int', 'int', 'int'], returns: 'int' },
   setsockopt: { args: ['int', 'int', 'int', 'ptr', 'u32'], returns: 'int' },
   connect: { args: ['int', 'ptr', 'u32'], returns: 'int' },
+  recv: { args: ['int', 'ptr', 'u64', 'int'], returns: 'i64' },
   send: { args: ['int', 'ptr', 'u64', 'int'], returns: 'i64' },
   close: { args: ['int'], returns: 'int' },
 });
 /** Linux's numbers. */
-const MSG_NOSIGNAL = 0x4000;
+const [MSG_DONTWAIT, MSG_NOSIGNAL] = [0x40, 0x4000];
 const [AF_INET, SOCK_STREAM, SOL_SOCKET, SO_RCVBUF, IPPROTO_TCP, TCP_MAXSEG] = [2, 1, 1, 8, 6, 2];
 /** Bytes: the least receive window, and the segments of an Ethernet. On the loopback's own, a kernel takes in megabytes. */
 const WINDOW = 4_096;
@@ -17,6 +18,8 @@ const SEGMENT = 1_400;
 export interface DeafCaller {
   /** Sends more. @returns false once the connection is gone */
   send(bytes: Uint8Array): boolean;
+  /** Reads what its kernel has, at most so many bytes. @returns their number; 0 or less for none */
+  read(bytes: number): number;
   hangUp(): void;
 }
 
@@ -40,5 +43,6 @@ export function startDeafCaller(port: number, request: string): DeafCaller {
     libc.close(fd);
     throw new Error('no connection');
   }
-  return { send, hangUp: () => void libc.close(fd) };
+  const read = (bytes: number) => Number(libc.recv(fd, ptr(new Uint8Array(bytes)), bytes, MSG_DONTWAIT));
+  return { send, read, hangUp: () => void libc.close(fd) };
 }

@@ -18,7 +18,7 @@ export const addressIn = (line: string): string | undefined =>
   /"message":"listening","address":"([^"]+)"/.exec(line)?.[1];
 
 /** The parts of its process that a test gives a server; the others are the usual ones. */
-export interface HereOptions extends Partial<Pick<Host, 'now' | 'clock' | 'timers' | 'openStore'>> {
+export interface HereOptions extends Partial<Pick<Host, 'now' | 'clock' | 'timers' | 'openStore' | 'stalledS'>> {
   readonly surfaces?: readonly Surface[] | undefined;
 }
 
@@ -37,6 +37,7 @@ export async function serveHere(
     clock = () => performance.now(),
     timers = processTimers,
     openStore,
+    stalledS,
   }: HereOptions = {},
 ) {
   const command = parseCommand(args, env, defaultPolicies);
@@ -58,6 +59,7 @@ export async function serveHere(
     timers,
     openSink: () => sinkTo(lines, listens),
     ...(openStore && { openStore }),
+    ...(stalledS !== undefined && { stalledS }),
     // Errors that nobody caught are the test runner's.
     on: (event, listener) => void events.on(event, listener),
     exit: resolve,

@@ -42,6 +42,8 @@ export interface StartOptions {
   readonly clock?: () => number;
   /** Its timers; not of a process. */
   readonly timers?: Timers;
+  /** Seconds after which a client that reads nothing is disconnected; not of a process. */
+  readonly stalledS?: number;
   /** Opens its store, in place of the database in the data folder; not of a process. */
   readonly openStore?: () => Promise<OpenStore>;
 }

@@ -58,7 +58,7 @@ const KEY_SECURITY: Record<string, string[]>[] = [{ apiKey: [] }, { apiKeyHeader
 
 /** Errors of every route that needs a key. */
 const KEYED: readonly ErrorCode[] = [
-  ...(['invalid_api_key', 'rate_limit_exceeded', 'headers_too_large', 'internal_error'] as const),
+  ...(['invalid_api_key', 'wrong_host', 'rate_limit_exceeded', 'headers_too_large', 'internal_error'] as const),
   // While the database is away.
   'overloaded',
 ];

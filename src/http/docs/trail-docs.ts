@@ -19,7 +19,7 @@ export const VERIFY = routeDocs({
   access: 'trail.read',
   summary: 'Verify the trail',
   description:
-    'Reads every entry, and says where one was changed, removed, added or moved. Only heads that were noted elsewhere show that nothing was cut from the end, or computed anew.',
+    'Reads every entry, and says where one was changed, removed, added or moved. Only heads that were noted elsewhere show that nothing was cut from the end, or computed anew. A server verifies for one request at a time: until that is done, another request of the same user or key gets 429, and a request of anyone else 503.',
   answer: { schema: schemas.TrailReport, description: 'The report.' },
   errorField: 'against',
   errors: ['invalid_value'],
@@ -29,7 +29,7 @@ export const EXPORT = routeDocs({
   access: 'trail.read',
   summary: 'Export the trail',
   description:
-    'JSON lines, oldest first: each entry with all that its hash is made of, and at the end the head of the whole trail. An export that lacks the head was cut.',
+    'JSON lines, oldest first: each entry with all that its hash is made of, and at the end the head of the whole trail. An export that lacks the head was cut: the server disconnects a client that reads nothing for a minute. A user or key can run 4 exports at once, and a server 16.',
   answer: {
     schema: Type.String(),
     mediaType: 'application/x-ndjson',

@@ -9,6 +9,7 @@ import { blockWallet, creditWallet, unblockWallet } from '../../operate/wallets.
 import { PAYMENT_STATES, type PaymentQuery, type PaymentState } from '../../store/payments.ts';
 import { bodyIn } from '../body.ts';
 import { queryLimit } from '../query.ts';
+import { withoutIdleLimit } from '../route-services.ts';
 import { grantedAmount, inTerms, limitOf, orNothingDone, refuseValue } from '../terms.ts';
 import { noPayment, paymentBody } from './payments.ts';
 import * as docs from './route-docs.ts';
@@ -23,7 +24,7 @@ const LIMIT_MAX = 1_000;
 export const paymentAdminRoutes = (services: X402Services) =>
   new Elysia({ name: 'payments-admin' }).use(paymentsAdmin(services)).use(walletsAdmin(services));
 
-const paymentsAdmin = ({ gateway, store, principalOf }: X402Services) =>
+const paymentsAdmin = ({ gateway, store, principalOf, server }: X402Services) =>
   new Elysia({ name: 'payments-admin-payments' })
     .get(
       '/admin/payments',
@@ -35,10 +36,11 @@ const paymentsAdmin = ({ gateway, store, principalOf }: X402Services) =>
     )
     .post(
       '/admin/payments/:id/reconcile',
-      async ({ params: { id }, request, server }) => {
+      async ({ params: { id }, request }) => {
         // A chain takes its time.
-        server?.timeout(request, 0);
-        const payment = await orNothingDone(() => reconcilePayment(principalOf(request), { ...gateway, store }, id));
+        const payment = await withoutIdleLimit(server(), request, () =>
+          orNothingDone(() => reconcilePayment(principalOf(request), { ...gateway, store }, id)),
+        );
         if (!payment) throw noPayment();
         return paymentBody(payment);
       },

@@ -10,6 +10,7 @@ import { makeWalletKey, topUp, type WalletRequest } from '../../money/x402/walle
 import { requestHashOf } from '../../payments/canonical.ts';
 import { inFlight, shuttingDown } from '../../request/drain.ts';
 import { bodyIn } from '../body.ts';
+import { withoutIdleLimit } from '../route-services.ts';
 import { inTerms } from '../terms.ts';
 import * as docs from './route-docs.ts';
 import { TopUpRequest, WalletKeyRequest } from './schemas.ts';
@@ -22,12 +23,12 @@ export const walletRoutes = (services: X402Services) =>
   new Elysia({ name: 'wallets' })
     .post(
       '/v1/wallets/topup',
-      async ({ body, request, server, set }) => {
-        // A chain takes its time.
-        server?.timeout(request, 0);
-        const wanted = await topUpRequest(services, body, request.url);
-        return settledTopUp(services, { wanted, request, headers: set.headers }, body);
-      },
+      // A chain takes its time.
+      ({ body, request, set }) =>
+        withoutIdleLimit(services.server(), request, async () => {
+          const wanted = await topUpRequest(services, body, request.url);
+          return await settledTopUp(services, { wanted, request, headers: set.headers }, body);
+        }),
       { ...bodyIn(TopUpRequest), ...docs.TOP_UP },
     )
     .post(

@@ -110,7 +110,10 @@ async function serveMetrics({ host: hostname, metricsPort: port }: ServeOptions,
     return Bun.serve({
       ...{ hostname, port },
       async fetch({ url, method }) {
-        if (new URL(url).pathname !== '/metrics') return new Response(null, { status: 404 });
+        const at = URL.parse(url);
+        // The Host header is not a valid host.
+        if (!at) return new Response(null, { status: 421 });
+        if (at.pathname !== '/metrics') return new Response(null, { status: 404 });
         if (method !== 'GET') return new Response(null, { status: 405, headers: { allow: 'GET' } });
         const page = mergedPage(await fleet.pages(), isOfFunds);
         return new Response(page, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });

@@ -102,7 +102,12 @@ const FILTERED = `(subject_kind = ?1 OR ?1 IS NULL) AND (id < ?2 OR ?2 IS NULL) 
     AND (time >= ?6 OR ?6 IS NULL) AND (time < ?7 OR ?7 IS NULL) ORDER BY id DESC LIMIT ?3`;
 const SELECT_ALL = select(`WHERE ${FILTERED}`);
 const SELECT_OF_SUBJECT = select(`WHERE subject = ?8 AND ${FILTERED}`);
-const SELECT_LINKS = select('WHERE id > ? ORDER BY id LIMIT ?');
+const CHARS = `length(facts) + (SELECT coalesce(sum(length(words)), 0) ${WORDS})`;
+/** `?3` bounds the characters of all entries before the last one. */
+const SELECT_LINKS = select(`WHERE id > ?1 AND id <= (SELECT max(id) FROM (
+      SELECT id, sum(chars) OVER (ORDER BY id) - chars AS ahead FROM (
+        SELECT id, ${CHARS} AS chars FROM trail WHERE id > ?1 ORDER BY id LIMIT ?2) AS page) AS sums WHERE ahead < ?3)
+    ORDER BY id`);
 
 interface TrailRow extends Omit<TrailLink, 'subject' | 'seals' | 'words'> {
   readonly subjectKind: string;
@@ -159,7 +164,7 @@ export const sqlTrail = (db: SqlReader): TrailTable => ({
         : await db.query<TrailRow>(SELECT_OF_SUBJECT, [...filters, keyId]);
     return rows.map((row) => entryOf(linkOf(row)));
   },
-  links: async (after, limit) => (await db.query<TrailRow>(SELECT_LINKS, [after, limit])).map(linkOf),
+  links: async (after, { rows, chars }) => (await db.query<TrailRow>(SELECT_LINKS, [after, rows, chars])).map(linkOf),
 });
 
 /** Adds an entry for each subject that a statement selects, behind the head that its transaction reads: writers take their turns. */

@@ -209,10 +209,17 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
         .reverse()
         .slice(0, limit)
         .map(entryOf),
-    links: async (after, limit) =>
-      byId()
+    links: async (after, limit) => {
+      let ahead = 0;
+      return byId()
         .filter(({ id }) => id > after)
-        .slice(0, limit),
+        .slice(0, limit.rows)
+        .filter(({ facts, words }) => {
+          const isIn = ahead < limit.chars;
+          ahead += facts.length + Object.values(words).reduce((sum, { text }) => sum + text.length, 0);
+          return isIn;
+        });
+    },
   };
   return { keys, people, trail, threads };
 }

@@ -7,6 +7,7 @@ import { keyEvent, keyInfo, subjectEvent } from './access.ts';
 const NOON = Date.UTC(2026, 10, 21, 12);
 const ALICE = { kind: 'cli', name: 'alice', from: 'alice' } as const;
 const BOB = { kind: 'key', name: 'b0b', requestId: 'req_1', from: '203.0.113.7' } as const;
+const ROWS = { rows: 99, chars: 1_000_000 };
 const ALL = { keyId: null, limit: 99 };
 
 const entry = (id: string, actor: Actor, note: string, time = NOON) =>
@@ -29,11 +30,26 @@ export function trailSuite(open: () => Promise<TestedStore>): void {
       trail.addOfHolder({ ...keyEvent('', 'revoke'), actor: BOB }, '0xa', 'b'),
       trail.add(entry('d', BOB, '')),
     ]);
-    const links = await trail.links(-1, 99);
+    const links = await trail.links(-1, ROWS);
     expect(links.map(({ id }) => id)).toEqual(Array.from({ length: 12 }, (_, at) => at + 1));
     expect(await faultsIn(store)).toEqual([]);
-    expect(await trail.links(10, 1)).toEqual([links[10]!]);
+    expect(await trail.links(10, { ...ROWS, rows: 1 })).toEqual([links[10]!]);
     expect((await trail.list({ ...ALL, before: 12, limit: 2 })).map(({ id }) => id)).toEqual([11, 10]);
+  });
+
+  test('a page of the chain ends at its rows or its characters, and has at least one entry', async () => {
+    await using store = await open();
+    const { trail } = store;
+    const note = 'x'.repeat(1_000);
+    for (let at = 0; at < 6; at++) await store.commit([trail.add(entry(`k${at}`, ALICE, note))]);
+    const idsOf = async (after: number, rows: number, chars: number) =>
+      (await trail.links(after, { rows, chars })).map(({ id }) => id);
+    expect(await idsOf(0, 4, 1_000_000)).toEqual([1, 2, 3, 4]);
+    // Notes are words beside the facts: both count.
+    expect(await idsOf(0, 99, 2_500)).toEqual([1, 2, 3]);
+    expect(await idsOf(3, 99, 2_500)).toEqual([4, 5, 6]);
+    expect(await idsOf(5, 99, 1)).toEqual([6]);
+    expect(await idsOf(6, 99, 1)).toEqual([]);
   });
 
   test('an entry comes back with who, from where, and its words in their places; a secret does not', async () => {
@@ -66,7 +82,7 @@ export function trailSuite(open: () => Promise<TestedStore>): void {
     expect(await store.trail.list({ ...ALL, kind: 'person' })).toEqual([second!]);
     // Hashes could contain such letters by chance.
     const bare = { words: null, seals: null, hash: null, previous: null };
-    const facts = (await store.trail.links(0, 9)).map((link) => JSON.stringify({ ...link, ...bare }));
+    const facts = (await store.trail.links(0, ROWS)).map((link) => JSON.stringify({ ...link, ...bare }));
     for (const word of ['old', 'new', 'alice', '203.0', 'b0b']) expect(facts.join()).not.toContain(word);
   });
 
@@ -128,8 +144,8 @@ export function trailSuite(open: () => Promise<TestedStore>): void {
     const { trail } = store;
     const made = [1, 2, 3, 4].map((at) => trail.add(entry('a', ALICE, `${at}`, NOON + at)));
     await store.commit(made);
-    const idsOf = async () => (await trail.links(-1, 99)).map(({ id, action }) => `${id} ${action}`);
-    const [, second] = await trail.links(0, 2);
+    const idsOf = async () => (await trail.links(-1, ROWS)).map(({ id, action }) => `${id} ${action}`);
+    const [, second] = await trail.links(0, { ...ROWS, rows: 2 });
     await store.commit([trail.prune(NOON, NOON)]);
     expect(await idsOf()).toHaveLength(4);
     await store.commit([trail.prune(NOON + 3, NOON + 9)]);
