@@ -168,16 +168,15 @@ function checkAccess(caller: Caller, access: RouteRule['access']): void {
 
 const UNCOUNTED = { place: null, quota: null, acceptPayer: () => null };
 
-/** A request that reads counts only with a key for reports, in a limit of its own. */
+/** A request that reads counts only with a key for reports or a login with such a key, in a limit of its own. */
 function uncounted(
   request: Request,
   caller: Caller | null,
   { gateway }: AdmissionPolicies,
   { limiter, logins }: AdmissionRules,
 ): Admission | Promise<Admission> {
-  // A person at the console reads as one with the role `finance` does, and takes nothing from the programs that have the key.
-  if (!caller || roleOf(caller) !== 'report' || logins.loginOf(request)) return { caller, ...UNCOUNTED };
-  const found = limiter.admitReport(caller, gateway.reportsPerMinute);
+  if (!caller || roleOf(caller) !== 'report') return { caller, ...UNCOUNTED };
+  const found = limiter.admitReport(caller, gateway.reportsPerMinute, logins.loginOf(request) !== null);
   const admission = (quota: Quota): Admission => ({ caller, ...UNCOUNTED, quota });
   return found instanceof Promise ? found.then(admission) : admission(found);
 }

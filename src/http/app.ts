@@ -137,11 +137,16 @@ const errorHeaders = (headers: HTTPHeaders, { headerNames }: Gateway['funding'])
 /** The status that a handler has set as a number, or 200. */
 const statusOf = (status: number | string | undefined): number => (typeof status === 'number' ? status : 200);
 
-function bodyLimits({ lease, funding }: Gateway, { caller }: RequestContext): BodyLimits {
+function bodyLimits(
+  { lease, funding }: Gateway,
+  { caller, route, method }: RequestContext,
+  routes: RouteTable,
+): BodyLimits {
   const { snapshot } = lease();
+  const { bodyBytesMax: ofRoute = Number.POSITIVE_INFINITY } = routes.at(route)?.methods.get(method) ?? {};
   const { messagesMax, toolsMax } = snapshot.gateway;
   const valuesMax = VALUES_MIN + 16 * messagesMax + 64 * toolsMax;
-  return { bytesMax: bodyBytesMax(snapshot, funding, caller === null), valuesMax };
+  return { bytesMax: Math.min(ofRoute, bodyBytesMax(snapshot, funding, caller === null)), valuesMax };
 }
 
 /** The routes that every request of an application takes: they read their bodies themselves. */
@@ -254,6 +259,7 @@ function servicesOf(
   contextOf: RouteServices['contextOf'],
   edge: Pick<RouteServices, 'server' | 'handle'>,
   door: LoginDoor,
+  routes: () => RouteTable,
 ): RouteServices {
   const { gateway, idempotency, keys, tokens } = options;
   const sources = { keys, policy: () => gateway.lease().snapshot };
@@ -270,7 +276,7 @@ function servicesOf(
     teamIdOf: (text) => options.people?.people.teamNamed(text)?.id ?? text,
     sightOf: (request) => sightOf(contextOf(request).knownCaller, sources),
     principalOf: (request) => principalOf(contextOf(request), addressOf(request), door.loginOf(request)?.login.id),
-    bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context), context),
+    bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context, routes()), context),
     handle: edge.handle,
     sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway),
     server: edge.server,
@@ -294,7 +300,7 @@ export function createApp(options: AppOptions) {
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
   const door = loginDoor(options.signIn, () => gateway.lease().snapshot, options.levels);
   const edge = edgeOf(app);
-  const services = servicesOf(options, contextOf, edge, door);
+  const services = servicesOf(options, contextOf, edge, door, () => routes);
   const requests = requestRoutes(services, options, () => app.server);
   // The rules know the routes, which are made before them.
   const countFailure = (request: Request) => countFailedAuth(request, rules, services.server());

@@ -13,6 +13,8 @@ export const RouteAccess = Type.Object({
   access: Type.Union(ACCESS.map((name) => Type.Literal(name))),
   /** `none`: its body is not read. */
   body: Type.Optional(Type.Literal('none')),
+  /** Bytes of its largest body, where that is less than the policy's `gateway.body_bytes_max`. */
+  bodyBytesMax: Type.Optional(Type.Integer({ minimum: 1 })),
   /** Whether it takes a place in the gate and counts against the rate limits. */
   counts: Type.Optional(Type.Boolean()),
   /** Whether a caller without a key may pay for it, where the policy takes payments. */

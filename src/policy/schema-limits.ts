@@ -87,6 +87,6 @@ export const ADMISSION_KEYS = {
   ),
   reports_per_minute: perMinute(
     60,
-    'Most requests a minute of a key with the scope `report`. Limits in `rate_limits` do not count them.',
+    'Most requests a minute with a key that has the scope `report`, and as many again from all browsers that are signed in with it. Limits in `rate_limits` do not count them.',
   ),
 } as const;

@@ -69,20 +69,31 @@ export function findRenames(before: Outline, after: Outline): PolicyRename[] {
     const [from, to] = [membersOf(entryOf(before, section)), membersOf(entryOf(after, section))];
     const removed = [...from].filter(([name]) => !to.has(name));
     const added = [...to].filter(([name]) => !from.has(name));
-    return removed.flatMap(([name, content]) => {
-      const alike = (others: typeof removed) => others.filter(([, other]) => isSameContent(content, other));
-      const [match, ...more] = alike(added);
-      if (!match || more.length > 0 || alike(removed).length > 1) return [];
-      return [{ section, from: name, to: match[0] }];
+    const addedBy = Map.groupBy(added, ([, member]) => contentOf(member));
+    return [...Map.groupBy(removed, ([, member]) => contentOf(member))].flatMap(([content, alike]) => {
+      const matches = addedBy.get(content) ?? [];
+      if (content === null || alike.length > 1 || matches.length !== 1) return [];
+      return [{ section, from: alike[0]![0], to: matches[0]![0] }];
     });
   });
 }
 
-/** Members with only a name are never the same: their content says nothing. */
-function isSameContent(a: unknown, b: unknown): boolean {
-  if (!isObject(a) || !isObject(b)) return false;
-  const [{ name: _, ...mine }, { name: __, ...theirs }] = [a, b];
-  return Object.keys(mine).length > 0 && Bun.deepEquals(mine, theirs);
+/** The content of a member as a text; null for one with only a name, whose content says nothing. */
+function contentOf(member: unknown): string | null {
+  if (!isObject(member)) return null;
+  const { name: _, ...content } = member;
+  return Object.keys(content).length === 0 ? null : formText(content);
+}
+
+/** A text of a JSON value that does not depend on the order of keys; a map and a list never have the same. */
+export const formText = (value: unknown): string => JSON.stringify(formOf(value));
+
+function formOf(value: unknown): unknown {
+  if (Array.isArray(value)) return { list: value.map(formOf) };
+  if (!isObject(value)) return value;
+  return Object.keys(value)
+    .sort()
+    .map((key) => [key, formOf(value[key])]);
 }
 
 /** Collects the differences of two values. A list of plain values is one value. */

@@ -69,15 +69,17 @@ export class Limiter {
 
   /**
    * Counts a request of a key for reports, in its own limits and those of its levels alone: those of the policy are for requests
-   * that spend.
+   * that spend. All logins with one key share an account of their own, so that a person at the console takes nothing from the programs
+   * that have the key.
    * @param perMinute requests, as the policy's `gateway.reports_per_minute`
    * Returns and throws as `admit` does.
    */
-  admitReport(caller: Caller, perMinute: number): Quota | Promise<Quota> {
+  admitReport(caller: Caller, perMinute: number, isLogin: boolean): Quota | Promise<Quota> {
     const name = REPORTS;
     const figures = this.#newest.newer?.get(name) ?? reportLimits(perMinute);
-    const reports = { name, level: null, figures, table: this.#accounts.table('reports'), subject: caller.keyId };
-    return this.#charge([reports, ...this.#ownOf(caller, null), ...this.#ofLevels(caller)], '');
+    const subject = isLogin ? `${caller.keyId} logins` : caller.keyId;
+    const reports = { name, level: null, figures, table: this.#accounts.table('reports'), subject };
+    return this.#charge(isLogin ? [reports] : [reports, ...this.#ownOf(caller, null), ...this.#ofLevels(caller)], '');
   }
 
   #charge(applied: readonly CallerLimit[], address: string): Quota | Promise<Quota> {

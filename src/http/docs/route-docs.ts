@@ -93,7 +93,7 @@ export const DECISION_ERRORS: readonly ErrorCode[] = [
 /** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
 export function routeDocs(spec: RouteDocs) {
   const { summary, description, tag = 'Operators', answer, events, requests, errors = [], errorField } = spec;
-  const { access, body, counts, pays, operation, errorForm = API_ERRORS, request } = spec;
+  const { access, body, bodyBytesMax, counts, pays, operation, errorForm = API_ERRORS, request } = spec;
   const isOpen = access === 'open';
   const scopes = isAction(access) ? scopesNeeded(access) : '';
   const isNarrowed = isAction(access) && !mayTake('caller', access);
@@ -113,7 +113,7 @@ export function routeDocs(spec: RouteDocs) {
       [RESPONSES_DETAIL]: responses,
       ...(request && { requestBody: { content: { 'application/json': { schema: request } } } }),
       ...(requests && { 'x-requests': requests }),
-      [ACCESS_DETAIL]: { access, body, counts, pays, operation } satisfies RouteAccess,
+      [ACCESS_DETAIL]: { access, body, bodyBytesMax, counts, pays, operation } satisfies RouteAccess,
     },
   };
 }
