@@ -63,19 +63,30 @@ export interface PolicyRename {
   readonly to: string;
 }
 
-/** Finds removed members that were added under another name: their content is unique among both. */
-export function findRenames(before: Outline, after: Outline): PolicyRename[] {
-  return [...NAMED].sort().flatMap((section) => {
+/** Finds removed members that were added under another name: their content is unique among both. Yields after each member. */
+export function* findRenames(before: Outline, after: Outline): Generator<undefined, PolicyRename[]> {
+  const renames: PolicyRename[] = [];
+  for (const section of [...NAMED].sort()) {
     const [from, to] = [membersOf(entryOf(before, section)), membersOf(entryOf(after, section))];
-    const removed = [...from].filter(([name]) => !to.has(name));
-    const added = [...to].filter(([name]) => !from.has(name));
-    const addedBy = Map.groupBy(added, ([, member]) => contentOf(member));
-    return [...Map.groupBy(removed, ([, member]) => contentOf(member))].flatMap(([content, alike]) => {
-      const matches = addedBy.get(content) ?? [];
-      if (content === null || alike.length > 1 || matches.length !== 1) return [];
-      return [{ section, from: alike[0]![0], to: matches[0]![0] }];
-    });
-  });
+    const removed = yield* namesByContent([...from].filter(([name]) => !to.has(name)));
+    const added = yield* namesByContent([...to].filter(([name]) => !from.has(name)));
+    for (const [content, [name, ...others]] of removed) {
+      const [match, ...more] = added.get(content) ?? [];
+      if (name === undefined || match === undefined || others.length + more.length > 0) continue;
+      renames.push({ section, from: name, to: match });
+    }
+  }
+  return renames;
+}
+
+function* namesByContent(members: Iterable<[string, unknown]>): Generator<undefined, Map<string, string[]>> {
+  const names = new Map<string, string[]>();
+  for (const [name, member] of members) {
+    const content = contentOf(member);
+    if (content !== null) names.getOrInsertComputed(content, () => []).push(name);
+    yield;
+  }
+  return names;
 }
 
 /** The content of a member as a text; null for one with only a name, whose content says nothing. */

@@ -103,7 +103,7 @@ export async function diffServed(by: Principal, desk: PolicyDesk, a: NamedPolicy
         isStale,
       );
       const patch = await patchOf(earlier.bundle, later.bundle, isStale);
-      return { ...objectOf(differenceBody(difference)), patch };
+      return { ...(await inSlices(differenceBody(difference), isStale)), patch };
     }),
   );
 }

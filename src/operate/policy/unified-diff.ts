@@ -96,7 +96,8 @@ function* rangesOf(
   const most = Math.min(a.length, b.length) - start;
   while (end < most && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
   const [endA, endB] = [a.length - end, b.length - end];
-  const edit = yield* shortestEdit(a.slice(start, endA), b.slice(start, endB), comparisons);
+  const isPlain = start === endA || start === endB;
+  const edit = isPlain ? null : yield* shortestEdit(a.slice(start, endA), b.slice(start, endB), comparisons);
   const changed = edit?.map(({ sign, from, to }): LineRange => ({ sign, from: from + start, to: to + start }));
   const all: LineRange[] = [
     { sign: ' ', from: 0, to: start },
@@ -179,14 +180,18 @@ function* hunksOf(
   for (const { a: atA, b: atB, ranges: own } of hunkRanges(ranges)) {
     const count = (but: LineRange['sign']) =>
       own.reduce((sum, { sign, from, to }) => (sign === but ? sum : sum + to - from), 0);
-    texts.push(`@@ -${rangeOf(atA, count('+'))} +${rangeOf(atB, count('-'))} @@\n`);
+    let block = [`@@ -${rangeOf(atA, count('+'))} +${rangeOf(atB, count('-'))} @@\n`];
     for (const { sign, from, to } of own) {
       const lines = sign === '+' ? b : a;
       for (let at = from; at < to; at++) {
-        texts.push(lineText(sign, lines[at]!));
-        if (++written % LINES_AT_ONCE === 0) yield;
+        block.push(lineText(sign, lines[at]!));
+        if (++written % LINES_AT_ONCE !== 0) continue;
+        texts.push(block.join(''));
+        block = [];
+        yield;
       }
     }
+    texts.push(block.join(''));
   }
   return texts.join('');
 }
