@@ -13,9 +13,6 @@ const live = useLivePolicy(() => ({
 const post = (path: string, body: object, key = live.box.key) =>
   live.box.post(`/admin/policy/${path}`, body, withKey(key));
 
-/** One turn of the event loop takes less than this share of the time of a request whose work is in slices. */
-const SHARE_MAX = 0.5;
-
 /** The share of a request's time that the longest turn of the event loop takes, in which no other request is served. */
 async function longestShare(send: () => Promise<Response>): Promise<number> {
   let [longest, isOver] = [0, false];
@@ -53,25 +50,28 @@ const models = (name: string, priceFrom: number) => [
   },
 ];
 
+/** Shares of the whole work, however fast the machine is: of work in one piece, one turn of the loop takes nearly all. */
+const [HALF, QUARTER] = [0.5, 0.25];
+
 describe('while it works, the server goes on with other requests:', () => {
   test('a patch of many rewritten files', async () => {
     // The files that the patch compares with are those on disk.
     for (const { name, text } of comments(0)) live.write(name, text);
     await live.reload();
-    const share = await leastOf(SHARE_MAX, () => longestShare(() => post('patch', { changes: comments(500) })));
-    expect(share).toBeLessThan(SHARE_MAX);
+    const share = await leastOf(HALF, () => longestShare(() => post('patch', { changes: comments(500) })));
+    expect(share).toBeLessThan(HALF);
   }, 30_000);
 
   test('a difference of many rewritten files', async () => {
     const body = { a: { changes: comments(0) }, b: { changes: comments(500) } };
-    const share = await leastOf(SHARE_MAX, () => longestShare(() => post('diff', body)));
-    expect(share).toBeLessThan(SHARE_MAX);
+    const share = await leastOf(QUARTER, () => longestShare(() => post('diff', body)));
+    expect(share).toBeLessThan(QUARTER);
   }, 30_000);
 
   test('a difference in which thousands of models may have been renamed', async () => {
     const body = { a: { files: models('old', 1) }, b: { files: models('new', 10_000) } };
-    const share = await leastOf(SHARE_MAX, () => longestShare(() => post('diff', body)));
-    expect(share).toBeLessThan(SHARE_MAX);
+    const share = await leastOf(QUARTER, () => longestShare(() => post('diff', body)));
+    expect(share).toBeLessThan(QUARTER);
   }, 30_000);
 });
 
@@ -111,8 +111,8 @@ describe('an explanation', () => {
       body: stream,
     });
     await expectError(unstated, 'request_too_large');
-    // Advice has the limits of a request that is sent.
-    expect((await live.box.post('/v1/route', prompt(300_000).request)).status).toBe(200);
+    // Advice has the limits of a request that is sent: the same body is read.
+    await expectError(await live.box.post('/v1/route', prompt(300_000).request), 'context_length_exceeded', 'messages');
   });
 
   test('of a caller runs alone, and one of another caller beside it', async () => {
