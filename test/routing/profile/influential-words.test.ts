@@ -54,7 +54,7 @@ describe('influential words', () => {
       return read;
     };
     expect(readings(1)).toBeGreaterThan(1);
-    expect(readings(400)).toBe(readings(40));
+    expect(readings(400)).toBeLessThan(2 * readings(40));
   });
 
   test('are none for an image or an empty message, and take a few milliseconds for a long text', () => {
