@@ -7,7 +7,7 @@ import { durationText } from '../access/limits/refusal.ts';
 import { tokenIn } from '../access/tokens/form.ts';
 import { tokenAdvice } from '../access/tokens/refusal.ts';
 import type { Tokens } from '../access/tokens/tokens.ts';
-import { type Caller, roleOf, rootOf } from '../core/caller.ts';
+import { type Caller, isOperator, roleOf, rootOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { FundingSource } from '../money/funding.ts';
@@ -170,7 +170,7 @@ function checkAccess(caller: Caller, access: RouteRule['access']): void {
 
 const UNCOUNTED = { quota: null, acceptPayer: () => null };
 
-/** A request that reads counts only with a key for reports, in a limit of its own. */
+/** A request that reads counts with a key for reports and with a login that does not operate the server, in a limit of its own. */
 function uncounted(
   request: Request,
   caller: Caller | null,
@@ -178,9 +178,10 @@ function uncounted(
   { limiter, logins }: AdmissionRules,
   place: GatePlace | null,
 ): Admission | Promise<Admission> {
-  // A person at the console reads as one with the role `finance` does, and takes nothing from the programs that have the key.
-  if (!caller || roleOf(caller) !== 'report' || logins.loginOf(request)) return { caller, place, ...UNCOUNTED };
-  const found = limiter.admitReport(caller, gateway.reportsPerMinute);
+  const isLogin = logins.loginOf(request) !== null;
+  const isCounted = caller !== null && (isLogin ? !isOperator(caller) : roleOf(caller) === 'report');
+  if (!isCounted) return { caller, place, ...UNCOUNTED };
+  const found = limiter.admitReport(caller, gateway.reportsPerMinute, isLogin);
   const admission = (quota: Quota): Admission => ({ caller, place, ...UNCOUNTED, quota });
   return found instanceof Promise ? found.then(admission) : admission(found);
 }

@@ -87,6 +87,6 @@ export const ADMISSION_KEYS = {
   ),
   reports_per_minute: perMinute(
     60,
-    'Most requests a minute of a key with the scope `report`. Limits in `rate_limits` do not count them.',
+    'Most requests a minute with a key that has the scope `report`. A signed-in person who is not an admin, and all browsers that are signed in with one such key, may send four times as many. Limits in `rate_limits` do not count them.',
   ),
 } as const;

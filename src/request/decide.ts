@@ -118,7 +118,8 @@ function decide(gateway: Gateway, undecided: UndecidedRequest, fit: FactsFit | n
   }
   const { features } = reading;
   const isRefused = trial.shortage !== null || isRefusal(trial.outcome);
-  const tokenizers = isRefused ? decisiveTokenizers(trial.outcome, true, snapshot) : NO_TOKENIZERS;
+  const texts = isRefused ? countableTexts(request) : [];
+  const tokenizers = isRefused ? decisiveTokenizers(trial.outcome, true, snapshot, texts) : NO_TOKENIZERS;
   if (tokenizers.length > 0 || mayAskServices(undecided, reading, trial))
     return decideCounted(gateway, undecided, reading, trial, tokenizers, mayDraw);
   return { history, features, decision: decisionOf(gateway, trial, request, terms) };

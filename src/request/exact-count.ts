@@ -2,7 +2,7 @@ import type { Decision, Refusal } from '../core/decision.ts';
 import { REJECTIONS } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { Tokenizer } from '../core/tokenizer.ts';
+import { TOKEN_BYTES_MAX, type Tokenizer } from '../core/tokenizer.ts';
 import { utf8Bytes } from '../core/tokens.ts';
 import { isRefusal } from '../routing/decide.ts';
 import type { TokenCounter } from '../tokenizer/counter.ts';
@@ -12,15 +12,33 @@ const BY_INPUT = REJECTIONS.context.bit | REJECTIONS.budget_limit.bit | REJECTIO
 
 /**
  * Returns the tokenizers whose exact count may change an outcome: those of models that only the size of the input
- * rejects, and that of a choice that no fund can pay. Mostly none.
+ * rejects, and that of a choice that no fund can pay. Mostly none. A model whose window the prompt exceeds by any count is not one
+ * of them.
+ * @param texts of the prompt, which would be counted
  */
 export function decisiveTokenizers(
   outcome: Decision | Refusal,
   isShort: boolean,
   snapshot: PolicySnapshot,
+  texts: readonly string[],
 ): readonly Tokenizer[] {
-  if (isRefusal(outcome)) return tokenizersOf(outcome.rejected.filter(isRejectedByInput), snapshot);
-  return isShort ? tokenizersOf([outcome.ranked[0]], snapshot) : NO_TOKENIZERS;
+  if (!isRefusal(outcome)) return isShort ? tokenizersOf([outcome.ranked[0]], snapshot) : NO_TOKENIZERS;
+  const { rejected, facts } = outcome;
+  const byInput = rejected.filter(isRejectedByInput);
+  if (!byInput.some(isRejectedByWindow)) return tokenizersOf(byInput, snapshot);
+  const least = leastInput(facts, texts);
+  const mayFit = (one: RejectedModel) => !isRejectedByWindow(one) || least <= snapshot.models[one.model]!.contextWindow;
+  return tokenizersOf(byInput.filter(mayFit), snapshot);
+}
+
+type RejectedModel = Refusal['rejected'][number];
+
+const isRejectedByWindow = ({ rejections }: RejectedModel): boolean => (rejections & REJECTIONS.context.bit) !== 0;
+
+/** The least input tokens that a request is expected to have once its texts are counted, whatever the count is. */
+function leastInput({ inputTokens, inputTokensMax }: Facts, texts: readonly string[]): number {
+  const bytes = texts.reduce((sum, text) => sum + utf8Bytes(text), 0);
+  return Math.min(inputTokens, inputTokensMax - bytes + Math.ceil(bytes / TOKEN_BYTES_MAX));
 }
 
 function tokenizersOf(
@@ -34,8 +52,7 @@ function tokenizersOf(
 const NO_TOKENIZERS: readonly Tokenizer[] = [];
 
 /** Whether only the size of the input rejects a model. */
-export const isRejectedByInput = ({ rejections }: Refusal['rejected'][number]): boolean =>
-  (rejections & ~BY_INPUT) === 0;
+export const isRejectedByInput = ({ rejections }: RejectedModel): boolean => (rejections & ~BY_INPUT) === 0;
 
 /**
  * Tokens that a template may write before a conversation. A bound by bytes has room for them, an exact count has none. The

@@ -63,26 +63,48 @@ export interface PolicyRename {
   readonly to: string;
 }
 
-/** Finds removed members that were added under another name: their content is unique among both. */
-export function findRenames(before: Outline, after: Outline): PolicyRename[] {
-  return [...NAMED].sort().flatMap((section) => {
+/** Finds removed members that were added under another name: their content is unique among both. Yields after each member. */
+export function* findRenames(before: Outline, after: Outline): Generator<undefined, PolicyRename[]> {
+  const renames: PolicyRename[] = [];
+  for (const section of [...NAMED].sort()) {
     const [from, to] = [membersOf(entryOf(before, section)), membersOf(entryOf(after, section))];
-    const removed = [...from].filter(([name]) => !to.has(name));
-    const added = [...to].filter(([name]) => !from.has(name));
-    return removed.flatMap(([name, content]) => {
-      const alike = (others: typeof removed) => others.filter(([, other]) => isSameContent(content, other));
-      const [match, ...more] = alike(added);
-      if (!match || more.length > 0 || alike(removed).length > 1) return [];
-      return [{ section, from: name, to: match[0] }];
-    });
-  });
+    const removed = yield* namesByContent([...from].filter(([name]) => !to.has(name)));
+    const added = yield* namesByContent([...to].filter(([name]) => !from.has(name)));
+    for (const [content, [name, ...others]] of removed) {
+      const [match, ...more] = added.get(content) ?? [];
+      if (name === undefined || match === undefined || others.length + more.length > 0) continue;
+      renames.push({ section, from: name, to: match });
+    }
+  }
+  return renames;
 }
 
-/** Members with only a name are never the same: their content says nothing. */
-function isSameContent(a: unknown, b: unknown): boolean {
-  if (!isObject(a) || !isObject(b)) return false;
-  const [{ name: _, ...mine }, { name: __, ...theirs }] = [a, b];
-  return Object.keys(mine).length > 0 && Bun.deepEquals(mine, theirs);
+function* namesByContent(members: Iterable<[string, unknown]>): Generator<undefined, Map<string, string[]>> {
+  const names = new Map<string, string[]>();
+  for (const [name, member] of members) {
+    const content = contentOf(member);
+    if (content !== null) names.getOrInsertComputed(content, () => []).push(name);
+    yield;
+  }
+  return names;
+}
+
+/** The content of a member as a text; null for one with only a name, whose content says nothing. */
+function contentOf(member: unknown): string | null {
+  if (!isObject(member)) return null;
+  const { name: _, ...content } = member;
+  return Object.keys(content).length === 0 ? null : formText(content);
+}
+
+/** A text of a JSON value that does not depend on the order of keys; a map and a list never have the same. */
+export const formText = (value: unknown): string => JSON.stringify(formOf(value));
+
+function formOf(value: unknown): unknown {
+  if (Array.isArray(value)) return { list: value.map(formOf) };
+  if (!isObject(value)) return value;
+  return Object.keys(value)
+    .sort()
+    .map((key) => [key, formOf(value[key])]);
 }
 
 /** Collects the differences of two values. A list of plain values is one value. */

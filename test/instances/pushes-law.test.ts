@@ -182,7 +182,7 @@ async function offerOf(cannot: readonly string[], at: number, store: Store, targ
   const notes = editNotes(
     SERVER,
     { store, now: () => 0 },
-    { ...edit, guarded: [], previous: null, revision: `r${at}` },
+    { ...edit, patch: '', guarded: [], previous: null, revision: `r${at}` },
   );
   return await push(edit, notes, target).then(
     () => true,

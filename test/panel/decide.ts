@@ -93,9 +93,10 @@ export function factsFor(one: Case, model: Selector, runtime: Runtime): Facts {
 export async function decideOne(one: Case, model: Selector, runtime: Runtime): Promise<Decision | Refusal> {
   const facts = factsFor(one, model, runtime);
   const outcome = decideFor(facts, runtime);
-  const names = decisiveTokenizers(outcome, false, runtime.snapshot);
+  const texts = textsOf(one.body.messages);
+  const names = decisiveTokenizers(outcome, false, runtime.snapshot, texts);
   if (names.length === 0) return outcome;
-  const inputTokensCounted = await countInput(counter, names, facts, textsOf(one.body.messages));
+  const inputTokensCounted = await countInput(counter, names, facts, texts);
   return inputTokensCounted ? decideFor({ ...facts, inputTokensCounted }, runtime) : outcome;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { atOnce } from '../../src/policy/steps.ts';
 import { diffPolicies, findRenames, summary } from '../../src/runtime/diff.ts';
 
 describe('the difference of two policies', () => {
@@ -51,7 +52,7 @@ describe('the difference of two policies', () => {
       models: { new: { a: 1 }, 'twin-1': { b: 2 }, 'twin-2': { b: 2 }, kept: { c: 3 }, bare: {} },
       cases: [{ name: 'two', given: 1 }],
     };
-    expect(findRenames(before, after)).toEqual([
+    expect(atOnce(findRenames(before, after))).toEqual([
       { section: 'cases', from: 'one', to: 'two' },
       { section: 'models', from: 'old', to: 'new' },
     ]);

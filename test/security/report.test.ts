@@ -4,11 +4,13 @@ import { OPERATOR } from '../../src/core/caller.ts';
 import { sightOf } from '../../src/operate/sight.ts';
 import { GROUPINGS } from '../../src/operate/usage-sums.ts';
 import { tries } from '../deep/effort.ts';
+import { LOGIN, loginOf } from '../sign-in/stage.ts';
 import { answerOf } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { TOY } from '../support/policies.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';
+import { Visitor } from '../support/visitor.ts';
 import { cellsOf, MATRIX, ROLES } from './matrix-rows.ts';
 
 const POLICY = `${TOY}
@@ -248,5 +250,23 @@ rate_limits: [{ name: shared, requests_per_minute: 2 }]
     // Five reports have taken nothing from the limit that all requests share.
     for (const status of [200, 200, 429]) expect((await few.post('/v1/route', {}, withKey(app))).status).toBe(status);
     expect((await few.get('/admin/usage')).headers.get('x-ratelimit-remaining-requests')).toBeNull();
+  });
+
+  test('counts the logins with a key together, apart from the requests of its programs', async () => {
+    const key = await few.makeKey('--scope', 'report', '--rpm', '1');
+    const signIn = async () => {
+      const visitor = new Visitor();
+      const body = JSON.stringify({ key });
+      const headers = { 'content-type': 'application/json' };
+      await visitor.go(`${few.url}/console/sign-in/key`, { method: 'POST', body, headers, origin: few.url });
+      const cookie = `${LOGIN}=${loginOf(visitor, few)}`;
+      return () => fetch(`${few.url}/admin/usage`, { headers: { cookie } });
+    };
+    const [first, second] = [await signIn(), await signIn()];
+    // Four times the limit of a key.
+    for (let pair = 0; pair < 6; pair++) expect([(await first()).status, (await second()).status]).toEqual([200, 200]);
+    const { details } = await expectError(await second(), 'rate_limit_exceeded', null, true);
+    expect(details).toEqual({ limit: 'gateway.reports_per_minute', kind: 'requests' });
+    expect((await few.get('/admin/usage', withKey(key))).status).toBe(200);
   });
 });

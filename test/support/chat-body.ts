@@ -3,6 +3,7 @@ import type { RouteRequest } from '../../src/api/route-query.ts';
 import type { Caller } from '../../src/core/caller.ts';
 import type { Facts } from '../../src/core/facts.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { atOnce } from '../../src/policy/steps.ts';
 import * as facts from '../../src/routing/facts.ts';
 import * as words from '../../src/routing/profile/influential-words.ts';
 import * as intent from '../../src/routing/profile/intent.ts';
@@ -19,7 +20,8 @@ type Messages = ChatRequest['messages'];
 export const profile = (body: ChatBody) => profiles.profile(chatRequest(body));
 export const lastView = (body: ChatBody, weights?: TaskWeights) => intent.lastView(chatRequest(body), weights);
 export const systemPromptView = (body: ChatBody) => intent.systemPromptView(chatRequest(body));
-export const influentialWords = (body: ChatBody, task: string) => words.influentialWords(chatRequest(body), task);
+export const influentialWords = (body: ChatBody, task: string) =>
+  atOnce(words.influentialWords(chatRequest(body), task));
 export const questionOf = (messages: Messages) => texts.questionOf(chatRequest({ messages }).conversation.turns);
 export const textsOf = (messages: Messages) => texts.textsOf(chatRequest({ messages }).conversation.turns);
 export const chatFacts = (body: ChatBody, caller: Caller, snapshot: PolicySnapshot): Facts =>

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { countTokens as cl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens as o200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { CL100K_TOKEN_SPLIT_REGEX, O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
+import { TOKEN_BYTES_MAX } from '../../src/core/tokenizer.ts';
 import { countTokens, readRanks, type TokenVocabulary } from '../../src/tokenizer/byte-pairs.ts';
 import { tries } from '../deep/effort.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
@@ -51,6 +52,11 @@ describe.each(TOKENIZERS)('tokens of %s', (_, own, truth) => {
       fc.property(anyText, (text) => count(text) - seam === truth(text)),
       { numRuns, seed },
     );
+  });
+
+  test('have at most as many bytes as a count is bounded by', () => {
+    const longest = [...own.ranks.keys()].reduce((most, { length }) => Math.max(most, length), 0);
+    expect(longest).toBeLessThanOrEqual(TOKEN_BYTES_MAX);
   });
 
   test('of adjacent texts are never more than the sum of both', () => {

@@ -20,6 +20,9 @@ interface CallerLimit extends Pick<RequestLimit, 'name' | 'level'> {
 /** Events counted by address alone. */
 export type Offence = 'failed-auth' | 'keyless';
 
+/** Requests of a login for each of a key: an open view of the console sends about 36 a minute, and a person has several. */
+const LOGIN_FACTOR = 4;
+
 const A_REQUEST = { requests: 1, tokens: null, streams: null } as const;
 
 /**
@@ -68,16 +71,19 @@ export class Limiter {
   }
 
   /**
-   * Counts a request of a key for reports, in its own limits and those of its levels alone: those of the policy are for requests
-   * that spend.
+   * Counts a request that reads, of a key for reports or of a login. A key counts in its own limits and those of its levels alone: those
+   * of the policy are for requests that spend. All logins of one person, or with one key, share an account of their own, so that a person
+   * at the console takes nothing from the programs that have the key.
    * @param perMinute requests, as the policy's `gateway.reports_per_minute`
    * Returns and throws as `admit` does.
    */
-  admitReport(caller: Caller, perMinute: number): Quota | Promise<Quota> {
+  admitReport(caller: Caller, perMinute: number, isLogin: boolean): Quota | Promise<Quota> {
     const name = REPORTS;
-    const figures = this.#newest.newer?.get(name) ?? reportLimits(perMinute);
-    const reports = { name, level: null, figures, table: this.#accounts.table('reports'), subject: caller.keyId };
-    return this.#charge([reports, ...this.#ownOf(caller, null), ...this.#ofLevels(caller)], '');
+    const ofKey = this.#newest.newer?.get(name)?.requestsPerMinute ?? perMinute;
+    const figures = reportLimits(isLogin ? LOGIN_FACTOR * ofKey : ofKey);
+    const subject = isLogin ? `${caller.keyId} logins` : caller.keyId;
+    const reports = { name, level: null, figures, table: this.#accounts.table('reports'), subject };
+    return this.#charge(isLogin ? [reports] : [reports, ...this.#ownOf(caller, null), ...this.#ofLevels(caller)], '');
   }
 
   #charge(applied: readonly CallerLimit[], address: string): Quota | Promise<Quota> {

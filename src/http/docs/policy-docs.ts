@@ -4,7 +4,7 @@ import { BODY_ERRORS, DECISION_ERRORS, routeDocs } from './route-docs.ts';
 /** The documentation of `/admin/policy/…`. */
 
 const SENT =
-  'A policy that is sent can run no plugin that is not in force, and learns of variables only whether they are set. One check, test, difference or edit of a principal runs at a time.';
+  'A policy that is sent can run no plugin that is not in force, and learns of variables only whether they are set. One check, test, difference, patch or edit of a principal runs at a time.';
 
 const bodyRefused = [...BODY_ERRORS, 'unknown_field', 'conflict'] as const;
 
@@ -35,10 +35,17 @@ export const DIFF = routeDocs({
   errors: [...bodyRefused, 'not_found'],
 });
 
+/** Bytes of the largest body that is explained: an explanation reads a prompt many times. */
+const EXPLAINED_BYTES_MAX = 262_144;
+
 export const EXPLAIN = routeDocs({
-  ...{ access: 'policy.explain', body: 262_144, summary: 'Explain the decision for a request that is not sent' },
+  ...{
+    access: 'policy.explain',
+    body: EXPLAINED_BYTES_MAX,
+    summary: 'Explain the decision for a request that is not sent',
+  },
   description:
-    '`policy explain`: the decision that a request would get now, by the present readings, estimates and money, with every candidate and its rank or the reasons against it. It leaves no record, holds nothing and counts in no rate limit; a principal may ask ten times a second. Leads and members ask as themselves or as keys that they see, on the policy in force.',
+    '`policy explain`: the decision that a request would get now, by the present readings, estimates and money, with every candidate and its rank or the reasons against it. It leaves no record, holds nothing and counts in no rate limit of a caller. The body may have at most 256 KiB. A principal gets one explanation at a time, and at most ten a second. Leads and members ask as themselves or as keys that they see, on the policy in force.',
   answer: { schema: schemas.PolicyExplanation, description: 'The decision.' },
   requests: {
     chat: {

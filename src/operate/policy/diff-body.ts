@@ -1,4 +1,6 @@
+import { objectOf } from '../../core/object.ts';
 import { diagnosticsJson } from '../../policy/diagnostics.ts';
+import { inSteps } from '../../policy/steps.ts';
 import { scrubAll } from '../../telemetry/secrets.ts';
 import {
   type ComparedCase,
@@ -16,12 +18,13 @@ import type { BuiltPolicy } from './diff-side.ts';
 export const changedCases = (cases: readonly ComparedCase[]): ComparedCase[] =>
   cases.filter(({ a, b, broken }) => !isSame(a, b) || broken.length > 0);
 
-/** The difference as `policy diff --json` prints it and `POST /admin/policy/diff` answers, with secrets masked. */
-export function differenceBody({ a, b, changes, renamed, decisions }: PolicyDifference) {
+/** The difference as `policy diff --json` prints it and `POST /admin/policy/diff` answers, with secrets masked. Yields after each change. */
+export function* differenceBody({ a, b, changes, renamed, decisions }: PolicyDifference): Generator<undefined, object> {
   const body = {
     a: sideJson(a),
     b: sideJson(b),
-    changes,
+    // In its place, and masked one by one: there may be thousands.
+    changes: null,
     renamed,
     usd_per_credit: decisions && { a: Number(decisions.worth.a), b: Number(decisions.worth.b) },
     cases: decisions && changedCases(decisions.cases).map(caseJson),
@@ -42,7 +45,7 @@ export function differenceBody({ a, b, changes, renamed, decisions }: PolicyDiff
       requests: decisions.requests && totalsJson(decisions.requests.totals),
     },
   };
-  return scrubAll(body);
+  return { ...objectOf(scrubAll(body)), changes: yield* inSteps(changes, scrubAll) };
 }
 
 const sideJson = ({ place, side, problems, message }: BuiltPolicy) => ({

@@ -1,4 +1,5 @@
 import type { Diagnostic } from '../../policy/diagnostics.ts';
+import { inSteps } from '../../policy/steps.ts';
 import { compileCandidate, isRejected, withoutValues } from '../../runtime/candidate.ts';
 import { diffPolicies, findRenames, type Outline, type PolicyChange, type PolicyRename } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
@@ -42,13 +43,14 @@ export async function buildSide(place: PolicySource, judge: JudgeTools): Promise
 }
 
 /** Returns the differences of two policies, with secrets masked. Build both first: building registers their secrets. */
-export function changesOf(a: BuiltPolicy, b: BuiltPolicy): PolicyChange[] {
-  return [...diffPolicies(a.outline, b.outline), ...codeChanges(a, b)].map(withoutValues);
-}
+export const changesOf = (a: BuiltPolicy, b: BuiltPolicy): Generator<undefined, PolicyChange[]> =>
+  inSteps([...diffPolicies(a.outline, b.outline), ...codeChanges(a, b)], withoutValues);
 
 /** Returns the parts that were only renamed, with secrets masked. */
-export const renamesOf = (a: BuiltPolicy, b: BuiltPolicy): PolicyRename[] =>
-  findRenames(a.outline, b.outline).map(({ section, from, to }) => ({ section, from: scrub(from), to: scrub(to) }));
+export function* renamesOf(a: BuiltPolicy, b: BuiltPolicy): Generator<undefined, PolicyRename[]> {
+  const renames = yield* findRenames(a.outline, b.outline);
+  return renames.map(({ section, from, to }) => ({ section, from: scrub(from), to: scrub(to) }));
+}
 
 /** Returns the plugins whose code differs under the same name. */
 function codeChanges(a: BuiltPolicy, b: BuiltPolicy): PolicyChange[] {

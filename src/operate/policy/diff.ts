@@ -46,11 +46,12 @@ export async function differenceOf(
   requests: string | undefined,
   isStale: () => boolean = () => false,
 ) {
-  const changes = changesOf(a, b);
+  const changes = await inSlices(changesOf(a, b), isStale);
+  const renamed = await inSlices(renamesOf(a, b), isStale);
   const sides = a.side && b.side && { a: a.side, b: b.side };
   // Null where one of the policies cannot be loaded.
   const decisions = sides && (await decideBoth(sides.a, sides.b, requests, isStale));
-  return { a, b, changes, renamed: renamesOf(a, b), decisions };
+  return { a, b, changes, renamed, decisions };
 }
 
 /** The same policy, with another version of the language in the line that states it. */

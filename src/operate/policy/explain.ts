@@ -19,6 +19,7 @@ import type { OnRuleFailure } from '../../routing/rules.ts';
 import type { StrongWords } from '../../routing/story-estimate.ts';
 import { questionOf } from '../../routing/texts.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
+import { inSlices } from '../../runtime/slices.ts';
 import { runtimeFor } from '../../runtime/wildcard-runtime.ts';
 import { readStore, storeExists } from '../../store/open.ts';
 import type { TokenCounter } from '../../tokenizer/counter.ts';
@@ -79,7 +80,7 @@ export async function explainRequest(
     // A sentence about a stated task type that the policy does not know; null for none.
     taskNote: taskNote(task, facts.task)?.trim() || null,
     // Null where the caller states the task, or without messages.
-    taskReasons: turns.length > 0 && task === undefined ? taskReasons(request, facts) : null,
+    taskReasons: turns.length > 0 && task === undefined ? await taskReasons(request, facts) : null,
     // Rules whose condition failed and counts as true, with the error.
     failedRules,
   };
@@ -147,13 +148,14 @@ function heldOf(hold: FirstHold | null, { decision, runtime }: DecidedRequest): 
 }
 
 /** The evidence for a request's task, read from its text. */
-export type TaskReasons = ReturnType<typeof taskReasons>;
+export type TaskReasons = Awaited<ReturnType<typeof taskReasons>>;
 
-/** Returns the words that decided the likeliest task of a request. It takes milliseconds. */
-function taskReasons(request: ProfileInput, { task, mix }: Facts) {
+/** Returns the words that decided the likeliest task of a request. */
+async function taskReasons(request: ProfileInput, { task, mix }: Facts) {
   const likeliest = mix[0]?.task ?? task;
+  const words = await inSlices(influentialWords(request, likeliest), () => false);
   // With the probability of the task, 0..1. No word counts, for example, for an image.
-  return { task: likeliest, share: mix[0]?.share ?? 1, words: influentialWords(request, likeliest) };
+  return { task: likeliest, share: mix[0]?.share ?? 1, words };
 }
 
 /**

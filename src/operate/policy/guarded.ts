@@ -1,7 +1,7 @@
 import { isObject, objectOf } from '../../core/object.ts';
 import type { GatewayText, ProviderText, SECTIONS } from '../../policy/schema.ts';
 import type { AlertsText } from '../../policy/schema-alerts.ts';
-import type { Outline } from '../../runtime/diff.ts';
+import { formText, type Outline } from '../../runtime/diff.ts';
 
 /** A difference of two policies that gives power, sends data elsewhere or removes evidence. */
 export interface GuardedChange {
@@ -166,13 +166,4 @@ const isMap = (value: unknown): boolean => value === undefined || value === null
 const ownOf = (map: Readonly<Record<string, unknown>>, key: string): unknown =>
   Object.hasOwn(map, key) ? map[key] : undefined;
 
-const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(formOf(one)) === JSON.stringify(formOf(other));
-
-/** A value whose text does not depend on the order of keys; a map and a list never have the same. */
-function formOf(value: unknown): unknown {
-  if (Array.isArray(value)) return { list: value.map(formOf) };
-  if (!isObject(value)) return value;
-  return Object.keys(value)
-    .sort()
-    .map((key) => [key, formOf(value[key])]);
-}
+const isSame = (one: unknown, other: unknown): boolean => formText(one) === formText(other);

@@ -112,9 +112,10 @@ export async function exactFacts(
   checkRequest(request, runtime.snapshot.gateway);
   const facts = hypotheticalFacts(hypothetical, runtime, onFailure);
   const { outcome, shortage } = tryFor(facts, runtime, hypothetical);
-  const names = decisiveTokenizers(outcome, shortage !== null, runtime.snapshot);
+  const texts = countableTexts(request);
+  const names = decisiveTokenizers(outcome, shortage !== null, runtime.snapshot, texts);
   if (names.length === 0) return facts;
-  const counted = await countInput(counter, names, facts, countableTexts(request));
+  const counted = await countInput(counter, names, facts, texts);
   return hypotheticalFacts(hypothetical, runtime, onFailure, counted);
 }
 

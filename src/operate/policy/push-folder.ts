@@ -11,7 +11,7 @@ import { namedBundle } from './bundles.ts';
 import { type GuardedChange, guardedChanges } from './guarded.ts';
 import { lagging, type PushTarget, push } from './push.ts';
 import { formerPush } from './pushed.ts';
-import { outlineOf } from './served-check.ts';
+import { outlineOf, patchOf } from './served-check.ts';
 import { generous, type JudgeTools, readPolicy } from './tools.ts';
 import { editNotes, editsOf } from './write.ts';
 
@@ -93,7 +93,8 @@ async function pushed(
   const guarded = guardedChanges(await outlineOf(before, judge), await outlineOf(after, judge));
   const previous = head?.revision ?? null;
   const { revision } = candidate.runtime.snapshot;
-  const notes = editNotes(by.actor, desk, { before, after, edits, guarded, previous, revision });
+  const patch = await patchOf(before, after, () => false);
+  const notes = editNotes(by.actor, desk, { patch, edits, guarded, previous, revision });
   const stored = await push({ before, after, edits, candidate }, notes, desk);
   const others = (await desk.isServed()) ? await liveInstances(store) : [];
   const followingFiles = others.filter(({ follows }) => follows === 'files').map(({ name }) => name);

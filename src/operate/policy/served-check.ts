@@ -102,7 +102,8 @@ export async function diffServed(by: Principal, desk: PolicyDesk, a: NamedPolicy
         undefined,
         isStale,
       );
-      return { ...objectOf(differenceBody(difference)), patch: patchOf(earlier.bundle, later.bundle) };
+      const patch = await patchOf(earlier.bundle, later.bundle, isStale);
+      return { ...(await inSlices(differenceBody(difference), isStale)), patch };
     }),
   );
 }
@@ -134,13 +135,14 @@ export async function sourceOf(named: NamedPolicy | null, desk: PolicyDesk, judg
   };
 }
 
-/** The difference of the texts, with secrets masked. */
-export function patchOf(before: PolicyBundle, after: PolicyBundle): string {
+/** The difference of the texts, with secrets masked. Made in slices: throws SupersededError once stale. */
+export async function patchOf(before: PolicyBundle, after: PolicyBundle, isStale: () => boolean): Promise<string> {
   const [a, b] = [before, after].map(
     ({ files }) => new Map(files.map(({ path, text }) => [basename(path), text ?? null])),
   );
   const names = [...new Set([...a!.keys(), ...b!.keys()])].sort();
-  return mask(unifiedDiff(names.map((name) => ({ name, before: a!.get(name) ?? null, after: b!.get(name) ?? null }))));
+  const changes = names.map((name) => ({ name, before: a!.get(name) ?? null, after: b!.get(name) ?? null }));
+  return await inSlices(unifiedDiff(changes, mask), isStale);
 }
 
 /** Diagnostics with the line that each is about, in a form for people. */

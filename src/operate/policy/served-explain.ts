@@ -54,37 +54,38 @@ export interface ExplanationQuery {
 export async function explainServed(by: Principal, desk: ExplanationDesk, query: ExplanationQuery): Promise<object> {
   const reach = checkAction(by.caller, 'policy.explain');
   if (reach !== 'all' && query.policy) checkAction(by.caller, 'policy.check');
-  desk.turns.countExplanation(by.caller.keyId);
-  return await orRefused(async () => {
-    const { gateway } = desk;
-    const inForce = gateway.lease();
-    const caller = callerIn(by, reach, query, desk);
-    const runtime = query.policy ? await builtFor(by, query.policy, desk) : inForce;
-    const isInForce = runtime === inForce;
-    const request = readRouteBody(bodyOf(query.request));
-    const timeMs = query.time === undefined ? gateway.now() : momentOf('`time`', query.time);
-    const readings = isInForce ? inForce.readings() : readingsAlike(runtime.snapshot, inForce);
-    const { labels, models, levels = NO_LEVELS } = caller ?? NOBODY;
-    const key = { id: caller?.keyId ?? NOBODY.keyId, labels, models: models && [...models], levels };
-    const explanation = await explainRequest(
-      {
-        request,
-        key,
-        caller: caller ?? NOBODY,
-        timeMs,
-        funds: caller && fundsOf(caller, request.model, runtime, desk),
-      },
-      runtime,
-      {
-        // Estimates of the policy in force are bound to its models.
-        memory: isInForce ? gateway.learner.memories : emptyMemories(),
-        readings: (own) => (isInForce ? own.readings() : own === runtime ? (readings ?? undefined) : undefined),
-        recall: (facts, own) => gateway.affinity.history(key.id, request).recall(facts, own.snapshot),
-        counter: gateway.counter,
-      },
-    );
-    return bodyFor(explanation, { isMeasured: readings !== null, isFunded: caller !== null });
-  });
+  return await desk.turns.explain(by.caller.keyId, () => orRefused(() => explained(by, reach, desk, query)));
+}
+
+async function explained(by: Principal, reach: Reach, desk: ExplanationDesk, query: ExplanationQuery): Promise<object> {
+  const { gateway } = desk;
+  const inForce = gateway.lease();
+  const caller = callerIn(by, reach, query, desk);
+  const runtime = query.policy ? await builtFor(by, query.policy, desk) : inForce;
+  const isInForce = runtime === inForce;
+  const request = readRouteBody(bodyOf(query.request));
+  const timeMs = query.time === undefined ? gateway.now() : momentOf('`time`', query.time);
+  const readings = isInForce ? inForce.readings() : readingsAlike(runtime.snapshot, inForce);
+  const { labels, models, levels = NO_LEVELS } = caller ?? NOBODY;
+  const key = { id: caller?.keyId ?? NOBODY.keyId, labels, models: models && [...models], levels };
+  const explanation = await explainRequest(
+    {
+      request,
+      key,
+      caller: caller ?? NOBODY,
+      timeMs,
+      funds: caller && fundsOf(caller, request.model, runtime, desk),
+    },
+    runtime,
+    {
+      // Estimates of the policy in force are bound to its models.
+      memory: isInForce ? gateway.learner.memories : emptyMemories(),
+      readings: (own) => (isInForce ? own.readings() : own === runtime ? (readings ?? undefined) : undefined),
+      recall: (facts, own) => gateway.affinity.history(key.id, request).recall(facts, own.snapshot),
+      counter: gateway.counter,
+    },
+  );
+  return bodyFor(explanation, { isMeasured: readings !== null, isFunded: caller !== null });
 }
 
 const NO_LEVELS: readonly [] = [];

@@ -10,7 +10,7 @@ const WORK_MS = 15_000;
 /** Policies that are kept built. */
 const BUILT_MAX = 4;
 
-/** Requests of one principal in a second that are explained. */
+/** Most requests of one principal in a second that are explained, one after the other. */
 const EXPLAINED_MAX = 10;
 const SECOND_MS = 1_000;
 /** Principals whose requests are counted. */
@@ -20,6 +20,8 @@ const COUNTED_MAX = 10_000;
 export class Turns {
   readonly #clock: () => number;
   readonly #busy = new Set<string>();
+  /** Principals whose explanation is running. */
+  readonly #explaining = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
   /** The moments of the last explanations of each principal, by its last use, the oldest first. */
   readonly #explained = new Map<string, readonly number[]>();
@@ -39,7 +41,8 @@ export class Turns {
    */
   async take<Result>(who: string, work: (isStale: () => boolean) => Promise<Result>): Promise<Result> {
     if (this.#busy.has(who)) {
-      const message = 'A check, test, difference or edit of yours is still running. Send the next one once it is done.';
+      const message =
+        'A check, test, difference, patch or edit of yours is still running. Send the next one once it is done.';
       throw new SignalboxError('rate_limit_exceeded', message, { retryAfterMs: SECOND_MS });
     }
     if (this.#busy.size >= AT_ONCE_MAX) {
@@ -76,8 +79,27 @@ export class Turns {
     if (this.#built.size > BUILT_MAX) this.#built.delete(this.#built.keys().next().value!);
   }
 
-  /** Counts an explanation. @throws SignalboxError `rate_limit_exceeded` */
-  countExplanation(who: string): void {
+  /**
+   * Runs an explanation: one of a principal at a time, and a few in a second.
+   * @param who the ID of the principal
+   * @throws SignalboxError `rate_limit_exceeded`
+   */
+  async explain<Result>(who: string, work: () => Promise<Result>): Promise<Result> {
+    if (this.#explaining.has(who)) {
+      const message = 'An explanation of yours is still running. Send the next request once it is done.';
+      throw new SignalboxError('rate_limit_exceeded', message, { retryAfterMs: SECOND_MS });
+    }
+    this.#countExplanation(who);
+    this.#explaining.add(who);
+    try {
+      return await work();
+    } finally {
+      this.#explaining.delete(who);
+    }
+  }
+
+  /** @throws SignalboxError `rate_limit_exceeded` */
+  #countExplanation(who: string): void {
     const now = this.#clock();
     const recent = (this.#explained.get(who) ?? []).filter((time) => now - time < SECOND_MS);
     if (recent.length >= EXPLAINED_MAX) {

@@ -115,7 +115,7 @@ async function written(
       orRefused(async () => {
         const edit = await plannedEdit(by, desk, edited, expected);
         const candidate = await judged(namedBundle(edit.after), { ...desk.judge, isStale }, desk);
-        return await put(by, desk, edit, candidate);
+        return await put(by, desk, { ...edit, patch: await patchOf(edit.before, edit.after, isStale) }, candidate);
       }),
     ),
   );
@@ -212,7 +212,7 @@ async function judged(
 async function put(
   by: Principal,
   desk: WritableDesk,
-  edit: PlannedEdit,
+  edit: PlannedEdit & Pick<NotedEdit, 'patch'>,
   candidate: PolicyCandidate,
 ): Promise<WrittenPolicy> {
   const { edits, guarded } = edit;
@@ -236,7 +236,9 @@ const changeOf = ({ name, before, after }: FileEdit) => ({
 });
 
 /** An edit as the trail has it. */
-interface NotedEdit extends Pick<PlannedEdit, 'before' | 'after' | 'edits' | 'guarded'> {
+interface NotedEdit extends Pick<PlannedEdit, 'edits' | 'guarded'> {
+  /** The difference of the texts, with secrets masked. */
+  readonly patch: string;
   /** The revision before it; null for none. */
   readonly previous: string | null;
   readonly revision: string;
@@ -246,9 +248,8 @@ interface NotedEdit extends Pick<PlannedEdit, 'before' | 'after' | 'edits' | 'gu
 export function editNotes(
   actor: Actor,
   { store, now }: Pick<WritableDesk, 'store' | 'now'>,
-  { before, after, edits, guarded, previous, revision }: NotedEdit,
+  { patch, edits, guarded, previous, revision }: NotedEdit,
 ): EditNotes {
-  const patch = patchOf(before, after);
   const note = (more: TrailDetails) => {
     const details = { before: { revision: previous }, after: { revision }, ...more };
     return store.trail.add({
@@ -278,11 +279,13 @@ function refuseUnwritable(cause: unknown): never {
   throw new SignalboxError('conflict', `Nothing was written: ${cause.message}. ${PATCH}`, { cause });
 }
 
-/** The same edit as a patch for `git apply`, with secrets masked. */
+/** The same edit as a patch for `git apply`, with secrets masked. @throws SignalboxError */
 export async function policyPatch(by: Principal, desk: PolicyDesk, changes: readonly FileChange[]): Promise<string> {
   checkAction(by.caller, 'policy.check');
-  const before = await filesOnDisk(desk);
-  return patchOf(before, changedBundle(before, changes));
+  return await desk.turns.take(by.caller.keyId, async (isStale) => {
+    const before = await filesOnDisk(desk);
+    return await patchOf(before, changedBundle(before, changes), isStale);
+  });
 }
 
 /** What a principal may write here; `refused` says why not. */

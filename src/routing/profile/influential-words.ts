@@ -24,35 +24,43 @@ const LEAST = 0.25;
 const LEAST_SHARE = 0.12;
 /** User messages tried, the last one included. */
 const TURNS = 4;
+/** Texts tried of a request, the first and the last: each costs a reading of the whole request, and one for each word. */
+const TEXTS = 16;
 
 /**
  * Finds the words that made a task likelier, in the order of the request, by reading the request without each of them. This
- * takes milliseconds, so it is for explanations only. Pure.
+ * takes milliseconds, so it is for explanations only. Yields after each reading. Pure.
  *
  * @param task One that does not depend on words, such as `vision`, has none.
  */
-export function influentialWords(request: ProfileInput, task: string): InfluentialWord[] {
+export function* influentialWords(request: ProfileInput, task: string): Generator<undefined, InfluentialWord[]> {
   const at = TASKS.indexOf(task);
   const whole = at < 0 ? null : oddsOf(lastView(request), at);
   if (whole === null) return [];
-  const words = readTexts(request.conversation.turns).flatMap((place) => {
+  const words: InfluentialWord[] = [];
+  for (const place of ends(readTexts(request.conversation.turns), TEXTS)) {
     const rest = oddsOf(lastView(without(request, place, 0, place.text.length)), at);
-    if (rest !== null && whole - rest < LEAST) return [];
+    yield;
+    if (rest !== null && whole - rest < LEAST) continue;
     // An earlier text is read by itself: it affects the question as a whole, and many words affect it.
     const read = READERS[place.of];
     const odds = oddsOf(read(request, place), at) ?? whole;
-    return joined(
-      place.text,
-      wordsIn(place.text).map((word) => {
-        const left = oddsOf(read(without(request, place, word.from, word.to), place), at);
-        return { ...word, of: place.of, adds: odds - (left ?? 0) };
-      }),
-    );
-  });
+    const tried: TriedWord[] = [];
+    for (const word of wordsIn(place.text)) {
+      const left = oddsOf(read(without(request, place, word.from, word.to), place), at);
+      tried.push({ ...word, of: place.of, adds: odds - (left ?? 0) });
+      yield;
+    }
+    words.push(...joined(place.text, tried));
+  }
   const most = Math.max(LEAST, LEAST_SHARE * Math.max(0, ...words.map(({ adds }) => adds)));
   const strongest = words.filter(({ adds }) => adds >= most).sort((a, b) => b.adds - a.adds);
   return words.filter((one) => strongest.indexOf(one) >= 0 && strongest.indexOf(one) < MOST);
 }
+
+/** A list, or as many of its first and last members. */
+const ends = <Member>(list: readonly Member[], most: number): readonly Member[] =>
+  list.length <= most ? list : [...list.slice(0, most / 2), ...list.slice(-most / 2)];
 
 /** How a text is read, by its position. */
 const READERS: Readonly<
@@ -113,6 +121,7 @@ interface Word {
   readonly from: number;
   readonly to: number;
 }
+type TriedWord = Word & Pick<InfluentialWord, 'of' | 'adds'>;
 
 const SEGMENTER = new Intl.Segmenter('en', { granularity: 'word' });
 
@@ -136,8 +145,8 @@ function wordsIn(text: string): Word[] {
 const WORD = 12;
 
 /** Joins neighbours that all have an effect. */
-function joined(text: string, words: readonly (Word & Pick<InfluentialWord, 'of' | 'adds'>)[]): InfluentialWord[] {
-  const all: (Word & Pick<InfluentialWord, 'of' | 'adds'>)[] = [];
+function joined(text: string, words: readonly TriedWord[]): InfluentialWord[] {
+  const all: TriedWord[] = [];
   for (const word of words) {
     const last = all.at(-1);
     const isNext = last !== undefined && /^ ?$/.test(text.slice(last.to, word.from));

@@ -23,7 +23,11 @@ const candidate = await buildCandidate(after, {
 async function pushOn(store: ReturnType<typeof openMemoryStore>, now = 0) {
   if (isRejected(candidate)) throw new Error('the policy of the test is not valid');
   const edit = { before: bundleOf([]), after, edits: [], candidate };
-  const notes = editNotes(SERVER, { store, now: () => now }, { ...edit, guarded: [], previous: null, revision: 'r' });
+  const notes = editNotes(
+    SERVER,
+    { store, now: () => now },
+    { ...edit, patch: '', guarded: [], previous: null, revision: 'r' },
+  );
   return await push(edit, notes, { store, isServed: async () => true, now: () => now });
 }
 

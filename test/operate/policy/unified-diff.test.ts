@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { type TextChange, unifiedDiff } from '../../../src/operate/policy/unified-diff.ts';
+import { atOnce } from '../../../src/policy/steps.ts';
 import { temporaryFolder } from '../../support/signalbox.ts';
 
 const home = temporaryFolder();
@@ -39,7 +40,7 @@ const changes = fc.uniqueArray(change, { selector: ({ name }) => name, minLength
 
 test('a patch that `git apply` applies gives the new texts', () => {
   const property = fc.property(changes, (some) => {
-    expect(applied(some, unifiedDiff(some))).toEqual(some.map(({ after }) => after));
+    expect(applied(some, atOnce(unifiedDiff(some)))).toEqual(some.map(({ after }) => after));
   });
   fc.assert(property, { numRuns: 120, seed: 47, endOnFailure: true });
 });
@@ -47,9 +48,9 @@ test('a patch that `git apply` applies gives the new texts', () => {
 test('a patch of a large text has the lines that differ alone', () => {
   const lines = Array.from({ length: 5_000 }, (_, at) => `key-${at}: ${at}\n`);
   const after = lines.with(40, 'other: 1\n').with(4_000, 'other: 2\n').join('');
-  const patch = unifiedDiff([{ name: 'a.yaml', before: lines.join(''), after }]);
+  const patch = atOnce(unifiedDiff([{ name: 'a.yaml', before: lines.join(''), after }]));
   expect(patch.split('\n').filter((one) => /^[-+][^-+]/.test(one)).length).toBe(4);
   const rewritten = lines.map((one) => `x${one}`).join('');
   const both = [{ name: 'a.yaml', before: lines.join(''), after: rewritten }];
-  expect(applied(both, unifiedDiff(both))).toEqual([rewritten]);
+  expect(applied(both, atOnce(unifiedDiff(both)))).toEqual([rewritten]);
 });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage } from '../../../src/api/chat-request.ts';
-import type { InfluentialWord } from '../../../src/routing/profile/influential-words.ts';
+import { type InfluentialWord, influentialWords as search } from '../../../src/routing/profile/influential-words.ts';
 import { influentialWords } from '../../support/chat-body.ts';
+import { chatRequest } from '../../support/model-request.ts';
 import { user } from './prompts.ts';
 
 const textsOf = (words: readonly InfluentialWord[], of: InfluentialWord['of'] = 'question') =>
@@ -42,6 +43,18 @@ describe('influential words', () => {
     expect(textsOf(influentialWords({ messages: [user('写一个Python函数，把列表倒过来')] }, 'coding'))).toContain(
       '函数',
     );
+  });
+
+  test('are looked for in a bounded number of readings, however many texts a request has', () => {
+    const readings = (count: number) => {
+      const texts = Array.from({ length: count }, (_, at) => ({ type: 'text', text: `Prove step ${at}.` }) as const);
+      const steps = search(chatRequest({ messages: [user(texts)] }), 'math');
+      let read = 0;
+      while (!steps.next().done) read++;
+      return read;
+    };
+    expect(readings(1)).toBeGreaterThan(1);
+    expect(readings(400)).toBeLessThan(2 * readings(40));
   });
 
   test('are none for an image or an empty message, and take a few milliseconds for a long text', () => {

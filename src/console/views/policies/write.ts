@@ -54,7 +54,7 @@ async function takeBack(written: PolicyDraft, revision: string): Promise<void> {
 
 /** Makes a patch of the edit and hands it to the browser. @returns why not; null where it did */
 export async function downloadPatch(): Promise<ApiFailure | null> {
-  const result = await sendForText('POST', '/admin/policy/patch', { body: { changes: changes.peek() } });
+  const result = await inTurn(() => sendForText('POST', '/admin/policy/patch', { body: { changes: changes.peek() } }));
   if (!result.ok) return result.failure;
   const address = URL.createObjectURL(new Blob([result.value], { type: 'text/x-diff' }));
   const link = document.createElement('a');

@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'bun:test';
+import { expectError } from '../support/error-contract.ts';
+import { leastOf } from '../support/in-time.ts';
+import { testPolicy } from '../support/policies.ts';
+import { withKey } from '../support/signalbox.ts';
+import { useLivePolicy, useUpstream } from '../support/use.ts';
+
+/** The most expensive requests to the policy tools: they leave the event loop to other requests, and one caller has one at a time. */
+const upstream = useUpstream();
+const live = useLivePolicy(() => ({
+  'policy.yaml': testPolicy({ first: upstream.url }, { one: { endpoints: ['first'] } }),
+}));
+const post = (path: string, body: object, key = live.box.key) =>
+  live.box.post(`/admin/policy/${path}`, body, withKey(key));
+
+/** The share of a request's time that the longest turn of the event loop takes, in which no other request is served. */
+async function longestShare(send: () => Promise<Response>): Promise<number> {
+  let [longest, isOver] = [0, false];
+  const began = performance.now();
+  let last = began;
+  const turn = () => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+    if (!isOver) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const answer = await send();
+  await answer.arrayBuffer();
+  isOver = true;
+  expect(answer.status).toBe(200);
+  return longest / (performance.now() - began);
+}
+
+/** Comments in which every file has other lines, some of them at other places. */
+const comments = (seed: number) =>
+  Array.from({ length: 60 }, (_, file) => {
+    const lines = Array.from(
+      { length: 700 },
+      (_, at) => `# ${at}: ${(at * 7_919 + (file + seed) * 104_729) % 1_009}\n`,
+    );
+    return { name: `file-${file}.yaml`, text: lines.join('') };
+  });
+
+/** Models under names of their own, each with a price of its own. */
+const models = (name: string, priceFrom: number) => [
+  {
+    name: 'models.yaml',
+    text: `models:\n${Array.from({ length: 2_500 }, (_, at) => `  ${name}-${at}: { price: { input: ${priceFrom + at} } }\n`).join('')}`,
+  },
+];
+
+/** Shares of the whole work, however fast the machine is: of work in one piece, one turn of the loop takes nearly all. */
+const [HALF, QUARTER] = [0.5, 0.25];
+
+describe('while it works, the server goes on with other requests:', () => {
+  test('a patch of many rewritten files', async () => {
+    // The files that the patch compares with are those on disk.
+    for (const { name, text } of comments(0)) live.write(name, text);
+    await live.reload();
+    const share = await leastOf(HALF, () => longestShare(() => post('patch', { changes: comments(500) })));
+    expect(share).toBeLessThan(HALF);
+  }, 30_000);
+
+  test('a difference of many rewritten files', async () => {
+    const body = { a: { changes: comments(0) }, b: { changes: comments(500) } };
+    const share = await leastOf(QUARTER, () => longestShare(() => post('diff', body)));
+    expect(share).toBeLessThan(QUARTER);
+  }, 30_000);
+
+  test('a difference in which thousands of models may have been renamed', async () => {
+    const body = { a: { files: models('old', 1) }, b: { files: models('new', 10_000) } };
+    const share = await leastOf(QUARTER, () => longestShare(() => post('diff', body)));
+    expect(share).toBeLessThan(QUARTER);
+  }, 30_000);
+});
+
+test('a caller gets one patch or difference at a time, and another caller is served', async () => {
+  const changes = comments(500);
+  const other = await live.box.makeKey('--scope', 'report');
+  const answers = await Promise.all([
+    post('patch', { changes }),
+    post('patch', { changes }),
+    post('diff', { a: { changes }, b: {} }),
+    post('patch', { changes }, other),
+  ]);
+  const statuses = answers.map(({ status }) => status);
+  expect(statuses.slice(0, 3).sort()).toEqual([200, 429, 429]);
+  expect(statuses[3]).toBe(200);
+  const refused = answers.find(({ status }) => status === 429)!;
+  expect((await expectError(refused, 'rate_limit_exceeded')).message).toContain('still running');
+  expect((await post('patch', { changes })).status).toBe(200);
+});
+
+describe('an explanation', () => {
+  const prompt = (bytes: number) => ({
+    request: {
+      model: 'auto',
+      messages: [{ role: 'user', content: 'prove that it holds, and how. '.repeat(bytes / 30) }],
+    },
+  });
+
+  test('takes a body of at most 256 KiB, with its length stated or not', async () => {
+    expect((await post('explain', prompt(250_000))).status).toBe(200);
+    const stated = await expectError(await post('explain', prompt(300_000)), 'request_too_large');
+    expect(stated.message).toContain('262144');
+    const stream = new Blob([JSON.stringify(prompt(9_000_000))]).stream();
+    const unstated = await fetch(`${live.box.url}/admin/policy/explain`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${live.box.key}`, 'content-type': 'application/json' },
+      body: stream,
+    });
+    await expectError(unstated, 'request_too_large');
+    // Advice has the limits of a request that is sent: the same body is read.
+    await expectError(await live.box.post('/v1/route', prompt(300_000).request), 'context_length_exceeded', 'messages');
+  });
+
+  test('of a caller runs alone, and one of another caller beside it', async () => {
+    await Bun.sleep(1_100);
+    const other = await live.box.makeKey('--scope', 'report');
+    const answers = await Promise.all([
+      ...Array.from({ length: 5 }, () => post('explain', prompt(250_000))),
+      post('explain', prompt(250_000), other),
+    ]);
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.at(-1)).toBe(200);
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(1);
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused).toBeDefined();
+    expect((await expectError(refused!, 'rate_limit_exceeded')).message).toContain(
+      'explanation of yours is still running',
+    );
+    expect((await post('explain', prompt(1_000))).status).toBe(200);
+  });
+});
