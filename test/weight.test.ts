@@ -288,7 +288,8 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   // 52 for processes that are stopped before they serve, stops that need not leave, a restart that says that it waits, looks that no change holds up, how long answers wait for limits, and the database that a start names.
   // 15 for the place that a second signal gives back, a start that says that it waits, and entries that a PostgreSQL has lost.
   // 6 for a restart that its command has left, and a server that says why it is refused.
-  'src/server': 3076,
+  // 84 for processes that are tried again while others serve, and the errors of those that could not start.
+  'src/server': 3160,
   // 1,444 for instances with leases, news by subject, cursors, budgets by content, owners of holds and names, first results found
   // again, spools of operations, and threads.
   // 22 for checkpoints of learning that never go back.
