@@ -1,3 +1,5 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
 /**
  * A server that stands for a provider, an issuer or another peer of one test. The system may give its port to it just after another
  * test's server has ended there, whose callers may still try again. So each server has an address of its own below
@@ -43,6 +45,18 @@ export function ownPath(prefix: string, path: string): string | null {
   if (rest.startsWith('/')) return rest;
   return rest === '' || rest.startsWith('?') ? `/${rest}` : null;
 }
+
+/** The listener of a server of node:http that does the same: `answer` gets requests whose `url` is without the prefix. */
+export const ownCalls =
+  (prefix: string, answer: (request: IncomingMessage, response: ServerResponse) => unknown) =>
+  (request: IncomingMessage & { originalUrl?: string }, response: ServerResponse): void => {
+    const path = ownPath(prefix, request.url ?? '');
+    if (path === null) return void response.writeHead(FOREIGN_STATUS).end(FOREIGN_TEXT);
+    // Where a server is mounted below a path, as frameworks state it.
+    request.originalUrl = request.url;
+    request.url = path;
+    void answer(request, response);
+  };
 
 /** Starts one. `answer` gets the calls of its test alone, whose `url` is without the prefix. */
 export function startOwnServer(
