@@ -35,8 +35,13 @@ export const foreignCall = (): Response => new Response(FOREIGN_TEXT, { status: 
 /** The same, as bytes, of a server that writes them itself. */
 export const FOREIGN_HEAD = `HTTP/1.1 ${FOREIGN_STATUS} Misdirected Request\r\ncontent-length: ${FOREIGN_TEXT.length}\r\nconnection: close\r\n\r\n${FOREIGN_TEXT}`;
 
-export const makePrefix = (): string =>
-  `/for-${Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString('hex')}`;
+/** In letters alone: an importer of configurations takes other paths for secrets. */
+export function makePrefix(): string {
+  const letters = Array.from(crypto.getRandomValues(new Uint8Array(10)), (byte) =>
+    String.fromCharCode(97 + (byte % 26)),
+  );
+  return `/for-${letters.join('')}`;
+}
 
 /** The path and query of a call of the test, without the prefix, beginning with `/`; null for a foreign call. */
 export function ownPath(prefix: string, path: string): string | null {
