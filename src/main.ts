@@ -117,7 +117,7 @@ const hostOf = async (isChild = false): Promise<Host> => ({
   shipped: await shippedPlugins(),
   // The parent's terminal is its own.
   out: { ...out, isTerminal: out.isTerminal && !isChild },
-  ...(isChild && { parent: parentOver(channel) }),
+  ...(isChild && { parent: parentOver(channel, () => process.exit(1)) }),
   err: terminal(process.stderr),
   env,
   now,

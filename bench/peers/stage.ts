@@ -65,7 +65,7 @@ export async function setStage(trials: readonly Trial[]): Promise<Stage> {
   const addresses = {
     nobody: `http://127.0.0.1:${portOfNobody()}`,
     unresolvable: 'http://nonexistent.invalid',
-    untrusted: `https://127.0.0.1:${untrusted.port}`,
+    untrusted: untrusted.url,
     plain: `https://127.0.0.1:${http.port}`,
   };
   return {
@@ -73,7 +73,7 @@ export async function setStage(trials: readonly Trial[]): Promise<Stage> {
       const { upstream } = trial.fault;
       if (upstream.speaks === 'nothing') return addresses[upstream.address] + openai.base;
       if (upstream.speaks === 'http') return `http://127.0.0.1:${http.port}/${trial.id}${openai.base}`;
-      return `http://127.0.0.1:${raw.get(trial)!.port}${openai.base}`;
+      return raw.get(trial)!.url + openai.base;
     },
     async stop() {
       for (const server of [untrusted, ...raw.values()]) server.stop();

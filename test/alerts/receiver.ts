@@ -1,3 +1,5 @@
+import { startOwnServer } from '../support/own-server.ts';
+
 /** A request as a receiver of alerts got it. */
 export interface ReceivedAlert {
   readonly path: string;
@@ -21,25 +23,21 @@ export interface AlertReceiver extends Disposable {
 export function startReceiver(): AlertReceiver {
   const received: ReceivedAlert[] = [];
   const statuses = new Map<string, number[]>();
-  const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    async fetch(request) {
-      const { pathname: path } = new URL(request.url);
-      const body = await request.text();
-      const { id, text } = JSON.parse(body);
-      received.push({ path, headers: request.headers, body, id, text });
-      await receiver.hold;
-      const status = statuses.get(path)?.shift() ?? 200;
-      return new Response('no', { status, headers: { location: '/elsewhere' } });
-    },
+  const server = startOwnServer(async (request) => {
+    const { pathname: path } = new URL(request.url);
+    const body = await request.text();
+    const { id, text } = JSON.parse(body);
+    received.push({ path, headers: request.headers, body, id, text });
+    await receiver.hold;
+    const status = statuses.get(path)?.shift() ?? 200;
+    return new Response('no', { status, headers: { location: `${server.prefix}/elsewhere` } });
   });
   const receiver: AlertReceiver = {
-    url: `http://127.0.0.1:${server.port}`,
+    url: server.url,
     received,
     statuses,
     hold: null,
-    [Symbol.dispose]: () => void server.stop(true),
+    [Symbol.dispose]: () => void server.stop(),
   };
   return receiver;
 }

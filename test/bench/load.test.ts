@@ -8,6 +8,7 @@ import { bytesOf, httpBytes, WORKLOADS } from '../../bench/workload.ts';
 import { shipped } from '../../plugins/index.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
+import { startOwnServer } from '../support/own-server.ts';
 
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
@@ -66,19 +67,16 @@ test('tables are aligned, and a lower quartile does not depend on the order', ()
 
 test('a load sends so many requests, each with its own bytes, and its CPU is split by thread', async () => {
   const bodies = new Set<string>();
-  using server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    async fetch(request) {
-      bodies.add(await request.text());
-      return new Response('whole');
-    },
+  const server = startOwnServer(async (request) => {
+    bodies.add(await request.text());
+    return new Response('whole');
   });
   const spent = cpuMeter(process.pid);
-  const template = httpBytes(server.port ?? 0, '/', 'key', WORKLOADS[1]!.fields);
-  const { requests, errors, latencies } = await run(server.port ?? 0, bytesOf(template, 'own'), 8, 200);
+  const template = httpBytes(server.port, `${server.prefix}/`, 'key', WORKLOADS[1]!.fields);
+  const { requests, errors, latencies } = await run(server.port, bytesOf(template, 'own'), 8, 200);
   expect([requests, errors, latencies.length, bodies.size]).toEqual([200, 0, 200, 200]);
   const { all, main, http, engine } = spent();
   expect(all).toBeGreaterThan(0);
   expect(main + http + engine).toBeLessThanOrEqual(all + 1);
+  await server.stop();
 });

@@ -51,7 +51,7 @@ models:
 `;
 const ENV = {
   ...{ OPENAI_API_KEY: KEY, ANTHROPIC_API_KEY: KEY, GEMINI_API_KEY: KEY, OPENROUTER_API_KEY: KEY },
-  ...{ OLLAMA_BASE_URL: lists.url, VLLM_BASE_URL: at('vllm/v1') },
+  ...{ OLLAMA_BASE_URL: at('v1'), VLLM_BASE_URL: at('vllm/v1') },
 };
 const folder = writePolicy({ 'policy.yaml': POLICY });
 const scratch = temporaryFolder();

@@ -7,6 +7,7 @@ import { commitOf } from '../../src/server/version.ts';
 import { deeply } from '../deep/deeply.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
+import { startOwnServer } from '../support/own-server.ts';
 import { testPolicy } from '../support/policies.ts';
 import { freePort } from '../support/ports.ts';
 import { startPostgres } from '../support/postgres.ts';
@@ -33,30 +34,25 @@ let most = 0;
 let wanted = 1;
 const packages: string[] = [];
 let release = Promise.withResolvers<void>();
-const upstream = Bun.serve({
-  hostname: '127.0.0.1',
-  port: 0,
-  idleTimeout: 0,
-  async fetch(request) {
-    const { pathname } = new URL(request.url);
-    if (!pathname.startsWith('/v1/')) {
-      packages.push(pathname);
-      return new Response('{}', { status: 404 });
-    }
-    most = Math.max(most, ++open);
-    if (open >= wanted) release.resolve();
-    await Promise.race([release.promise, Bun.sleep(6_000)]);
-    open--;
-    const message = { role: 'assistant', content: 'Hello' };
-    const usage = { prompt_tokens: TOKENS, completion_tokens: 1, total_tokens: TOKENS + 1 };
-    return Response.json({ id: 'x', model: 'm', choices: [{ index: 0, message, finish_reason: 'stop' }], usage });
-  },
+const upstream = startOwnServer(async (request) => {
+  const { pathname } = new URL(request.url);
+  if (!pathname.startsWith('/v1/')) {
+    packages.push(pathname);
+    return new Response('{}', { status: 404 });
+  }
+  most = Math.max(most, ++open);
+  if (open >= wanted) release.resolve();
+  await Promise.race([release.promise, Bun.sleep(6_000)]);
+  open--;
+  const message = { role: 'assistant', content: 'Hello' };
+  const usage = { prompt_tokens: TOKENS, completion_tokens: 1, total_tokens: TOKENS + 1 };
+  return Response.json({ id: 'x', model: 'm', choices: [{ index: 0, message, finish_reason: 'stop' }], usage });
 });
 
 const OWN = `version: 2
 plugins: [./plugins/own.ts, signalbox-strategy-packed]
 providers:
-  up: { adapter: openai-compatible, base_url: "${upstream.url}v1", api_key_env: TEST_UPSTREAM_KEY }
+  up: { adapter: openai-compatible, base_url: "${upstream.url}/v1", api_key_env: TEST_UPSTREAM_KEY }
 selectors:
   own: { strategy: own }
   packed: { strategy: packed }
@@ -101,7 +97,7 @@ const ENV = {
   TEST_UPSTREAM_KEY: 'upstream-secret',
   SIGNALBOX_API_KEY: KEY,
   // For what would be fetched.
-  BUN_CONFIG_REGISTRY: `${upstream.url}registry/`,
+  BUN_CONFIG_REGISTRY: `${upstream.url}/registry/`,
 };
 
 async function run(...args: string[]) {
@@ -156,7 +152,7 @@ beforeAll(async () => {
 afterAll(async () => {
   server.kill('SIGKILL');
   await server.exited;
-  await upstream.stop(true);
+  await upstream.stop();
   rmSync(home, { recursive: true, force: true });
 });
 
@@ -250,7 +246,7 @@ describe('the standalone program', () => {
 describe('its commands', () => {
   deeply('try and describe a policy', async () => {
     const small = testPolicy(
-      { up: `${upstream.url}v1` },
+      { up: `${upstream.url}/v1` },
       { small: { endpoints: ['up'] } },
       'cases: [{ name: any, given: { task_type: general }, expect: { model: small } }]\n',
     );

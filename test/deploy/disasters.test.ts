@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
+import { startOwnServer } from '../support/own-server.ts';
 import { runHere } from '../support/run-here.ts';
 import { makeTestKey, runCommand, type Signalbox } from '../support/signalbox.ts';
 import { chat, stopWell, useServers } from './stand.ts';
@@ -57,20 +58,14 @@ describe('a data folder that is taken away from under a server', () => {
 function heldBack(): { readonly url: string; readonly asked: Promise<void>; letGo(): void } {
   const asked = Promise.withResolvers<void>();
   const gone = Promise.withResolvers<void>();
-  const { pathname } = new URL(upstream().url);
-  const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    idleTimeout: 0,
-    async fetch({ method, url, headers, body }) {
-      asked.resolve();
-      await gone.promise;
-      const address = new URL(new URL(url).pathname, upstream().url);
-      return fetch(address, { method, headers: Object.fromEntries(headers), body });
-    },
+  const server = startOwnServer(async ({ method, url, headers, body }) => {
+    asked.resolve();
+    await gone.promise;
+    const address = upstream().root + new URL(url).pathname;
+    return fetch(address, { method, headers: Object.fromEntries(headers), body });
   });
-  atEnd(() => server.stop(true));
-  return { url: new URL(pathname, server.url).href, asked: asked.promise, letGo: gone.resolve };
+  atEnd(() => server.stop());
+  return { url: upstream().url.replace(upstream().root, server.url), asked: asked.promise, letGo: gone.resolve };
 }
 
 test(

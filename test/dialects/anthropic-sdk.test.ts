@@ -9,7 +9,7 @@ const upstream = startFakeUpstream({ dialect: 'anthropic', key: 'sk-ant-right' }
 afterAll(() => upstream.stop());
 afterEach(() => upstream.behave({}));
 
-const baseURL = `http://127.0.0.1:${upstream.port}`;
+const baseURL = upstream.root;
 const client = new Anthropic({ apiKey: 'sk-ant-right', baseURL, maxRetries: 0 });
 const hello = { role: 'user' as const, content: 'Hello' };
 const ask = { model: 'claude-sonnet-4-6', max_tokens: 2000, messages: [hello] };

@@ -7,7 +7,7 @@ const upstream = startFakeUpstream({ dialect: 'gemini', key: 'AIza-right' });
 afterAll(() => upstream.stop());
 afterEach(() => upstream.behave({}));
 
-const httpOptions = { baseUrl: `http://127.0.0.1:${upstream.port}` };
+const httpOptions = { baseUrl: upstream.root };
 const client = new GoogleGenAI({ apiKey: 'AIza-right', httpOptions });
 const model = 'gemini-3.8-flash';
 const ask = { model, contents: 'Hello' };

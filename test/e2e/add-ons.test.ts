@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type OwnServer, startOwnServer } from '../support/own-server.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
@@ -24,23 +25,19 @@ const answer = {
   usage: reported,
 };
 
-let upstream: ReturnType<typeof Bun.serve>;
+let upstream: OwnServer;
 let box: Signalbox;
 let funded: string;
 let free: string;
 const bodies: Record<string, unknown>[] = [];
 
 beforeAll(async () => {
-  upstream = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    async fetch(request) {
-      bodies.push(Object(await request.json()));
-      return Response.json(answer);
-    },
+  upstream = startOwnServer(async (request) => {
+    bodies.push(Object(await request.json()));
+    return Response.json(answer);
   });
   const policy = testPolicy(
-    { up: { url: `http://127.0.0.1:${upstream.port}/v1`, adapter: 'anthropic' } },
+    { up: { url: `${upstream.url}/v1`, adapter: 'anthropic' } },
     {
       priced: { endpoints: ['up'], price: { input: 1, output: 5 } },
       bare: { endpoints: ['up'] },
@@ -58,7 +55,7 @@ budgets:
 });
 afterAll(async () => {
   await box.stop();
-  await upstream.stop(true);
+  await upstream.stop();
 });
 
 const idOf = (key: string) => key.slice('sb_live_'.length).split('_')[0]!;

@@ -1,6 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import type { OpenAiRequest } from '../support/openai-wire.ts';
+import { FOREIGN_HEAD, makePrefix, ownPath } from '../support/own-server.ts';
 import { WORTHLESS_CERTIFICATE, WORTHLESS_KEY } from './worthless-certificate.ts';
 
 /** The writing side of a request's connection. */
@@ -23,7 +24,8 @@ export interface RawRequest {
 }
 
 export interface RawUpstream {
-  readonly port: number;
+  /** `http://127.0.0.1:PORT/for-SECRET`, or with `https:`; calls elsewhere are of other tests, and refused unseen. */
+  readonly url: string;
   stop(): void;
 }
 
@@ -32,6 +34,7 @@ export function startRawUpstream(
   answer: (connection: ServerConnection, request: RawRequest) => unknown,
   { tls = false }: { readonly tls?: boolean } = {},
 ): Promise<RawUpstream> {
+  const prefix = makePrefix();
   const sockets = new Set<Socket>();
   const take = (socket: Socket) => {
     sockets.add(socket);
@@ -39,7 +42,7 @@ export function startRawUpstream(
     // The reader has closed: most faults end so.
     socket.on('error', () => {});
     socket.setNoDelay(true);
-    readRequests(socket, answer);
+    readRequests(socket, prefix, answer);
   };
   const server = tls ? createTlsServer({ cert: WORTHLESS_CERTIFICATE, key: WORTHLESS_KEY }, take) : createServer(take);
   // A client that does not trust the certificate hangs up in the handshake.
@@ -49,7 +52,7 @@ export function startRawUpstream(
       const address = server.address();
       if (address === null || typeof address === 'string') throw new Error('no port');
       resolve({
-        port: address.port,
+        url: `${tls ? 'https' : 'http'}://127.0.0.1:${address.port}${prefix}`,
         stop() {
           server.close();
           for (const socket of sockets) socket.destroy();
@@ -59,7 +62,11 @@ export function startRawUpstream(
   });
 }
 
-function readRequests(socket: Socket, answer: (connection: ServerConnection, request: RawRequest) => unknown): void {
+function readRequests(
+  socket: Socket,
+  prefix: string,
+  answer: (connection: ServerConnection, request: RawRequest) => unknown,
+): void {
   let received = Buffer.alloc(0);
   let nth = 0;
   socket.on('data', (data) => {
@@ -67,7 +74,8 @@ function readRequests(socket: Socket, answer: (connection: ServerConnection, req
     for (;;) {
       const end = received.indexOf('\r\n\r\n');
       if (end < 0) return;
-      const head = received.subarray(0, end).toString('latin1');
+      const head = ownHead(prefix, received.subarray(0, end).toString('latin1'));
+      if (head === null) return void socket.end(FOREIGN_HEAD);
       const length = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0);
       if (received.length < end + 4 + length) return;
       const text = received.subarray(end + 4, end + 4 + length).toString('utf8');
@@ -75,6 +83,13 @@ function readRequests(socket: Socket, answer: (connection: ServerConnection, req
       void answer(connectionOf(socket), { nth: ++nth, head, body: text === '' ? {} : JSON.parse(text) });
     }
   });
+}
+
+/** The head without the prefix in its path; null for a call of another test. */
+function ownHead(prefix: string, head: string): string | null {
+  const [method = '', target = '', ...rest] = head.split(' ');
+  const path = ownPath(prefix, target);
+  return path === null ? null : [method, path, ...rest].join(' ');
 }
 
 function connectionOf(socket: Socket): ServerConnection {

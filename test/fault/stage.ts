@@ -1,4 +1,5 @@
 import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { type OwnServer, startOwnServer } from '../support/own-server.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { freePort } from '../support/ports.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
@@ -110,14 +111,14 @@ export async function setStage(all: readonly Case[]): Promise<Stage> {
   const addresses = {
     nobody: `http://127.0.0.1:${freePort()}`,
     unresolvable: 'http://nonexistent.invalid',
-    untrusted: `https://127.0.0.1:${untrusted.port}`,
-    plain: `https://127.0.0.1:${http.port}`,
+    untrusted: untrusted.url,
+    plain: http.url.replace('http:', 'https:'),
   };
   const urlOf = (one: Case): string => {
     const { upstream } = one.fault;
     if (upstream.speaks === 'nothing') return addresses[upstream.address] + one.dialect.base;
-    if (upstream.speaks === 'http') return `http://127.0.0.1:${http.port}/${one.id}${one.dialect.base}`;
-    return `http://127.0.0.1:${raw.get(one)!.port}${one.dialect.base}`;
+    if (upstream.speaks === 'http') return `${http.url}/${one.id}${one.dialect.base}`;
+    return raw.get(one)!.url + one.dialect.base;
   };
   const box = await startSignalbox({ isProcess: true, policy: policyOf(all, healthy.url, urlOf), env: UPSTREAM_ENV });
   return {
@@ -128,7 +129,7 @@ export async function setStage(all: readonly Case[]): Promise<Stage> {
     async stop() {
       await box.stop();
       for (const server of [untrusted, ...raw.values()]) server.stop();
-      await Promise.all([healthy.stop(), http.stop(true)]);
+      await Promise.all([healthy.stop(), http.stop()]);
     },
   };
 }
@@ -156,25 +157,20 @@ function policyOf(all: readonly Case[], healthy: string, urlOf: (one: Case) => s
 }
 
 /** One server for all cases with valid HTTP: the first path segment names the case, the rest is its dialect's. */
-function startHttpUpstream(all: readonly Case[]): ReturnType<typeof Bun.serve> {
+function startHttpUpstream(all: readonly Case[]): OwnServer {
   const cases = new Map(all.map((one) => [one.id, one]));
-  return Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    idleTimeout: 0,
-    async fetch(request) {
-      const { pathname, search } = new URL(request.url);
-      const one = cases.get(pathname.split('/')[1]!);
-      if (one?.fault.upstream.speaks !== 'http') return new Response(null, { status: 418 });
-      const { base, path, auth } = one.dialect;
-      const received = requestOf(one, 1);
-      const isThere = pathname + search === `/${one.id}${base}${path(`${one.id}-upstream`, received.stream)}`;
-      const isKnown = request.headers.get(auth.header) === auth.prefix + UPSTREAM_KEY;
-      // A status that no fault produces.
-      if (!isThere || !isKnown || request.method !== 'POST') return new Response(null, { status: 418 });
-      one.calls++;
-      return one.fault.upstream.answer(received);
-    },
+  return startOwnServer(async (request) => {
+    const { pathname, search } = new URL(request.url);
+    const one = cases.get(pathname.split('/')[1]!);
+    if (one?.fault.upstream.speaks !== 'http') return new Response(null, { status: 418 });
+    const { base, path, auth } = one.dialect;
+    const received = requestOf(one, 1);
+    const isThere = pathname + search === `/${one.id}${base}${path(`${one.id}-upstream`, received.stream)}`;
+    const isKnown = request.headers.get(auth.header) === auth.prefix + UPSTREAM_KEY;
+    // A status that no fault produces.
+    if (!isThere || !isKnown || request.method !== 'POST') return new Response(null, { status: 418 });
+    one.calls++;
+    return one.fault.upstream.answer(received);
   });
 }
 
@@ -189,10 +185,7 @@ const requestOf = ({ dialect, form, seen }: Case, nth: number): UpstreamRequest 
 async function startRaw(one: Case, servers: Map<Case, RawUpstream>): Promise<void> {
   const { upstream } = one.fault;
   if (upstream.speaks !== 'bytes') return;
-  const server = await startRawUpstream((connection, { nth, head, body }) => {
-    // Another test's gateway may still ask a server that has ended, whose port this one has now.
-    const name = `${one.id}-upstream`;
-    if (!head.includes(name) && !String(body.model).endsWith(name)) return connection.reset();
+  const server = await startRawUpstream((connection, { nth }) => {
     one.calls++;
     one.reused ||= nth > 1;
     return upstream.play(connection, requestOf(one, nth));

@@ -6,6 +6,7 @@ import { startBystander } from '../support/bystander.ts';
 import { leastOf } from '../support/in-time.ts';
 import { PROMPT_TOKENS } from '../support/metered-service.ts';
 import { CHAT_WIRE, type MeteredWire, messagesWire } from '../support/metered-wires.ts';
+import { startOwnServer } from '../support/own-server.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
 
@@ -22,33 +23,27 @@ function startStoppingService(wire: MeteredWire) {
   /** By the cap that the request sent. */
   const bills = new Map<number, Bill>();
   const encoder = new TextEncoder();
-  const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    idleTimeout: 0,
-    development: false,
-    async fetch(request) {
-      const body: unknown = await request.json();
-      const { model, [wire.cap]: cap } = objectOf(body);
-      const bill: Bill = { written: 1 + (Number(cap) % 97), billed: null };
-      bills.set(Number(cap), bill);
-      const events = wire.answer(String(model));
-      const usage = { prompt: PROMPT_TOKENS, output: bill.written };
-      const leave = () => {
-        bill.billed ??= bill.written + MARGIN;
-      };
-      request.signal.addEventListener('abort', leave);
-      const stream = new ReadableStream({
-        start(out) {
-          const begin = events.begin({ ...usage, output: 0 });
-          out.enqueue(encoder.encode(begin + events.piece(' tok'.repeat(bill.written), usage)));
-        },
-        cancel: leave,
-      });
-      return new Response(stream, { headers: { 'content-type': 'text/event-stream' } });
-    },
+  const server = startOwnServer(async (request) => {
+    const body: unknown = await request.json();
+    const { model, [wire.cap]: cap } = objectOf(body);
+    const bill: Bill = { written: 1 + (Number(cap) % 97), billed: null };
+    bills.set(Number(cap), bill);
+    const events = wire.answer(String(model));
+    const usage = { prompt: PROMPT_TOKENS, output: bill.written };
+    const leave = () => {
+      bill.billed ??= bill.written + MARGIN;
+    };
+    request.signal.addEventListener('abort', leave);
+    const stream = new ReadableStream({
+      start(out) {
+        const begin = events.begin({ ...usage, output: 0 });
+        out.enqueue(encoder.encode(begin + events.piece(' tok'.repeat(bill.written), usage)));
+      },
+      cancel: leave,
+    });
+    return new Response(stream, { headers: { 'content-type': 'text/event-stream' } });
   });
-  return { url: `http://127.0.0.1:${server.port}/v1`, bills, stop: () => server.stop(true) };
+  return { url: `${server.url}/v1`, bills, stop: server.stop };
 }
 
 const DIALECTS = [

@@ -7,9 +7,9 @@ import { type Bystander, startBystander } from '../support/bystander.ts';
 import { startDeafCaller } from '../support/deaf-caller.ts';
 import { type Flood, startFlood } from '../support/flood.ts';
 import { leastOf } from '../support/in-time.ts';
+import { longestTurn, TURN_ENV } from '../support/longest-turn.ts';
 import { type AnswerKind, CHAT_WIRE, type MeteredWire, messagesWire, responsesWire } from '../support/metered-wires.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
-import type { Signalbox } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';
 
 /** Callers who ask for a stream and read nothing of it, in every dialect, and what a large answer costs everybody else. */
@@ -278,14 +278,8 @@ ${modelYaml('float')}
 ${modelYaml('base64')}
 gateway: { retries_max: 0 }
 `,
-    env: { ...UPSTREAM_ENV, BUN_OPTIONS: `--preload=${join(FIXTURES, 'support/longest-turn.fixture.ts')}` },
+    env: { ...UPSTREAM_ENV, ...TURN_ENV },
   }));
-
-  async function longestTurn({ lines, pid }: Signalbox): Promise<number> {
-    const before = lines.length;
-    process.kill(pid, 'SIGUSR2');
-    return JSON.parse(await waitFor(() => lines.slice(before).find((line) => line.includes('longest turn')))).ms;
-  }
 
   const input = Array.from({ length: INPUTS }, (_, at) => `Text number ${at}.`);
   const FORMATS = ['float', 'base64'] as const;

@@ -1,5 +1,6 @@
 import { isObject, type Json, listOf, objectOf, textOf } from '../../plugins/providers/json.ts';
 import { tokenWeight } from '../../src/core/tokens.ts';
+import { startOwnServer } from '../support/own-server.ts';
 
 /**
  * Answers of services that report no usage, with all that only their dialects can say, and the count of what a caller receives of
@@ -336,31 +337,26 @@ export const eventsIn = (text: string): Json[] =>
 /** A service that answers each request with the text that was laid down for it, and breaks off behind it where it is to. */
 export function startTextService() {
   let laid = { text: '', isCut: false };
-  const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    development: false,
-    async fetch(request) {
-      await request.text();
-      const { text, isCut } = laid;
-      const headers = { 'content-type': text.startsWith('{') ? 'application/json' : 'text/event-stream' };
-      if (!isCut) return new Response(text, { headers });
-      const body = new ReadableStream({
-        async start(out) {
-          out.enqueue(new TextEncoder().encode(text));
-          // Time for it to leave before the connection breaks.
-          await Bun.sleep(20);
-          out.error(new Error('cut'));
-        },
-      });
-      return new Response(body, { headers });
-    },
+  const server = startOwnServer(async (request) => {
+    await request.text();
+    const { text, isCut } = laid;
+    const headers = { 'content-type': text.startsWith('{') ? 'application/json' : 'text/event-stream' };
+    if (!isCut) return new Response(text, { headers });
+    const body = new ReadableStream({
+      async start(out) {
+        out.enqueue(new TextEncoder().encode(text));
+        // Time for it to leave before the connection breaks.
+        await Bun.sleep(20);
+        out.error(new Error('cut'));
+      },
+    });
+    return new Response(body, { headers });
   });
   return {
-    url: `http://127.0.0.1:${server.port}/v1`,
+    url: `${server.url}/v1`,
     lay: (text: string, isCut = false) => {
       laid = { text, isCut };
     },
-    stop: () => server.stop(true),
+    stop: server.stop,
   };
 }

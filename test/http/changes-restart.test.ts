@@ -5,6 +5,7 @@ import { changesOnce } from '../../src/http/changes-once.ts';
 import { RouteTable } from '../../src/http/routes.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
+import { startOwnServer } from '../support/own-server.ts';
 import { TOY } from '../support/policies.ts';
 import { contextWith } from '../support/request-context.ts';
 import { makeTestKey, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
@@ -22,16 +23,12 @@ const POLICY = `${TOY}alerts:
 
 test('a change that a crash cut off is not carried out again, and its repeat names the request of the trail', async () => {
   let calls = 0;
-  const receiver = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    fetch: () => {
-      calls++;
-      return new Promise<Response>(() => {});
-    },
+  const receiver = startOwnServer(() => {
+    calls++;
+    return new Promise<Response>(() => {});
   });
   const env = {
-    ...{ OPS_URL: `http://127.0.0.1:${receiver.port}/`, OPS_SECRET: 'a secret of 24 characters' },
+    ...{ OPS_URL: `${receiver.url}/`, OPS_SECRET: 'a secret of 24 characters' },
     SIGNALBOX_API_KEY: makeTestKey(),
   };
   const start = () => startSignalbox({ isProcess: true, data, env, policy: POLICY });
@@ -53,7 +50,7 @@ test('a change that a crash cut off is not carried out again, and its repeat nam
   expect(message).toContain(String(error.details?.request_id));
   expect(calls).toBe(1);
   await second.stop();
-  await receiver.stop(true);
+  await receiver.stop();
 }, 60_000);
 
 test('the answer of a defect is kept, and that of a refusal is not', async () => {

@@ -1,4 +1,5 @@
 import { chunksOf, type OpenAiRequest, replyOf } from '../support/openai-wire.ts';
+import { startOwnServer } from '../support/own-server.ts';
 
 /** An upstream that holds every answer until it is told to give it. */
 export interface Gate {
@@ -56,39 +57,34 @@ export function startGate(answers: GateAnswers): Gate {
     inside--;
     byUser.set(user, byUser.get(user)! - 1);
   };
-  const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    idleTimeout: 0,
-    async fetch(request) {
-      // A fake of a test's own making: what comes is what the gateway sends.
-      const body = (await request.json()) as OpenAiRequest;
-      const user = String(body.user ?? '');
-      requests.push(body);
-      secrets.push(request.headers.get('authorization'));
-      enter(user);
-      if (!isOpen) await new Promise<void>((resolve) => void waiting.push(resolve));
-      leave(user);
-      if (answers.fails?.(body)) return new Response('{}', { status: 500 });
-      const usage = answers.usageOf(body);
-      if (body.stream !== true) return Response.json(replyOf(body, { text: 'Hi', usage }));
-      const { text = 'Hi', pace } = answers;
-      const events = chunksOf(body, { text, usage }).map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
-      events.push('data: [DONE]\n\n');
-      const paced = async function* () {
-        for (const event of events) {
-          await pace?.();
-          yield event;
-        }
-      };
-      return new Response(pace ? paced() : events.join(''), { headers: { 'content-type': 'text/event-stream' } });
-    },
+  const server = startOwnServer(async (request) => {
+    // A fake of a test's own making: what comes is what the gateway sends.
+    const body = (await request.json()) as OpenAiRequest;
+    const user = String(body.user ?? '');
+    requests.push(body);
+    secrets.push(request.headers.get('authorization'));
+    enter(user);
+    if (!isOpen) await new Promise<void>((resolve) => void waiting.push(resolve));
+    leave(user);
+    if (answers.fails?.(body)) return new Response('{}', { status: 500 });
+    const usage = answers.usageOf(body);
+    if (body.stream !== true) return Response.json(replyOf(body, { text: 'Hi', usage }));
+    const { text = 'Hi', pace } = answers;
+    const events = chunksOf(body, { text, usage }).map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
+    events.push('data: [DONE]\n\n');
+    const paced = async function* () {
+      for (const event of events) {
+        await pace?.();
+        yield event;
+      }
+    };
+    return new Response(pace ? paced() : events.join(''), { headers: { 'content-type': 'text/event-stream' } });
   });
   const release = (n = 1) => {
     for (const answer of waiting.splice(0, n)) answer();
   };
   return {
-    url: `http://127.0.0.1:${server.port}/v1`,
+    url: `${server.url}/v1`,
     get inside() {
       return inside;
     },
@@ -109,6 +105,6 @@ export function startGate(answers: GateAnswers): Gate {
       mostByUser.clear();
       requests.length = secrets.length = 0;
     },
-    stop: () => server.stop(true),
+    stop: server.stop,
   };
 }

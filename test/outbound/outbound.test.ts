@@ -1,28 +1,25 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createServer, type Server } from 'node:tls';
 import { type OutboundError, type OutboundRequest, outbound } from '../../src/outbound/outbound.ts';
+import { type OwnServer, startOwnServer } from '../support/own-server.ts';
 import { freePort } from '../support/ports.ts';
 import { CERTIFICATE, KEY } from '../upstream/connection/certificate.ts';
 
 /** Requests that arrived, as `POST /path host`. */
 let arrived: string[] = [];
-let server: ReturnType<typeof Bun.serve>;
+let server: OwnServer;
 let secure: Server;
 let securePort = 0;
 const servernames: (string | false)[] = [];
 
 beforeAll(async () => {
-  server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    async fetch(request) {
-      const { pathname } = new URL(request.url);
-      arrived.push(`${request.method} ${pathname} ${request.headers.get('host')} ${await request.text()}`.trim());
-      if (pathname === '/away') return Response.redirect('/secret', 307);
-      if (pathname === '/never') return new Promise<Response>(() => {});
-      if (pathname === '/trickle') return new Response(new ReadableStream({ pull: () => new Promise<void>(() => {}) }));
-      return new Response(pathname === '/large' ? 'é'.repeat(1_000_000) : 'fine');
-    },
+  server = startOwnServer(async (request) => {
+    const { pathname } = new URL(request.url);
+    arrived.push(`${request.method} ${pathname} ${request.headers.get('host')} ${await request.text()}`.trim());
+    if (pathname === '/away') return Response.redirect(`${server.prefix}/secret`, 307);
+    if (pathname === '/never') return new Promise<Response>(() => {});
+    if (pathname === '/trickle') return new Response(new ReadableStream({ pull: () => new Promise<void>(() => {}) }));
+    return new Response(pathname === '/large' ? 'é'.repeat(1_000_000) : 'fine');
   });
   secure = createServer({
     cert: CERTIFICATE,
@@ -36,7 +33,7 @@ beforeAll(async () => {
   securePort = address.port;
 });
 afterAll(() => {
-  server.stop(true);
+  void server.stop();
   secure.close();
 });
 
@@ -58,7 +55,7 @@ const ask = (
   answers: Readonly<Record<string, readonly string[]>> = NAMED,
 ) => {
   arrived = [];
-  const url = path.includes(':') ? path : `http://hook.example:${server.port}${path}`;
+  const url = path.includes(':') ? path : server.url.replace('127.0.0.1', 'hook.example') + path;
   const request: OutboundRequest = {
     ...{ url, method: 'POST', body: 'b', allowPrivate: true, timeoutMs: 5_000, bytesMax: 1_000 },
     ...more,
@@ -81,20 +78,20 @@ describe('a request to outside', () => {
 
   test('follows no redirect', async () => {
     const reply = await ask('/away');
-    expect([reply.status, reply.headers.get('location')]).toEqual([307, '/secret']);
+    expect([reply.status, reply.headers.get('location')]).toEqual([307, `${server.prefix}/secret`]);
     expect(arrived).toHaveLength(1);
   });
 
   test('is not sent to a private address unless that is allowed, and to metadata never', async () => {
-    const port = server.port;
+    const at = `${server.port}${server.prefix}`;
     for (const host of ['127.0.0.1', '[::1]', '10.0.0.1', '[::ffff:127.0.0.1]', '0x7f.1', '2130706433']) {
-      expect(await faultOf(ask(`http://${host}:${port}/`, { allowPrivate: false }))).toContain('refused: ');
+      expect(await faultOf(ask(`http://${host}:${at}/`, { allowPrivate: false }))).toContain('refused: ');
     }
     expect(await faultOf(ask('/', { allowPrivate: false }))).toBe(
       'refused: `hook.example` leads to a private address, which is not allowed',
     );
     for (const host of ['169.254.169.254', '0.0.0.0', '[fd00:ec2::254]', '[64:ff9b::169.254.169.254]']) {
-      expect(await faultOf(ask(`http://${host}:${port}/`))).toContain('refused: ');
+      expect(await faultOf(ask(`http://${host}:${at}/`))).toContain('refused: ');
     }
     expect(arrived).toEqual([]);
   });
@@ -108,8 +105,11 @@ describe('a request to outside', () => {
   });
 
   test('tries the next address only where nothing was sent', async () => {
-    const port = server.port;
-    const reply = await ask(`http://two.example:${port}/`, {}, { 'two.example': ['127.0.0.2', '127.0.0.1'] });
+    const reply = await ask(
+      `${server.url.replace('127.0.0.1', 'two.example')}/`,
+      {},
+      { 'two.example': ['127.0.0.2', '127.0.0.1'] },
+    );
     expect(reply.status).toBe(200);
     expect(arrived).toHaveLength(1);
   });

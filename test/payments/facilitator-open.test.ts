@@ -4,6 +4,7 @@ import type { PaymentNetwork } from '../../src/core/payment-policy.ts';
 import { openNetwork } from '../../src/payments/facilitator/network.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { meansOf, networkOn } from '../support/chain/networks.ts';
+import { startOwnServer } from '../support/own-server.ts';
 
 /** The phrase that development chains derive their accounts from. */
 const WELL_KNOWN = 'test test test test test test test test test test test junk';
@@ -32,20 +33,17 @@ const service = { mode: 'http', url: 'http://127.0.0.1:1', timeoutMs: 1_000 } as
 describe('opening a network', () => {
   test('makes no network calls', async () => {
     const calls: string[] = [];
-    using server = Bun.serve({
-      port: 0,
-      hostname: '127.0.0.1',
-      fetch(request) {
-        calls.push(new URL(request.url).pathname);
-        return new Response(null, { status: 503 });
-      },
+    const server = startOwnServer((request) => {
+      calls.push(new URL(request.url).pathname);
+      return new Response(null, { status: 503 });
     });
-    const at = (name: string) => new URL(name, server.url).href;
+    const at = (name: string) => `${server.url}/${name}`;
     await opened({ rpcUrls: [at('node')] });
     await opened({ rpcUrls: [at('node')], facilitator: { ...service, url: at('facilitator'), bearerEnv: null } });
     // A call that nobody awaits would have arrived before this one.
     await fetch(at('marker'));
     expect(calls).toEqual(['/marker']);
+    await server.stop();
   });
 
   test('needs the variables that the policy names', async () => {

@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import type { Authorization } from '../../src/payments/facilitator/facilitator.ts';
 import { openNodes } from '../../src/payments/facilitator/nodes.ts';
 import { SettlementLimit } from '../../src/payments/facilitator/settlement-limit.ts';
+import { startOwnServer } from '../support/own-server.ts';
 
 type Gate = PromiseWithResolvers<void>;
 
@@ -10,20 +11,16 @@ const BALANCE = 100n;
 
 /** A node that tells a balance of 100 once `answers` resolves; each question about it resolves `asked`. */
 let [asked, answers] = [Promise.withResolvers<void>(), Promise.resolve()];
-const node = Bun.serve({
-  port: 0,
-  hostname: '127.0.0.1',
-  async fetch(request) {
-    const { id, method } = (await request.json()) as { id: number; method: string };
-    if (method === 'eth_chainId') return Response.json({ jsonrpc: '2.0', id, result: `0x${CHAIN_ID.toString(16)}` });
-    asked.resolve();
-    await answers;
-    return Response.json({ jsonrpc: '2.0', id, result: `0x${BALANCE.toString(16).padStart(64, '0')}` });
-  },
+const node = startOwnServer(async (request) => {
+  const { id, method } = (await request.json()) as { id: number; method: string };
+  if (method === 'eth_chainId') return Response.json({ jsonrpc: '2.0', id, result: `0x${CHAIN_ID.toString(16)}` });
+  asked.resolve();
+  await answers;
+  return Response.json({ jsonrpc: '2.0', id, result: `0x${BALANCE.toString(16).padStart(64, '0')}` });
 });
-afterAll(() => node.stop(true));
+afterAll(() => node.stop());
 
-const nodes = openNodes(CHAIN_ID, [`http://127.0.0.1:${node.port}`]);
+const nodes = openNodes(CHAIN_ID, [node.url]);
 const paying = (amount: bigint): Authorization =>
   ({ payer: `0x${'a1'.repeat(20)}`, amount, requirements: { asset: `0x${'b2'.repeat(20)}` } }) as Authorization;
 

@@ -35,7 +35,7 @@ afterAll(async () => {
   upstream.stop();
 });
 
-const urlOf = (base: string): string => `http://127.0.0.1:${upstream.port}${base}`;
+const urlOf = (base: string): string => upstream.url + base;
 
 const TEXT = ['one ', 'two ', 'drei 💡 ', 'four'];
 const WHOLE = TEXT.join('');

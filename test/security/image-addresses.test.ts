@@ -4,6 +4,7 @@ import { whyNotPublic } from '../../src/request/public-address.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { freePort } from '../support/ports.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /** An image that a model fetches must not lead into the network where the model, or anybody on its way, stands. */
@@ -223,7 +224,8 @@ describe('the gateway', () => {
   test('hands public and inline images on as they are, and fetches none itself', async () => {
     const fetched: string[] = [];
     const spy = Bun.serve({
-      port: 0,
+      // It counts calls to any path; the system gives this port to no other test's server.
+      port: freePort(),
       hostname: '127.0.0.1',
       fetch({ url }) {
         fetched.push(url);

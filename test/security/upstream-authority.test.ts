@@ -4,6 +4,7 @@ import { tries } from '../deep/effort.ts';
 import { answerOf, eventsOf } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { freePort } from '../support/ports.ts';
 import { connect } from '../support/raw-http.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
@@ -19,7 +20,8 @@ const STOLEN = 'sk-attackers-own-key-0123456789';
 beforeAll(async () => {
   upstream = startFakeUpstream({ key: UPSTREAM_KEY });
   attacker = Bun.serve({
-    port: 0,
+    // It counts calls to any path; the system gives this port to no other test's server.
+    port: freePort(),
     hostname: '127.0.0.1',
     fetch(request) {
       lured.push({ url: request.url, authorization: request.headers.get('authorization') });

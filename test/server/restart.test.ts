@@ -6,12 +6,15 @@ import { Fleet } from '../../src/server/processes/fleet.ts';
 import type { MessageToChild, MessageToParent } from '../../src/server/processes/messages.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { waitFor } from '../support/answers.ts';
+import { HandTimers } from '../support/hand-timers.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 
-/** A process as its parent sees it: it says what a test has it say, and ends when it is asked to leave. */
+/** A process as its parent sees it: it says what a test has it say, and ends when it is asked to leave, unless it drains. */
 class FakeProcess {
   readonly pid: number;
   readonly exited: Promise<number>;
+  isDraining = false;
+  hasEnded = false;
   readonly say: (message: MessageToParent) => void;
   #end!: (code: number) => void;
 
@@ -19,29 +22,49 @@ class FakeProcess {
     this.pid = 1000 + number;
     this.say = say;
     this.exited = new Promise((resolve) => {
-      this.#end = resolve;
+      this.#end = (code) => {
+        this.hasEnded = true;
+        resolve(code);
+      };
     });
   }
 
   readonly serve = () => this.say({ kind: 'serving', address: 'http://127.0.0.1:1' });
   readonly send = ({ kind }: MessageToChild) => {
-    if (kind === 'leave' || kind === 'stop') this.#end(0);
+    if ((kind === 'leave' || kind === 'stop') && !this.isDraining) this.#end(0);
   };
-  readonly kill = () => this.#end(137);
+  readonly kill = () => this.fail(137);
+  readonly problem = () => 'It cannot reach its database.';
+  readonly fail = (code = 1) => this.#end(code);
 }
 
 const home = temporaryFolder();
 mkdirSync(join(home, 'processes'));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-/** A fleet, and what its next processes do when they begin. */
-async function startFleet(parts: Partial<ConstructorParameters<typeof Fleet>[0]> = {}) {
+/** A fleet, what it logged, and what its next processes do when they begin. @param begin what the first ones do */
+function makeFleet(parts: Partial<ConstructorParameters<typeof Fleet>[0]> = {}) {
   const started: FakeProcess[] = [];
+  const logged: object[] = [];
+  const log = {
+    info() {},
+    warn() {},
+    error: (message: string, fields: object = {}) => logged.push({ message, ...fields }),
+  };
   let begin = (process: FakeProcess) => process.serve();
+  let canStart = (_number: number) => true;
   const fleet = new Fleet({
-    ...{ count: 1, drainMs: 0, waiting: async () => [], isTaken: () => false, clock: () => 0, timers: processTimers },
-    log: { info() {}, warn() {}, error() {} },
+    ...{
+      count: 1,
+      drainMs: 0,
+      waiting: async () => [],
+      isTaken: () => false,
+      clock: () => 0,
+      timers: processTimers,
+      log,
+    },
     start(number, onMessage) {
+      if (!canStart(number)) throw new Error('there is no memory for it');
       const process = new FakeProcess(number, onMessage);
       started.push(process);
       queueMicrotask(() => begin(process));
@@ -49,8 +72,29 @@ async function startFleet(parts: Partial<ConstructorParameters<typeof Fleet>[0]>
     },
     ...parts,
   });
-  await fleet.start();
-  return { fleet, started, next: (does: typeof begin) => (begin = does) };
+  /** Numbers of the processes that run, in the order of their starts. */
+  const running = () => started.filter(({ hasEnded }) => !hasEnded).map(({ pid }) => pid - 1000);
+  return {
+    ...{ fleet, started, logged, running },
+    next: (does: typeof begin) => (begin = does),
+    allow: (can: typeof canStart) => (canStart = can),
+  };
+}
+
+async function startFleet(parts: Parameters<typeof makeFleet>[0] = {}) {
+  const made = makeFleet(parts);
+  await made.fleet.start();
+  return made;
+}
+
+/** A fleet of two whose second process cannot start, with timers that fire by hand. */
+async function startHalf() {
+  const timers = new HandTimers();
+  const made = makeFleet({ count: 2, timers });
+  made.next((process) => (process.pid === 1001 ? process.serve() : process.fail()));
+  await made.fleet.start();
+  await waitFor(() => made.logged.length === 1);
+  return { ...made, timers };
 }
 
 test('A restart says at once that its new process waits for a place at the database, and replaces once it has one', async () => {
@@ -90,4 +134,93 @@ test('A process that waits for a place ends with the command that waits for it, 
 test('Processes leave out the folders that others have, which a killed parent has left behind', async () => {
   const { started } = await startFleet({ count: 2, waiting: async () => [2, 3], isTaken: (number) => number < 3 });
   expect(started.map(({ pid }) => pid)).toEqual([1003, 1004]);
+});
+
+test('A process that cannot start is tried again while another serves, with pauses that double up to 30 s', async () => {
+  const { timers, logged, running, next, fleet } = await startHalf();
+  for (let tries = 2; tries <= 7; tries++) {
+    timers.fire();
+    await waitFor(() => logged.length === tries);
+  }
+  expect(logged.map((line) => Reflect.get(line, 'pause_ms'))).toEqual([1, 2, 4, 8, 16, 30, 30].map((s) => s * 1_000));
+  expect(logged[0]).toMatchObject({
+    message: 'a process could not start and is tried again',
+    ...{ process: 2, pid: 1002, code: 1, error: 'It cannot reach its database.' },
+  });
+  next((process) => process.serve());
+  timers.fire();
+  await fleet.allServe;
+  expect(running()).toEqual([1, 2]);
+});
+
+test('The whole ends if the first process cannot start', async () => {
+  const { fleet, started, next, running } = makeFleet({ count: 2 });
+  next((process) => process.fail());
+  await expect(fleet.start()).rejects.toThrow('A process could not start.');
+  expect([started.length, running()]).toEqual([1, []]);
+});
+
+test('A process that the system refuses to start is one that could not start', async () => {
+  const { fleet, logged, allow } = makeFleet({ count: 2, timers: new HandTimers() });
+  allow(() => false);
+  await expect(fleet.start()).rejects.toThrow('A process could not start: there is no memory for it.');
+  allow((number) => number === 1);
+  await fleet.start();
+  await waitFor(() => logged.length === 1);
+  expect(logged[0]).toMatchObject({ process: 2, pid: null, error: 'there is no memory for it', pause_ms: 1_000 });
+});
+
+test('A stop during a pause does not wait for it, and starts nothing more', async () => {
+  const { fleet, timers, started } = await startHalf();
+  expect(await fleet.stop()).toBe(0);
+  timers.fire();
+  expect(started.length).toBe(2);
+});
+
+test('A restart during a pause starts the process at once, in place of its next try', async () => {
+  const { fleet, timers, next, running } = await startHalf();
+  next((process) => process.serve());
+  expect(await Array.fromAsync(fleet.restart())).toEqual([
+    'Process 2 had ended and serves again.',
+    'Process 1 is replaced by process 3.',
+    'All 2 processes are replaced.',
+  ]);
+  timers.fire();
+  await fleet.allServe;
+  expect(running()).toEqual([2, 3]);
+});
+
+test('A restart during a pause whose process fails again says why, and the pauses go on to grow', async () => {
+  const { fleet, logged, running } = await startHalf();
+  await expect(Array.fromAsync(fleet.restart())).rejects.toThrow(
+    'The new process could not start: It cannot reach its database. The others go on.',
+  );
+  await waitFor(() => logged.length === 2);
+  expect(logged[1]).toMatchObject({ process: 2, pause_ms: 2_000 });
+  expect(running()).toEqual([1]);
+});
+
+test('A process that ends while its successor starts leaves no process too many', async () => {
+  const { fleet, started, next, running } = await startFleet();
+  next((process) => process.pid === 1001 && process.serve());
+  const told = Array.fromAsync(fleet.restart());
+  await waitFor(() => started.length === 2);
+  started[0]?.fail();
+  await waitFor(() => started.length === 3);
+  started[1]?.serve();
+  expect(await told).toEqual(['Process 1 is replaced by process 2.', 'All 1 processes are replaced.']);
+  expect(running()).toEqual([2]);
+});
+
+test('A stop while a replaced process drains starts no more successors', async () => {
+  const { fleet, started, running } = await startFleet({ count: 2 });
+  await fleet.allServe;
+  const [old] = started;
+  if (old) old.isDraining = true;
+  const told = Array.fromAsync(fleet.restart()).catch((error: Error) => error.message);
+  await waitFor(() => running().includes(3));
+  const stopped = fleet.stop();
+  old?.fail(0);
+  expect([await stopped, await told]).toEqual([0, 'The server is stopping.']);
+  expect([running(), started.length]).toEqual([[], 3]);
 });

@@ -1,5 +1,6 @@
 import { afterAll } from 'bun:test';
 import { isObject, type Json, listOf, textOf } from '../../plugins/providers/json.ts';
+import { startOwnServer } from './own-server.ts';
 import { UPSTREAM_KEY } from './policies.ts';
 
 /** One call as an upstream received it. */
@@ -40,10 +41,10 @@ export const tokensFor = (text: string): number => text.split(/\s+/).length;
 
 /** Starts a server of OpenAI's embeddings, or of Gemini's `batchEmbedContents`, which refuses all that the real one does. */
 export function useEmbeddings(wire: 'openai' | 'gemini'): EmbeddingUpstream {
-  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: answer });
-  afterAll(() => server.stop(true));
+  const server = startOwnServer(answer);
+  afterAll(() => server.stop());
   const upstream: EmbeddingUpstream = {
-    url: `http://127.0.0.1:${server.port}${wire === 'openai' ? '/v1' : '/v1beta'}`,
+    url: `${server.url}${wire === 'openai' ? '/v1' : '/v1beta'}`,
     received: [],
     next: [],
     dimensions: 8,

@@ -2,6 +2,7 @@ import { isObject, parseJson } from '../../plugins/providers/json.ts';
 import type { Asked, Dialect, Failure, FailureKind, WireRequest } from './dialects/dialect.ts';
 import { DIALECTS, type DialectName } from './dialects/index.ts';
 import type { OpenAiRequest } from './openai-wire.ts';
+import { type OwnServer, type OwnServerOptions, startOwnServer } from './own-server.ts';
 
 /** How the fake answers one request, in OpenAI's words for every dialect. Everything left out is as the provider would do it. */
 export interface Behaviour {
@@ -51,10 +52,11 @@ export interface RecordedRequest extends WireRequest {
   readonly asked: Asked;
 }
 
-export interface FakeUpstream {
+export interface FakeUpstream extends OwnServer {
   /** The base URL to give a provider, with its `/v1` or `/v1beta`. */
   readonly url: string;
-  readonly port: number;
+  /** The same without. */
+  readonly root: string;
   readonly requests: RecordedRequest[];
   /** Clients that hung up before the end. */
   readonly aborted: number;
@@ -62,18 +64,14 @@ export interface FakeUpstream {
   next(...behaviours: Behaviour[]): void;
   /** Behaviour of all requests that no `next` is for. */
   behave(behaviour: Behaviour | ((request: RecordedRequest) => Behaviour)): void;
-  stop(): Promise<void>;
 }
 
-export interface FakeOptions {
+export interface FakeOptions extends OwnServerOptions {
   /** `openai` if left out. */
   readonly dialect?: DialectName;
   /** Requests without this key are refused as the provider does. */
   readonly key?: string;
   readonly behaviour?: Behaviour | ((request: RecordedRequest) => Behaviour);
-  /** Where it listens; 127.0.0.1 and a free port if left out. */
-  readonly hostname?: string;
-  readonly port?: number;
 }
 
 const encoder = new TextEncoder();
@@ -87,26 +85,19 @@ export function startFakeUpstream(options: FakeOptions = {}): FakeUpstream {
   const queue: Behaviour[] = [];
   let behaviour = options.behaviour ?? {};
   let aborted = 0;
-  const server = Bun.serve({
-    port: options.port ?? 0,
-    hostname: options.hostname ?? '127.0.0.1',
-    idleTimeout: 0,
-    maxRequestBodySize: 1 << 30,
-    // A cut is made by a stream that throws: outside development Bun does not print that.
-    development: false,
-    async fetch(request) {
-      const recorded = await record(request, dialect);
-      requests.push(recorded);
-      request.signal.addEventListener('abort', () => aborted++);
-      const refusal = dialect.refusal(recorded, options.key);
-      if (refusal) return failed(refusal, dialect);
-      const scripted = queue.shift() ?? (typeof behaviour === 'function' ? behaviour(recorded) : behaviour);
-      return answer(recorded, scripted, dialect);
-    },
-  });
+  const server = startOwnServer(async (request) => {
+    const recorded = await record(request, dialect);
+    requests.push(recorded);
+    request.signal.addEventListener('abort', () => aborted++);
+    const refusal = dialect.refusal(recorded, options.key);
+    if (refusal) return failed(refusal, dialect);
+    const scripted = queue.shift() ?? (typeof behaviour === 'function' ? behaviour(recorded) : behaviour);
+    return answer(recorded, scripted, dialect);
+  }, options);
   return {
-    url: `http://127.0.0.1:${server.port}${dialect.basePath}`,
-    port: server.port ?? 0,
+    ...server,
+    url: server.url + dialect.basePath,
+    root: server.url,
     requests,
     get aborted() {
       return aborted;
@@ -115,7 +106,6 @@ export function startFakeUpstream(options: FakeOptions = {}): FakeUpstream {
     behave(next) {
       behaviour = next;
     },
-    stop: () => server.stop(true),
   };
 }
 

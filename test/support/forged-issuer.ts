@@ -1,4 +1,5 @@
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
+import { startOwnServer } from './own-server.ts';
 
 /** What an issuer that means ill, or is wrong, does in another way. Each is for the next answer alone. */
 export interface Forgery {
@@ -69,33 +70,29 @@ export async function startForgedIssuer(): Promise<ForgedIssuer> {
       id_token: await idToken(known.nonce),
     });
   };
-  const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    async fetch(request) {
-      const url = new URL(request.url);
-      if (url.pathname === '/jwks') return Response.json({ keys: [jwk] });
-      if (url.pathname === '/auth') return authorize(url);
-      if (url.pathname === '/token') return token(request);
-      return Response.json({
-        issuer: issuer.url,
-        authorization_endpoint: `${issuer.url}/auth`,
-        token_endpoint: `${issuer.url}/token`,
-        jwks_uri: `${issuer.url}/jwks`,
-        response_types_supported: ['code'],
-        subject_types_supported: ['public'],
-        id_token_signing_alg_values_supported: ['RS256', 'none'],
-        authorization_response_iss_parameter_supported: true,
-        ...issuer.configuration,
-      });
-    },
+  const server = startOwnServer(async (request) => {
+    const url = new URL(request.url);
+    if (url.pathname === '/jwks') return Response.json({ keys: [jwk] });
+    if (url.pathname === '/auth') return authorize(url);
+    if (url.pathname === '/token') return token(request);
+    return Response.json({
+      issuer: issuer.url,
+      authorization_endpoint: `${issuer.url}/auth`,
+      token_endpoint: `${issuer.url}/token`,
+      jwks_uri: `${issuer.url}/jwks`,
+      response_types_supported: ['code'],
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['RS256', 'none'],
+      authorization_response_iss_parameter_supported: true,
+      ...issuer.configuration,
+    });
   });
   const issuer: ForgedIssuer = {
-    url: `http://127.0.0.1:${server.port}`,
+    url: server.url,
     next: {},
     configuration: {},
     codes: [],
-    stop: () => server.stop(true),
+    stop: server.stop,
   };
   return issuer;
 }

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import Provider, { type Context } from 'oidc-provider';
+import { makePrefix, ownCalls } from './own-server.ts';
 
 /** What an issuer states of a person. */
 export type Person = Readonly<Record<string, unknown>>;
@@ -24,15 +25,18 @@ const SCOPES = ['openid', 'profile', 'email', 'groups', 'offline_access'];
 
 export async function startIssuer({ refreshes = true }: { readonly refreshes?: boolean } = {}): Promise<TestIssuer> {
   let handle: ((request: IncomingMessage, response: ServerResponse) => unknown) | null = null;
-  const server = createServer((request, response) => {
-    issuer.asked.push(`${request.method} ${request.url?.split('?')[0]}`);
-    if (issuer.isAway || !handle) request.socket.destroy();
-    else void handle(request, response);
-  });
+  const prefix = makePrefix();
+  const server = createServer(
+    ownCalls(prefix, (request, response) => {
+      issuer.asked.push(`${request.method} ${request.url?.split('?')[0]}`);
+      if (issuer.isAway || !handle) request.socket.destroy();
+      else void handle(request, response);
+    }),
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   if (typeof address !== 'object' || !address) throw new Error('the issuer has no port');
-  const url = `http://127.0.0.1:${address.port}`;
+  const url = `http://127.0.0.1:${address.port}${prefix}`;
   const people = new Map<string, Person>();
   const issuer: TestIssuer = {
     url,

@@ -9,15 +9,20 @@ const ownMs = (): number => Number(readFileSync(FILE, 'latin1').split(' ')[0]) /
 let before = ownMs();
 let longest = 0;
 
-function turn(): void {
+function endTurn(): void {
   const now = ownMs();
   longest = Math.max(longest, now - before);
   before = now;
+}
+
+function turn(): void {
+  endTurn();
   setTimeout(turn, 1);
 }
 
 turn();
 process.on('SIGUSR2', () => {
+  endTurn();
   console.log(JSON.stringify({ level: 'info', message: 'longest turn', ms: longest }));
   longest = 0;
 });

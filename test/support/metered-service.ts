@@ -1,5 +1,6 @@
 import type { AbortBilling } from '../../src/core/abort-billing.ts';
 import { CHAT_WIRE, type MeteredWire } from './metered-wires.ts';
+import { startOwnServer } from './own-server.ts';
 
 /** What a service writes for one request, and bills of it. */
 export interface ServiceAnswer {
@@ -49,72 +50,66 @@ export function startMeteredService(
 ): MeteredService {
   const all: ServiceBill[] = [];
   const encoder = new TextEncoder();
-  const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    idleTimeout: 0,
-    development: false,
-    async fetch(request) {
-      const text = await request.text().catch(() => '');
-      // The caller has left before its body was there.
-      if (text === '') return new Response(null, { status: 400 });
-      const body = JSON.parse(text) as Readonly<Record<string, unknown>> & { readonly model: string };
-      const answer = answerTo(all.length);
-      const isStream = body.stream === true;
-      const cap = Number(body[wire.cap]);
-      const bill: ServiceBill = {
-        model: body.model,
-        isStream,
-        cap,
-        written: 0,
-        billed: 0,
-        isAborted: false,
-        isOver: false,
-      };
-      all.push(bill);
-      const total = Math.min(answer.tokens, bill.cap);
-      const usage = () => ({ prompt: PROMPT_TOKENS, output: bill.billed });
-      const events = wire.answer(body.model);
-      const isCut = answer.tokens > bill.cap;
-      const write = (tokens: number) => {
-        bill.written += tokens;
-        bill.billed = Math.min(bill.cap, bill.billed + tokens + (answer.hidden ?? 0));
-      };
-      if (!isStream) {
-        write(total);
-        bill.isOver = true;
-        return Response.json(events.whole(TEXT.repeat(total), isCut, usage()));
-      }
-      let timer: ReturnType<typeof setInterval> | undefined;
-      const leave = () => {
-        if (bill.isOver) return;
-        clearInterval(timer);
-        bill.isOver = true;
-        bill.isAborted = true;
-        if (bills === 'whole') bill.billed = total;
-        else bill.billed = Math.min(total, bill.billed + (answer.afterAbort ?? 0));
-      };
-      request.signal.addEventListener('abort', leave);
-      const stream = new ReadableStream({
-        start(out) {
-          const send = (text: string) => out.enqueue(encoder.encode(text));
-          send(events.begin(usage()));
-          timer = setInterval(() => {
-            const tokens = Math.min(answer.atOnce, total - bill.written);
-            if (tokens > 0) {
-              write(tokens);
-              return send(events.piece(TEXT.repeat(tokens), answer.reports === 'each' ? usage() : null));
-            }
-            clearInterval(timer);
-            bill.isOver = true;
-            send(events.end(isCut, usage()));
-            out.close();
-          }, answer.everyMs ?? TICK_MS);
-        },
-        cancel: leave,
-      });
-      return new Response(stream, { headers: { 'content-type': 'text/event-stream' } });
-    },
+  const server = startOwnServer(async (request) => {
+    const text = await request.text().catch(() => '');
+    // The caller has left before its body was there.
+    if (text === '') return new Response(null, { status: 400 });
+    const body = JSON.parse(text) as Readonly<Record<string, unknown>> & { readonly model: string };
+    const answer = answerTo(all.length);
+    const isStream = body.stream === true;
+    const cap = Number(body[wire.cap]);
+    const bill: ServiceBill = {
+      model: body.model,
+      isStream,
+      cap,
+      written: 0,
+      billed: 0,
+      isAborted: false,
+      isOver: false,
+    };
+    all.push(bill);
+    const total = Math.min(answer.tokens, bill.cap);
+    const usage = () => ({ prompt: PROMPT_TOKENS, output: bill.billed });
+    const events = wire.answer(body.model);
+    const isCut = answer.tokens > bill.cap;
+    const write = (tokens: number) => {
+      bill.written += tokens;
+      bill.billed = Math.min(bill.cap, bill.billed + tokens + (answer.hidden ?? 0));
+    };
+    if (!isStream) {
+      write(total);
+      bill.isOver = true;
+      return Response.json(events.whole(TEXT.repeat(total), isCut, usage()));
+    }
+    let timer: ReturnType<typeof setInterval> | undefined;
+    const leave = () => {
+      if (bill.isOver) return;
+      clearInterval(timer);
+      bill.isOver = true;
+      bill.isAborted = true;
+      if (bills === 'whole') bill.billed = total;
+      else bill.billed = Math.min(total, bill.billed + (answer.afterAbort ?? 0));
+    };
+    request.signal.addEventListener('abort', leave);
+    const stream = new ReadableStream({
+      start(out) {
+        const send = (text: string) => out.enqueue(encoder.encode(text));
+        send(events.begin(usage()));
+        timer = setInterval(() => {
+          const tokens = Math.min(answer.atOnce, total - bill.written);
+          if (tokens > 0) {
+            write(tokens);
+            return send(events.piece(TEXT.repeat(tokens), answer.reports === 'each' ? usage() : null));
+          }
+          clearInterval(timer);
+          bill.isOver = true;
+          send(events.end(isCut, usage()));
+          out.close();
+        }, answer.everyMs ?? TICK_MS);
+      },
+      cancel: leave,
+    });
+    return new Response(stream, { headers: { 'content-type': 'text/event-stream' } });
   });
-  return { url: `http://127.0.0.1:${server.port}/v1`, bills: all, stop: () => server.stop(true) };
+  return { url: `${server.url}/v1`, bills: all, stop: server.stop };
 }

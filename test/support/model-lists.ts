@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { startOwnServer } from './own-server.ts';
 
 /** A double of each service's list of models, with the service's own paths, headers, pages and errors. */
 export interface ModelLists {
@@ -43,7 +44,8 @@ const gemini = (name: string, methods: readonly string[]) => ({
 
 const refused = (status: number, body: unknown) => Response.json(body, { status });
 
-function answer(request: Request): Response {
+/** @param own the path of the server */
+function answer(request: Request, own: string): Response {
   const { pathname, searchParams } = new URL(request.url);
   const bearer = request.headers.get('authorization');
   const noKey = refused(401, { error: { message: `Incorrect API key provided: ${bearer}`, code: 'invalid_api_key' } });
@@ -102,7 +104,7 @@ function answer(request: Request): Response {
     case '/page/v1/models':
       return new Response('<html>Sign in</html>', { headers: { 'content-type': 'text/html' } });
     case '/moved/v1/models':
-      return new Response(null, { status: 302, headers: { location: '/openai/v1/models' } });
+      return new Response(null, { status: 302, headers: { location: `${own}/openai/v1/models` } });
     default:
       return refused(404, { error: { message: 'Not found' } });
   }
@@ -110,14 +112,10 @@ function answer(request: Request): Response {
 
 export function serveModelLists(): ModelLists {
   const requests: string[] = [];
-  const server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch(request) {
-      const { pathname, search } = new URL(request.url);
-      requests.push(`${request.method} ${pathname}${search}`);
-      return answer(request);
-    },
+  const server = startOwnServer((request) => {
+    const { pathname, search } = new URL(request.url);
+    requests.push(`${request.method} ${pathname}${search}`);
+    return answer(request, server.prefix);
   });
-  return { url: `http://127.0.0.1:${server.port}`, requests, stop: () => server.stop(true) };
+  return { url: server.url, requests, stop: server.stop };
 }

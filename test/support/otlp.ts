@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import protobuf from 'protobufjs';
 import { isObject, type Json } from '../../plugins/providers/json.ts';
+import { startOwnServer } from './own-server.ts';
 
 /** OpenTelemetry's messages, as far as traces have them: field numbers from opentelemetry-proto 1.7. */
 const PROTO = `syntax = "proto3";
@@ -73,32 +74,26 @@ export function startCollector(): Collector {
   const requests: Collector['requests'] = [];
   let manner: Manner = 'take';
   let extra: Readonly<Record<string, string>> = {};
-  const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    idleTimeout: 0,
-    development: false,
-    async fetch(request) {
-      const sent = new Uint8Array(await request.arrayBuffer());
-      const bytes = request.headers.get('content-encoding') === 'gzip' ? new Uint8Array(gunzipSync(sent)) : sent;
-      requests.push({ path: new URL(request.url).pathname, headers: request.headers, bytes });
-      if (manner === 'stall') await new Promise<never>(() => {});
-      if (manner === 'dribble') return new Response(dribble());
-      if (manner !== 'take') return new Response('no', { status: Number(manner), headers: extra });
-      const isJson = request.headers.get('content-type') === 'application/json';
-      spans.push(...spansOf(isJson ? readJson(bytes) : readProtobuf(bytes)));
-      return isJson ? Response.json({}) : new Response(new Uint8Array(), { headers: { 'content-type': PROTOBUF } });
-    },
+  const server = startOwnServer(async (request) => {
+    const sent = new Uint8Array(await request.arrayBuffer());
+    const bytes = request.headers.get('content-encoding') === 'gzip' ? new Uint8Array(gunzipSync(sent)) : sent;
+    requests.push({ path: new URL(request.url).pathname, headers: request.headers, bytes });
+    if (manner === 'stall') await new Promise<never>(() => {});
+    if (manner === 'dribble') return new Response(dribble());
+    if (manner !== 'take') return new Response('no', { status: Number(manner), headers: extra });
+    const isJson = request.headers.get('content-type') === 'application/json';
+    spans.push(...spansOf(isJson ? readJson(bytes) : readProtobuf(bytes)));
+    return isJson ? Response.json({}) : new Response(new Uint8Array(), { headers: { 'content-type': PROTOBUF } });
   });
   return {
-    url: `http://127.0.0.1:${server.port}`,
+    url: server.url,
     spans,
     requests,
     behave(next, headers = {}) {
       manner = next;
       extra = headers;
     },
-    stop: () => server.stop(true),
+    stop: server.stop,
   };
 }
 

@@ -1,3 +1,5 @@
+import { startOwnServer } from './own-server.ts';
+
 /** The service of docs/extend/plugins.md, which exists nowhere: it says all that it hears twice. */
 export interface ParrotService {
   /** What a reader of the page sets for it. */
@@ -20,30 +22,26 @@ const isAsked = (body: unknown): body is Asked =>
 
 export function startParrot(): ParrotService {
   const asked: unknown[] = [];
-  const server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    async fetch(request) {
-      if (request.headers.get('x-parrot-key') !== KEY) return Response.json({ squawk: 'Who is it?' }, { status: 401 });
-      const body: unknown = await request.json();
-      asked.push(body);
-      if (new URL(request.url).pathname !== '/say' || !isAsked(body))
-        return Response.json({ squawk: 'What?' }, { status: 404 });
-      const words = body.lines.at(-1)?.words ?? '';
-      const end = { ends: 'done', heard: words.split(' ').length, said: 2 };
-      if (!body.live) return Response.json({ says: `${words} ${words}`, ...end });
-      const events = [
-        ['word', { says: words }],
-        ['word', { says: ` ${words}` }],
-        ['end', end],
-      ] as const;
-      const text = events.map(([event, data]) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`).join('');
-      return new Response(text, { headers: { 'content-type': 'text/event-stream' } });
-    },
+  const server = startOwnServer(async (request) => {
+    if (request.headers.get('x-parrot-key') !== KEY) return Response.json({ squawk: 'Who is it?' }, { status: 401 });
+    const body: unknown = await request.json();
+    asked.push(body);
+    if (new URL(request.url).pathname !== '/say' || !isAsked(body))
+      return Response.json({ squawk: 'What?' }, { status: 404 });
+    const words = body.lines.at(-1)?.words ?? '';
+    const end = { ends: 'done', heard: words.split(' ').length, said: 2 };
+    if (!body.live) return Response.json({ says: `${words} ${words}`, ...end });
+    const events = [
+      ['word', { says: words }],
+      ['word', { says: ` ${words}` }],
+      ['end', end],
+    ] as const;
+    const text = events.map(([event, data]) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`).join('');
+    return new Response(text, { headers: { 'content-type': 'text/event-stream' } });
   });
   return {
-    env: { PARROT_BASE_URL: `http://127.0.0.1:${server.port}`, PARROT_API_KEY: KEY },
+    env: { PARROT_BASE_URL: server.url, PARROT_API_KEY: KEY },
     asked,
-    stop: () => server.stop(true),
+    stop: () => void server.stop(),
   };
 }

@@ -1,4 +1,5 @@
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { startOwnServer } from './own-server.ts';
 
 export interface SignOptions {
   /** Members of the header beside `alg` and `kid`. */
@@ -36,19 +37,15 @@ export async function startIssuer(algorithm = 'ES256'): Promise<TestIssuer> {
   const algorithms = new Map<string, string>();
   const requests = new Map<string, number>();
   const answers: TestIssuer['answers'] = new Map();
-  const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    fetch(request) {
-      const { pathname, origin } = new URL(request.url);
-      requests.set(pathname, (requests.get(pathname) ?? 0) + 1);
-      const answer = answers.get(pathname);
-      if (answer) return answer();
-      if (pathname === DISCOVERY_PATH) return Response.json({ issuer: origin, jwks_uri: `${origin}${KEYS_PATH}` });
-      return pathname === KEYS_PATH ? Response.json({ keys }) : new Response('', { status: 404 });
-    },
+  const server = startOwnServer((request) => {
+    const { pathname } = new URL(request.url);
+    requests.set(pathname, (requests.get(pathname) ?? 0) + 1);
+    const answer = answers.get(pathname);
+    if (answer) return answer();
+    if (pathname === DISCOVERY_PATH) return Response.json({ issuer: url, jwks_uri: `${url}${KEYS_PATH}` });
+    return pathname === KEYS_PATH ? Response.json({ keys }) : new Response('', { status: 404 });
   });
-  const url = server.url.origin;
+  const { url } = server;
   const addKey: TestIssuer['addKey'] = async (kid, alg = algorithm) => {
     const pair = await generateKeyPair(alg, { extractable: true });
     pairs.set(kid, pair);
@@ -71,8 +68,6 @@ export async function startIssuer(algorithm = 'ES256'): Promise<TestIssuer> {
         .setProtectedHeader({ alg: algorithms.get(kid) ?? algorithm, kid, ...header })
         .sign(pairs.get(kid)!.privateKey);
     },
-    async stop() {
-      await server.stop(true);
-    },
+    stop: server.stop,
   };
 }

@@ -43,7 +43,7 @@ const good = (request: RawRequest, content: string) =>
 
 async function play(options: CallOptions = {}) {
   const started = performance.now();
-  const call = openTo(`http://127.0.0.1:${upstream!.port}/v1`, options);
+  const call = openTo(`${upstream!.url}/v1`, options);
   const parts = await partsOf(call);
   return { parts, text: textIn(parts), failure: failureIn(parts), sent: call.sent, ms: performance.now() - started };
 }
@@ -98,7 +98,7 @@ describe('before an answer', () => {
   test('a redirect is a failure, and its address is neither used nor shown', async () => {
     let elsewhere = 0;
     const trap = await startRawUpstream(() => elsewhere++);
-    const location = `location: http://127.0.0.1:${trap.port}/v1/chat/completions`;
+    const location = `location: ${trap.url}/v1/chat/completions`;
     for (const status of [
       '300 Multiple Choices',
       '301 Moved',
@@ -235,7 +235,7 @@ test('a caller who reads slowly in the middle of an answer is not an idle upstre
     line.write(event({}, 'stop', { usage: USAGE }));
   });
   const readSlowly = async (idleMs: number) => {
-    const call = openTo(`http://127.0.0.1:${upstream!.port}/v1`, { deadlines: { idleMs } });
+    const call = openTo(`${upstream!.url}/v1`, { deadlines: { idleMs } });
     const parts = [...(await nextBatch(call))!, ...(await nextBatch(call))!];
     await Bun.sleep(1.5 * idleMs);
     return [...parts, ...(await partsOf(call))];

@@ -29,22 +29,27 @@ export interface ParentChannel {
   onEnd(listener: () => void): void;
 }
 
-export const parentOver = ({ send, onMessage, onEnd }: ParentChannel): Parent => ({
-  waiting: () => send({ kind: 'waiting' }),
-  serving(server) {
-    const answers: { readonly [Kind in MessageToChild['kind']]: (id: number) => void } = {
-      leave: server.leave,
-      stop: server.stop,
-      end: server.end,
-      reload: server.reload,
-      metrics: (id) => send({ kind: 'metrics', id, page: server.metrics() }),
-    };
-    onMessage((received) => {
-      const message = messageToChild(received);
-      if (message) answers[message.kind]('id' in message ? message.id : 0);
-    });
-    // Without a parent it would share the port with those of the next start.
-    onEnd(server.stop);
-    send({ kind: 'serving', address: server.address });
-  },
-});
+/** @param exit ends this process at once, if its parent ends before it serves */
+export function parentOver({ send, onMessage, onEnd }: ParentChannel, exit: () => void): Parent {
+  // Without a parent it would share the port with the processes of the next start.
+  let stop = exit;
+  onEnd(() => stop());
+  return {
+    waiting: () => send({ kind: 'waiting' }),
+    serving(server) {
+      const answers: { readonly [Kind in MessageToChild['kind']]: (id: number) => void } = {
+        leave: server.leave,
+        stop: server.stop,
+        end: server.end,
+        reload: server.reload,
+        metrics: (id) => send({ kind: 'metrics', id, page: server.metrics() }),
+      };
+      onMessage((received) => {
+        const message = messageToChild(received);
+        if (message) answers[message.kind]('id' in message ? message.id : 0);
+      });
+      stop = server.stop;
+      send({ kind: 'serving', address: server.address });
+    },
+  };
+}

@@ -1,12 +1,12 @@
-import { pause, type Timers, within } from '../../core/timers.ts';
+import { type Timer, type Timers, within } from '../../core/timers.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { Member, type StartProcess } from './member.ts';
 import type { ProcessPage } from './metrics-page.ts';
 
-/** A process that served for so long has started well: the next one is started at once. */
+/** After a process that served for so long, the next one is started at once. */
 const STEADY_MS = 60_000;
-/** The pause before another start, ms; it doubles. The first one has none. */
+/** The pause before another start, ms; it doubles. There is none after the first end of a process that served. */
 const PAUSE_MIN_MS = 1_000;
 const PAUSE_MAX_MS = 30_000;
 /** A process that is asked for metrics and stands still is left out, ms. */
@@ -30,10 +30,27 @@ interface FleetParts {
   readonly log: Log;
 }
 
+/** The time until the next process of a number is started. */
+interface Pause {
+  readonly timer: Timer;
+  /** As of the next process. */
+  readonly failures: number;
+}
+
+const pauseAfter = (failures: number): number =>
+  failures === 0 ? 0 : Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** (failures - 1));
+
+const stopping = (): UsageError => new UsageError('The server is stopping.');
+
 /** The processes that serve at one port: it keeps their number, and replaces them. State: processes. */
 export class Fleet {
+  /** Resolves once all serve at the same time. */
+  readonly allServe: Promise<void>;
   readonly #parts: FleetParts;
+  readonly #noteAllServe: () => void;
+  /** The processes that run. A number is here or in `#pauses`. */
   readonly #members = new Map<number, Member>();
+  readonly #pauses = new Map<number, Pause>();
   /** As it was found last. */
   #waiting: readonly number[] = [];
   #isStopping = false;
@@ -41,22 +58,26 @@ export class Fleet {
 
   constructor(parts: FleetParts) {
     this.#parts = parts;
+    ({ promise: this.allServe, resolve: this.#noteAllServe } = Promise.withResolvers<void>());
   }
 
   /**
-   * Resolves with true once all serve, with false where it is stopped before. The first one starts alone: it makes the tables and
-   * the first key. Throws UsageError.
+   * Resolves with true once the first process serves, with false if it is stopped before. The first one starts alone: it makes the
+   * tables and the first key. The others follow, and are started again until they serve. Throws UsageError if the first one fails.
    */
   async start(): Promise<boolean> {
     this.#waiting = await this.#parts.waiting();
-    await this.#startOne();
-    await Promise.all(Array.from({ length: this.#parts.count - 1 }, () => this.#startOne()));
-    return !this.#isStopping;
+    const first = this.#launch();
+    const hasServed = await this.#serves(first);
+    if (this.#isStopping) return false;
+    if (!hasServed) throw new UsageError(`A process could not start${first.pid === null ? `: ${first.problem}` : ''}.`);
+    for (let more = this.#parts.count - 1; more > 0; more--) this.#add(this.#freeNumber());
+    return true;
   }
 
   /**
-   * Replaces one process after the other, each once its successor serves. Yields a sentence on each step. Throws UsageError; then the rest
-   * goes on as it was.
+   * Replaces one process after the other, each once its successor serves; one that has ended is started again without its pause.
+   * Yields a sentence on each step. Throws UsageError; then the rest goes on as it was.
    * @param left aborts once nobody listens any more
    */
   async *restart(left?: AbortSignal): AsyncGenerator<string> {
@@ -68,17 +89,22 @@ export class Fleet {
     try {
       this.#waiting = await this.#parts.waiting();
       let count = 0;
-      for (const old of [...this.#members.values()].sort((a, b) => a.number - b.number)) {
-        // It has ended since, and was started anew.
-        if (this.#members.get(old.number) !== old) continue;
+      const before = new Map(this.#members);
+      const running = [...before.keys()].sort((a, b) => a - b);
+      for (const number of [...this.#pauses.keys(), ...running]) {
+        const old = this.#members.get(number);
+        // It was started after this restart began.
+        if (old && old !== before.get(number)) continue;
         if (left?.aborted) return;
-        successor = this.#launch();
+        if (this.#isStopping) throw stopping();
+        successor = old ? this.#launch() : this.#startNow(number);
         if (await successor.waits)
           yield `All places for servers at the database are taken: process ${successor.number} waits until one is free.`;
-        if (!(await this.#serves(successor)))
-          throw new UsageError('The new process could not start; its error is in the log. The others go on.');
-        await this.#leave(old);
-        yield `Process ${old.number} is replaced by process ${successor.number}.`;
+        if (!(await this.#serves(successor))) throw this.#notStarted(successor);
+        if (old) await this.#retire(number);
+        yield old
+          ? `Process ${number} is replaced by process ${successor.number}.`
+          : `Process ${number} had ended and serves again.`;
         count++;
       }
       yield `All ${count} processes are replaced.`;
@@ -97,6 +123,8 @@ export class Fleet {
    * others.
    */
   async stop(): Promise<number> {
+    for (const { timer } of this.#pauses.values()) timer.close();
+    this.#pauses.clear();
     const members = [...this.#members.values()].filter(({ hasEnded }) => !hasEnded);
     const serving = members.filter(({ hasServed }) => hasServed);
     for (const member of members) {
@@ -112,17 +140,12 @@ export class Fleet {
 
   /** The pages of metrics of those that answer in time. */
   async pages(): Promise<ProcessPage[]> {
-    const asked = [...this.#members.values()].map(async (member) => {
+    const serving = [...this.#members.values()].filter(({ hasServed }) => hasServed);
+    const asked = serving.map(async (member) => {
       const text = await within(this.#parts.timers, METRICS_MS, member.metrics(), null);
       return text === null ? [] : [{ instance: `${member.number}`, text }];
     });
     return (await Promise.all(asked)).flat();
-  }
-
-  async #startOne(): Promise<void> {
-    if ((await this.#serves(this.#launch())) || this.#isStopping) return;
-    await this.stop();
-    throw new UsageError('A process could not start.');
   }
 
   /** Starts one that is not tried again. */
@@ -132,15 +155,22 @@ export class Fleet {
     return member;
   }
 
-  /** Resolves with false where it could not start. */
+  /** Resolves with false if it could not start, or all stop. */
   async #serves(member: Member): Promise<boolean> {
-    if ((await member.serving) === null) return false;
-    member.isLeaving = this.#isStopping;
+    if ((await member.serving) === null || this.#isStopping) return false;
+    member.isLeaving = false;
     return true;
   }
 
+  #notStarted({ problem }: Member): UsageError {
+    if (this.#isStopping) return stopping();
+    const why = problem === null ? '; its error is in the log.' : `: ${problem}`;
+    return new UsageError(`The new process could not start${why} The others go on.`);
+  }
+
   #freeNumber(): number {
-    const isFree = (number: number) => !this.#members.has(number) && !this.#parts.isTaken(number);
+    const isFree = (number: number) =>
+      !this.#members.has(number) && !this.#pauses.has(number) && !this.#parts.isTaken(number);
     const waiting = this.#waiting.find(isFree);
     if (waiting !== undefined) return waiting;
     for (let number = 1; ; number++) if (isFree(number)) return number;
@@ -153,30 +183,55 @@ export class Fleet {
     return member;
   }
 
+  /** Starts the process of a number that pauses. */
+  #startNow(number: number): Member {
+    const pause = this.#pauses.get(number);
+    pause?.timer.close();
+    this.#pauses.delete(number);
+    return this.#add(number, pause?.failures);
+  }
+
   /** Starts another process where one ends by itself. */
   async #watch(member: Member): Promise<void> {
     const { clock, timers, log } = this.#parts;
-    const { number } = member;
+    const { number, pid, failures } = member;
     let since = Number.POSITIVE_INFINITY;
     void member.serving.then((address) => {
-      if (address !== null) since = clock();
+      if (address === null) return;
+      since = clock();
+      this.#checkAllServe();
     });
     const code = await member.exited;
-    if (member.isLeaving) {
-      this.#members.delete(number);
-      return;
-    }
-    const failures = clock() - since >= STEADY_MS ? 0 : member.failures;
-    const pauseMs = failures === 0 ? 0 : Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** (failures - 1));
-    log.error('a process has ended and is started again', {
-      process: number,
-      pid: member.pid,
-      code,
-      pause_ms: pauseMs,
-    });
-    if (pauseMs > 0) await pause(timers, pauseMs);
-    if (this.#isStopping) this.#members.delete(number);
-    else this.#add(number, failures + 1);
+    this.#members.delete(number);
+    if (member.isLeaving || this.#isStopping) return;
+    const { hasServed, problem } = member;
+    const before = clock() - since >= STEADY_MS ? 0 : failures;
+    // A process that served is missed at once; one that did not serve is unlikely to do so at once.
+    const pauseMs = pauseAfter(hasServed ? before : before + 1);
+    const event = hasServed
+      ? 'a process has ended and is started again'
+      : 'a process could not start and is tried again';
+    log.error(event, { process: number, pid, code, ...(problem !== null && { error: problem }), pause_ms: pauseMs });
+    const timer = timers.after(pauseMs, () => this.#startNow(number));
+    this.#pauses.set(number, { timer, failures: before + 1 });
+  }
+
+  #checkAllServe(): void {
+    const members = [...this.#members.values()];
+    const isFull = members.length >= this.#parts.count && members.every(({ hasServed }) => hasServed);
+    if (isFull && this.#pauses.size === 0) this.#noteAllServe();
+  }
+
+  /** Ends what a number has: a process, or the pause before its next start. */
+  async #retire(number: number): Promise<void> {
+    this.#pauses.get(number)?.timer.close();
+    this.#pauses.delete(number);
+    const member = this.#members.get(number);
+    if (member?.hasServed) return this.#leave(member);
+    if (!member) return;
+    member.isLeaving = true;
+    member.kill();
+    await member.exited;
   }
 
   async #end(member: Member): Promise<void> {

@@ -1,15 +1,19 @@
+import { messageOf } from '../../core/thrown.ts';
 import { type MessageToChild, type MessageToParent, messageToParent } from './messages.ts';
 
 /** A process that was started, as the system gives it. */
 export interface StartedProcess {
-  readonly pid: number;
+  /** Null where the system could not start it. */
+  readonly pid: number | null;
   /** Resolves with its exit code. */
   readonly exited: Promise<number>;
+  /** The last line of its standard error; null without any. */
+  problem(): string | null;
   send(message: MessageToChild): void;
   kill(): void;
 }
 
-/** Starts a process with a number; the listener gets its messages. */
+/** Starts a process with a number; the listener gets its messages. Throws where the system refuses to start one. */
 export type StartProcess = (number: number, onMessage: (message: unknown) => void) => StartedProcess;
 
 /** One process of several, from its start to its end. State: process. */
@@ -36,7 +40,7 @@ export class Member {
     this.failures = failures;
     const { promise, resolve } = Promise.withResolvers<string | null>();
     const { promise: waits, resolve: answer } = Promise.withResolvers<boolean>();
-    this.#started = start(number, (received) => {
+    this.#started = startedBy(start, number, (received) => {
       const message = messageToParent(received);
       if (message?.kind === 'waiting') answer(true);
       else if (message) this.#take(message, resolve);
@@ -51,8 +55,13 @@ export class Member {
     });
   }
 
-  get pid(): number {
+  get pid(): number | null {
     return this.#started.pid;
+  }
+
+  /** Why it could not start; null once it has served, or where it did not say. */
+  get problem(): string | null {
+    return this.hasServed ? null : this.#started.problem();
   }
 
   /** Does nothing once it has ended. */
@@ -85,5 +94,14 @@ export class Member {
       this.hasServed = true;
       serves(message.address);
     } else this.#pages.get(message.id)?.(message.page);
+  }
+}
+
+/** A process that the system refuses to start is one that ends at once. */
+function startedBy(start: StartProcess, number: number, onMessage: (message: unknown) => void): StartedProcess {
+  try {
+    return start(number, onMessage);
+  } catch (error) {
+    return { pid: null, exited: Promise.resolve(1), problem: () => messageOf(error), send() {}, kill() {} };
   }
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { within } from '../../core/timers.ts';
 import { isOfFunds } from '../../ledger/metrics.ts';
 import { processArguments, processFolder, type ServeOptions } from '../../operate/serve-options.ts';
 import { dataFolders, settlementsIn } from '../../store/open.ts';
@@ -34,7 +35,7 @@ export async function serveProcesses(
     // The lines go through a pipe; without colours they are as for people.
     log: options.log === 'auto' && host.out.isTerminal ? ('pretty' as const) : options.log,
   };
-  const start = processStarter((number) => [...program, ...processArguments(shared, number)], sink);
+  const start = processStarter((number) => [...program, ...processArguments(shared, number)], sink, host);
   const { clock, timers } = host;
   const waiting = () => unbookedIn(options);
   // Of a parent that was killed, processes may end only now.
@@ -58,6 +59,7 @@ export async function serveProcesses(
 
   if (!(await fleet.start())) return;
   closeDoor = await openDoor(home, (left) => fleet.restart(left));
+  await fleet.allServe;
   const address = urlOf(options.host, shared.port);
   log.info('all processes serve', { address, processes, metrics: metrics && urlOf(options.host, metrics.port ?? 0) });
 }
@@ -74,26 +76,56 @@ async function takePort(hostname: string, port: number): Promise<number> {
   }
 }
 
-/** Starts processes whose lines go to the log of this one, whole: a pipe would mix those of several. */
+/** The most of a line of a standard error that is kept, characters. */
+const PROBLEM_MAX = 1_000;
+/** A program that a plugin started may keep the standard error of its process open: it is waited for no longer, ms. */
+const LAST_LINE_MS = 1_000;
+
+/** Starts processes whose lines go to the log of this one, whole: a pipe would mix those of several. So do their standard errors. */
 const processStarter =
-  (commandOf: (number: number) => string[], sink: Pick<Sink, 'write'>): StartProcess =>
+  (
+    commandOf: (number: number) => string[],
+    sink: Pick<Sink, 'write'>,
+    { err, timers }: Pick<Host, 'err' | 'timers'>,
+  ): StartProcess =>
   (number, onMessage) => {
-    const child = Bun.spawn(commandOf(number), { stdin: 'ignore', stdout: 'pipe', stderr: 'inherit', ipc: onMessage });
-    void passLines(child.stdout, sink);
-    const { pid, exited } = child;
-    return { pid, exited, send: (message) => void child.send(message), kill: () => child.kill('SIGKILL') };
+    const child = Bun.spawn(commandOf(number), { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe', ipc: onMessage });
+    let problem: string | null = null;
+    void passLines(child.stdout, (lines) => sink.write(lines));
+    const errors = passLines(child.stderr, (lines) => {
+      err.write(lines);
+      problem = lastLine(lines) ?? problem;
+    });
+    return {
+      pid: child.pid,
+      exited: child.exited.then((code) => within(timers, LAST_LINE_MS, errors, undefined).then(() => code)),
+      problem: () => problem,
+      send: (message) => void child.send(message),
+      kill: () => child.kill('SIGKILL'),
+    };
   };
 
-async function passLines(from: AsyncIterable<Uint8Array>, sink: Pick<Sink, 'write'>): Promise<void> {
+async function passLines(from: AsyncIterable<Uint8Array>, write: (lines: string) => void): Promise<void> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of from) {
     rest += decoder.decode(chunk, { stream: true });
     const end = rest.lastIndexOf('\n') + 1;
-    if (end > 0) sink.write(rest.slice(0, end));
+    if (end > 0) write(rest.slice(0, end));
     rest = rest.slice(end);
   }
-  if (rest !== '') sink.write(`${rest}\n`);
+  if (rest !== '') write(`${rest}\n`);
+}
+
+/** The last line that is not blank, without the name of the program; null without any. */
+function lastLine(lines: string): string | null {
+  const line = lines
+    .trimEnd()
+    .split('\n')
+    .at(-1)
+    ?.trim()
+    .replace(/^signalbox: /, '');
+  return line ? line.slice(0, PROBLEM_MAX) : null;
 }
 
 /** The numbers of processes whose folders have settlements that the database lacks: of a process that was killed meanwhile. */

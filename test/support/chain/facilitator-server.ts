@@ -5,6 +5,7 @@ import { toFacilitatorEvmSigner } from '@x402/evm';
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
 import { createWalletClient, http, parseEther, publicActions } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { makePrefix, ownCalls } from '../own-server.ts';
 import { freePort } from '../ports.ts';
 import type { TestChain } from './chain.ts';
 
@@ -93,21 +94,23 @@ export async function startFacilitatorServer(
     if (kind === 'wrong') return reply(200, '{"isValid":"yes","success":"yes"}');
     if (kind === 'garbage' || kind === 'garbageAfter') return reply(200, '<html>');
     if (kind === 'busy') return reply(429, '{"error":"slow down"}');
-    if (kind === 'redirect') return reply(307, '', { location: `http://${request.headers.host}/elsewhere` });
+    if (kind === 'redirect') return reply(307, '', { location: `${url}/elsewhere` });
     return reply(500, '{"error":"no"}');
   };
 
   const listen = async (port: number) => {
-    const server = createServer((request, response) => {
-      serve(request, response).catch(() => response.destroy());
-    });
+    const server = createServer(
+      ownCalls(prefix, (request, response) => serve(request, response).catch(() => response.destroy())),
+    );
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen(port, '127.0.0.1', resolve);
     });
     return server;
   };
+  const prefix = makePrefix();
   const port = freePort();
+  const url = `http://127.0.0.1:${port}${prefix}`;
   let server: Awaited<ReturnType<typeof listen>> | null = await listen(port);
   const down = async () => {
     const closing = server;
@@ -119,7 +122,7 @@ export async function startFacilitatorServer(
     });
   };
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     requests,
     fail(kind, path) {
       fault = kind && { kind, path: path ?? null };

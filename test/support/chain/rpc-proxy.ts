@@ -1,4 +1,5 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
+import { makePrefix, ownCalls } from '../own-server.ts';
 import { freePort } from '../ports.ts';
 
 /**
@@ -63,11 +64,13 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
   };
 
   const listen = (port: number): Promise<Server> => {
-    const server = createServer(async (request, response) => {
-      let body = '';
-      for await (const piece of request) body += piece;
-      await serve(body, response).catch(() => response.destroy());
-    });
+    const server = createServer(
+      ownCalls(prefix, async (request, response) => {
+        let body = '';
+        for await (const piece of request) body += piece;
+        await serve(body, response).catch(() => response.destroy());
+      }),
+    );
     return new Promise((resolve, reject) => {
       server.once('error', reject);
       server.listen(port, '127.0.0.1', () => resolve(server));
@@ -79,6 +82,7 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
       server.closeAllConnections();
     });
 
+  const prefix = makePrefix();
   const port = freePort();
   let server: Server | null = await listen(port);
   const down = async () => {
@@ -86,7 +90,7 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
     server = null;
   };
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${port}${prefix}`,
     count: (method) =>
       method === undefined ? [...counts.values()].reduce((sum, one) => sum + one, 0) : (counts.get(method) ?? 0),
     fail(next, ...methods) {

@@ -4,6 +4,7 @@ import { UpstreamNetwork } from '../../../src/upstream/connection/network.ts';
 import { Resolver } from '../../../src/upstream/connection/resolver.ts';
 import { urlBelow } from '../../../src/upstream/http1/connection-pool.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
+import { freePort } from '../../support/ports.ts';
 import { failureIn, openTo, partsOf, textIn } from '../../support/provider-call.ts';
 
 /** A dial whose host resolves to successive `answers`; the last one repeats. */
@@ -163,7 +164,8 @@ describe('behind a proxy', () => {
     const answer = JSON.stringify({ choices: [{ index: 0, message: { content: 'by proxy' }, finish_reason: 'stop' }] });
     const server = Bun.listen({
       hostname: '127.0.0.1',
-      port: 0,
+      // It takes every request; the system gives this port to no other test's server.
+      port: freePort(),
       socket: {
         data(socket, data) {
           // The body may arrive separately.

@@ -45,7 +45,7 @@ async function play(url: string, options: CallOptions = {}) {
 const SOON_MS = 2_500;
 
 const CALLS = [providerCall(), providerCall({}, { stream: false })];
-const at = (host: string) => `http://${host}:${upstream.port}/v1`;
+const at = (host: string) => upstream.url.replace('127.0.0.1', host);
 
 describe('without a connection within the deadline', () => {
   test.each<[string, () => string]>([
@@ -157,11 +157,12 @@ describe('a name', () => {
     const reachable = startFakeUpstream({ hostname: '127.0.0.3', port: crowded.port });
     const { network } = networkOf({ 'api.example': [['127.0.0.1', '127.0.0.3']] });
     const options = { network, allowPrivate: true, deadlines: { connectMs: 1_000 } };
-    const slow = await play(`http://api.example:${crowded.port}/v1`, options);
+    const url = reachable.url.replace('127.0.0.1', 'api.example');
+    const slow = await play(url, options);
     expect(slow.failure).toBeUndefined();
     expect(slow.ms).toBeGreaterThanOrEqual(495);
     // The address that worked comes first.
-    const fast = await inTime(490, () => play(`http://api.example:${crowded.port}/v1`, options));
+    const fast = await inTime(490, () => play(url, options));
     expect(fast.failure).toBeUndefined();
     await reachable.stop();
   });
@@ -177,9 +178,9 @@ describe('a name', () => {
 
   test('whose address has just answered and then fails is reached by the next', async () => {
     const first = startFakeUpstream({ hostname: '127.0.0.2' });
-    const second = startFakeUpstream({ port: first.port });
+    const second = startFakeUpstream({ port: first.port, prefix: first.prefix });
     const { network } = networkOf({ 'api.example': [['127.0.0.2', '127.0.0.1']] });
-    const url = `http://api.example:${first.port}/v1`;
+    const url = first.url.replace('127.0.0.1', 'api.example');
     await play(url, { network, allowPrivate: true });
     await first.stop();
     const { failure, sent } = await play(url, { network, allowPrivate: true });
