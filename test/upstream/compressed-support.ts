@@ -38,7 +38,7 @@ export function headOf(request: RawRequest, encoding: string, length: number | n
 export async function play(send: Send, options: CallOptions = {}) {
   const upstream = await startRawUpstream(send);
   try {
-    const parts = await partsOf(openTo(`http://127.0.0.1:${upstream.port}/v1`, options));
+    const parts = await partsOf(openTo(`${upstream.url}/v1`, options));
     return { parts, text: textIn(parts), failure: failureIn(parts) };
   } finally {
     upstream.stop();

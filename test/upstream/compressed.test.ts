@@ -64,7 +64,7 @@ test.each(Object.keys(FLUSHED) as (keyof typeof FLUSHED)[])(
       await connection.write(pieces[0]!);
       line = connection;
     });
-    const call = openTo(`http://127.0.0.1:${upstream.port}/v1`, { call: STREAM });
+    const call = openTo(`${upstream.url}/v1`, { call: STREAM });
     for (const [at, word] of words.entries()) {
       expect(textIn((await nextBatch(call)) ?? [])).toBe(word);
       await line?.write(pieces[at + 1]!);
@@ -141,7 +141,7 @@ describe('an abort amid a compressed stream', () => {
         while (!connection.isGone) await Bun.sleep(5);
         gone.resolve();
       });
-      const call = openTo(`http://127.0.0.1:${upstream.port}/v1`, { call: STREAM });
+      const call = openTo(`${upstream.url}/v1`, { call: STREAM });
       expect(textIn((await nextBatch(call)) ?? [])).toBe('one');
       const waiting = nextBatch(call);
       call.abort();
@@ -230,7 +230,7 @@ describe('any split of any encodings of an answer', () => {
       await connection.write(headOf(request, zips.map(nameOf).join(', '), bytes.length));
       for (const one of chunks) await connection.write(one);
     });
-    const url = `http://127.0.0.1:${upstream.port}/v1`;
+    const url = `${upstream.url}/v1`;
     const read = async (stream: boolean) =>
       joinParts(await partsOf(openTo(url, { call: stream ? STREAM : JSON_CALL })));
     await fc.assert(
