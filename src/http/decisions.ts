@@ -46,8 +46,10 @@ export const decisionRoutes = ({ gateway, principalOf, sightOf, teamIdOf }: Rout
   return new Elysia({ name: 'decisions' })
     .get(
       '/v1/decisions/:id',
-      async ({ params: { id }, request }) =>
-        decisionBody(await explainDecision(principalOf(request), gateway, id, sightOf(request)), sightOf(request)),
+      async ({ params: { id }, request }) => {
+        const sight = sightOf(request);
+        return decisionBody(await explainDecision(principalOf(request), gateway, id, sight), sight);
+      },
       routeDocs({
         access: 'decisions.explain',
         summary: 'Explain a decision',
@@ -63,8 +65,8 @@ export const decisionRoutes = ({ gateway, principalOf, sightOf, teamIdOf }: Rout
       async ({ query, request }) => {
         const sight = sightOf(request);
         const team = query.team && { team: teamIdOf(query.team) };
-        const wanted = recordQuery({ ...query, ...team }, request.url, sight);
-        return decisionPageBody(await listDecisions(principalOf(request), source(), wanted, sight), sight);
+        const wanted = await recordQuery({ ...query, ...team }, request.url, sight);
+        return decisionPageBody(await listDecisions(principalOf(request), source(), wanted, sight));
       },
       {
         query: QUERY,
@@ -119,14 +121,14 @@ export const decisionRoutes = ({ gateway, principalOf, sightOf, teamIdOf }: Rout
     );
 };
 
-function recordQuery(
+async function recordQuery(
   { label: _, newer_than: newerThan, ...filters }: Static<typeof QUERY>,
   url: string,
   sight: Sight,
-): RecordQuery {
+): Promise<RecordQuery> {
   try {
     // The router would split a label at its commas.
-    return decisionQuery({ ...filters, newerThan, label: new URL(url).searchParams.getAll('label') }, sight);
+    return await decisionQuery({ ...filters, newerThan, label: new URL(url).searchParams.getAll('label') }, sight);
   } catch (cause) {
     if (!(cause instanceof DecisionFilterError)) throw cause;
     const param = cause.filter === 'newerThan' ? 'newer_than' : cause.filter;

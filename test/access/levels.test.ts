@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { keyLines, Levels, type LevelTerms, type PeopleTerms } from '../../src/access/levels.ts';
+import { Levels, type LevelTerms, Lines, type PeopleTerms } from '../../src/access/levels.ts';
 import { Limiter } from '../../src/access/limits/limiter.ts';
 import type { Caller, KeyLimits } from '../../src/core/caller.ts';
 import type { SignalboxError } from '../../src/core/errors.ts';
@@ -76,7 +76,7 @@ describe('the levels of a caller', () => {
   test('begin with the line of its key, which the parents tell', () => {
     const parents: Readonly<Record<string, string | null>> = { root: null, key: 'root', grandchild: 'key' };
     const known = (id: string) => (id in parents ? { parent: parents[id] ?? null } : null);
-    const { lineOf } = keyLines({ known, descendantsOf: () => [] });
+    const { lineOf } = new Lines({ known, named: async () => new Map(), idsBelow: async () => [] });
     expect(['grandchild', 'root', 'nobody'].map(lineOf)).toEqual([['key', 'root'], [], []]);
   });
 });
