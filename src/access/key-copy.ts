@@ -166,6 +166,12 @@ export class KeyCopy {
     return labels;
   };
 
+  /** The IDs of the keys above a key in memory, the nearest first; null for a key that is not. Cheap. */
+  readonly lineOf = (id: string): readonly string[] | null => {
+    const entry = this.entryOf(id) ?? this.#revoked.get(id);
+    return entry ? (entry.authentication.caller.line ?? []) : null;
+  };
+
   /** The IDs of the keys above a key, the nearest first. Rejects with StoreError. */
   readonly above = async (id: string): Promise<readonly string[]> => (await linesOf([id], this.named))(id);
 
@@ -271,6 +277,8 @@ export class KeyCopy {
     this.#below.delete(id);
     if (parent !== null) this.#below.get(parent)?.delete(id);
     if (this.#budgets.delete(id)) this.#mustCount = this.#isOpen;
+    // The line of a key that was read without those above it is not known.
+    if (parent !== null && !entry.authentication.caller.line) return;
     this.#revoked.set(id, revokedEntry(entry));
     if (this.#revoked.size > REVOKED_MAX) this.#revoked.delete(this.#revoked.keys().next().value!);
   }

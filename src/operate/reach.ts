@@ -43,7 +43,7 @@ export function checkGivable(caller: Pick<Caller, 'role' | 'scopes'>, scopes: re
 }
 
 /**
- * Refuses to change, rotate or revoke a key with the scope `admin` or `report` to roles that reach a team or themselves alone: such a key
+ * Refuses to change or revoke a key with the scope `admin` or `report` to roles that reach a team or themselves alone: such a key
  * can do more than they can.
  * @throws SignalboxError `insufficient_permissions`
  */

@@ -6,7 +6,7 @@ import { addressOf } from '../core/holder-address.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { isSubject } from '../core/subject.ts';
 import { levelOf } from '../ledger/holder-budgets.ts';
-import type { KeyInfo, KeyOwner } from '../store/keys.ts';
+import type { KeyName, KeyOwner } from '../store/keys.ts';
 import { isWithin, type OwnedKey } from './reach.ts';
 import type { Reach } from './roles.ts';
 
@@ -48,7 +48,7 @@ export const FULL_SIGHT: Sight = {
   idsWithin: async (reach) => (reach === 'all' ? null : NONE),
 };
 
-type SeenKey = OwnedKey & Pick<KeyInfo, 'name' | 'labels'>;
+type SeenKey = OwnedKey & Pick<KeyName, 'name' | 'labels'>;
 
 /** What names are looked up in. */
 export interface SightSources {
@@ -142,7 +142,8 @@ function runsOf({ known, policy }: RunSources, keyOf: Sight['keyOf']): Pick<Sigh
     const budget = budgets.find((one) => one.name === name && one.definition === definition);
     if (!budget?.isOfSessions) return plainSubject(subject, budget, keyOf);
     const [id = '', session = ''] = splitAt(subject, '/');
-    return showsRunsOf(id, known(id)?.labels ?? {}) ? `${keyOf(id)}/${session}` : keyOf(id);
+    const { labels } = known(id) ?? { labels: {} };
+    return labels && showsRunsOf(id, labels) ? `${keyOf(id)}/${session}` : keyOf(id);
   };
   return {
     showsRunsOf,

@@ -77,7 +77,10 @@ export interface UserKeyCounts {
 }
 
 /** What reports show of a key. */
-export type KeyName = Pick<KeyInfo, 'id' | 'name' | 'labels' | 'parent' | 'team' | 'user'>;
+export interface KeyName extends Pick<KeyInfo, 'id' | 'name' | 'parent' | 'team' | 'user'> {
+  /** Null where they are not known, as those of a child key whose parent is not in memory. */
+  readonly labels: KeyInfo['labels'] | null;
+}
 
 /** Selects keys by any of two owners, by ID, or by their name. */
 export type KeyOwner = { readonly team: string | null; readonly user: string | null } | { readonly name: string };

@@ -191,6 +191,7 @@ const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   idsOf: (of) => keys.idsOf(of),
   idsBelow: (id, limit) => keys.idsBelow(id, limit),
   named: (ids) => keys.named(ids),
+  lineOf: (id) => keys.lineOf(id),
   isEmpty: () => keys.isEmpty(),
   createForHolder: (wallet, name, isAlone) => keys.createForHolder(wallet, name, isAlone),
   ofHolder: (wallet) => keys.ofHolder(wallet),

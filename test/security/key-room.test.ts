@@ -50,8 +50,9 @@ describe('a key with the scope admin or report', () => {
         expect((await box.as(role).get(path)).status).toBe(200);
         const patch = await box.as(role).send('PATCH', path, { name: 'mine' });
         await expectError(patch, 'insufficient_permissions');
-        for (const way of ['rotate', 'revoke'])
-          await expectError(await box.as(role).post(`${path}/${way}`, {}), 'insufficient_permissions');
+        const rotated = await box.as(role).post(`${path}/rotate`, {});
+        await expectError(rotated, 'insufficient_permissions', 'scopes');
+        await expectError(await box.as(role).post(`${path}/revoke`, {}), 'insufficient_permissions');
         expect(await (await box.get(path)).json()).toMatchObject({ state: 'valid', name: '', rotated_at: null });
         expect((await box.as('owner').post(`${path}/rotate`, {})).status).toBe(200);
         expect((await box.as('admin').send('PATCH', path, { name: 'theirs' })).status).toBe(200);

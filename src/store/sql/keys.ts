@@ -91,7 +91,7 @@ export function sqlKeys(db: SqlReader): KeyTable {
     },
     async names(ids) {
       const rows = await db.query<SqlKeyName>(SELECT_NAMES, [JSON.stringify(ids)]);
-      return rows.map((row) => ({ ...row, labels: JSON.parse(row.labels) }));
+      return rows.map((row) => ({ ...row, labels: row.parent === null ? JSON.parse(row.labels) : null }));
     },
     async idsOf(of) {
       const rows = await ('name' in of

@@ -110,7 +110,7 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
     names: async (ids) =>
       rows.rows().flatMap(({ key: { info } }) => {
         const { id, name, labels, parent, team, user } = info;
-        return ids.includes(id) ? [{ id, name, labels, parent, team, user }] : [];
+        return ids.includes(id) ? [{ id, name, labels: parent === null ? labels : null, parent, team, user }] : [];
       }),
     idsOf: async (of) =>
       rows.rows().flatMap(({ key: { info } }) => {

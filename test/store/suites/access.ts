@@ -165,6 +165,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect(await keys.names(['a', 'none'])).toEqual([
       { id: 'a', name: 'app', labels: { env: 'test' }, parent: null, team: 'red', user: null },
     ]);
+    expect(await keys.names(['b'])).toMatchObject([{ id: 'b', labels: null, parent: 'c', user: 'bob' }]);
   });
 
   test('a user has as many keys as it may, child keys apart, and makes as many a day; a key without a user is its maker’s', async () => {
