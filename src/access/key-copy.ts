@@ -60,7 +60,7 @@ export class KeyCopy {
   readonly #holders: HolderGrants = new Map(); // Of every holder that ever had a key.
   /** The IDs of the keys that each key has made. */
   readonly #below = new Map<string, Set<string>>();
-  /** The last keys that were revoked, with their child keys, without what only requests need; the first to go comes first. */
+  /** The last keys that were revoked, and their child keys, without the terms that only requests need; the oldest first. */
   readonly #revoked = new Map<string, KeyEntry>();
   /** New keys whose budgets, or those above them, are not in force yet. */
   readonly #waiting = new Map<string, KeyEntry>();
@@ -159,7 +159,6 @@ export class KeyCopy {
   readonly labels = (): ReadonlyMap<string, ReadonlySet<string>> => {
     const labels = new Map<string, Set<string>>();
     for (const { info } of this.#entries.values()) {
-      if (info.revokedAt !== null) continue;
       for (const [name, value] of Object.entries(info.labels))
         labels.getOrInsertComputed(name, () => new Set()).add(value);
     }
@@ -185,10 +184,10 @@ export class KeyCopy {
   /** The IDs of keys that descend from a key, revoked or not, at most `limit`. Rejects with StoreError. */
   readonly idsBelow = (id: string, limit: number): Promise<readonly string[]> => this.store.keys.idsBelow(id, limit);
 
-  /** The keys of this instance's copy that expire behind a time, ms since 1970, and are not revoked. */
+  /** The keys of this instance's copy that expire after a time, ms since 1970. */
   expiringAfter(time: number): readonly KeyEntry['info'][] {
     const infos = [...this.#entries.values()].map(({ info }) => info);
-    return infos.filter(({ expiresAt, revokedAt }) => expiresAt !== null && expiresAt > time && revokedAt === null);
+    return infos.filter(({ expiresAt }) => expiresAt !== null && expiresAt > time);
   }
 
   /** The entry of the key that credentials are of, valid or not, with the hash of what was presented; null for none. */
@@ -267,7 +266,7 @@ export class KeyCopy {
     }
   }
 
-  /** Takes a revoked key, and all below it, out of the copy. */
+  /** Removes a revoked key and its child keys from the copy. */
   #leave(entry: KeyEntry): void {
     const { id, parent } = entry.info;
     for (const below of this.entriesBelow(id)) this.#leave(below);
@@ -277,7 +276,7 @@ export class KeyCopy {
     this.#below.delete(id);
     if (parent !== null) this.#below.get(parent)?.delete(id);
     if (this.#budgets.delete(id)) this.#mustCount = this.#isOpen;
-    // The line of a key that was read without those above it is not known.
+    // The line of a child key is not known if its parent was never in memory.
     if (parent !== null && !entry.authentication.caller.line) return;
     this.#revoked.set(id, revokedEntry(entry));
     if (this.#revoked.size > REVOKED_MAX) this.#revoked.delete(this.#revoked.keys().next().value!);

@@ -30,10 +30,10 @@ interface KnownKeys {
 /** Lines of revoked keys that were looked up last. */
 const LINES_MAX = 1_000;
 
-/** The lines of keys by their parents: from the copy of the keys, and those of revoked keys as they were looked up. State: lines. */
+/** The lines of keys: from the copy of the keys, and for revoked keys as they were looked up last. State: lines. */
 export class Lines implements KeyLines {
   readonly #keys: KnownKeys;
-  /** Of keys that the copy does not have, the oldest first. */
+  /** The lines of keys that the copy does not have, the oldest first. */
   readonly #read = new Map<string, readonly string[]>();
   readonly descendantsOf: KeyLines['descendantsOf'];
 

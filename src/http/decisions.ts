@@ -37,7 +37,7 @@ const QUERY = t.Object({
   label: queryTexts('A label of the key at the time, as `name=value`. It may be repeated; a decision must have all.'),
   after: queryText('`next_after` of the page before, or the ID of its last decision.'),
   newer_than: queryText('Only decisions that were begun after the one with this ID, to see how many are new.'),
-  limit: queryText(`How many at most, up to ${PAGE_LIMIT_MAX}; ${PAGE_LIMIT} unless given.`),
+  limit: queryText(`How many at most, up to ${PAGE_LIMIT_MAX}; ${PAGE_LIMIT} unless given. A page also ends at 1 MiB.`),
 });
 
 /** The reasons for a choice and its outcome, the list of decisions, and the text of a request where the policy keeps it. */

@@ -6,11 +6,11 @@ export interface Page<Row, Body = Row> {
   readonly rows: readonly Row[];
   /** The same as the answer shows them. */
   readonly data: readonly Body[];
-  /** Whether more rows follow. The last row is then the place to go on from. */
+  /** Whether more rows follow. The next page then begins after the last row. */
   readonly hasMore: boolean;
 }
 
-/** A page that is being gathered. Every list ends its pages here. */
+/** A page to which rows are added. Every list ends its pages here. */
 export class GrowingPage<Row, Body> {
   readonly rows: Row[] = [];
   readonly data: Body[] = [];
@@ -37,7 +37,7 @@ export class GrowingPage<Row, Body> {
   }
 }
 
-/** Gathers a page of rows that are read one by one: none behind the first row that has no place in the page. */
+/** Gathers a page of rows that are read one by one, and reads no row after the first one without a place in the page. */
 export async function pageOf<Row, Body>(
   rows: Iterable<Row> | AsyncIterable<Row>,
   limit: number,
@@ -50,7 +50,7 @@ export async function pageOf<Row, Body>(
   return { ...page, hasMore: false };
 }
 
-/** The same of rows in memory, at once. */
+/** The same for rows in memory, without waiting. */
 export function pageOfList<Row, Body>(rows: Iterable<Row>, limit: number, bodyOf: (row: Row) => Body): Page<Row, Body> {
   const page = new GrowingPage<Row, Body>(limit);
   for (const row of rows) if (page.isFull || !page.take(row, bodyOf(row))) return { ...page, hasMore: true };

@@ -38,7 +38,7 @@ describe('a page', () => {
     }
   });
 
-  test('ends at 1 MiB, in UTF-8, and makes no body behind the first row without a place', async () => {
+  test('ends at 1 MiB, in UTF-8, and no body is made after the first row without a place', async () => {
     const { rows, bodyOf, read, shown } = rowsOf(100_000);
     const page = await pageOf(rows, 100_000, bodyOf);
     expect(page.hasMore).toBe(true);
@@ -49,12 +49,12 @@ describe('a page', () => {
     expect([wide.rows.length, wide.hasMore]).toEqual([3, true]);
   });
 
-  test('has one row that is larger than 1 MiB, so that a reader always goes on', async () => {
+  test('has one row that is larger than 1 MiB, so that a reader always gets further', async () => {
     const { rows, bodyOf } = rowsOf(2, 2 * MIB);
     expect(await pageOf(rows, 10, bodyOf)).toMatchObject({ rows: [0], hasMore: true });
   });
 
-  test('reads no batch behind the one that fills it', async () => {
+  test('reads no batch after the one that fills it', async () => {
     const { rows, bodyOf, read } = rowsOf(1_000);
     await pageOf(rows, 10, bodyOf);
     expect(read.length).toBe(64);
