@@ -11,11 +11,11 @@ import {
   authenticationBy,
   bringInLine,
   DENIED,
+  endedEntry,
   type HolderGrants,
   type KeyEntry,
   keyEntryOf,
   keyStateOf,
-  revokedEntry,
   secretStateOf,
 } from './key-entry.ts';
 import { inForceAlone, LINE_LIMITS, linesOf } from './line.ts';
@@ -42,8 +42,8 @@ export interface KeysOptions {
 const USES_EVERY_MS = 60_000;
 /** By more than any clock is set back. */
 const LONG_OVER_MS = 86_400_000;
-/** Revoked keys that stay in memory, the last to be revoked, for requests in progress and callers that still send them. */
-const REVOKED_MAX = 1_000;
+/** Ended keys that stay in memory, the last to leave the copy, for requests in progress and callers that still send them. */
+const ENDED_MAX = 1_000;
 /** IDs that are looked up in the store at once. */
 const NAMES_MAX = 500;
 
@@ -60,8 +60,8 @@ export class KeyCopy {
   readonly #holders: HolderGrants = new Map(); // Of every holder that ever had a key.
   /** The IDs of the keys that each key has made. */
   readonly #below = new Map<string, Set<string>>();
-  /** The last keys that were revoked, and their child keys, without the terms that only requests need; the oldest first. */
-  readonly #revoked = new Map<string, KeyEntry>();
+  /** The last keys that left the copy, without the terms that only requests need; the oldest first. */
+  readonly #ended = new Map<string, KeyEntry>();
   /** New keys whose budgets, or those above them, are not in force yet. */
   readonly #waiting = new Map<string, KeyEntry>();
   /** Of unrevoked keys that have some. */
@@ -108,7 +108,7 @@ export class KeyCopy {
 
   /** Checks the hash of a key that was presented before. As `authenticate`. */
   readonly authenticateBy = (id: string, hash: Uint8Array): Authentication => {
-    const valid = authenticationBy(this.#entries.get(id) ?? this.#revoked.get(id), hash, this.now());
+    const valid = authenticationBy(this.#entries.get(id) ?? this.#ended.get(id), hash, this.now());
     const { user, team } = valid.caller ?? {};
     const isOfPeople = user !== undefined || team !== undefined;
     const found = user !== undefined && this.#isOut(user) ? DENIED.suspended : valid;
@@ -129,8 +129,7 @@ export class KeyCopy {
   };
 
   /** A key as this instance's copy has it; null for keys that were revoked a while ago, which `named` finds. Cheap. */
-  readonly known = (id: string): KeyEntry['info'] | null =>
-    (this.entryOf(id) ?? this.#revoked.get(id))?.inForce ?? null;
+  readonly known = (id: string): KeyEntry['info'] | null => (this.entryOf(id) ?? this.#ended.get(id))?.inForce ?? null;
 
   /** What reports show of keys, revoked or not: from this instance's copy, else from the store. Rejects with StoreError. */
   readonly named = async (ids: Iterable<string>): Promise<ReadonlyMap<string, KeyName>> => {
@@ -167,7 +166,7 @@ export class KeyCopy {
 
   /** The IDs of the keys above a key in memory, the nearest first; null for a key that is not. Cheap. */
   readonly lineOf = (id: string): readonly string[] | null => {
-    const entry = this.entryOf(id) ?? this.#revoked.get(id);
+    const entry = this.entryOf(id) ?? this.#ended.get(id);
     return entry ? (entry.authentication.caller.line ?? []) : null;
   };
 
@@ -236,15 +235,17 @@ export class KeyCopy {
 
   /** As it is stored, with the last use that this process knows of. A child key that is not in memory was revoked with a key above it. */
   protected infoOf({ key: { info }, lastUsedAt }: KeyRow): KeyInfo {
-    const entry = this.entryOf(info.id) ?? this.#revoked.get(info.id);
+    const entry = this.entryOf(info.id) ?? this.#ended.get(info.id);
     const usedAt = Math.max(entry?.usedAt ?? 0, lastUsedAt ?? 0);
-    const inForce = info.parent === null ? null : (entry?.inForce ?? inForceAlone(info));
+    const isAbsent = info.parent !== null && !entry && !this.#isLongOver(info);
+    const inForce = info.parent === null ? null : isAbsent ? inForceAlone(info) : entry?.inForce;
     return { ...info, lastUsedAt: usedAt === 0 ? null : usedAt, ...(inForce && { inForce }) };
   }
 
   #writeUses(): void {
     this.#usesWrittenAt = this.now();
     const used = [...this.#entries.values()].filter(({ usedAt, writtenAt }) => usedAt > writtenAt);
+    for (const entry of this.#entries.values()) if (this.#isForgotten(entry)) this.#leave(entry);
     if (used.length === 0) return;
     const uses = Object.fromEntries(used.map(({ info, usedAt }) => [info.id, usedAt]));
     this.store.append([this.store.keys.putUses(uses)]);
@@ -262,11 +263,16 @@ export class KeyCopy {
       const { id, parent, revokedAt } = key.info;
       const entry = this.entryOf(id);
       const isOrphan = parent !== null && !this.entryOf(parent);
-      if (entry && (revokedAt !== null || isOrphan)) this.#leave(entry);
+      if (entry && (revokedAt !== null || isOrphan || this.#isForgotten(entry))) this.#leave(entry);
     }
   }
 
-  /** Removes a revoked key and its child keys from the copy. */
+  /** Whether a child key expired long ago, with all below it: agents leave thousands of them. A later end brings one back. */
+  #isForgotten({ info }: KeyEntry): boolean {
+    return info.parent !== null && this.#isLongOver(info) && !this.#below.get(info.id)?.size;
+  }
+
+  /** Removes an ended key and its child keys from the copy. */
   #leave(entry: KeyEntry): void {
     const { id, parent } = entry.info;
     for (const below of this.entriesBelow(id)) this.#leave(below);
@@ -278,8 +284,8 @@ export class KeyCopy {
     if (this.#budgets.delete(id)) this.#mustCount = this.#isOpen;
     // The line of a child key is not known if its parent was never in memory.
     if (parent !== null && !entry.authentication.caller.line) return;
-    this.#revoked.set(id, revokedEntry(entry));
-    if (this.#revoked.size > REVOKED_MAX) this.#revoked.delete(this.#revoked.keys().next().value!);
+    this.#ended.set(id, endedEntry(entry));
+    if (this.#ended.size > ENDED_MAX) this.#ended.delete(this.#ended.keys().next().value!);
   }
 
   /** Takes over a key that has changed. A new one with budgets waits for them. */
@@ -302,8 +308,8 @@ export class KeyCopy {
     this.#bringInLine(entry);
   }
 
-  /** Whether a key can only come back by a change of its own: agents leave thousands of them behind. */
-  #isLongOver({ info: { revokedAt, expiresAt } }: KeyEntry): boolean {
+  /** Whether a key can only come back by a change of its own. */
+  #isLongOver({ revokedAt, expiresAt }: KeyEntry['info']): boolean {
     return revokedAt !== null || (expiresAt !== null && expiresAt < this.now() - LONG_OVER_MS);
   }
 
@@ -312,7 +318,7 @@ export class KeyCopy {
     const { id, parent } = entry.info;
     if (parent !== null) bringInLine(entry, this.entryOf(parent));
     if (depth >= LINE_LIMITS.depth) return;
-    for (const below of this.entriesBelow(id)) if (!this.#isLongOver(below)) this.#bringInLine(below, depth + 1);
+    for (const below of this.entriesBelow(id)) if (!this.#isLongOver(below.info)) this.#bringInLine(below, depth + 1);
   }
 
   /** Puts changed budgets in force, and then admits the keys that wait for them. */

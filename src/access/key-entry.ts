@@ -76,7 +76,7 @@ export function bringInLine(entry: KeyEntry, above: KeyEntry | undefined): void 
 }
 
 /** The entry of a key that works no more, without the terms of its requests, which can be large. */
-export function revokedEntry(entry: KeyEntry): KeyEntry {
+export function endedEntry(entry: KeyEntry): KeyEntry {
   const without = { models: null, limits: null, budgets: [] };
   const { caller } = entry.authentication;
   const { keyId, scopes, labels, line } = caller;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { keyStateOf } from '../../src/access/key-entry.ts';
 import { Lines } from '../../src/access/levels.ts';
 import { KeyTermsError, USER_LIMITS } from '../../src/access/terms.ts';
 import { SERVER } from '../../src/store/trail.ts';
@@ -25,8 +26,8 @@ async function crowdOut({ keys, store }: OpenedKeys): Promise<void> {
   await keys.refresh();
 }
 
-describe('a revoked key', () => {
-  test('leaves memory with the keys below it, and keeps name, labels, owner and line in reports', async () => {
+describe('a key that has ended', () => {
+  test('by a revocation leaves memory with the keys below it, and keeps name, labels, owner and line in reports', async () => {
     using folder = tempFolder();
     const opened = await open(folder.file);
     const { keys } = opened;
@@ -54,7 +55,7 @@ describe('a revoked key', () => {
     await opened.close();
   });
 
-  test('is not read by a start, nor are the unrevoked keys below it, which are shown as revoked', async () => {
+  test('by a revocation is not read by a start, nor are the unrevoked keys below it, which are shown as revoked', async () => {
     using folder = tempFolder();
     const before = await open(folder.file);
     const root = await before.keys.create({ name: 'root', scopes: ['chat', 'delegate'] });
@@ -79,7 +80,7 @@ describe('a revoked key', () => {
     await after.close();
   });
 
-  test('cannot be installed again after a start', async () => {
+  test('by a revocation cannot be installed again after a start', async () => {
     using folder = tempFolder();
     const before = await open(folder.file);
     const spare = await before.keys.create({ name: 'spare', scopes: ['chat', 'route', 'admin'] });
@@ -92,7 +93,38 @@ describe('a revoked key', () => {
     await after.close();
   });
 
-  test('keeps the last use that was not written yet', async () => {
+  test('a day ago as a child key that expired leaves memory, too, and works again with a later end', async () => {
+    using folder = tempFolder();
+    const opened = await open(folder.file);
+    const { keys, clock } = opened;
+    const root = await keys.create({ name: 'root', scopes: ['chat', 'delegate'] });
+    const grant = { name: 'short', scopes: ['chat', 'delegate'] as const, expiresAt: clock.now + 60_000 };
+    const child = (await keys.createBelow(`Bearer ${root.key}`, grant, SERVER))!;
+    const grandchild = (await keys.createBelow(`Bearer ${child.key}`, { ...grant, name: 'below' }, SERVER))!;
+    clock.now += 86_400_000;
+    await keys.refresh();
+    expect(keys.idsWhere(() => true)).toHaveLength(3);
+    for (let minute = 0; minute < 3; minute++) {
+      clock.now += 61_000;
+      await keys.refresh();
+    }
+    expect(keys.idsWhere(() => true)).toEqual([root.info.id]);
+    const states = async () =>
+      (await everyKey(keys)).map((info) => `${info.name} ${keyStateOf(info.inForce ?? info, clock.now)}`).toSorted();
+    expect(await states()).toEqual(['below expired', 'root valid', 'short expired']);
+    await crowdOut(opened);
+    expect((await states()).filter((one) => !one.startsWith('crowd'))).toEqual([
+      'below expired',
+      'root valid',
+      'short expired',
+    ]);
+    const later = { expiresAt: clock.now + 60_000 };
+    for (const { info } of [child, grandchild]) await keys.change(info.id, (before) => ({ ...before, ...later }));
+    expect([child, grandchild].map(({ key }) => reasonOf(keys, key))).toEqual([null, null]);
+    await opened.close();
+  });
+
+  test('by a revocation keeps the last use that was not written yet', async () => {
     using folder = tempFolder();
     const opened = await open(folder.file);
     const { keys, clock, store } = opened;
