@@ -1,23 +1,24 @@
 import type { Caller, KeyBudgets } from '../core/caller.ts';
 import type { Timer, Timers } from '../core/timers.ts';
-import type { KeyInfo, KeyRow } from '../store/keys.ts';
+import type { KeyInfo, KeyName, KeyOwner, KeyRow } from '../store/keys.ts';
 import type { News } from '../store/news.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import { processTimers } from '../telemetry/process-timers.ts';
-import { bearerOf, hashOf, parseKey } from './key.ts';
+import { bearerOf, hashOf, isKeyId, parseKey } from './key.ts';
 import {
   type Authentication,
   authenticationBy,
   bringInLine,
   DENIED,
+  endedEntry,
   type HolderGrants,
   type KeyEntry,
   keyEntryOf,
   keyStateOf,
   secretStateOf,
 } from './key-entry.ts';
-import { LINE_LIMITS } from './line.ts';
+import { inForceAlone, LINE_LIMITS, linesOf } from './line.ts';
 
 export interface KeysOptions {
   readonly store: Pick<Store, 'commit' | 'append'> &
@@ -41,8 +42,12 @@ export interface KeysOptions {
 const USES_EVERY_MS = 60_000;
 /** By more than any clock is set back. */
 const LONG_OVER_MS = 86_400_000;
+/** Ended keys that stay in memory, the last to leave the copy, for requests in progress and callers that still send them. */
+const ENDED_MAX = 1_000;
+/** IDs that are looked up in the store at once. */
+const NAMES_MAX = 500;
 
-/** This instance’s copy of the keys, their last uses, and those that wait for their budgets. State: keys. */
+/** This instance’s copy of the unrevoked keys, their last uses, and the keys that wait for their budgets. State: keys. */
 export class KeyCopy {
   protected readonly store: KeysOptions['store'];
   protected readonly now: () => number;
@@ -50,11 +55,13 @@ export class KeyCopy {
   readonly #deafen: () => void;
   readonly #onChange: KeysOptions['onChange'];
   readonly #isOut: (user: string) => boolean;
-  /** This instance's copy of the store's keys. */
+  /** This instance's copy of the store's unrevoked keys, without child keys of revoked ones. */
   readonly #entries = new Map<string, KeyEntry>();
   readonly #holders: HolderGrants = new Map(); // Of every holder that ever had a key.
   /** The IDs of the keys that each key has made. */
   readonly #below = new Map<string, Set<string>>();
+  /** The last keys that left the copy, without the terms that only requests need; the oldest first. */
+  readonly #ended = new Map<string, KeyEntry>();
   /** New keys whose budgets, or those above them, are not in force yet. */
   readonly #waiting = new Map<string, KeyEntry>();
   /** Of unrevoked keys that have some. */
@@ -101,7 +108,7 @@ export class KeyCopy {
 
   /** Checks the hash of a key that was presented before. As `authenticate`. */
   readonly authenticateBy = (id: string, hash: Uint8Array): Authentication => {
-    const valid = authenticationBy(this.#entries.get(id), hash, this.now());
+    const valid = authenticationBy(this.#entries.get(id) ?? this.#ended.get(id), hash, this.now());
     const { user, team } = valid.caller ?? {};
     const isOfPeople = user !== undefined || team !== undefined;
     const found = user !== undefined && this.#isOut(user) ? DENIED.suspended : valid;
@@ -121,8 +128,23 @@ export class KeyCopy {
     return entry ? this.authenticateBy(id, entry.hash) : DENIED.unknown;
   };
 
-  /** A key as this instance's copy has it, revoked or not. Cheap. */
-  readonly known = (id: string): KeyEntry['info'] | null => this.entryOf(id)?.inForce ?? null;
+  /** A key as this instance's copy has it; null for keys that were revoked a while ago, which `named` finds. Cheap. */
+  readonly known = (id: string): KeyEntry['info'] | null => (this.entryOf(id) ?? this.#ended.get(id))?.inForce ?? null;
+
+  /** What reports show of keys, revoked or not: from this instance's copy, else from the store. Rejects with StoreError. */
+  readonly named = async (ids: Iterable<string>): Promise<ReadonlyMap<string, KeyName>> => {
+    const found = new Map<string, KeyName>();
+    const missing: string[] = [];
+    for (const id of new Set(ids)) {
+      const known = this.known(id);
+      if (known) found.set(id, known);
+      else if (isKeyId(id)) missing.push(id);
+    }
+    for (let at = 0; at < missing.length; at += NAMES_MAX) {
+      for (const name of await this.store.keys.names(missing.slice(at, at + NAMES_MAX))) found.set(name.id, name);
+    }
+    return found;
+  };
 
   /** The caller that a key stands for now; null for a key that does not work. Cheap. */
   readonly callerOf = (id: string): Caller | null => {
@@ -136,28 +158,35 @@ export class KeyCopy {
   readonly labels = (): ReadonlyMap<string, ReadonlySet<string>> => {
     const labels = new Map<string, Set<string>>();
     for (const { info } of this.#entries.values()) {
-      if (info.revokedAt !== null) continue;
       for (const [name, value] of Object.entries(info.labels))
         labels.getOrInsertComputed(name, () => new Set()).add(value);
     }
     return labels;
   };
 
-  /** The IDs of the keys above a key, the nearest first. Cheap. */
-  readonly above = (id: string): readonly string[] => this.entryOf(id)?.authentication.caller.line ?? [];
+  /** The IDs of the keys above a key in memory, the nearest first; null for a key that is not. Cheap. */
+  readonly lineOf = (id: string): readonly string[] | null => {
+    const entry = this.entryOf(id) ?? this.#ended.get(id);
+    return entry ? (entry.authentication.caller.line ?? []) : null;
+  };
 
-  /** The IDs of all keys in this instance's copy whose terms in force match, revoked ones too. */
+  /** The IDs of the keys above a key, the nearest first. Rejects with StoreError. */
+  readonly above = async (id: string): Promise<readonly string[]> => (await linesOf([id], this.named))(id);
+
+  /** The IDs of the unrevoked keys in this instance's copy whose terms match. */
   readonly idsWhere = (matches: (info: KeyEntry['info']) => boolean): readonly string[] =>
     [...this.#entries.values()].flatMap(({ inForce }) => (matches(inForce) ? [inForce.id] : []));
 
-  /** The IDs of all keys that descend from a key, revoked ones too. */
-  readonly descendantsOf = (id: string): readonly string[] =>
-    this.entriesBelow(id).flatMap(({ info }) => [info.id, ...this.descendantsOf(info.id)]);
+  /** The IDs of the keys of owners, or of a name, revoked or not, as the store has them. Rejects with StoreError. */
+  readonly idsOf = (of: KeyOwner): Promise<readonly string[]> => this.store.keys.idsOf(of);
 
-  /** The keys of this instance's copy that expire behind a time, ms since 1970, and are not revoked. */
+  /** The IDs of keys that descend from a key, revoked or not, at most `limit`. Rejects with StoreError. */
+  readonly idsBelow = (id: string, limit: number): Promise<readonly string[]> => this.store.keys.idsBelow(id, limit);
+
+  /** The keys of this instance's copy that expire after a time, ms since 1970. */
   expiringAfter(time: number): readonly KeyEntry['info'][] {
     const infos = [...this.#entries.values()].map(({ info }) => info);
-    return infos.filter(({ expiresAt, revokedAt }) => expiresAt !== null && expiresAt > time && revokedAt === null);
+    return infos.filter(({ expiresAt }) => expiresAt !== null && expiresAt > time);
   }
 
   /** The entry of the key that credentials are of, valid or not, with the hash of what was presented; null for none. */
@@ -204,16 +233,19 @@ export class KeyCopy {
     return this.#entries.get(id) ?? this.#waiting.get(id);
   }
 
-  /** As it is stored, with the last use that this process knows of. */
+  /** As it is stored, with the last use that this process knows of. A child key that is not in memory was revoked with a key above it. */
   protected infoOf({ key: { info }, lastUsedAt }: KeyRow): KeyInfo {
-    const usedAt = Math.max(this.entryOf(info.id)?.usedAt ?? 0, lastUsedAt ?? 0);
-    const inForce = info.parent === null ? null : this.entryOf(info.id)?.inForce;
+    const entry = this.entryOf(info.id) ?? this.#ended.get(info.id);
+    const usedAt = Math.max(entry?.usedAt ?? 0, lastUsedAt ?? 0);
+    const isAbsent = info.parent !== null && !entry && !this.#isLongOver(info);
+    const inForce = info.parent === null ? null : isAbsent ? inForceAlone(info) : entry?.inForce;
     return { ...info, lastUsedAt: usedAt === 0 ? null : usedAt, ...(inForce && { inForce }) };
   }
 
   #writeUses(): void {
     this.#usesWrittenAt = this.now();
     const used = [...this.#entries.values()].filter(({ usedAt, writtenAt }) => usedAt > writtenAt);
+    for (const entry of this.#entries.values()) if (this.#isForgotten(entry)) this.#leave(entry);
     if (used.length === 0) return;
     const uses = Object.fromEntries(used.map(({ info, usedAt }) => [info.id, usedAt]));
     this.store.append([this.store.keys.putUses(uses)]);
@@ -227,6 +259,33 @@ export class KeyCopy {
     if (through <= this.#through) return;
     this.#through = through;
     for (const row of rows) this.#put(row);
+    for (const { key } of rows) {
+      const { id, parent, revokedAt } = key.info;
+      const entry = this.entryOf(id);
+      const isOrphan = parent !== null && !this.entryOf(parent);
+      if (entry && (revokedAt !== null || isOrphan || this.#isForgotten(entry))) this.#leave(entry);
+    }
+  }
+
+  /** Whether a child key expired long ago, with all below it: agents leave thousands of them. A later end brings one back. */
+  #isForgotten({ info }: KeyEntry): boolean {
+    return info.parent !== null && this.#isLongOver(info) && !this.#below.get(info.id)?.size;
+  }
+
+  /** Removes an ended key and its child keys from the copy. */
+  #leave(entry: KeyEntry): void {
+    const { id, parent } = entry.info;
+    for (const below of this.entriesBelow(id)) this.#leave(below);
+    if (entry.usedAt > entry.writtenAt) this.store.append([this.store.keys.putUses({ [id]: entry.usedAt })]);
+    this.#entries.delete(id);
+    this.#waiting.delete(id);
+    this.#below.delete(id);
+    if (parent !== null) this.#below.get(parent)?.delete(id);
+    if (this.#budgets.delete(id)) this.#mustCount = this.#isOpen;
+    // The line of a child key is not known if its parent was never in memory.
+    if (parent !== null && !entry.authentication.caller.line) return;
+    this.#ended.set(id, endedEntry(entry));
+    if (this.#ended.size > ENDED_MAX) this.#ended.delete(this.#ended.keys().next().value!);
   }
 
   /** Takes over a key that has changed. A new one with budgets waits for them. */
@@ -249,8 +308,8 @@ export class KeyCopy {
     this.#bringInLine(entry);
   }
 
-  /** Whether a key can only come back by a change of its own: agents leave thousands of them behind. */
-  #isLongOver({ info: { revokedAt, expiresAt } }: KeyEntry): boolean {
+  /** Whether a key can only come back by a change of its own. */
+  #isLongOver({ revokedAt, expiresAt }: KeyEntry['info']): boolean {
     return revokedAt !== null || (expiresAt !== null && expiresAt < this.now() - LONG_OVER_MS);
   }
 
@@ -259,7 +318,7 @@ export class KeyCopy {
     const { id, parent } = entry.info;
     if (parent !== null) bringInLine(entry, this.entryOf(parent));
     if (depth >= LINE_LIMITS.depth) return;
-    for (const below of this.entriesBelow(id)) if (!this.#isLongOver(below)) this.#bringInLine(below, depth + 1);
+    for (const below of this.entriesBelow(id)) if (!this.#isLongOver(below.info)) this.#bringInLine(below, depth + 1);
   }
 
   /** Puts changed budgets in force, and then admits the keys that wait for them. */

@@ -75,6 +75,20 @@ export function bringInLine(entry: KeyEntry, above: KeyEntry | undefined): void 
   entry.authentication = { caller: callerBelow(callerOf(entry.inForce), upper), reason: null, ageMs: 0 };
 }
 
+/** The entry of a key that works no more, without the terms of its requests, which can be large. */
+export function endedEntry(entry: KeyEntry): KeyEntry {
+  const without = { models: null, limits: null, budgets: [] };
+  const { caller } = entry.authentication;
+  const { keyId, scopes, labels, line } = caller;
+  const slim = { keyId, scopes, labels, ...without, ...(line && { line }) };
+  return {
+    ...entry,
+    info: { ...entry.info, ...without, holders: null },
+    inForce: { ...entry.inForce, ...without, holders: null },
+    authentication: { caller: slim, reason: null, ageMs: 0 },
+  };
+}
+
 /** Whether all that a caller is made from is equal. */
 function hasSameTerms(one: StoredKey['info'], other: StoredKey['info']): boolean {
   const termsOf = ({ scopes, labels, models, limits, budgets, holders, holder, team, user }: StoredKey['info']) =>

@@ -3,7 +3,15 @@ import type { KeyBudget, KeyLimits, Scope } from '../core/caller.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { changeableBody } from './key-body.ts';
 import { checkChild } from './line.ts';
-import { checkTerms, EXPIRY_MAX_MS, inOrder, KeyTermsError, normalizedHolders, statedLimits } from './terms.ts';
+import {
+  checkModelBytes,
+  checkTerms,
+  EXPIRY_MAX_MS,
+  inOrder,
+  KeyTermsError,
+  normalizedHolders,
+  statedLimits,
+} from './terms.ts';
 
 /** A change of a key's terms: an absent member stays, null removes it. Lists are replaced whole. */
 export interface KeyPatch {
@@ -87,6 +95,7 @@ export function checkChange(before: KeyInfo, after: KeyInfo, now: number): void 
   }
   const isChild = after.parent !== null;
   checkTerms(after, isChild);
+  if (JSON.stringify(after.models) !== JSON.stringify(before.models)) checkModelBytes(after.models);
   if (isChild) checkChild(after);
   if (isChild && (after.team !== before.team || after.user !== before.user)) {
     throw new KeyTermsError('parent', 'A child key has the team and the user of its parent.');

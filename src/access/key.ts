@@ -22,6 +22,9 @@ const PREFIX = 'sb_live_';
 /** The secret may contain `_`, the ID may not: the first `_` after the prefix divides them. */
 const FORM = /^sb_live_[0-9a-z]{1,32}_[0-9A-Za-z_-]+$/;
 
+/** The form of the public part. */
+const ID_FORM = /^[0-9a-z]{1,32}$/;
+
 const BEARER = /^bearer /i;
 const SPACES = /^ +/;
 
@@ -32,6 +35,9 @@ export function bearerOf(header: string): string | null {
 
 /** Whether a text begins as a key does. */
 export const looksLikeKey = (text: string): boolean => text.startsWith(PREFIX);
+
+/** Whether a text can be the ID of a key. */
+export const isKeyId = (text: string): boolean => ID_FORM.test(text);
 
 /** Parses a key; null for another form. Does not say whether the key is valid. */
 export function parseKey(text: string): KeyParts | null {

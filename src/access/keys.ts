@@ -1,6 +1,7 @@
 import { FULL_SCOPES } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
-import type { KeyInfo } from '../store/keys.ts';
+import { inBatches } from '../store/batches.ts';
+import type { KeyInfo, KeyPageQuery, KeyRow } from '../store/keys.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import {
   type Actor,
@@ -9,15 +10,17 @@ import {
   SERVER,
   type TrailEntry,
   type TrailQuery,
+  type UserRoom,
 } from '../store/trail.ts';
 import { hashOf, isStrong, keyOf, newKey, parseKey, SECRET_BYTES } from './key.ts';
 import { termsBody } from './key-body.ts';
 import { KeyCopy, type KeysOptions } from './key-copy.ts';
-import { authenticationBy, checkInstalled, holderOf, infoOf, keyStateOf } from './key-entry.ts';
+import { authenticationBy, checkInstalled, holderOf, infoOf, keyEntryOf, keyStateOf } from './key-entry.ts';
 import { adminLossAt, checkChange, differenceOf, KeyConflict, keyTag } from './key-patch.ts';
 import { checkBelow, LINE_LIMITS, scopesFor, tooManyBelow } from './line.ts';
 import {
   checkHolder,
+  checkModelBytes,
   checkTerms,
   checkText,
   HOLDER_LIMITS,
@@ -28,6 +31,8 @@ import {
   normalizedHolders,
   OVERLAP_MAX_MS,
   tooManyKeys,
+  tooManyOfUser,
+  USER_LIMITS,
 } from './terms.ts';
 
 /** A new or rotated key. `key` is available only here: the store has its hash. */
@@ -44,6 +49,7 @@ type Tags = readonly string[] | null;
 interface NewKeyPlace {
   readonly holder?: string | null;
   readonly place?: PlaceBelow | null;
+  readonly maker?: string | null;
   readonly first?: readonly Write[];
 }
 
@@ -59,11 +65,16 @@ export type Keys = Omit<StoredKeys, 'open'>;
 /** The changes of keys, with the copy that follows them. */
 class StoredKeys extends KeyCopy {
   /**
-   * Makes a key. Throws KeyTermsError.
+   * Makes a key. Throws KeyTermsError, also for a maker without room for another key.
    * @param key made by `newKey`, for a caller that must store it before it becomes valid.
+   * @param maker the ID of the user whose limits count; null for operators, who have none
    */
-  async create(grant: KeyGrant, by: Actor = SERVER, key = newKey()): Promise<IssuedKey> {
-    return { key, info: await this.#insert(key, grant, 'create', by) };
+  async create(
+    grant: KeyGrant,
+    by: Actor = SERVER,
+    { key = newKey(), maker = null }: { readonly key?: string; readonly maker?: string | null } = {},
+  ): Promise<IssuedKey> {
+    return { key, info: await this.#insert(key, grant, 'create', by, { maker }) };
   }
 
   /**
@@ -162,8 +173,10 @@ class StoredKeys extends KeyCopy {
       );
     }
     await this.refresh();
-    const entry = this.entryOf(id);
-    if (!entry) return this.#insert(key, { name: 'installed', scopes: FULL_SCOPES }, 'install', SERVER);
+    // A revoked key is not in the copy.
+    const row = await this.store.keys.find(id);
+    if (!row) return this.#insert(key, { name: 'installed', scopes: FULL_SCOPES }, 'install', SERVER);
+    const entry = this.entryOf(id) ?? keyEntryOf(row, undefined, new Map());
     checkInstalled(entry, hashOf(key), this.now());
     return infoOf(entry, entry.info);
   }
@@ -296,9 +309,18 @@ class StoredKeys extends KeyCopy {
     return row && this.infoOf(row);
   }
 
-  /** All keys, revoked ones too, oldest first. */
-  async list(): Promise<KeyInfo[]> {
-    return (await this.store.keys.all()).map((row) => this.infoOf(row));
+  /** Whether the store never had a key. Rejects with StoreError. */
+  async isEmpty(): Promise<boolean> {
+    return (await this.store.keys.page({ after: null, limit: 1, of: null, isUnrevoked: false })).length === 0;
+  }
+
+  /** Reads keys, revoked ones too, oldest first, a batch at a time. Rejects with StoreError. */
+  async *read(query: Omit<KeyPageQuery, 'limit'>): AsyncGenerator<KeyInfo> {
+    await this.refresh();
+    const rows = inBatches<KeyRow>((last, limit) =>
+      this.store.keys.page({ ...query, ...(last && { after: last.key.info }), limit }),
+    );
+    for await (const row of rows) yield this.infoOf(row);
   }
 
   /** Changes of keys, newest first. */
@@ -306,17 +328,18 @@ class StoredKeys extends KeyCopy {
     return this.store.trail.list(query);
   }
 
-  /** `holder`: of the key; null for none. `place`: below another. `first`: writes for the same commit. Throws KeyTermsError. */
+  /** `holder`: of the key. `place`: below another key. `maker`: a user with limits. `first`: writes for the same commit. Throws KeyTermsError. */
   async #insert(
     key: string,
     grant: KeyGrant,
     action: 'create' | 'install',
     actor: Actor,
-    { holder = null, place = null, first = [] }: NewKeyPlace = {},
+    { holder = null, place = null, maker = null, first = [] }: NewKeyPlace = {},
   ): Promise<KeyInfo> {
     const parts = parseKey(key);
     if (!parts) throw new Error('a key was made that cannot be read');
     checkTerms(grant, place !== null);
+    checkModelBytes(grant.models ?? null);
     const { name, scopes, labels = {}, models = null, expiresAt = null, limits = null, budgets = [] } = grant;
     const holders = grant.holders ? normalizedHolders(grant.holders) : null;
     const time = this.now();
@@ -339,12 +362,22 @@ class StoredKeys extends KeyCopy {
     const { keys, people, trail } = this.store;
     const member = team === null && user === null ? [] : [people.requireMembership({ team, user })];
     const subject = { kind: 'key', id: info.id };
-    const ofHolder = () =>
-      holder === null ? trail.add({ ...event, subject }) : trail.addIfRoom(event, holder, HOLDER_LIMITS);
+    const owner = maker === null ? null : { owner: user ?? maker, maker, ...USER_LIMITS };
+    const ofUser = () => (owner ? trail.addIfRoomOfUser(event, owner) : trail.add({ ...event, subject }));
+    const ofHolder = () => (holder === null ? ofUser() : trail.addIfRoom(event, holder, HOLDER_LIMITS));
     const line = place ? trail.addIfRoomBelow(event, place) : ofHolder();
-    const writes = [...first, ...member, line, keys.insert(info, hashOf(key), place?.hash)];
-    if (!(await this.#commit(writes))) throw place ? tooManyBelow() : holder === null ? noMember() : tooManyKeys();
-    return info;
+    const writes = [...first, ...member, line, keys.insert(info, hashOf(key), { parentHash: place?.hash, maker })];
+    if (await this.#commit(writes)) return info;
+    if (place) throw tooManyBelow();
+    if (holder !== null) throw tooManyKeys();
+    throw owner ? await this.#refusalOf(owner, time) : noMember();
+  }
+
+  /** Why a user's key was not made: the user has no room for it, or is not the member that it was. */
+  async #refusalOf(owner: UserRoom, time: number): Promise<KeyTermsError> {
+    const counts = await this.store.keys.countOfUser(owner, time);
+    const isFull = counts.unrevoked >= owner.unrevoked || counts.aDay >= owner.aDay;
+    return isFull ? tooManyOfUser(counts, owner.owner === owner.maker) : noMember();
   }
 
   /** Commits a change. Returns false where its condition is not met. */

@@ -1,6 +1,6 @@
 import type { Caller, CallerLevel, KeyLimits } from '../core/caller.ts';
 import type { HolderBudgets, KeyLines } from '../core/holder.ts';
-import type { KeyInfo } from '../store/keys.ts';
+import { linesOf, type NamedKeys } from './line.ts';
 
 /** The terms of the organization, a team or a user. */
 export interface LevelTerms extends Pick<CallerLevel, 'kind' | 'id' | 'name' | 'role'> {
@@ -20,22 +20,42 @@ export interface PeopleTerms {
 }
 
 /** The keys as this instance knows them. */
-interface KnownKeys extends Pick<KeyLines, 'descendantsOf'> {
-  known(id: string): Pick<KeyInfo, 'parent'> | null;
+interface KnownKeys {
+  /** Null for a key that it does not have. */
+  lineOf(id: string): readonly string[] | null;
+  readonly named: NamedKeys;
+  readonly idsBelow: KeyLines['descendantsOf'];
 }
 
-/** A line has no more keys than this, however the store was damaged. */
-const LINE_MAX = 16;
+/** Lines of revoked keys that were looked up last. */
+const LINES_MAX = 1_000;
 
-/** The lines of keys by their parents. */
-export const keyLines = ({ known, descendantsOf }: KnownKeys): KeyLines => ({
-  lineOf: (id) => {
-    const line: string[] = [];
-    for (let at = known(id)?.parent; at && line.length < LINE_MAX; at = known(at)?.parent) line.push(at);
-    return line;
-  },
-  descendantsOf,
-});
+/** The lines of keys: from the copy of the keys, and for revoked keys as they were looked up last. State: lines. */
+export class Lines implements KeyLines {
+  readonly #keys: KnownKeys;
+  /** The lines of keys that the copy does not have, the oldest first. */
+  readonly #read = new Map<string, readonly string[]>();
+  readonly descendantsOf: KeyLines['descendantsOf'];
+
+  constructor(keys: KnownKeys) {
+    this.#keys = keys;
+    this.descendantsOf = keys.idsBelow;
+  }
+
+  readonly lineOf = (id: string): readonly string[] => this.#keys.lineOf(id) ?? this.#read.get(id) ?? [];
+
+  readonly linesOf: KeyLines['linesOf'] = async (ids) => {
+    const all = new Set(ids);
+    const lineOf = await linesOf(all, this.#keys.named);
+    for (const id of all) {
+      const line = lineOf(id);
+      if (line.length === 0 || this.#keys.lineOf(id)) continue;
+      this.#read.set(id, line);
+      if (this.#read.size > LINES_MAX) this.#read.delete(this.#read.keys().next().value!);
+    }
+    return lineOf;
+  };
+}
 
 /** A caller with its levels, as they were in a version of the people. */
 interface LeveledCaller {

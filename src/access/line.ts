@@ -81,6 +81,33 @@ const isEqual = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(
 export const scopesFor = ({ scopes }: Info): Scope[] =>
   scopes.filter((scope) => isDelegable(scope) && scope !== 'delegate');
 
+/** A line has no more keys than this, even in a damaged store. */
+const LINE_MAX = 16;
+
+type Parents = (id: string) => Pick<Info, 'parent'> | null | undefined;
+
+/** The IDs of the keys above a key, the nearest first, by the parent of each. */
+function lineBy(keyOf: Parents, id: string): readonly string[] {
+  const line: string[] = [];
+  for (let at = keyOf(id)?.parent; at && line.length < LINE_MAX; at = keyOf(at)?.parent) line.push(at);
+  return line;
+}
+
+/** Finds keys by their IDs, revoked or not. */
+export type NamedKeys = (ids: Iterable<string>) => Promise<ReadonlyMap<string, Pick<Info, 'parent'>>>;
+
+/** Looks up the lines of keys, revoked or not. @returns the line of each. Rejects with StoreError. */
+export async function linesOf(ids: Iterable<string>, named: NamedKeys): Promise<(id: string) => readonly string[]> {
+  const found = new Map<string, Pick<Info, 'parent'> | null>();
+  let next: readonly string[] = [...ids];
+  while (next.length > 0) {
+    const keys = await named(next);
+    for (const id of next) found.set(id, keys.get(id) ?? null);
+    next = [...keys.values()].flatMap(({ parent }) => (parent === null || found.has(parent) ? [] : parent));
+  }
+  return (id) => lineBy((one) => found.get(one), id);
+}
+
 /** Adds the line of the key above to a caller. */
 export const callerBelow = (caller: Caller, above: Caller): Caller => ({
   ...caller,

@@ -3,6 +3,7 @@ import { toCredits } from '../core/credits.ts';
 import { ADDRESS_FORM, addressOf } from '../core/holder-address.ts';
 import type { HolderTerms } from '../core/people.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
+import type { UserKeyCounts } from '../store/keys.ts';
 
 export interface KeyGrant {
   readonly name: string;
@@ -44,6 +45,8 @@ export const LIMIT_MAX = 1_000_000_000;
 const NAME_MAX = 200;
 export const LABELS_MAX = 64;
 const MODELS_MAX = 1_000;
+/** Of the list of models of one key, as JSON in UTF-8. Lists that were stored before this limit stay valid. */
+const MODELS_BYTES_MAX = 16_384;
 const BUDGETS_MAX = 16;
 const HOLDERS_MAX = 100;
 /** As a policy's budgets. */
@@ -83,6 +86,16 @@ export function checkHolderTerms({ models, limits, budgets }: HolderTerms): void
   for (const [i, budget] of budgets.entries()) checkBudget(budget, i, budgets.slice(0, i));
 }
 
+/** Checks the size of a key's new list of models. Throws KeyTermsError. */
+export function checkModelBytes(models: readonly string[] | null): void {
+  const bytes = Buffer.byteLength(JSON.stringify(models ?? []));
+  if (bytes <= MODELS_BYTES_MAX) return;
+  refuse(
+    'models',
+    `The list of models of a key may have at most ${MODELS_BYTES_MAX} bytes as JSON, and this list has ${bytes}. List fewer models, or leave the list out to allow all models.`,
+  );
+}
+
 function checkHolders(holders: readonly string[]): void {
   if (holders.length === 0) refuse('wallets', 'A list of wallets must not be empty. Omit it to allow every wallet.');
   atMost('wallets', 'The list of wallets', holders.length, HOLDERS_MAX, 'items');
@@ -102,6 +115,22 @@ export const checkHolder = (wallet: string): string => addressOf(wallet) ?? refu
 
 /** The most valid keys of one wallet, and new ones in 24 hours: keys stay in memory, and the trail forever. */
 export const HOLDER_LIMITS = { unrevoked: 20, aDay: 50 };
+
+/** The most unrevoked keys of one user, and the most keys that a user makes in 24 hours. Operators and child keys are exempt. */
+export const USER_LIMITS = { unrevoked: 200, aDay: 200 };
+
+/** @param had the user's keys when the new key was refused */
+export function tooManyOfUser({ unrevoked, aDay }: UserKeyCounts, isOwn: boolean): KeyTermsError {
+  if (unrevoked >= USER_LIMITS.unrevoked) {
+    const who = isOwn ? 'You have' : 'This user has';
+    const message = `${who} ${unrevoked} keys that are not revoked, and a user can have at most ${USER_LIMITS.unrevoked}. Revoke keys that are no longer needed, expired keys included.`;
+    return new KeyTermsError('user', message);
+  }
+  return new KeyTermsError(
+    'user',
+    `You have made ${aDay} keys within 24 hours, and a user can make at most ${USER_LIMITS.aDay}. Wait, rotate a key that you have, or ask an operator to make the key.`,
+  );
+}
 
 export const noMember = () =>
   new KeyTermsError(

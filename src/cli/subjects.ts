@@ -1,6 +1,7 @@
 import { commandName } from '../core/command-name.ts';
 import { isSubject } from '../core/subject.ts';
 import { UsageError } from '../core/usage-error.ts';
+import { joinedPages } from '../operate/pages.ts';
 import {
   blockSubject,
   findSubject,
@@ -11,6 +12,7 @@ import {
   subjectBody,
   unblockSubject,
 } from '../operate/subjects.ts';
+import type { SubjectRow } from '../store/subjects.ts';
 import { groupOf, needed, onlyOne, parseArguments, parseFlags, SWITCH, TEXT, wholeOf } from './arguments.ts';
 import { withTerms } from './keys/command.ts';
 import { table } from './terminal.ts';
@@ -23,10 +25,13 @@ export const runSubjects = withTerms(groupOf('subjects', { list, show, block, un
 async function list(args: readonly string[], source: SubjectSource): Promise<string> {
   const { json, limit: text, before = null } = parseFlags(args, { json: SWITCH, limit: TEXT, before: TEXT });
   const limit = text === undefined ? SUBJECT_LIMIT : wholeOf('--limit', text, 1, SUBJECT_LIMIT_MAX);
-  const { subjects } = await listSubjects(operator(), source, { limit, before: before && checkedId(before) });
-  if (json) return jsonText(subjects.map(subjectBody));
-  const rows = subjects.map(({ id, name, sub, lastSeen, isBlocked }) => [
-    ...[id, name, sub, minute(lastSeen)],
+  const first = before && checkedId(before);
+  const { data } = await joinedPages(limit, (last: SubjectRow | null, left) =>
+    listSubjects(operator(), source, { limit: left, before: last?.id ?? first }),
+  );
+  if (json) return jsonText(data);
+  const rows = data.map(({ id, name, sub, last_seen_at: lastSeen, is_blocked: isBlocked }) => [
+    ...[id, name, sub, minute(Date.parse(lastSeen))],
     isBlocked ? 'blocked' : 'open',
   ]);
   return table([['ID', 'ISSUER', 'SUBJECT', 'LAST SEEN', 'STATE'], ...rows]);

@@ -16,7 +16,7 @@ import { operator } from './user.ts';
 
 interface TrafficCommand {
   readonly store: OpenStore;
-  readonly keys: Pick<Keys, 'known'>;
+  readonly keys: Pick<Keys, 'named'>;
   readonly people: Pick<People, 'team' | 'user'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -41,7 +41,7 @@ async function show(args: readonly string[], { store, keys, people, now }: Traff
   const sources = {
     ...{ store, sight: FULL_SIGHT, now: now(), usdPerCredit: await store.journal.usdPerCredit() },
     nameOf: {
-      key: (id: string) => keys.known(id)?.name ?? null,
+      key: async (id: string) => (await keys.named([id])).get(id)?.name ?? null,
       team: (id: string) => people.team(id)?.name ?? null,
       user: (id: string) => people.user(id)?.name || null,
     },

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { trailBody } from '../access/key-body.ts';
 import { addressOf } from '../core/holder-address.ts';
 import { isEmpty } from '../core/object.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { Writer } from '../operate/csv.ts';
+import { joinedPages } from '../operate/pages.ts';
 import { eraseWords, exportedTrail, listTrail, verifyTrail } from '../operate/trail.ts';
 import { headsIn, type TrailReport } from '../operate/trail-check.ts';
 import type { Store } from '../store/store.ts';
@@ -78,8 +78,12 @@ export async function listed(
 ): Promise<string> {
   const limit = text === undefined ? TRAIL_LIMIT : wholeOf('--limit', text, 1, TRAIL_LIMIT_MAX);
   const place = before === undefined ? {} : { before: wholeOf('--before', before, 0, Number.MAX_SAFE_INTEGER) };
-  const { entries, hasMore } = await listTrail(operator(), trail, { keyId, limit, ...place, ...filtersOf(flags) });
-  if (json) return jsonText(entries.map(trailBody));
+  const query = { keyId, ...place, ...filtersOf(flags) };
+  const page = await joinedPages<TrailEntry, object>(limit, (last, left) =>
+    listTrail(operator(), trail, { ...query, ...(last && { before: last.id }), limit: left }),
+  );
+  const { rows: entries, hasMore } = page;
+  if (json) return jsonText(page.data);
   const rows = entries.map((entry) => [
     `${minute(entry.time)} UTC`,
     actorText(entry),

@@ -23,7 +23,12 @@ export interface BudgetScope {
     /** The session that the caller names, for budgets of each session alone; '' or absent for none. */
     readonly session?: string;
   };
-  readonly key: { readonly id: string; readonly labels: ReadonlyMap<string, string> };
+  readonly key: {
+    readonly id: string;
+    readonly labels: ReadonlyMap<string, string>;
+    /** The IDs of the keys that it descends from, the nearest first; absent where they are not known here. Not for conditions. */
+    readonly line?: readonly string[];
+  };
   /** The team and the user that the key belonged to; '' for none. */
   readonly team: { readonly id: string };
   readonly user: { readonly id: string };
@@ -66,8 +71,8 @@ export interface Budget {
   readonly limit: Microcredits;
   /** Of the windows of these subjects, in place of `limit`; absent where all have the same. */
   readonly limits?: ReadonlyMap<string, Microcredits>;
-  /** Of a budget with limits for subjects: where the entries of one are among all. Absent: anywhere. */
-  readonly entriesOf?: (subject: string) => readonly EntryOwner[];
+  /** Of a budget with limits for subjects: where the entries of one are among all, at most `limit`. Absent: anywhere. */
+  readonly entriesOf?: (subject: string, limit: number) => Promise<readonly EntryOwner[]>;
   readonly onExhausted: ExhaustedAction;
   /** Fractions of the limit, ascending, at which operators are alerted. */
   readonly alertAt: readonly number[];

@@ -41,9 +41,15 @@ export function groupsOf({ team = '', user = '', role, levels = [] }: Caller): C
 export interface KeyLines {
   /** The IDs of the keys that a key descends from, the nearest first. */
   lineOf(keyId: string): readonly string[];
-  /** The IDs of all keys that descend from a key. */
-  descendantsOf(keyId: string): readonly string[];
+  /** Returns `lineOf` for these keys, also for those that were revoked a while ago. */
+  linesOf(keyIds: Iterable<string>): Promise<(keyId: string) => readonly string[]>;
+  /** The IDs of keys that descend from a key, at most `limit`. */
+  descendantsOf(keyId: string, limit: number): Promise<readonly string[]>;
 }
 
 /** Of keys that nothing descends from. */
-export const NO_LINES: KeyLines = { lineOf: () => [], descendantsOf: () => [] };
+export const NO_LINES: KeyLines = {
+  lineOf: () => [],
+  linesOf: async () => () => [],
+  descendantsOf: async () => [],
+};

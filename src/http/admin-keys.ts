@@ -50,7 +50,7 @@ const readingRoutes = ({ gateway, keys, principalOf, teamIdOf }: KeyServices) =>
       async ({ request }) => {
         const now = gateway.now();
         const page = await pageOfKeys(principalOf(request), keys, keyQueryOf(request.url, teamIdOf), now);
-        return { object: 'list', data: page.keys.map((info) => keyBody(info, now)), has_more: page.hasMore };
+        return { object: 'list', data: page.data, has_more: page.hasMore };
       },
       { query: KEYS_QUERY, ...docs.LIST },
     )

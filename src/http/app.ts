@@ -196,7 +196,7 @@ const otherRoutes = (
 };
 
 const namesOf = ({ keys, logins }: AppOptions): TrafficSources['nameOf'] => ({
-  key: (id) => keys.known(id)?.name ?? null,
+  key: async (id) => (await keys.named([id])).get(id)?.name ?? null,
   team: (id) => logins.people.team(id)?.name ?? null,
   user: (id) => logins.people.user(id)?.name || null,
 });

@@ -37,7 +37,7 @@ const QUERY = t.Object({
   label: queryTexts('A label of the key at the time, as `name=value`. It may be repeated; a decision must have all.'),
   after: queryText('`next_after` of the page before, or the ID of its last decision.'),
   newer_than: queryText('Only decisions that were begun after the one with this ID, to see how many are new.'),
-  limit: queryText(`How many at most, up to ${PAGE_LIMIT_MAX}; ${PAGE_LIMIT} unless given.`),
+  limit: queryText(`How many at most, up to ${PAGE_LIMIT_MAX}; ${PAGE_LIMIT} unless given. A page also ends at 1 MiB.`),
 });
 
 /** The reasons for a choice and its outcome, the list of decisions, and the text of a request where the policy keeps it. */
@@ -46,8 +46,10 @@ export const decisionRoutes = ({ gateway, principalOf, sightOf, teamIdOf }: Rout
   return new Elysia({ name: 'decisions' })
     .get(
       '/v1/decisions/:id',
-      async ({ params: { id }, request }) =>
-        decisionBody(await explainDecision(principalOf(request), gateway, id, sightOf(request)), sightOf(request)),
+      async ({ params: { id }, request }) => {
+        const sight = sightOf(request);
+        return decisionBody(await explainDecision(principalOf(request), gateway, id, sight), sight);
+      },
       routeDocs({
         access: 'decisions.explain',
         summary: 'Explain a decision',
@@ -63,8 +65,8 @@ export const decisionRoutes = ({ gateway, principalOf, sightOf, teamIdOf }: Rout
       async ({ query, request }) => {
         const sight = sightOf(request);
         const team = query.team && { team: teamIdOf(query.team) };
-        const wanted = recordQuery({ ...query, ...team }, request.url, sight);
-        return decisionPageBody(await listDecisions(principalOf(request), source(), wanted, sight), sight);
+        const wanted = await recordQuery({ ...query, ...team }, request.url, sight);
+        return decisionPageBody(await listDecisions(principalOf(request), source(), wanted, sight));
       },
       {
         query: QUERY,
@@ -119,14 +121,14 @@ export const decisionRoutes = ({ gateway, principalOf, sightOf, teamIdOf }: Rout
     );
 };
 
-function recordQuery(
+async function recordQuery(
   { label: _, newer_than: newerThan, ...filters }: Static<typeof QUERY>,
   url: string,
   sight: Sight,
-): RecordQuery {
+): Promise<RecordQuery> {
   try {
     // The router would split a label at its commas.
-    return decisionQuery({ ...filters, newerThan, label: new URL(url).searchParams.getAll('label') }, sight);
+    return await decisionQuery({ ...filters, newerThan, label: new URL(url).searchParams.getAll('label') }, sight);
   } catch (cause) {
     if (!(cause instanceof DecisionFilterError)) throw cause;
     const param = cause.filter === 'newerThan' ? 'newer_than' : cause.filter;

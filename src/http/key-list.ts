@@ -17,7 +17,7 @@ export const KEYS_QUERY = t.Object({
   parent: queryText('Only keys that the key with this ID has made.'),
   label: queryTexts('A label of the key, as `name=value`. It may be repeated; a key must have all.'),
   after: queryText('The ID of the last key of the page before.'),
-  limit: queryLimit(LIMIT_MAX, LIMIT_MAX, 'How many at most; all unless said.'),
+  limit: queryLimit(LIMIT_MAX, LIMIT_MAX, 'How many at most; all unless given. A page also ends at 1 MiB.'),
 });
 
 /** @throws SignalboxError */

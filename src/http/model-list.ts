@@ -4,6 +4,7 @@ import { SignalboxError } from '../core/errors.ts';
 import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/operation.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model as CatalogModel, PolicySnapshot, Selector } from '../core/snapshot.ts';
+import { pageOfList } from '../operate/pages.ts';
 import { type ModelLists, mayUse } from '../routing/model-name.ts';
 import type { ModelList, Model as ModelSchema } from './schemas/models.ts';
 
@@ -30,9 +31,10 @@ class ModelDirectory {
     const from = after === null ? 0 : this.#indexOf(after, 'after_id') + 1;
     const to = before === null ? this.#models.length : this.#indexOf(before, 'before_id');
     // Before a model come the last ones in front of it.
-    const start = before !== null && after === null ? Math.max(from, to - limit) : from;
-    const end = Math.min(to, start + limit);
-    return JSON.stringify(listBody(this.#models.slice(start, end), before === null ? end < to : start > from));
+    const isBackward = before !== null && after === null;
+    const all = this.#models.slice(from, to);
+    const { rows, hasMore } = pageOfList(isBackward ? all.reverse() : all, limit, (model) => model);
+    return JSON.stringify(listBody(isBackward ? rows.toReversed() : rows, hasMore));
   }
 
   #indexOf(id: string, param: string): number {

@@ -68,7 +68,7 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
 const listDocs = (access: Action, summary: string, description: string) => ({
   query: t.Object(
     {
-      limit: queryText(`Models of a page, 1 to ${LIMIT_MAX}. Default: all.`),
+      limit: queryText(`Models of a page, 1 to ${LIMIT_MAX}. Default: all. A page also ends at 1 MiB.`),
       after_id: queryText('Only models behind this one.'),
       before_id: queryText('Only models in front of this one.'),
     },

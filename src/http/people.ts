@@ -1,6 +1,7 @@
 import { Elysia, t } from 'elysia';
 import type { Tags } from '../access/people.ts';
 import { USER_ROLES } from '../core/people.ts';
+import type { Page } from '../operate/pages.ts';
 import {
   changeTeam,
   changeUser,
@@ -8,7 +9,6 @@ import {
   createUser,
   listTeams,
   listUsers,
-  type Page,
   PEOPLE_LIMIT,
   PEOPLE_LIMIT_MAX,
   type PeopleDesk,
@@ -203,7 +203,7 @@ const pageOf = (after: string | null, limit: unknown) => ({
   limit: limitOf(limit ?? PEOPLE_LIMIT, PEOPLE_LIMIT_MAX),
 });
 
-const pageBody = <Row>({ rows, hasMore }: Page<Row>) => ({ object: 'list', data: rows, has_more: hasMore });
+const pageBody = ({ data, hasMore }: Page<unknown, object>) => ({ object: 'list', data, has_more: hasMore });
 
 function wordOf<Word extends string>(param: string, text: string, words: readonly Word[]): Word {
   const word = words.find((one) => one === text);

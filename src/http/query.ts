@@ -9,8 +9,11 @@ export const queryTexts = (description: string) =>
   t.Optional(t.Union([t.String(), t.Array(t.String())], { description }));
 
 /** The number of items of a page. The handler reads it, and refuses others. */
-export const queryLimit = (usual: number, maximum: number, description = `How many at most; ${usual} unless said.`) =>
-  t.Optional(t.Any({ type: 'integer', minimum: 1, maximum, description }));
+export const queryLimit = (
+  usual: number,
+  maximum: number,
+  description = `How many at most; ${usual} unless given. A page also ends at 1 MiB.`,
+) => t.Optional(t.Any({ type: 'integer', minimum: 1, maximum, description }));
 
 /** Reads a filter by a label, `name=value`. @throws SignalboxError */
 export function labelIn(text: string): [string, string] {

@@ -79,8 +79,8 @@ export const subjectRoutes = ({ subjects, principalOf }: SubjectServices) =>
       '/admin/subjects',
       async ({ query: { limit = SUBJECT_LIMIT, before }, request }) => {
         const query = { limit: limitOf(limit, SUBJECT_LIMIT_MAX), before: placeOf(before) };
-        const { subjects: found, hasMore } = await listSubjects(principalOf(request), subjects(), query);
-        return { object: 'list', data: found.map(subjectBody), has_more: hasMore };
+        const { data, hasMore } = await listSubjects(principalOf(request), subjects(), query);
+        return { object: 'list', data, has_more: hasMore };
       },
       { query: QUERY, ...LIST },
     )

@@ -1,5 +1,4 @@
 import { Elysia, t } from 'elysia';
-import { trailBody } from '../access/key-body.ts';
 import { parseMoment } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { ADDRESS_FORM, addressOf, isMistypedAddress } from '../core/holder-address.ts';
@@ -120,11 +119,7 @@ const LINES = { 'content-type': 'application/x-ndjson', 'cache-control': 'no-sto
 const AGAINST =
   'A head that was noted elsewhere, as `id:hash`. It may be repeated. The note of the server itself is always among them.';
 
-const pageBody = ({ entries, hasMore }: TrailPage) => ({
-  object: 'list',
-  data: entries.map(trailBody),
-  has_more: hasMore,
-});
+const pageBody = ({ data, hasMore }: TrailPage) => ({ object: 'list', data, has_more: hasMore });
 
 type TrailFilters = Readonly<
   Record<'subject' | 'key' | 'before' | 'limit', unknown> &

@@ -157,6 +157,7 @@ export function scopesOfEntries(dimensions: Dimensions, lineOf: KeyLines['lineOf
 function scopesOf(own: BudgetScope, lineOf: KeyLines['lineOf']): BudgetScopes {
   const line = lineOf(own.key.id);
   if (line.length === 0) return [own];
+  const first = { ...own, key: { ...own.key, line } };
   const labels = new Map([...own.key.labels].filter(([name]) => !name.startsWith(CHILD_LABEL)));
-  return [own, ...line.map((id) => ({ ...own, key: { id, labels } }))];
+  return [first, ...line.map((id, at) => ({ ...own, key: { id, labels, line: line.slice(at + 1) } }))];
 }

@@ -14,7 +14,7 @@ const SLICE = 500;
 export interface CountedEntries {
   readonly books: Pick<LedgerBooks, 'uncounted' | 'apply' | 'append' | 'standing' | 'usage'>;
   /** The lines of their keys. */
-  readonly lineOf: KeyLines['lineOf'];
+  readonly lines: Pick<KeyLines, 'lineOf' | 'linesOf'>;
 }
 
 /**
@@ -67,7 +67,7 @@ export async function countIn(windows: BudgetWindows, entries: CountedEntries): 
     const found = entries.books.uncounted(windows.generation, windows.window);
     const uncounted = found instanceof Promise ? await found : found;
     if (isCounted(uncounted)) return null;
-    const sums = new SumsBySubject(windows, entries.lineOf);
+    const sums = new SumsBySubject(windows, await entries.lines.linesOf(keysOf(uncounted.charges)));
     for (const [at, charge] of uncounted.charges.entries()) {
       sums.add(charge);
       if (at % SLICE === SLICE - 1) await setImmediate();
@@ -84,7 +84,7 @@ function countNow(windows: BudgetWindows, entries: CountedEntries): void {
     // Counted behind the swap. A failed query is repeated there.
     uncounted.catch(() => {});
   } else if (!isCounted(uncounted)) {
-    const sums = new SumsBySubject(windows, entries.lineOf);
+    const sums = new SumsBySubject(windows, entries.lines.lineOf);
     for (const charge of uncounted.charges) sums.add(charge);
     entries.books.append([sums.opOf(uncounted)]);
   }
@@ -109,14 +109,17 @@ async function join(windows: BudgetWindows, counted: CountedBudget, entries: Cou
   if (joining.length === 0) return;
   // Under the limits of before, so that charges which no hold drew for are not counted again behind the sums below.
   await countIn(windows, entries);
-  const owners: readonly EntryOwner[] =
-    joining.length > ASKED_ALONE ? [{}] : joining.flatMap((one) => entriesOf?.(one) ?? [{}]);
+  const isMany = joining.length > ASKED_ALONE;
+  const ofEach = isMany ? [] : joining.map(async (one) => (await entriesOf?.(one, ASKED_ALONE)) ?? [{}]);
+  const owners: readonly EntryOwner[] = isMany ? [{}] : (await Promise.all(ofEach)).flat();
   const spent = new Map(joining.map((subject) => [subject, 0]));
   const period = { from: window.starts, to: Math.min(window.ends, Number.MAX_SAFE_INTEGER) };
   // Owners of one budget share no entry, except where all are asked for.
   for (const { keyId = null, ...owner } of owners.length > ASKED_ALONE ? [{}] : owners) {
-    for (const { dimensions, microcredits } of await entries.books.usage({ keyId, ...owner, ...period })) {
-      const [subject = ''] = subjectsOf(counted.budget, scopesOfEntries(dimensions, entries.lineOf));
+    const charges = await entries.books.usage({ keyId, ...owner, ...period });
+    const lineOf = await entries.lines.linesOf(keysOf(charges));
+    for (const { dimensions, microcredits } of charges) {
+      const [subject = ''] = subjectsOf(counted.budget, scopesOfEntries(dimensions, lineOf));
       const before = spent.get(subject);
       if (before !== undefined) spent.set(subject, before + microcredits);
     }
@@ -129,6 +132,10 @@ async function join(windows: BudgetWindows, counted: CountedBudget, entries: Cou
   });
   await entries.books.apply([{ kind: 'join', sums }]);
 }
+
+/** The keys of charges, each once. */
+const keysOf = (charges: readonly Pick<UncountedCharges['charges'][number], 'dimensions'>[]): ReadonlySet<string> =>
+  new Set(charges.map(({ dimensions }) => dimensions.key ?? ''));
 
 /** Adds up charges by the funds of a budget in which they count. */
 class SumsBySubject {

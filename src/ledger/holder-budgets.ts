@@ -1,5 +1,5 @@
 import { type Window, windowAt } from '../accounting/window.ts';
-import type { Budget, BudgetScope, EntryOwner } from '../core/budget.ts';
+import type { Budget, BudgetScope } from '../core/budget.ts';
 import { type BudgetUse, HOLDER_KINDS, type HolderKind, type KeyBudget, type KeyBudgets } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { type BudgetHolder, type HolderBudgets, type KeyLines, NO_LINES } from '../core/holder.ts';
@@ -90,18 +90,15 @@ function holderFinder(kind: HolderKind, depth: number, { lineOf }: KeyLines): (s
   if (kind === 'organization') return () => '';
   if (kind === 'team') return ({ team }) => team.id || null;
   if (kind === 'user') return ({ user }) => user.id || null;
-  return ({ key: { id } }) => {
-    const line = lineOf(id);
-    return (depth === line.length ? id : line[line.length - 1 - depth]) ?? null;
-  };
+  return ({ key: { id, line = lineOf(id) } }) => (depth === line.length ? id : line[line.length - 1 - depth]) ?? null;
 }
 
 /** Finds where the entries are that a holder's budget counts. */
-function entriesFinder(kind: HolderKind, { descendantsOf }: KeyLines): (holder: string) => readonly EntryOwner[] {
-  if (kind === 'organization') return () => [{}];
-  if (kind === 'team') return (team) => [{ team }];
-  if (kind === 'user') return (user) => [{ user }];
-  return (key) => [key, ...descendantsOf(key)].map((keyId) => ({ keyId }));
+function entriesFinder(kind: HolderKind, { descendantsOf }: KeyLines): NonNullable<Budget['entriesOf']> {
+  if (kind === 'organization') return async () => [{}];
+  if (kind === 'team') return async (team) => [{ team }];
+  if (kind === 'user') return async (user) => [{ user }];
+  return async (key, limit) => [key, ...(await descendantsOf(key, limit))].map((keyId) => ({ keyId }));
 }
 
 /** The name of a shared budget, such as `team-month`. It states the zone unless UTC, and the action unless `reject`. */

@@ -57,7 +57,7 @@ export interface LedgerOptions extends LedgerNotifierOptions {
   /** Sets its regular work; the process's own unless stated. */
   readonly timers?: Timers;
   /** The lines of keys; absent where none descends from another. */
-  readonly lineOf?: KeyLines['lineOf'];
+  readonly lines?: Pick<KeyLines, 'lineOf' | 'linesOf'>;
 }
 
 /**
@@ -106,18 +106,18 @@ export class Ledger {
       news,
       terms,
       timers = processTimers,
-      lineOf = NO_LINES.lineOf,
+      lines = NO_LINES,
     } = options;
     this.#timers = timers;
     this.#contention = new Contention(timers);
     this.#books = books;
-    this.#entries = { books, lineOf };
+    this.#entries = { books, lines };
     this.#terms = new PolicyTerms(books);
     this.#onCrash = terms.ledger.onCrash;
     this.#options = options;
     this.#latest = timeOfId(idsAbove);
     const hasBalance = (holder: string) => books.balanceOf(holder) !== null;
-    this.#accounts = new Accounts(hasBalance, lineOf);
+    this.#accounts = new Accounts(hasBalance, lines.lineOf);
     this.#funds = new Funds(hasBalance);
     this.#notifier = new LedgerNotifier(options);
     const own = { funds: this.#funds, contention: this.#contention, notifier: this.#notifier };
@@ -126,7 +126,8 @@ export class Ledger {
       freed: (funds) => this.#contention.wake(funds),
       opened: () => this.#funds.opened(),
       adjusted: () => this.#contention.wakeAll(),
-      fundsOf: (dimensions, atMs) => this.#funds.of(accountOf(dimensions, lineOf), atMs),
+      fundsOf: (dimensions, atMs) => this.#funds.of(accountOf(dimensions, lines.lineOf), atMs),
+      prepare: async ({ key = '' }) => void (await lines.linesOf([key])),
     });
     this.#every(CHECKPOINT_MS, () => this.#sweep());
     // A failed count is repeated at the next tick.

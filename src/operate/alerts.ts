@@ -4,6 +4,8 @@ import { iso } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { parseId } from '../core/id.ts';
 import type { AlertMessage, AlertTable } from '../store/alerts.ts';
+import { inBatches } from '../store/batches.ts';
+import { pageOf } from './pages.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 import { snakeKeys } from './snake-keys.ts';
@@ -37,11 +39,12 @@ export async function alertsBody({ caller }: Principal, { alerts, policy }: Aler
     throw new SignalboxError('invalid_value', '`after` must be the ID of an alert.', { param: 'after' });
   }
   const recent = await alerts.list({ before: null, limit: STATE_MESSAGES });
-  const page = await alerts.list({ before, limit: limit + 1 });
+  const all = inBatches<AlertMessage>((last, most) => alerts.list({ before: last?.id ?? before, limit: most }));
+  const { data, hasMore } = await pageOf(all, limit, messageBody);
   return {
     object: 'list' as const,
-    data: page.slice(0, limit).map(messageBody),
-    has_more: page.length > limit,
+    data,
+    has_more: hasMore,
     rules: policy.rules.map((rule) => ruleBody(rule, recent)),
     webhooks: policy.webhooks.map((webhook) => webhookBody(webhook, recent)),
   };

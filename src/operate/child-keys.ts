@@ -42,7 +42,7 @@ export function childKeys({ caller }: Principal, keys: ChildKeys): Promise<reado
 export async function revokeChildKey({ caller, actor }: Principal, keys: ChildKeys, id: string): Promise<KeyInfo> {
   checkDelegates(caller);
   const info = await keys.get(id);
-  if (!info || !keys.above(id).includes(caller.keyId)) {
+  if (!info || !(await keys.above(id)).includes(caller.keyId)) {
     throw new SignalboxError('not_found', 'This API key has made no key with this ID.');
   }
   await keys.revoke(id, actor);

@@ -43,7 +43,7 @@ export async function readContent(
     throw new SignalboxError('insufficient_permissions', message);
   }
   const number = parseId('dec_', id);
-  const isShown = number !== null && (reach === 'all' || isOwn(await records.find(number), by.caller, sight));
+  const isShown = number !== null && (reach === 'all' || (await isOwn(await records.find(number), by.caller, sight)));
   const found = isShown ? await records.findContent(number) : null;
   if (number === null || !found) {
     throw new SignalboxError('not_found', 'The text of this decision’s request and answer was not kept.');
@@ -55,7 +55,11 @@ export async function readContent(
 }
 
 /** Whether the words are the caller's: of its user at the time, as a key may have come from somebody else since, and of a key that is its own still. */
-function isOwn(record: Pick<DecisionRecord, 'keyId' | 'user'> | null, { user }: Caller, sight: Sight): boolean {
+async function isOwn(
+  record: Pick<DecisionRecord, 'keyId' | 'user'> | null,
+  { user }: Caller,
+  sight: Sight,
+): Promise<boolean> {
   if (!record || user === undefined || record.user !== user) return false;
-  return sight.idsWithin('own')?.has(record.keyId) ?? false;
+  return (await sight.idsWithin('own'))?.has(record.keyId) ?? false;
 }

@@ -34,7 +34,7 @@ export async function decisionMoney(
   id: string,
   sight = FULL_SIGHT,
 ): Promise<object> {
-  const keyIds = sight.idsWithin(checkAction(by.caller, 'decisions.list'));
+  const keyIds = await sight.idsWithin(checkAction(by.caller, 'decisions.list'));
   const { id: number } = await visibleRecord(records, id, keyIds);
   const [entries, booked, usdPerCredit] = await Promise.all([
     journal.reservation(number),

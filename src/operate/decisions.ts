@@ -5,6 +5,7 @@ import { idText, parseId } from '../core/id.ts';
 import { OPERATION_NAMES, type Operation } from '../core/operation.ts';
 import { usdWriter } from '../core/usd.ts';
 import type { RecordEntry, RecordLog, RecordPage, RecordQuery } from '../store/records.ts';
+import { GrowingPage } from './pages.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 import { FULL_SIGHT, type Sight } from './sight.ts';
@@ -33,8 +34,8 @@ export class DecisionFilterError extends Error {
   }
 }
 
-/** @throws DecisionFilterError */
-export function decisionQuery(filters: DecisionFilters, sight = FULL_SIGHT): RecordQuery {
+/** Rejects with DecisionFilterError. */
+export async function decisionQuery(filters: DecisionFilters, sight = FULL_SIGHT): Promise<RecordQuery> {
   const {
     from,
     to,
@@ -54,7 +55,7 @@ export function decisionQuery(filters: DecisionFilters, sight = FULL_SIGHT): Rec
   const query: RecordQuery = {
     from: from === undefined ? undefined : timeOf('from', from),
     to: to === undefined ? undefined : timeOf('to', to),
-    ...(key !== undefined && keysIn(key, sight)),
+    ...(key !== undefined && (await keysIn(key, sight))),
     team,
     user: user !== undefined && sight.isNarrow ? refuseNarrow('user') : user,
     model,
@@ -74,8 +75,8 @@ export function decisionQuery(filters: DecisionFilters, sight = FULL_SIGHT): Rec
 }
 
 /** The IDs of keys that a filter means. */
-function keysIn(key: string, sight: Sight): Pick<RecordQuery, 'keyId' | 'keyIds'> {
-  const ids = sight.idsOf(key);
+async function keysIn(key: string, sight: Sight): Promise<Pick<RecordQuery, 'keyId' | 'keyIds'>> {
+  const ids = await sight.idsOf(key);
   return ids.length === 1 ? { keyId: ids[0] } : { keyIds: ids };
 }
 
@@ -107,10 +108,9 @@ function refuse(filter: keyof DecisionFilters, form: string, text: string): neve
   throw new DecisionFilterError(filter, `${form}, not "${text.slice(0, 64)}"`);
 }
 
-/** A page of decisions, with what its rows need beside the records. */
+/** A page of decisions, as they are stored and as the answer shows them. */
 export interface DecisionPage extends RecordPage {
-  /** The worth of a Credit; null in a ledger that never had a policy. */
-  readonly usdPerCredit: string | null;
+  readonly data: readonly object[];
 }
 
 /**
@@ -119,22 +119,44 @@ export interface DecisionPage extends RecordPage {
  */
 export async function listDecisions(
   by: Principal,
-  { log, usdPerCredit }: { readonly log: Pick<RecordLog, 'list'> } & Pick<DecisionPage, 'usdPerCredit'>,
+  { log, usdPerCredit }: DecisionSource,
   query: RecordQuery,
   sight = FULL_SIGHT,
 ): Promise<DecisionPage> {
-  const ids = sight.idsWithin(checkAction(by.caller, 'decisions.list'));
+  const ids = await sight.idsWithin(checkAction(by.caller, 'decisions.list'));
   const asked = query.keyIds ?? (ids && (query.keyId === undefined ? [...ids] : [query.keyId]));
   const keyIds = asked?.filter((id) => ids?.has(id) ?? true);
-  return { ...(await log.list({ ...query, ...(keyIds && { keyIds }) })), usdPerCredit };
+  const page = new GrowingPage<RecordEntry, object>(query.limit);
+  const usd = usdWriter(usdPerCredit);
+  const wanted = { ...query, ...(keyIds && { keyIds }) };
+  for (let after = query.after; ; ) {
+    const limit = Math.min(BATCH, query.limit - page.rows.length);
+    const { entries, next } = await log.list({ ...wanted, after, limit });
+    await sight.learn(entries.map(({ keyId }) => keyId));
+    const isWhole = entries.every((entry) => page.take(entry, entryBody(entry, sight, usd)));
+    const { rows, data } = page;
+    if (!isWhole) return { entries: rows, data, next: rows.at(-1)?.id ?? next };
+    // A page ends where the log has looked far enough, even if it is not full.
+    if (next === null || page.isFull || entries.length < limit) return { entries: rows, data, next };
+    after = next;
+  }
+}
+
+/** Records that are read at once. Some have long texts. */
+const BATCH = 64;
+
+/** What a list of decisions is made from. */
+interface DecisionSource {
+  readonly log: Pick<RecordLog, 'list'>;
+  /** The worth of a Credit; null in a ledger that never had a policy. */
+  readonly usdPerCredit: string | null;
 }
 
 /** A page as `GET /admin/decisions` answers and `signalbox decisions list --json` prints it. */
-export function decisionPageBody({ entries, next, usdPerCredit }: DecisionPage, sight = FULL_SIGHT): object {
-  const usd = usdWriter(usdPerCredit);
+export function decisionPageBody({ data, next }: DecisionPage): object {
   return {
     object: 'list',
-    data: entries.map((entry) => entryBody(entry, sight, usd)),
+    data,
     has_more: next !== null,
     next_after: next === null ? null : idText('dec_', next),
   };

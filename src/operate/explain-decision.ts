@@ -15,9 +15,11 @@ export async function explainDecision(
   id: string,
   sight = FULL_SIGHT,
 ): Promise<Explanation> {
-  const keyIds = sight.idsWithin(checkAction(caller, 'decisions.explain'));
-  return await explain(records, id, {
+  const keyIds = await sight.idsWithin(checkAction(caller, 'decisions.explain'));
+  const explanation = await explain(records, id, {
     ...{ keyIds, namesVariables: isOperator(caller) },
     replays: roleOf(caller) !== 'report',
   });
+  await sight.learn([explanation.record.keyId]);
+  return explanation;
 }

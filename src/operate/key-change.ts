@@ -5,7 +5,7 @@ import { SignalboxError } from '../core/errors.ts';
 import { listedFor } from '../routing/model-name.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { Principal } from './principal.ts';
-import { checkGivable, isWithin } from './reach.ts';
+import { checkGivable, checkNoOperatorKey, isWithin } from './reach.ts';
 import { checkAction, type Reach } from './roles.ts';
 
 /** Tags, as `keyTag` returns them, of which the key must have one; null for any. */
@@ -27,6 +27,7 @@ export async function changeKey(
   const reach = checkAction(caller, 'keys.change');
   const alter = (before: KeyInfo): KeyInfo => {
     if (!isWithin(reach, caller, before)) throw notThere();
+    checkNoOperatorKey(reach, before);
     const after = patched(before, patchOf(before));
     checkGain(caller, reach, before, after);
     return after;

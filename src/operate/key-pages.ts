@@ -1,8 +1,13 @@
+import { keyBody } from '../access/key-body.ts';
 import { type KeyState, keyStateOf } from '../access/key-entry.ts';
+import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
-import type { KeyInfo } from '../store/keys.ts';
-import { type KeyAdmin, listKeys } from './keys.ts';
+import type { KeyInfo, KeyPageQuery } from '../store/keys.ts';
+import type { KeyAdmin } from './keys.ts';
+import { type Page, pageOf } from './pages.ts';
 import type { Principal } from './principal.ts';
+import { isWithin } from './reach.ts';
+import { checkAction, type Reach } from './roles.ts';
 
 /** Selects keys; null admits all. */
 export interface KeyQuery {
@@ -22,34 +27,42 @@ export interface KeyQuery {
   readonly limit: number | null;
 }
 
-/** The oldest keys first. */
-export interface KeyPage {
-  readonly keys: readonly KeyInfo[];
-  /** Whether newer keys match, too. */
-  readonly hasMore: boolean;
-}
-
 /**
- * Returns a page of the keys that a principal may see.
+ * Returns a page of the keys that a principal may see, the oldest first.
  * @param now ms since 1970
  * @throws SignalboxError `invalid_value` for a cursor that is none of these keys. Rejects with StoreError.
  */
 export async function pageOfKeys(
-  by: Principal,
-  keys: Pick<KeyAdmin, 'list'>,
+  { caller }: Principal,
+  keys: Pick<KeyAdmin, 'get' | 'read'>,
   query: KeyQuery,
   now: number,
-): Promise<KeyPage> {
-  const { after, limit } = query;
-  const seen = await listKeys(by, keys);
-  // The place is looked up before the filters: a key may cease to match between two pages.
-  const start = after === null ? 0 : seen.findIndex(({ id }) => id === after) + 1;
-  if (after !== null && start === 0) {
+): Promise<Page<KeyInfo, ReturnType<typeof keyBody>>> {
+  const reach = checkAction(caller, 'keys.read');
+  // The place is found without the filters: a key may cease to match between two pages.
+  const after = query.after === null ? null : await keys.get(query.after);
+  if (query.after !== null && !(after && isWithin(reach, caller, after))) {
     throw new SignalboxError('invalid_value', '`after` must be the ID of a key that you may see.', { param: 'after' });
   }
-  const found = seen.slice(start).filter((info) => matches(info, query, now));
-  const most = limit ?? found.length;
-  return { keys: found.slice(0, most), hasMore: found.length > most };
+  const isUnrevoked = query.state !== null && query.state !== 'revoked';
+  const all = keys.read({ after, of: ownerIn(query, reach, caller), isUnrevoked });
+  const wanted = those(all, (info) => isWithin(reach, caller, info) && matches(info, query, now));
+  return await pageOf(wanted, query.limit ?? Number.POSITIVE_INFINITY, (info) => keyBody(info, now));
+}
+
+/** The owner by whom the keys are read; null for all. Its keys may be more than those that are wanted. */
+function ownerIn({ user, parent, team }: KeyQuery, reach: Reach, caller: Caller): KeyPageQuery['of'] {
+  if (user !== null) return { member: 'user', id: user };
+  if (parent !== null) return { member: 'parent', id: parent };
+  if (team !== null) return { member: 'team', id: team };
+  if (reach === 'all') return null;
+  // The keys of a user are of its team.
+  if (reach === 'team' && caller.team !== undefined) return { member: 'team', id: caller.team };
+  return { member: 'user', id: caller.user ?? '' };
+}
+
+async function* those<Row>(rows: AsyncIterable<Row>, isWanted: (row: Row) => boolean): AsyncGenerator<Row, void> {
+  for await (const row of rows) if (isWanted(row)) yield row;
 }
 
 function matches(info: KeyInfo, { state, labels, search, ...wanted }: KeyQuery, now: number): boolean {

@@ -9,13 +9,25 @@ import type { LedgerTable } from '../store/ledger-table.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import type { Principal } from './principal.ts';
-import { checkGivable, isWithin } from './reach.ts';
+import { checkGivable, checkNoOperatorKey, isWithin } from './reach.ts';
 import { checkAction, type Reach } from './roles.ts';
 
 /** The keys, as those see them who work with several. */
 export type KeyAdmin = Pick<
   Keys,
-  'create' | 'rotate' | 'change' | 'suspend' | 'resume' | 'revoke' | 'grant' | 'get' | 'list' | 'known' | 'idsWhere'
+  | 'create'
+  | 'rotate'
+  | 'change'
+  | 'suspend'
+  | 'resume'
+  | 'revoke'
+  | 'grant'
+  | 'get'
+  | 'read'
+  | 'known'
+  | 'idsWhere'
+  | 'idsOf'
+  | 'named'
 >;
 
 /** Credits to add to the balance of a key or a wallet. */
@@ -33,12 +45,6 @@ export interface GrantStore extends Pick<Store, 'commit'>, Pick<Repositories, 't
 /** The details of a grant in the trail. */
 export const grantDetails = ({ amount, note }: CreditGrant) => ({ credits: toCredits(amount), note });
 
-/** Returns the keys that a principal may see, revoked ones too, oldest first. Rejects with StoreError. */
-export async function listKeys({ caller }: Principal, keys: Pick<KeyAdmin, 'list'>): Promise<readonly KeyInfo[]> {
-  const reach = checkAction(caller, 'keys.read');
-  return (await keys.list()).filter((info) => isWithin(reach, caller, info));
-}
-
 /** Returns a key; null where there is none that the principal may see. Rejects with StoreError. */
 export const findKey = ({ caller }: Principal, keys: Pick<KeyAdmin, 'get'>, id: string): Promise<KeyInfo | null> =>
   keyWithin(caller, checkAction(caller, 'keys.read'), keys, id);
@@ -49,7 +55,7 @@ async function keyWithin(caller: Caller, reach: Reach, keys: Pick<KeyAdmin, 'get
 }
 
 /**
- * Makes a key. One of a lead belongs to its team, one of a member to itself, and neither has more scopes, models or labels than its
+ * Makes a key. A key of a lead belongs to its team, one of a member to itself, and neither has more scopes, models or labels than its
  * maker: labels decide by the policy, so nobody chooses them for oneself.
  * @throws SignalboxError `insufficient_permissions` for terms beyond the principal's. Rejects with KeyTermsError.
  */
@@ -60,7 +66,8 @@ export async function createKey(
 ): Promise<IssuedKey> {
   const reach = checkAction(caller, 'keys.change');
   checkGivable(caller, grant.scopes);
-  return await keys.create(reach === 'all' ? grant : ownedGrant(caller, reach, grant), actor);
+  if (reach === 'all') return await keys.create(grant, actor);
+  return await keys.create(ownedGrant(caller, reach, grant), actor, { maker: caller.user ?? caller.keyId });
 }
 
 /** A valid key's new secret is told to the principal, so it must lie within what the principal may give. */
@@ -82,7 +89,9 @@ export async function revokeKey(
   keys: Pick<KeyAdmin, 'get' | 'revoke'>,
   id: string,
 ): Promise<boolean> {
-  const info = await keyWithin(caller, checkAction(caller, 'keys.change'), keys, id);
+  const reach = checkAction(caller, 'keys.change');
+  const info = await keyWithin(caller, reach, keys, id);
+  if (info) checkNoOperatorKey(reach, info);
   return info !== null && (await keys.revoke(id, actor));
 }
 

@@ -7,6 +7,7 @@ import { iso } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Login } from '../store/logins.ts';
 import type { User } from '../store/people.ts';
+import { pageOfList } from './pages.ts';
 import type { Principal } from './principal.ts';
 import { ACTION_NAMES, checkAction, reachOf } from './roles.ts';
 
@@ -40,9 +41,8 @@ export function listLogins({ caller }: Principal, desk: LoginDesk, { user, after
     const message = '`after` must be the ID of a login that has not ended. Read the list again.';
     throw new SignalboxError('invalid_value', message, { param: 'after' });
   }
-  const rest = wanted.slice(start);
-  const data = rest.slice(0, limit).map((login) => loginBody(login, desk));
-  return { object: 'list' as const, data, has_more: rest.length > limit };
+  const { data, hasMore } = pageOfList(wanted.slice(start), limit, (login) => loginBody(login, desk));
+  return { object: 'list' as const, data, has_more: hasMore };
 }
 
 /**

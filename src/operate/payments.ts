@@ -1,29 +1,25 @@
 import { roleOf } from '../core/caller.ts';
 import { parseId } from '../core/id.ts';
 import type { Payments } from '../payments/service.ts';
+import { inBatches } from '../store/batches.ts';
 import type { Payment, PaymentQuery } from '../store/payments.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
+import { type Page, pageOf } from './pages.ts';
 import type { Principal } from './principal.ts';
 import { checkAction, mayTake } from './roles.ts';
 
-/** The newest payments first. */
-export interface PaymentPage {
-  readonly payments: readonly Payment[];
-  /** Whether older ones match, too. */
-  readonly hasMore: boolean;
-}
-
-/** Returns a page of the payments. Rejects with StoreError. */
+/** Returns a page of the payments, the newest first. @param bodyOf how the answer shows a payment. Rejects with StoreError. */
 export async function listPayments(
   by: Principal,
   payments: Pick<Payments, 'list'>,
   query: PaymentQuery,
-): Promise<PaymentPage> {
+  bodyOf: (payment: Payment) => object,
+): Promise<Page<Payment, object>> {
   checkAction(by.caller, 'payments.read');
-  const found = await payments.list({ ...query, limit: query.limit + 1 });
-  return { payments: found.slice(0, query.limit), hasMore: found.length > query.limit };
+  const all = inBatches<Payment>((last, limit) => payments.list({ ...query, ...(last && { before: last.id }), limit }));
+  return await pageOf(all, query.limit, bodyOf);
 }
 
 /**

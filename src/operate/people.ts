@@ -6,14 +6,17 @@ import { statedLimits } from '../access/terms.ts';
 import { type KeyBudget, type KeyLimits, roleOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { type HolderTerms, NO_TERMS, type UserRole } from '../core/people.ts';
+import type { KeyInfo } from '../store/keys.ts';
 import type { Membership, Team, TeamOrigin, User } from '../store/people.ts';
+import { type Page, pageOfList } from './pages.ts';
 import type { Principal } from './principal.ts';
+import { checkNoOperatorKey } from './reach.ts';
 import { checkAction, type Reach } from './roles.ts';
 
 /** What the use cases of people work with. */
 export interface PeopleDesk {
   readonly people: People;
-  readonly keys: Pick<Keys, 'list' | 'revoke'>;
+  readonly keys: Pick<Keys, 'read' | 'revoke'>;
 }
 
 /** Terms as a request states them: an absent member stays, null removes it. */
@@ -64,17 +67,11 @@ export interface UserQuery extends PeoplePageQuery {
   readonly search: string | null;
 }
 
-/** A page, and whether more follow. */
-export interface Page<Row> {
-  readonly rows: readonly Row[];
-  readonly hasMore: boolean;
-}
-
 type TeamBody = ReturnType<typeof teamBody>;
 type UserBody = ReturnType<typeof userBody>;
 
 /** Lists the teams that the principal may see. @throws SignalboxError */
-export function listTeams(principal: Principal, { people }: PeopleDesk, query: TeamQuery): Page<TeamBody> {
+export function listTeams(principal: Principal, { people }: PeopleDesk, query: TeamQuery): Page<Team, TeamBody> {
   const reach = checkAction(principal.caller, 'people.read');
   const own = principal.caller.team;
   const isWanted = ({ id, origin }: Team) =>
@@ -125,14 +122,14 @@ export async function removeTeam(
 ): Promise<Team> {
   checkAction(caller, 'teams.change');
   const team = teamOf(people, name) ?? refuse(noTeam());
-  const count = (await keys.list()).filter(({ team: of, revokedAt }) => of === team.id && revokedAt === null).length;
+  const count = (await unrevokedKeys(keys, 'team', team.id)).length;
   const members = people.users().filter(({ team: of }) => of === team.id).length;
   if (team.origin !== 'policy' && count > 0 && members === 0) throw PeopleError.inUse(team.name, count, 'key');
   return people.removeTeam(team.id, actor, tags);
 }
 
 /** Lists the users that the principal may see. @throws SignalboxError */
-export function listUsers(principal: Principal, { people }: PeopleDesk, query: UserQuery): Page<UserBody> {
+export function listUsers(principal: Principal, { people }: PeopleDesk, query: UserQuery): Page<User, UserBody> {
   const reach = checkAction(principal.caller, 'people.read');
   const team = query.team === null ? null : (teamOf(people, query.team) ?? refuse(noTeam()));
   const search = query.search?.toLowerCase() ?? null;
@@ -182,12 +179,12 @@ export async function changeUser(
 /** Suspends a user, whose keys and logins are then refused, or resumes it. @throws SignalboxError, PeopleError */
 export async function suspendUser(
   principal: Principal,
-  { people }: PeopleDesk,
+  { people, keys }: PeopleDesk,
   id: string,
   isSuspended: boolean,
 ): Promise<UserBody> {
   const user = foundUser(principal, people, id, 'people.change');
-  checkGrant(principal, checkAction(principal.caller, 'people.change'), user);
+  await checkEnds(principal, keys, user);
   return shownUser(people, await people.suspendUser(id, isSuspended, principal.actor));
 }
 
@@ -199,11 +196,11 @@ export async function removeUser(
   tags: Tags = null,
 ): Promise<{ readonly user: User; readonly revoked: number }> {
   const found = foundUser(principal, people, id, 'people.change');
-  checkGrant(principal, checkAction(principal.caller, 'people.change'), found);
+  await checkEnds(principal, keys, found);
   if (tags && !tags.includes(people.tagOf(id))) throw PeopleError.stale(people.tagOf(id));
   // Nothing is made with it meanwhile.
   await people.suspendUser(id, true, principal.actor);
-  const own = (await keys.list()).filter(({ user, revokedAt }) => user === id && revokedAt === null);
+  const own = await unrevokedKeys(keys, 'user', id);
   for (const key of own) await keys.revoke(key.id, principal.actor);
   return { user: await people.removeUser(id, principal.actor), revoked: own.length };
 }
@@ -298,6 +295,19 @@ function checkPerson(reach: Reach, { issuer, sub }: UserPatch): void {
   throw new SignalboxError('insufficient_permissions', 'A lead does not state the issuer and sub of a user.');
 }
 
+/** Refuses to end the keys of a user to a principal who may not change the user, or not each of these keys. */
+async function checkEnds(principal: Principal, keys: PeopleDesk['keys'], user: User): Promise<void> {
+  const reach = checkAction(principal.caller, 'people.change');
+  checkGrant(principal, reach, user);
+  if (reach === 'all') return;
+  for (const key of await unrevokedKeys(keys, 'user', user.id)) checkNoOperatorKey(reach, key);
+}
+
+/** The unrevoked keys of a team or a user, by ID. */
+async function unrevokedKeys(keys: Pick<Keys, 'read'>, member: 'team' | 'user', id: string): Promise<KeyInfo[]> {
+  return await Array.fromAsync(keys.read({ after: null, of: { member, id }, isUnrevoked: true }));
+}
+
 const shownUser = (people: People, user: User): UserBody =>
   userBody(user, user.team === null ? null : (people.team(user.team)?.name ?? null));
 
@@ -310,9 +320,8 @@ function paged<Row extends { readonly id: string }, Body>(
   rows: readonly Row[],
   { after, limit }: PeoplePageQuery,
   body: (row: Row) => Body,
-): Page<Body> {
-  const rest = after === null ? rows : rows.filter(({ id }) => id > after);
-  return { rows: rest.slice(0, limit).map(body), hasMore: rest.length > limit };
+): Page<Row, Body> {
+  return pageOfList(after === null ? rows : rows.filter(({ id }) => id > after), limit, body);
 }
 
 const noTeam = () => new SignalboxError('not_found', 'No team has this ID or name.');

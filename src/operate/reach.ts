@@ -41,3 +41,15 @@ export function checkGivable(caller: Pick<Caller, 'role' | 'scopes'>, scopes: re
   const message = `A key with the scope \`${beyond}\` is beyond your role, which may give ${givable.map((scope) => `\`${scope}\``).join(', ')}.`;
   throw new SignalboxError('insufficient_permissions', message, { param: 'scopes' });
 }
+
+/**
+ * Refuses to change or revoke a key with the scope `admin` or `report` to roles that reach a team or themselves alone: such a key
+ * can do more than they can.
+ * @throws SignalboxError `insufficient_permissions`
+ */
+export function checkNoOperatorKey(reach: Reach, { scopes }: Pick<KeyInfo, 'scopes'>): void {
+  const beyond = reach === 'all' ? undefined : scopes.find((scope) => !PERSONAL.includes(scope));
+  if (beyond === undefined) return;
+  const message = `This key has the scope \`${beyond}\`, so only an operator can change, rotate or revoke it. Ask an operator.`;
+  throw new SignalboxError('insufficient_permissions', message);
+}

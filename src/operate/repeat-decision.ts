@@ -27,7 +27,7 @@ export async function repeatDecision(
   id: string,
   sight = FULL_SIGHT,
 ): Promise<object> {
-  const keyIds = sight.idsWithin(checkAction(by.caller, 'decisions.repeat'));
+  const keyIds = await sight.idsWithin(checkAction(by.caller, 'decisions.repeat'));
   const record = await visibleRecord(sources.records, id, keyIds);
   const { revision, facts, certificate, refusal } = decideAgain(sources, record, sources.levelsOf);
   const refused = refusal ?? certificate?.refusal ?? null;

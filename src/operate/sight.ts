@@ -6,7 +6,7 @@ import { addressOf } from '../core/holder-address.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { isSubject } from '../core/subject.ts';
 import { levelOf } from '../ledger/holder-budgets.ts';
-import type { KeyInfo } from '../store/keys.ts';
+import type { KeyName, KeyOwner } from '../store/keys.ts';
 import { isWithin, type OwnedKey } from './reach.ts';
 import type { Reach } from './roles.ts';
 
@@ -24,11 +24,13 @@ export interface Sight {
   nameOf(id: string): string | null;
   /** Whether the sessions and agents that a key names are shown. */
   showsRunsOf(id: string, labels: Caller['labels']): boolean;
-  /** The IDs that a filter by key means. */
-  idsOf(key: string): readonly string[];
+  /** Looks up the keys with these IDs that the server does not have in memory, revoked keys, for the methods above. Rejects with StoreError. */
+  learn(ids: Iterable<string>): Promise<void>;
+  /** The IDs that a filter by key means. Rejects with StoreError. */
+  idsOf(key: string): Promise<readonly string[]>;
   titleOf(title: Title): Title;
-  /** The IDs of the keys whose figures and decisions lie within a reach, as they belong to somebody now; null for all. */
-  idsWithin(reach: Reach): ReadonlySet<string> | null;
+  /** The IDs of the keys whose figures and decisions lie within a reach, as they belong to somebody now; null for all. Rejects with StoreError. */
+  idsWithin(reach: Reach): Promise<ReadonlySet<string> | null>;
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -40,58 +42,91 @@ export const FULL_SIGHT: Sight = {
   keyOf: (id) => id,
   nameOf: addressOf,
   showsRunsOf: () => true,
-  idsOf: (key) => [key],
+  learn: async () => {},
+  idsOf: async (key) => [key],
   titleOf: (title) => title,
-  idsWithin: (reach) => (reach === 'all' ? null : NONE),
+  idsWithin: async (reach) => (reach === 'all' ? null : NONE),
 };
+
+type SeenKey = OwnedKey & Pick<KeyName, 'name' | 'labels'>;
 
 /** What names are looked up in. */
 export interface SightSources {
   readonly keys: {
-    /** The key of this ID as this instance knows it, revoked or not. */
-    known(id: string): Pick<KeyInfo, 'name' | 'labels'> | null;
-    /** The IDs of the keys that match. */
-    idsWhere(matches: (info: OwnedKey & Pick<KeyInfo, 'name'>) => boolean): readonly string[];
+    /** The key of this ID as this instance has it in memory. */
+    known(id: string): SeenKey | null;
+    /** The same of several keys, revoked or not. Rejects with StoreError. */
+    named(ids: Iterable<string>): Promise<ReadonlyMap<string, SeenKey>>;
+    /** The IDs of the keys in memory that match. */
+    idsWhere(matches: (info: SeenKey) => boolean): readonly string[];
+    /** The IDs of the keys of owners, or of a name, revoked or not. Rejects with StoreError. */
+    idsOf(of: KeyOwner): Promise<readonly string[]>;
   };
   policy(): Pick<PolicySnapshot, 'budgets' | 'reportedRuns'>;
 }
 
 /** The sight of a caller. Reports see names for IDs; they and finance see no more runs of agents than the policy shows. */
-export function sightOf(caller: Caller, sources: SightSources): Sight {
-  const { idsWhere } = sources.keys;
-  const idsWithin: Sight['idsWithin'] = (reach) => {
-    if (reach === 'all') return null;
-    // A key alone is looked up in no list.
-    const others = caller.role === undefined ? [] : idsWhere((info) => isWithin(reach, caller, info));
-    return new Set([caller.keyId, ...others]);
+export function sightOf(caller: Caller, { keys, policy }: SightSources): Sight {
+  const learned = new Map<string, SeenKey>();
+  const known = (id: string): SeenKey | null => keys.known(id) ?? learned.get(id) ?? null;
+  const nameOf: Sight['nameOf'] = (id) => addressOf(id) ?? known(id)?.name ?? null;
+  const common: Pick<Sight, 'nameOf' | 'knowsKeys' | 'learn' | 'idsWithin'> = {
+    nameOf,
+    knowsKeys: true,
+    async learn(ids) {
+      const missing = [...ids].filter((id) => known(id) === null);
+      if (missing.length > 0) for (const [id, key] of await keys.named(missing)) learned.set(id, key);
+    },
+    async idsWithin(reach) {
+      if (reach === 'all') return null;
+      // A key alone is looked up in no list.
+      const others = caller.role === undefined ? [] : await keysWithin(reach, caller, keys);
+      return new Set([caller.keyId, ...others]);
+    },
   };
-  const nameOf: Sight['nameOf'] = (id) => addressOf(id) ?? sources.keys.known(id)?.name ?? null;
+  const sources = { known, policy };
   switch (roleOf(caller)) {
     case 'report':
-      return { ...reportSight(sources), nameOf, knowsKeys: true, idsWithin };
+      return { ...reportSight(keys, sources), ...common };
     case 'finance':
-      return { ...FULL_SIGHT, ...runsOf(sources, FULL_SIGHT.keyOf), nameOf, knowsKeys: true, idsWithin };
+      return { ...FULL_SIGHT, ...runsOf(sources, FULL_SIGHT.keyOf), ...common };
     default:
-      return { ...FULL_SIGHT, nameOf, knowsKeys: true, idsWithin };
+      return { ...FULL_SIGHT, ...common };
   }
 }
 
-function reportSight(sources: SightSources): Omit<Sight, 'idsWithin' | 'nameOf' | 'knowsKeys'> {
-  const { keys } = sources;
-  const keyOf = (id: string) => addressOf(id) ?? (isSubject(id) ? id : (keys.known(id)?.name ?? ''));
+/** The IDs of the keys within a reach: those in memory by their terms there, and revoked ones as they are stored. */
+async function keysWithin(reach: Reach, caller: Caller, keys: SightSources['keys']): Promise<readonly string[]> {
+  const isOwn = (key: SeenKey) => isWithin(reach, caller, key);
+  const present = keys.idsWhere(isOwn);
+  const { user = null, team = null } = caller;
+  const stored = await keys.idsOf({ user, team: reach === 'team' ? team : null });
+  return [...present, ...stored.filter((id) => isOwn(keys.known(id) ?? { id, user, team, name: '', labels: {} }))];
+}
+
+/** What the runs of agents are shown by. */
+interface RunSources extends Pick<SightSources, 'policy'> {
+  known(id: string): SeenKey | null;
+}
+
+function reportSight(
+  keys: SightSources['keys'],
+  sources: RunSources,
+): Omit<Sight, 'idsWithin' | 'nameOf' | 'knowsKeys' | 'learn'> {
+  const keyOf = (id: string) => addressOf(id) ?? (isSubject(id) ? id : (sources.known(id)?.name ?? ''));
   return {
     isNarrow: true,
     keyOf,
-    idsOf: (key) => {
+    async idsOf(key) {
       const id = addressOf(key) ?? (isSubject(key) ? key : null);
-      return id === null ? keys.idsWhere(({ name }) => name === key) : [id];
+      return id === null ? await keys.idsOf({ name: key }) : [id];
     },
     ...runsOf(sources, keyOf),
   };
 }
 
 /** Shows the runs of agents that the policy shows, and keys as they are called. */
-function runsOf({ keys, policy }: SightSources, keyOf: Sight['keyOf']): Pick<Sight, 'showsRunsOf' | 'titleOf'> {
+function runsOf({ known, policy }: RunSources, keyOf: Sight['keyOf']): Pick<Sight, 'showsRunsOf' | 'titleOf'> {
   const { budgets, reportedRuns } = policy();
   const showsRunsOf: Sight['showsRunsOf'] = (id, labels) => {
     try {
@@ -107,7 +142,8 @@ function runsOf({ keys, policy }: SightSources, keyOf: Sight['keyOf']): Pick<Sig
     const budget = budgets.find((one) => one.name === name && one.definition === definition);
     if (!budget?.isOfSessions) return plainSubject(subject, budget, keyOf);
     const [id = '', session = ''] = splitAt(subject, '/');
-    return showsRunsOf(id, keys.known(id)?.labels ?? {}) ? `${keyOf(id)}/${session}` : keyOf(id);
+    const { labels } = known(id) ?? { labels: {} };
+    return labels && showsRunsOf(id, labels) ? `${keyOf(id)}/${session}` : keyOf(id);
   };
   return {
     showsRunsOf,

@@ -1,10 +1,12 @@
 import { checkText } from '../access/terms.ts';
 import { iso } from '../core/clock.ts';
 import type { Blocklist } from '../payments/blocklist.ts';
+import { inBatches } from '../store/batches.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { SubjectRow } from '../store/subjects.ts';
 import { requestOf, type TrailAction, type TrailDetails } from '../store/trail.ts';
 import type { Log } from '../telemetry/log.ts';
+import { type Page, pageOf } from './pages.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 
@@ -26,24 +28,16 @@ export interface SubjectState extends SubjectRow {
 export const SUBJECT_LIMIT = 100;
 export const SUBJECT_LIMIT_MAX = 1_000;
 
-/** A page of subjects. */
-export interface SubjectPage {
-  readonly subjects: readonly SubjectState[];
-  /** Whether there are older ones. */
-  readonly hasMore: boolean;
-}
-
 /** Returns the subjects by their first token, newest first. @param before as `SubjectTable.list`. Rejects with StoreError. */
 export async function listSubjects(
   by: Principal,
   { store }: Pick<SubjectSource, 'store'>,
   { limit, before }: { readonly limit: number; readonly before: string | null },
-): Promise<SubjectPage> {
+): Promise<Page<SubjectRow, SubjectBody>> {
   checkAction(by.caller, 'subjects.read');
   const blocked = new Set(await store.blocklist.all());
-  const rows = await store.subjects.list(limit + 1, before);
-  const subjects = rows.slice(0, limit).map((row) => ({ ...row, isBlocked: blocked.has(row.id) }));
-  return { subjects, hasMore: rows.length > limit };
+  const all = inBatches<SubjectRow>((last, most) => store.subjects.list(most, last?.id ?? before));
+  return await pageOf(all, limit, (row) => subjectBody({ ...row, isBlocked: blocked.has(row.id) }));
 }
 
 /** Returns a subject; null for one that has shown no token. Rejects with StoreError. */
@@ -91,6 +85,8 @@ const lineOf = (
 function tell({ caller, actor }: Principal, { log }: SubjectSource, message: string, details: Record<string, string>) {
   log.warn(message, { ...details, key: caller.keyId, request: requestOf(actor) ?? undefined });
 }
+
+type SubjectBody = ReturnType<typeof subjectBody>;
 
 /** A subject as `/admin/subjects` and `--json` show it. */
 export const subjectBody = ({ id, name, issuer, sub, firstSeen, lastSeen, isBlocked }: SubjectState) => ({

@@ -1,24 +1,21 @@
 import { trailBody } from '../access/key-body.ts';
 import { iso } from '../core/clock.ts';
+import { inBatches } from '../store/batches.ts';
 import { type Store, StoreError } from '../store/store.ts';
 import type { ErasedWords, TrailEntry, TrailHead, TrailLink, TrailQuery, TrailTable } from '../store/trail.ts';
 import { entryOf } from '../store/trail-chain.ts';
+import { type Page, pageOf } from './pages.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 import { checkTrail, linksOf, type TrailReport } from './trail-check.ts';
 
-/** The newest changes first. */
-export interface TrailPage {
-  readonly entries: readonly TrailEntry[];
-  /** Whether older ones match, too. */
-  readonly hasMore: boolean;
-}
+export type TrailPage = Page<TrailEntry, ReturnType<typeof trailBody>>;
 
-/** Returns a page of the changes. Rejects with StoreError. */
+/** Returns a page of the changes, the newest first. Rejects with StoreError. */
 export async function listTrail(by: Principal, trail: Pick<TrailTable, 'list'>, query: TrailQuery): Promise<TrailPage> {
   checkAction(by.caller, 'trail.read');
-  const entries = await trail.list({ ...query, limit: query.limit + 1 });
-  return { entries: entries.slice(0, query.limit), hasMore: entries.length > query.limit };
+  const all = inBatches<TrailEntry>((last, limit) => trail.list({ ...query, ...(last && { before: last.id }), limit }));
+  return await pageOf(all, query.limit, trailBody);
 }
 
 /** Checks the whole trail against heads that were noted outside the store. Rejects with StoreError. */

@@ -105,7 +105,7 @@ export async function servedUsage(
   { ledger, usdPerCredit, sight }: UsageSource,
   query: UsageQuery,
 ): Promise<UsageReport> {
-  const ids = sight.idsWithin(checkAction(by.caller, 'usage.read'));
+  const ids = await sight.idsWithin(checkAction(by.caller, 'usage.read'));
   return await usageIn(ledger, query, usdPerCredit, sight, ids);
 }
 
@@ -141,15 +141,17 @@ async function usageIn(
   )) {
     // Requests are served between slices.
     await setImmediate();
-    for (const charges of await ledger.usage({ ...owner, ...window })) {
+    const found = await ledger.usage({ ...owner, ...window });
+    await sight.learn(found.map(({ dimensions: { key = '' } }) => key));
+    for (const charges of found) {
       if (model !== null && charges.model !== model) continue;
       const { key = '', selector = '' } = charges.dimensions;
       if (ids && !ids.has(key)) continue;
-      const found = labelsOf(charges.dimensions);
+      const ofKey = labelsOf(charges.dimensions);
       const shown = sight.keyOf(key);
       if (keyId !== null && shown !== keyId) continue;
-      const { session = '', agent = '' } = sight.showsRunsOf(key, found) ? charges.dimensions : {};
-      if (wanted.some(([name, value]) => (found[name] ?? '') !== value)) continue;
+      const { session = '', agent = '' } = sight.showsRunsOf(key, ofKey) ? charges.dimensions : {};
+      if (wanted.some(([name, value]) => (ofKey[name] ?? '') !== value)) continue;
       // A person is not named to those who are shown no IDs.
       const ofUser = sight.isNarrow ? '' : (charges.dimensions.user ?? '');
       if (user !== null && ofUser !== user) continue;
@@ -157,7 +159,7 @@ async function usageIn(
         // The sums of a running server do not tell all figures apart.
         ...NO_FIGURES,
         ...charges,
-        ...{ keyId: shown, team: charges.dimensions.team ?? '', user: ofUser, labels: found, selector, session, agent },
+        ...{ keyId: shown, team: charges.dimensions.team ?? '', user: ofUser, labels: ofKey, selector, session, agent },
         moment: window.from,
         model: charges.model ?? '',
         provider: charges.provider ?? '',

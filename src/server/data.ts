@@ -70,12 +70,11 @@ export async function labelsOnDisk(database: string): Promise<() => KnownLabels>
   if (await storeExists(database)) {
     using reader = await readStore(database, ['access']);
     // Tables of an earlier version need not be there, and rules are judged without labels, too.
-    const keys = await reader.keys.all().catch((error: unknown) => {
-      if (error instanceof StoreError) return [];
+    const { rows } = await reader.keys.changedAfter(-1).catch((error: unknown) => {
+      if (error instanceof StoreError) return { rows: [] };
       throw error;
     });
-    for (const { key } of keys) {
-      if (key.info.revokedAt !== null) continue;
+    for (const { key } of rows) {
       for (const [name, value] of Object.entries(key.info.labels))
         labels.set(name, (labels.get(name) ?? new Set()).add(value));
     }

@@ -45,12 +45,12 @@ export async function openFirstKey(keys: Keys, data: string, keyFile: boolean, l
     shown: () => rmSync(part, { force: true }),
   });
 
-  if ((await keys.list()).length === 0) {
+  if (await keys.isEmpty()) {
     if (keyFile && !isEmpty(file) && existsSync(file))
       throw new UsageError(`${file} exists, but the database has no keys; move the file away and start again.`);
     const key = newKey();
     await written(() => writeDurably(part, `${key}\n`));
-    await keys.create({ name: 'admin', scopes: FULL_SCOPES }, undefined, key);
+    await keys.create({ name: 'admin', scopes: FULL_SCOPES }, undefined, { key });
     return pending(key);
   }
   if (isEmpty(file)) {

@@ -1,6 +1,6 @@
 import { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
-import { keyLines, Levels } from '../access/levels.ts';
+import { Levels, Lines } from '../access/levels.ts';
 import { statedLimits } from '../access/limits/newest.ts';
 import type { People } from '../access/people.ts';
 import { ByteRoom } from '../core/byte-room.ts';
@@ -100,7 +100,7 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
   const { store, keys, people, log, host } = resources;
   const { now, idsAbove } = store.instance;
   const { timers } = host;
-  const lines = keyLines(keys);
+  const lines = new Lines(keys);
   const ofHolders = (organization: GroupTerms) =>
     holderBudgets([...people.budgets(organization), ...holdersOf(keys.budgets())], lines);
   const terms: TermsOf = (snapshot) => {
@@ -116,7 +116,7 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
     instance: store.instance,
     news: store.news,
     timers,
-    lineOf: lines.lineOf,
+    lines,
     onAlarm: (message, details) => log.error(message, details),
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
     ...(store.leaders && { leads: () => lead.isHeld }),

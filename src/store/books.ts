@@ -310,6 +310,8 @@ export interface BooksWatcher {
   adjusted(): void;
   /** Returns the funds in which a hold made at `atMs` (ms since 1970) counts. A correction gives back to them. */
   fundsOf(dimensions: Dimensions, atMs: number): readonly FundRef[];
+  /** Reads what `fundsOf` has to know of a revoked key. To be awaited before it; absent: nothing is read. Rejects with StoreError. */
+  prepare?(dimensions: Dimensions): Promise<void>;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { KeyBudget, KeyLimits, Scope } from '../core/caller.ts';
 import type { Write } from './store.ts';
+import type { UserRoom } from './trail.ts';
 
 /** The data of a key without its hashes. Times are milliseconds since 1970. */
 export interface KeyInfo {
@@ -59,6 +60,41 @@ export interface KeyChanges {
   readonly through: number;
 }
 
+/** What has made a key. */
+export interface KeyOrigin {
+  /** SHA-256 of the key which makes it, as it is presented; absent or null without a parent. */
+  readonly parentHash?: Uint8Array | null | undefined;
+  /** The ID of the user who makes it within the limits of users; absent or null for any other maker. */
+  readonly maker?: string | null;
+}
+
+/** Keys of a user; child keys are not counted. */
+export interface UserKeyCounts {
+  /** The user's unrevoked keys: its own, and those without a user that it has made. */
+  readonly unrevoked: number;
+  /** Keys that the maker has made within 24 hours. */
+  readonly aDay: number;
+}
+
+/** What reports show of a key. */
+export interface KeyName extends Pick<KeyInfo, 'id' | 'name' | 'parent' | 'team' | 'user'> {
+  /** Null where they are not known, as those of a child key whose parent is not in memory. */
+  readonly labels: KeyInfo['labels'] | null;
+}
+
+/** Selects keys by any of two owners, by ID, or by their name. */
+export type KeyOwner = { readonly team: string | null; readonly user: string | null } | { readonly name: string };
+
+/** Keys in the order of `all`, from a place on. */
+export interface KeyPageQuery {
+  /** The last key of the page before; null for the first page. */
+  readonly after: Pick<KeyInfo, 'createdAt' | 'id'> | null;
+  readonly limit: number;
+  /** Only keys with this team, user or parent, by ID; null for all. */
+  readonly of: { readonly member: 'team' | 'user' | 'parent'; readonly id: string } | null;
+  readonly isUnrevoked: boolean;
+}
+
 /** The API keys. A key is never deleted. Every write raises the news `keys`, but for last uses. State: keys. */
 export interface KeyTable {
   /** Returns all keys, oldest first. */
@@ -67,16 +103,25 @@ export interface KeyTable {
   find(id: string): Promise<KeyRow | null>;
   /** Returns the keys of a holder, by its address, oldest first. */
   ofHolder(holder: string): Promise<KeyRow[]>;
+  /** Returns a part of the keys, oldest first. */
+  page(query: KeyPageQuery): Promise<KeyRow[]>;
+  /** Returns what reports show of keys, in any order; unknown IDs are left out. */
+  names(ids: readonly string[]): Promise<KeyName[]>;
+  /** Returns the IDs of the keys of a team or a user, or of a name, in any order, revoked or not. */
+  idsOf(of: KeyOwner): Promise<string[]>;
+  /** Returns the IDs of keys that descend from a key, revoked or not, at most `limit`. */
+  idsBelow(id: string, limit: number): Promise<string[]>;
   /**
    * Returns the keys of which more than the last use has changed since a number of their news, oldest first, and the number up
-   * to which the caller then has all. From -1 on: all keys.
+   * to which the caller then has all. From -1 on: all unrevoked keys.
    */
   changedAfter(number: number): Promise<KeyChanges>;
   /**
    * @param hash SHA-256 of the whole key.
-   * @param parentHash that of the key which makes it, as it is presented; absent or null without a parent
    */
-  insert(info: KeyInfo, hash: Uint8Array, parentHash?: Uint8Array | null): Write;
+  insert(info: KeyInfo, hash: Uint8Array, origin?: KeyOrigin): Write;
+  /** Counts what the limits of a user count. @param time ms since 1970 */
+  countOfUser(user: Pick<UserRoom, 'owner' | 'maker'>, time: number): Promise<UserKeyCounts>;
   /** Gives a key another secret. The present one works until `overlapEndsAt`, an older one no longer. */
   rotate(id: string, hash: Uint8Array, time: number, overlapEndsAt: number): Write;
   /** Writes the terms of a key, whether it is suspended, its team and its user; everything else stays. */

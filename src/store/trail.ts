@@ -148,6 +148,13 @@ export interface HolderKeyLimits {
   readonly aDay: number;
 }
 
+/** A user who makes a key, and how much room there must be for it. */
+export interface UserRoom extends HolderKeyLimits {
+  /** The ID of the user who will have the key: the user of the key, or else its maker. */
+  readonly owner: string;
+  readonly maker: string;
+}
+
 /** The key that makes another, and how much room its line must have. */
 export interface PlaceBelow {
   /** ID of the key. */
@@ -208,6 +215,8 @@ export interface TrailTable {
   addIfUnchanged(event: KeyEvent, condition: KeyCondition): Write;
   /** Unmet when the holder has as many keys as it may, counted at commit time before the new one. */
   addIfRoom(event: KeyEvent, holder: string, limits: HolderKeyLimits): Write;
+  /** Unmet when the user who will have the key, or its maker, has no room for it: counted at commit time before the new key. */
+  addIfRoomOfUser(event: KeyEvent, room: UserRoom): Write;
   /**
    * Unmet where the key that makes another is not valid by the secret that it presented, or one above it is not, or its line has no
    * room for another key: at commit time, before the new one.

@@ -7,7 +7,7 @@ import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import type { Write } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
-import { MORNING, open, reasonOf } from './support.ts';
+import { everyKey, MORNING, open, reasonOf } from './support.ts';
 
 const HOUR = 3_600_000;
 const MONTHLY: KeyBudget = { limit: 5_000_000, window: 'month', timeZone: 'Europe/Berlin', onExhausted: 'reject' };
@@ -170,7 +170,7 @@ describe('the terms of a key', () => {
     const { keys, close } = await open(folder.file);
     const made = keys.create({ name: 'a', scopes: ['chat'], ...over });
     expect(await made.catch((error: unknown) => error)).toMatchObject({ name: 'KeyTermsError', param });
-    expect(await keys.list()).toEqual([]);
+    expect(await everyKey(keys)).toEqual([]);
     expect(await keys.trail({ keyId: null, limit: 9 })).toEqual([]);
     await close();
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { keyLines, Levels, type LevelTerms, type PeopleTerms } from '../../src/access/levels.ts';
+import { Levels, type LevelTerms, Lines, type PeopleTerms } from '../../src/access/levels.ts';
 import { Limiter } from '../../src/access/limits/limiter.ts';
 import type { Caller, KeyLimits } from '../../src/core/caller.ts';
 import type { SignalboxError } from '../../src/core/errors.ts';
@@ -73,11 +73,16 @@ describe('the levels of a caller', () => {
     expect(levels.of(key)).toBe(key);
   });
 
-  test('begin with the line of its key, which the parents tell', () => {
+  test('begin with the line of its key, from memory, or by the parents of keys that have left it', async () => {
     const parents: Readonly<Record<string, string | null>> = { root: null, key: 'root', grandchild: 'key' };
-    const known = (id: string) => (id in parents ? { parent: parents[id] ?? null } : null);
-    const { lineOf } = keyLines({ known, descendantsOf: () => [] });
-    expect(['grandchild', 'root', 'nobody'].map(lineOf)).toEqual([['key', 'root'], [], []]);
+    const named = async (ids: Iterable<string>) =>
+      new Map([...ids].flatMap((id) => (id in parents ? [[id, { parent: parents[id] ?? null }] as const] : [])));
+    const lines = new Lines({ lineOf: (id) => (id === 'here' ? ['root'] : null), named, idsBelow: async () => [] });
+    const all = ['here', 'grandchild', 'root', 'nobody'];
+    expect(all.map(lines.lineOf)).toEqual([['root'], [], [], []]);
+    const lineOf = await lines.linesOf(all.slice(1));
+    expect(all.map(lineOf)).toEqual([[], ['key', 'root'], [], []]);
+    expect(all.map(lines.lineOf)).toEqual([['root'], ['key', 'root'], [], []]);
   });
 });
 

@@ -57,7 +57,7 @@ test('a line makes a thousand keys within 24 hours, however many of them make so
       const hash = new Uint8Array(createHash('sha256').update(`${at}`).digest());
       const ended = { expiresAt: clock.now, revokedAt: null, createdAt: clock.now };
       const row = { ...middle!.info, ...ended, id: `ended${at}`, parent: middle!.info.id };
-      return all[0].store.keys.insert(row, hash, hash);
+      return all[0].store.keys.insert(row, hash, { parentHash: hash });
     }),
   );
   expect(await below(all[0], key).catch((cause: KeyTermsError) => cause.message)).toMatch(/1000 keys within 24 hours/);

@@ -42,3 +42,7 @@ export async function open(
 }
 
 export const reasonOf = (keys: Keys, key: string) => keys.authenticate(`Bearer ${key}`).reason;
+
+/** All keys of the store, revoked ones too, oldest first. */
+export const everyKey = (keys: Pick<Keys, 'read'>) =>
+  Array.fromAsync(keys.read({ after: null, of: null, isUnrevoked: false }));

@@ -5,7 +5,7 @@ import { type SqlWrite, write } from '../../src/store/sql/statement.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { tempFolder } from '../store/support.ts';
-import { MORNING, open, reasonOf } from './support.ts';
+import { everyKey, MORNING, open, reasonOf } from './support.ts';
 
 const WALLET = `0x${'ab'.repeat(20)}`;
 const OTHER = `0x${'12'.repeat(20)}`;
@@ -70,7 +70,7 @@ describe('the wallets that a key may name', () => {
     const error = await keys.create({ name: 'a', scopes: ['chat'], holders: wallets }).catch((cause: unknown) => cause);
     expect(error).toMatchObject({ name: 'KeyTermsError', param });
     expect(String(error)).not.toContain('c0ffee');
-    expect(await keys.list()).toEqual([]);
+    expect(await everyKey(keys)).toEqual([]);
     await close();
   });
 });
@@ -130,7 +130,7 @@ describe('a key of a wallet', () => {
       await expect(keys.createForHolder(wallet, '')).rejects.toThrow('A wallet must be given by its address');
     }
     await expect(keys.createForHolder(WALLET, 'two\nlines')).rejects.toThrow(KeyTermsError);
-    expect(await keys.list()).toEqual([]);
+    expect(await everyKey(keys)).toEqual([]);
     await close();
   });
 
@@ -140,7 +140,7 @@ describe('a key of a wallet', () => {
     const { key, info } = await before.keys.createForHolder(WALLET, 'laptop');
     await before.close();
     const after = await open(folder.file);
-    expect(await after.keys.list()).toEqual([info]);
+    expect(await everyKey(after.keys)).toEqual([info]);
     expect(await after.keys.ofHolder(WALLET)).toEqual([info]);
     expect(callerOf(after, key)?.keyId).toBe(WALLET);
     await after.close();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openPeople } from '../../src/access/people.ts';
 import { runKeys } from '../../src/cli/keys/keys.ts';
 import { UsageError } from '../../src/core/usage-error.ts';
-import { MORNING, type OpenedKeys, open } from '../access/support.ts';
+import { everyKey, MORNING, type OpenedKeys, open } from '../access/support.ts';
 import { tempFolder } from '../store/support.ts';
 
 const WALLET = `0x${'ab'.repeat(20)}`;
@@ -78,7 +78,7 @@ test.each([
 
 test('scopes may be named one by one, or in one list, each once', async () => {
   await run('create', '--name', 'scoped', '--scope', 'route,chat', '--scope', 'admin', '--scope', 'chat');
-  const made = (await opened.keys.list()).find(({ name }) => name === 'scoped');
+  const made = (await everyKey(opened.keys)).find(({ name }) => name === 'scoped');
   expect(made?.scopes.toSorted()).toEqual(['admin', 'chat', 'route']);
 });
 

@@ -340,7 +340,9 @@ describe('when this program itself fails', () => {
     });
     const changes = { create: never, rotate: never, change: never, revoke: never, grant: never };
     const below = { suspend: never, resume: never, createBelow: never, below: never, above: never };
-    const keys = { ...changes, ...below, get: never, list: never, known: never, idsWhere: never, actAs: never };
+    const some = { ...changes, ...below, get: never, read: never, known: never, actAs: never };
+    const lookUps = { idsWhere: never, idsOf: never, named: never };
+    const keys = { ...some, ...lookUps };
     const people = { people: await openPeople({ store, now: Date.now }), keys };
     const app = createApp({
       built: () => null,

@@ -120,7 +120,11 @@ class Instance {
   /** Its copies, as far as its callers see them. */
   copies(world: Made): unknown {
     const seen = world.map(({ key }) => this.keys.authenticate(`Bearer ${key}`));
-    const admitted = seen.map(({ reason, caller }) => [reason, caller?.models && [...caller.models]]);
+    // A revoked key leaves the copies, so that it is unknown after a start.
+    const admitted = seen.map(({ reason, caller }) => [
+      reason === 'revoked' ? 'unknown' : reason,
+      caller?.models && [...caller.models],
+    ]);
     const found = NAMES.flatMap((name) => this.#declarations.of(broken({ provider: `p${name}` })) ?? []);
     return { admitted, blocked: [...this.blocklist.blocked].sort(), found };
   }

@@ -34,7 +34,8 @@ const MEMBERS: Readonly<Record<string, Member>> = {
 const KEYS = Object.keys(MEMBERS);
 const LINES: KeyLines = {
   lineOf: (key) => MEMBERS[key]?.line ?? [],
-  descendantsOf: (key) => KEYS.filter((one) => MEMBERS[one]!.line.includes(key)),
+  linesOf: async () => (key) => MEMBERS[key]?.line ?? [],
+  descendantsOf: async (key) => KEYS.filter((one) => MEMBERS[one]!.line.includes(key)),
 };
 const CALLERS: Readonly<Record<string, Caller>> = Object.fromEntries(
   KEYS.map((key) => [key, { ...caller(key), ...MEMBERS[key]! }]),

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { QUARTER_MS, quarterOf, type Window, windowAt } from '../../src/accounting/window.ts';
 import type { Budget } from '../../src/core/budget.ts';
+import { NO_LINES } from '../../src/core/holder.ts';
 import { idAt } from '../../src/core/id.ts';
 import { prepareWindows } from '../../src/ledger/count.ts';
 import { BudgetFund, type CountedBudget } from '../../src/ledger/drawn-fund.ts';
@@ -173,7 +174,7 @@ describe('a budget that is counted anew', () => {
           return [{ kind: 'granted', amount: 0 }];
         };
         const books = { uncounted, apply, append: take, standing: stored.standing.bind(stored), usage: async () => [] };
-        const swap = await prepareWindows([counted(daily)], [], { books, lineOf: () => [] }, MIDNIGHT - 60_000);
+        const swap = await prepareWindows([counted(daily)], [], { books, lines: NO_LINES }, MIDNIGHT - 60_000);
         const [windows] = swap(swappedAt);
         const day = swappedAt < MIDNIGHT ? 0 : 1;
         const inside = since.filter(([at]) => Math.floor(at / 96) === day);

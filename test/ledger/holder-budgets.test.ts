@@ -74,7 +74,8 @@ describe('budgets of keys', () => {
 /** A key that another made, of the team search and the user Ada. */
 const LINES: KeyLines = {
   lineOf: (id) => (id === 'child' ? ['root'] : []),
-  descendantsOf: (id) => (id === 'root' ? ['child'] : []),
+  linesOf: async () => (id) => (id === 'child' ? ['root'] : []),
+  descendantsOf: async (id) => (id === 'root' ? ['child'] : []),
 };
 const ROOT = { ...caller('root'), team: 'search', user: 'ada' };
 const CHILD = { ...caller('child'), team: 'search', user: 'ada', line: ['root'] };
@@ -168,7 +169,7 @@ describe('budgets of levels', () => {
       budget(200, { name: 'labelled', each: ({ key }) => key.labels.get('team') ?? '' }),
       budget(150, { name: 'of-root', match: ({ key }) => key.id === 'root' }),
     ];
-    const options = { terms: terms(...all), lineOf: LINES.lineOf };
+    const options = { terms: terms(...all), lines: LINES };
     const opened = await folder.open(options);
     const labels = { team: 'search' };
     await spent(opened, 60, { caller: { ...CHILD, labels } });

@@ -28,7 +28,7 @@ export interface OpenOptions {
   readonly wrap?: (store: SqlStore) => SqlStore;
   readonly now?: () => number;
   readonly terms?: LedgerTerms;
-  readonly lineOf?: KeyLines['lineOf'];
+  readonly lines?: KeyLines;
 }
 
 /** Money without any budget. */
@@ -49,7 +49,7 @@ export async function lastHoldIn(store: SqlStore): Promise<number> {
 
 /** A ledger on the database at `file`. */
 export async function open(file: string, options: OpenOptions = {}): Promise<Opened> {
-  const { wrap = (store: SqlStore) => store, now = () => NOON, terms = NO_TERMS, lineOf = NO_LINES.lineOf } = options;
+  const { wrap = (store: SqlStore) => store, now = () => NOON, terms = NO_TERMS, lines = NO_LINES } = options;
   const store = await openSqlite(file, [ledgerMigrations, accessMigrations]);
   const alarms: Opened['alarms'] = [];
   const alerts: Opened['alerts'] = [];
@@ -57,7 +57,7 @@ export async function open(file: string, options: OpenOptions = {}): Promise<Ope
     books: await openSqliteBooks({ store: wrap(store), now }),
     terms,
     now,
-    lineOf,
+    lines,
     idsAbove: await lastHoldIn(store),
     onAlarm: (message, details) => alarms.push({ message, details }),
     onAlert: ({ title }, fraction) => alerts.push({ name: title.name, subject: title.subject, fraction }),

@@ -21,9 +21,11 @@ test('the budget that runs out first is the first, however little of it is spent
     fund('full at two', '', 60, 70),
     fund('most within', '', 49, 100),
   ];
-  const { funds: page } = pageOfFunds(funds, { limit: 10, after: null }, NOON);
+  const { funds: page } = pageOfFunds(funds, { limit: 10, after: null }, NOON, (use) => use);
   expect(namesIn(page)).toEqual(['spent', 'full by night', 'full at two', 'most within', 'within', 'unused']);
 });
+
+type Page = ReturnType<typeof pageOfFunds<FundUse>>;
 
 test('the pages have each fund once, in the order of the whole, however the clock moves between them', () => {
   // Few names, so that several funds have one rank.
@@ -34,19 +36,19 @@ test('the pages have each fund once, in the order of the whole, however the cloc
   fc.assert(
     fc.property(some, fc.integer({ min: 1, max: 7 }), fc.nat(DAY / 10), (rows, limit, step) => {
       const funds = rows.map((row) => fund(...row));
-      const whole = pageOfFunds(funds, { limit: 1_000, after: null }, NOON);
+      const whole = pageOfFunds(funds, { limit: 1_000, after: null }, NOON, (use) => use);
       expect(whole).toMatchObject({ hasMore: false, nextAfter: null });
       const found: FundUse[] = [];
       let after: string | null = null;
       let now = NOON;
       do {
-        const page = pageOfFunds(funds, { limit, after }, now);
+        const page: Page = pageOfFunds(funds, { limit, after }, now, (use) => use);
         found.push(...page.funds);
         expect(page.hasMore).toBe(page.nextAfter !== null);
         after = page.nextAfter;
         now += step;
       } while (after !== null);
-      expect(found).toEqual(whole.funds);
+      expect<readonly FundUse[]>(found).toEqual(whole.funds);
       expect(new Set(found).size).toBe(rows.length);
     }),
     { seed: 47, numRuns: 300 },
@@ -55,12 +57,12 @@ test('the pages have each fund once, in the order of the whole, however the cloc
 
 test('a cursor that no page has given is refused', () => {
   for (const after of ['', 'x', Buffer.from('[1]').toString('base64url')]) {
-    expect(() => pageOfFunds([], { limit: 1, after }, NOON)).toThrow('next_after');
+    expect(() => pageOfFunds([], { limit: 1, after }, NOON, (use) => use)).toThrow('next_after');
   }
 });
 
 test('twenty thousand budgets are ordered in one request', () => {
   const funds = Array.from({ length: 20_000 }, (_, at) => fund('user-day', `user_${at}`, at % 97, 60 + (at % 11)));
-  const { funds: page } = pageOfFunds(funds, { limit: 1_000, after: null }, NOON);
+  const { funds: page } = pageOfFunds(funds, { limit: 1_000, after: null }, NOON, (use) => use);
   expect(page).toHaveLength(1_000);
 });

@@ -17,7 +17,7 @@ import { explainDecision } from '../../src/operate/explain-decision.ts';
 import { instanceStatus } from '../../src/operate/instance.ts';
 import { changeKey, suspendKey } from '../../src/operate/key-change.ts';
 import { pageOfKeys } from '../../src/operate/key-pages.ts';
-import { createKey, findKey, grantToKey, listKeys, revokeKey, rotateKey } from '../../src/operate/keys.ts';
+import { createKey, findKey, grantToKey, revokeKey, rotateKey } from '../../src/operate/keys.ts';
 import { readLearning } from '../../src/operate/learning/reading.ts';
 import { rewriteLearning } from '../../src/operate/learning/replay.ts';
 import { forgetLearning } from '../../src/operate/learning/reset.ts';
@@ -143,9 +143,8 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   lastAudit: [[...AUDITED, 'finance'], (by) => lastAudit(by, stub)],
   learningStatus: [AUDITED, (by) => learningStatus(by, stub, null, stub, 0)],
   listDecisions: [[...REPORTED, ...MEMBERS], (by) => listDecisions(by, stub, { limit: 1 })],
-  listKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => listKeys(by, stub)],
   listLogins: [[...REPORTED, 'finance', ...MEMBERS], (by) => listLogins(by, stub, stub)],
-  listPayments: [[...AUDITED, 'finance'], (by) => listPayments(by, stub, stub)],
+  listPayments: [[...AUDITED, 'finance'], (by) => listPayments(by, stub, stub, stub)],
   listSubjects: [[...AUDITED, 'finance'], (by) => listSubjects(by, stub, { limit: 1, before: null })],
   listTeams: [[...AUDITED, 'finance', ...MEMBERS], (by) => listTeams(by, stub, stub)],
   listUsers: [[...AUDITED, 'finance', ...MEMBERS], (by) => listUsers(by, stub, stub)],

@@ -50,6 +50,8 @@ async function tell(caller: Caller, query: Parameters<typeof questionOf>[0]) {
   const sight = sightOf(caller, {
     keys: {
       known: (id) => infos.find((key) => key.id === id) ?? null,
+      named: async () => new Map(),
+      idsOf: async (of) => infos.flatMap(({ id, name }) => ('name' in of && name === of.name ? [id] : [])),
       idsWhere: (matches) => infos.filter(matches).map(({ id }) => id),
     },
     policy: () => ({ budgets: [], reportedRuns: null }),

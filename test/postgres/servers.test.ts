@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { SCHEMA } from '../../src/store/postgres/schema/versions.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { quietFor, waitFor } from '../support/answers.ts';
 import { startServers } from '../support/postgres-servers.ts';
@@ -109,7 +110,10 @@ describe('Two servers at one PostgreSQL', () => {
     const { out, code } = await one.run('instances', '--json');
     expect([code, JSON.parse(out)]).toMatchObject([0, { is_split: false, data: [{ slot: 0 }, { slot: 1 }] }]);
     const status = await other.run('db', 'status', '--json');
-    expect([status.code, JSON.parse(status.out)]).toMatchObject([0, { is_served: true, is_current: true, version: 1 }]);
+    expect([status.code, JSON.parse(status.out)]).toMatchObject([
+      0,
+      { is_served: true, is_current: true, version: SCHEMA.length },
+    ]);
     expect(status.out).not.toContain('signalbox@');
   });
 

@@ -199,7 +199,8 @@ test('no run is shown where the policy says nothing, or its condition fails', ()
   const fails = () => {
     throw new Error('no such label');
   };
-  const keys = { known: () => ({ name: 'search-app', labels: {} }), idsWhere: () => [] };
+  const app = { id: 'abc', name: 'search-app', labels: {}, team: null, user: null };
+  const keys = { known: () => app, named: async () => new Map(), idsWhere: () => [], idsOf: async () => [] };
   const finance = { ...OPERATOR, scopes: new Set(['report'] as const) };
   for (const [reportedRuns, isShown] of [
     [null, false] as const,

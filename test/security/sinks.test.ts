@@ -53,6 +53,7 @@ describe('the store', () => {
         'keys.budgets',
         'keys.wallets',
         'keys.wallet',
+        'keys.maker',
         'keys.parent',
         'keys.parent_hash',
         'keys.root',

@@ -72,10 +72,16 @@ export const writes: fc.Arbitrary<MakeWrite> = fc.oneof(
   fc.tuple(id, limits, time).map(([key, most, at]): MakeWrite => {
     return ({ trail }) => trail.addIfRoom(keyEvent(key, 'create', at), '0xw', most);
   }),
+  fc.tuple(id, fc.option(id), id, hash, limits, time).map(([key, user, maker, own, most, at]): MakeWrite => {
+    return ({ keys, trail }) => [
+      trail.addIfRoomOfUser(keyEvent(key, 'create', at), { owner: user ?? maker, maker, ...most }),
+      keys.insert(keyInfo(key, { user, createdAt: at }), own, { maker }),
+    ];
+  }),
   fc.tuple(id, id, hash, hash, time).map(([key, parent, own, made, at]): MakeWrite => {
     return ({ keys, trail }) => [
       trail.addIfRoomBelow(keyEvent(key, 'create', at), { parent, hash: made, depth: 2, live: 1, aDay: 2 }),
-      keys.insert(keyInfo(key, { parent, createdAt: at, expiresAt: 9 }), own, made),
+      keys.insert(keyInfo(key, { parent, createdAt: at, expiresAt: 9 }), own, { parentHash: made }),
     ];
   }),
   fc.option(id).map(

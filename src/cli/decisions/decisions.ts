@@ -8,7 +8,7 @@ import {
   decisionQuery,
   listDecisions,
 } from '../../operate/decisions.ts';
-import { FULL_SIGHT } from '../../operate/sight.ts';
+import { FULL_SIGHT, type Sight } from '../../operate/sight.ts';
 import { readStore } from '../../store/open.ts';
 import type { RecordEntry } from '../../store/records.ts';
 import { groupOf, LIST, parseFlags, SWITCH, TEXT } from '../arguments.ts';
@@ -31,22 +31,28 @@ export const runDecisions = groupOf('decisions', { list });
 
 async function list(args: readonly string[], file: string): Promise<string> {
   const { json, 'newer-than': newerThan, ...filters } = parseFlags(args, OPTIONS);
-  const query = queryOf({ ...filters, newerThan });
+  const query = await queryOf({ ...filters, newerThan });
   using reader = await readStore(file, ['records', 'ledger', 'access']);
   if (!(await reader.records.isCurrent())) {
     throw new UsageError(`${file} has no records of this version yet. Start the server once to create them.`);
   }
   const { records, journal, keys } = reader;
   const source = { log: records.log, usdPerCredit: await journal.usdPerCredit() };
-  const names = new Map((await keys.all()).map(({ key: { info } }) => [info.id, info.name]));
-  const sight = { ...FULL_SIGHT, nameOf: (id: string) => FULL_SIGHT.nameOf(id) ?? names.get(id) ?? null };
-  const page = await listDecisions(operator(), source, query);
-  return json ? jsonText(decisionPageBody(page, sight)) : pageText(page);
+  const names = new Map<string, string>();
+  const sight: Sight = {
+    ...FULL_SIGHT,
+    nameOf: (id) => FULL_SIGHT.nameOf(id) ?? names.get(id) ?? null,
+    async learn(ids) {
+      for (const { id, name } of await keys.names([...new Set(ids)])) names.set(id, name);
+    },
+  };
+  const page = await listDecisions(operator(), source, query, sight);
+  return json ? jsonText(decisionPageBody(page)) : pageText(page);
 }
 
-function queryOf(filters: Parameters<typeof decisionQuery>[0]): ReturnType<typeof decisionQuery> {
+async function queryOf(filters: Parameters<typeof decisionQuery>[0]): ReturnType<typeof decisionQuery> {
   try {
-    return decisionQuery(filters);
+    return await decisionQuery(filters);
   } catch (cause) {
     if (!(cause instanceof DecisionFilterError)) throw cause;
     throw new UsageError(`--${cause.filter === 'newerThan' ? 'newer-than' : cause.filter} ${cause.message}.`);

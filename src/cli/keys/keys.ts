@@ -3,7 +3,9 @@ import { holderOf, KEY_STATES } from '../../access/key-entry.ts';
 import type { IssuedKey } from '../../access/keys.ts';
 import { pageOfKeys } from '../../operate/key-pages.ts';
 import { createKey, findKey, grantToKey, revokeKey, rotateKey } from '../../operate/keys.ts';
+import { joinedPages } from '../../operate/pages.ts';
 import { membershipOf } from '../../operate/people.ts';
+import type { KeyInfo } from '../../store/keys.ts';
 import {
   choiceOf,
   groupOf,
@@ -53,14 +55,15 @@ async function list(args: readonly string[], { keys, people, now }: KeysCommand)
     search: null,
     ...whose,
     parent: parent && idOf([parent], 'list --parent'),
-    after: null,
     limit: null,
   };
   const chosen = state === undefined ? null : choiceOf('--state', state, KEY_STATES);
   const time = now();
   const filters = { ...query, state: chosen, labels: pairsOf(label, 'A label') };
-  const { keys: all } = await pageOfKeys(operator(), keys, filters, time);
-  if (json) return jsonText(all.map((info) => keyBody(info, time)));
+  const { rows: all, data } = await joinedPages<KeyInfo, object>(Number.POSITIVE_INFINITY, (last) =>
+    pageOfKeys(operator(), keys, { ...filters, after: last?.id ?? null }, time),
+  );
+  if (json) return jsonText(data);
   const rows = all.map((info) => [
     info.id,
     info.name || '-',

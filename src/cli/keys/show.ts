@@ -22,7 +22,7 @@ export async function show(args: readonly string[], { keys, people, file, now }:
   const time = now();
   const funds = await storedKeyFunds(file, info, time);
   if (values.json) return jsonText(keyStatusBody(info, time, funds));
-  return showText(info, memberTexts(people, info), keys.above(id), time, funds);
+  return showText(info, memberTexts(people, info), await keys.above(id), time, funds);
 }
 
 /**

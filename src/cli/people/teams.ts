@@ -1,7 +1,8 @@
 import { UsageError } from '../../core/usage-error.ts';
+import { joinedPages } from '../../operate/pages.ts';
 import { changeTeam, createTeam, listTeams, removeTeam } from '../../operate/people.ts';
 import { type MoneyDesk, teamStatus, withStoredMoney } from '../../operate/people-money.ts';
-import { TEAM_ORIGINS } from '../../store/people.ts';
+import { TEAM_ORIGINS, type Team } from '../../store/people.ts';
 import { choiceOf, groupOf, needed, parseArguments, parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { table } from '../terminal.ts';
 import { fieldLines, jsonText } from '../text.ts';
@@ -34,9 +35,11 @@ async function create(args: readonly string[], desk: PeopleCommand): Promise<str
 async function list(args: readonly string[], desk: PeopleCommand): Promise<string> {
   const { origin: text, json } = parseFlags(args, { origin: TEXT, json: SWITCH });
   const origin = text === undefined ? null : choiceOf('--origin', text, TEAM_ORIGINS);
-  const { rows } = listTeams(operator(), desk, { after: null, limit: Number.POSITIVE_INFINITY, origin });
-  if (json) return jsonText(rows);
-  const lines = rows.map((team) => [
+  const { data } = await joinedPages(Number.POSITIVE_INFINITY, async (last: Team | null, limit) =>
+    listTeams(operator(), desk, { after: last?.id ?? null, limit, origin }),
+  );
+  if (json) return jsonText(data);
+  const lines = data.map((team) => [
     team.id,
     team.name,
     team.origin,

@@ -1,7 +1,9 @@
 import { USER_ROLES } from '../../core/people.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { joinedPages } from '../../operate/pages.ts';
 import { changeUser, createUser, listUsers, removeUser, suspendUser, type UserPatch } from '../../operate/people.ts';
 import { type MoneyDesk, userStatus, withStoredMoney } from '../../operate/people-money.ts';
+import type { User } from '../../store/people.ts';
 import { choiceOf, groupOf, parseArguments, parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { table } from '../terminal.ts';
 import { count, fieldLines, jsonText } from '../text.ts';
@@ -49,13 +51,16 @@ async function create(args: readonly string[], desk: PeopleCommand): Promise<str
 async function list(args: readonly string[], desk: PeopleCommand): Promise<string> {
   const flags = { team: TEXT, role: TEXT, search: TEXT, suspended: SWITCH, json: SWITCH };
   const { team = null, role, search = null, suspended, json } = parseFlags(args, flags);
-  const { rows } = listUsers(operator(), desk, {
-    ...{ after: null, limit: Number.POSITIVE_INFINITY, team, search },
+  const filters = {
+    ...{ team, search },
     role: role === undefined ? null : choiceOf('--role', role, USER_ROLES),
     isSuspended: suspended || null,
-  });
-  if (json) return jsonText(rows);
-  const lines = rows.map((user) => [
+  };
+  const { data } = await joinedPages(Number.POSITIVE_INFINITY, async (last: User | null, limit) =>
+    listUsers(operator(), desk, { ...filters, after: last?.id ?? null, limit }),
+  );
+  if (json) return jsonText(data);
+  const lines = data.map((user) => [
     user.id,
     user.name || '-',
     user.email ?? '-',

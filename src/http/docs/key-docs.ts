@@ -28,7 +28,7 @@ export const SHOW = routeDocs({
 export const CREATE = routeDocs({
   access: 'keys.change',
   summary: 'Make a key',
-  description: `${ONCE} An admin key can make any key, including one with the scope \`admin\`. The key works once its budgets are in force.`,
+  description: `${ONCE} An admin key can make any key, including one with the scope \`admin\`. The key works once its budgets are in force. A lead or a member has at most 200 unrevoked keys, and makes at most 200 within 24 hours.`,
   answer: { schema: schemas.NewApiKey, description: 'The key with its secret.' },
   requests: examples.KEY_REQUESTS,
   errorField: 'expires_in_seconds',

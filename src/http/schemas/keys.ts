@@ -167,7 +167,7 @@ export const ApiKey = field.named('ApiKey', 'A key, without its secret.', key);
 
 export const ApiKeyList = field.named('ApiKeyList', 'Keys, the revoked ones too.', {
   ...field.listOf(ApiKey, 'Oldest first. For the next page send the last `id` as `after`.'),
-  has_more: field.flag('Whether `limit` left out newer keys.', false),
+  has_more: field.flag('Whether newer keys follow. To get them, repeat the request with `after`.', false),
 });
 
 export const NewApiKey = field.named('NewApiKey', 'A key with its new secret, shown this once.', {

@@ -32,7 +32,7 @@ export const ModelList = field.named(
   'Selectors first, then the models that the key may use; aliases behind their names.',
   {
     ...field.listOf(Model, 'The models.'),
-    has_more: field.flag('Whether `limit` left out models behind `last_id`.', false),
+    has_more: field.flag('Whether the page left out models behind `last_id`.', false),
     first_id: field.textOrNull('The first ID; null for an empty list.', 'auto'),
     last_id: field.textOrNull('The last ID; null for an empty list.', 'sim-small'),
     models: Type.Array(Type.Object({}), {

@@ -29,8 +29,9 @@ const paymentsAdmin = ({ gateway, store, principalOf, server }: X402Services) =>
     .get(
       '/admin/payments',
       async ({ query, request }) => {
-        const { payments, hasMore } = await listPayments(principalOf(request), gateway.payments, queryOf(query));
-        return { object: 'list', data: payments.map(paymentBody), has_more: hasMore };
+        const wanted = queryOf(query);
+        const page = await listPayments(principalOf(request), gateway.payments, wanted, paymentBody);
+        return { object: 'list', data: page.data, has_more: page.hasMore };
       },
       { query: QUERY, ...docs.PAYMENTS },
     )

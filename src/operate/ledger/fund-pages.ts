@@ -3,6 +3,7 @@ import { SignalboxError } from '../../core/errors.ts';
 import { parseJson } from '../../core/object.ts';
 import { runsOutAt } from '../../ledger/forecast.ts';
 import type { FundHolds } from '../../ledger/open-holds.ts';
+import { pageOfList } from '../pages.ts';
 
 /** A window of a budget or a balance, with the open requests that hold it. */
 export interface FundUse extends Pick<FundStanding, 'title' | 'limit' | 'spent' | 'held'> {
@@ -55,16 +56,19 @@ export const inOrder = (funds: readonly FundUse[], now: number): FundUse[] => ra
  * @param now ms since 1970
  * @throws SignalboxError `invalid_value` for another cursor
  */
-export function pageOfFunds(all: readonly FundUse[], { limit, after }: FundPage, now: number) {
+export function pageOfFunds<Body>(
+  all: readonly FundUse[],
+  { limit, after }: FundPage,
+  now: number,
+  bodyOf: (use: FundUse) => Body,
+) {
   const place = after === null ? null : placeIn(after);
   const moment = place?.moment ?? now;
   const funds = ranked(all, moment);
   const start = place ? startBehind(funds, place) : 0;
-  const page = funds.slice(start, start + limit);
-  const last = page.at(-1);
-  const hasMore = start + page.length < funds.length;
-  const nextAfter = last && hasMore ? cursorOf(funds, start + page.length - 1, moment) : null;
-  return { funds: page.map(({ use }) => use), hasMore, nextAfter };
+  const { rows, data, hasMore } = pageOfList(funds.slice(start), limit, ({ use }) => bodyOf(use));
+  const nextAfter = hasMore ? cursorOf(funds, start + rows.length - 1, moment) : null;
+  return { funds: data, hasMore, nextAfter };
 }
 
 /** A place in the list: behind so many funds of a rank. Reports see names for IDs, so that several can have one. */

@@ -32,6 +32,8 @@ export async function overviewOf(
 ): Promise<LedgerOverview> {
   checkAction(by.caller, 'ledger.read');
   const { funds, ...sums } = await ledger.status();
+  // The subject of a budget of sessions is that of a key before its session.
+  await sight.learn(funds.flatMap(({ title: { name, subject } }) => [name, subject, subject.split('/', 1)[0]!]));
   const seen = usesOf(ledger, funds).map((use) => ({
     ...use,
     title: sight.titleOf(use.title),
@@ -70,15 +72,15 @@ export interface LedgerOverview {
  */
 export function overviewBody(overview: LedgerOverview, name: string | undefined, now: number, page = FIRST_PAGE) {
   const { charged, held, open, funds: all, usdPerCredit } = overviewNamed(overview, name);
-  const { funds, hasMore, nextAfter } = pageOfFunds(all, page, now);
   const usd = usdWriter(usdPerCredit);
+  const { funds, hasMore, nextAfter } = pageOfFunds(all, page, now, (use) => fundBody(use, now, usd));
   return {
     charged_credits: toCredits(charged),
     charged_usd: usd(charged),
     held_credits: toCredits(held),
     held_usd: usd(held),
     open_reservations: open,
-    funds: fundBodies(funds, now, usdPerCredit),
+    funds,
     funds_total: all.length,
     has_more: hasMore,
     next_after: nextAfter,

@@ -1,8 +1,10 @@
 import { iso } from '../../core/clock.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { inBatches } from '../../store/batches.ts';
 import type { OpenStore } from '../../store/driver.ts';
 import type { PushEntry, PushedPolicy } from '../../store/pushed-policies.ts';
 import type { TrailEntry } from '../../store/trail.ts';
+import { pageOf } from '../pages.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import { followers, type PushTarget } from './push.ts';
@@ -31,16 +33,16 @@ export async function listPushes(
 ) {
   checkAction(by.caller, 'policy.read');
   const { pushedPolicies, trail } = store;
-  const [found, head, changes, following] = await Promise.all([
-    pushedPolicies.list(limit + 1, after ?? undefined),
+  const [head, changes, following] = await Promise.all([
     pushedPolicies.head(),
     trail.list({ keyId: null, kind: 'policy_files', limit: TRAIL_MAX }),
     followers(store, isServed),
   ]);
   const authors = new Map(changes.flatMap(authorIn));
   const inForce = following.length > 0 ? head?.id : null;
-  const data = found.slice(0, limit).map((one) => entryBody(one, inForce === one.id, authors.get(one.id) ?? null));
-  return { object: 'list' as const, data, has_more: found.length > limit };
+  const all = inBatches<PushEntry>((last, most) => pushedPolicies.list(most, last?.id ?? after ?? undefined));
+  const page = await pageOf(all, limit, (one) => entryBody(one, inForce === one.id, authors.get(one.id) ?? null));
+  return { object: 'list' as const, data: page.data, has_more: page.hasMore };
 }
 
 const authorIn = ({ actor, details: { pushed, undone } }: TrailEntry) =>

@@ -1,7 +1,9 @@
 import { basename } from 'node:path';
 import { iso } from '../../core/clock.ts';
 import type { PolicyBundle } from '../../runtime/source.ts';
+import { inBatches } from '../../store/batches.ts';
 import type { TrailEntry, TrailTable } from '../../store/trail.ts';
+import { pageOf } from '../pages.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import { judgeOfSent, type PolicyDesk, revisionBundle, storedRevision } from './desk.ts';
@@ -45,23 +47,24 @@ export async function policyRevisions(
   { limit, after }: RevisionPage,
 ) {
   checkAction(by.caller, 'policy.read');
-  // With the one that ended the first of the page.
-  const before = after === null ? {} : { before: after + 1 };
-  const entries = await trail.list({ keyId: null, kind: 'policy', limit: limit + 2, ...before });
-  const own = entries.filter(({ id }) => after === null || id < after).slice(0, limit);
-  const endOf = (entry: TrailEntry) => entries[entries.indexOf(entry) - 1] ?? null;
-  const data = own.map(async (entry) => {
-    const { id, time, subject, details, actor } = entry;
-    const end = endOf(entry);
+  const revisions = { keyId: null, kind: 'policy' };
+  // The entry of the next revision says when a revision ended.
+  let end: Pick<TrailEntry, 'time'> | null =
+    after === null ? null : ((await trail.list({ ...revisions, before: after + 1, limit: 1 }))[0] ?? null);
+  const before = after === null ? {} : { before: after };
+  const all = inBatches<TrailEntry>((last, most) =>
+    trail.list({ ...revisions, ...before, ...(last && { before: last.id }), limit: most }),
+  );
+  const page = await pageOf(all, limit, async ({ id, time, subject, details, actor }) => {
     const isStored = (await revisionsLike(subject.id)).includes(subject.id);
-    return {
+    const body = {
       ...{ id, revision: subject.id, from: iso(time), until: end && iso(end.time) },
       ...{ cause: typeof details.cause === 'string' ? details.cause : null, actor, is_stored: isStored },
     };
+    end = { time };
+    return body;
   });
-  const last = own.at(-1);
-  const hasMore = last !== undefined && entries.some(({ id }) => id < last.id);
-  return { object: 'list' as const, data: await Promise.all(data), has_more: hasMore };
+  return { object: 'list' as const, data: page.data, has_more: page.hasMore };
 }
 
 /** A stored policy, by its revision or the first digits. @throws SignalboxError `not_found` */

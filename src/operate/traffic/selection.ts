@@ -19,6 +19,8 @@ export interface SeriesChoice {
   /** How those begin, and end, that are read; empty for all. */
   readonly prefix?: string;
   readonly suffix?: string;
+  /** Looks up the keys of series before they are shown; absent where they are shown by their IDs. */
+  readonly learn?: (series: readonly string[]) => Promise<void>;
 }
 
 /** What an asker gets to see of what it asks for. */
@@ -45,13 +47,15 @@ export async function selectionOf(
 ): Promise<TrafficSelection> {
   const prefix = by === null ? '' : prefixOf(by);
   const shownAs = (series: string) => (by === 'key' ? sight.keyOf(series) : series.slice(prefix.length));
-  const ids = sight.idsWithin(reach);
+  const ids = await sight.idsWithin(reach);
   const [filter, ...more] = Object.keys(filters) as TrafficDimension[];
   if (sight.isNarrow && (by === 'user' || filter === 'user')) refuseUsers();
   if (more.length > 0) refuseFilter(more[0]!, 'Traffic is filtered by one dimension at a time.');
-  const keys = filter === 'key' ? sight.idsOf(filters.key!).filter((id) => ids?.has(id) ?? true) : ids && [...ids];
+  const keys =
+    filter === 'key' ? (await sight.idsOf(filters.key!)).filter((id) => ids?.has(id) ?? true) : ids && [...ids];
   if (keys && (filter === undefined || filter === 'key')) {
     if (by === 'team' && filter === undefined) return ofTeam(caller, reach);
+    if (by === 'key') await sight.learn(keys);
     return await ofKeys(traffic, keys, by, shownAs);
   }
   if (ids)
@@ -59,7 +63,8 @@ export async function selectionOf(
       ? ofTeam(caller, reach)
       : refuseBeyond();
   const kind = by && dimensionOf(by);
-  if (filter === undefined) return { total: ALL, lines: kind && { kind, names: null, prefix }, shownAs };
+  const learn = by === 'key' && sight.isNarrow ? { learn: sight.learn } : {};
+  if (filter === undefined) return { total: ALL, lines: kind && { kind, names: null, prefix, ...learn }, shownAs };
   const series = filterSeries(filter, filters[filter]!);
   if (filter === 'model' && by === 'key') return keysOfModel(series, sight);
   const one = { kind: filter, names: [series] };
@@ -86,11 +91,15 @@ async function ofKeys(
 }
 
 /** The keys that use a model. */
-const keysOfModel = (model: string, sight: Sight): TrafficSelection => ({
-  total: { kind: 'model', names: [model] },
-  lines: { kind: 'key_model', names: null, suffix: keyModelSeries('', model) },
-  shownAs: (series) => sight.keyOf(series.slice(0, series.indexOf(' '))),
-});
+function keysOfModel(model: string, sight: Sight): TrafficSelection {
+  const keyIn = (series: string) => series.slice(0, series.indexOf(' '));
+  const learn = (series: readonly string[]) => sight.learn(series.map(keyIn));
+  return {
+    total: { kind: 'model', names: [model] },
+    lines: { kind: 'key_model', names: null, suffix: keyModelSeries('', model), ...(sight.isNarrow && { learn }) },
+    shownAs: (series) => sight.keyOf(keyIn(series)),
+  };
+}
 
 /** The team of a lead, as it was at each time. */
 function ofTeam({ team }: Caller, reach: Reach): TrafficSelection {

@@ -36,7 +36,7 @@ export interface TrafficSources {
   readonly store: Pick<Store, 'flush'> & { readonly traffic: TrafficTable };
   readonly sight: Sight;
   /** The names of keys, teams and users now; null for unknown ones. */
-  readonly nameOf: Readonly<Record<'key' | 'team' | 'user', (id: string) => string | null>>;
+  readonly nameOf: Readonly<Record<'key' | 'team' | 'user', (id: string) => string | null | Promise<string | null>>>;
   /** Null in a ledger that never had a policy, and so no charge. */
   readonly usdPerCredit: string | null;
   readonly now: number;
@@ -70,6 +70,7 @@ export async function trafficBody({ caller }: Principal, sources: TrafficSources
   const rest = selection.lines && restOf(total, [...read.lines.values()]);
   const [lines, other] = rest && read.isWithoutOthers ? [withNone(read.lines, rest), null] : [read.lines, rest];
   const earlier = sumsBefore && spendBefore(selection, sumsBefore, [...lines.keys()]);
+  const names = await Promise.all([...lines.keys()].map((value) => nameIn(sources, by, value)));
   const exactUsd = usdWriter(usdPerCredit);
   const usd = (microcredits: number) => exactUsd(microcredits) ?? '0';
   const before = (of: (spend: SpendBefore) => LineSpend | undefined) => beforeBody(earlier, of, usd);
@@ -85,9 +86,9 @@ export async function trafficBody({ caller }: Principal, sources: TrafficSources
     counting_since: progress.pastBefore === null ? null : iso(Math.min(progress.pastBefore, now)),
     times: hasPoints ? period.times.map(iso) : [],
     total: { ...lineBody(total, usd), before: before((spend) => spend.total) },
-    series: [...lines].map(([value, line]) => ({
+    series: [...lines].map(([value, line], at) => ({
       value,
-      name: nameIn(sources, by, value),
+      name: names[at]!,
       ...lineBody(line, usd),
       before: before((spend) => spend.lines.get(value)),
     })),
@@ -139,8 +140,8 @@ async function catchUp(store: TrafficSources['store'], now: number): Promise<voi
   } catch {}
 }
 
-function nameIn({ nameOf }: TrafficSources, by: TrafficGrouping | null, value: string): string {
-  return (by === 'key' || by === 'team' || by === 'user' ? nameOf[by](value) : null) ?? value;
+async function nameIn({ nameOf }: TrafficSources, by: TrafficGrouping | null, value: string): Promise<string> {
+  return (by === 'key' || by === 'team' || by === 'user' ? await nameOf[by](value) : null) ?? value;
 }
 
 type Span = Pick<TrafficPeriod, 'from' | 'to' | 'unit'>;
@@ -268,7 +269,9 @@ class LineReader {
     const byValue = new Map<string, ValueSums>();
     let hasRest = false;
     const stretches = wholeOf(period).map((stretch) => this.#traffic.sums({ kind, ...stretch, series: lookedUp }));
-    for (const sums of await Promise.all(stretches)) {
+    const found = await Promise.all(stretches);
+    await choice.learn?.(found.flatMap((sums) => sums.flatMap(({ series }) => series ?? [])));
+    for (const sums of found) {
       for (const { series, ...figures } of sums) {
         if (wanted && !wanted.has(series)) continue;
         if (series !== null && !(series.startsWith(prefix) && series.endsWith(suffix))) continue;

@@ -1,10 +1,10 @@
 import { type KeyBudget, type KeyLimits, limitsBody, SCOPES } from '../../core/caller.ts';
-import type { KeyInfo, KeyRow, KeyTable, StoredKey } from '../keys.ts';
+import type { KeyInfo, KeyName, KeyOrigin, KeyRow, KeyTable, StoredKey, UserKeyCounts } from '../keys.ts';
 import { type SqlReader, type SqlWrite, sql, write } from './statement.ts';
 
 const INSERT =
   sql(`INSERT INTO keys (id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at,
-    expires_at, parent, team, "user", parent_hash, root) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+    expires_at, parent, team, "user", parent_hash, maker, root) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
       (SELECT coalesce(root, id) FROM keys WHERE id = ?))`);
 const CHANGE =
   sql(`UPDATE keys SET name = ?, scopes = ?, labels = ?, models = ?, limits = ?, budgets = ?, wallets = ?, expires_at = ?,
@@ -30,6 +30,46 @@ const SELECT_ALL = sql(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, id`);
 const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM keys WHERE id = ?`);
 const SELECT_OF_WALLET = sql(`SELECT ${COLUMNS} FROM keys WHERE wallet = ? ORDER BY created_at, id`);
 const SELECT_CHANGED = sql(`SELECT ${COLUMNS} FROM keys WHERE changed > ? ORDER BY created_at, id`);
+const SELECT_UNREVOKED = sql(`SELECT ${COLUMNS} FROM keys WHERE revoked_at IS NULL ORDER BY created_at, id`);
+const SELECT_LAST_CHANGE = sql('SELECT coalesce(max(changed), -1) AS changed FROM keys');
+const SELECT_NAMES = sql(
+  'SELECT id, name, labels, parent, team, "user" FROM keys WHERE id IN (SELECT value FROM json_each(?))',
+  {
+    inPostgres:
+      'SELECT id, name, labels, parent, team, "user" FROM keys WHERE id IN (SELECT json_array_elements_text(?::json))',
+  },
+);
+const SELECT_OF_OWNER = sql('SELECT id FROM keys WHERE team = ? OR "user" = ?');
+const SELECT_OF_NAME = sql('SELECT id FROM keys WHERE name = ?');
+const SELECT_BELOW = sql(`WITH RECURSIVE line (id, depth) AS (
+      SELECT id, 1 FROM keys WHERE parent = ?1
+      UNION ALL SELECT keys.id, depth + 1 FROM line JOIN keys ON keys.parent = line.id WHERE depth < 16)
+    SELECT id FROM line LIMIT ?2`);
+
+/** Each selection has its own words, so that an index serves it. */
+const pages = Object.fromEntries(
+  (['all', 'team', 'user', 'parent'] as const).map((member) => {
+    const owned = member === 'all' ? '' : `"${member}" = ? AND `;
+    const page = (state: string) =>
+      sql(
+        `SELECT ${COLUMNS} FROM keys WHERE ${owned}${state}(created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`,
+      );
+    return [member, { any: page(''), unrevoked: page('revoked_at IS NULL AND ') }];
+  }),
+);
+
+/** The number of unrevoked keys of a user. A key without a user counts for its maker. */
+export const unrevokedOf = (user: string): string =>
+  `((SELECT count(*) FROM keys WHERE "user" = ${user} AND parent IS NULL AND revoked_at IS NULL)
+      + (SELECT count(*) FROM keys WHERE maker = ${user} AND "user" IS NULL AND revoked_at IS NULL))`;
+/** The number of keys that a user has made since a time. */
+export const madeBy = (user: string, time: string): string =>
+  `(SELECT count(*) FROM keys WHERE maker = ${user} AND created_at > ${time})`;
+const COUNT_OF_USER = sql(`SELECT ${unrevokedOf('?1')} AS unrevoked, ${madeBy('?2', '?3')} AS "aDay"`);
+
+const DAY_MS = 86_400_000;
+
+type SqlKeyName = Omit<KeyName, 'labels'> & Readonly<Record<'labels', string>>;
 
 /** A row as the database returns it; lists are JSON. */
 type SqlKeyRow = Omit<KeyInfo, 'scopes' | 'labels' | 'models' | 'limits' | 'budgets' | 'holders'> &
@@ -44,13 +84,38 @@ export function sqlKeys(db: SqlReader): KeyTable {
     all: async () => (await db.query<SqlKeyRow>(SELECT_ALL)).map(rowOf),
     find: async (id) => (await db.query<SqlKeyRow>(SELECT_ONE, [id])).map(rowOf)[0] ?? null,
     ofHolder: async (holder) => (await db.query<SqlKeyRow>(SELECT_OF_WALLET, [holder])).map(rowOf),
+    async page({ after, limit, of, isUnrevoked }) {
+      const page = pages[of?.member ?? 'all']!;
+      const params = [...(of ? [of.id] : []), after?.createdAt ?? -1, after?.id ?? '', limit];
+      return (await db.query<SqlKeyRow>(isUnrevoked ? page.unrevoked : page.any, params)).map(rowOf);
+    },
+    async names(ids) {
+      const rows = await db.query<SqlKeyName>(SELECT_NAMES, [JSON.stringify(ids)]);
+      return rows.map((row) => ({ ...row, labels: row.parent === null ? JSON.parse(row.labels) : null }));
+    },
+    async idsOf(of) {
+      const rows = await ('name' in of
+        ? db.query<Pick<KeyInfo, 'id'>>(SELECT_OF_NAME, [of.name])
+        : db.query<Pick<KeyInfo, 'id'>>(SELECT_OF_OWNER, [of.team, of.user]));
+      return rows.map(({ id }) => id);
+    },
+    idsBelow: async (id, limit) =>
+      (await db.query<Pick<KeyInfo, 'id'>>(SELECT_BELOW, [id, limit])).map((row) => row.id),
     async changedAfter(number) {
-      const rows = await db.query<SqlKeyRow>(SELECT_CHANGED, [number]);
+      // Read before the rows, which may be newer: revoked keys have numbers, too.
+      const [last] = number < 0 ? await db.query<{ changed: number }>(SELECT_LAST_CHANGE) : [];
+      const rows = await (number < 0
+        ? db.query<SqlKeyRow>(SELECT_UNREVOKED)
+        : db.query<SqlKeyRow>(SELECT_CHANGED, [number]));
       // One commit after the other raises a subject, so none below the greatest number is still to come.
-      const through = rows.reduce((last, { version }) => Math.max(last, version), number);
+      const through = rows.reduce((most, { version }) => Math.max(most, version), last?.changed ?? number);
       return { rows: rows.map(rowOf), through };
     },
     insert: insertKey,
+    async countOfUser({ owner, maker }, time) {
+      const [counts] = await db.query<UserKeyCounts>(COUNT_OF_USER, [owner, maker, time - DAY_MS]);
+      return counts ?? { unrevoked: 0, aDay: 0 };
+    },
     rotate: (id, hash, time, overlapEndsAt) => write(ROTATE, overlapEndsAt, hash, time, id),
     change: changeKey,
     revoke: (id, time) => write(REVOKE, time, id),
@@ -65,9 +130,9 @@ function textsOf({ scopes, labels, models, limits, budgets, holders }: KeyInfo):
   return values.map((value) => value && JSON.stringify(value));
 }
 
-function insertKey(key: KeyInfo, hash: Uint8Array, parentHash: Uint8Array | null = null): SqlWrite {
+function insertKey(key: KeyInfo, hash: Uint8Array, { parentHash = null, maker = null }: KeyOrigin = {}): SqlWrite {
   const { id, name, holder, createdAt, expiresAt, parent, team, user } = key;
-  const place = [parent, team, user, parentHash, parent];
+  const place = [parent, team, user, parentHash, maker, parent];
   return write(INSERT, id, name, hash, ...textsOf(key), holder, createdAt, expiresAt, ...place);
 }
 

@@ -8,6 +8,7 @@ import {
   WORD_SLOTS,
 } from '../trail.ts';
 import { anchorOf, entryOf, erasureOf, GENESIS, linkAfter } from '../trail-chain.ts';
+import { madeBy, unrevokedOf } from './keys.ts';
 import {
   first,
   type SqlReader,
@@ -48,6 +49,10 @@ const IF_ROOM = sql(
       AND (SELECT count(*) FROM keys WHERE wallet = ? AND created_at > ?) < ?`,
   { mustChange: true },
 );
+/** The same for a user. */
+const IF_ROOM_OF_USER = sql(`SELECT ?1 AS id WHERE ${unrevokedOf('?2')} < ?4 AND ${madeBy('?3', '?5')} < ?6`, {
+  mustChange: true,
+});
 /** Whether a key is valid by the secret with a hash; `?3` is the time. */
 const isValidBy = (key: string, made: string): string => `${key}.revoked_at IS NULL AND ${key}.suspended_at IS NULL
       AND (${key}.expires_at IS NULL OR ${key}.expires_at > ?3)
@@ -126,6 +131,8 @@ export const sqlTrail = (db: SqlReader): TrailTable => ({
     chained(IF_UNCHANGED, [event.keyId, version, otherAdminAt], event),
   addIfRoom: (event, holder, { unrevoked, aDay }) =>
     chained(IF_ROOM, [event.keyId, holder, unrevoked, holder, event.time - DAY_MS, aDay], event),
+  addIfRoomOfUser: (event, { owner, maker, unrevoked, aDay }) =>
+    chained(IF_ROOM_OF_USER, [event.keyId, owner, maker, unrevoked, event.time - DAY_MS, aDay], event),
   addIfRoomBelow: (event, { parent, hash, depth, live, aDay }) =>
     chained(IF_ROOM_BELOW, [event.keyId, parent, event.time, hash, depth, live, event.time - DAY_MS, aDay], event),
   addOfHolder: (event, holder, exceptId) => chained(OF_WALLET, [holder, exceptId], event),

@@ -8,6 +8,16 @@ const SUSPENDED_KEY_UPDATE = `${KEY_UPDATE}, suspended_at, parent, team, "user"`
 const NUMBER_KEY = `
       UPDATE keys SET changed = (SELECT keys FROM news) WHERE id = NEW.id;`;
 
+const KEYS_INDEXES = `CREATE INDEX keys_maker ON keys (maker, created_at) WHERE maker IS NOT NULL;
+    CREATE INDEX keys_order ON keys (created_at, id);
+    CREATE INDEX keys_unrevoked ON keys (created_at, id) WHERE revoked_at IS NULL;
+    CREATE INDEX keys_name ON keys (name);
+    CREATE INDEX keys_team ON keys (team, created_at, id) WHERE team IS NOT NULL;
+    DROP INDEX keys_user;
+    CREATE INDEX keys_user ON keys ("user", created_at, id) WHERE "user" IS NOT NULL;
+    DROP INDEX keys_parent;
+    CREATE INDEX keys_parent ON keys (parent, created_at, id) WHERE parent IS NOT NULL;`;
+
 /**
  * Times are milliseconds since 1970. `hash` is the SHA-256 of the whole key, `previous_hash` that of the one before the
  * last rotation, valid until `previous_until`. The key itself is not stored. `wallets`: those that requests with the
@@ -57,6 +67,9 @@ export const accessMigrations: Migrations = {
     ALTER TABLE keys ADD COLUMN parent_hash BLOB CHECK (length(parent_hash) = 32);
     ALTER TABLE keys ADD COLUMN root TEXT;
     CREATE INDEX keys_root ON keys (root, created_at) WHERE root IS NOT NULL;`,
+    `-- ID of the user who made it within the limits of users. The indexes are for lists of keys, which go on where a page ended.
+    ALTER TABLE keys ADD COLUMN maker TEXT;
+    ${KEYS_INDEXES}`,
   ],
   steps: { 5: chainEarlier },
 };

@@ -1,9 +1,17 @@
 import type { AnswerRow, AnswerVersion, IdempotencyTable } from '../../../src/store/idempotency.ts';
 import { type InstanceName, isSameInstance } from '../../../src/store/instance.ts';
-import type { KeyRow, KeyTable, StoredKey } from '../../../src/store/keys.ts';
+import type { KeyRow, KeyTable, StoredKey, UserKeyCounts } from '../../../src/store/keys.ts';
 import type { Membership } from '../../../src/store/people.ts';
 import type { Repositories } from '../../../src/store/repositories.ts';
-import type { KeyEvent, SubjectEvent, TrailEvent, TrailLink, TrailTable, WordSlot } from '../../../src/store/trail.ts';
+import type {
+  KeyEvent,
+  SubjectEvent,
+  TrailEvent,
+  TrailLink,
+  TrailTable,
+  UserRoom,
+  WordSlot,
+} from '../../../src/store/trail.ts';
 import { anchorOf, entryOf, erasureOf, GENESIS, linkAfter } from '../../../src/store/trail-chain.ts';
 import { memoryPeople } from './people.ts';
 import { type MemoryStore, MemoryTable, refuse, unmet } from './store.ts';
@@ -63,6 +71,16 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
     const { team, user, revokedAt } = row.key.info;
     return revokedAt === null && (of.team === undefined ? of.user === user : of.team === team);
   };
+  const makers = new MemoryTable<string, string>(store);
+  const countOfUser = ({ owner, maker }: Pick<UserRoom, 'owner' | 'maker'>, time: number): UserKeyCounts => {
+    const all = rows.rows().map(({ key }) => key.info);
+    const isOf = ({ id, user, parent }: KeyRow['key']['info']) =>
+      user === null ? makers.get(id) === owner : user === owner && parent === null;
+    return {
+      unrevoked: all.filter((info) => info.revokedAt === null && isOf(info)).length,
+      aDay: all.filter(({ id, createdAt }) => makers.get(id) === maker && createdAt > time - DAY_MS).length,
+    };
+  };
   const people = memoryPeople(store, {
     isInUse: (of) => rows.rows().some(ofLiving(of)),
     move(user, team) {
@@ -78,14 +96,45 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
         .rows()
         .sort(inOrder)
         .filter(({ key }) => key.info.holder === holder),
+    page: async ({ after, limit, of, isUnrevoked }) =>
+      rows
+        .rows()
+        .filter(({ key: { info } }) => !isUnrevoked || info.revokedAt === null)
+        .filter(({ key: { info } }) => of === null || info[of.member] === of.id)
+        .filter(({ key: { info } }) => {
+          if (after === null || info.createdAt !== after.createdAt) return info.createdAt > (after?.createdAt ?? -1);
+          return info.id > after.id;
+        })
+        .sort(inOrder)
+        .slice(0, limit),
+    names: async (ids) =>
+      rows.rows().flatMap(({ key: { info } }) => {
+        const { id, name, labels, parent, team, user } = info;
+        return ids.includes(id) ? [{ id, name, labels: parent === null ? labels : null, parent, team, user }] : [];
+      }),
+    idsOf: async (of) =>
+      rows.rows().flatMap(({ key: { info } }) => {
+        const { name, team, user } = info;
+        const isOf =
+          'name' in of ? name === of.name : (team !== null && team === of.team) || (user !== null && user === of.user);
+        return isOf ? [info.id] : [];
+      }),
+    idsBelow: async (id, limit) => {
+      const below = (parent: string): string[] =>
+        rows.rows().flatMap(({ key: { info } }) => (info.parent === parent ? [info.id, ...below(info.id)] : []));
+      return below(id).slice(0, limit);
+    },
     async changedAfter(number) {
       const changed = rows.rows().filter(({ version }) => version > number);
       const through = Math.max(number, ...changed.map(({ version }) => version));
-      return { rows: changed.sort(inOrder), through };
+      const read = number < 0 ? changed.filter(({ key }) => key.info.revokedAt === null) : changed;
+      return { rows: read.sort(inOrder), through };
     },
-    insert: ({ lastUsedAt: _, ...info }, hash, parentHash = null) =>
+    countOfUser: async (user, time) => countOfUser(user, time),
+    insert: ({ lastUsedAt: _, ...info }, hash, { parentHash = null, maker = null } = {}) =>
       store.write(() => {
         if (rows.get(info.id)) refuse('this key is there');
+        if (maker !== null) makers.put(info.id, maker);
         const fresh = { revokedAt: null, rotatedAt: null, overlapEndsAt: null, suspendedAt: null };
         const key = { info: { ...info, ...fresh }, hash, previousHash: null, parentHash };
         rows.put(info.id, { key, lastUsedAt: null, version: store.raised('keys') });
@@ -148,6 +197,12 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
         const made = rows.rows().filter(({ key: { info } }) => info.holder === wallet);
         const today = made.filter(({ key: { info } }) => info.createdAt > event.time - DAY_MS);
         if (unrevoked(wallet).length >= limits.unrevoked || today.length >= limits.aDay) return unmet();
+        putOfKey(event);
+      }),
+    addIfRoomOfUser: (event, { unrevoked: most, aDay, ...user }) =>
+      store.write(() => {
+        const counts = countOfUser(user, event.time);
+        if (counts.unrevoked >= most || counts.aDay >= aDay) return unmet();
         putOfKey(event);
       }),
     addIfRoomBelow: (event, { parent, hash, depth, live, aDay }) =>

@@ -132,6 +132,65 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect([await make('d', NOON), await make('d', NOON + DAY_MS)]).toEqual(['unmet', null]);
   });
 
+  test('keys are read in pages, by their owner, by name and below a key, revoked or not', async () => {
+    await using store = await open();
+    const { keys } = store;
+    const rows = [
+      keyInfo('c', { createdAt: 1, team: 'red', user: 'ann' }),
+      keyInfo('a', { createdAt: 2, team: 'red', name: 'app', labels: { env: 'test' } }),
+      keyInfo('b', { createdAt: 2, user: 'bob', parent: 'c' }),
+      keyInfo('d', { createdAt: 3, parent: 'b' }),
+    ];
+    await store.commit(rows.map((info) => keys.insert(info, hashOf(1))));
+    await store.commit([keys.revoke('a', NOON)]);
+    const page = async (query: Partial<Parameters<typeof keys.page>[0]>) => {
+      const found = await keys.page({ after: null, limit: 9, of: null, isUnrevoked: false, ...query });
+      return found.map(({ key }) => key.info.id).join('');
+    };
+    expect(await page({})).toBe('cabd');
+    expect(await page({ limit: 2, after: rows[0]! })).toBe('ab');
+    expect(await page({ after: rows[1]! })).toBe('bd');
+    expect(await page({ isUnrevoked: true })).toBe('cbd');
+    expect(await page({ of: { member: 'team', id: 'red' } })).toBe('ca');
+    expect(await page({ of: { member: 'team', id: 'red' }, isUnrevoked: true, after: rows[0]! })).toBe('');
+    expect(await page({ of: { member: 'user', id: 'bob' } })).toBe('b');
+    expect(await page({ of: { member: 'parent', id: 'c' } })).toBe('b');
+    expect(await keys.page({ after: null, limit: 9, of: null, isUnrevoked: false })).toEqual(await keys.all());
+    const sorted = async (ids: Promise<string[]>) => (await ids).toSorted().join('');
+    expect(await sorted(keys.idsOf({ team: 'red', user: 'bob' }))).toBe('abc');
+    expect(await sorted(keys.idsOf({ team: null, user: 'ann' }))).toBe('c');
+    expect(await sorted(keys.idsOf({ name: 'app' }))).toBe('a');
+    expect(await sorted(keys.idsBelow('c', 9))).toBe('bd');
+    expect(await keys.idsBelow('c', 1)).toHaveLength(1);
+    expect(await keys.names(['a', 'none'])).toEqual([
+      { id: 'a', name: 'app', labels: { env: 'test' }, parent: null, team: 'red', user: null },
+    ]);
+    expect(await keys.names(['b'])).toMatchObject([{ id: 'b', labels: null, parent: 'c', user: 'bob' }]);
+  });
+
+  test('a user has as many keys as it may, child keys apart, and makes as many a day; a key without a user is its maker’s', async () => {
+    await using store = await open();
+    const { keys, trail } = store;
+    const make = (id: string, at: number, user: string | null, maker = 'lead') =>
+      refusalOf(
+        store.commit([
+          trail.addIfRoomOfUser(keyEvent(id, 'create', at), { owner: user ?? maker, maker, unrevoked: 2, aDay: 3 }),
+          keys.insert(keyInfo(id, { user, createdAt: at }), hashOf(1), { maker }),
+        ]),
+      );
+    await store.commit([
+      keys.insert(keyInfo('by an operator', { user: 'ann' }), hashOf(1)),
+      keys.insert(keyInfo('child', { user: 'ann', parent: 'by an operator' }), hashOf(1)),
+    ]);
+    expect([await make('a', NOON, 'ann'), await make('b', NOON, 'ann')]).toEqual([null, 'unmet']);
+    expect([await make('b', NOON, null), await make('c', NOON, 'bob')]).toEqual([null, null]);
+    expect([await make('d', NOON, 'bob'), await make('d', NOON, 'bob', 'bob')]).toEqual(['unmet', null]);
+    expect(await keys.countOfUser({ owner: 'ann', maker: 'lead' }, NOON)).toEqual({ unrevoked: 2, aDay: 3 });
+    expect(await keys.countOfUser({ owner: 'lead', maker: 'bob' }, NOON + DAY_MS)).toEqual({ unrevoked: 1, aDay: 0 });
+    await store.commit([keys.revoke('a', NOON)]);
+    expect([await make('e', NOON, 'ann'), await make('e', NOON + DAY_MS, 'ann')]).toEqual(['unmet', null]);
+  });
+
   test('a key is made below another within the room of its line, while all above it are valid', async () => {
     await using store = await open();
     const { keys, trail } = store;
@@ -144,7 +203,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
       refusalOf(
         store.commit([
           trail.addIfRoomBelow(keyEvent(id, 'create', at), { ...room, parent, hash: HASHES[by]! }),
-          keys.insert(keyInfo(id, { parent, createdAt: at, ...more }), HASHES[id]!, HASHES[by]!),
+          keys.insert(keyInfo(id, { parent, createdAt: at, ...more }), HASHES[id]!, { parentHash: HASHES[by]! }),
         ]),
       );
     await store.commit([keys.insert(keyInfo('a'), HASHES.a!), keys.insert(keyInfo('w', { holder: '0xa' }), HASHES.w!)]);
@@ -183,7 +242,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
             live: 1,
             aDay: 9,
           }),
-          keys.insert(keyInfo(id, { parent: 'a', createdAt: at }), HASHES[id]!, HASHES[by]!),
+          keys.insert(keyInfo(id, { parent: 'a', createdAt: at }), HASHES[id]!, { parentHash: HASHES[by]! }),
         ]),
       );
     await store.commit([keys.insert(keyInfo('a'), HASHES.a!)]);

@@ -302,6 +302,7 @@ export class PostgresBooks implements LedgerBooks {
   /** What is given back counts in the funds that apply to the account now. */
   async #correction(op: CorrectOp): Promise<AskedOp> {
     const hold = await this.#reader.hold(op.reservation);
+    if (hold) await this.#watcher.prepare?.(hold.dimensions);
     const funds = hold ? this.#watcher.fundsOf(hold.dimensions, timeOfId(op.reservation)) : [];
     return { op, funds };
   }

@@ -276,3 +276,16 @@ BEGIN
 END $$;
 CREATE TRIGGER threads_of_valid_keys BEFORE INSERT ON threads FOR EACH ROW EXECUTE FUNCTION keep_thread_of_valid_key();
 `;
+
+/** As the version of SQLite: who made a key within the limits of users, and indexes for lists of keys. */
+export const KEY_LIMITS = `ALTER TABLE keys ADD COLUMN maker TEXT;
+CREATE INDEX keys_maker ON keys (maker, created_at) WHERE maker IS NOT NULL;
+CREATE INDEX keys_order ON keys (created_at, id);
+CREATE INDEX keys_unrevoked ON keys (created_at, id) WHERE revoked_at IS NULL;
+CREATE INDEX keys_name ON keys (name);
+CREATE INDEX keys_team ON keys (team, created_at, id) WHERE team IS NOT NULL;
+DROP INDEX keys_user;
+CREATE INDEX keys_user ON keys ("user", created_at, id) WHERE "user" IS NOT NULL;
+DROP INDEX keys_parent;
+CREATE INDEX keys_parent ON keys (parent, created_at, id) WHERE parent IS NOT NULL;
+`;

@@ -1,5 +1,5 @@
 import type { SchemaVersion } from '../migrate.ts';
-import { ACCESS_TABLES } from './access.ts';
+import { ACCESS_TABLES, KEY_LIMITS } from './access.ts';
 import { LEDGER_FUNCTIONS, LEDGER_TABLES } from './ledger.ts';
 import { RATE_FUNCTIONS, RATE_TABLES } from './rates.ts';
 import { RECORD_FUNCTIONS, RECORD_TABLES } from './records.ts';
@@ -19,4 +19,5 @@ export const SCHEMA: readonly SchemaVersion[] = [
       RECORD_FUNCTIONS,
     serves: 1,
   },
+  { sql: byBytes(KEY_LIMITS), serves: 1 },
 ];

@@ -93,6 +93,7 @@ export class Adoption {
   async #corrected({ reservation, account }: AdjustmentRow): Promise<CorrectedReservation | null> {
     const booked = reservation === null ? null : await findReservation(this.#parts.store, reservation);
     const row = await first<NumberedAccount>(this.#parts.store, SELECT_ACCOUNT, account);
+    if (row) await this.#parts.watcher().prepare?.(dimensionsOf(row));
     return booked && row && { booked, row };
   }
 

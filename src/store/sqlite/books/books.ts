@@ -159,8 +159,10 @@ class SqliteBooks implements LedgerBooks {
   async #recall(ids: readonly number[]): Promise<void> {
     // Their last rows may not be written yet.
     await this.#store.flush();
-    const fundsOf = (dimensions: Dimensions, at: number) =>
-      this.#funds.drawnBy(this.#watcher.fundsOf(dimensions, at)).funds;
+    const fundsOf = async (dimensions: Dimensions, at: number) => {
+      await this.#watcher.prepare?.(dimensions);
+      return this.#funds.drawnBy(this.#watcher.fundsOf(dimensions, at)).funds;
+    };
     for (const id of ids) {
       const made = await recall(this.#store, id, fundsOf);
       if (made && !this.#reservations.find(id)) this.#reservations.recalled(made);

@@ -13,7 +13,7 @@ import { type NumberedAccount, SELECT_ACCOUNT } from './tables.ts';
 /** The sum that the books themselves have corrected, microcredits; null for a reservation that was not settled late. */
 export const SELECT_LATE = sql('SELECT sum(amount) AS amount FROM adjustments WHERE reservation = ? AND note = ?');
 
-type FundsOf = (dimensions: Dimensions, atMs: number) => readonly BookedFund[];
+type FundsOf = (dimensions: Dimensions, atMs: number) => Promise<readonly BookedFund[]>;
 
 const charged = (sum: number, overrun: number): OpResult => ({ kind: 'charged', charged: sum, overrun });
 
@@ -31,7 +31,8 @@ export async function recall(reader: SqlReader, id: number, fundsOf: FundsOf): P
   const [{ amount, funds: fundIds, owner, expires }] = rows;
   const dimensions = dimensionsOf(account);
   const onBalance = await hasBalance(reader, fundIds);
-  const funds = fundsOf(dimensions, timeOfId(id)).filter(({ isBalance }) => !isBalance || onBalance);
+  const counted = await fundsOf(dimensions, timeOfId(id));
+  const funds = counted.filter(({ isBalance }) => !isBalance || onBalance);
   const spender = { id: account.id, dimensions, sum: null };
   const made = new BookedReservation({ id, account: spender, funds, fundIds, amount, owner, expires });
   made.isWritten = true;

@@ -1,0 +1,77 @@
+/** The most bytes of the rows of a page, as JSON in UTF-8. A page of one row may have more. */
+const PAGE_BYTES_MAX = 1_048_576;
+
+/** A part of a list. */
+export interface Page<Row, Body = Row> {
+  readonly rows: readonly Row[];
+  /** The same as the answer shows them. */
+  readonly data: readonly Body[];
+  /** Whether more rows follow. The next page then begins after the last row. */
+  readonly hasMore: boolean;
+}
+
+/** A page to which rows are added. Every list ends its pages here. */
+export class GrowingPage<Row, Body> {
+  readonly rows: Row[] = [];
+  readonly data: Body[] = [];
+  readonly #limit: number;
+  #bytesLeft = PAGE_BYTES_MAX;
+
+  /** @param limit of the rows */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get isFull(): boolean {
+    return this.rows.length >= this.#limit;
+  }
+
+  /** Adds a row. @returns false where the page has no place for it; the first row always has one */
+  take(row: Row, body: Body): boolean {
+    if (this.isFull) return false;
+    this.#bytesLeft -= Buffer.byteLength(JSON.stringify(body));
+    if (this.#bytesLeft < 0 && this.rows.length > 0) return false;
+    this.rows.push(row);
+    this.data.push(body);
+    return true;
+  }
+}
+
+/** Gathers a page of rows that are read one by one, and reads no row after the first one without a place in the page. */
+export async function pageOf<Row, Body>(
+  rows: Iterable<Row> | AsyncIterable<Row>,
+  limit: number,
+  bodyOf: (row: Row) => Body | Promise<Body>,
+): Promise<Page<Row, Body>> {
+  const page = new GrowingPage<Row, Body>(limit);
+  for await (const row of rows) {
+    if (page.isFull || !page.take(row, await bodyOf(row))) return { ...page, hasMore: true };
+  }
+  return { ...page, hasMore: false };
+}
+
+/** The same for rows in memory, without waiting. */
+export function pageOfList<Row, Body>(rows: Iterable<Row>, limit: number, bodyOf: (row: Row) => Body): Page<Row, Body> {
+  const page = new GrowingPage<Row, Body>(limit);
+  for (const row of rows) if (page.isFull || !page.take(row, bodyOf(row))) return { ...page, hasMore: true };
+  return { ...page, hasMore: false };
+}
+
+/**
+ * Reads a list page by page, for commands.
+ * @param limit of all rows
+ * @param read returns the page after a row, or the first page, of at most `limit` rows
+ * @returns as `pageOf`, of all pages
+ */
+export async function joinedPages<Row, Body>(
+  limit: number,
+  read: (last: Row | null, limit: number) => Promise<Page<Row, Body>>,
+): Promise<Page<Row, Body>> {
+  const all = { rows: [] as Row[], data: [] as Body[] };
+  for (;;) {
+    const { rows, data, hasMore } = await read(all.rows.at(-1) ?? null, limit - all.rows.length);
+    all.rows.push(...rows);
+    all.data.push(...data);
+    if (!hasMore || all.rows.length >= limit) return { ...all, hasMore };
+  }
+}

@@ -1,0 +1,55 @@
+import { expect, test } from 'bun:test';
+import { useSignalbox } from '../support/use.ts';
+
+/** Lists of rows that are as large as callers can make them. */
+const MIB = 1_048_576;
+const box = useSignalbox();
+
+interface ListBody {
+  readonly data: readonly { readonly id: string | number }[];
+  readonly has_more: boolean;
+}
+
+/** Reads a list to its end. */
+async function pagesOf(path: string, cursor: 'after' | 'before', limit: number | null) {
+  const pages: { readonly bytes: number; readonly body: ListBody }[] = [];
+  for (let place = ''; ; ) {
+    const query = [limit === null ? '' : `limit=${limit}`, place].filter((one) => one !== '').join('&');
+    const text = await (await box.get(`${path}?${query}`)).text();
+    const body = JSON.parse(text) as ListBody;
+    pages.push({ bytes: Buffer.byteLength(text), body });
+    if (!body.has_more) return pages;
+    place = `${cursor}=${body.data.at(-1)?.id}`;
+  }
+}
+
+test('every list of large rows ends its pages at 1 MiB, and its cursor goes on with each row once', async () => {
+  const models = Array.from({ length: 150 }, (_, at) => `${at}`.padStart(100, 'm'));
+  const wide = Array.from({ length: 300 }, (_, at) => `${at}`.padStart(150, 'm'));
+  for (let at = 0; at < 120; at++) {
+    expect((await box.post('/admin/keys', { name: `large ${at}`, models })).status).toBe(200);
+    if (at % 3 > 0) continue;
+    expect((await box.post('/admin/users', { name: `large ${at}`, models: wide })).status).toBe(200);
+    expect((await box.post('/admin/teams', { name: `large ${at}`, models: wide })).status).toBe(200);
+  }
+  for (const [path, cursor, limit, least] of [
+    ['/admin/keys', 'after', 1_000, 120],
+    ['/admin/keys', 'after', null, 120],
+    ['/admin/users', 'after', 1_000, 40],
+    ['/admin/teams', 'after', 1_000, 40],
+    ['/admin/trail', 'before', 1_000, 200],
+  ] as const) {
+    const pages = await pagesOf(path, cursor, limit);
+    expect([path, pages.length > 1]).toEqual([path, true]);
+    for (const { bytes, body } of pages) {
+      // The brackets and the commas around the rows come on top.
+      expect(bytes).toBeLessThan(MIB + 2_000);
+      expect(body.data.length).toBeGreaterThan(0);
+    }
+    const ids = pages.flatMap(({ body }) => body.data.map(({ id }) => id));
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.length).toBeGreaterThanOrEqual(least);
+  }
+  const { out } = await box.run('keys', 'list', '--json');
+  expect((JSON.parse(out) as unknown[]).length).toBeGreaterThanOrEqual(120);
+}, 60_000);

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'bun:test';
+import { expectError } from '../support/error-contract.ts';
+import { type PersonName, usePeople } from './people.ts';
+
+/** What small roles may add to a server, and which keys they may not touch. */
+const box = usePeople();
+
+interface KeyBody {
+  readonly id: string;
+  readonly models: readonly string[] | null;
+}
+
+async function made(answer: Response): Promise<KeyBody> {
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as KeyBody;
+}
+
+const messageOf = async (answer: Response): Promise<string> =>
+  ((await answer.json()) as { error: { message: string } }).error.message;
+
+describe('the list of models of a key', () => {
+  /** A list with so many bytes as JSON: `["` and `"]` around names, `","` between them. */
+  const listOf = (bytes: number): string[] => {
+    const whole = Math.floor((bytes - 4) / 103);
+    const rest = bytes - 4 - whole * 103;
+    return [...Array.from({ length: whole }, (_, at) => `${at}`.padStart(100, 'm')), 'r'.repeat(rest)];
+  };
+
+  test('has at most 16 KiB as JSON when a key is made or changed, for operators as well', async () => {
+    const [most, more] = [listOf(16_384), listOf(16_385)];
+    expect([most, more].map((list) => JSON.stringify(list).length)).toEqual([16_384, 16_385]);
+    await expectError(await box.post('/admin/keys', { models: more }), 'invalid_value', 'models');
+    await expectError(await box.as('member').post('/admin/keys', { models: more }), 'invalid_value', 'models');
+    const wide = Array.from({ length: 60 }, (_, at) => `${at}`.padStart(100, '模'));
+    await expectError(await box.post('/admin/keys', { models: wide }), 'invalid_value', 'models');
+    const { id } = await made(await box.post('/admin/keys', { models: most }));
+    expect(await messageOf(await box.as('owner').send('PATCH', `/admin/keys/${id}`, { models: more }))).toBe(
+      'The list of models of a key may have at most 16384 bytes as JSON, and this list has 16385. List fewer models, or leave the list out to allow all models.',
+    );
+  });
+});
+
+describe('a key with the scope admin or report', () => {
+  for (const scope of ['admin', 'report'] as const) {
+    for (const role of ['lead', 'member'] as const) {
+      test(`with ${scope}, of the ${role}’s own or its team, is changed, rotated and revoked by operators alone, not by a ${role}`, async () => {
+        const owner = { team: 'team_red', ...(role === 'member' && { user: 'user_member' }) };
+        const { id } = await made(await box.post('/admin/keys', { scopes: [scope], ...owner }));
+        const path = `/admin/keys/${id}`;
+        expect((await box.as(role).get(path)).status).toBe(200);
+        const patch = await box.as(role).send('PATCH', path, { name: 'mine' });
+        await expectError(patch, 'insufficient_permissions');
+        const rotated = await box.as(role).post(`${path}/rotate`, {});
+        await expectError(rotated, 'insufficient_permissions', 'scopes');
+        await expectError(await box.as(role).post(`${path}/revoke`, {}), 'insufficient_permissions');
+        expect(await (await box.get(path)).json()).toMatchObject({ state: 'valid', name: '', rotated_at: null });
+        expect((await box.as('owner').post(`${path}/rotate`, {})).status).toBe(200);
+        expect((await box.as('admin').send('PATCH', path, { name: 'theirs' })).status).toBe(200);
+        expect((await box.as('admin').post(`${path}/revoke`, {})).status).toBe(200);
+      });
+    }
+  }
+
+  test('keeps its user from being suspended or removed by a lead, who may do both with other members', async () => {
+    const user = async (): Promise<string> => {
+      const answer = await box.as('lead').post('/admin/users', { name: 'someone', team: 'team_red' });
+      return (await made(answer)).id;
+    };
+    const [plain, strong] = [await user(), await user()];
+    const { id } = await made(await box.post('/admin/keys', { scopes: ['report'], user: strong }));
+    for (const [method, way] of [
+      ['POST', '/suspend'],
+      ['DELETE', ''],
+    ] as const)
+      await expectError(await box.as('lead').send(method, `/admin/users/${strong}${way}`), 'insufficient_permissions');
+    expect(await (await box.get(`/admin/keys/${id}`)).json()).toMatchObject({ state: 'valid' });
+    expect((await box.as('lead').send('POST', `/admin/users/${plain}/suspend`)).status).toBe(200);
+    expect((await box.as('lead').send('DELETE', `/admin/users/${plain}`)).status).toBe(200);
+    expect((await box.as('admin').send('DELETE', `/admin/users/${strong}`)).status).toBe(200);
+  });
+
+  test('does not limit what a lead does with other keys of its team', async () => {
+    const { id } = await made(await box.post('/admin/keys', { team: 'team_red', user: 'user_member' }));
+    expect((await box.as('lead').send('PATCH', `/admin/keys/${id}`, { name: 'renamed' })).status).toBe(200);
+    expect((await box.as('lead').post(`/admin/keys/${id}/rotate`, {})).status).toBe(200);
+    expect((await box.as('lead').post(`/admin/keys/${id}/revoke`, {})).status).toBe(200);
+  });
+});
+
+describe('a user', () => {
+  const make = (role: PersonName, body: object = {}) => box.as(role).post('/admin/keys', body);
+
+  test('has at most 200 unrevoked keys and makes at most 200 a day; operators are exempt', async () => {
+    const first = await Promise.all(Array.from({ length: 230 }, () => make('limited')));
+    const refused = first.filter(({ status }) => status !== 200);
+    expect(refused).toHaveLength(30);
+    expect(await messageOf(refused[0]!)).toBe(
+      'You have 200 keys that are not revoked, and a user can have at most 200. Revoke keys that are no longer needed, expired keys included.',
+    );
+    await expectError(refused[1]!, 'invalid_value', 'user');
+    await expectError(await make('lead', { user: 'user_limited' }), 'invalid_value', 'user');
+    const byOperator = await made(await make('admin', { user: 'user_limited' }));
+    const own = await made(first.find(({ status }) => status === 200)!);
+    expect((await box.as('limited').post(`/admin/keys/${own.id}/rotate`, {})).status).toBe(200);
+    for (const { id } of [byOperator, own])
+      expect((await box.as('limited').post(`/admin/keys/${id}/revoke`, {})).status).toBe(200);
+    expect(await messageOf(await make('limited'))).toBe(
+      'You have made 200 keys within 24 hours, and a user can make at most 200. Wait, rotate a key that you have, or ask an operator to make the key.',
+    );
+    expect((await make('lead', { user: 'user_limited' })).status).toBe(200);
+    const byKey = await Promise.all(Array.from({ length: 3 }, () => box.post('/admin/keys', { user: 'user_limited' })));
+    expect(byKey.map(({ status }) => status)).toEqual([200, 200, 200]);
+  }, 60_000);
+
+  test('that leads a team makes at most 200 keys without a user', async () => {
+    const all = await Promise.all(Array.from({ length: 205 }, () => make('stranger')));
+    expect(all.filter(({ status }) => status === 200)).toHaveLength(200);
+  }, 60_000);
+});
