@@ -80,7 +80,7 @@ test('an upgrade and a rollback fail no request and cut no stream: each stop fre
   const endings = await underLoad(async () => {
     await rollAll();
     // As a later program would have brought the tables up to date, which serves the one of before.
-    await schema("INSERT INTO signalbox_schema (version, serves, program) VALUES (2, 1, '99.0.0')");
+    await schema("INSERT INTO signalbox_schema SELECT max(version) + 1, max(version), '99.0.0' FROM signalbox_schema");
     await rollAll();
   });
   expect(balancer.failures).toEqual([]);
@@ -91,7 +91,9 @@ test('an upgrade and a rollback fail no request and cut no stream: each stop fre
   expect(problems.filter((problem) => !problem.startsWith('only '))).toEqual([]);
   expect(await box.run('db', 'status', '--json')).toMatchObject({ code: 0 });
   // One that the tables do not serve any more is told so, and those that run go on.
-  await schema("INSERT INTO signalbox_schema (version, serves, program) VALUES (3, 3, '100.0.0')");
+  await schema(
+    "INSERT INTO signalbox_schema SELECT max(version) + 1, max(version) + 1, '100.0.0' FROM signalbox_schema",
+  );
   await expect(stage.fleet.start()).rejects.toThrow('use that program or a later one');
   expect(await send(balancer, key.key, { maxTokens: 1, isStream: true })).toMatchObject({ status: 200, isCut: false });
   proved(
