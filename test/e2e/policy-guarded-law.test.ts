@@ -8,7 +8,7 @@ import { useLivePolicy } from '../support/use.ts';
 const textsOf = (...form: Parameters<typeof written>) =>
   Object.fromEntries(written(...form).map(({ path, text }) => [path, text]));
 const live = useLivePolicy(() => textsOf(BASE, PLAIN), {
-  env: { FIRST_KEY: 'a key of the first', OPS_URL: 'https://ops.example', OPS_SECRET: 'a secret of 24 characters' },
+  env: { FIRST_KEY: 'sk-first-81f2c9d07ab4', OPS_URL: 'https://ops.example', OPS_SECRET: 'whsec-51d2f0a97c3e84b6d1' },
 });
 
 interface ShownFiles {

@@ -11,7 +11,7 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
   const CANARY = 'canary-of-the-environment-0123456789';
   const files = () => Object.fromEntries(written(BASE, PLAIN).map(({ path, text }) => [path, text]));
   const env = {
-    ...{ FIRST_KEY: 'a key of the first', OPS_URL: 'https://ops.example', OPS_SECRET: 'a secret of 24 characters' },
+    ...{ FIRST_KEY: 'sk-first-81f2c9d07ab4', OPS_URL: 'https://ops.example', OPS_SECRET: 'whsec-51d2f0a97c3e84b6d1' },
     CANARY_SECRET: CANARY,
   };
   const shut = useLivePolicy(files, { env });
