@@ -1,12 +1,25 @@
-/** How many letters must be put in, taken out or exchanged to make one text of another. */
-export function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+/**
+ * How many letters must be put in, taken out or exchanged to make one text of another. Takes time that grows with the length times
+ * `most`, because only cells of the table that near its diagonal can count (Ukkonen, "Algorithms for approximate string matching", 1985).
+ * @param most edits of interest
+ * @returns the number of edits, or `most + 1` for more
+ */
+export function editDistance(a: string, b: string, most: number): number {
+  const far = most + 1;
+  if (Math.abs(a.length - b.length) > most) return far;
+  let row = Array.from({ length: b.length + 1 }, (_, j) => Math.min(j, far));
   for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
+    const next = new Array<number>(b.length + 1).fill(far);
+    if (i <= most) next[0] = i;
+    const last = Math.min(b.length, i + most);
+    let least = next[0]!;
+    for (let j = Math.max(1, i - most); j <= last; j++) {
       const swap = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, row[j]! + 1, next[j - 1]! + 1));
+      const edits = Math.min(swap, row[j]! + 1, next[j - 1]! + 1, far);
+      next[j] = edits;
+      if (edits < least) least = edits;
     }
+    if (least === far) return far;
     row = next;
   }
   return row[b.length]!;
@@ -18,7 +31,7 @@ export function closest(name: string, known: Iterable<string>, distanceMax: numb
   let bestDistance = distanceMax + 1;
   for (const candidate of known) {
     if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase(), bestDistance - 1);
     if (distance >= bestDistance || distance >= candidate.length) continue;
     best = candidate;
     bestDistance = distance;
@@ -34,7 +47,7 @@ export function misspelt(name: string, known: Iterable<string>): string | null {
   if (name.length < NAME_LENGTH_MIN) return null;
   for (const candidate of known) {
     if (Math.abs(candidate.length - name.length) > 1) continue;
-    if (editDistance(name, candidate) === 1 || isSwapped(name, candidate)) return candidate;
+    if (editDistance(name, candidate, 1) === 1 || isSwapped(name, candidate)) return candidate;
   }
   return null;
 }

@@ -37,7 +37,7 @@ function helpFor(path: string, routes: RouteTable): string {
   }
   const meant = path.length > COMPARED_MAX ? null : nearestIn(routes, [plain, right]);
   const other = OTHER_APIS.find(([form]) => form.test(below));
-  if (meant !== null && (!other || editDistance(right, meant) <= SLIP_MAX)) return `Did you mean ${meant}?`;
+  if (meant !== null && (!other || editDistance(right, meant, SLIP_MAX) <= SLIP_MAX)) return `Did you mean ${meant}?`;
   if (other) return `Signalbox does not serve ${other[1]} yet. ${servedIn(routes)}`;
   return `${servedIn(routes)} /docs lists every path.`;
 }

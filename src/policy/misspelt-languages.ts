@@ -1,7 +1,11 @@
 import { isKnownLanguage, nearestLanguage } from '../core/languages.ts';
+import type { Report } from './report.ts';
 import type { ModelText } from './schema-model.ts';
 import type { NamedItem } from './sections.ts';
 import { placeAt, valueAt } from './tree.ts';
+
+/** Known languages of about the same length as a name. */
+const COMPARISONS = 100;
 
 /** An unknown language name that is similar to a known one. */
 export type MisspeltLanguage = ReturnType<typeof misspeltLanguagesOf>[number];
@@ -10,10 +14,11 @@ export type MisspeltLanguage = ReturnType<typeof misspeltLanguagesOf>[number];
  * The languages of a model that are probably misspelt. An unknown name that is like no known one is fine. A misspelt one is
  * allowed, because it may be the operator's own name.
  */
-export function misspeltLanguagesOf({ path, tree }: NamedItem<ModelText>, data: ModelText) {
+export function misspeltLanguagesOf({ path, tree }: NamedItem<ModelText>, data: ModelText, report: Report) {
   return (['languages', 'lacks_languages'] as const).flatMap((key) =>
     data[key].flatMap((name, at) => {
-      const meant = isKnownLanguage(name) ? null : nearestLanguage(name);
+      const mayCompare = !isKnownLanguage(name) && report.mayCompare(COMPARISONS);
+      const meant = mayCompare ? nearestLanguage(name) : null;
       const place = valueAt(tree, key, at)?.place ?? placeAt(tree, key);
       if (meant === null) return [];
       const message = `\`${path}.${key}\` has \`${name}\`, which is not a known programming language`;

@@ -36,7 +36,8 @@ export interface NamedLabel {
 
 /** Warns of a label that no key has, and that resembles one which keys have. */
 export function reviewLabel({ label, place, path }: NamedLabel, labels: KnownLabels, report: Report): void {
-  const meant = labels.has(label) ? undefined : [...labels.keys()].find((one) => isAlike(label, one));
+  if (labels.has(label) || !report.mayCompare(labels.size)) return;
+  const meant = [...labels.keys()].find((one) => isAlike(label, one));
   if (meant === undefined) return;
   const hint = `did you mean \`${path}${meant}\`?`;
   report.add('misspelt-value', place, `no key has the label \`${label}\``, { hint });
@@ -63,7 +64,8 @@ export function reviewValues(
           : [`key has the label \`${label}\` with`, [...(labels.get(label ?? '') ?? [])]];
     // Keys come and go, so of their labels only the spelling is compared.
     const resembles = label === undefined ? isAlike : isSpeltAlike;
-    const meant = known.includes(text) ? undefined : known.find((one) => resembles(text, one));
+    if (known.includes(text) || !report.mayCompare(known.length)) continue;
+    const meant = known.find((one) => resembles(text, one));
     if (meant === undefined) continue;
     report.add('misspelt-value', placeOf(literal), `no ${what} \`${text}\``, { hint: `did you mean "${meant}"?` });
   }
@@ -83,5 +85,6 @@ function isAlike(a: string, b: string): boolean {
   if (isSpeltAlike(a, b)) return true;
   const shorter = Math.min(a.length, b.length);
   if (shorter < LETTERS_MIN || digitsOf(a) !== digitsOf(b)) return false;
-  return editDistance(a.toLowerCase(), b.toLowerCase()) <= (shorter < 2 * LETTERS_MIN ? 1 : 2);
+  const most = shorter < 2 * LETTERS_MIN ? 1 : 2;
+  return editDistance(a.toLowerCase(), b.toLowerCase(), most) <= most;
 }

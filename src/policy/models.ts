@@ -140,7 +140,7 @@ export function draftModel(
     endpoints: draftEndpoints(named, data, model.capabilities, context),
     defaultQuality: data.quality.default,
     figures: figuresOf(named, data),
-    misspeltLanguages: misspeltLanguagesOf(named, data),
+    misspeltLanguages: misspeltLanguagesOf(named, data, context.report),
     vectors: embedding && { id: name, embedding, place: placeAt(tree, 'embedding', 'dimensions') },
   };
 }

@@ -1,8 +1,14 @@
 import { closest, editDistance } from '../core/edit-distance.ts';
 
-/** The known name most similar to a given one; null if none is close. */
-export const nearest = (name: string, known: Iterable<string>): string | null =>
-  closest(name, known, Math.max(2, Math.floor(name.length / 3))) ?? onlyLonger(name, known) ?? ofSameWords(name, known);
+/** Letters of a name that is compared with others: a longer name is hardly a slip of the keyboard. */
+const NAME_LENGTH_MAX = 100;
+
+/** The known name most similar to a given one; null if none is close, and for a long name. */
+export function nearest(name: string, known: Iterable<string>): string | null {
+  if (name.length > NAME_LENGTH_MAX) return null;
+  const edits = Math.max(2, Math.floor(name.length / 3));
+  return closest(name, known, edits) ?? onlyLonger(name, known) ?? ofSameWords(name, known);
+}
 
 /** The only known name that begins or ends with the given one. */
 function onlyLonger(name: string, known: Iterable<string>): string | null {
@@ -30,9 +36,13 @@ function ofSameWords(name: string, known: Iterable<string>): string | null {
 
 const countWords = (name: string): number => nameWords(name).length;
 
-/** The known names, most similar first. */
+/** Edits from which on names are equally unlike. */
+const EDITS_MAX = 24;
+
+/** The known names, most similar first; as they are for a long name. */
 export function byNearness(name: string, known: Iterable<string>): string[] {
-  const far = (candidate: string) => editDistance(name.toLowerCase(), candidate.toLowerCase());
+  if (name.length > NAME_LENGTH_MAX) return [...known];
+  const far = (candidate: string) => editDistance(name.toLowerCase(), candidate.toLowerCase(), EDITS_MAX);
   return [...known]
     .map((candidate) => ({ candidate, shared: sharedWords(name, candidate), distance: far(candidate) }))
     .sort((a, b) => b.shared - a.shared || a.distance - b.distance)

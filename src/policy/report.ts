@@ -8,9 +8,14 @@ import {
 import { maskSecrets } from './mask.ts';
 import { byNearness, didYouMean, listNames, NAMES_SHOWN } from './nearest.ts';
 
+/** Names that are compared for hints in one load. Without a bound, thousands of unknown names among thousands would hold up the server for hours. */
+const COMPARISONS_MAX = 50_000;
+
 /** Collects the problems of one load. */
 export class Report {
   readonly #found: Diagnostic[];
+  /** Known names that may still be compared with unknown ones. */
+  #comparisonsLeft = COMPARISONS_MAX;
 
   /** `found`: the problems of an earlier phase. */
   constructor(found: readonly Diagnostic[] = []) {
@@ -50,13 +55,24 @@ export class Report {
     return !first;
   }
 
-  /** Reports an unknown name, with the known names and the one probably meant. */
+  /** Reports an unknown name, with the known names and the one probably meant; after very many, without them. */
   addUnknown(what: string, name: string, known: Iterable<string>, place: SourceSpan): void {
-    const all = [...known];
+    const all = this.mayCompare(1) ? [...known] : [];
+    if (!this.mayCompare(all.length)) {
+      this.add('unknown-reference', place, `there is no ${what} \`${name}\``);
+      return;
+    }
     // A long list shows the most similar names.
     const names = all.length > NAMES_SHOWN ? byNearness(name, all) : all;
     const details = { expected: `one of ${listNames(names)}`, hint: didYouMean(name, names) };
     this.add('unknown-reference', place, `there is no ${what} \`${name}\``, details);
+  }
+
+  /** Whether a name may still be compared with so many others for a hint. Counts them if it may. */
+  mayCompare(names: number): boolean {
+    if (this.#comparisonsLeft <= 0) return false;
+    this.#comparisonsLeft -= names;
+    return true;
   }
 
   /** Reports an unknown name of a plugin, unless a plugin that did not load may define it. */

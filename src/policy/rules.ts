@@ -219,7 +219,8 @@ class RuleCompiler {
     if (ofCatalog === 0) {
       const tags = [...new Set(this.#parsed.models.flatMap(({ model }) => model.tags))];
       const message = `selector \`${selector}\` has no candidates: no model passes its filter`;
-      this.#report.add('selector-empty', at, message, { hint: hintForTags(require.ast, tags) });
+      const hint = this.#report.mayCompare(tags.length) ? hintForTags(require.ast, tags) : undefined;
+      this.#report.add('selector-empty', at, message, { hint });
     } else if (ofServed === 0 && this.#served.length > 0) {
       const message = `selector \`${selector}\` has no candidates here: no provider can serve a model that passes its filter`;
       const hint = 'set the variable of a provider that serves such a model';

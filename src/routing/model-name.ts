@@ -151,7 +151,7 @@ export function similarName(name: string, known: Iterable<string>): string | nul
     const other = plainName(candidate);
     // Another version is another model, not a typing error.
     if (Math.abs(other.length - written.length) >= bestDistance || digitsOf(other) !== digitsOf(written)) continue;
-    const distance = editDistance(written, other);
+    const distance = editDistance(written, other, bestDistance - 1);
     if (distance < bestDistance && distance < other.length / 2) [best, bestDistance] = [candidate, distance];
   }
   return best;

@@ -68,6 +68,20 @@ describe('while it works, the server goes on with other requests:', () => {
     expect(share).toBeLessThan(QUARTER);
   }, 30_000);
 
+  test('a check of thousands of unknown names among thousands of models', async () => {
+    const one = (at: number) =>
+      `  ${'m'.repeat(90)}${at}: { provider: first, upstream: x, price: { input: 1, output: 1 }, context_window: 1000, max_output: 100, quality: { default: 0.5 } }\n`;
+    const wrong = (at: number) =>
+      `  - { name: c${at}, given: { model: ${'q'.repeat(90)}${at} }, expect: { task: coding } }\n`;
+    const times = (number: number, text: (at: number) => string) => Array.from({ length: number }, (_, at) => text(at));
+    const changes = [
+      { name: 'more.yaml', text: `models:\n${times(1_000, one).join('')}` },
+      { name: 'wrong.yaml', text: `cases:\n${times(1_500, wrong).join('')}` },
+    ];
+    const share = await leastOf(HALF, () => longestShare(() => post('check', { changes })));
+    expect(share).toBeLessThan(HALF);
+  }, 30_000);
+
   test('a difference in which thousands of models may have been renamed', async () => {
     const body = { a: { files: models('old', 1) }, b: { files: models('new', 10_000) } };
     const share = await leastOf(QUARTER, () => longestShare(() => post('diff', body)));

@@ -65,6 +65,8 @@ function unservedPart(kind: 'model' | 'provider', name: string, { leftOut }: Pol
   return { name, reason: found?.reason ?? 'it is not served here' };
 }
 
+/** Letters shown of a name that no case has. */
+const CASE_SHOWN = 100;
 /** The most names listed where none or too many fit. */
 const TOLD_MAX = 5;
 
@@ -78,7 +80,9 @@ export function casesNamed(text: string, cases: readonly PolicyCase[]): PolicyCa
     text,
     cases.map(({ name }) => name),
   );
-  throw new UsageError(`No case is named like "${text}"; near it are ${listNames(near.slice(0, TOLD_MAX))}.`);
+  throw new UsageError(
+    `No case is named like "${text.slice(0, CASE_SHOWN)}"; near it are ${listNames(near.slice(0, TOLD_MAX))}.`,
+  );
 }
 
 /** The one case of this name, or with this text in its name. Throws UsageError. */
