@@ -94,7 +94,31 @@ export function admit(
   const login = route.takesLogins ? rules.logins.admit(request, credentials !== null) : null;
   const caller = login ?? (isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay));
   const go = (found: Caller | 'ended' | null) => enter(request, rules, peers, context, route, found);
-  return caller instanceof Promise ? caller.then(async (found) => void (await go(found))) : go(caller);
+  if (!(caller instanceof Promise)) return go(caller);
+  const place = rule ? unprovenPlace(request, rules, peers, context, rule) : null;
+  return caller.finally(() => place?.leave()).then(async (found) => void (await go(found)));
+}
+
+/** Bytes of an unread body that the server holds at most, about. */
+const UNREAD_BYTES_MAX = 1_048_576;
+
+/**
+ * Room among strangers for the body of a request whose caller is not known yet, because a token is checked or a login renewed: the
+ * server holds it meanwhile, unread.
+ * @throws SignalboxError for a body that no caller may send, and `overloaded`
+ */
+function unprovenPlace(
+  request: Request,
+  rules: AdmissionRules,
+  peers: Peers | null,
+  context: RequestContext,
+  rule: RouteRule,
+): GatePlace {
+  const policy = rules.policy();
+  checkBody(request.headers, context, rule, policy, rules.funding, false);
+  const isUnknown = request.headers.has('transfer-encoding');
+  const bytes = Math.min(isUnknown ? UNREAD_BYTES_MAX : context.bodyBytes, UNREAD_BYTES_MAX);
+  return rules.gate.enterBody(policy.gateway, placeOf(request, rules, peers), bytes, true);
 }
 
 /** Admits a request whose caller is known; null on an open route, and for a caller without a key who may pay. Returns as `admit` does. */
@@ -123,7 +147,7 @@ function enter(
   if (caller) checkAccess(caller, access);
   if (isKeyless) rules.funding.keyless.checkHeaders(headers);
   if (rule.ownPages) rules.logins.checkOwnPage(request);
-  const hasBody = checkBody(request.headers, context, rule, policy, rules.funding);
+  const hasBody = checkBody(request.headers, context, rule, policy, rules.funding, isKeyless);
   if (isOpen) {
     if (hasBody) context.place = bodyPlace(request, context, policy, rules, peers);
     return null;

@@ -13,6 +13,7 @@ type BodyPolicy = Pick<PolicySnapshot, 'gateway' | 'payments'>;
 
 /**
  * Checks the headers of a body against its route, and notes its bytes.
+ * @param isKeyless whether its sender has no key, on a route that is not open
  * @returns whether the route reads it
  * @throws SignalboxError
  */
@@ -22,18 +23,18 @@ export function checkBody(
   rule: RouteRule,
   policy: BodyPolicy,
   { keyless }: Pick<FundingSource, 'keyless'>,
+  isKeyless: boolean,
 ): boolean {
-  const { body = BODY_BYTES_MAX, access } = rule;
-  const { method, caller } = context;
+  const { body = BODY_BYTES_MAX } = rule;
+  const { method } = context;
   const { bodyBytesMax: most } = policy.gateway;
   const isRead = TAKES_BODY.has(method) && body !== 'none';
-  const isKeyless = caller === null && access !== 'open';
   const ofRoute = !isRead ? BODY_BYTES_MAX : body === 'policy' ? most : Math.min(body, most);
   context.bodyBytesMax = isKeyless ? Math.min(keyless.bodyBytesMax(policy), ofRoute) : ofRoute;
   context.bodyBytes = Number(headers.get('content-length') ?? 0);
   if (isRead) checkBodyHeaders(headers);
   if (context.bodyBytes > context.bodyBytesMax) throw tooLarge(context.bodyBytesMax);
-  if (headers.has('transfer-encoding') && needsLength(rule)) {
+  if (headers.has('transfer-encoding') && (isKeyless || needsLength(rule))) {
     throw new SignalboxError('length_required', 'Send the header content-length in place of transfer-encoding.');
   }
   return isRead;

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { GatePlace } from '../access/limits/gate.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { Watch, type WatchedItem } from './watch.ts';
@@ -5,6 +6,11 @@ import { Watch, type WatchedItem } from './watch.ts';
 /** The time for a body, and the bytes for each further second: those that arrived, or all of one that is read at once. */
 const READ_MS = 10_000;
 const BYTES_PER_SECOND = 65_536;
+/** Pieces that are read in one turn of the event loop. */
+const PIECES_PER_TURN = 256;
+/** Pieces that any body may have, and bytes of it for each further one: a piece costs as much as kilobytes. */
+const PIECES_MIN = 1_024;
+const BYTES_PER_PIECE = 64;
 
 /** Reads bodies. */
 export class BodyReader {
@@ -34,13 +40,46 @@ export class BodyReader {
 
 /** Reads a body piece by piece, and counts each. */
 async function textInPieces({ body }: Request, reading: BodyReading): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of body ?? []) {
-    reading.count(chunk.byteLength);
-    text += decoder.decode(chunk, { stream: true });
+  const text = new PiecedText();
+  for await (const piece of body ?? []) {
+    reading.count(piece.byteLength);
+    text.add(piece);
+    // Pieces that wait are taken without a turn of the event loop.
+    if (reading.pieces % PIECES_PER_TURN === 0) await setImmediate();
   }
-  return text + decoder.decode();
+  return text.end();
+}
+
+const BLOCK_BYTES = 65_536;
+
+/** The text of pieces of UTF-8, decoded block by block: a string for each small piece would take many times its bytes. */
+class PiecedText {
+  readonly #decoder = new TextDecoder();
+  #block: Uint8Array | null = null;
+  #used = 0;
+  #text = '';
+
+  add(piece: Uint8Array): void {
+    if (this.#used + piece.byteLength > BLOCK_BYTES) this.#decodeBlock();
+    if (piece.byteLength > BLOCK_BYTES) {
+      this.#text += this.#decoder.decode(piece, { stream: true });
+      return;
+    }
+    this.#block ??= new Uint8Array(BLOCK_BYTES);
+    this.#block.set(piece, this.#used);
+    this.#used += piece.byteLength;
+  }
+
+  end(): string {
+    this.#decodeBlock();
+    return this.#text + this.#decoder.decode();
+  }
+
+  #decodeBlock(): void {
+    if (!this.#block) return;
+    this.#text += this.#decoder.decode(this.#block.subarray(0, this.#used), { stream: true });
+    this.#used = 0;
+  }
 }
 
 /** The reading of one body. The server's idle limit begins anew with every byte, so that a slow sender needs a bound of its own. */
@@ -53,6 +92,8 @@ class BodyReading implements WatchedItem<BodyReading> {
   /** ms on the reader's clock. */
   readonly #since: number;
   #bytes: number;
+  /** Pieces that have arrived. */
+  pieces = 0;
   #isOver = false;
   #reject: ((error: SignalboxError) => void) | null = null;
 
@@ -89,7 +130,9 @@ class BodyReading implements WatchedItem<BodyReading> {
     // Bytes that arrive after the cut are not kept.
     if (this.#isOver) throw tooSlow();
     this.#bytes += bytes;
+    this.pieces++;
     if (this.#bytes > this.#bytesMax) throw tooLarge(this.#bytesMax);
+    if (this.pieces > PIECES_MIN + this.#bytes / BYTES_PER_PIECE) throw inTooManyPieces();
     this.#place?.grow(bytes);
   }
 
@@ -118,6 +161,16 @@ class BodyReading implements WatchedItem<BodyReading> {
 export function tooLarge(bytesMax: number): SignalboxError {
   return new SignalboxError('request_too_large', `The body may have at most ${bytesMax} bytes.`);
 }
+
+/** The rest of the body may still come, so the connection cannot be used again. */
+const inTooManyPieces = (): SignalboxError =>
+  new SignalboxError(
+    'request_too_large',
+    `The body comes in pieces of fewer than ${BYTES_PER_PIECE} bytes. Send larger ones.`,
+    {
+      headers: { connection: 'close' },
+    },
+  );
 
 /** Only a broken connection gets here, so no caller reads the error. */
 const brokenOff = (cause: unknown): SignalboxError =>

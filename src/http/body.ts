@@ -28,10 +28,10 @@ export async function readBody(
 ): Promise<unknown> {
   const turn = context.awaitTurn();
   if (turn) await turn;
-  const paced = pace.turn(context.bodyBytes);
-  if (paced) await paced;
   const { place, bodyBytesMax } = context;
   const text = await reader.text(request, place?.bytesAtOnce ?? 0, bodyBytesMax, place);
+  const paced = pace.turn(text.length);
+  if (paced) await paced;
   if (context.idempotencyKey !== null) context.bodyHash = hash('sha256', text, 'buffer');
   checkJsonLimits(text, valuesMax);
   try {

@@ -303,7 +303,10 @@ export function claimsViewOf(claims: Readonly<Record<string, unknown>>): View {
   return { claims: read instanceof ClaimObject ? new Map(read) : read };
 }
 
-/** Entries of a list or map of claims, and levels of them. What is larger is left out, and reading it fails. */
+/**
+ * Entries of a list or map of claims, and levels of them. What is larger is left out, and reading it fails. So does reading a list that
+ * has such an entry: without it, the list could pass a test that all entries have to pass.
+ */
 export const CLAIM_ENTRIES_MAX = 256;
 const CLAIM_DEPTH_MAX = 6;
 
@@ -312,11 +315,10 @@ function readable(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value);
   if (depth === CLAIM_DEPTH_MAX || entries.length > CLAIM_ENTRIES_MAX) return undefined;
-  const kept = entries.flatMap(([name, one]) => {
-    const read = readable(one, depth + 1);
-    return read === undefined ? [] : [[name, read] as const];
-  });
-  return Array.isArray(value) ? kept.map(([, one]) => one) : new ClaimObject(kept);
+  const read = entries.map(([name, one]) => [name, readable(one, depth + 1)] as const);
+  const kept = read.filter(([, one]) => one !== undefined);
+  if (!Array.isArray(value)) return new ClaimObject(kept);
+  return kept.length < read.length ? undefined : kept.map(([, one]) => one);
 }
 
 /** The CEL views of a model, one for each endpoint. */

@@ -127,7 +127,7 @@ function* compile(
   const programs = yield* checkRules(parsed, check, report);
   const budgets = yield* checkLimits(parsed.budgets, 'budget', check, report);
   const rateLimits = yield* checkLimits(parsed.rateLimits, 'limit', check, report);
-  for (const one of parsed.sentNames) check.sent(one);
+  yield* inSteps(parsed.sentNames, (one) => check.sent(one));
   check.metered(parsed.meteredLabel);
   const contentMatch = check.condition(parsed.contentMatch, 'budget');
   const reportedRuns = check.condition(parsed.reportedRuns, 'limit');

@@ -8,18 +8,22 @@ import {
 import { maskSecrets } from './mask.ts';
 import { byNearness, didYouMean, listNames, NAMES_SHOWN } from './nearest.ts';
 
+/** Errors and warnings that one load lists at most, of each. */
+const LISTED_MAX = 1_000;
 /** Names that are compared for hints in one load. Without a bound, thousands of unknown names among thousands would hold up the server for hours. */
 const COMPARISONS_MAX = 50_000;
 
-/** Collects the problems of one load. */
+/** Collects the problems of one load, as many as people read. */
 export class Report {
   readonly #found: Diagnostic[];
+  readonly #listed = { error: 0, warning: 0 };
   /** Known names that may still be compared with unknown ones. */
   #comparisonsLeft = COMPARISONS_MAX;
 
   /** `found`: the problems of an earlier phase. */
   constructor(found: readonly Diagnostic[] = []) {
     this.#found = [...found];
+    for (const { severity } of found) this.#listed[severity]++;
   }
 
   /** All problems in the order in which they were found, for the next phase. */
@@ -29,8 +33,10 @@ export class Report {
 
   add(code: DiagnosticCode, place: SourceSpan, message: string, details: DiagnosticDetails = {}): void {
     const { expected, hint, related } = details;
+    const severity = severityOf(code);
+    if (++this.#listed[severity] > LISTED_MAX) return;
     this.#found.push({
-      severity: severityOf(code),
+      severity,
       code,
       ...place,
       // Many messages quote names and values of the policy.

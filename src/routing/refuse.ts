@@ -161,9 +161,13 @@ function unpricedError(
 const UNBOUNDED: readonly Rejection[] = ['funds', 'budget_limit'];
 
 /** The models that only rejections of these kinds keep from being eligible. */
-function heldBackBy({ rejected }: Refusal, snapshot: PolicySnapshot, ...kinds: readonly Rejection[]): Model[] {
+const heldBackBy = (refusal: Refusal, snapshot: PolicySnapshot, ...kinds: readonly Rejection[]): Model[] =>
+  rejectedBy(refusal, ...kinds).map((one) => snapshot.models[one.model]!);
+
+/** The rejections that are of these kinds alone. */
+function rejectedBy({ rejected }: Refusal, ...kinds: readonly Rejection[]): Refusal['rejected'] {
   const bits = kinds.reduce((all, kind) => all | REJECTIONS[kind].bit, 0);
-  return rejected.filter((one) => (one.rejections & ~bits) === 0).map((one) => snapshot.models[one.model]!);
+  return rejected.filter((one) => (one.rejections & ~bits) === 0);
 }
 
 const WAIT_MIN_MS = 1_000;
@@ -286,8 +290,8 @@ function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot, names: Re
     },
   ];
   let nearest: { effort: number; text: string } | null = null;
-  for (const model of heldBackBy(refusal, snapshot, 'max_cost', 'max_latency', 'max_output')) {
-    const { rejections } = refusal.rejected.find((one) => snapshot.models[one.model] === model)!;
+  for (const { model: at, rejections } of rejectedBy(refusal, 'max_cost', 'max_latency', 'max_output')) {
+    const model = snapshot.models[at]!;
     let effort = 0;
     const moves: string[] = [];
     for (const { kind, field, from, to } of limits) {

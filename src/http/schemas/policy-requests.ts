@@ -50,9 +50,18 @@ export const PolicyPushRequest = field.body('The revision to push: all its files
   ),
 });
 
+/** Letters of a part of a case's name. */
+const CASE_LENGTH_MAX = 200;
+
 export const PolicyTestRequest = field.body('The policy whose cases run: the files on disk unless stated.', {
   ...BUNDLE,
-  case: Type.Optional(field.text('Runs only the cases with this text in their names.', 'night')),
+  case: Type.Optional(
+    Type.String({
+      maxLength: CASE_LENGTH_MAX,
+      description: 'Runs only the cases with this text in their names.',
+      examples: ['night'],
+    }),
+  ),
   here: Type.Optional(
     field.flag('Whether to run them only with the variables that are set here, and not also with all set.', false),
   ),

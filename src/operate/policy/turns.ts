@@ -4,6 +4,8 @@ import { SupersededError } from '../../runtime/slices.ts';
 
 /** Work on policies that runs at once. */
 const AT_ONCE_MAX = 4;
+/** The same with an edit: checks of others cannot keep out those who edit the policy. */
+export const AT_ONCE_WITH_EDIT_MAX = AT_ONCE_MAX + 1;
 /** Most time that one of them takes, ms. */
 const WORK_MS = 15_000;
 
@@ -37,16 +39,21 @@ export class Turns {
   /**
    * Runs work: one of a principal at a time, and a few of all. It is given up once it takes too long.
    * @param who the ID of the principal
+   * @param atOnceMax works at once, with this one
    * @throws SignalboxError `rate_limit_exceeded`, `overloaded`
    */
-  async take<Result>(who: string, work: (isStale: () => boolean) => Promise<Result>): Promise<Result> {
+  async take<Result>(
+    who: string,
+    work: (isStale: () => boolean) => Promise<Result>,
+    atOnceMax = AT_ONCE_MAX,
+  ): Promise<Result> {
     if (this.#busy.has(who)) {
       const message =
         'A check, test, difference, patch or edit of yours is still running. Send the next one once it is done.';
       throw new SignalboxError('rate_limit_exceeded', message, { retryAfterMs: SECOND_MS });
     }
-    if (this.#busy.size >= AT_ONCE_MAX) {
-      const message = `The server works on ${AT_ONCE_MAX} policies, which is the limit; try again.`;
+    if (this.#busy.size >= atOnceMax) {
+      const message = `The server works on ${this.#busy.size} policies, which is the limit; try again.`;
       throw new SignalboxError('overloaded', message, { retryAfterMs: SECOND_MS });
     }
     this.#busy.add(who);

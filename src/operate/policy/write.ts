@@ -19,6 +19,7 @@ import type { EditNotes } from './home.ts';
 import { formerPush } from './pushed.ts';
 import { filesOnDisk, framed, outlineOf, patchOf } from './served-check.ts';
 import type { JudgeTools } from './tools.ts';
+import { AT_ONCE_WITH_EDIT_MAX } from './turns.ts';
 
 /** The desk of a server whose policy can be written. */
 export interface WritableDesk extends PolicyDesk {
@@ -110,14 +111,17 @@ async function written(
     const message = 'State the revision that the edit began from: If-Match: <revision>.';
     throw new SignalboxError('missing_field', message, { param: 'If-Match' });
   }
-  return await desk.turns.take(by.caller.keyId, (isStale) =>
-    desk.turns.alone(() =>
-      orRefused(async () => {
-        const edit = await plannedEdit(by, desk, edited, expected);
-        const candidate = await judged(namedBundle(edit.after), { ...desk.judge, isStale }, desk);
-        return await put(by, desk, { ...edit, patch: await patchOf(edit.before, edit.after, isStale) }, candidate);
-      }),
-    ),
+  return await desk.turns.take(
+    by.caller.keyId,
+    (isStale) =>
+      desk.turns.alone(() =>
+        orRefused(async () => {
+          const edit = await plannedEdit(by, desk, edited, expected);
+          const candidate = await judged(namedBundle(edit.after), { ...desk.judge, isStale }, desk);
+          return await put(by, desk, { ...edit, patch: await patchOf(edit.before, edit.after, isStale) }, candidate);
+        }),
+      ),
+    AT_ONCE_WITH_EDIT_MAX,
   );
 }
 

@@ -21,6 +21,9 @@ const PUBLISH_EVERY_MS = 40;
 export type OriginOf = (provider: string) => string;
 const nowhere: OriginOf = () => '';
 
+const twinKey = ({ provider, model, upstream }: TrackedEndpoint['name']): string =>
+  JSON.stringify([provider, model, upstream]);
+
 type CatalogNames = Pick<MeasuredCatalog, 'models' | 'wildcards'>;
 
 /**
@@ -34,6 +37,8 @@ export class Health {
   readonly #hub: Hub;
   readonly #providers = new Map<string, TrackedProvider>();
   readonly #endpoints = new Map<string, TrackedEndpoint>();
+  /** Those of one name, behind different keys or addresses. */
+  readonly #twins = new Map<string, Set<TrackedEndpoint>>();
   #readings = 0;
   #publishedAt = Number.NEGATIVE_INFINITY;
 
@@ -113,8 +118,10 @@ export class Health {
     const owner = this.#providers.getOrInsertComputed(ownerKey, () => new TrackedProvider(ownerKey));
     // Behind another key or address it is assumed to be as fast, until measured.
     const name = { provider, model, upstream };
-    const twin = this.#endpoints.values().find((one) => Bun.deepEquals(one.name, name));
+    const twins = this.#twins.getOrInsertComputed(twinKey(name), () => new Set());
+    const [twin] = twins;
     const endpoint = new TrackedEndpoint(owner, name, this.#hub, twin?.speed);
+    twins.add(endpoint);
     this.#endpoints.set(key, endpoint);
     return endpoint;
   }
@@ -122,6 +129,8 @@ export class Health {
   #drop(key: string, endpoint: TrackedEndpoint): void {
     const { provider } = endpoint;
     this.#endpoints.delete(key);
+    const twins = this.#twins.get(twinKey(endpoint.name));
+    if (twins?.delete(endpoint) && twins.size === 0) this.#twins.delete(twinKey(endpoint.name));
     provider.endpoints.delete(endpoint);
     if (provider.endpoints.size === 0) this.#providers.delete(provider.id);
   }
