@@ -95,8 +95,16 @@ export function admit(
   const caller = login ?? (isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay));
   const go = (found: Caller | 'ended' | null) => enter(request, rules, peers, context, route, found);
   if (!(caller instanceof Promise)) return go(caller);
-  const place = rule ? unprovenPlace(request, rules, peers, context, rule) : null;
-  return caller.finally(() => place?.leave()).then(async (found) => void (await go(found)));
+  let place: GatePlace | null = null;
+  const admitted = caller.finally(() => place?.leave()).then(async (found) => void (await go(found)));
+  try {
+    place = rule ? unprovenPlace(request, rules, peers, context, rule) : null;
+  } catch (cause) {
+    // The request is refused whoever sent it.
+    admitted.catch(() => {});
+    throw cause;
+  }
+  return admitted;
 }
 
 /** Bytes of an unread body that the server holds at most, about. */

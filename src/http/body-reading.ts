@@ -8,9 +8,6 @@ const READ_MS = 10_000;
 const BYTES_PER_SECOND = 65_536;
 /** Pieces that are read in one turn of the event loop. */
 const PIECES_PER_TURN = 256;
-/** Pieces that any body may have, and bytes of it for each further one: a piece costs as much as kilobytes. */
-const PIECES_MIN = 1_024;
-const BYTES_PER_PIECE = 64;
 
 /** Reads bodies. */
 export class BodyReader {
@@ -44,7 +41,7 @@ async function textInPieces({ body }: Request, reading: BodyReading): Promise<st
   for await (const piece of body ?? []) {
     reading.count(piece.byteLength);
     text.add(piece);
-    // Pieces that wait are taken without a turn of the event loop.
+    // Pieces that arrive together are taken without a turn of the event loop; those that arrive in one are joined.
     if (reading.pieces % PIECES_PER_TURN === 0) await setImmediate();
   }
   return text.end();
@@ -132,7 +129,6 @@ class BodyReading implements WatchedItem<BodyReading> {
     this.#bytes += bytes;
     this.pieces++;
     if (this.#bytes > this.#bytesMax) throw tooLarge(this.#bytesMax);
-    if (this.pieces > PIECES_MIN + this.#bytes / BYTES_PER_PIECE) throw inTooManyPieces();
     this.#place?.grow(bytes);
   }
 
@@ -161,16 +157,6 @@ class BodyReading implements WatchedItem<BodyReading> {
 export function tooLarge(bytesMax: number): SignalboxError {
   return new SignalboxError('request_too_large', `The body may have at most ${bytesMax} bytes.`);
 }
-
-/** The rest of the body may still come, so the connection cannot be used again. */
-const inTooManyPieces = (): SignalboxError =>
-  new SignalboxError(
-    'request_too_large',
-    `The body comes in pieces of fewer than ${BYTES_PER_PIECE} bytes. Send larger ones.`,
-    {
-      headers: { connection: 'close' },
-    },
-  );
 
 /** Only a broken connection gets here, so no caller reads the error. */
 const brokenOff = (cause: unknown): SignalboxError =>

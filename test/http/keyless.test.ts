@@ -184,6 +184,8 @@ describe('while payments are on, a request without a key', () => {
     const { send } = door();
     expect(codeOf(() => send(PAID[0]!, { 'content-length': '1001' }))).toBe('request_too_large');
     expect(send(PAID[0]!, { 'content-length': '1000' }).caller).toBeNull();
+    expect(codeOf(() => send(PAID[0]!, { 'transfer-encoding': 'chunked' }))).toBe('length_required');
+    expect(send(PAID[0]!, { 'transfer-encoding': 'chunked', authorization: 'Bearer good' }).caller).toBe(key);
     expect(send(PAID[0]!, { 'content-length': '1001', authorization: 'Bearer good' }).caller).toBe(key);
   });
 

@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { TOY } from '../support/policies.ts';
+import { chatHead, connect } from '../support/raw-http.ts';
 import { startSignalbox, temporaryFolder, withKey } from '../support/signalbox.ts';
 import { AUDIENCE, DISCOVERY_PATH, KEYS_PATH, startIssuer, type TestIssuer } from '../support/token-issuer.ts';
 import { useLivePolicy, useStarted } from '../support/use.ts';
@@ -68,6 +69,34 @@ describe('the keys of an issuer', () => {
     await storm();
     await storm();
     expect(reads()).toBe(2);
+  });
+
+  test('hold bodies of strangers while they are read: one large body of an address, and others are refused', async () => {
+    const { issuer, box } = await start();
+    const isRead = Promise.withResolvers<Response>();
+    issuer.answers.set(KEYS_PATH, () => isRead.promise);
+    const token = await issuer.sign();
+    const send = async (header: string) => {
+      const connection = await connect(box.url);
+      await connection.write(chatHead(token, header));
+      return connection;
+    };
+    const waiting = await send('content-length: 150000');
+    for (const header of ['content-length: 150000', 'transfer-encoding: chunked']) {
+      const refused = await send(header);
+      expect((await refused.response()).status).toBe(503);
+      refused.close();
+    }
+    expect(waiting.received).toBe('');
+    // A request without a body holds nothing, and waits as well.
+    const bare = fetch(`${box.url}/v1/models`, withKey(token));
+    isRead.resolve(new Response('', { status: 500 }));
+    expect((await waiting.response()).status).toBe(503);
+    expect((await bare).status).toBe(503);
+    waiting.close();
+    const again = await send('content-length: 150000');
+    expect((await again.response()).status).toBe(503);
+    again.close();
   });
 
   test('may be new ones: a token of a new key is admitted by one reading more', async () => {

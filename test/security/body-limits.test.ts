@@ -101,6 +101,26 @@ describe('the largest body of a route', () => {
     await expectError(await sent.response(), 'request_too_large');
   });
 
+  test('accepts a body in pieces of any size, with characters that are split between them', async () => {
+    const body = JSON.stringify({ model: 'best', messages: [{ role: 'user', content: 'Grüße 😀 '.repeat(5_000) }] });
+    const bytes = new TextEncoder().encode(body);
+    for (const length of [1, 100, 70_000]) {
+      const sent = await begin({
+        method: 'POST',
+        path: '/v1/chat/completions',
+        headers: ['transfer-encoding: chunked'],
+      });
+      const pieces: Uint8Array[] = [];
+      for (let at = 0; at < bytes.length; at += length) {
+        const piece = bytes.subarray(at, at + length);
+        pieces.push(Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n'));
+      }
+      await sent.write(Buffer.concat([...pieces, Buffer.from('0\r\n\r\n')]));
+      expect((await sent.response()).status).toBe(200);
+      expect(upstream.requests.at(-1)?.text).toContain('Grüße 😀 '.repeat(5_000).trim());
+    }
+  });
+
   test('accepts a body of exactly that length', async () => {
     const body = JSON.stringify({ model: 'best', messages: [{ role: 'user', content: 'Hello' }] }).padEnd(POLICY_MAX);
     const sent = await begin(
