@@ -258,7 +258,7 @@ function servicesOf(
 ): RouteServices {
   const { gateway, idempotency, keys, tokens } = options;
   const sources = { keys, policy: () => gateway.lease().snapshot };
-  const reading = { reader: new BodyReader(gateway.clock), pace: new BodyPace(() => options.gate.bytes) };
+  const reading = { reader: new BodyReader(gateway.clock), pace: new BodyPace(options.gate) };
   const addressOf = (request: Request) =>
     wholeAddress(request, edge.server(), gateway.lease().snapshot.gateway.trustedProxies);
   return {

@@ -1,11 +1,15 @@
-/** Smaller bodies are worked on at once: many of them take little. */
+import type { Timer, Timers } from '../core/timers.ts';
+
+/** Smaller bodies never wait: many of them take little. */
 const LARGE_BYTES = 65_536;
-/** Bytes of large bodies that are begun in one turn of the event loop. */
+/** Bytes of large bodies that go on in one turn of the event loop. */
 const TURN_BYTES = 1_048_576;
 /** Bytes of all bodies in memory from which on memory is short. */
 const SHORT_BYTES = 67_108_864;
 /** Bytes of large bodies after which, while memory is short, what is left of them is collected. */
 const COLLECTED_BYTES = 33_554_432;
+/** How often the end of a shortage is looked for, ms. */
+const LOOK_MS = 250;
 
 /** A large body that waits. */
 interface WaitingBody {
@@ -13,32 +17,21 @@ interface WaitingBody {
   begin(): void;
 }
 
-/**
- * Spreads large bodies that arrive together over several turns of the event loop: each is parsed and sent on before many more are, and
- * other requests are answered in between. A body that waits is in memory once; while it is worked on it has three to five copies. With 1,500 bodies of 150 kB at once the process took 1,008 MiB without this, 667 MiB without collections, and
- * 521 MiB with both. State: gate.
- */
-export class BodyPace {
-  readonly #bytesHeld: () => number;
-  readonly #collect: () => void;
+/** Lets large bodies that come together go on one after the other, about 1 MiB in each turn of the event loop. State: gate. */
+export class Pace {
   readonly #line: WaitingBody[] = [];
-  /** Bytes that may still be begun in this turn. */
+  readonly #onBegin: (bytes: number) => void;
+  /** Bytes that may still go on in this turn. */
   #left = TURN_BYTES;
   #isTurnAwaited = false;
-  /** Bytes begun since the last collection. */
-  #begun = 0;
 
-  /**
-   * @param bytesHeld bytes of all bodies in memory
-   * @param collect frees the memory of objects that nothing refers to
-   */
-  constructor(bytesHeld: () => number, collect: () => void = () => Bun.gc(true)) {
-    this.#bytesHeld = bytesHeld;
-    this.#collect = collect;
+  /** @param onBegin called with the bytes of each large body that goes on */
+  constructor(onBegin: (bytes: number) => void = () => {}) {
+    this.#onBegin = onBegin;
   }
 
   /**
-   * Waits until a body that has arrived may be worked on, first in, first out.
+   * Waits until a body may go on, first in, first out.
    * @param bytes of the body
    * @returns null where that is at once
    */
@@ -53,7 +46,7 @@ export class BodyPace {
 
   #begin(bytes: number): void {
     this.#left -= bytes;
-    this.#begun += bytes;
+    this.#onBegin(bytes);
     if (this.#isTurnAwaited) return;
     this.#isTurnAwaited = true;
     setImmediate(() => this.#goOn());
@@ -63,15 +56,64 @@ export class BodyPace {
   #goOn(): void {
     this.#isTurnAwaited = false;
     this.#left = TURN_BYTES;
-    if (this.#begun >= COLLECTED_BYTES && this.#bytesHeld() >= SHORT_BYTES) {
-      this.#begun = 0;
-      this.#collect();
-    }
     while (this.#left > 0) {
       const next = this.#line.shift();
       if (!next) return;
       this.#begin(next.bytes);
       next.begin();
     }
+  }
+}
+
+/** The bodies of all requests, as the pace needs them. */
+interface HeldBodies {
+  /** Bytes of all bodies in memory. */
+  readonly bytes: number;
+  readonly timers: Timers;
+}
+
+/**
+ * Bounds the memory of large bodies that arrive together. A body that waits is in memory once; while it is parsed, decided and sent on it
+ * has three to five copies, and the engine collects late, because few objects hold them. So bodies are read and worked on at a
+ * pace, and collections follow. `docs/decisions/0036-bodies-in-memory.md` has the figures. State: gate.
+ */
+export class BodyPace {
+  /** For bodies that may have arrived whole. */
+  readonly reading = new Pace();
+  /** For bodies that have been read: slow ones end together, too. */
+  readonly work = new Pace((bytes) => this.#begun(bytes));
+  readonly #held: HeldBodies;
+  readonly #collect: () => void;
+  /** Bytes that were begun since the last collection. */
+  #bytes = 0;
+  /** Looks for the end of a shortage; null while there is none. */
+  #look: Timer | null = null;
+
+  /** @param collect frees the memory of objects that nothing refers to */
+  constructor(held: HeldBodies, collect: () => void = () => Bun.gc(true)) {
+    this.#held = held;
+    this.#collect = collect;
+  }
+
+  #begun(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes < COLLECTED_BYTES || this.#held.bytes < SHORT_BYTES) return;
+    this.#collectNow();
+    if (this.#look) return;
+    this.#look = this.#held.timers.every(LOOK_MS, () => this.#endShortage());
+    this.#look.unref();
+  }
+
+  /** What a flood leaves would be there when the next one comes. */
+  #endShortage(): void {
+    if (this.#held.bytes >= SHORT_BYTES) return;
+    this.#look?.close();
+    this.#look = null;
+    this.#collectNow();
+  }
+
+  #collectNow(): void {
+    this.#bytes = 0;
+    this.#collect();
   }
 }

@@ -28,10 +28,12 @@ export async function readBody(
 ): Promise<unknown> {
   const turn = context.awaitTurn();
   if (turn) await turn;
-  const { place, bodyBytesMax } = context;
+  const { place, bodyBytes, bodyBytesMax } = context;
+  const reading = pace.reading.turn(bodyBytes);
+  if (reading) await reading;
   const text = await reader.text(request, place?.bytesAtOnce ?? 0, bodyBytesMax, place);
-  const paced = pace.turn(text.length);
-  if (paced) await paced;
+  const working = pace.work.turn(text.length);
+  if (working) await working;
   if (context.idempotencyKey !== null) context.bodyHash = hash('sha256', text, 'buffer');
   checkJsonLimits(text, valuesMax);
   try {
