@@ -1,13 +1,13 @@
 import type { Timer, Timers } from '../core/timers.ts';
 
-/** Smaller bodies never wait: many of them take little. */
-const LARGE_BYTES = 65_536;
+/** Bytes of the smallest body that may wait: many smaller ones take little. A body of unknown length counts as one. */
+export const LARGE_BYTES_MIN = 65_537;
 /** Bytes of large bodies that go on in one turn of the event loop. */
 const TURN_BYTES = 1_048_576;
 /** Bytes of all bodies in memory from which on memory is short. */
 const SHORT_BYTES = 67_108_864;
 /** Bytes of large bodies after which, while memory is short, what is left of them is collected. */
-const COLLECTED_BYTES = 33_554_432;
+const COLLECTED_BYTES = 16_777_216;
 /** How often the end of a shortage is looked for, ms. */
 const LOOK_MS = 250;
 
@@ -36,7 +36,7 @@ export class Pace {
    * @returns null where that is at once
    */
   turn(bytes: number): Promise<void> | null {
-    if (bytes <= LARGE_BYTES) return null;
+    if (bytes < LARGE_BYTES_MIN) return null;
     if (this.#line.length === 0 && this.#left > 0) {
       this.#begin(bytes);
       return null;

@@ -47,7 +47,7 @@ async function textInPieces({ body }: Request, reading: BodyReading): Promise<st
   return text.end();
 }
 
-const BLOCK_BYTES = 65_536;
+const BLOCK_BYTES = 16_384;
 
 /** The text of pieces of UTF-8, decoded block by block: a string for each small piece would take many times its bytes. */
 class PiecedText {

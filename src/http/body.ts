@@ -5,7 +5,7 @@ import { jsonFault } from '../core/json-fault.ts';
 import { beyondLimits, DEPTH_MAX } from '../core/json-limits.ts';
 import { compileCheck } from '../core/validation.ts';
 import type { RequestContext } from '../request/request-context.ts';
-import type { BodyPace } from './body-pace.ts';
+import { type BodyPace, LARGE_BYTES_MIN } from './body-pace.ts';
 import type { BodyReader } from './body-reading.ts';
 
 /** Reads bodies, at a pace that bounds their memory. */
@@ -29,7 +29,8 @@ export async function readBody(
   const turn = context.awaitTurn();
   if (turn) await turn;
   const { place, bodyBytes, bodyBytesMax } = context;
-  const reading = pace.reading.turn(bodyBytes);
+  const isUnknown = bodyBytes === 0 && request.headers.has('transfer-encoding');
+  const reading = pace.reading.turn(isUnknown ? LARGE_BYTES_MIN : bodyBytes);
   if (reading) await reading;
   const text = await reader.text(request, place?.bytesAtOnce ?? 0, bodyBytesMax, place);
   const working = pace.work.turn(text.length);

@@ -1,17 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
-import { BodyPace } from '../../src/http/body-pace.ts';
+import type { Timers } from '../../src/core/timers.ts';
+import { BodyPace, Pace } from '../../src/http/body-pace.ts';
 
 const TURN = 1_048_576;
 const LARGE = 65_536;
 
-interface Pace {
-  turn(bytes: number): Promise<void> | null;
-}
+type Turns = Pick<Pace, 'turn'>;
 
 /** Asks for all at once. Returns the bodies that began in each turn of the event loop. */
-async function turnsOf(pace: Pace, sizes: readonly number[]): Promise<number[][]> {
+async function turnsOf(pace: Turns, sizes: readonly number[]): Promise<number[][]> {
   const turns: number[][] = [[]];
   let left = sizes.length;
   const begin = (at: number) => {
@@ -42,7 +41,7 @@ const sizes = fc.array(
   { maxLength: 60 },
 );
 
-async function checkPace(pace: Pace, bodies: readonly number[]): Promise<void> {
+async function checkPace(pace: Turns, bodies: readonly number[]): Promise<void> {
   const turns = await turnsOf(pace, bodies);
   const large = turns.map((turn) => turn.filter((at) => isLarge(bodies[at]!)));
   expect(large.flat()).toEqual(bodies.flatMap((bytes, at) => (isLarge(bytes) ? [at] : [])));
@@ -61,7 +60,7 @@ async function checkPace(pace: Pace, bodies: readonly number[]): Promise<void> {
 describe('the pace of large bodies', () => {
   test('begins them in their order, with less than 1 MiB before the last of a turn; small ones never wait', async () => {
     await fc.assert(
-      fc.asyncProperty(sizes, (bodies) => checkPace(new BodyPace(() => 0), bodies)),
+      fc.asyncProperty(sizes, (bodies) => checkPace(new Pace(), bodies)),
       {
         seed: 66,
         numRuns: 200,
@@ -70,14 +69,14 @@ describe('the pace of large bodies', () => {
   });
 
   test('a pace that lets all begin at once, or the last first, breaks that', async () => {
-    const atOnce: Pace = { turn: () => null };
+    const atOnce: Turns = { turn: () => null };
     const many = Array.from({ length: 20 }, () => 150_000);
     await expect(checkPace(atOnce, many)).rejects.toThrow();
     const line: (() => void)[] = [];
     const begin = () => {
       for (const one of line.splice(0).reverse()) one();
     };
-    const lastFirst: Pace = {
+    const lastFirst: Turns = {
       turn: () =>
         new Promise((go) => {
           if (line.push(go) === 1) setTimeout(begin, 1);
@@ -87,32 +86,41 @@ describe('the pace of large bodies', () => {
   });
 
   test('one body alone never waits, whatever its size', async () => {
-    const pace = new BodyPace(() => 0);
+    const pace = new Pace();
     for (const bytes of [LARGE + 1, 10 * TURN]) {
       expect(pace.turn(bytes)).toBeNull();
       await setImmediate();
     }
   });
 
-  test('collects after each 32 MiB while 64 MiB of bodies are in memory, and never otherwise', async () => {
-    let collections = 0;
-    let held = 63 * TURN;
-    const pace = new BodyPace(
-      () => held,
-      () => collections++,
-    );
-    await turnsOf(
-      pace,
-      Array.from({ length: 70 }, () => TURN),
-    );
-    expect(collections).toBe(0);
-    held = 64 * TURN;
-    await turnsOf(
-      pace,
-      Array.from({ length: 65 }, () => TURN),
-    );
-    await setImmediate();
-    expect(collections).toBeGreaterThanOrEqual(2);
-    expect(collections).toBeLessThanOrEqual(3);
+  test('collects after each 16 MiB while 64 MiB of bodies are in memory, once more when they are gone, and never otherwise', async () => {
+    let [collections, bytes] = [0, 63 * TURN];
+    let look: (() => void) | null = null;
+    const timers: Timers = {
+      after: () => expect.unreachable('it looks again and again'),
+      every: (_, run) => {
+        look = run;
+        return { unref() {}, close: () => (look = null) };
+      },
+    };
+    const held = {
+      timers,
+      get bytes() {
+        return bytes;
+      },
+    };
+    const { work } = new BodyPace(held, () => collections++);
+    const many = (number: number) => Array.from({ length: number }, () => TURN);
+    await turnsOf(work, many(70));
+    expect([collections, look]).toEqual([0, null]);
+    bytes = 64 * TURN;
+    // The first body is one too many, after those before.
+    await turnsOf(work, many(33));
+    expect(collections).toBe(3);
+    (look as (() => void) | null)?.();
+    expect(collections).toBe(3);
+    bytes = 0;
+    (look as (() => void) | null)?.();
+    expect([collections, look]).toEqual([4, null]);
   });
 });

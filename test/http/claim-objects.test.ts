@@ -57,6 +57,17 @@ describe('a token whose claim is an object with the name of a group', () => {
   });
 });
 
+test('a list with an entry that is too large to read holds no condition, not even one on all its entries', async () => {
+  const all = `claims.groups.all(g, g == "agents") && claims.groups.size() > 0`;
+  const admits = conditionOf(all);
+  expect(admits({ groups: ['agents', 'agents'] })).toBe(true);
+  expect(admits({ groups: ['agents', 'others'] })).toBe(false);
+  for (const unreadable of ['x'.repeat(1_025), Array.from({ length: 300 }, () => 'agents')]) {
+    expect(admits({ groups: ['agents', unreadable] })).toBe(false);
+    expect(admits({ groups: ['agents'], others: [unreadable] })).toBe(true);
+  }
+});
+
 /** Whether a condition on claims holds, as in `sign_in.roles`. */
 function conditionOf(when: string): (claims: Claims) => boolean {
   const text = `sign_in:\n  issuer: https://login.example\n  client_id: gw\n  roles: [{ when: '${when}', role: member }]\n`;

@@ -1,0 +1,16 @@
+import { expect, test } from 'bun:test';
+import { AT_ONCE_WITH_EDIT_MAX, Turns } from '../../../src/operate/policy/turns.ts';
+
+test('four works on policies run at once, and an edit beside them; a fifth check and a second work of one caller do not', async () => {
+  const turns = new Turns(() => 0);
+  const over = Promise.withResolvers<string>();
+  const work = () => over.promise;
+  const checks = ['a', 'b', 'c', 'd'].map((who) => turns.take(who, work));
+  await expect(turns.take('a', work)).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+  await expect(turns.take('e', work)).rejects.toMatchObject({ code: 'overloaded' });
+  const edit = turns.take('e', work, AT_ONCE_WITH_EDIT_MAX);
+  await expect(turns.take('f', work, AT_ONCE_WITH_EDIT_MAX)).rejects.toMatchObject({ code: 'overloaded' });
+  over.resolve('done');
+  expect(await Promise.all([...checks, edit])).toEqual(Array(5).fill('done'));
+  expect(await turns.take('a', async () => 'again')).toBe('again');
+});

@@ -1,0 +1,25 @@
+import { expect, test } from 'bun:test';
+import { Report } from '../../src/policy/report.ts';
+
+const place = (line: number) => ({ file: 'p.yaml', line, column: 1 });
+
+test('a load lists at most 1,000 errors and 1,000 warnings, and has failed also if a later phase finds the error', () => {
+  const report = new Report();
+  for (let line = 1; line <= 3_000; line++) report.add('misspelt-value', place(line), 'a warning');
+  expect([report.sorted().length, report.failed]).toEqual([1_000, false]);
+  const later = new Report(report.found);
+  later.add('misspelt-value', place(1), 'another warning');
+  for (let line = 1; line <= 3_000; line++) later.add('unknown-key', place(line), 'an error');
+  expect([later.sorted().length, later.failed]).toEqual([2_000, true]);
+});
+
+test('names are compared for hints 50,000 times in a load; later unknown names are reported without them', () => {
+  const report = new Report();
+  const known = Array.from({ length: 1_000 }, (_, at) => `model-${at}`);
+  for (let line = 1; line <= 100; line++) report.addUnknown('model', 'modle-1', known, place(line));
+  const hinted = report.sorted().filter(({ hint }) => hint !== undefined);
+  expect(report.sorted()).toHaveLength(100);
+  expect(hinted.map(({ line }) => line)).toEqual(Array.from({ length: hinted.length }, (_, at) => at + 1));
+  expect(hinted.length).toBeGreaterThanOrEqual(49);
+  expect(hinted.length).toBeLessThanOrEqual(51);
+});
