@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { Report } from '../../src/policy/report.ts';
 
-const place = (line: number) => ({ file: 'p.yaml', line, column: 1 });
+const place = (line: number) => ({ file: 'p.yaml', line, column: 1, length: 1 });
 
 test('a load lists at most 1,000 errors and 1,000 warnings, and has failed also if a later phase finds the error', () => {
   const report = new Report();
