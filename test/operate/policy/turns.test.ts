@@ -11,6 +11,6 @@ test('four works on policies run at once, and an edit beside them; a fifth check
   const edit = turns.take('e', work, AT_ONCE_WITH_EDIT_MAX);
   await expect(turns.take('f', work, AT_ONCE_WITH_EDIT_MAX)).rejects.toMatchObject({ code: 'overloaded' });
   over.resolve('done');
-  expect(await Promise.all([...checks, edit])).toEqual(Array.from({ length: 5 }, () => 'done'));
+  for (const work of [...checks, edit]) expect(await work).toBe('done');
   expect(await turns.take('a', async () => 'again')).toBe('again');
 });
