@@ -64,7 +64,10 @@ export interface KeyChanges {
 export interface KeyOrigin {
   /** SHA-256 of the key which makes it, as it is presented; absent or null without a parent. */
   readonly parentHash?: Uint8Array | null | undefined;
-  /** The ID of the user who makes it within the limits of users; absent or null for any other maker. */
+  /**
+   * The ID of the user who makes it within the limits of users; absent or null for any other maker. A child key counts for the user of
+   * its line's first key, or else for that key's maker.
+   */
   readonly maker?: string | null;
 }
 

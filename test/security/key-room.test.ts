@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { openStore } from '../../src/store/open.ts';
+import { keyInfo } from '../store/suites/access.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type PersonName, usePeople } from './people.ts';
 
@@ -116,4 +119,49 @@ describe('a user', () => {
     const all = await Promise.all(Array.from({ length: 205 }, () => make('stranger')));
     expect(all.filter(({ status }) => status === 200)).toHaveLength(200);
   }, 60_000);
+});
+
+describe('a search for keys', () => {
+  test('runs alone for each user, and as often as they like for operators', async () => {
+    const search = (role: PersonName) => box.as(role).get('/admin/keys?search=nothing');
+    const all = await Promise.all(Array.from({ length: 20 }, () => search('limited')));
+    const refused = all.filter(({ status }) => status !== 200);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.length).toBeLessThan(20);
+    await expectError(refused[0]!, 'rate_limit_exceeded');
+    expect(Number(refused[0]!.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await search('limited')).status).toBe(200);
+    const operators = await Promise.all(Array.from({ length: 20 }, () => search('admin')));
+    expect(operators.every(({ status }) => status === 200)).toBe(true);
+  });
+});
+
+describe('child keys', () => {
+  test('of all lines of one user are at most 2,000 a day; the lines of operators are exempt', async () => {
+    const line = async (body: object) => {
+      const answer = await box.post('/admin/keys', { scopes: ['chat', 'delegate'], ...body });
+      return (await answer.json()) as { readonly id: string; readonly key: string };
+    };
+    const child = (key: string) =>
+      fetch(`${box.url}/v1/keys`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: '{}',
+      });
+    const own = await line({ user: 'user_member' });
+    expect((await child(own.key)).status).toBe(200);
+    // As many as other lines have made today, written at once.
+    const store = await openStore(join(box.data, 'signalbox.db'), { mode: 'beside', rooms: ['access', 'people'] });
+    const row = keyInfo('parent', { user: 'user_member', createdAt: Date.now(), revokedAt: 1 });
+    const others = Array.from({ length: 1_999 }, (_, at) => {
+      const hash = new Uint8Array(32).fill(at % 200);
+      return store.keys.insert({ ...row, id: `other${at}`, parent: own.id, expiresAt: 1 }, hash);
+    });
+    await store.commit(others);
+    await store.close();
+    const answer = await child((await line({ user: 'user_member' })).key);
+    expect(answer.status).toBe(400);
+    expect(await messageOf(answer)).toContain('All lines of one user make at most 2000 keys within 24 hours.');
+    for (const free of [{}, { user: 'user_admin' }]) expect((await child((await line(free)).key)).status).toBe(200);
+  }, 30_000);
 });

@@ -38,7 +38,7 @@ async function statements(): Promise<readonly Statement[]> {
   await keys.idsBelow('k', 9);
   await keys.countOfUser({ owner: 'ann', maker: 'bob' }, 1);
   const room = { unrevoked: 2, aDay: 3 };
-  const place = { parent: 'k', hash: HASH, depth: 3, live: 2, aDay: 5 };
+  const place = { parent: 'k', hash: HASH, depth: 3, live: 2, aDay: 5, aDayOfUser: 9 };
   const writes = [
     keys.insert(keyInfo('k'), HASH),
     keys.rotate('k', HASH, 1, 1),

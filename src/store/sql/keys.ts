@@ -4,7 +4,9 @@ import { type SqlReader, type SqlWrite, sql, write } from './statement.ts';
 
 const INSERT =
   sql(`INSERT INTO keys (id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at,
-    expires_at, parent, team, "user", parent_hash, maker, root) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+    expires_at, parent, team, "user", parent_hash, maker, root) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+      coalesce(?, (SELECT coalesce(root."user", root.maker) FROM keys AS above
+        JOIN keys AS root ON root.id = coalesce(above.root, above.id) WHERE above.id = ?)),
       (SELECT coalesce(root, id) FROM keys WHERE id = ?))`);
 const CHANGE =
   sql(`UPDATE keys SET name = ?, scopes = ?, labels = ?, models = ?, limits = ?, budgets = ?, wallets = ?, expires_at = ?,
@@ -62,10 +64,13 @@ const pages = Object.fromEntries(
 /** The number of unrevoked keys of a user. A key without a user counts for its maker. */
 export const unrevokedOf = (user: string): string =>
   `((SELECT count(*) FROM keys WHERE "user" = ${user} AND parent IS NULL AND revoked_at IS NULL)
-      + (SELECT count(*) FROM keys WHERE maker = ${user} AND "user" IS NULL AND revoked_at IS NULL))`;
-/** The number of keys that a user has made since a time. */
+      + (SELECT count(*) FROM keys WHERE maker = ${user} AND "user" IS NULL AND parent IS NULL AND revoked_at IS NULL))`;
+/** The number of keys that a user has made since a time, without child keys. */
 export const madeBy = (user: string, time: string): string =>
-  `(SELECT count(*) FROM keys WHERE maker = ${user} AND created_at > ${time})`;
+  `(SELECT count(*) FROM keys WHERE maker = ${user} AND parent IS NULL AND created_at > ${time})`;
+/** The number of child keys that all lines of a user have made since a time. */
+export const childrenOf = (user: string, time: string): string =>
+  `(SELECT count(*) FROM keys WHERE maker = ${user} AND parent IS NOT NULL AND created_at > ${time})`;
 const COUNT_OF_USER = sql(`SELECT ${unrevokedOf('?1')} AS unrevoked, ${madeBy('?2', '?3')} AS "aDay"`);
 
 const DAY_MS = 86_400_000;
@@ -133,7 +138,7 @@ function textsOf({ scopes, labels, models, limits, budgets, holders }: KeyInfo):
 
 function insertKey(key: KeyInfo, hash: Uint8Array, { parentHash = null, maker = null }: KeyOrigin = {}): SqlWrite {
   const { id, name, holder, createdAt, expiresAt, parent, team, user } = key;
-  const place = [parent, team, user, parentHash, maker, parent];
+  const place = [parent, team, user, parentHash, maker, parent, parent];
   return write(INSERT, id, name, hash, ...textsOf(key), holder, createdAt, expiresAt, ...place);
 }
 

@@ -1,7 +1,7 @@
 import type { AnswerRow, AnswerVersion, IdempotencyTable } from '../../../src/store/idempotency.ts';
 import { type InstanceName, isSameInstance } from '../../../src/store/instance.ts';
 import type { KeyRow, KeyTable, StoredKey, UserKeyCounts } from '../../../src/store/keys.ts';
-import type { Membership } from '../../../src/store/people.ts';
+import type { Membership, User, VersionedRow } from '../../../src/store/people.ts';
 import type { Repositories } from '../../../src/store/repositories.ts';
 import type {
   KeyEvent,
@@ -75,19 +75,25 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
   const countOfUser = ({ owner, maker }: Pick<UserRoom, 'owner' | 'maker'>, time: number): UserKeyCounts => {
     const all = rows.rows().map(({ key }) => key.info);
     const isOf = ({ id, user, parent }: KeyRow['key']['info']) =>
-      user === null ? makers.get(id) === owner : user === owner && parent === null;
+      parent === null && (user === null ? makers.get(id) === owner : user === owner);
     return {
       unrevoked: all.filter((info) => info.revokedAt === null && isOf(info)).length,
-      aDay: all.filter(({ id, createdAt }) => makers.get(id) === maker && createdAt > time - DAY_MS).length,
+      aDay: all.filter(
+        ({ id, parent, createdAt }) => makers.get(id) === maker && parent === null && createdAt > time - DAY_MS,
+      ).length,
     };
   };
-  const people = memoryPeople(store, {
-    isInUse: (of) => rows.rows().some(ofLiving(of)),
-    move(user, team) {
+  /** The user whose limits count the child keys of a line, by its first key. */
+  const ownerOf = ({ id, user }: StoredKey['info']) => user ?? makers.get(id) ?? null;
+  const users = new MemoryTable<string, VersionedRow<User>>(store);
+  const keysOfPeople = {
+    isInUse: (of: Partial<Membership>) => rows.rows().some(ofLiving(of)),
+    move(user: string, team: string | null) {
       for (const { key } of rows.rows().filter(ofLiving({ user })))
         change(key.info.id, (stored) => ({ ...stored, info: { ...stored.info, team } }));
     },
-  });
+  };
+  const people = memoryPeople(store, keysOfPeople, users);
   const keys: KeyTable = {
     all: async () => rows.rows().sort(inOrder),
     find: async (id) => rows.rows().find(({ key }) => key.info.id === id) ?? null,
@@ -134,7 +140,9 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
     insert: ({ lastUsedAt: _, ...info }, hash, { parentHash = null, maker = null } = {}) =>
       store.write(() => {
         if (rows.get(info.id)) refuse('this key is there');
-        if (maker !== null) makers.put(info.id, maker);
+        const first = info.parent === null ? undefined : lineUp(info.parent).at(-1)?.key.info;
+        const owner = maker ?? (first ? ownerOf(first) : null);
+        if (owner !== null) makers.put(info.id, owner);
         const fresh = { revokedAt: null, rotatedAt: null, overlapEndsAt: null, suspendedAt: null };
         const key = { info: { ...info, ...fresh }, hash, previousHash: null, parentHash };
         rows.put(info.id, { key, lastUsedAt: null, version: store.raised('keys') });
@@ -205,7 +213,7 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
         if (counts.unrevoked >= most || counts.aDay >= aDay) return unmet();
         putOfKey(event);
       }),
-    addIfRoomBelow: (event, { parent, hash, depth, live, aDay }) =>
+    addIfRoomBelow: (event, { parent, hash, depth, live, aDay, aDayOfUser }) =>
       store.write(() => {
         const { time } = event;
         const above = lineUp(parent);
@@ -221,6 +229,13 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
         const ofLine = rows.rows().filter(({ key: { info } }) => lineUp(info.id).at(-1)?.key.info.id === first.id);
         const today = ofLine.filter(({ key: { info } }) => info.parent !== null && info.createdAt > time - DAY_MS);
         if (open.length >= live || today.length >= aDay) return unmet();
+        const owner = ownerOf(first);
+        const isOperator = ['owner', 'admin'].includes(users.get(owner ?? '')?.row.role ?? '');
+        const ofUser = rows.rows().filter(({ key: { info } }) => {
+          const isChild = info.parent !== null && info.createdAt > time - DAY_MS;
+          return isChild && makers.get(info.id) === owner;
+        });
+        if (owner !== null && !isOperator && ofUser.length >= aDayOfUser) return unmet();
         putOfKey(event);
       }),
     addOfHolder: (event: TrailEvent, wallet, exceptId) =>

@@ -12,9 +12,12 @@ interface KeysOfPeople {
 const inOrder = (one: VersionedRow<{ readonly id: string }>, other: VersionedRow<{ readonly id: string }>): number =>
   one.row.id < other.row.id ? -1 : 1;
 
-export function memoryPeople(store: MemoryStore, keys: KeysOfPeople): PeopleTable {
+export function memoryPeople(
+  store: MemoryStore,
+  keys: KeysOfPeople,
+  users: MemoryTable<string, VersionedRow<User>>,
+): PeopleTable {
   const teams = new MemoryTable<string, VersionedRow<Team>>(store);
-  const users = new MemoryTable<string, VersionedRow<User>>(store);
   const after = <Row extends { readonly id: string }>(rows: VersionedRow<Row>[], number: number) =>
     rows.filter(({ version }) => version > number).sort(inOrder);
   const living = <Row extends { readonly removedAt: number | null }>(table: MemoryTable<string, VersionedRow<Row>>) =>

@@ -3,6 +3,7 @@ import type { AnswerRow } from '../../../src/store/idempotency.ts';
 import type { KeyInfo } from '../../../src/store/keys.ts';
 import { type KeyEvent, SERVER, type SubjectEvent } from '../../../src/store/trail.ts';
 import { refusalOf, type TestedStore } from '../implementations.ts';
+import { aUser } from './people.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 const DAY_MS = 86_400_000;
@@ -194,7 +195,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
   test('a key is made below another within the room of its line, while all above it are valid', async () => {
     await using store = await open();
     const { keys, trail } = store;
-    const room = { depth: 2, live: 2, aDay: 5 };
+    const room = { depth: 2, live: 2, aDay: 5, aDayOfUser: 99 };
     const make = (
       id: string,
       parent: string,
@@ -229,6 +230,46 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     ]);
   });
 
+  test('all lines of a user make as many child keys a day as it may; lines of operators and without a user are exempt', async () => {
+    await using store = await open();
+    const { keys, people, trail } = store;
+    const make = (id: string, parent: string, at = NOON) =>
+      refusalOf(
+        store.commit([
+          trail.addIfRoomBelow(keyEvent(id, 'create', at), {
+            ...{ depth: 3, live: 9, aDay: 9, aDayOfUser: 2, parent },
+            hash: HASHES[parent]!,
+          }),
+          keys.insert(keyInfo(id, { parent, createdAt: at }), HASHES[id]!, { parentHash: HASHES[parent]! }),
+        ]),
+      );
+    await store.commit([people.putUser(aUser('boss', { role: 'admin' }), null)]);
+    await store.commit([
+      keys.insert(keyInfo('a', { user: 'ann' }), HASHES.a!, { maker: 'lead' }),
+      keys.insert(keyInfo('b'), HASHES.b!, { maker: 'ann' }),
+      keys.insert(keyInfo('c'), HASHES.c!),
+      keys.insert(keyInfo('d', { user: 'user_boss' }), HASHES.d!),
+      keys.insert(keyInfo('w', { user: 'ann' }), HASHES.w!),
+    ]);
+    expect([await make('e', 'a'), await make('f', 'e')]).toEqual([null, null]);
+    expect([await make('g', 'a'), await make('g', 'b'), await make('g', 'f'), await make('g', 'w')]).toEqual(
+      Array(4).fill('unmet'),
+    );
+    expect(await keys.countOfUser({ owner: 'ann', maker: 'ann' }, NOON)).toEqual({ unrevoked: 3, aDay: 1 });
+    for (const parent of ['c', 'd'])
+      for (const at of [1, 2, 3]) {
+        const child = { parent, createdAt: NOON };
+        const place = { depth: 3, live: 9, aDay: 9, aDayOfUser: 2, parent, hash: HASHES[parent]! };
+        const id = `${parent}${at}`;
+        await store.commit([
+          trail.addIfRoomBelow(keyEvent(id, 'create', NOON), place),
+          keys.insert(keyInfo(id, child), hashOf(at), { parentHash: HASHES[parent]! }),
+        ]);
+      }
+    await store.commit([keys.revoke('e', NOON)]);
+    expect([await make('g', 'w'), await make('g', 'w', NOON + DAY_MS)]).toEqual(['unmet', null]);
+  });
+
   test('a key below another ends with the secret that made it, and then takes no place', async () => {
     await using store = await open();
     const { keys, trail } = store;
@@ -241,6 +282,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
             depth: 3,
             live: 1,
             aDay: 9,
+            aDayOfUser: 9,
           }),
           keys.insert(keyInfo(id, { parent: 'a', createdAt: at }), HASHES[id]!, { parentHash: HASHES[by]! }),
         ]),
