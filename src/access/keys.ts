@@ -339,7 +339,7 @@ class StoredKeys extends KeyCopy {
     const parts = parseKey(key);
     if (!parts) throw new Error('a key was made that cannot be read');
     checkTerms(grant, place !== null);
-    checkModelBytes(grant.models ?? null);
+    checkModelBytes('key', grant.models ?? null);
     const { name, scopes, labels = {}, models = null, expiresAt = null, limits = null, budgets = [] } = grant;
     const holders = grant.holders ? normalizedHolders(grant.holders) : null;
     const time = this.now();

@@ -153,7 +153,8 @@ export async function createUser(principal: Principal, { people }: PeopleDesk, p
   checkPerson(reach, patch);
   const draft = patchedUser(people, NEW_USER, { ...patch, ...(team !== undefined && { team }) });
   checkGrant(principal, reach, draft);
-  return shownUser(people, await people.createUser(draft, principal.actor));
+  const { user, keyId } = principal.caller;
+  return shownUser(people, await people.createUser(draft, principal.actor, reach === 'all' ? null : (user ?? keyId)));
 }
 
 /** Changes a user. @throws SignalboxError, KeyTermsError, PeopleError */

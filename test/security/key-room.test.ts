@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { INHERITED } from '../../src/core/people.ts';
 import { openStore } from '../../src/store/open.ts';
 import { keyInfo } from '../store/suites/access.ts';
+import { aUser } from '../store/suites/people.ts';
+import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type PersonName, usePeople } from './people.ts';
 
@@ -21,14 +24,14 @@ async function made(answer: Response): Promise<KeyBody> {
 const messageOf = async (answer: Response): Promise<string> =>
   ((await answer.json()) as { error: { message: string } }).error.message;
 
-describe('the list of models of a key', () => {
-  /** A list with so many bytes as JSON: `["` and `"]` around names, `","` between them. */
-  const listOf = (bytes: number): string[] => {
-    const whole = Math.floor((bytes - 4) / 103);
-    const rest = bytes - 4 - whole * 103;
-    return [...Array.from({ length: whole }, (_, at) => `${at}`.padStart(100, 'm')), 'r'.repeat(rest)];
-  };
+/** A list with so many bytes as JSON: `["` and `"]` around names, `","` between them. */
+const listOf = (bytes: number): string[] => {
+  const whole = Math.floor((bytes - 4) / 103);
+  const rest = bytes - 4 - whole * 103;
+  return [...Array.from({ length: whole }, (_, at) => `${at}`.padStart(100, 'm')), 'r'.repeat(rest)];
+};
 
+describe('the list of models of a key', () => {
   test('has at most 16 KiB as JSON when a key is made or changed, for operators as well', async () => {
     const [most, more] = [listOf(16_384), listOf(16_385)];
     expect([most, more].map((list) => JSON.stringify(list).length)).toEqual([16_384, 16_385]);
@@ -164,4 +167,59 @@ describe('child keys', () => {
     expect(await messageOf(answer)).toContain('All lines of one user make at most 2000 keys within 24 hours.');
     for (const free of [{}, { user: 'user_admin' }]) expect((await child((await line(free)).key)).status).toBe(200);
   }, 30_000);
+});
+
+describe('users and teams', () => {
+  test('have at most 16 KiB of models, and a list that was larger before may stay or become smaller', async () => {
+    const [most, more] = [listOf(16_384), listOf(16_385)];
+    const refused = async (answer: Response, param = 'models') => expectError(answer, 'invalid_value', param);
+    await refused(await box.as('lead').post('/admin/users', { models: more }));
+    const { id } = await made(await box.as('lead').post('/admin/users', { models: most }));
+    await refused(await box.as('lead').send('PATCH', `/admin/users/${id}`, { models: more }));
+    await refused(await box.post('/admin/teams', { name: 'big', models: more }));
+    const team = { name: 'big', member_defaults: { models: more } };
+    await refused(await box.post('/admin/teams', team), 'member_defaults.models');
+    const key = await made(await box.post('/admin/keys', {}));
+    const large = listOf(60_000);
+    const store = await openStore(join(box.data, 'signalbox.db'), { mode: 'beside', rooms: ['access', 'people'] });
+    const before = await store.keys.find(key.id);
+    await store.commit([
+      store.people.putUser(aUser('old', { team: 'team_red', terms: { ...INHERITED, models: large } }), null),
+      store.keys.change({ ...before!.key.info, lastUsedAt: null, models: large }),
+    ]);
+    await store.close();
+    for (const path of ['/admin/users/user_old', `/admin/keys/${key.id}`]) {
+      const change = (body: object) => box.as('owner').send('PATCH', path, body);
+      await waitFor(async () => (await change({ name: 'renamed' })).status === 200);
+      expect((await change({ models: listOf(50_000) })).status).toBe(200);
+      await refused(await change({ models: large }));
+      expect((await change({ models: ['toy'] })).status).toBe(200);
+      await refused(await change({ models: listOf(50_000) }));
+    }
+  });
+
+  test('that were removed keep no terms', async () => {
+    const { id } = await made(
+      await box.as('lead').post('/admin/users', { models: ['toy'], limits: { requests_per_minute: 5 } }),
+    );
+    expect((await box.as('lead').send('DELETE', `/admin/users/${id}`)).status).toBe(200);
+    const store = await openStore(join(box.data, 'signalbox.db'), { mode: 'beside', rooms: ['people'] });
+    const { users } = await store.people.changedAfter(-1);
+    await store.close();
+    expect(users.find(({ row }) => row.id === id)?.row.terms).toEqual({ models: null, limits: null, budgets: null });
+  });
+
+  test('are made by a lead at most 200 a day, removed ones included; operators are exempt', async () => {
+    const make = (role: PersonName, body: object = {}) => box.as(role).post('/admin/users', body);
+    const all: Response[] = [];
+    for (let at = 0; at < 51; at++) all.push(...(await Promise.all(Array.from({ length: 4 }, () => make('stranger')))));
+    const refused = all.filter(({ status }) => status !== 200);
+    expect(refused).toHaveLength(4);
+    const { id } = await made(all.find(({ status }) => status === 200)!);
+    expect((await box.as('stranger').send('DELETE', `/admin/users/${id}`)).status).toBe(200);
+    expect(await messageOf(await make('stranger'))).toBe(
+      'You have made 200 users within 24 hours, which is the limit for a lead. Wait, or ask an operator to make the user.',
+    );
+    expect((await make('admin', { team: 'team_blue' })).status).toBe(200);
+  }, 60_000);
 });

@@ -289,3 +289,9 @@ CREATE INDEX keys_user ON keys ("user", created_at, id) WHERE "user" IS NOT NULL
 DROP INDEX keys_parent;
 CREATE INDEX keys_parent ON keys (parent, created_at, id) WHERE parent IS NOT NULL;
 `;
+
+/** As the version of SQLite: who made a user within the limits of a role, and no terms of removed users. */
+export const USER_MAKERS = `ALTER TABLE users ADD COLUMN maker TEXT;
+CREATE INDEX users_maker ON users (maker, created_at) WHERE maker IS NOT NULL;
+UPDATE users SET terms = '{"models":null,"limits":null,"budgets":null}' WHERE removed_at IS NOT NULL;
+`;
