@@ -13,6 +13,7 @@ const box = usePeople();
 
 interface KeyBody {
   readonly id: string;
+  readonly key?: string;
   readonly models: readonly string[] | null;
 }
 
@@ -221,5 +222,46 @@ describe('users and teams', () => {
       'You have made 200 users within 24 hours, which is the limit for a lead. Wait, or ask an operator to make the user.',
     );
     expect((await make('admin', { team: 'team_blue' })).status).toBe(200);
+  }, 60_000);
+});
+
+describe('changes', () => {
+  test('of a user who is no operator are at most 1,000 a day, by logins and keys together; reads, refused requests, policy tools and sign-outs do not count', async () => {
+    const member = box.as('newcomer');
+    const { id, key } = await made(await member.post('/admin/keys', { scopes: ['chat', 'delegate'] }));
+    const child = () =>
+      fetch(`${box.url}/v1/keys`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: '{}',
+      });
+    const rename = (at: number) => member.send('PATCH', `/admin/keys/${id}`, { name: `name ${at}` });
+    expect((await child()).status).toBe(200);
+    const bad = await Promise.all(
+      Array.from({ length: 50 }, () => member.send('PATCH', `/admin/keys/${id}`, { scopes: [] })),
+    );
+    expect(bad.filter(({ status }) => status === 400)).toHaveLength(50);
+    const statuses: number[] = [];
+    for (let at = 0; at < 999; at += 37)
+      statuses.push(
+        ...(await Promise.all(Array.from({ length: 37 }, (_, i) => rename(at + i)))).map(({ status }) => status),
+      );
+    expect([
+      statuses.filter((status) => status === 200).length,
+      statuses.filter((status) => status === 429).length,
+    ]).toEqual([998, 1]);
+    const refused = await rename(-1);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(86_000);
+    expect(await messageOf(refused)).toMatch(
+      /^A user makes at most 1000 changes in 24 hours, and you have made 1000; try again in /,
+    );
+    await expectError(await member.post('/admin/keys', {}), 'rate_limit_exceeded');
+    expect((await child()).status).toBe(429);
+    expect((await member.get('/admin/keys')).status).toBe(200);
+    expect((await member.post('/admin/policy/explain', {})).status).not.toBe(429);
+    expect((await box.as('admin').send('PATCH', `/admin/keys/${id}`, { name: 'by an operator' })).status).toBe(200);
+    const browser = await box.signIn('newcomer');
+    const logins = (await (await browser.get('/admin/logins')).json()) as { data: { id: string }[] };
+    expect((await browser.send('DELETE', `/admin/logins/${logins.data[0]!.id}`)).status).toBe(200);
   }, 60_000);
 });
