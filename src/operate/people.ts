@@ -160,14 +160,17 @@ export async function createUser(principal: Principal, { people }: PeopleDesk, p
 /** Changes a user. @throws SignalboxError, KeyTermsError, PeopleError */
 export async function changeUser(
   principal: Principal,
-  { people }: PeopleDesk,
+  { people, keys }: PeopleDesk,
   id: string,
   patch: UserPatch,
   tags: Tags = null,
 ): Promise<UserBody> {
   const reach = checkAction(principal.caller, 'people.change');
-  foundUser(principal, people, id, 'people.change');
+  const user = foundUser(principal, people, id, 'people.change');
   checkPerson(reach, patch);
+  // They apply to every key of the user.
+  const { models, limits, budgets } = patch;
+  if (models !== undefined || limits !== undefined || budgets !== undefined) await checkKeysOf(principal, keys, user);
   const alter = (before: User) => {
     checkGrant(principal, reach, before);
     const draft = patchedUser(people, before, patch);
@@ -185,7 +188,7 @@ export async function suspendUser(
   isSuspended: boolean,
 ): Promise<UserBody> {
   const user = foundUser(principal, people, id, 'people.change');
-  await checkEnds(principal, keys, user);
+  await checkKeysOf(principal, keys, user);
   return shownUser(people, await people.suspendUser(id, isSuspended, principal.actor));
 }
 
@@ -197,7 +200,7 @@ export async function removeUser(
   tags: Tags = null,
 ): Promise<{ readonly user: User; readonly revoked: number }> {
   const found = foundUser(principal, people, id, 'people.change');
-  await checkEnds(principal, keys, found);
+  await checkKeysOf(principal, keys, found);
   if (tags && !tags.includes(people.tagOf(id))) throw PeopleError.stale(people.tagOf(id));
   // Nothing is made with it meanwhile.
   await people.suspendUser(id, true, principal.actor);
@@ -296,8 +299,8 @@ function checkPerson(reach: Reach, { issuer, sub }: UserPatch): void {
   throw new SignalboxError('insufficient_permissions', 'A lead does not state the issuer and sub of a user.');
 }
 
-/** Refuses to end the keys of a user to a principal who may not change the user, or not each of these keys. */
-async function checkEnds(principal: Principal, keys: PeopleDesk['keys'], user: User): Promise<void> {
+/** Refuses to change or end the keys of a user to a principal who may not change the user, or not each of these keys. */
+async function checkKeysOf(principal: Principal, keys: PeopleDesk['keys'], user: User): Promise<void> {
   const reach = checkAction(principal.caller, 'people.change');
   checkGrant(principal, reach, user);
   if (reach === 'all') return;

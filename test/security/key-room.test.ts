@@ -86,6 +86,23 @@ describe('a key with the scope admin or report', () => {
     expect((await box.as('admin').send('DELETE', `/admin/users/${strong}`)).status).toBe(200);
   });
 
+  test('keeps its terms: a lead does not change the models, limits and budgets of its user, but may rename the user', async () => {
+    const { id } = await made(await box.as('lead').post('/admin/users', { name: 'someone' }));
+    const change = (role: PersonName, body: object) => box.as(role).send('PATCH', `/admin/users/${id}`, body);
+    expect((await change('lead', { limits: { requests_per_minute: 9 } })).status).toBe(200);
+    await made(await box.post('/admin/keys', { scopes: ['admin'], user: id }));
+    const budget = { limit_credits: 1, window: 'day', time_zone: 'UTC', on_exhausted: 'reject' };
+    for (const body of [
+      { models: ['toy'] },
+      { models: null },
+      { limits: { requests_per_minute: 1 } },
+      { budgets: [budget] },
+    ])
+      await expectError(await change('lead', body), 'insufficient_permissions');
+    expect((await change('lead', { name: 'renamed' })).status).toBe(200);
+    expect((await change('admin', { limits: { requests_per_minute: 1 } })).status).toBe(200);
+  });
+
   test('does not limit what a lead does with other keys of its team', async () => {
     const { id } = await made(await box.post('/admin/keys', { team: 'team_red', user: 'user_member' }));
     expect((await box.as('lead').send('PATCH', `/admin/keys/${id}`, { name: 'renamed' })).status).toBe(200);
