@@ -307,9 +307,12 @@ async function checkKeysOf(principal: Principal, keys: PeopleDesk['keys'], user:
   for (const key of await unrevokedKeys(keys, 'user', user.id)) checkNoOperatorKey(reach, key);
 }
 
-/** The unrevoked keys of a team or a user, by ID. */
+/** The unrevoked keys of a team or a user, by ID, without child keys: they end with the first key of their line. */
 async function unrevokedKeys(keys: Pick<Keys, 'read'>, member: 'team' | 'user', id: string): Promise<KeyInfo[]> {
-  return await Array.fromAsync(keys.read({ after: null, of: { member, id }, isUnrevoked: true }));
+  const own: KeyInfo[] = [];
+  const all = keys.read({ after: null, of: { member, id }, isUnrevoked: true });
+  for await (const key of all) if (key.parent === null) own.push(key);
+  return own;
 }
 
 const shownUser = (people: People, user: User): UserBody =>

@@ -116,7 +116,7 @@ export interface KeyTable {
   idsBelow(id: string, limit: number): Promise<string[]>;
   /**
    * Returns the keys of which more than the last use has changed since a number of their news, oldest first, and the number up
-   * to which the caller then has all. From -1 on: all unrevoked keys.
+   * to which the caller then has all. From -1 on: all unrevoked keys. A revoked key comes without its list of models.
    */
   changedAfter(number: number): Promise<KeyChanges>;
   /**
@@ -127,7 +127,10 @@ export interface KeyTable {
   countOfUser(user: Pick<UserRoom, 'owner' | 'maker'>, time: number): Promise<UserKeyCounts>;
   /** Gives a key another secret. The present one works until `overlapEndsAt`, an older one no longer. */
   rotate(id: string, hash: Uint8Array, time: number, overlapEndsAt: number): Write;
-  /** Writes the terms of a key, whether it is suspended, its team and its user; everything else stays. */
+  /**
+   * Writes the terms of a key, whether it is suspended, its team and its user; everything else stays. The team and the user go to all
+   * keys of its line, revoked or not.
+   */
   change(info: KeyInfo): Write;
   revoke(id: string, time: number): Write;
   /** Revokes all unrevoked keys of a holder at commit time, except one; null for none. */

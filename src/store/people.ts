@@ -73,12 +73,12 @@ export interface PeopleTable {
   changedAfter(number: number): Promise<PeopleChanges>;
   /**
    * Adds a team, where `version` is null, or replaces it in that version. Unmet: for another version, for the name of another
-   * team, and for a removal while users or unrevoked keys are of it.
+   * team, and for a removal while users or unrevoked keys other than child keys are of it.
    */
   putTeam(team: Team, version: number | null): Write;
   /**
    * Adds a user, or replaces it, as `putTeam` does. Unmet: for another version, for the issuer and sub of another user, for a
-   * team that does not exist, and for a removal while unrevoked keys are of it; for a new user also where the maker has made as many
+   * team that does not exist, and for a removal while unrevoked keys other than child keys are of it; for a new user also where the maker has made as many
    * as it may.
    */
   putUser(user: User, version: number | null, by?: UserMaker | null): Write;

@@ -242,6 +242,41 @@ describe('users and teams', () => {
   }, 60_000);
 });
 
+describe('a line of keys that an operator moves to another user', () => {
+  test('belongs to that user in lists, reports and rights, child keys and revoked keys of it as well', async () => {
+    const body = { scopes: ['chat', 'delegate'], user: 'user_limited' };
+    const top = await made(await box.post('/admin/keys', body));
+    const child = async (name: string) => {
+      const headers = { authorization: `Bearer ${top.key}`, 'content-type': 'application/json' };
+      const answer = await fetch(`${box.url}/v1/keys`, { method: 'POST', headers, body: JSON.stringify({ name }) });
+      return (await made(answer)).id;
+    };
+    const [valid, revoked] = [await child('valid'), await child('revoked')];
+    expect((await box.post(`/admin/keys/${revoked}/revoke`, {})).status).toBe(200);
+    const statuses = (role: PersonName) =>
+      Promise.all([top.id, valid, revoked].map(async (id) => (await box.as(role).get(`/admin/keys/${id}`)).status));
+    const listed = async (role: PersonName) => {
+      const { data } = (await (await box.as(role).get('/admin/keys?limit=1000')).json()) as { data: { id: string }[] };
+      return data.filter(({ id }) => [top.id, valid, revoked].includes(id)).length;
+    };
+    expect([await statuses('limited'), await listed('limited')]).toEqual([[200, 200, 200], 3]);
+    expect((await box.as('owner').send('PATCH', `/admin/keys/${top.id}`, { user: 'user_stranger' })).status).toBe(200);
+    for (const role of ['limited', 'lead'] as const) {
+      expect([role, await statuses(role), await listed(role)]).toEqual([role, [404, 404, 404], 0]);
+      const patch = await box.as(role).send('PATCH', `/admin/keys/${valid}`, { name: 'mine' });
+      await expectError(patch, 'not_found');
+      await expectError(await box.as(role).post(`/admin/keys/${valid}/rotate`, {}), 'not_found');
+      await box.as(role).post(`/admin/keys/${valid}/revoke`, {});
+    }
+    expect([await statuses('stranger'), await listed('stranger')]).toEqual([[200, 200, 200], 3]);
+    expect(await (await box.get(`/admin/keys/${revoked}`)).json()).toMatchObject({
+      ...{ state: 'revoked', user: 'user_stranger', team: 'team_blue' },
+    });
+    expect((await box.as('stranger').post(`/admin/keys/${valid}/rotate`, {})).status).toBe(200);
+    expect((await box.as('stranger').post(`/admin/keys/${valid}/revoke`, {})).status).toBe(200);
+  });
+});
+
 describe('changes', () => {
   test('of a user who is no operator are at most 1,000 a day, by logins and keys together; reads, refused requests, policy tools and sign-outs do not count', async () => {
     const member = box.as('newcomer');

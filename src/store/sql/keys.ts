@@ -31,8 +31,10 @@ const COLUMNS = `id, name, hash, scopes, labels, models, limits, budgets, wallet
 const SELECT_ALL = sql(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, id`);
 const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM keys WHERE id = ?`);
 const SELECT_OF_WALLET = sql(`SELECT ${COLUMNS} FROM keys WHERE wallet = ? ORDER BY created_at, id`);
+/** A revoked key leaves the copy, and its list of models can be long. */
+const COLUMNS_OF_CHANGE = COLUMNS.replace(' models,', ' CASE WHEN revoked_at IS NULL THEN models END AS models,');
 /** The `+` keeps SQLite from reading the whole table in the order of an index: few keys have changed. */
-const SELECT_CHANGED = sql(`SELECT ${COLUMNS} FROM keys WHERE changed > ? ORDER BY +created_at, id`);
+const SELECT_CHANGED = sql(`SELECT ${COLUMNS_OF_CHANGE} FROM keys WHERE changed > ? ORDER BY +created_at, id`);
 const SELECT_UNREVOKED = sql(`SELECT ${COLUMNS} FROM keys WHERE revoked_at IS NULL ORDER BY created_at, id`);
 const SELECT_LAST_CHANGE = sql('SELECT coalesce(max(changed), -1) AS changed FROM keys');
 const SELECT_NAMES = sql(

@@ -13,10 +13,10 @@ const SELECT_USERS =
 const CONDITIONAL = { mustChange: true, takesTurns: true };
 const NAME_IS_FREE = 'NOT EXISTS (SELECT 1 FROM teams WHERE name = $name AND removed_at IS NULL AND id <> $id)';
 const TEAM_IS_EMPTY = `(CAST($removedAt AS BIGINT) IS NULL OR NOT EXISTS (SELECT 1 FROM users WHERE team = $id AND removed_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM keys WHERE team = $id AND revoked_at IS NULL))`;
+      AND NOT EXISTS (SELECT 1 FROM keys WHERE team = $id AND parent IS NULL AND revoked_at IS NULL))`;
 const PERSON_IS_FREE = `NOT EXISTS (SELECT 1 FROM users WHERE issuer = $issuer AND sub = $sub AND removed_at IS NULL AND id <> $id)
     AND (CAST($team AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM teams WHERE id = $team AND removed_at IS NULL))`;
-const USER_IS_EMPTY = `(CAST($removedAt AS BIGINT) IS NULL OR NOT EXISTS (SELECT 1 FROM keys WHERE "user" = $id AND revoked_at IS NULL))`;
+const USER_IS_EMPTY = `(CAST($removedAt AS BIGINT) IS NULL OR NOT EXISTS (SELECT 1 FROM keys WHERE "user" = $id AND parent IS NULL AND revoked_at IS NULL))`;
 
 const INSERT_TEAM = sql(
   `INSERT INTO teams (id, name, origin, terms, member_defaults, created_at, removed_at)

@@ -60,6 +60,12 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
     const row = rows.get(id);
     if (row) rows.put(id, { ...row, key: changed(row.key), version: store.raised('keys') });
   };
+  const moved = (id: string, of: Membership) => {
+    const line = rows
+      .rows()
+      .filter(({ key: { info } }) => info.parent !== null && lineUp(info.id).at(-1)?.key.info.id === id);
+    for (const { key } of line) change(key.info.id, (stored) => ({ ...stored, info: { ...stored.info, ...of } }));
+  };
   const isRevoked = (id: string) => rows.get(id)?.key.info.revokedAt != null;
   const { threads, erase } = memoryThreads(store, isRevoked);
   const revoked = (id: string, revokedAt: number) => {
@@ -69,7 +75,11 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
   };
   const ofLiving = (of: Partial<Membership>) => (row: KeyRow) => {
     const { team, user, revokedAt } = row.key.info;
-    return revokedAt === null && (of.team === undefined ? of.user === user : of.team === team);
+    return (
+      revokedAt === null &&
+      row.key.info.parent === null &&
+      (of.team === undefined ? of.user === user : of.team === team)
+    );
   };
   const makers = new MemoryTable<string, string>(store);
   const countOfUser = ({ owner, maker }: Pick<UserRoom, 'owner' | 'maker'>, time: number): UserKeyCounts => {
@@ -89,8 +99,10 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
   const keysOfPeople = {
     isInUse: (of: Partial<Membership>) => rows.rows().some(ofLiving(of)),
     move(user: string, team: string | null) {
-      for (const { key } of rows.rows().filter(ofLiving({ user })))
+      for (const { key } of rows.rows().filter(ofLiving({ user }))) {
         change(key.info.id, (stored) => ({ ...stored, info: { ...stored.info, team } }));
+        moved(key.info.id, { team, user });
+      }
     },
   };
   const people = memoryPeople(store, keysOfPeople, users);
@@ -133,8 +145,12 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
     async changedAfter(number) {
       const changed = rows.rows().filter(({ version }) => version > number);
       const through = Math.max(number, ...changed.map(({ version }) => version));
+      const slim = (row: KeyRow): KeyRow =>
+        row.key.info.revokedAt === null
+          ? row
+          : { ...row, key: { ...row.key, info: { ...row.key.info, models: null } } };
       const read = number < 0 ? changed.filter(({ key }) => key.info.revokedAt === null) : changed;
-      return { rows: read.sort(inOrder), through };
+      return { rows: read.map(slim).sort(inOrder), through };
     },
     countOfUser: async (user, time) => countOfUser(user, time),
     insert: ({ lastUsedAt: _, ...info }, hash, { parentHash = null, maker = null } = {}) =>
@@ -156,7 +172,12 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
       ),
     change: ({ id, name, scopes, labels, models, limits, budgets, holders, expiresAt, suspendedAt, team, user }) => {
       const terms = { name, scopes, labels, models, limits, budgets, holders, expiresAt, suspendedAt, team, user };
-      return store.write(() => change(id, (key) => ({ ...key, info: { ...key.info, ...terms } })));
+      return store.write(() => {
+        const before = rows.get(id)?.key.info;
+        change(id, (key) => ({ ...key, info: { ...key.info, ...terms } }));
+        const isMoved = before?.parent === null && (before.team !== team || before.user !== user);
+        if (isMoved) moved(id, { team, user });
+      });
     },
     revoke: (id, time) => store.write(() => revoked(id, time)),
     revokeOfHolder: (wallet, exceptId, time) =>

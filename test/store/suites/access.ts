@@ -3,7 +3,7 @@ import type { AnswerRow } from '../../../src/store/idempotency.ts';
 import type { KeyInfo } from '../../../src/store/keys.ts';
 import { type KeyEvent, SERVER, type SubjectEvent } from '../../../src/store/trail.ts';
 import { refusalOf, type TestedStore } from '../implementations.ts';
-import { aUser } from './people.ts';
+import { aTeam, aUser } from './people.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 const DAY_MS = 86_400_000;
@@ -228,6 +228,38 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
       'unmet',
       null,
     ]);
+  });
+
+  test('a line goes along with its first key to another team and user, revoked keys of it as well', async () => {
+    await using store = await open();
+    const { keys, people } = store;
+    await store.commit([
+      people.putTeam(aTeam('red'), null),
+      people.putTeam(aTeam('blue', { name: 'blue' }), null),
+      people.putUser(aUser('ann', { team: 'team_red' }), null),
+      people.putUser(aUser('bob', { team: 'team_blue' }), null),
+    ]);
+    const red = { team: 'team_red', user: 'user_ann' };
+    const top = keyInfo('a', red);
+    await store.commit([keys.insert(top, hashOf(1)), keys.insert(keyInfo('z', red), hashOf(1))]);
+    await store.commit([keys.insert(keyInfo('b', { ...red, parent: 'a' }), hashOf(2))]);
+    await store.commit([keys.insert(keyInfo('c', { ...red, parent: 'b' }), hashOf(3)), keys.revoke('b', NOON)]);
+    const ownersOf = async (...ids: string[]) => {
+      const all = await Promise.all(ids.map(async (id) => (await keys.find(id))!.key.info));
+      return all.map(({ team, user }) => `${team} ${user}`);
+    };
+    await store.commit([keys.change({ ...top, team: 'team_blue', user: 'user_bob' })]);
+    expect(await ownersOf('a', 'b', 'c', 'z')).toEqual([...Array(3).fill('team_blue user_bob'), 'team_red user_ann']);
+    expect((await keys.idsOf({ team: null, user: 'user_bob' })).toSorted()).toEqual(['a', 'b', 'c']);
+    // The user moves with all unrevoked first keys, and they with their lines.
+    const { users } = await people.changedAfter(-1);
+    const bob = users.find(({ row }) => row.id === 'user_bob')!;
+    await store.commit([people.putUser({ ...bob.row, team: 'team_red' }, bob.version)]);
+    expect(await ownersOf('a', 'b', 'c')).toEqual(Array(3).fill('team_red user_bob'));
+    // Child keys have ended with their first key, so they keep no user and no team.
+    await store.commit([keys.revoke('a', NOON)]);
+    const now = (await people.changedAfter(-1)).users.find(({ row }) => row.id === 'user_bob')!;
+    expect(await refusalOf(store.commit([people.putUser({ ...now.row, removedAt: 9 }, now.version)]))).toBeNull();
   });
 
   test('all lines of a user make as many child keys a day as it may; lines of operators and without a user are exempt', async () => {
