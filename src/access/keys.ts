@@ -206,10 +206,13 @@ class StoredKeys extends KeyCopy {
 
   /**
    * Revokes a key: here at once, in other processes within `refreshMs`. Returns false if there was none.
-   * @throws KeyConflict for the last admin key.
+   * @throws KeyConflict for the last admin key, and what `check` throws for the key as the commit finds it
    */
-  async revoke(id: string, by: Actor = SERVER): Promise<boolean> {
-    const alter: Alteration = (before, time) => ({ ...before, revokedAt: time });
+  async revoke(id: string, by: Actor = SERVER, check: (before: KeyInfo) => void = () => {}): Promise<boolean> {
+    const alter: Alteration = (before, time) => {
+      check(before);
+      return { ...before, revokedAt: time };
+    };
     return (await this.#alter(id, 'revoke', alter, by, null)) !== null;
   }
 

@@ -202,11 +202,27 @@ export async function removeUser(
   const found = foundUser(principal, people, id, 'people.change');
   await checkKeysOf(principal, keys, found);
   if (tags && !tags.includes(people.tagOf(id))) throw PeopleError.stale(people.tagOf(id));
-  // Nothing is made with it meanwhile.
+  // No key is made with it from now on.
   await people.suspendUser(id, true, principal.actor);
+  try {
+    const revoked = await revokeKeysOf(principal, keys, id);
+    return { user: await people.removeUser(id, principal.actor), revoked };
+  } catch (cause) {
+    // An operator has given it a key at the same time, which must go on working.
+    const isRefused = cause instanceof SignalboxError && cause.code === 'insufficient_permissions';
+    if (isRefused && found.suspendedAt === null) await people.suspendUser(id, false, principal.actor);
+    throw cause;
+  }
+}
+
+/** Revokes the keys of a user. @returns their number @throws SignalboxError for a key that the principal may not revoke, then or now */
+async function revokeKeysOf(principal: Principal, keys: PeopleDesk['keys'], id: string): Promise<number> {
+  const reach = checkAction(principal.caller, 'people.change');
+  const check = (key: KeyInfo) => checkNoOperatorKey(reach, key);
   const own = await unrevokedKeys(keys, 'user', id);
-  for (const key of own) await keys.revoke(key.id, principal.actor);
-  return { user: await people.removeUser(id, principal.actor), revoked: own.length };
+  own.forEach(check);
+  for (const key of own) await keys.revoke(key.id, principal.actor, check);
+  return own.length;
 }
 
 /** The team and the user of a new key, by ID or name of the team. A key of a user is of the team of the user. @throws PeopleError */
