@@ -116,9 +116,10 @@ export interface KeyTable {
   idsBelow(id: string, limit: number): Promise<string[]>;
   /**
    * Returns the keys of which more than the last use has changed since a number of their news, oldest first, and the number up
-   * to which the caller then has all. From -1 on: all unrevoked keys. A revoked key comes without its list of models.
+   * to which the caller then has all. From -1 on: all unrevoked keys, without child keys that ended with a revoked key above them, and without those that
+   * expired before `endedBefore` and have no unrevoked child key. A revoked key comes without its list of models.
    */
-  changedAfter(number: number): Promise<KeyChanges>;
+  changedAfter(number: number, endedBefore?: number): Promise<KeyChanges>;
   /**
    * @param hash SHA-256 of the whole key.
    */

@@ -35,7 +35,14 @@ const SELECT_OF_WALLET = sql(`SELECT ${COLUMNS} FROM keys WHERE wallet = ? ORDER
 const COLUMNS_OF_CHANGE = COLUMNS.replace(' models,', ' CASE WHEN revoked_at IS NULL THEN models END AS models,');
 /** The `+` keeps SQLite from reading the whole table in the order of an index: few keys have changed. */
 const SELECT_CHANGED = sql(`SELECT ${COLUMNS_OF_CHANGE} FROM keys WHERE changed > ? ORDER BY +created_at, id`);
-const SELECT_UNREVOKED = sql(`SELECT ${COLUMNS} FROM keys WHERE revoked_at IS NULL ORDER BY created_at, id`);
+/** Child keys are never deleted, and most of them have ended. */
+const SELECT_OPEN = sql(
+  `SELECT ${COLUMNS} FROM keys WHERE revoked_at IS NULL AND (parent IS NULL
+      OR NOT EXISTS (SELECT 1 FROM keys AS above WHERE above.id IN (keys.parent, keys.root) AND above.revoked_at IS NOT NULL)
+        AND (expires_at IS NULL OR expires_at >= ?
+          OR EXISTS (SELECT 1 FROM keys AS below WHERE below.parent = keys.id AND below.revoked_at IS NULL)))
+    ORDER BY created_at, id`,
+);
 const SELECT_LAST_CHANGE = sql('SELECT coalesce(max(changed), -1) AS changed FROM keys');
 const SELECT_NAMES = sql(
   'SELECT id, name, labels, parent, team, "user" FROM keys WHERE id IN (SELECT value FROM json_each(?))',
@@ -109,11 +116,11 @@ export function sqlKeys(db: SqlReader): KeyTable {
     },
     idsBelow: async (id, limit) =>
       (await db.query<Pick<KeyInfo, 'id'>>(SELECT_BELOW, [id, limit])).map((row) => row.id),
-    async changedAfter(number) {
+    async changedAfter(number, endedBefore = 0) {
       // Read before the rows, which may be newer: revoked keys have numbers, too.
       const [last] = number < 0 ? await db.query<{ changed: number }>(SELECT_LAST_CHANGE) : [];
       const rows = await (number < 0
-        ? db.query<SqlKeyRow>(SELECT_UNREVOKED)
+        ? db.query<SqlKeyRow>(SELECT_OPEN, [endedBefore])
         : db.query<SqlKeyRow>(SELECT_CHANGED, [number]));
       // One commit after the other raises a subject, so none below the greatest number is still to come.
       const through = rows.reduce((most, { version }) => Math.max(most, version), last?.changed ?? number);

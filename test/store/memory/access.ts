@@ -142,14 +142,21 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
         rows.rows().flatMap(({ key: { info } }) => (info.parent === parent ? [info.id, ...below(info.id)] : []));
       return below(id).slice(0, limit);
     },
-    async changedAfter(number) {
+    async changedAfter(number, endedBefore = 0) {
       const changed = rows.rows().filter(({ version }) => version > number);
       const through = Math.max(number, ...changed.map(({ version }) => version));
       const slim = (row: KeyRow): KeyRow =>
         row.key.info.revokedAt === null
           ? row
           : { ...row, key: { ...row.key, info: { ...row.key.info, models: null } } };
-      const read = number < 0 ? changed.filter(({ key }) => key.info.revokedAt === null) : changed;
+      const isOpen = ({ key: { info } }: KeyRow) => {
+        if (info.revokedAt !== null || info.parent === null) return info.revokedAt === null;
+        const above = lineUp(info.parent);
+        const isOrphan = [above[0], above.at(-1)].some((row) => row && row.key.info.revokedAt !== null);
+        const hasChild = rows.rows().some((row) => row.key.info.parent === info.id && row.key.info.revokedAt === null);
+        return !isOrphan && (info.expiresAt === null || info.expiresAt >= endedBefore || hasChild);
+      };
+      const read = number < 0 ? changed.filter(isOpen) : changed;
       return { rows: read.map(slim).sort(inOrder), through };
     },
     countOfUser: async (user, time) => countOfUser(user, time),

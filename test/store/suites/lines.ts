@@ -139,4 +139,27 @@ export function linesSuite(open: () => Promise<TestedStore>): void {
     expect([await make('c', 'w', NOON + 4), await make('c', 'w', NOON + 5)]).toEqual(['unmet', null]);
     expect(await make('d', 'a', NOON + 5)).toBe('unmet');
   });
+
+  test('a start reads no child keys that ended with a key above them or expired long ago', async () => {
+    await using store = await open();
+    const { keys } = store;
+    const child = (id: string, parent: string, expiresAt: number | null = null) =>
+      store.commit([keys.insert(keyInfo(id, { parent, expiresAt }), hashOf(1))]);
+    await store.commit([keys.insert(keyInfo('a'), hashOf(1)), keys.insert(keyInfo('b'), hashOf(1))]);
+    await child('open', 'a', NOON);
+    await child('over', 'a', NOON - 1);
+    await child('middle', 'a', NOON - 1);
+    await child('below', 'middle', NOON);
+    await child('revoked', 'a');
+    await child('its child', 'revoked');
+    await child('of b', 'b');
+    await child('far below b', 'of b');
+    await store.commit([keys.revoke('revoked', NOON), keys.revoke('b', NOON)]);
+    const read = async (endedBefore?: number) => {
+      const { rows } = await keys.changedAfter(-1, endedBefore);
+      return rows.map(({ key }) => key.info.id).toSorted();
+    };
+    expect(await read(NOON)).toEqual(['a', 'below', 'middle', 'open']);
+    expect(await read()).toEqual(['a', 'below', 'middle', 'open', 'over']);
+  });
 }
