@@ -121,6 +121,7 @@ export interface KeyTable {
    */
   changedAfter(number: number, endedBefore?: number): Promise<KeyChanges>;
   /**
+   * Adds a key. A child key gets the team and the user of the first key of its line, as the commit finds them.
    * @param hash SHA-256 of the whole key.
    */
   insert(info: KeyInfo, hash: Uint8Array, origin?: KeyOrigin): Write;

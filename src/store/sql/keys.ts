@@ -2,12 +2,18 @@ import { type KeyBudget, type KeyLimits, limitsBody, SCOPES } from '../../core/c
 import type { KeyInfo, KeyName, KeyOrigin, KeyRow, KeyTable, StoredKey, UserKeyCounts } from '../keys.ts';
 import { type SqlReader, type SqlWrite, sql, write } from './statement.ts';
 
+/** The first key of the line of a new child key, by its parent. */
+const FIRST = 'SELECT coalesce(root, id) FROM keys WHERE id = ?';
+/** A column of a new key: of a child key, that of the first key of its line as the commit finds it. */
+const ofLine = (column: string): string =>
+  `(SELECT CASE WHEN first.id IS NULL THEN ? ELSE first.${column} END
+      FROM (SELECT 1 AS one) AS new LEFT JOIN keys AS first ON first.id = (${FIRST}))`;
 const INSERT =
   sql(`INSERT INTO keys (id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at,
-    expires_at, parent, team, "user", parent_hash, maker, root) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-      coalesce(?, (SELECT coalesce(root."user", root.maker) FROM keys AS above
-        JOIN keys AS root ON root.id = coalesce(above.root, above.id) WHERE above.id = ?)),
-      (SELECT coalesce(root, id) FROM keys WHERE id = ?))`);
+    expires_at, parent, parent_hash, team, "user", maker, root) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+      ${ofLine('team')}, ${ofLine('"user"')},
+      coalesce(?, (SELECT coalesce(first."user", first.maker) FROM keys AS first WHERE first.id = (${FIRST}))),
+      (${FIRST}))`);
 const CHANGE =
   sql(`UPDATE keys SET name = ?, scopes = ?, labels = ?, models = ?, limits = ?, budgets = ?, wallets = ?, expires_at = ?,
     suspended_at = ?, team = ?, "user" = ? WHERE id = ?`);
@@ -147,7 +153,7 @@ function textsOf({ scopes, labels, models, limits, budgets, holders }: KeyInfo):
 
 function insertKey(key: KeyInfo, hash: Uint8Array, { parentHash = null, maker = null }: KeyOrigin = {}): SqlWrite {
   const { id, name, holder, createdAt, expiresAt, parent, team, user } = key;
-  const place = [parent, team, user, parentHash, maker, parent, parent];
+  const place = [parent, parentHash, team, parent, user, parent, maker, parent, parent];
   return write(INSERT, id, name, hash, ...textsOf(key), holder, createdAt, expiresAt, ...place);
 }
 

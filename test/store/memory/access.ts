@@ -167,7 +167,8 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
         const owner = maker ?? (first ? ownerOf(first) : null);
         if (owner !== null) makers.put(info.id, owner);
         const fresh = { revokedAt: null, rotatedAt: null, overlapEndsAt: null, suspendedAt: null };
-        const key = { info: { ...info, ...fresh }, hash, previousHash: null, parentHash };
+        const { team, user } = first ?? info;
+        const key = { info: { ...info, ...fresh, team, user }, hash, previousHash: null, parentHash };
         rows.put(info.id, { key, lastUsedAt: null, version: store.raised('keys') });
       }),
     rotate: (id, hash, rotatedAt, overlapEndsAt) =>

@@ -56,7 +56,10 @@ export function linesSuite(open: () => Promise<TestedStore>): void {
     const red = { team: 'team_red', user: 'user_ann' };
     const top = keyInfo('a', red);
     await store.commit([keys.insert(top, hashOf(1)), keys.insert(keyInfo('z', red), hashOf(1))]);
-    await store.commit([keys.insert(keyInfo('b', { ...red, parent: 'a' }), hashOf(2))]);
+    // By an instance that does not know where the line is now.
+    const old = { team: 'team_blue', user: 'user_bob' };
+    await store.commit([keys.insert(keyInfo('b', { ...old, parent: 'a' }), hashOf(2))]);
+    expect((await keys.find('b'))?.key.info).toMatchObject(red);
     await store.commit([keys.insert(keyInfo('c', { ...red, parent: 'b' }), hashOf(3)), keys.revoke('b', NOON)]);
     const ownersOf = async (...ids: string[]) => {
       const all = await Promise.all(ids.map(async (id) => (await keys.find(id))!.key.info));
