@@ -254,7 +254,7 @@ export class KeyCopy {
 
   /** Brings the copy up to the store. Rejects with StoreError, and has then changed nothing. */
   async #read(): Promise<void> {
-    const { rows, through } = await this.store.keys.changedAfter(this.#through);
+    const { rows, through } = await this.store.keys.changedAfter(this.#through, this.now() - LONG_OVER_MS);
     // A reading that began earlier may end later: it has nothing new.
     if (through <= this.#through) return;
     this.#through = through;

@@ -95,7 +95,7 @@ export function checkChange(before: KeyInfo, after: KeyInfo, now: number): void 
   }
   const isChild = after.parent !== null;
   checkTerms(after, isChild);
-  if (JSON.stringify(after.models) !== JSON.stringify(before.models)) checkModelBytes(after.models);
+  checkModelBytes('key', after.models, before.models);
   if (isChild) checkChild(after);
   if (isChild && (after.team !== before.team || after.user !== before.user)) {
     throw new KeyTermsError('parent', 'A child key has the team and the user of its parent.');

@@ -206,10 +206,13 @@ class StoredKeys extends KeyCopy {
 
   /**
    * Revokes a key: here at once, in other processes within `refreshMs`. Returns false if there was none.
-   * @throws KeyConflict for the last admin key.
+   * @throws KeyConflict for the last admin key, and what `check` throws for the key as the commit finds it
    */
-  async revoke(id: string, by: Actor = SERVER): Promise<boolean> {
-    const alter: Alteration = (before, time) => ({ ...before, revokedAt: time });
+  async revoke(id: string, by: Actor = SERVER, check: (before: KeyInfo) => void = () => {}): Promise<boolean> {
+    const alter: Alteration = (before, time) => {
+      check(before);
+      return { ...before, revokedAt: time };
+    };
     return (await this.#alter(id, 'revoke', alter, by, null)) !== null;
   }
 
@@ -339,7 +342,7 @@ class StoredKeys extends KeyCopy {
     const parts = parseKey(key);
     if (!parts) throw new Error('a key was made that cannot be read');
     checkTerms(grant, place !== null);
-    checkModelBytes(grant.models ?? null);
+    checkModelBytes('key', grant.models ?? null);
     const { name, scopes, labels = {}, models = null, expiresAt = null, limits = null, budgets = [] } = grant;
     const holders = grant.holders ? normalizedHolders(grant.holders) : null;
     const time = this.now();

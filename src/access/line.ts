@@ -4,8 +4,11 @@ import { type KeyGrant, KeyTermsError, LABELS_MAX, normalizedHolders } from './t
 
 type Info = StoredKey['info'];
 
-/** How far below a key of its own a line goes, the valid keys that one key may have made, and those that a whole line makes in 24 hours. */
-export const LINE_LIMITS = { depth: 3, live: 100, aDay: 1_000 };
+/**
+ * How far below a key of its own a line goes, the valid keys that one key may have made, and the keys that a whole line, and all lines
+ * of one user, make in 24 hours.
+ */
+export const LINE_LIMITS = { depth: 3, live: 100, aDay: 1_000, aDayOfUser: 2_000 };
 
 /** The life of a key below another, ms: a day unless stated, a month at most. */
 export const CHILD_LIFE = { usualMs: 86_400_000, mostMs: 30 * 86_400_000 };
@@ -153,7 +156,7 @@ function checkItems(field: string, own: readonly string[] | null, upper: readonl
 export const tooManyBelow = () =>
   new KeyTermsError(
     'parent',
-    `A key has at most ${LINE_LIMITS.live} valid child keys, its line is at most ${LINE_LIMITS.depth} deep, and a line makes at most ${LINE_LIMITS.aDay} keys within 24 hours. Revoke a child key, or wait.`,
+    `A key has at most ${LINE_LIMITS.live} valid child keys, its line is at most ${LINE_LIMITS.depth} deep, and a line makes at most ${LINE_LIMITS.aDay} keys within 24 hours. All lines of one user make at most ${LINE_LIMITS.aDayOfUser} keys within 24 hours. Revoke a child key, or wait.`,
   );
 
 function refuse(param: string, message: string): never {

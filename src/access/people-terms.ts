@@ -1,7 +1,7 @@
 import type { HolderTerms } from '../core/people.ts';
 import type { Team, TeamOrigin, User } from '../store/people.ts';
 import type { TeamDraft, UserDraft } from './people-body.ts';
-import { checkHolderTerms, checkText, KeyTermsError } from './terms.ts';
+import { checkHolderTerms, checkModelBytes, checkText, KeyTermsError } from './terms.ts';
 
 /** Why teams and users cannot be changed in this way. The message is one or two sentences. */
 export class PeopleError extends Error {
@@ -65,28 +65,39 @@ const ORIGINS: Readonly<Record<TeamOrigin, string>> = {
   former: 'of a policy that no longer has it',
 };
 
-/** Checks what a team states. @throws KeyTermsError */
-export function checkTeam({ name, memberDefaults, ...terms }: TeamDraft): void {
+/** The most users that a lead makes in 24 hours. Operators are exempt. */
+export const USERS_A_DAY_MAX = 200;
+
+export const tooManyUsers = () =>
+  new KeyTermsError(
+    'user',
+    `You have made ${USERS_A_DAY_MAX} users within 24 hours, which is the limit for a lead. Wait, or ask an operator to make the user.`,
+  );
+
+/** Checks what a team states. @param before as it was; null for a new team @throws KeyTermsError */
+export function checkTeam({ name, memberDefaults, ...terms }: TeamDraft, before: TeamDraft | null): void {
   if (name.trim() !== name || name === '' || name.length > NAME_MAX || TEAM_ID.test(name)) {
     const form = `1 to ${NAME_MAX} characters, without spaces around it, and does not look like the ID of a team`;
     throw new KeyTermsError('name', `The name of a team has ${form}.`);
   }
   checkText('name', name);
   checkHolderTerms(terms);
-  below('member_defaults', memberDefaults);
+  checkModelBytes('team', terms.models, before?.models);
+  below('member_defaults', memberDefaults, before?.memberDefaults);
 }
 
-function below(param: string, terms: HolderTerms): void {
+function below(param: string, terms: HolderTerms, before: HolderTerms | undefined): void {
   try {
     checkHolderTerms(terms);
+    checkModelBytes('team', terms.models, before?.models);
   } catch (cause) {
     if (!(cause instanceof KeyTermsError)) throw cause;
     throw new KeyTermsError(`${param}.${cause.param}`, cause.message);
   }
 }
 
-/** Checks what a user states. @throws KeyTermsError */
-export function checkUser({ issuer, sub, name, email, team, role, terms }: UserDraft): void {
+/** Checks what a user states. @param before as it was; null for a new user @throws KeyTermsError */
+export function checkUser({ issuer, sub, name, email, team, role, terms }: UserDraft, before: UserDraft | null): void {
   checkText('name', name);
   for (const [param, text] of Object.entries({ email, issuer, sub })) if (text !== null) checkText(param, text);
   if ((issuer === null) !== (sub === null)) {
@@ -95,4 +106,5 @@ export function checkUser({ issuer, sub, name, email, team, role, terms }: UserD
   if (issuer === '' || sub === '') throw new KeyTermsError('sub', '`issuer` and `sub` must not be empty.');
   if (role === 'lead' && team === null) throw new KeyTermsError('role', 'A lead needs a team.');
   checkHolderTerms({ ...terms, budgets: terms.budgets ?? [] });
+  checkModelBytes('user', terms.models, before?.terms.models);
 }

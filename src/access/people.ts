@@ -1,10 +1,10 @@
 import { type DeclaredTeam, INHERITED, type UserRole } from '../core/people.ts';
-import type { Team, User, VersionedRow } from '../store/people.ts';
+import type { Team, User, UserMaker, VersionedRow } from '../store/people.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import { type Actor, SERVER, type TrailAction, type TrailDetails } from '../store/trail.ts';
 import { differing, type TeamDraft, teamTermsBody, type UserDraft, userTermsBody } from './people-body.ts';
 import { PeopleCopy, type PeopleOptions } from './people-copy.ts';
-import { checkTeam, checkUser, PeopleError } from './people-terms.ts';
+import { checkTeam, checkUser, PeopleError, tooManyUsers, USERS_A_DAY_MAX } from './people-terms.ts';
 
 /** A person as a sign-in or a token names it. */
 export interface SignedPerson {
@@ -37,7 +37,7 @@ export class People extends PeopleCopy {
    * Makes a team. @throws KeyTermsError for terms that it cannot have, PeopleError for a name that is taken
    */
   createTeam(draft: TeamDraft, by: Actor): Promise<Team> {
-    checkTeam(draft);
+    checkTeam(draft, null);
     return this.#commit(() => {
       this.#checkName(draft.name, null);
       const team: Team = { ...draft, ...this.#fresh('team_'), origin: 'api' };
@@ -55,7 +55,7 @@ export class People extends PeopleCopy {
       const before = this.#present(this.allTeams, id, tags);
       const { row } = before;
       const { origin = row.origin, ...terms } = alter(row);
-      checkTeam(terms);
+      checkTeam(terms, row);
       const isSame = differing(teamTermsBody(row), teamTermsBody({ ...row, ...terms })) === null;
       if (row.origin === 'policy' && !(isSame && origin !== 'api')) throw PeopleError.declared(row);
       if (row.origin === 'former' && origin !== 'api' && !isSame) throw PeopleError.left(row);
@@ -102,14 +102,28 @@ export class People extends PeopleCopy {
     });
   }
 
-  /** Makes a user. @throws KeyTermsError, PeopleError */
-  createUser(draft: UserDraft, by: Actor): Promise<User> {
-    checkUser(draft);
-    return this.#commit(() => {
-      this.#checkPerson(draft, null);
-      const user: User = { ...draft, ...this.#fresh('user_'), suspendedAt: null };
-      return { writes: this.#putUser(null, user, 'create', by), result: () => this.user(user.id) ?? user };
-    });
+  /**
+   * Makes a user. @throws KeyTermsError, also for a maker who has made as many as it may, and PeopleError
+   * @param maker the ID of the user whose limit counts; null for operators, who have none
+   */
+  async createUser(draft: UserDraft, by: Actor, maker: string | null = null): Promise<User> {
+    checkUser(draft, null);
+    const within = maker === null ? null : { maker, aDay: USERS_A_DAY_MAX };
+    const isFull = async () =>
+      within && (await this.store.people.countOfMaker(within.maker, this.now())) >= within.aDay;
+    if (await isFull()) throw tooManyUsers();
+    try {
+      return await this.#commit(() => {
+        this.#checkPerson(draft, null);
+        const user: User = { ...draft, ...this.#fresh('user_'), suspendedAt: null };
+        const writes = this.#putUser(null, user, 'create', by, within);
+        return { writes, result: () => this.user(user.id) ?? user };
+      });
+    } catch (cause) {
+      // Others made the last ones at the same time.
+      if (cause instanceof PeopleError && cause.reason === 'busy' && (await isFull())) throw tooManyUsers();
+      throw cause;
+    }
   }
 
   /** Changes a user. @throws KeyTermsError, PeopleError */
@@ -117,7 +131,7 @@ export class People extends PeopleCopy {
     return this.#commit(() => {
       const before = this.#present(this.allUsers, id, tags);
       const draft = alter(before.row);
-      checkUser(draft);
+      checkUser(draft, before.row);
       this.#checkPerson(draft, id);
       const user: User = { ...before.row, ...draft };
       return { writes: this.#putUser(before, user, 'change', by), result: () => this.user(id) ?? user };
@@ -136,12 +150,12 @@ export class People extends PeopleCopy {
     });
   }
 
-  /** Removes a user, and its words. @throws PeopleError while unrevoked keys are of it */
+  /** Removes a user, its words and its terms. @throws PeopleError while unrevoked keys are of it */
   removeUser(id: string, by: Actor, tags: Tags = null): Promise<User> {
     return this.#commit(() => {
       const before = this.#present(this.allUsers, id, tags);
       const words = { issuer: null, sub: null, name: '', email: null };
-      const user: User = { ...before.row, ...words, removedAt: this.now() };
+      const user: User = { ...before.row, ...words, terms: INHERITED, removedAt: this.now() };
       return { writes: this.#putUser(before, user, 'remove', by), result: () => user };
     });
   }
@@ -156,7 +170,7 @@ export class People extends PeopleCopy {
       const before = present && (this.allUsers.get(present.id) ?? null);
       const { team = present?.team ?? null, role = present?.role ?? 'member' } = more;
       const drafted = { terms: INHERITED, ...present, issuer, sub, name, email, team, role };
-      checkUser(drafted);
+      checkUser(drafted, present);
       this.#checkPerson(drafted, present?.id ?? null);
       const user: User = { ...this.#fresh('user_'), suspendedAt: null, ...drafted };
       const writes = this.#putUser(before, user, before ? 'change' : 'create', by);
@@ -224,13 +238,19 @@ export class People extends PeopleCopy {
     return [people.putTeam(team, before?.version ?? null), trail.add(event)];
   }
 
-  #putUser(before: VersionedRow<User> | null, user: User, action: TrailAction, by: Actor): readonly Write[] {
+  #putUser(
+    before: VersionedRow<User> | null,
+    user: User,
+    action: TrailAction,
+    by: Actor,
+    within: UserMaker | null = null,
+  ): readonly Write[] {
     const details = detailsOf(before && userTermsBody(before.row), userTermsBody(user), action);
     if (details === null) return [];
     const { people, trail } = this.store;
     const subject = { kind: 'user', id: user.id };
     const event = { time: this.now(), actor: by, action, subject, details };
-    return [people.putUser(user, before?.version ?? null), trail.add(event)];
+    return [people.putUser(user, before?.version ?? null, within), trail.add(event)];
   }
 }
 

@@ -45,7 +45,7 @@ export const LIMIT_MAX = 1_000_000_000;
 const NAME_MAX = 200;
 export const LABELS_MAX = 64;
 const MODELS_MAX = 1_000;
-/** Of the list of models of one key, as JSON in UTF-8. Lists that were stored before this limit stay valid. */
+/** Of a list of models, as JSON in UTF-8. Lists that were stored before this limit stay valid. */
 const MODELS_BYTES_MAX = 16_384;
 const BUDGETS_MAX = 16;
 const HOLDERS_MAX = 100;
@@ -86,13 +86,22 @@ export function checkHolderTerms({ models, limits, budgets }: HolderTerms): void
   for (const [i, budget] of budgets.entries()) checkBudget(budget, i, budgets.slice(0, i));
 }
 
-/** Checks the size of a key's new list of models. Throws KeyTermsError. */
-export function checkModelBytes(models: readonly string[] | null): void {
-  const bytes = Buffer.byteLength(JSON.stringify(models ?? []));
-  if (bytes <= MODELS_BYTES_MAX) return;
+/**
+ * Checks the size of a new list of models. A list that was too large before this limit may stay, or become smaller.
+ * @param before the list that it replaces; null for none
+ * @throws KeyTermsError
+ */
+export function checkModelBytes(
+  of: 'key' | 'user' | 'team',
+  models: readonly string[] | null,
+  before: readonly string[] | null = null,
+): void {
+  const [text, old] = [models, before].map((list) => JSON.stringify(list ?? []));
+  const bytes = Buffer.byteLength(text!);
+  if (bytes <= MODELS_BYTES_MAX || text === old || bytes < Buffer.byteLength(old!)) return;
   refuse(
     'models',
-    `The list of models of a key may have at most ${MODELS_BYTES_MAX} bytes as JSON, and this list has ${bytes}. List fewer models, or leave the list out to allow all models.`,
+    `The list of models of a ${of} may have at most ${MODELS_BYTES_MAX} bytes as JSON, and this list has ${bytes}. List fewer models, or leave the list out to allow all models.`,
   );
 }
 

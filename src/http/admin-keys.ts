@@ -3,9 +3,10 @@ import { keyBody, keyStatusBody } from '../access/key-body.ts';
 import type { IssuedKey } from '../access/keys.ts';
 import type { People } from '../access/people.ts';
 import { type KeyGrant, OVERLAP_MS, statedLimits } from '../access/terms.ts';
+import { isOperator } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { servedKeyFunds } from '../operate/key-funds.ts';
-import { pageOfKeys } from '../operate/key-pages.ts';
+import { isSearch, pageOfKeys } from '../operate/key-pages.ts';
 import {
   createKey,
   findKey,
@@ -23,6 +24,7 @@ import * as docs from './docs/key-docs.ts';
 import { changed, etagOf, keyChangeRoutes } from './key-changes.ts';
 import { KEYS_QUERY, keyQueryOf } from './key-list.ts';
 import { budgetOf } from './key-terms.ts';
+import { holderOf, Places } from './places.ts';
 import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
 import { grantedAmount } from './terms.ts';
@@ -43,13 +45,25 @@ export const keyRoutes = (services: KeyServices) =>
     .use(changingRoutes(services))
     .use(keyChangeRoutes(services));
 
-const readingRoutes = ({ gateway, keys, principalOf, teamIdOf }: KeyServices) =>
-  new Elysia({ name: 'keys-read' })
+/** A search reads keys until its page is full. Operators have no such limit: their programs may share a key. */
+const SEARCHES = {
+  own: 1,
+  all: 16,
+  ownTaken: 'A search of yours for keys is still running. Send the next one once it is done.',
+  allTaken: '16 searches for keys are running, which is the limit of the server. Try again later.',
+} as const;
+
+const readingRoutes = ({ gateway, keys, principalOf, teamIdOf }: KeyServices) => {
+  const searches = new Places(SEARCHES);
+  return new Elysia({ name: 'keys-read' })
     .get(
       '/admin/keys',
       async ({ request }) => {
-        const now = gateway.now();
-        const page = await pageOfKeys(principalOf(request), keys, keyQueryOf(request.url, teamIdOf), now);
+        const by = principalOf(request);
+        const query = keyQueryOf(request.url, teamIdOf);
+        const isLimited = isSearch(query) && !isOperator(by.caller);
+        const leave = isLimited ? searches.enter(holderOf(by.caller)) : () => {};
+        const page = await pageOfKeys(by, keys, query, gateway.now()).finally(leave);
         return { object: 'list', data: page.data, has_more: page.hasMore };
       },
       { query: KEYS_QUERY, ...docs.LIST },
@@ -63,6 +77,7 @@ const readingRoutes = ({ gateway, keys, principalOf, teamIdOf }: KeyServices) =>
       },
       docs.SHOW,
     );
+};
 
 const changingRoutes = ({ gateway, principalOf, keys, people, store }: KeyServices) => {
   const made = ({ key, info }: IssuedKey, headers: Record<string, string | number>) => {

@@ -18,6 +18,7 @@ import { callerAddress, type Peers } from './address.ts';
 import { checkBody } from './body-headers.ts';
 import { type LoginDoor, notSignedIn } from './console/login-door.ts';
 import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf } from './credentials.ts';
+import { changerOf, type DailyChanges } from './daily-changes.ts';
 import type { KeySender } from './route-services.ts';
 import { pathOf, type RouteEntry, type RouteRule, type RouteTable } from './routes.ts';
 import { nothingAt, printable } from './unknown-path.ts';
@@ -48,6 +49,7 @@ export interface AdmissionRules {
   /** Puts the terms of their levels to callers. */
   readonly levels: Pick<Levels, 'of'>;
   readonly gate: Gate;
+  readonly changes: Pick<DailyChanges, 'take'>;
   readonly logins: Pick<LoginDoor, 'admit' | 'loginOf' | 'checkOwnPage'>;
   /** Throws SignalboxError for a preflight that the policy does not allow. */
   refusePreflight(request: Request, route: RouteEntry): void;
@@ -156,6 +158,8 @@ function enter(
   if (isKeyless) rules.funding.keyless.checkHeaders(headers);
   if (rule.ownPages) rules.logins.checkOwnPage(request);
   const hasBody = checkBody(request.headers, context, rule, policy, rules.funding, isKeyless);
+  const changer = caller && changerOf(caller, rule);
+  if (changer) rules.changes.take(request, changer);
   if (isOpen) {
     if (hasBody) context.place = bodyPlace(request, context, policy, rules, peers);
     return null;

@@ -41,6 +41,7 @@ import { consoleRoutes } from './console/routes.ts';
 import { signInRoutes } from './console/sign-in.ts';
 import { answerOrigin, CORS_HEADERS, preflightRefusal } from './cors.ts';
 import { countTokensRoutes } from './count-tokens.ts';
+import { DailyChanges } from './daily-changes.ts';
 import { decisionDetailRoutes } from './decision-details.ts';
 import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
@@ -213,6 +214,7 @@ const admissionRules = (
   routes: RouteTable,
   logins: LoginDoor,
   senderOf: AdmissionRules['senderOf'],
+  changes: DailyChanges,
 ): AdmissionRules => {
   const { gateway, authenticate, keys, tokens, levels = NO_LEVELS, gate } = options;
   return {
@@ -226,6 +228,7 @@ const admissionRules = (
     limiter: limiterOf(options),
     levels,
     gate,
+    changes,
     logins,
     refusePreflight: preflightRefusal(gateway.log),
   };
@@ -303,7 +306,8 @@ export function createApp(options: AppOptions) {
   const others = otherRoutes(services, door, countFailure, options);
   const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
-  const rules = admissionRules(options, routes, door, edge.senderOf);
+  const changes = new DailyChanges(gateway.clock);
+  const rules = admissionRules(options, routes, door, edge.senderOf, changes);
   const held = new HeldRequests((request) => app.handle(request));
   const once = changesOnce({ ...services, routes, pass: (request, end) => held.hold(request, end) });
   return (
@@ -354,6 +358,8 @@ export function createApp(options: AppOptions) {
           gateway.log.error('a request failed: internal error', { request: requestId, method, stack });
         });
         context.handled(known.status, known.code);
+        // After an internal error, something may have changed.
+        if (known.status < 500) changes.giveBack(request);
         return errorResponse(known, dialectAt(context.route, surfaces), errorHeaders(set.headers, gateway.funding));
       })
       .use(requests)

@@ -27,6 +27,10 @@ export interface KeyQuery {
   readonly limit: number | null;
 }
 
+/** Whether a query looks through keys one by one, with no index that finds them. */
+export const isSearch = ({ name, search, labels }: KeyQuery): boolean =>
+  name !== null || search !== null || Object.keys(labels).length > 0;
+
 /**
  * Returns a page of the keys that a principal may see, the oldest first.
  * @param now ms since 1970

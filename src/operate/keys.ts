@@ -91,8 +91,7 @@ export async function revokeKey(
 ): Promise<boolean> {
   const reach = checkAction(caller, 'keys.change');
   const info = await keyWithin(caller, reach, keys, id);
-  if (info) checkNoOperatorKey(reach, info);
-  return info !== null && (await keys.revoke(id, actor));
+  return info !== null && (await keys.revoke(id, actor, (before) => checkNoOperatorKey(reach, before)));
 }
 
 /**

@@ -153,20 +153,24 @@ export async function createUser(principal: Principal, { people }: PeopleDesk, p
   checkPerson(reach, patch);
   const draft = patchedUser(people, NEW_USER, { ...patch, ...(team !== undefined && { team }) });
   checkGrant(principal, reach, draft);
-  return shownUser(people, await people.createUser(draft, principal.actor));
+  const { user, keyId } = principal.caller;
+  return shownUser(people, await people.createUser(draft, principal.actor, reach === 'all' ? null : (user ?? keyId)));
 }
 
 /** Changes a user. @throws SignalboxError, KeyTermsError, PeopleError */
 export async function changeUser(
   principal: Principal,
-  { people }: PeopleDesk,
+  { people, keys }: PeopleDesk,
   id: string,
   patch: UserPatch,
   tags: Tags = null,
 ): Promise<UserBody> {
   const reach = checkAction(principal.caller, 'people.change');
-  foundUser(principal, people, id, 'people.change');
+  const user = foundUser(principal, people, id, 'people.change');
   checkPerson(reach, patch);
+  // They apply to every key of the user.
+  const { models, limits, budgets } = patch;
+  if (models !== undefined || limits !== undefined || budgets !== undefined) await checkKeysOf(principal, keys, user);
   const alter = (before: User) => {
     checkGrant(principal, reach, before);
     const draft = patchedUser(people, before, patch);
@@ -184,7 +188,7 @@ export async function suspendUser(
   isSuspended: boolean,
 ): Promise<UserBody> {
   const user = foundUser(principal, people, id, 'people.change');
-  await checkEnds(principal, keys, user);
+  await checkKeysOf(principal, keys, user);
   return shownUser(people, await people.suspendUser(id, isSuspended, principal.actor));
 }
 
@@ -196,13 +200,29 @@ export async function removeUser(
   tags: Tags = null,
 ): Promise<{ readonly user: User; readonly revoked: number }> {
   const found = foundUser(principal, people, id, 'people.change');
-  await checkEnds(principal, keys, found);
+  await checkKeysOf(principal, keys, found);
   if (tags && !tags.includes(people.tagOf(id))) throw PeopleError.stale(people.tagOf(id));
-  // Nothing is made with it meanwhile.
+  // No key is made with it from now on.
   await people.suspendUser(id, true, principal.actor);
+  try {
+    const revoked = await revokeKeysOf(principal, keys, id);
+    return { user: await people.removeUser(id, principal.actor), revoked };
+  } catch (cause) {
+    // An operator has given it a key at the same time, which must go on working.
+    const isRefused = cause instanceof SignalboxError && cause.code === 'insufficient_permissions';
+    if (isRefused && found.suspendedAt === null) await people.suspendUser(id, false, principal.actor);
+    throw cause;
+  }
+}
+
+/** Revokes the keys of a user. @returns their number @throws SignalboxError for a key that the principal may not revoke, then or now */
+async function revokeKeysOf(principal: Principal, keys: PeopleDesk['keys'], id: string): Promise<number> {
+  const reach = checkAction(principal.caller, 'people.change');
+  const check = (key: KeyInfo) => checkNoOperatorKey(reach, key);
   const own = await unrevokedKeys(keys, 'user', id);
-  for (const key of own) await keys.revoke(key.id, principal.actor);
-  return { user: await people.removeUser(id, principal.actor), revoked: own.length };
+  own.forEach(check);
+  for (const key of own) await keys.revoke(key.id, principal.actor, check);
+  return own.length;
 }
 
 /** The team and the user of a new key, by ID or name of the team. A key of a user is of the team of the user. @throws PeopleError */
@@ -295,17 +315,20 @@ function checkPerson(reach: Reach, { issuer, sub }: UserPatch): void {
   throw new SignalboxError('insufficient_permissions', 'A lead does not state the issuer and sub of a user.');
 }
 
-/** Refuses to end the keys of a user to a principal who may not change the user, or not each of these keys. */
-async function checkEnds(principal: Principal, keys: PeopleDesk['keys'], user: User): Promise<void> {
+/** Refuses to change or end the keys of a user to a principal who may not change the user, or not each of these keys. */
+async function checkKeysOf(principal: Principal, keys: PeopleDesk['keys'], user: User): Promise<void> {
   const reach = checkAction(principal.caller, 'people.change');
   checkGrant(principal, reach, user);
   if (reach === 'all') return;
   for (const key of await unrevokedKeys(keys, 'user', user.id)) checkNoOperatorKey(reach, key);
 }
 
-/** The unrevoked keys of a team or a user, by ID. */
+/** The unrevoked keys of a team or a user, by ID, without child keys: they end with the first key of their line. */
 async function unrevokedKeys(keys: Pick<Keys, 'read'>, member: 'team' | 'user', id: string): Promise<KeyInfo[]> {
-  return await Array.fromAsync(keys.read({ after: null, of: { member, id }, isUnrevoked: true }));
+  const own: KeyInfo[] = [];
+  const all = keys.read({ after: null, of: { member, id }, isUnrevoked: true });
+  for await (const key of all) if (key.parent === null) own.push(key);
+  return own;
 }
 
 const shownUser = (people: People, user: User): UserBody =>

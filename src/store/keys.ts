@@ -64,7 +64,10 @@ export interface KeyChanges {
 export interface KeyOrigin {
   /** SHA-256 of the key which makes it, as it is presented; absent or null without a parent. */
   readonly parentHash?: Uint8Array | null | undefined;
-  /** The ID of the user who makes it within the limits of users; absent or null for any other maker. */
+  /**
+   * The ID of the user who makes it within the limits of users; absent or null for any other maker. A child key counts for the user of
+   * its line's first key, or else for that key's maker.
+   */
   readonly maker?: string | null;
 }
 
@@ -113,10 +116,12 @@ export interface KeyTable {
   idsBelow(id: string, limit: number): Promise<string[]>;
   /**
    * Returns the keys of which more than the last use has changed since a number of their news, oldest first, and the number up
-   * to which the caller then has all. From -1 on: all unrevoked keys.
+   * to which the caller then has all. From -1 on: all unrevoked keys, without child keys that ended with a revoked key above them, and without those that
+   * expired before `endedBefore` and have no unrevoked child key. A revoked key comes without its list of models.
    */
-  changedAfter(number: number): Promise<KeyChanges>;
+  changedAfter(number: number, endedBefore?: number): Promise<KeyChanges>;
   /**
+   * Adds a key. A child key gets the team and the user of the first key of its line, as the commit finds them.
    * @param hash SHA-256 of the whole key.
    */
   insert(info: KeyInfo, hash: Uint8Array, origin?: KeyOrigin): Write;
@@ -124,7 +129,10 @@ export interface KeyTable {
   countOfUser(user: Pick<UserRoom, 'owner' | 'maker'>, time: number): Promise<UserKeyCounts>;
   /** Gives a key another secret. The present one works until `overlapEndsAt`, an older one no longer. */
   rotate(id: string, hash: Uint8Array, time: number, overlapEndsAt: number): Write;
-  /** Writes the terms of a key, whether it is suspended, its team and its user; everything else stays. */
+  /**
+   * Writes the terms of a key, whether it is suspended, its team and its user; everything else stays. The team and the user go to all
+   * keys of its line, revoked or not.
+   */
   change(info: KeyInfo): Write;
   revoke(id: string, time: number): Write;
   /** Revokes all unrevoked keys of a holder at commit time, except one; null for none. */

@@ -56,6 +56,14 @@ export interface Membership {
   readonly user: string | null;
 }
 
+/** Who makes a user within the limits of a role, and how many that is at most. */
+export interface UserMaker {
+  /** ID of the user who makes it. */
+  readonly maker: string;
+  /** Users made in the 24 hours before the new one. */
+  readonly aDay: number;
+}
+
 /** Teams and users. Rows are never deleted. Every write raises the news `people`. State: people. */
 export interface PeopleTable {
   /**
@@ -65,14 +73,17 @@ export interface PeopleTable {
   changedAfter(number: number): Promise<PeopleChanges>;
   /**
    * Adds a team, where `version` is null, or replaces it in that version. Unmet: for another version, for the name of another
-   * team, and for a removal while users or unrevoked keys are of it.
+   * team, and for a removal while users or unrevoked keys other than child keys are of it.
    */
   putTeam(team: Team, version: number | null): Write;
   /**
    * Adds a user, or replaces it, as `putTeam` does. Unmet: for another version, for the issuer and sub of another user, for a
-   * team that does not exist, and for a removal while unrevoked keys are of it.
+   * team that does not exist, and for a removal while unrevoked keys other than child keys are of it; for a new user also where the maker has made as many
+   * as it may.
    */
-  putUser(user: User, version: number | null): Write;
+  putUser(user: User, version: number | null, by?: UserMaker | null): Write;
+  /** Counts the users that a maker has made within 24 hours. @param time ms since 1970 */
+  countOfMaker(maker: string, time: number): Promise<number>;
   /** Changes nothing. Unmet unless the team and the user of a new key exist, and the team is that of the user. */
   requireMembership(membership: Membership): Write;
 }

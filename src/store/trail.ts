@@ -167,6 +167,8 @@ export interface PlaceBelow {
   readonly live: number;
   /** Keys of the whole line that were made in the 24 hours before the event. */
   readonly aDay: number;
+  /** The same of all lines of the line's user together. A line without a user, and one of an operator, has no such limit. */
+  readonly aDayOfUser: number;
 }
 
 /** The last entry of a chain, which stands for all before it. */

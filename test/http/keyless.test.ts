@@ -58,6 +58,7 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS, ageMs = 0 
     limiter: new Limiter(() => 0),
     levels: { of: (caller) => caller },
     gate,
+    changes: { take() {} },
     logins: { admit: () => null, loginOf: () => null, checkOwnPage() {} },
     refusePreflight: preflightRefusal({ warn() {} }),
   };

@@ -4,6 +4,7 @@ import { alertSuite } from './suites/alerts.ts';
 import { endpointSuite } from './suites/endpoints.ts';
 import { instanceReportSuite } from './suites/instance-reports.ts';
 import { learningSuite } from './suites/learning.ts';
+import { linesSuite } from './suites/lines.ts';
 import { loginSuite } from './suites/logins.ts';
 import { newsSuite } from './suites/news.ts';
 import { paymentSuite } from './suites/payments.ts';
@@ -16,6 +17,7 @@ import { trailSuite } from './suites/trail.ts';
 
 overEach((open) => {
   accessSuite(open);
+  linesSuite(open);
   trailSuite(open);
   alertSuite(open);
   paymentSuite(open);

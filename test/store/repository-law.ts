@@ -80,7 +80,14 @@ export const writes: fc.Arbitrary<MakeWrite> = fc.oneof(
   }),
   fc.tuple(id, id, hash, hash, time).map(([key, parent, own, made, at]): MakeWrite => {
     return ({ keys, trail }) => [
-      trail.addIfRoomBelow(keyEvent(key, 'create', at), { parent, hash: made, depth: 2, live: 1, aDay: 2 }),
+      trail.addIfRoomBelow(keyEvent(key, 'create', at), {
+        parent,
+        hash: made,
+        depth: 2,
+        live: 1,
+        aDay: 2,
+        aDayOfUser: 2,
+      }),
       keys.insert(keyInfo(key, { parent, createdAt: at, expiresAt: 9 }), own, { parentHash: made }),
     ];
   }),

@@ -2,10 +2,18 @@ import { type KeyBudget, type KeyLimits, limitsBody, SCOPES } from '../../core/c
 import type { KeyInfo, KeyName, KeyOrigin, KeyRow, KeyTable, StoredKey, UserKeyCounts } from '../keys.ts';
 import { type SqlReader, type SqlWrite, sql, write } from './statement.ts';
 
+/** The first key of the line of a new child key, by its parent. */
+const FIRST = 'SELECT coalesce(root, id) FROM keys WHERE id = ?';
+/** A column of a new key: of a child key, that of the first key of its line as the commit finds it. */
+const ofLine = (column: string): string =>
+  `(SELECT CASE WHEN first.id IS NULL THEN ? ELSE first.${column} END
+      FROM (SELECT 1 AS one) AS new LEFT JOIN keys AS first ON first.id = (${FIRST}))`;
 const INSERT =
   sql(`INSERT INTO keys (id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at,
-    expires_at, parent, team, "user", parent_hash, maker, root) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-      (SELECT coalesce(root, id) FROM keys WHERE id = ?))`);
+    expires_at, parent, parent_hash, team, "user", maker, root) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+      ${ofLine('team')}, ${ofLine('"user"')},
+      coalesce(?, (SELECT coalesce(first."user", first.maker) FROM keys AS first WHERE first.id = (${FIRST}))),
+      (${FIRST}))`);
 const CHANGE =
   sql(`UPDATE keys SET name = ?, scopes = ?, labels = ?, models = ?, limits = ?, budgets = ?, wallets = ?, expires_at = ?,
     suspended_at = ?, team = ?, "user" = ? WHERE id = ?`);
@@ -29,8 +37,18 @@ const COLUMNS = `id, name, hash, scopes, labels, models, limits, budgets, wallet
 const SELECT_ALL = sql(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, id`);
 const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM keys WHERE id = ?`);
 const SELECT_OF_WALLET = sql(`SELECT ${COLUMNS} FROM keys WHERE wallet = ? ORDER BY created_at, id`);
-const SELECT_CHANGED = sql(`SELECT ${COLUMNS} FROM keys WHERE changed > ? ORDER BY created_at, id`);
-const SELECT_UNREVOKED = sql(`SELECT ${COLUMNS} FROM keys WHERE revoked_at IS NULL ORDER BY created_at, id`);
+/** A revoked key leaves the copy, and its list of models can be long. */
+const COLUMNS_OF_CHANGE = COLUMNS.replace(' models,', ' CASE WHEN revoked_at IS NULL THEN models END AS models,');
+/** The `+` keeps SQLite from reading the whole table in the order of an index: few keys have changed. */
+const SELECT_CHANGED = sql(`SELECT ${COLUMNS_OF_CHANGE} FROM keys WHERE changed > ? ORDER BY +created_at, id`);
+/** Child keys are never deleted, and most of them have ended. */
+const SELECT_OPEN = sql(
+  `SELECT ${COLUMNS} FROM keys WHERE revoked_at IS NULL AND (parent IS NULL
+      OR NOT EXISTS (SELECT 1 FROM keys AS above WHERE above.id IN (keys.parent, keys.root) AND above.revoked_at IS NOT NULL)
+        AND (expires_at IS NULL OR expires_at >= ?
+          OR EXISTS (SELECT 1 FROM keys AS below WHERE below.parent = keys.id AND below.revoked_at IS NULL)))
+    ORDER BY created_at, id`,
+);
 const SELECT_LAST_CHANGE = sql('SELECT coalesce(max(changed), -1) AS changed FROM keys');
 const SELECT_NAMES = sql(
   'SELECT id, name, labels, parent, team, "user" FROM keys WHERE id IN (SELECT value FROM json_each(?))',
@@ -61,10 +79,13 @@ const pages = Object.fromEntries(
 /** The number of unrevoked keys of a user. A key without a user counts for its maker. */
 export const unrevokedOf = (user: string): string =>
   `((SELECT count(*) FROM keys WHERE "user" = ${user} AND parent IS NULL AND revoked_at IS NULL)
-      + (SELECT count(*) FROM keys WHERE maker = ${user} AND "user" IS NULL AND revoked_at IS NULL))`;
-/** The number of keys that a user has made since a time. */
+      + (SELECT count(*) FROM keys WHERE maker = ${user} AND "user" IS NULL AND parent IS NULL AND revoked_at IS NULL))`;
+/** The number of keys that a user has made since a time, without child keys. */
 export const madeBy = (user: string, time: string): string =>
-  `(SELECT count(*) FROM keys WHERE maker = ${user} AND created_at > ${time})`;
+  `(SELECT count(*) FROM keys WHERE maker = ${user} AND parent IS NULL AND created_at > ${time})`;
+/** The number of child keys that all lines of a user have made since a time. */
+export const childrenOf = (user: string, time: string): string =>
+  `(SELECT count(*) FROM keys WHERE maker = ${user} AND parent IS NOT NULL AND created_at > ${time})`;
 const COUNT_OF_USER = sql(`SELECT ${unrevokedOf('?1')} AS unrevoked, ${madeBy('?2', '?3')} AS "aDay"`);
 
 const DAY_MS = 86_400_000;
@@ -101,11 +122,11 @@ export function sqlKeys(db: SqlReader): KeyTable {
     },
     idsBelow: async (id, limit) =>
       (await db.query<Pick<KeyInfo, 'id'>>(SELECT_BELOW, [id, limit])).map((row) => row.id),
-    async changedAfter(number) {
+    async changedAfter(number, endedBefore = 0) {
       // Read before the rows, which may be newer: revoked keys have numbers, too.
       const [last] = number < 0 ? await db.query<{ changed: number }>(SELECT_LAST_CHANGE) : [];
       const rows = await (number < 0
-        ? db.query<SqlKeyRow>(SELECT_UNREVOKED)
+        ? db.query<SqlKeyRow>(SELECT_OPEN, [endedBefore])
         : db.query<SqlKeyRow>(SELECT_CHANGED, [number]));
       // One commit after the other raises a subject, so none below the greatest number is still to come.
       const through = rows.reduce((most, { version }) => Math.max(most, version), last?.changed ?? number);
@@ -132,7 +153,7 @@ function textsOf({ scopes, labels, models, limits, budgets, holders }: KeyInfo):
 
 function insertKey(key: KeyInfo, hash: Uint8Array, { parentHash = null, maker = null }: KeyOrigin = {}): SqlWrite {
   const { id, name, holder, createdAt, expiresAt, parent, team, user } = key;
-  const place = [parent, team, user, parentHash, maker, parent];
+  const place = [parent, parentHash, team, parent, user, parent, maker, parent, parent];
   return write(INSERT, id, name, hash, ...textsOf(key), holder, createdAt, expiresAt, ...place);
 }
 

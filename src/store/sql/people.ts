@@ -13,10 +13,10 @@ const SELECT_USERS =
 const CONDITIONAL = { mustChange: true, takesTurns: true };
 const NAME_IS_FREE = 'NOT EXISTS (SELECT 1 FROM teams WHERE name = $name AND removed_at IS NULL AND id <> $id)';
 const TEAM_IS_EMPTY = `(CAST($removedAt AS BIGINT) IS NULL OR NOT EXISTS (SELECT 1 FROM users WHERE team = $id AND removed_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM keys WHERE team = $id AND revoked_at IS NULL))`;
+      AND NOT EXISTS (SELECT 1 FROM keys WHERE team = $id AND parent IS NULL AND revoked_at IS NULL))`;
 const PERSON_IS_FREE = `NOT EXISTS (SELECT 1 FROM users WHERE issuer = $issuer AND sub = $sub AND removed_at IS NULL AND id <> $id)
     AND (CAST($team AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM teams WHERE id = $team AND removed_at IS NULL))`;
-const USER_IS_EMPTY = `(CAST($removedAt AS BIGINT) IS NULL OR NOT EXISTS (SELECT 1 FROM keys WHERE "user" = $id AND revoked_at IS NULL))`;
+const USER_IS_EMPTY = `(CAST($removedAt AS BIGINT) IS NULL OR NOT EXISTS (SELECT 1 FROM keys WHERE "user" = $id AND parent IS NULL AND revoked_at IS NULL))`;
 
 const INSERT_TEAM = sql(
   `INSERT INTO teams (id, name, origin, terms, member_defaults, created_at, removed_at)
@@ -28,9 +28,13 @@ const UPDATE_TEAM = sql(
     WHERE id = $id AND changed = $version AND ${NAME_IS_FREE} AND ${TEAM_IS_EMPTY}`,
   CONDITIONAL,
 );
+const DAY_MS = 86_400_000;
+const MADE = 'SELECT count(*) FROM users WHERE maker = $maker AND created_at > $since';
+const COUNT_OF_MAKER = sql('SELECT count(*) AS users FROM users WHERE maker = ? AND created_at > ?');
 const INSERT_USER = sql(
-  `INSERT INTO users (id, issuer, sub, name, email, team, role, terms, created_at, suspended_at, removed_at)
-    SELECT $id, $issuer, $sub, $name, $email, $team, $role, $terms, $createdAt, $suspendedAt, $removedAt WHERE ${PERSON_IS_FREE}`,
+  `INSERT INTO users (id, issuer, sub, name, email, team, role, terms, created_at, suspended_at, removed_at, maker)
+    SELECT $id, $issuer, $sub, $name, $email, $team, $role, $terms, $createdAt, $suspendedAt, $removedAt, $maker
+      WHERE ${PERSON_IS_FREE} AND (CAST($maker AS TEXT) IS NULL OR (${MADE}) < $aDay)`,
   CONDITIONAL,
 );
 const UPDATE_USER = sql(
@@ -70,9 +74,15 @@ export const sqlPeople = (db: SqlReader): PeopleTable => ({
     if (version !== null) return write(UPDATE_TEAM, { ...values, version });
     return write(INSERT_TEAM, values);
   },
-  putUser: ({ terms, ...user }, version) => {
+  putUser: ({ terms, ...user }, version, by = null) => {
     const values = { ...user, terms: JSON.stringify(terms) };
-    return version === null ? write(INSERT_USER, values) : write(UPDATE_USER, { ...values, version });
+    if (version !== null) return write(UPDATE_USER, { ...values, version });
+    const { maker = null, aDay = 0 } = by ?? {};
+    return write(INSERT_USER, { ...values, maker, aDay, since: user.createdAt - DAY_MS });
+  },
+  async countOfMaker(maker, time) {
+    const [count] = await db.query<{ readonly users: number }>(COUNT_OF_MAKER, [maker, time - DAY_MS]);
+    return count?.users ?? 0;
   },
   requireMembership: ({ team, user }) => ({ ...write(MEMBERSHIP, { team, user }), *follow() {} }),
 });

@@ -8,7 +8,7 @@ import {
   WORD_SLOTS,
 } from '../trail.ts';
 import { anchorOf, entryOf, erasureOf, GENESIS, linkAfter } from '../trail-chain.ts';
-import { madeBy, unrevokedOf } from './keys.ts';
+import { childrenOf, madeBy, unrevokedOf } from './keys.ts';
 import {
   first,
   type SqlReader,
@@ -57,6 +57,8 @@ const IF_ROOM_OF_USER = sql(`SELECT ?1 AS id WHERE ${unrevokedOf('?2')} < ?4 AND
 const isValidBy = (key: string, made: string): string => `${key}.revoked_at IS NULL AND ${key}.suspended_at IS NULL
       AND (${key}.expires_at IS NULL OR ${key}.expires_at > ?3)
       AND (${key}.hash = ${made} OR ${key}.previous_hash = ${made} AND ${key}.previous_until > ?3)`;
+/** The user whose limits count the child keys of a line, by its first key; null for a line of an operator. */
+const OWNER = 'coalesce(root."user", root.maker)';
 /** The same for a line: its keys from the parent to the first, while each is valid by the secret that made the one below. */
 const IF_ROOM_BELOW = sql(
   `WITH RECURSIVE line (id, parent, made, depth) AS (
@@ -67,7 +69,9 @@ const IF_ROOM_BELOW = sql(
       AND (SELECT count(*) FROM keys JOIN keys AS above ON above.id = keys.parent WHERE keys.parent = ?2
         AND keys.revoked_at IS NULL AND (keys.expires_at IS NULL OR keys.expires_at > ?3)
         AND (above.hash = keys.parent_hash OR above.previous_hash = keys.parent_hash AND above.previous_until > ?3)) < ?6
-      AND (SELECT count(*) FROM keys WHERE keys.root = line.id AND created_at > ?7) < ?8`,
+      AND (SELECT count(*) FROM keys WHERE keys.root = line.id AND created_at > ?7) < ?8
+      AND (${OWNER} IS NULL OR ${childrenOf(OWNER, '?7')} < ?9
+        OR EXISTS (SELECT 1 FROM users WHERE users.id = ${OWNER} AND users.role IN ('owner', 'admin')))`,
   { mustChange: true },
 );
 const OF_WALLET = sql(
@@ -133,8 +137,10 @@ export const sqlTrail = (db: SqlReader): TrailTable => ({
     chained(IF_ROOM, [event.keyId, holder, unrevoked, holder, event.time - DAY_MS, aDay], event),
   addIfRoomOfUser: (event, { owner, maker, unrevoked, aDay }) =>
     chained(IF_ROOM_OF_USER, [event.keyId, owner, maker, unrevoked, event.time - DAY_MS, aDay], event),
-  addIfRoomBelow: (event, { parent, hash, depth, live, aDay }) =>
-    chained(IF_ROOM_BELOW, [event.keyId, parent, event.time, hash, depth, live, event.time - DAY_MS, aDay], event),
+  addIfRoomBelow: (event, { parent, hash, depth, live, aDay, aDayOfUser }) => {
+    const params = [event.keyId, parent, event.time, hash, depth, live, event.time - DAY_MS, aDay, aDayOfUser];
+    return chained(IF_ROOM_BELOW, params, event);
+  },
   addOfHolder: (event, holder, exceptId) => chained(OF_WALLET, [holder, exceptId], event),
   erase(words, actor, time): SqlWrite {
     const erasable =

@@ -70,6 +70,13 @@ export const accessMigrations: Migrations = {
     `-- ID of the user who made it within the limits of users. The indexes are for lists of keys, which go on where a page ended.
     ALTER TABLE keys ADD COLUMN maker TEXT;
     ${KEYS_INDEXES}`,
+    `-- A child key has the team and the user of the first key of its line, revoked or not.
+    CREATE TRIGGER keys_take_lines_along AFTER UPDATE OF team, "user" ON keys
+      WHEN NEW.parent IS NULL AND (NEW.team IS NOT OLD.team OR NEW."user" IS NOT OLD."user") BEGIN
+      UPDATE keys SET team = NEW.team, "user" = NEW."user" WHERE root = NEW.id;
+    END;
+    UPDATE keys SET team = first.team, "user" = first."user" FROM keys AS first
+      WHERE first.id = keys.root AND (first.team IS NOT keys.team OR first."user" IS NOT keys."user");`,
   ],
   steps: { 5: chainEarlier },
 };

@@ -48,5 +48,13 @@ export const peopleMigrations: Migrations = {
     CREATE TRIGGER users_take_keys_along AFTER UPDATE OF team ON users WHEN NEW.team IS NOT OLD.team BEGIN
       UPDATE keys SET team = NEW.team WHERE "user" = NEW.id AND revoked_at IS NULL;
     END;`,
+    `-- ID of the user who made it within the limits of a role. A removed user has no terms. Child keys go along with the first key of their line.
+    ALTER TABLE users ADD COLUMN maker TEXT;
+    DROP TRIGGER users_take_keys_along;
+    CREATE TRIGGER users_take_keys_along AFTER UPDATE OF team ON users WHEN NEW.team IS NOT OLD.team BEGIN
+      UPDATE keys SET team = NEW.team WHERE "user" = NEW.id AND parent IS NULL AND revoked_at IS NULL;
+    END;
+    CREATE INDEX users_maker ON users (maker, created_at) WHERE maker IS NOT NULL;
+    UPDATE users SET terms = '{"models":null,"limits":null,"budgets":null}' WHERE removed_at IS NOT NULL;`,
   ],
 };

@@ -1,7 +1,7 @@
 import type { AnswerRow, AnswerVersion, IdempotencyTable } from '../../../src/store/idempotency.ts';
 import { type InstanceName, isSameInstance } from '../../../src/store/instance.ts';
 import type { KeyRow, KeyTable, StoredKey, UserKeyCounts } from '../../../src/store/keys.ts';
-import type { Membership } from '../../../src/store/people.ts';
+import type { Membership, User, VersionedRow } from '../../../src/store/people.ts';
 import type { Repositories } from '../../../src/store/repositories.ts';
 import type {
   KeyEvent,
@@ -60,6 +60,12 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
     const row = rows.get(id);
     if (row) rows.put(id, { ...row, key: changed(row.key), version: store.raised('keys') });
   };
+  const moved = (id: string, of: Membership) => {
+    const line = rows
+      .rows()
+      .filter(({ key: { info } }) => info.parent !== null && lineUp(info.id).at(-1)?.key.info.id === id);
+    for (const { key } of line) change(key.info.id, (stored) => ({ ...stored, info: { ...stored.info, ...of } }));
+  };
   const isRevoked = (id: string) => rows.get(id)?.key.info.revokedAt != null;
   const { threads, erase } = memoryThreads(store, isRevoked);
   const revoked = (id: string, revokedAt: number) => {
@@ -69,25 +75,37 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
   };
   const ofLiving = (of: Partial<Membership>) => (row: KeyRow) => {
     const { team, user, revokedAt } = row.key.info;
-    return revokedAt === null && (of.team === undefined ? of.user === user : of.team === team);
+    return (
+      revokedAt === null &&
+      row.key.info.parent === null &&
+      (of.team === undefined ? of.user === user : of.team === team)
+    );
   };
   const makers = new MemoryTable<string, string>(store);
   const countOfUser = ({ owner, maker }: Pick<UserRoom, 'owner' | 'maker'>, time: number): UserKeyCounts => {
     const all = rows.rows().map(({ key }) => key.info);
     const isOf = ({ id, user, parent }: KeyRow['key']['info']) =>
-      user === null ? makers.get(id) === owner : user === owner && parent === null;
+      parent === null && (user === null ? makers.get(id) === owner : user === owner);
     return {
       unrevoked: all.filter((info) => info.revokedAt === null && isOf(info)).length,
-      aDay: all.filter(({ id, createdAt }) => makers.get(id) === maker && createdAt > time - DAY_MS).length,
+      aDay: all.filter(
+        ({ id, parent, createdAt }) => makers.get(id) === maker && parent === null && createdAt > time - DAY_MS,
+      ).length,
     };
   };
-  const people = memoryPeople(store, {
-    isInUse: (of) => rows.rows().some(ofLiving(of)),
-    move(user, team) {
-      for (const { key } of rows.rows().filter(ofLiving({ user })))
+  /** The user whose limits count the child keys of a line, by its first key. */
+  const ownerOf = ({ id, user }: StoredKey['info']) => user ?? makers.get(id) ?? null;
+  const users = new MemoryTable<string, VersionedRow<User>>(store);
+  const keysOfPeople = {
+    isInUse: (of: Partial<Membership>) => rows.rows().some(ofLiving(of)),
+    move(user: string, team: string | null) {
+      for (const { key } of rows.rows().filter(ofLiving({ user }))) {
         change(key.info.id, (stored) => ({ ...stored, info: { ...stored.info, team } }));
+        moved(key.info.id, { team, user });
+      }
     },
-  });
+  };
+  const people = memoryPeople(store, keysOfPeople, users);
   const keys: KeyTable = {
     all: async () => rows.rows().sort(inOrder),
     find: async (id) => rows.rows().find(({ key }) => key.info.id === id) ?? null,
@@ -124,19 +142,33 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
         rows.rows().flatMap(({ key: { info } }) => (info.parent === parent ? [info.id, ...below(info.id)] : []));
       return below(id).slice(0, limit);
     },
-    async changedAfter(number) {
+    async changedAfter(number, endedBefore = 0) {
       const changed = rows.rows().filter(({ version }) => version > number);
       const through = Math.max(number, ...changed.map(({ version }) => version));
-      const read = number < 0 ? changed.filter(({ key }) => key.info.revokedAt === null) : changed;
-      return { rows: read.sort(inOrder), through };
+      const slim = (row: KeyRow): KeyRow =>
+        row.key.info.revokedAt === null
+          ? row
+          : { ...row, key: { ...row.key, info: { ...row.key.info, models: null } } };
+      const isOpen = ({ key: { info } }: KeyRow) => {
+        if (info.revokedAt !== null || info.parent === null) return info.revokedAt === null;
+        const above = lineUp(info.parent);
+        const isOrphan = [above[0], above.at(-1)].some((row) => row && row.key.info.revokedAt !== null);
+        const hasChild = rows.rows().some((row) => row.key.info.parent === info.id && row.key.info.revokedAt === null);
+        return !isOrphan && (info.expiresAt === null || info.expiresAt >= endedBefore || hasChild);
+      };
+      const read = number < 0 ? changed.filter(isOpen) : changed;
+      return { rows: read.map(slim).sort(inOrder), through };
     },
     countOfUser: async (user, time) => countOfUser(user, time),
     insert: ({ lastUsedAt: _, ...info }, hash, { parentHash = null, maker = null } = {}) =>
       store.write(() => {
         if (rows.get(info.id)) refuse('this key is there');
-        if (maker !== null) makers.put(info.id, maker);
+        const first = info.parent === null ? undefined : lineUp(info.parent).at(-1)?.key.info;
+        const owner = maker ?? (first ? ownerOf(first) : null);
+        if (owner !== null) makers.put(info.id, owner);
         const fresh = { revokedAt: null, rotatedAt: null, overlapEndsAt: null, suspendedAt: null };
-        const key = { info: { ...info, ...fresh }, hash, previousHash: null, parentHash };
+        const { team, user } = first ?? info;
+        const key = { info: { ...info, ...fresh, team, user }, hash, previousHash: null, parentHash };
         rows.put(info.id, { key, lastUsedAt: null, version: store.raised('keys') });
       }),
     rotate: (id, hash, rotatedAt, overlapEndsAt) =>
@@ -148,7 +180,12 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
       ),
     change: ({ id, name, scopes, labels, models, limits, budgets, holders, expiresAt, suspendedAt, team, user }) => {
       const terms = { name, scopes, labels, models, limits, budgets, holders, expiresAt, suspendedAt, team, user };
-      return store.write(() => change(id, (key) => ({ ...key, info: { ...key.info, ...terms } })));
+      return store.write(() => {
+        const before = rows.get(id)?.key.info;
+        change(id, (key) => ({ ...key, info: { ...key.info, ...terms } }));
+        const isMoved = before?.parent === null && (before.team !== team || before.user !== user);
+        if (isMoved) moved(id, { team, user });
+      });
     },
     revoke: (id, time) => store.write(() => revoked(id, time)),
     revokeOfHolder: (wallet, exceptId, time) =>
@@ -205,7 +242,7 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
         if (counts.unrevoked >= most || counts.aDay >= aDay) return unmet();
         putOfKey(event);
       }),
-    addIfRoomBelow: (event, { parent, hash, depth, live, aDay }) =>
+    addIfRoomBelow: (event, { parent, hash, depth, live, aDay, aDayOfUser }) =>
       store.write(() => {
         const { time } = event;
         const above = lineUp(parent);
@@ -221,6 +258,13 @@ export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'peo
         const ofLine = rows.rows().filter(({ key: { info } }) => lineUp(info.id).at(-1)?.key.info.id === first.id);
         const today = ofLine.filter(({ key: { info } }) => info.parent !== null && info.createdAt > time - DAY_MS);
         if (open.length >= live || today.length >= aDay) return unmet();
+        const owner = ownerOf(first);
+        const isOperator = ['owner', 'admin'].includes(users.get(owner ?? '')?.row.role ?? '');
+        const ofUser = rows.rows().filter(({ key: { info } }) => {
+          const isChild = info.parent !== null && info.createdAt > time - DAY_MS;
+          return isChild && makers.get(info.id) === owner;
+        });
+        if (owner !== null && !isOperator && ofUser.length >= aDayOfUser) return unmet();
         putOfKey(event);
       }),
     addOfHolder: (event: TrailEvent, wallet, exceptId) =>

@@ -5,6 +5,7 @@ import { alertSuite } from '../suites/alerts.ts';
 import { endpointSuite } from '../suites/endpoints.ts';
 import { instanceReportSuite } from '../suites/instance-reports.ts';
 import { learningSuite } from '../suites/learning.ts';
+import { linesSuite } from '../suites/lines.ts';
 import { loginSuite } from '../suites/logins.ts';
 import { newsSuite } from '../suites/news.ts';
 import { paymentSuite } from '../suites/payments.ts';
@@ -20,6 +21,7 @@ for (const handles of orDeeply([2], [1])) {
   const open = () => openInPostgres(handles);
   describe(`in PostgreSQL, ${handles} instances`, () => {
     accessSuite(open);
+    linesSuite(open);
     trailSuite(open);
     alertSuite(open);
     paymentSuite(open);

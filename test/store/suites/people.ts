@@ -27,6 +27,23 @@ export function peopleSuite(open: () => Promise<TestedStore>): void {
     return Object.fromEntries([...teams, ...users].map(({ row, version }) => [row.id, version]));
   };
 
+  test('a maker makes as many users a day as it may; users without a maker are not counted', async () => {
+    await using store = await open();
+    const { people } = store;
+    const make = (id: string, createdAt: number, maker: string | null = 'lead') =>
+      refusalOf(
+        store.commit([people.putUser(aUser(id, { createdAt }), null, maker === null ? null : { maker, aDay: 2 })]),
+      );
+    const day = 86_400_000;
+    expect([await make('a', 1, null), await make('b', 1), await make('c', 2), await make('d', 3)]).toEqual([
+      ...[null, null, null],
+      'unmet',
+    ]);
+    expect([await make('d', 3, null), await make('e', 3, 'other')]).toEqual([null, null]);
+    expect([await people.countOfMaker('lead', 3), await people.countOfMaker('lead', 1 + day)]).toEqual([2, 1]);
+    expect([await make('f', day), await make('f', 1 + day)]).toEqual(['unmet', null]);
+  });
+
   test('teams and users come back as they were put, by their IDs, and only those that have changed', async () => {
     await using store = await open();
     const { people } = store;

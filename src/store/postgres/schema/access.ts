@@ -289,3 +289,24 @@ CREATE INDEX keys_user ON keys ("user", created_at, id) WHERE "user" IS NOT NULL
 DROP INDEX keys_parent;
 CREATE INDEX keys_parent ON keys (parent, created_at, id) WHERE parent IS NOT NULL;
 `;
+
+/** As the versions of SQLite: who made a user within the limits of a role, no terms of removed users, and lines that go along. */
+export const LINE_OWNERS = `CREATE FUNCTION take_line_along() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE keys SET team = NEW.team, "user" = NEW."user" WHERE root = NEW.id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER keys_take_lines_along AFTER UPDATE OF team, "user" ON keys FOR EACH ROW
+  WHEN (NEW.parent IS NULL AND (NEW.team IS DISTINCT FROM OLD.team OR NEW."user" IS DISTINCT FROM OLD."user"))
+  EXECUTE FUNCTION take_line_along();
+UPDATE keys SET team = first.team, "user" = first."user" FROM keys AS first
+  WHERE first.id = keys.root AND (first.team IS DISTINCT FROM keys.team OR first."user" IS DISTINCT FROM keys."user");
+CREATE OR REPLACE FUNCTION take_keys_along() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE keys SET team = NEW.team WHERE "user" = NEW.id AND parent IS NULL AND revoked_at IS NULL;
+  RETURN NULL;
+END $$;
+ALTER TABLE users ADD COLUMN maker TEXT;
+CREATE INDEX users_maker ON users (maker, created_at) WHERE maker IS NOT NULL;
+UPDATE users SET terms = '{"models":null,"limits":null,"budgets":null}' WHERE removed_at IS NOT NULL;
+`;

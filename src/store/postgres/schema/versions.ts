@@ -1,5 +1,5 @@
 import type { SchemaVersion } from '../migrate.ts';
-import { ACCESS_TABLES, KEY_LIMITS } from './access.ts';
+import { ACCESS_TABLES, KEY_LIMITS, LINE_OWNERS } from './access.ts';
 import { LEDGER_FUNCTIONS, LEDGER_TABLES } from './ledger.ts';
 import { RATE_FUNCTIONS, RATE_TABLES } from './rates.ts';
 import { RECORD_FUNCTIONS, RECORD_TABLES } from './records.ts';
@@ -20,4 +20,5 @@ export const SCHEMA: readonly SchemaVersion[] = [
     serves: 1,
   },
   { sql: byBytes(KEY_LIMITS), serves: 1 },
+  { sql: byBytes(LINE_OWNERS), serves: 1 },
 ];
