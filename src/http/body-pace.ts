@@ -18,7 +18,7 @@ interface WaitingBody {
 }
 
 /** Lets large bodies that come together go on one after the other, about 1 MiB in each turn of the event loop. State: gate. */
-export class Pace {
+export class TurnPace {
   readonly #line: WaitingBody[] = [];
   readonly #onBegin: (bytes: number) => void;
   /** Bytes that may still go on in this turn. */
@@ -79,9 +79,9 @@ interface HeldBodies {
  */
 export class BodyPace {
   /** For bodies that may have arrived whole. */
-  readonly reading = new Pace();
+  readonly reading = new TurnPace();
   /** For bodies that have been read: slow ones end together, too. */
-  readonly work = new Pace((bytes) => this.#begun(bytes));
+  readonly work = new TurnPace((bytes) => this.#begun(bytes));
   readonly #held: HeldBodies;
   readonly #collect: () => void;
   /** Bytes that were begun since the last collection. */

@@ -9,17 +9,20 @@ const DAY_MS = 86_400_000;
 /** Users whose changes are counted. Beyond them, the user whose day began first is counted from zero again. */
 const USERS_MAX = 10_000;
 
-/** Actions that change nothing, or that a user must be able to take to stay safe. */
+/** Actions that change nothing, that have a limit of their own, or that a user must be able to take to stay safe. */
 const UNCOUNTED: ReadonlySet<RouteRule['access']> = new Set([
   'policy.check',
   'policy.explain',
   'ledger.audit',
+  'keys.delegate',
   'logins.end',
 ]);
+const REVOKE = '/admin/keys/:id/revoke';
 
 /** The user whose changes a request counts to: by a login, a token or a key. Null for operators, applications, and all that changes nothing. */
 export function changerOf(caller: Caller, { method, path, access }: RouteRule): string | null {
-  if (caller.user === undefined || !isOnceForName(method, path) || UNCOUNTED.has(access)) return null;
+  if (caller.user === undefined || !isOnceForName(method, path)) return null;
+  if (UNCOUNTED.has(access) || path === REVOKE) return null;
   const role = caller.levels?.find(({ kind }) => kind === 'user')?.role;
   return isOperator(caller) || role === 'owner' || role === 'admin' ? null : caller.user;
 }

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { Timers } from '../../src/core/timers.ts';
-import { BodyPace, Pace } from '../../src/http/body-pace.ts';
+import { BodyPace, TurnPace } from '../../src/http/body-pace.ts';
 
 const TURN = 1_048_576;
 const LARGE = 65_536;
 
-type Turns = Pick<Pace, 'turn'>;
+type Turns = Pick<TurnPace, 'turn'>;
 
 /** Asks for all at once. Returns the bodies that began in each turn of the event loop. */
 async function turnsOf(pace: Turns, sizes: readonly number[]): Promise<number[][]> {
@@ -60,7 +60,7 @@ async function checkPace(pace: Turns, bodies: readonly number[]): Promise<void> 
 describe('the pace of large bodies', () => {
   test('begins them in their order, with less than 1 MiB before the last of a turn; small ones never wait', async () => {
     await fc.assert(
-      fc.asyncProperty(sizes, (bodies) => checkPace(new Pace(), bodies)),
+      fc.asyncProperty(sizes, (bodies) => checkPace(new TurnPace(), bodies)),
       {
         seed: 66,
         numRuns: 200,
@@ -86,7 +86,7 @@ describe('the pace of large bodies', () => {
   });
 
   test('one body alone never waits, whatever its size', async () => {
-    const pace = new Pace();
+    const pace = new TurnPace();
     for (const bytes of [LARGE + 1, 10 * TURN]) {
       expect(pace.turn(bytes)).toBeNull();
       await setImmediate();
