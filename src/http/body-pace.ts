@@ -3,7 +3,7 @@ import type { Timer, Timers } from '../core/timers.ts';
 /** Bytes of the smallest body that may wait: many smaller ones take little. A body of unknown length counts as one. */
 export const LARGE_BYTES_MIN = 65_537;
 /** Bytes of large bodies that go on in one turn of the event loop. */
-const TURN_BYTES = 1_048_576;
+const TURN_BYTES = 4_194_304;
 /** Bytes of all bodies in memory from which on memory is short. */
 const SHORT_BYTES = 67_108_864;
 /** Bytes of large bodies after which, while memory is short, what is left of them is collected. */
@@ -17,7 +17,7 @@ interface WaitingBody {
   begin(): void;
 }
 
-/** Lets large bodies that come together go on one after the other, about 1 MiB in each turn of the event loop. State: gate. */
+/** Lets large bodies that come together go on one after the other, about 4 MiB in each turn of the event loop. State: gate. */
 export class TurnPace {
   readonly #line: WaitingBody[] = [];
   readonly #onBegin: (bytes: number) => void;

@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import type { Timers } from '../../src/core/timers.ts';
 import { BodyPace, TurnPace } from '../../src/http/body-pace.ts';
 
-const TURN = 1_048_576;
+const TURN = 4_194_304;
+const MIB = 1_048_576;
 const LARGE = 65_536;
 
 type Turns = Pick<TurnPace, 'turn'>;
@@ -35,8 +36,8 @@ const sizes = fc.array(
   fc.oneof(
     fc.constant(0),
     fc.nat(LARGE),
-    fc.integer({ min: LARGE + 1, max: 400_000 }),
-    fc.integer({ min: TURN, max: 3 * TURN }),
+    fc.integer({ min: LARGE + 1, max: 1_600_000 }),
+    fc.integer({ min: TURN, max: 2 * TURN }),
   ),
   { maxLength: 60 },
 );
@@ -58,7 +59,7 @@ async function checkPace(pace: Turns, bodies: readonly number[]): Promise<void> 
 }
 
 describe('the pace of large bodies', () => {
-  test('begins them in their order, with less than 1 MiB before the last of a turn; small ones never wait', async () => {
+  test('begins them in their order, with less than 4 MiB before the last of a turn; small ones never wait', async () => {
     await fc.assert(
       fc.asyncProperty(sizes, (bodies) => checkPace(new TurnPace(), bodies)),
       {
@@ -70,7 +71,7 @@ describe('the pace of large bodies', () => {
 
   test('a pace that lets all begin at once, or the last first, breaks that', async () => {
     const atOnce: Turns = { turn: () => null };
-    const many = Array.from({ length: 20 }, () => 150_000);
+    const many = Array.from({ length: 40 }, () => 150_000);
     await expect(checkPace(atOnce, many)).rejects.toThrow();
     const line: (() => void)[] = [];
     const begin = () => {
@@ -94,7 +95,7 @@ describe('the pace of large bodies', () => {
   });
 
   test('collects after each 16 MiB while 64 MiB of bodies are in memory, once more when they are gone, and never otherwise', async () => {
-    let [collections, bytes] = [0, 63 * TURN];
+    let [collections, bytes] = [0, 63 * MIB];
     let look: (() => void) | null = null;
     const timers: Timers = {
       after: () => expect.unreachable('it looks again and again'),
@@ -110,10 +111,10 @@ describe('the pace of large bodies', () => {
       },
     };
     const { work } = new BodyPace(held, () => collections++);
-    const many = (number: number) => Array.from({ length: number }, () => TURN);
+    const many = (number: number) => Array.from({ length: number }, () => MIB);
     await turnsOf(work, many(70));
     expect([collections, look]).toEqual([0, null]);
-    bytes = 64 * TURN;
+    bytes = 64 * MIB;
     // The first body is one too many, after those before.
     await turnsOf(work, many(33));
     expect(collections).toBe(3);
