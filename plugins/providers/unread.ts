@@ -24,7 +24,7 @@ export class OutputFound {
   }
 
   /**
-   * Adds what stands in a value, shallow members first: they are what streams say in pieces.
+   * Adds the texts in a value, shallow members first: streams send those in pieces.
    * @param skipped members of the object itself that are left out
    */
   add(value: unknown, skipped?: ReadonlySet<string>): this {

@@ -131,7 +131,7 @@ export class KeyCopy {
   /** A key as this instance's copy has it; null for keys that were revoked a while ago, which `named` finds. Cheap. */
   readonly known = (id: string): KeyEntry['info'] | null => (this.entryOf(id) ?? this.#ended.get(id))?.inForce ?? null;
 
-  /** What reports show of keys, revoked or not: from this instance's copy, else from the store. Rejects with StoreError. */
+  /** The facts about keys that reports show, revoked keys included: from this instance's copy, else from the store. Rejects with StoreError. */
   readonly named = async (ids: Iterable<string>): Promise<ReadonlyMap<string, KeyName>> => {
     const found = new Map<string, KeyName>();
     const missing: string[] = [];

@@ -31,7 +31,7 @@ const isPart = (value: unknown): value is StreamPart => isObject(value) && typeo
 
 /** Returns the line of a batch, with its line end. */
 export function batchLine(batch: readonly StreamPart[]): string {
-  // What was counted is not counted again.
+  // Output that was counted before is not counted again.
   const shown = batch.filter(({ type }) => type !== 'unread');
   return `${JSON.stringify(shown.map(storedPart))}\n`;
 }

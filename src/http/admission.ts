@@ -102,7 +102,7 @@ export function admit(
   try {
     place = rule ? unprovenPlace(request, rules, peers, context, rule) : null;
   } catch (cause) {
-    // The request is refused whoever sent it.
+    // The request is refused for any caller.
     admitted.catch(() => {});
     throw cause;
   }
@@ -113,8 +113,8 @@ export function admit(
 const UNREAD_BYTES_MAX = 1_048_576;
 
 /**
- * Room among strangers for the body of a request whose caller is not known yet, because a token is checked or a login renewed: the
- * server holds it meanwhile, unread.
+ * Room among strangers for the body of a request whose caller is not known yet, because a token is checked or a login renewed: until
+ * then the server holds the body unread.
  * @throws SignalboxError for a body that no caller may send, and `overloaded`
  */
 function unprovenPlace(

@@ -104,7 +104,7 @@ export class BodyPace {
     this.#look.unref();
   }
 
-  /** What a flood leaves would be there when the next one comes. */
+  /** Otherwise the garbage of one flood would still be in memory when the next flood comes. */
   #endShortage(): void {
     if (this.#held.bytes >= SHORT_BYTES) return;
     this.#look?.close();

@@ -38,7 +38,7 @@ export class DailyChanges {
   readonly #clock: () => number;
   /** By user, the day that began first at the front. */
   readonly #days = new Map<string, Day>();
-  /** What a request has counted to. */
+  /** The day that a request was counted in. */
   readonly #counted = new WeakMap<Request, Day>();
 
   /** @param clock ms, never goes back */

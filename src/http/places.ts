@@ -4,7 +4,7 @@ import { SignalboxError } from '../core/errors.ts';
 /** When to try again if all places are taken, ms. */
 const RETRY_MS = 1_000;
 
-/** Whom a place counts for: the user with all logins and keys, or else the first key of the line. */
+/** The holder of a place: the user with all logins and keys, or else the first key of the line. */
 export const holderOf = (caller: Caller): string => caller.user ?? rootOf(caller);
 
 export interface PlaceLimits {

@@ -145,7 +145,7 @@ export async function listDecisions(
 /** Records that are read at once. Some have long texts. */
 const BATCH = 64;
 
-/** What a list of decisions is made from. */
+/** The sources of a list of decisions. */
 interface DecisionSource {
   readonly log: Pick<RecordLog, 'list'>;
   /** The worth of a Credit; null in a ledger that never had a policy. */

@@ -104,7 +104,7 @@ async function keysWithin(reach: Reach, caller: Caller, keys: SightSources['keys
   return [...present, ...stored.filter((id) => isOwn(keys.known(id) ?? { id, user, team, name: '', labels: {} }))];
 }
 
-/** What the runs of agents are shown by. */
+/** The sources of the names of agents' runs. */
 interface RunSources extends Pick<SightSources, 'policy'> {
   known(id: string): SeenKey | null;
 }

@@ -60,7 +60,7 @@ export interface KeyChanges {
   readonly through: number;
 }
 
-/** What has made a key. */
+/** The way in which a key was made. */
 export interface KeyOrigin {
   /** SHA-256 of the key which makes it, as it is presented; absent or null without a parent. */
   readonly parentHash?: Uint8Array | null | undefined;

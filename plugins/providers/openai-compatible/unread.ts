@@ -84,7 +84,7 @@ function addContent(found: OutputFound, value: unknown): void {
   }
 }
 
-/** @param isRead whether their text is that of the reasoning */
+/** @param isRead whether their text was read as the reasoning */
 function addDetails(found: OutputFound, details: unknown, isRead: boolean): void {
   for (const detail of listOrOne(details)) {
     const read = textOf(isObject(detail) ? detail.text : '') === '' ? OF_SUMMARY_DETAIL : OF_TEXT_DETAIL;

@@ -71,8 +71,8 @@ export class Limiter {
   }
 
   /**
-   * Counts a request that reads, of a key for reports or of a login. A key counts in its own limits and those of its levels alone: those
-   * of the policy are for requests that spend. All logins of one person, or with one key, share an account of their own, so that a person
+   * Counts a request that reads, of a key for reports or of a login. A key counts only in its own limits and in the limits of
+   * its levels: limits of the policy are for requests that spend. All logins of one person, or with one key, share an account of their own, so that a person
    * at the console takes nothing from the programs that have the key.
    * @param perMinute requests, as the policy's `gateway.reports_per_minute`
    * Returns and throws as `admit` does.
