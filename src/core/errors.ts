@@ -128,7 +128,7 @@ export const ERRORS = {
   ),
   length_required: invalid(
     411,
-    'The body came without its length, which paths below `/admin` and `/console` need. Send `content-length` in place of `transfer-encoding`.',
+    'The body came without its length, which paths below `/admin` and `/console` and requests without a key need. Send `content-length` in place of `transfer-encoding`.',
   ),
   request_too_large: invalid(413, 'The body has too many bytes or values.'),
   headers_too_large: { ...invalid(431, 'The headers have too many bytes.'), code: 'request_too_large' },

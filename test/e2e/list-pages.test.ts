@@ -25,18 +25,16 @@ async function pagesOf(path: string, cursor: 'after' | 'before', limit: number |
 
 test('every list of large rows ends its pages at 1 MiB, and its cursor goes on with each row once', async () => {
   const models = Array.from({ length: 150 }, (_, at) => `${at}`.padStart(100, 'm'));
-  const wide = Array.from({ length: 300 }, (_, at) => `${at}`.padStart(150, 'm'));
   for (let at = 0; at < 120; at++) {
     expect((await box.post('/admin/keys', { name: `large ${at}`, models })).status).toBe(200);
-    if (at % 3 > 0) continue;
-    expect((await box.post('/admin/users', { name: `large ${at}`, models: wide })).status).toBe(200);
-    expect((await box.post('/admin/teams', { name: `large ${at}`, models: wide })).status).toBe(200);
+    expect((await box.post('/admin/users', { name: `large ${at}`, models })).status).toBe(200);
+    expect((await box.post('/admin/teams', { name: `large ${at}`, models })).status).toBe(200);
   }
   for (const [path, cursor, limit, least] of [
     ['/admin/keys', 'after', 1_000, 120],
     ['/admin/keys', 'after', null, 120],
-    ['/admin/users', 'after', 1_000, 40],
-    ['/admin/teams', 'after', 1_000, 40],
+    ['/admin/users', 'after', 1_000, 120],
+    ['/admin/teams', 'after', 1_000, 120],
     ['/admin/trail', 'before', 1_000, 200],
   ] as const) {
     const pages = await pagesOf(path, cursor, limit);

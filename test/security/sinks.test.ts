@@ -63,7 +63,7 @@ describe('the store', () => {
       ...['keys.previous_hash', 'accounts.key_id', 'accounts.labels', 'balances.key_id', 'adjustments.key_id'],
       // Of teams and users: names and addresses for showing, written by an operator or a sign-in; the terms are figures and models.
       ...['id', 'name', 'origin', 'terms', 'member_defaults'].map((name) => `teams.${name}`),
-      ...['id', 'issuer', 'sub', 'name', 'email', 'team', 'role', 'terms'].map((name) => `users.${name}`),
+      ...['id', 'issuer', 'sub', 'name', 'email', 'team', 'role', 'terms', 'maker'].map((name) => `users.${name}`),
       // What operators did.
       ...['previous', 'hash', 'actor', 'action', 'subject_kind', 'subject', 'facts', 'request_id'].map(
         (name) => `trail.${name}`,
