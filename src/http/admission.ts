@@ -1,6 +1,6 @@
 import type { Authentication } from '../access/key-entry.ts';
 import type { Levels } from '../access/levels.ts';
-import type { Gate, GatePlace } from '../access/limits/gate.ts';
+import type { BodyRoom, Gate, GatePlace } from '../access/limits/gate.ts';
 import type { Limiter, Offence } from '../access/limits/limiter.ts';
 import type { Quota } from '../access/limits/quota.ts';
 import { durationText } from '../access/limits/refusal.ts';
@@ -97,24 +97,23 @@ export function admit(
   const caller = login ?? (isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay));
   const go = (found: Caller | 'ended' | null) => enter(request, rules, peers, context, route, found);
   if (!(caller instanceof Promise)) return go(caller);
-  let place: GatePlace | null = null;
-  const admitted = caller.finally(() => place?.leave()).then(async (found) => void (await go(found)));
+  let place: GatePlace | null;
   try {
     place = rule ? unprovenPlace(request, rules, peers, context, rule) : null;
   } catch (cause) {
-    // The request is refused for any caller.
-    admitted.catch(() => {});
+    // It is refused without its caller, so nothing may be taken for it once the caller is known.
+    caller.catch(() => {});
     throw cause;
   }
-  return admitted;
+  return caller.finally(() => place?.leave()).then(async (found) => void (await go(found)));
 }
 
 /** Bytes of an unread body that the server holds at most, about. */
 const UNREAD_BYTES_MAX = 1_048_576;
 
 /**
- * Room among strangers for the body of a request whose caller is not known yet, because a token is checked or a login renewed: until
- * then the server holds the body unread.
+ * Room for the body of a request whose caller is not known yet, because a token is checked, or is known by a login that is renewed:
+ * until then the server holds the body unread.
  * @throws SignalboxError for a body that no caller may send, and `overloaded`
  */
 function unprovenPlace(
@@ -128,7 +127,10 @@ function unprovenPlace(
   checkBody(request.headers, context, rule, policy, rules.funding, false);
   const isUnknown = request.headers.has('transfer-encoding');
   const bytes = Math.min(isUnknown ? UNREAD_BYTES_MAX : context.bodyBytes, UNREAD_BYTES_MAX);
-  return rules.gate.enterBody(policy.gateway, placeOf(request, rules, peers), bytes, true);
+  const login = rules.logins.loginOf(request);
+  return login
+    ? rules.gate.enterBody(policy.gateway, rootOf(login.caller), bytes)
+    : rules.gate.enterBody(policy.gateway, placeOf(request, rules, peers), bytes, 'unproven');
 }
 
 /** Admits a request whose caller is known; null on an open route, and for a caller without a key who may pay. Returns as `admit` does. */
@@ -166,7 +168,9 @@ function enter(
   }
   const admission = rule.counts
     ? counted(request, context, policy, rules, peers)
-    : uncounted(request, caller, policy, rules, hasBody ? bodyPlace(request, context, policy, rules, peers) : null);
+    : uncounted(request, caller, policy, rules, () =>
+        hasBody ? bodyPlace(request, context, policy, rules, peers) : null,
+      );
   if (admission instanceof Promise) return admission.then((found) => context.admit(found));
   context.admit(admission);
   return null;
@@ -212,15 +216,24 @@ function uncounted(
   caller: Caller | null,
   { gateway }: AdmissionPolicies,
   { limiter, logins }: AdmissionRules,
-  place: GatePlace | null,
+  takeRoom: () => GatePlace | null,
 ): Admission | Promise<Admission> {
   const isLogin = logins.loginOf(request) !== null;
   const isCounted = caller !== null && (isLogin ? !isOperator(caller) : roleOf(caller) === 'report');
-  if (!isCounted) return { caller, place, ...UNCOUNTED };
+  if (!isCounted) return { caller, place: takeRoom(), ...UNCOUNTED };
   const found = limiter.admitReport(caller, gateway.reportsPerMinute, isLogin);
-  const admission = (quota: Quota): Admission => ({ caller, place, ...UNCOUNTED, quota });
+  const admission = (quota: Quota): Admission => {
+    try {
+      return { caller, place: takeRoom(), ...UNCOUNTED, quota };
+    } catch (cause) {
+      quota.undo();
+      throw cause;
+    }
+  };
   return found instanceof Promise ? found.then(admission) : admission(found);
 }
+
+const roomOf = (caller: Caller | null): BodyRoom => (caller ? 'callers' : 'strangers');
 
 /** Room for the body of a request that does not count. @throws SignalboxError `overloaded` */
 function bodyPlace(
@@ -231,7 +244,7 @@ function bodyPlace(
   peers: Peers | null,
 ): GatePlace {
   const who = caller ? rootOf(caller) : callerAddress(request, peers, gateway.trustedProxies);
-  return gate.enterBody(gateway, who, gate.bytesAtOnce(gateway, bodyBytes), caller === null);
+  return gate.enterBody(gateway, who, gate.bytesAtOnce(gateway, bodyBytes), roomOf(caller));
 }
 
 /**
@@ -250,7 +263,7 @@ function counted(
   const address = !caller || countsAddresses ? callerAddress(request, peers, gateway.trustedProxies) : '';
   const who = caller ? rootOf(caller) : address;
   const bytes = gate.bytesAtOnce(gateway, bodyBytes);
-  gate.check(gateway, who, bytes, caller === null);
+  gate.check(gateway, who, bytes, roomOf(caller));
   const isLimited = caller !== null && (rateLimits.length > 0 || hasLimits(caller));
   const found = isLimited ? limiter.admit(rateLimits, caller, address) : null;
   const acceptPayer = (payer: Caller) => {
@@ -259,7 +272,7 @@ function counted(
   };
   const admission = (quota: Quota | null): Admission => {
     try {
-      return { caller, place: gate.enter(gateway, who, bytes, caller === null), quota, acceptPayer };
+      return { caller, place: gate.enter(gateway, who, bytes, roomOf(caller)), quota, acceptPayer };
     } catch (cause) {
       // It was taken while the store was asked.
       quota?.undo();

@@ -309,7 +309,7 @@ export function createApp(options: AppOptions) {
   const changes = new DailyChanges(gateway.clock);
   const rules = admissionRules(options, routes, door, edge.senderOf, changes);
   const held = new HeldRequests((request) => app.handle(request));
-  const once = changesOnce({ ...services, routes, pass: (request, end) => held.hold(request, end) });
+  const once = changesOnce({ ...services, routes, changes, pass: (request, end) => held.hold(request, end) });
   return (
     app
       .onRequest(({ request, set }) => {

@@ -9,6 +9,7 @@ import type { RequestContext } from '../request/request-context.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import { cookieIn, LOGIN_COOKIE } from './console/cookies.ts';
 import { credentialsIn } from './credentials.ts';
+import type { DailyChanges } from './daily-changes.ts';
 import { checkName, keyReused, stillRunning, UNREADABLE } from './replay.ts';
 import type { RouteServices } from './route-services.ts';
 import { isOnceForName, type RouteTable } from './routes.ts';
@@ -17,6 +18,7 @@ import { codeOf, writtenResponse } from './written-answer.ts';
 interface ChangeServices extends Pick<RouteServices, 'bodyOf'> {
   readonly idempotency: Pick<Idempotency, 'claim'>;
   readonly routes: RouteTable;
+  readonly changes: Pick<DailyChanges, 'giveBack'>;
   /** Goes through the edge with an admitted request once more; an error of `end` is answered as one of the request. */
   pass(request: Request, end: Promise<void>): Promise<Response>;
 }
@@ -27,7 +29,7 @@ type OpenRun = Extract<Claim, { kind: 'run' }>['run'];
  * Requests that change something and have an `Idempotency-Key`: each is carried out once for its name, on every route of
  * `isOnceForName`. They stand before the routes, so that no route does anything for it.
  */
-export function changesOnce({ idempotency, bodyOf, routes, pass }: ChangeServices) {
+export function changesOnce({ idempotency, bodyOf, routes, pass, changes }: ChangeServices) {
   /** The bodies of requests that have begun: they are read for their hash, before their routes ask. */
   const bodies = new WeakMap<Request, { readonly body: unknown }>();
 
@@ -45,6 +47,7 @@ export function changesOnce({ idempotency, bodyOf, routes, pass }: ChangeService
       }),
     );
     if (claimed.kind === 'replay' && !('parts' in claimed.answer)) {
+      changes.giveBack(request);
       context.isReplayed = true;
       context.code = codeOf(claimed.answer);
       return writtenResponse(claimed.answer);

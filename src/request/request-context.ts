@@ -197,6 +197,12 @@ export class RequestContext implements Links<RequestContext> {
 
   /** Takes over the place, rate limits and other holdings of the request's admission. */
   admit(admission: Admission): void {
+    // It was refused while its caller was looked up.
+    if (this.#isOver) {
+      admission.quota?.undo();
+      admission.place?.leave();
+      return;
+    }
     this.#admission = admission;
     this.place = admission.place;
     this.#quota = admission.quota;

@@ -70,6 +70,7 @@ test('the answer of a defect is kept, and that of a refusal is not', async () =>
     idempotency: { claim: async () => ({ kind: 'run', run }) },
     bodyOf: async () => ({}),
     routes: new RouteTable([]),
+    changes: { giveBack() {} },
     pass: async () => new Response('the text', { status: statuses.shift()!, headers: { etag: '"a"', 'x-own': 'b' } }),
   });
   const headers = { 'idempotency-key': 'one', authorization: `Bearer ${makeTestKey()}` };

@@ -71,32 +71,36 @@ describe('the keys of an issuer', () => {
     expect(reads()).toBe(2);
   });
 
-  test('hold bodies of strangers while they are read: one large body of an address, and others are refused', async () => {
+  test('hold the bodies of 16 MiB while they are read, refuse others, and leave nothing held', async () => {
     const { issuer, box } = await start();
-    const isRead = Promise.withResolvers<Response>();
-    issuer.answers.set(KEYS_PATH, () => isRead.promise);
-    const token = await issuer.sign();
-    const send = async (header: string) => {
-      const connection = await connect(box.url);
-      await connection.write(chatHead(token, header));
-      return connection;
+    const isRead = Promise.withResolvers<void>();
+    const keys = issuer.answers.get(KEYS_PATH);
+    issuer.answers.set(KEYS_PATH, async () => {
+      await isRead.promise;
+      issuer.answers.delete(KEYS_PATH);
+      return await fetch(`${issuer.url}${KEYS_PATH}`);
+    });
+    expect(keys).toBeUndefined();
+    // One of unknown length counts as 1 MiB, and an address has half of the room left.
+    const sent = await Promise.all(
+      Array.from({ length: 12 }, async (_, at) => {
+        const connection = await connect(box.url);
+        await connection.write(chatHead(await issuer.sign({ sub: `s${at}` }), 'transfer-encoding: chunked'));
+        return connection;
+      }),
+    );
+    const refused = () => sent.filter(({ received }) => received.startsWith('HTTP/1.1 503'));
+    await waitFor(() => refused().length >= 4);
+    expect(refused()).toHaveLength(4);
+    isRead.resolve();
+    const open = async () => {
+      const page = await (await fetch(`${box.url}/metrics`)).text();
+      return Number(/^signalbox_requests_open (\d+)$/m.exec(page)?.[1]);
     };
-    const waiting = await send('content-length: 150000');
-    for (const header of ['content-length: 150000', 'transfer-encoding: chunked']) {
-      const refused = await send(header);
-      expect((await refused.response()).status).toBe(503);
-      refused.close();
-    }
-    expect(waiting.received).toBe('');
-    // A request without a body holds nothing, and waits as well.
-    const bare = fetch(`${box.url}/v1/models`, withKey(token));
-    isRead.resolve(new Response('', { status: 500 }));
-    expect((await waiting.response()).status).toBe(503);
-    expect((await bare).status).toBe(503);
-    waiting.close();
-    const again = await send('content-length: 150000');
-    expect((await again.response()).status).toBe(503);
-    again.close();
+    // Those that waited are admitted now, and wait for their bodies. The refused ones hold no place.
+    await waitFor(async () => (await open()) === 8);
+    for (const connection of sent) connection.close();
+    await waitFor(async () => (await open()) === 0);
   });
 
   test('may be new ones: a token of a new key is admitted by one reading more', async () => {

@@ -21,8 +21,13 @@ interface RoomBounds {
   readonly bytesMax: number;
   readonly callerBytesMax?: number;
 }
-/** Of requests that have neither a key nor a login. */
+/**
+ * The rooms of bodies. `callers`: of requests with a key or a login. `strangers`: of those with neither, by address. `unproven`: of those
+ * whose token is still checked, by address; many programs behind one address may get new tokens at once.
+ */
+export type BodyRoom = 'callers' | 'strangers' | 'unproven';
 const STRANGERS: RoomBounds = { bytesMax: 16_777_216, callerBytesMax: 65_536 };
+const UNPROVEN: RoomBounds = { bytesMax: 16_777_216 };
 /** The share of the places that is kept for callers who hold less than it. */
 const RESERVE = 0.1;
 
@@ -39,10 +44,12 @@ export class Gate {
   #inside = 0;
   /** Places by caller; callers without one are absent. */
   readonly #insideOf = new Map<string, number>();
-  /** Of the bodies of all callers with a key or a login, waiting ones included. */
-  readonly #room = new ByteRoom();
-  /** Of the bodies of strangers. */
-  readonly #strangers = new ByteRoom();
+  /** Of all bodies, those of waiting requests included. */
+  readonly #rooms: Readonly<Record<BodyRoom, ByteRoom>> = {
+    callers: new ByteRoom(),
+    strangers: new ByteRoom(),
+    unproven: new ByteRoom(),
+  };
   /** In the order of their arrival. */
   readonly #line = new Set<GatePlace>();
   /** Places whose body is being read. */
@@ -67,12 +74,13 @@ export class Gate {
 
   /** Bytes of all bodies. */
   get bytes(): number {
-    return this.#room.bytes + this.#strangers.bytes;
+    const { callers, strangers, unproven } = this.#rooms;
+    return callers.bytes + strangers.bytes + unproven.bytes;
   }
 
   /** Returns the bytes of a body that take room before they arrive: all of it, or none. @param announced 0 for unknown */
   bytesAtOnce({ concurrencyMax, bodiesBytesMax }: Bounds, announced: number): number {
-    const isPlenty = 2 * this.#inside < concurrencyMax && 2 * (this.#room.bytes + announced) <= bodiesBytesMax;
+    const isPlenty = 2 * this.#inside < concurrencyMax && 2 * (this.#rooms.callers.bytes + announced) <= bodiesBytesMax;
     return announced <= (isPlenty ? MEDIUM_BYTES : SMALL_BYTES) ? announced : 0;
   }
 
@@ -81,9 +89,9 @@ export class Gate {
    * @throws SignalboxError `overloaded` without a place, or without room for `bytes` of a body, where no slow body
    * could be cut.
    */
-  check(bounds: Bounds, caller: string, bytes: number, isStranger = false): void {
+  check(bounds: Bounds, caller: string, bytes: number, of: BodyRoom = 'callers'): void {
     const hasPlace = this.#isFree(bounds, caller) || this.#line.size < bounds.queueMax || this.#slowest() !== null;
-    const room = this.#roomFor(isStranger);
+    const room = this.#rooms[of];
     const { bytesMax, callerBytesMax } = this.#boundsOf(room, bounds);
     const hasRoom = room.fits(caller, bytes, bytesMax, 0, callerBytesMax) || this.#slowest(room, caller) !== null;
     if (!hasPlace || !hasRoom) throw overloaded();
@@ -91,17 +99,17 @@ export class Gate {
 
   /**
    * Takes a place, or one in the line, with room for `bytes` of a caller's body, by `bytesAtOnce`. Leave it in any case.
-   * @param isStranger whether the caller has neither a key nor a login; then it is named by its address
+   * @param of the room; a caller without a key or a login is named by its address
    * @throws SignalboxError `overloaded`, as `check` does.
    */
-  enter(bounds: Bounds, caller: string, bytes: number, isStranger = false): GatePlace {
+  enter(bounds: Bounds, caller: string, bytes: number, of: BodyRoom = 'callers'): GatePlace {
     this.#bounds = bounds;
     // Under a new policy there may be places for those who wait.
     this.#serve();
     let isFree = this.#isFree(bounds, caller);
     while (!isFree && this.#cut(this.#slowest())) isFree = this.#isFree(bounds, caller);
     if (!isFree && this.#line.size >= bounds.queueMax) throw overloaded();
-    const place = this.#placeOf(bounds, caller, bytes, isStranger, true);
+    const place = this.#placeOf(bounds, caller, bytes, of, true);
     if (isFree) this.#admit(place);
     else {
       this.#line.add(place);
@@ -114,9 +122,9 @@ export class Gate {
    * Takes room for `bytes` of a body, by `bytesAtOnce`, for a request that counts as none of those at once. Leave it in any case.
    * @throws SignalboxError `overloaded`, where there is no room.
    */
-  enterBody(bounds: Bounds, caller: string, bytes: number, isStranger = false): GatePlace {
+  enterBody(bounds: Bounds, caller: string, bytes: number, of: BodyRoom = 'callers'): GatePlace {
     this.#bounds = bounds;
-    return this.#placeOf(bounds, caller, bytes, isStranger, false);
+    return this.#placeOf(bounds, caller, bytes, of, false);
   }
 
   /**
@@ -129,7 +137,7 @@ export class Gate {
 
   /** Room of a caller that outlives its requests, empty at first. Leave it in any case. */
   roomOf(caller: string): ByteHold {
-    return this.#room.hold(caller);
+    return this.#rooms.callers.hold(caller);
   }
 
   /**
@@ -160,18 +168,15 @@ export class Gate {
     this.#serve();
   }
 
-  #placeOf(bounds: Bounds, caller: string, bytes: number, isStranger: boolean, isCounted: boolean): GatePlace {
-    const room = this.#roomFor(isStranger).hold(caller);
+  #placeOf(bounds: Bounds, caller: string, bytes: number, of: BodyRoom, isCounted: boolean): GatePlace {
+    const room = this.#rooms[of].hold(caller);
     if (!this.#takeRoom(room, caller, bytes, bounds)) throw overloaded();
     return new GatePlace(this, caller, room, bytes, isCounted);
   }
 
-  #roomFor(isStranger: boolean): ByteRoom {
-    return isStranger ? this.#strangers : this.#room;
-  }
-
   #boundsOf(room: ByteRoom, { bodiesBytesMax }: Bounds): RoomBounds {
-    return room === this.#strangers ? STRANGERS : { bytesMax: bodiesBytesMax };
+    if (room === this.#rooms.strangers) return STRANGERS;
+    return room === this.#rooms.unproven ? UNPROVEN : { bytesMax: bodiesBytesMax };
   }
 
   #admit(place: GatePlace): void {

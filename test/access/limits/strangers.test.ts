@@ -22,20 +22,20 @@ describe('bodies of strangers', () => {
   test('of one address have 64 KiB together, and a single one may be larger', () => {
     const { gate } = setUp();
     const few = bounds(9, 0);
-    const single = gate.enterBody(few, '192.0.2.1', 262_144, true);
-    expect(() => gate.enterBody(few, '192.0.2.1', 1, true)).toThrow('more requests than it can handle');
+    const single = gate.enterBody(few, '192.0.2.1', 262_144, 'strangers');
+    expect(() => gate.enterBody(few, '192.0.2.1', 1, 'strangers')).toThrow('more requests than it can handle');
     single.leave();
-    const half = gate.enterBody(few, '192.0.2.1', SHARE / 2, true);
-    const other = gate.enterBody(few, '192.0.2.1', SHARE / 2, true);
-    expect(() => gate.enterBody(few, '192.0.2.1', 1, true)).toThrow();
-    gate.enterBody(few, '192.0.2.2', SHARE, true).leave();
+    const half = gate.enterBody(few, '192.0.2.1', SHARE / 2, 'strangers');
+    const other = gate.enterBody(few, '192.0.2.1', SHARE / 2, 'strangers');
+    expect(() => gate.enterBody(few, '192.0.2.1', 1, 'strangers')).toThrow();
+    gate.enterBody(few, '192.0.2.2', SHARE, 'strangers').leave();
     for (const place of [half, other]) place.leave();
     expect(gate.bytes).toBe(0);
   });
 
   test('take no place, and a request that needs a place cuts none of them', () => {
     const { gate, clock } = setUp();
-    const slow = gate.enterBody(bounds(1, 0), '192.0.2.1', 10, true);
+    const slow = gate.enterBody(bounds(1, 0), '192.0.2.1', 10, 'strangers');
     slow.begin({ cut: () => expect.unreachable('it has no place to give') });
     clock.now += 60_000;
     expect(gate.inside).toBe(0);
@@ -79,7 +79,7 @@ describe('bodies of strangers', () => {
         continue;
       }
       try {
-        const place = gate.enterBody(bounds(9, 0), `w${who}`, bytes, isStranger && areApart);
+        const place = gate.enterBody(bounds(9, 0), `w${who}`, bytes, isStranger && areApart ? 'strangers' : 'callers');
         open.push({ place, isStranger, who, bytes });
       } catch {
         if (!isStranger) refused.push(at);
