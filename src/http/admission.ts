@@ -1,9 +1,8 @@
 import type { Authentication } from '../access/key-entry.ts';
 import type { Levels } from '../access/levels.ts';
 import type { BodyRoom, Gate, GatePlace } from '../access/limits/gate.ts';
-import type { Limiter, Offence } from '../access/limits/limiter.ts';
+import type { Limiter } from '../access/limits/limiter.ts';
 import type { Quota } from '../access/limits/quota.ts';
-import { durationText } from '../access/limits/refusal.ts';
 import { tokenIn } from '../access/tokens/form.ts';
 import { tokenAdvice } from '../access/tokens/refusal.ts';
 import type { Tokens } from '../access/tokens/tokens.ts';
@@ -21,6 +20,7 @@ import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf } from './credentials
 import { changerOf, type DailyChanges } from './daily-changes.ts';
 import type { KeySender } from './route-services.ts';
 import { pathOf, type RouteEntry, type RouteRule, type RouteTable } from './routes.ts';
+import { throttle, throttleLine } from './throttle.ts';
 import { nothingAt, printable } from './unknown-path.ts';
 
 /** Bytes of all header names and values together. */
@@ -372,34 +372,6 @@ function keyAdvice(reason: Authentication['reason'], credentials: string | null)
   return reason === 'malformed'
     ? formAdvice(credentials)
     : 'This API key is unknown, expired, revoked, or was cut when it was copied.';
-}
-
-/** Counts a request by the address of its caller. Throws SignalboxError `rate_limit_exceeded` when there were too many. */
-function throttle(offence: Offence, address: string, rules: AdmissionRules): void {
-  const { failedAuthPerMinute, keylessPerMinute } = rules.policy().gateway;
-  const perMinute = offence === 'failed-auth' ? failedAuthPerMinute : keylessPerMinute;
-  const retryAfterMs = rules.limiter.count(offence, address, perMinute);
-  const what = offence === 'failed-auth' ? 'without a valid API key' : 'without an API key';
-  checkWait(offence, `Your address sent more than ${perMinute} requests a minute ${what}`, retryAfterMs);
-}
-
-/** Counts a request with an ended key by the first key of its line, wherever it came from. Throws as `throttle` does. */
-function throttleLine(root: string, rules: AdmissionRules): void {
-  const { failedAuthPerMinute } = rules.policy().gateway;
-  const retryAfterMs = rules.limiter.count('failed-auth', root, failedAuthPerMinute);
-  const sent = `Child keys of one API key that have ended sent more than ${failedAuthPerMinute} requests a minute`;
-  checkWait('failed-auth', sent, retryAfterMs);
-}
-
-/** @throws SignalboxError `rate_limit_exceeded`, unless there is nothing to wait for */
-function checkWait(offence: Offence, sent: string, retryAfterMs: number): void {
-  if (retryAfterMs === 0) return;
-  const limit = offence === 'failed-auth' ? 'gateway.failed_auth_per_minute' : 'gateway.keyless_per_minute';
-  throw new SignalboxError('rate_limit_exceeded', `${sent}; try again in ${durationText(retryAfterMs)}.`, {
-    ...{ details: { limit, kind: 'requests' }, retryAfterMs },
-    // A bad key will not become a good one.
-    ...(offence === 'failed-auth' && { retry: false }),
-  });
 }
 
 function headerBytes(headers: Headers): number {
