@@ -14,7 +14,7 @@ const PATIENCE = 600_000;
 const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs a command until a pattern is printed, then ends it as a supervisor does. Returns what was printed. */
+/** Runs a command until a pattern is printed, then ends it as a supervisor does. */
 async function until<T>(command: readonly string[], find: (text: string) => T | null, use: (found: T) => unknown) {
   const child = Bun.spawn([...command], {
     cwd: folder,

@@ -36,7 +36,7 @@ test(
     const connectionString = await waitFor(address);
     const client = new Client({ connectionString });
     await client.connect();
-    const { rows } = await client.query('SELECT count(*) AS tables FROM pg_tables WHERE schemaname = $1', ['public']);
+    const { rows } = await client.query("SELECT count(*) AS tables FROM pg_tables WHERE schemaname = 'public'");
     expect(rows).toEqual([{ tables: '0' }]);
     await client.end();
     child.kill('SIGINT');
