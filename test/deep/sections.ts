@@ -121,6 +121,7 @@ export const SECTIONS: readonly Section[] = [
       'test/deploy/v0.1-next.test.ts',
       'test/docs/payments-script.test.ts',
       'test/docs/pictures.test.ts',
+      'test/docs/readme.test.ts',
       'test/e2e/defects.test.ts',
       'test/e2e/hostile.test.ts',
       'test/e2e/keys-at-once.test.ts',
