@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { format } from 'prettier';
 import { reportText } from '../../../src/cli/import/report.ts';
+import * as LEFT_OUT from '../../../src/importers/litellm/left-out.ts';
 import { configuration, errorsIn, GOOD, imported } from './support.ts';
 
 /** The expected files and `report.txt` of each configuration. `UPDATE=1` rewrites them. */
@@ -205,52 +206,6 @@ describe('names', () => {
     expect(errorsIn(imported(text).files)).toEqual([]);
   });
 
-  describe('of models that cannot have the name of their group are those of the upstream', () => {
-    const entry = (name: string, model: string) =>
-      `  - { model_name: ${name}, litellm_params: { model: ${model}, ${PRICE} } }\n`;
-    const chosen = (entries: readonly string[], fallbacks = '') => {
-      const text = `model_list:\n${entries.join('')}litellm_settings: { fallbacks: [${fallbacks}] }\n`;
-      const { report, files } = imported(text);
-      expect(errorsIn(files)).toEqual([]);
-      const { models, selectors } = report;
-      return { models, selectors, cases: fileOf(text, 'cases.yaml') };
-    };
-
-    test('with the provider before it where callers already use the name for a selector', () => {
-      const entries = [entry('gpt-4o', 'openai/gpt-4o'), entry('gpt-4.1', 'openai/gpt-4.1')];
-      const { models, selectors, cases } = chosen(entries, '{ gpt-4o: [gpt-4.1] }');
-      expect({ models, selectors }).toEqual({ models: ['openai/gpt-4o', 'gpt-4.1'], selectors: ['gpt-4o'] });
-      expect(cases).toContain('given: { model: gpt-4o }\n    expect: { model: openai/gpt-4o }');
-    });
-
-    test('without the provider where the name is free', () => {
-      const entries = [entry('openai/gpt-4o', 'openai/gpt-4o'), entry('gpt-4.1', 'openai/gpt-4.1')];
-      const { models, selectors } = chosen(entries, '{ openai/gpt-4o: [gpt-4.1] }');
-      expect({ models, selectors }).toEqual({ models: ['gpt-4o', 'gpt-4.1'], selectors: ['openai/gpt-4o'] });
-    });
-
-    test('with the date where another model has the name without it', () => {
-      const sonnet = 'anthropic/claude-sonnet-4-5-20250929';
-      const entries = [entry('smart', 'openai/gpt-4.1'), entry('smart', sonnet), entry('claude-sonnet-4-5', sonnet)];
-      const { models } = chosen(entries);
-      expect(models).toEqual(['gpt-4.1', 'claude-sonnet-4-5-20250929', 'claude-sonnet-4-5']);
-    });
-
-    test('with the provider where two providers have a model of one name', () => {
-      const chat = (name: string) => [entry(name, `groq/${name}-chat`), entry(name, 'openai/gpt-4.1')];
-      const same = [entry('b', 'groq/llama-3'), entry('b', 'openai/gpt-4o')];
-      const entries = [...chat('a'), ...same, entry('c', 'together_ai/meta/llama-3'), entry('c', 'openai/gpt-4o')];
-      expect(chosen(entries).models).toEqual([
-        'a-chat',
-        'gpt-4.1',
-        'llama-3',
-        'gpt-4o',
-        'together-ai/llama-3',
-        'openai/gpt-4o',
-      ]);
-    });
-  });
-
   test('keep the order of their fallbacks, whatever their quality in the catalog', () => {
     const entry = (name: string, model: string) => `  - { model_name: ${name}, litellm_params: { model: ${model} } }\n`;
     const text = `model_list:\n${entry('a', 'openai/gpt-4o')}${entry('b', 'openai/gpt-6-luna')}router_settings: { fallbacks: [{ a: [b] }] }\n`;
@@ -378,6 +333,13 @@ describe('YAML anchors', () => {
     });
     expect(fileOf(text, 'models.yaml')).toContain('deadlines: { total_ms: 7000 }');
   });
+});
+
+test('the pages that notes refer to exist', () => {
+  const notes = Object.values(LEFT_OUT).flatMap((table) => [...table.values()]);
+  const pages = notes.flatMap((note) => note.match(/docs\/[\w/-]+\.md|deploy\/[\w.]+/g) ?? []);
+  expect(pages).toContain('docs/operate/postgresql.md');
+  for (const page of pages) expect(existsSync(join(import.meta.dir, '../../..', page)), page).toBe(true);
 });
 
 test('an invalid variable name after os.environ/ is reported and never copied, in upper or lower case', () => {
