@@ -38,7 +38,7 @@ const files = git(['ls-tree', '-r', commit, 'models', 'providers'])
     return blob && path ? [{ path, data: blob }] : [];
   });
 const texts = blobsOf(files.map(({ data }) => String(data)));
-const models = rowsOf(files.map(({ path }, at) => ({ path, data: Bun.TOML.parse(texts[at] ?? '') })));
+const { models, moving } = rowsOf(files.map(({ path }, at) => ({ path, data: Bun.TOML.parse(texts[at] ?? '') })));
 
 writeFileSync(values.out, textOf({ source: 'anomalyco/models.dev', commit, as_of: asOf, licence: licence() }));
 const counts = Object.entries(models).map(([preset, rows]) => `${preset} ${Object.keys(rows).length}`);
@@ -66,9 +66,12 @@ function licence(): string {
 
 /** A line for each model, so that a diff names what changed. */
 function textOf(head: Readonly<Record<string, string>>): string {
-  const presets = Object.entries(models).map(([preset, rows]) => {
-    const lines = Object.entries(rows).map(([id, row]) => `${JSON.stringify(id)}:${JSON.stringify(row)}`);
-    return `${JSON.stringify(preset)}:{\n${lines.join(',\n')}}`;
-  });
-  return `${JSON.stringify(head).slice(0, -1)},"models":{\n${presets.join(',\n')}}}\n`;
+  const tableOf = (byPreset: typeof models): string => {
+    const presets = Object.entries(byPreset).map(([preset, rows]) => {
+      const lines = Object.entries(rows).map(([id, row]) => `${JSON.stringify(id)}:${JSON.stringify(row)}`);
+      return `${JSON.stringify(preset)}:{\n${lines.join(',\n')}}`;
+    });
+    return `{\n${presets.join(',\n')}}`;
+  };
+  return `${JSON.stringify(head).slice(0, -1)},"models":${tableOf(models)},"moving":${tableOf(moving)}}\n`;
 }

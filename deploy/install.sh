@@ -1,13 +1,34 @@
 #!/bin/sh
 # Installs the packages of this clone with progress: `deploy/install.sh` for development, `deploy/install.sh --omit=dev` to serve.
-# Does nothing if they are up to date.
+# Packages for development that follow `--omit=dev` are installed as well. Does nothing if all are up to date.
 set -eu
 cd "$(dirname "$0")/.."
 
+# A clone for development keeps its packages for development.
+if [ "${1:-}" = --omit=dev ]; then
+  shift
+  omit=--omit=dev
+  [ ! -d node_modules/@biomejs/biome ] || omit=
+else
+  omit=
+fi
+
 # `npm ci` builds the console, and copies the lock file when all packages are in place (`prepare` in package.json).
-is_installed() {
+is_current() {
   cmp -s package-lock.json node_modules/.installed-lock || return 1
-  [ $# -gt 0 ] || [ -d node_modules/@biomejs/biome ]
+  [ -n "$omit" ] || [ -d node_modules/@biomejs/biome ]
+}
+
+# The packages among its arguments that are not installed, with the versions of package.json.
+missing() {
+  for package in "$@"; do
+    [ -d "node_modules/$package" ] ||
+      node -p "process.argv[1] + '@' + require('./package.json').devDependencies[process.argv[1]]" "$package"
+  done
+}
+
+is_installed() {
+  is_current && [ -z "$(missing "$@")" ]
 }
 
 is_installed "$@" && exec deploy/console.sh
@@ -28,14 +49,22 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 is_installed "$@" && exit # the other one has built the console, too
 
+# Runs npm, and shows each 3 s that it is still at work.
+with_progress() {
+  npm "$@" --no-audit --no-fund --loglevel=error >/dev/null &
+  npm=$!
+  while kill -0 "$npm" 2>/dev/null; do
+    sleep 1
+    seconds=$((seconds + 1))
+    [ $((seconds % 3)) -ne 0 ] || echo "  … $seconds s" >&2
+  done
+  wait "$npm"
+}
+
 echo 'Installing packages from the npm registry. This happens once, and after each update.' >&2
-npm ci "$@" --no-audit --no-fund --loglevel=error >/dev/null &
-npm=$!
 seconds=0
-while kill -0 "$npm" 2>/dev/null; do
-  sleep 1
-  seconds=$((seconds + 1))
-  [ $((seconds % 3)) -ne 0 ] || echo "  … $seconds s" >&2
-done
-wait "$npm"
+is_current || with_progress ci $omit
+more=$(missing "$@")
+# `npm install` adds to the packages that are there, at the versions of the lock file: a server that runs from this clone goes on.
+[ -z "$more" ] || with_progress install --no-save --save-prod --omit=dev --ignore-scripts $more
 echo "Installed in $seconds s." >&2

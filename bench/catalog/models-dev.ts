@@ -52,23 +52,29 @@ export interface TomlFile {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The rows of all presets: preset → model → the keys of a policy's model, sorted. */
-export function rowsOf(files: readonly TomlFile[]): Record<string, Record<string, Row>> {
+/** Preset → model → the keys of a policy's model, sorted. */
+type Rows = Record<string, Record<string, Row>>;
+
+/** The rows of all presets, and those of names that vendors move from model to model. */
+export function rowsOf(files: readonly TomlFile[]): { readonly models: Rows; readonly moving: Rows } {
   const vendors = new Map(files.flatMap(({ path, data }) => (nameOf(path, 'models/') ? [[path, data] as const] : [])));
   const rows = Object.entries(PRESETS).flatMap(([provider, preset]) =>
     files.flatMap(({ path, data }) => {
       const id = nameOf(path, `providers/${provider}/models/`);
-      const isAlias = id !== null && ALIASES[preset]?.includes(id);
-      const row = id && !isAlias && rowOf(id, preset, inherited(data, vendors));
+      const row = id && rowOf(id, preset, inherited(data, vendors));
       return id && row ? [{ preset, id, row }] : [];
     }),
   );
   rows.sort((a, b) => (a.id < b.id ? -1 : 1));
-  const byPreset = Object.values(PRESETS).map((preset) => {
-    const own = rows.filter((one) => one.preset === preset);
-    return [preset, Object.fromEntries(own.map(({ id, row }) => [id, row]))] as const;
-  });
-  return Object.fromEntries(byPreset);
+  const isMoving = (preset: string, id: string) => ALIASES[preset]?.includes(id) ?? false;
+  const byPreset = (presets: readonly string[], areMoving: boolean): Rows =>
+    Object.fromEntries(
+      presets.map((preset) => {
+        const own = rows.filter((one) => one.preset === preset && isMoving(preset, one.id) === areMoving);
+        return [preset, Object.fromEntries(own.map(({ id, row }) => [id, row]))] as const;
+      }),
+    );
+  return { models: byPreset(Object.values(PRESETS), false), moving: byPreset(Object.keys(ALIASES), true) };
 }
 
 const nameOf = (path: string, folder: string): string | null =>
@@ -101,7 +107,10 @@ function omit(from: unknown, path: string): void {
 
 /** Names whose bill or model is not the row's: variants and routers of OpenRouter, and names that their owners move. */
 const MOVING = /[:~]|^openrouter\/|(?:^|[-/])(?:latest|router)(?:[-/]|$)|^[^A-Za-z0-9]/i;
-/** Preset → vendors' names without such a word. models.dev has had three models behind each, at different prices. */
+/**
+ * Preset → vendors' names without such a word. models.dev has had three models behind each, at different prices. Their rows are apart:
+ * the importer takes them for an operator to check, and wildcards take none.
+ */
 const ALIASES: Readonly<Record<string, readonly string[]>> = { deepseek: ['deepseek-chat', 'deepseek-reasoner'] };
 /** Models that do more than converse, and bill searches or calls of other models beside tokens; and classifiers. */
 const MORE_THAN_TOKENS = /sonar|search-preview|deep-research|multi-agent|fusion|prompt-guard|content-safety/;

@@ -18,13 +18,16 @@ const RowText = Type.Object(
 );
 type Row = Static<typeof RowText>;
 
+const Rows = Type.Record(Type.String(), Type.Record(Type.String(), RowText));
 const FileText = Type.Object({
   /** The repository and the commit that the facts are from, and its day. */
   source: Type.String(),
   commit: Type.String({ pattern: '^[0-9a-f]{40}$' }),
   as_of: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }),
   licence: Type.String(),
-  models: Type.Record(Type.String(), Type.Record(Type.String(), RowText)),
+  models: Rows,
+  /** Names that their vendors move from model to model, with the figures of the day. */
+  moving: Type.Optional(Rows),
 });
 type FileText = Static<typeof FileText>;
 
@@ -37,11 +40,14 @@ export interface ModelFacts
 
 /** Public models of the shipped providers, with their prices, limits and abilities. */
 export class FactsTable {
-  readonly #file: Omit<FileText, 'models'>;
+  readonly #file: Omit<FileText, 'models' | 'moving'>;
+  readonly #moving: ReadonlyMap<string, ReadonlyMap<string, Row>>;
   readonly #providers: ReadonlyMap<string, { readonly rows: ReadonlyMap<string, Row>; readonly names: SameModels }>;
 
-  constructor({ models, ...file }: FileText) {
+  constructor({ models, moving = {}, ...file }: FileText) {
     this.#file = file;
+    const rowsIn = ([preset, rows]: [string, Record<string, Row>]) => [preset, new Map(Object.entries(rows))] as const;
+    this.#moving = new Map(Object.entries(moving).map(rowsIn));
     const tableOf = (rows: Record<string, Row>) => ({
       rows: new Map(Object.entries(rows)),
       names: new SameModels(Object.keys(rows)),
@@ -65,7 +71,18 @@ export class FactsTable {
    * @param id the provider's own name of the model
    */
   of(provider: string, id: string): ModelFacts | null {
-    const row = this.#providers.get(provider)?.rows.get(id);
+    return this.#factsIn(this.#providers.get(provider)?.rows.get(id));
+  }
+
+  /**
+   * The facts of a name that its vendor moves from model to model, on the day of the table; null for any other name. Its price may
+   * have changed since, so an operator has to check it.
+   */
+  ofMoving(provider: string, id: string): ModelFacts | null {
+    return this.#factsIn(this.#moving.get(provider)?.get(id));
+  }
+
+  #factsIn(row: Row | undefined): ModelFacts | null {
     if (!row) return null;
     const price: PriceText = { tiers: [], ...row.price, as_of: this.asOf, basis: 'aggregator' };
     return { temperature: true, ...row, price };

@@ -17,6 +17,8 @@ interface Start {
   readonly leftOut: readonly string[];
   /** The database that other servers share; null for that of the data folder. */
   readonly database: string | null;
+  /** Where the console is and how to sign in, in words; null if it is not served. */
+  readonly console: string | null;
   /** The folder that the shipped policy has just been written to, if it has. */
   readonly unpacked: string | null;
 }
@@ -30,7 +32,7 @@ const idleOf = (providers: readonly ServingProvider[]): string =>
 
 /** The first lines for a new operator: the address, and a command that works when pasted. */
 function welcome(
-  { address, simulated, providers, silent, leftOut, database, unpacked }: Start,
+  { address, simulated, providers, silent, leftOut, database, unpacked, ...start }: Start,
   key: string | null,
 ): string {
   // In double quotes, so that a shell fills the variable in; a key holds nothing that it would touch.
@@ -41,6 +43,7 @@ function welcome(
     '',
     `  Signalbox is ready at ${address}`,
     '',
+    start.console !== null && `  Console        ${start.console}`,
     `  Documentation  ${address}/docs`,
     simulated
       ? '  Models         simulated; for real ones, set the key of a provider and start again (docs/start.md)'

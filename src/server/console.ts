@@ -1,3 +1,5 @@
+import { isLoopbackHost } from '../core/loopback.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
 import { type BuiltConsole, readBuiltConsole } from '../http/console/built.ts';
 import type { Log } from '../telemetry/log.ts';
 
@@ -5,4 +7,27 @@ import type { Log } from '../telemetry/log.ts';
 export function openConsole(log: Pick<Log, 'warn'>): () => BuiltConsole | null {
   if (!readBuiltConsole()) log.warn('the console is not built, so /console is not served', { run: 'npm run console' });
   return () => readBuiltConsole();
+}
+
+/** The addresses that stand for every address of this machine, as a URL has them. */
+const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '[::]']);
+
+/**
+ * Says where a browser opens the console and how to sign in there, for a terminal.
+ * @param address that the server listens on
+ * @param showsKey whether the terminal also shows a key with all scopes
+ * @returns null if the policy switches the console off, or it is not built
+ */
+export function consoleHint(
+  { console: isOn, publicUrl, signIn }: Pick<PolicySnapshot, 'console' | 'publicUrl' | 'signIn'>,
+  address: string,
+  showsKey: boolean,
+): string | null {
+  if (!isOn || !readBuiltConsole()) return null;
+  const { hostname, port } = new URL(address);
+  const here = EVERY_ADDRESS.has(hostname) ? `http://localhost:${port}` : isLoopbackHost(hostname) ? address : null;
+  const site = publicUrl ?? here;
+  if (site === null) return 'set public_url in the policy to open it (docs/operate/console.md)';
+  const key = showsKey ? 'the API key below' : 'an API key that has the scope admin or report';
+  return `${site}/console; sign in with ${key}${signIn ? `, or with ${new URL(signIn.issuer).host}` : ''}`;
 }

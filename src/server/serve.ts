@@ -27,7 +27,7 @@ import { Health } from '../upstream/health/health.ts';
 import type { HealthChange } from '../upstream/health/types.ts';
 import { openAlerts } from './alerts.ts';
 import { announce } from './announce.ts';
-import { openConsole } from './console.ts';
+import { consoleHint, openConsole } from './console.ts';
 import { type DataPlace, ledgerOnDisk, madeTeamsOnDisk, makeDataFolder, pushedOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
@@ -169,8 +169,9 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
 
   // Other output to the terminal comes first.
   await linesWritten();
-  const facts = { address, database, unpacked, simulated: isSimulated(gateway), ...(await whoAnswers(first, out)) };
-  announce(facts, firstKey, log, out);
+  const console = consoleHint(first.runtime.snapshot, address, firstKey !== null);
+  const reach = { address, console, database, unpacked };
+  announce({ ...reach, simulated: isSimulated(gateway), ...(await whoAnswers(first, out)) }, firstKey, log, out);
   warnOfPayments(gateway, log);
   around.parent?.serving({ ...shutdown, address, metrics, reload: () => onHangup() });
 }

@@ -77,7 +77,7 @@ describe('npm run facts', () => {
   test('writes what can be billed and converses, with inheritance, its commit and its licence', () => {
     const { exitCode, stdout } = run(clone, '--out', out);
     expect([exitCode, stdout.toString()]).toEqual([0, expect.stringContaining('of 2026-03-05: openai 4, anthropic 0')]);
-    const { models, ...head } = JSON.parse(readFileSync(out, 'utf8'));
+    const { models, moving, ...head } = JSON.parse(readFileSync(out, 'utf8'));
     expect(head).toEqual({
       source: 'anomalyco/models.dev',
       commit: expect.stringMatching(/^[0-9a-f]{40}$/),
@@ -106,6 +106,9 @@ describe('npm run facts', () => {
       },
     });
     expect(models.deepseek).toEqual({});
+    expect(moving).toEqual({
+      deepseek: { 'deepseek-chat': { ...usual, price: { input: 1, output: 2 }, capabilities: can } },
+    });
     expect(models.openrouter).toEqual({
       'gpt-4x': { ...usual, price: { input: 1, output: 2 }, capabilities: ['tools', 'vision', 'json_schema'] },
       // DeepSeek moves this name, OpenRouter does not.

@@ -280,11 +280,11 @@ test('a program’s form of the request has a variable in place of a secret', as
   await promptIn(page).fill("It's a 'quoted' \\ prompt");
   const panel = page.getByRole('tabpanel');
   const curl = (await panel.textContent())!;
-  expect(curl).toContain('$SIGNALBOX_API_KEY');
+  expect(curl).toContain('$SIGNALBOX_KEY');
   expect(await page.content()).not.toContain(stage.box.key);
   // The server is in this process: waiting for the command must not stand in its way.
   const run = Bun.spawn(['sh', '-c', curl], {
-    env: { ...process.env, SIGNALBOX_API_KEY: stage.box.key },
+    env: { ...process.env, SIGNALBOX_KEY: stage.box.key },
     stderr: 'ignore',
     timeout: 10_000,
   });
@@ -295,7 +295,7 @@ test('a program’s form of the request has a variable in place of a secret', as
   expect(said).toContain("It's a 'quoted' \\ prompt");
   expect(out).toEndWith('data: [DONE]\n\n');
   await page.getByRole('tab', { name: 'SDK' }).click();
-  expect(await panel.textContent()).toContain('process.env.SIGNALBOX_API_KEY');
+  expect(await panel.textContent()).toContain('process.env.SIGNALBOX_KEY');
 });
 
 deeply(

@@ -31,6 +31,7 @@ export const SECTIONS: readonly Section[] = [
     ],
   },
   { name: 'first-hour', files: ['test/first-hour/first-hour.test.ts'] },
+  { name: 'clone', files: ['./test/deep/clone.ts'] },
   { name: 'first-start', files: ['./test/deep/first-start.ts'] },
   { name: 'disk-full', files: ['./test/deep/disk-full.ts'] },
   {
@@ -120,6 +121,7 @@ export const SECTIONS: readonly Section[] = [
       'test/deploy/v0.1-next.test.ts',
       'test/docs/payments-script.test.ts',
       'test/docs/pictures.test.ts',
+      'test/docs/readme.test.ts',
       'test/e2e/defects.test.ts',
       'test/e2e/hostile.test.ts',
       'test/e2e/keys-at-once.test.ts',

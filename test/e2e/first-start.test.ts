@@ -140,13 +140,10 @@ describe('after a first start that was killed', () => {
   );
 });
 
-test('on a terminal a key that was not shown yet is shown by the next start', async () => {
-  const data = newFolder();
-  await (await start(data)).stop();
-  const key = readFileSync(keyFile(data), 'utf8').trim();
-  renameSync(keyFile(data), partFile(data));
+/** Starts on a terminal, and returns what it shows up to the command to try. */
+async function shownBy(data: string, ...args: readonly string[]): Promise<string> {
   let shown = '';
-  const child = Bun.spawn([PROGRAM, 'serve', '--port', '0', '--data', data], {
+  const child = Bun.spawn([PROGRAM, 'serve', '--port', '0', '--data', data, ...args], {
     env: cleanEnvironment({}),
     terminal: {
       cols: 200,
@@ -161,7 +158,35 @@ test('on a terminal a key that was not shown yet is shown by the next start', as
     child.terminal?.close();
   });
   await waitFor(() => shown.includes('Try it:'));
-  expect(shown).toContain(key);
+  return shown;
+}
+
+test('on a terminal a key that was not shown yet is shown by the next start', async () => {
+  const data = newFolder();
+  await (await start(data)).stop();
+  const key = readFileSync(keyFile(data), 'utf8').trim();
+  renameSync(keyFile(data), partFile(data));
+  expect(await shownBy(data)).toContain(key);
   await waitFor(() => !existsSync(partFile(data)));
   expect(existsSync(keyFile(data))).toBe(false);
 });
+
+test('on a terminal the first line is the name and version, not a line of the log', async () => {
+  const [first] = (await shownBy(newFolder())).split(/\r?\n/);
+  expect(first).toMatch(/^Signalbox \d+\.\d+\.\d+\S*$/);
+});
+
+test.each(['127.0.0.1', '0.0.0.0'])(
+  'on a terminal a start at %s shows an address that opens the console',
+  async (host) => {
+    const shown = await shownBy(newFolder(), '--host', host);
+    const [, address = ''] = /Console +(\S+\/console);/.exec(shown) ?? [];
+    const page = await fetch(address);
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')]);
+    const key = /sb_live_\w{12}_[\w-]{43}/.exec(shown)?.[0];
+    const { origin } = new URL(address);
+    const body = JSON.stringify({ key });
+    const headers = { origin, 'content-type': 'application/json' };
+    expect((await fetch(`${address}/sign-in/key`, { method: 'POST', headers, body })).ok).toBe(true);
+  },
+);

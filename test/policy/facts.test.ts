@@ -87,6 +87,16 @@ describe('the table of public models', () => {
     }
   });
 
+  test('has the figures of names that vendors move apart, so that no wildcard takes them', () => {
+    for (const name of ['deepseek-chat', 'deepseek-reasoner']) {
+      expect(facts.of('deepseek', name)).toBeNull();
+      expect(facts.rowsOf('deepseek', name)).toEqual([]);
+      expect(facts.ofMoving('deepseek', name)).toMatchObject({ price: { as_of: facts.asOf, basis: 'aggregator' } });
+    }
+    expect(facts.ofMoving('deepseek', 'deepseek-v4-flash')).toBeNull();
+    expect(facts.ofMoving('deepseek', 'constructor')).toBeNull();
+  });
+
   test('tells a known model from one that it does not know', () => {
     expect(facts.of('openai', 'gpt-4o-mini')).toEqual({
       price: { input: 0.15, cached_input: 0.075, output: 0.6, tiers: [], as_of: facts.asOf, basis: 'aggregator' },

@@ -170,7 +170,12 @@ export async function startPostgres({
   const bin = installed ?? programs(folder);
   const data = join(disk ?? folder, 'data');
   if (disk !== undefined && OWNER.uid !== undefined) chownSync(disk, OWNER.uid, OWNER.gid);
-  copyCluster(installed ?? 'the package', bin, data);
+  try {
+    copyCluster(installed ?? 'the package', bin, data);
+  } catch (cause) {
+    rmSync(folder, { recursive: true, force: true });
+    throw cause;
+  }
   const files = { 'server.crt': WORTHLESS_CERTIFICATE, 'server.key': WORTHLESS_KEY, 'pg_hba.conf': ACCESS };
   for (const [name, text] of Object.entries(files)) own(join(data, name), text);
   if (isArchived) place(join(folder, 'archive'));

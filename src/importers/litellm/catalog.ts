@@ -10,11 +10,15 @@ export interface CatalogModel {
   readonly entry: ConfigNode;
   /** Where its price and facts are from, in words. */
   readonly origin: string;
+  /** Whether its vendor moves the name from model to model, so that the price may have changed since. */
+  readonly isMoving: boolean;
 }
 
 /** Facts of public models, keys of a policy's model, by preset and the service's own name. */
 export interface PublicFacts {
   of(preset: string, id: string): object | null;
+  /** The facts of a name that its vendor moves from model to model; absent: there are none. */
+  ofMoving?(preset: string, id: string): object | null;
   /** The origin of the facts. */
   readonly source: string;
 }
@@ -23,7 +27,7 @@ export interface PublicFacts {
 export function readCatalog(text: string): CatalogModel[] {
   const models = valueAt(readTree(text), 'models');
   return [...(models?.entries ?? [])].flatMap(([key, node]) =>
-    node.kind === 'map' ? [catalogModel(key, node, 'the shipped catalog')] : [],
+    node.kind === 'map' ? [catalogModel(key, node, 'the shipped catalog', false)] : [],
   );
 }
 
@@ -36,19 +40,20 @@ export function findPublicModel(
   const service = preset === 'azure-openai' ? 'openai' : preset;
   if (service === null) return null;
   for (const name of [...names, ...names.map(bareName)]) {
-    const found = facts.of(service, name);
+    const fixed = facts.of(service, name);
+    const found = fixed ?? facts.ofMoving?.(service, name);
     if (!found) continue;
     // Days stand without quotes, as people write them.
     const text = JSON.stringify(found).replace(/"(\d{4}-\d{2}-\d{2})"/g, '$1');
     const row = readTree(text.replace('"tiers":[],', '').replace('"temperature":true,', ''));
-    return catalogModel(name, row, facts.source);
+    return catalogModel(name, row, facts.source, fixed === null);
   }
   return null;
 }
 
-function catalogModel(id: string, entry: ConfigNode, source: string): CatalogModel {
+function catalogModel(id: string, entry: ConfigNode, source: string, isMoving: boolean): CatalogModel {
   const basis = ['basis', 'as_of'].flatMap((key) => scalarText(valueAt(entry, 'price', key)) ?? []);
-  return { id, entry, origin: `${id} of ${source} (${basis.join(', ')})` };
+  return { id, entry, origin: `${id} of ${source} (${basis.join(', ')})`, isMoving };
 }
 
 /** The value of a key as the policy writes it; null without a model or value. */

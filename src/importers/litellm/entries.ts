@@ -251,7 +251,7 @@ function tagsOf(params: ConfigNode, info: ConfigNode, to: LazyPath, outcomes: Ou
 }
 
 const OTHER_RATE =
-  'prices here have input, cached input, cache writes and output only; other tokens count as one of these';
+  'tokens have a price as input, cached input, cache writes or output, and other tokens count as one of these; `per_request` and `tool_uses` of a price are for the rest';
 const OF_REQUESTS = 'callers send this parameter themselves; Signalbox adds none';
 
 /** Keys that need all entries: the shares of a group, and budgets. */

@@ -90,15 +90,24 @@ function reportShares(deployments: readonly Deployment[], areDifferent: boolean,
   }
 }
 
-/** An ID for a model that cannot have the name of its group. */
-export function freeId(group: string, { upstream }: Deployment, taken: TakenNames): string {
+/**
+ * An ID for a model that cannot have the name of its group: the name that its provider has for it, without the date where that is
+ * free, and with the provider before it where several models have that name.
+ */
+export function freeId(group: string, { upstream, assigned: { provider } }: Deployment, taken: TakenNames): string {
   const last = upstream
     .slice(upstream.lastIndexOf('/') + 1)
     .replace(/[^A-Za-z0-9._:@+-]+/g, '-')
-    .replace(/^[^A-Za-z0-9]+/, '');
-  const plain = last === '' ? asName(group) : withoutDay(last).slice(0, 100);
-  return taken.take([plain, `${group}/${plain}`.slice(0, 120)], plain);
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .slice(0, 100);
+  const dated = last === '' ? asName(group) : last;
+  const plain = withoutDay(dated);
+  const longer = [dated, `${provider}/${plain}`, `${provider}/${dated}`].filter((name) => name.length <= ID_MAX);
+  return taken.take([plain, ...longer], plain);
 }
+
+/** Characters of the longest ID. */
+const ID_MAX = 120;
 
 /** Removes the date: `claude-sonnet-4-5` for `claude-sonnet-4-5-20250929`, in its own case. */
 const withoutDay = (name: string): string => name.slice(0, bareName(name).length) || name;

@@ -13,6 +13,8 @@ export const UNKNOWN_SIZES = {
   own: { context: 32_768, output: 4_096 },
   embedder: { context: 8_192, output: 0 },
 } as const;
+/** For a name that its vendor moves from model to model. */
+const MOVING = 'its price and sizes, since the provider moves this name from model to model';
 /** For models of unknown quality. */
 const UNKNOWN_QUALITY = 0.5;
 /** In an entry that is a comment. */
@@ -96,7 +98,9 @@ function pricesOf(id: string, deployments: readonly Deployment[], { todo, today 
   const text = JSON.stringify(price);
   const prices = all.map((one) => (one === null || JSON.stringify(one.value) === text ? null : one.value));
   if (first && all.includes(null)) todo.assume(id, 'one price for all of its endpoints');
-  const origin = deployments[0]?.facts.catalogModel?.origin ?? 'the shipped catalog';
+  const source = deployments[0]?.facts.catalogModel;
+  const origin = source?.origin ?? 'the shipped catalog';
+  if (first?.source === 'catalog' && source?.isMoving) todo.assume(id, MOVING);
   const comments = {
     configuration: {},
     catalog: { above: [`Price and facts come from ${origin}.`] },

@@ -29,6 +29,30 @@ test('an imported configuration passes the policy commands without any variable 
   expect(lines(readFileSync(join(out, 'policy.schema.json'), 'utf8'))).toEqual(lines(schema.out));
 });
 
+test('the names that DeepSeek moves have the price of the public table, to be checked', async () => {
+  const file = join(folder, 'deepseek.yaml');
+  const entry = (name: string) => `  - { model_name: ${name}, litellm_params: { model: deepseek/${name} } }\n`;
+  writeFileSync(file, `model_list:\n${entry('deepseek-reasoner')}${entry('deepseek-chat')}`);
+  const out = join(folder, 'deepseek');
+  const made = await runHere(['import', 'litellm', file, '--out', out, '--json']);
+  const report = JSON.parse(made.out);
+  expect(report).toMatchObject({ models: ['deepseek-reasoner', 'deepseek-chat'], questions: {} });
+  expect(Object.keys(report.assumed)).toEqual(['deepseek-reasoner', 'deepseek-chat']);
+  const models = readFileSync(join(out, 'models.yaml'), 'utf8');
+  const price = '{ input: 0.14, cached_input: 0.0028, output: 0.28, as_of: 2026-07-01, basis: aggregator }';
+  expect(models).toContain(price);
+  expect(models).toContain('deepseek-reasoner of anomalyco/models.dev@');
+  expect(models).toContain('capabilities: [tools, reasoning]');
+  const box = await startSignalbox({ args: ['--policies', out], env: { DEEPSEEK_API_KEY: 'of-a-test' } });
+  try {
+    const body = { model: 'deepseek-reasoner', messages: [{ role: 'user', content: 'Say hello.' }] };
+    const route = await box.post('/v1/route', body);
+    expect([route.status, await route.text()]).toEqual([200, expect.stringContaining('deepseek-reasoner')]);
+  } finally {
+    await box.stop();
+  }
+});
+
 test('an endless file is rejected by its size limit', async () => {
   const { code, err } = await runCommand(['import', 'litellm', '/dev/zero', '--out', join(folder, 'endless')]);
   expect([code, err]).toEqual([1, 'signalbox: /dev/zero has more than 4194304 bytes, the most that import reads.\n']);

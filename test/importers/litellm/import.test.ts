@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { format } from 'prettier';
 import { reportText } from '../../../src/cli/import/report.ts';
+import * as LEFT_OUT from '../../../src/importers/litellm/left-out.ts';
 import { configuration, errorsIn, GOOD, imported } from './support.ts';
 
 /** The expected files and `report.txt` of each configuration. `UPDATE=1` rewrites them. */
@@ -332,6 +333,13 @@ describe('YAML anchors', () => {
     });
     expect(fileOf(text, 'models.yaml')).toContain('deadlines: { total_ms: 7000 }');
   });
+});
+
+test('the pages that notes refer to exist', () => {
+  const notes = Object.values(LEFT_OUT).flatMap((table) => [...table.values()]);
+  const pages = notes.flatMap((note) => note.match(/docs\/[\w/-]+\.md|deploy\/[\w.]+/g) ?? []);
+  expect(pages).toContain('docs/operate/postgresql.md');
+  for (const page of pages) expect(existsSync(join(import.meta.dir, '../../..', page)), page).toBe(true);
 });
 
 test('an invalid variable name after os.environ/ is reported and never copied, in upper or lower case', () => {

@@ -7,12 +7,12 @@ export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''"
 export const curlOf = (origin: string, dialect: Dialect, body: RequestBody): string =>
   [
     `curl${body.stream === true ? ' --no-buffer' : ''} ${quoted(origin + PATHS[dialect])}`,
-    '-H "authorization: Bearer $SIGNALBOX_API_KEY"',
+    '-H "authorization: Bearer $SIGNALBOX_KEY"',
     "-H 'content-type: application/json'",
     `--data-raw ${quoted(JSON.stringify(body, null, 2))}`,
   ].join(' \\\n  ');
 
-const KEY = 'process.env.SIGNALBOX_API_KEY';
+const KEY = 'process.env.SIGNALBOX_KEY';
 
 const CALLS: Readonly<Record<Dialect, { readonly call: string; readonly text: string; readonly delta: string }>> = {
   chat: {
