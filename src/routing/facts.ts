@@ -185,13 +185,17 @@ function outputMinOf({ operation, settings, routing, names }: ModelRequest): num
   if (least === undefined) return null;
   const param = 'constraints.min_output_tokens';
   if (operation === 'embed') {
-    throw new SignalboxError('unsupported_parameter', `${param} is for requests that write text. Leave it out.`, {
-      param,
-    });
+    throw new SignalboxError(
+      'unsupported_parameter',
+      `\`${param}\` is for answers of text, which embeddings do not have. Leave it out.`,
+      {
+        param,
+      },
+    );
   }
   const most = settings.outputTokensMax;
   if (most !== undefined && least > most) {
-    const message = `${param} is ${least}, which is above the ${names.outputTokensMax} of ${most}. It must be at most ${most}.`;
+    const message = `\`${param}\` is ${least}, which is above the \`${names.outputTokensMax}\` of ${most}. It must be at most ${most}.`;
     throw new SignalboxError('out_of_range', message, { param });
   }
   return least;

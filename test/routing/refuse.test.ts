@@ -45,6 +45,27 @@ describe('a model is rejected', () => {
     ],
     ['max_output', { maxOutput: 100 }, { outputTokensMax: 101 }, { outputTokensMax: 100 }],
     ['max_output', { maxOutput: 500 }, { outputTokens: 501 }, { outputTokens: 500 }],
+    ['max_output', { maxOutput: 500 }, { outputTokensMin: 501 }, { outputTokensMin: 500 }],
+    // 400 tokens are expected, and 64 are the least useful.
+    ['max_output', { maxOutput: 399 }, { outputTokensMax: 900, capsOutput: true }, { outputTokensMax: 399 }],
+    [
+      'max_output',
+      { maxOutput: 500 },
+      { outputTokensMax: 900, capsOutput: true, outputTokens: 501 },
+      { outputTokensMax: 900, capsOutput: true, outputTokens: 500 },
+    ],
+    [
+      'max_output',
+      { maxOutput: 500 },
+      { outputTokensMax: 900, capsOutput: true, outputTokensMin: 501 },
+      { outputTokensMax: 900, capsOutput: true, outputTokensMin: 500 },
+    ],
+    [
+      'max_output',
+      { maxOutput: 1000, reasoningTokens: 1001 },
+      { outputTokensMax: 9000, capsOutput: true },
+      { outputTokensMax: 1000, capsOutput: true },
+    ],
     ['context', { contextWindow: 1000 }, { inputTokens: 937 }, { inputTokens: 936 }],
     ['max_cost', {}, { ceilings: ceilings(2.0999) }, { ceilings: ceilings(2.1) }],
     ['max_latency', {}, { ceilings: ceilings(null, 4499) }, { ceilings: ceilings(null, 4500) }],
@@ -101,7 +122,7 @@ function boundOf(one: Model, request: Facts): number {
 /** The requested maximum of output tokens of one choice. */
 function wantedOutput(one: Model, request: Facts): number {
   const planned = request.outputTokens === null ? 0 : request.outputTokens + one.reasoningTokens;
-  return request.outputTokensMax ?? Math.max(one.defaultMaxOutput, planned);
+  return request.outputTokensMax ?? Math.max(one.defaultMaxOutput, planned, request.outputTokensMin ?? 0);
 }
 
 function expectedTokens(one: Model, request: Facts): number {
@@ -147,12 +168,15 @@ function reasons(one: Model, request: Facts, all: readonly Model[]): Rejection[]
   );
   const input = expectedTokens(one, request);
   const needed = one.reasoningTokens > 0 ? Math.max(1024, one.reasoningTokens) : GENERAL.minUsefulOutput;
-  const useful = Math.min(needed, wantedOutput(one, request), one.maxOutput);
+  const wanted = Math.min(Math.max(needed, request.outputTokensMin ?? 0), wantedOutput(one, request));
+  const useful = Math.min(wanted, one.maxOutput);
   if (one.operations === 0) found.push('operation');
   if (request.allowedModels !== null && !request.allowedModels.includes(one.id)) found.push('key_models');
   if ((request.needs | one.capabilities) !== one.capabilities) found.push('capability');
   if (request.languages.some((name) => !mayServe(one, name, all))) found.push('language');
-  if ((request.outputTokensMax ?? request.outputTokens ?? 0) > one.maxOutput) found.push('max_output');
+  const stated = Math.max(request.outputTokensMax ?? request.outputTokens ?? 0, request.outputTokensMin ?? 0);
+  const covered = request.capsOutput ? Math.max(expectedOutput, wanted) : stated;
+  if (covered > one.maxOutput) found.push('max_output');
   if (input + useful > one.contextWindow) found.push('context');
   const paid = paidFor(one, request);
   const { price: first } = one.endpoints[paid[0] ?? 0]!;
@@ -225,7 +249,7 @@ describe('for any catalog and request', () => {
     for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(5);
   });
 
-  test('no decision lets a request cost more than its budget or its free funds', () => {
+  test('no decision lets a request cost more than its budget or its free funds, or sends more than the maximum of a model', () => {
     let skipped = 0;
     fc.assert(
       fc.property(funded, ({ snapshot: from, facts: request }) => {
@@ -234,7 +258,8 @@ describe('for any catalog and request', () => {
         for (const { model: at, endpoints, bound, outputCap } of outcome.ranked) {
           expect(bound).toBeLessThanOrEqual(request.budget ?? bound);
           expect(bound).toBeLessThanOrEqual(request.funds?.free ?? bound);
-          expect(outputCap).toBeGreaterThanOrEqual(1);
+          expect(outputCap).toBeGreaterThanOrEqual(request.outputTokensMin ?? 1);
+          expect(outputCap).toBeLessThanOrEqual(Math.min(from.models[at]!.maxOutput, request.outputTokensMax ?? 1e9));
           // Endpoints beyond the funds are skipped; cheaper ones of the same model stay.
           const one = from.models[at]!;
           expect(endpoints).toEqual(paidFor(one, request));
@@ -314,6 +339,7 @@ function relax(request: Facts, relaxation: string): Facts {
     if (field === 'max_cost_credits') changed = { ...changed, ceilings: { ...changed.ceilings, costCredits: figure } };
     if (field === 'max_latency_ms') changed = { ...changed, ceilings: { ...changed.ceilings, latencyMs: figure } };
     if (field === 'max_tokens') changed = { ...changed, outputTokensMax: figure };
+    if (field === 'min_output_tokens') changed = { ...changed, outputTokensMin: figure };
     if (field === 'estimated_output_tokens') changed = { ...changed, outputTokens: figure };
   }
   if (relaxation.startsWith('leaving budget_limit out')) changed = { ...changed, budget: null };
