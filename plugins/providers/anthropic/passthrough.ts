@@ -119,7 +119,7 @@ function drop(body: Body, field: string, dropped: string[]): void {
   dropped.push(field);
 }
 
-/** Keeps a budget of thinking below a cap that money has lowered. */
+/** Keeps a budget of thinking below a cap that money or the maximum of the model has lowered. */
 function limitThinking(body: Body, cap: number, dropped: string[]): void {
   const { thinking } = body;
   if (!isObject(thinking) || typeof thinking.budget_tokens !== 'number' || thinking.budget_tokens < cap) return;
