@@ -46,6 +46,7 @@ providers:
 tasks:
   general: { expected_output_tokens: 400, default_input_tokens: 500, min_useful_output: 64 }
 models:
+  "house/*": { provider: one, upstream: "*", max_output: 1000, context_window: 9000, unknown_price: { as: { input: 1, output: 4, basis: own, as_of: 2026-11-01 } } }
 ${model('small', 'one', 0.9)}${model('large', 'two', 0.5)}${model('claude', 'claude', 0.1)}${model('responds', 'responds', 0.1)}selectors: { auto: { strategy: auto, models: { require: 'model.id in ["small", "large"]' } } }
 ${more}`;
 }
@@ -117,6 +118,12 @@ constraints:
       max_tokens: MAX.claude,
       thinking: { type: 'enabled', budget_tokens: MAX.claude / 2 },
     });
+  });
+
+  test('is capped on a model of a wildcard', async () => {
+    const { platform } = await answerOf(await chat(box, { model: 'house/any' }));
+    expect(platform).toMatchObject({ routed_model: 'house/any', output_capped_by: 'model' });
+    expect(sent().max_tokens).toBe(1_000);
   });
 
   test('keeps a budget of thinking that is below the cap', async () => {
@@ -307,6 +314,18 @@ describe('`refuse`, the default of `version: 1`', () => {
     expect((await answerOf(await chat(box))).platform.output_capped_by).toBe('model');
     expect(sent().max_tokens).toBe(MAX.small);
   });
+});
+
+test('the shipped policy serves what Claude Code sends, on a simulated model and on `auto`', async () => {
+  const box = await startSignalbox();
+  try {
+    for (const model of ['sim-flash', 'auto']) {
+      const response = await box.post('/v1/messages', { model, messages: hi, max_tokens: ASKED });
+      expect(((await response.json()) as { platform: object }).platform).toMatchObject({ output_capped_by: 'model' });
+    }
+  } finally {
+    await box.stop();
+  }
 });
 
 describe('for any request', () => {

@@ -45,6 +45,13 @@ describe('a model that cannot return `max_tokens`', () => {
     expect(named(facts({ model: 'y', pinned: true, outputTokensMax: 500 }))).toBeNull();
   });
 
+  test('is left out of a decision that was recorded before outputs were capped', () => {
+    const one = model('x', { maxOutput: 500 });
+    const { gateway } = snapshot([one]);
+    const from = snapshot([one], { gateway: { ...gateway, outputAboveMaximum: 'cap' } });
+    expect(refusalOf(from, facts({ outputTokensMax: 9_000 })).group).toBe('constraints');
+  });
+
   test('has each field at fault, and the value that would admit it, in the error', () => {
     const from = snapshot([model('x', { maxOutput: 300 })]);
     const { message } = refusalError(refusalOf(from, capping({ outputTokensMin: 700, funds: funds(null) })), from);
