@@ -180,33 +180,37 @@ constraints:
     expect(message).toContain('long');
   });
 
-  test('is recorded with its cap, logged, counted, and replayed as it was decided', async () => {
-    const counted = async () => {
-      const page = readPage(await (await fetch(`${box.url}/metrics`)).text());
-      return total(page, 'signalbox_chats_capped_total', { fund: 'model', end: 'within' }) ?? 0;
-    };
-    const before = await counted();
-    const { platform } = await answerOf(await chat(box, { model: 'auto', constraints: { min_output_tokens: 500 } }));
-    const found = await waitFor(async () => {
-      const response = await box.get(`/v1/decisions/${platform.decision_id}`);
-      return response.status === 200 ? ((await response.json()) as Json) : null;
-    });
-    expect(found).toMatchObject({
-      facts: { max_tokens: ASKED, min_output_tokens: 500 },
-      replay: { matches: true },
-      candidates: expect.arrayContaining([
-        expect.objectContaining({ model: 'small', max_output_tokens: MAX.small, output_capped_by: 'model' }),
-        expect.objectContaining({ model: 'large', max_output_tokens: MAX.large, output_capped_by: 'model' }),
-      ]),
-      outcome: { output_capped_by: 'model' },
-      receipt: { output_capped_by: 'model' },
-    });
-    await waitFor(async () => (await counted()) > before);
-    const line = await waitFor(() =>
-      box.lines.find((text) => text.includes('"message":"chat"') && text.includes(platform.decision_id)),
-    );
-    expect(JSON.parse(line)).toMatchObject({ output_capped_by: 'model' });
-  });
+  test.each([null, 500])(
+    'is recorded, logged, counted and replayed as it was decided, least output: %p',
+    async (least) => {
+      const counted = async () => {
+        const page = readPage(await (await fetch(`${box.url}/metrics`)).text());
+        return total(page, 'signalbox_chats_capped_total', { fund: 'model', end: 'within' }) ?? 0;
+      };
+      const before = await counted();
+      const constraints = { min_output_tokens: least };
+      const { platform } = await answerOf(await chat(box, { model: 'auto', constraints }));
+      const found = await waitFor(async () => {
+        const response = await box.get(`/v1/decisions/${platform.decision_id}`);
+        return response.status === 200 ? ((await response.json()) as Json) : null;
+      });
+      expect(found).toMatchObject({
+        facts: { max_tokens: ASKED, min_output_tokens: least },
+        replay: { matches: true },
+        candidates: expect.arrayContaining([
+          expect.objectContaining({ model: 'small', max_output_tokens: MAX.small, output_capped_by: 'model' }),
+          expect.objectContaining({ model: 'large', max_output_tokens: MAX.large, output_capped_by: 'model' }),
+        ]),
+        outcome: { output_capped_by: 'model' },
+        receipt: { output_capped_by: 'model' },
+      });
+      await waitFor(async () => (await counted()) > before);
+      const line = await waitFor(() =>
+        box.lines.find((text) => text.includes('"message":"chat"') && text.includes(platform.decision_id)),
+      );
+      expect(JSON.parse(line)).toMatchObject({ output_capped_by: 'model' });
+    },
+  );
 
   test('is refused where the expected answer is longer than the maximum, with the value that would be served', async () => {
     const long = [{ role: 'user', content: 'Write an essay of 3,000 words on trains.' }];
