@@ -132,7 +132,7 @@ export interface DiagnosticDetails {
 
 /**
  * The diagnostics for people: `file:line:col  code  message`, the line with carets under the place,
- * the expected form and the related place. Secrets in the lines are masked. `colour` adds terminal colours.
+ * the hint, the expected form and the related place. Secrets in the lines are masked. `colour` adds terminal colours.
  */
 export function formatDiagnostics(
   diagnostics: readonly Diagnostic[],
@@ -154,8 +154,9 @@ function format(found: Diagnostic, lines: ReturnType<typeof sourceLines>, paint:
     `${paint.strong(position(found))}  ${paint[severity](kind + code)}  ${message}`,
     excerptOf(found, lines, paint[severity]),
   ];
-  if (expected) parts.push(`  ${paint.label('expected:')} ${expected}`);
+  // The list of what is expected can be long, so the probable intention comes first.
   if (hint) parts.push(`  ${paint.label('hint:')} ${hint}`);
+  if (expected) parts.push(`  ${paint.label('expected:')} ${expected}`);
   if (related) {
     parts.push(`  ${paint.strong(position(related.place))}  ${visibleLines(related.message)}`);
     parts.push(excerptOf(related.place, lines, paint.label));
