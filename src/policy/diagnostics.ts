@@ -78,7 +78,7 @@ const WARNINGS = {
     'An expression looks for a text in a claim of a token, and the claim is an object. An object never contains a text, so this part of the expression fails.',
   'require-fails': 'An expression fails for a model. It then counts as false.',
   'shared-window': 'Many keys share one window: `each` is constant, or reads a label that keys may lack.',
-  'small-budget': 'A budget is worth less than one long answer, and does not state `on_exhausted`.',
+  'small-budget': 'A budget is worth less than one long answer of the cheapest model that can serve.',
   'nothing-to-spend': 'A budget has a limit of 0.',
   'ambiguous-name': 'A budget has a name by which answers and reports call a balance or the budgets of keys.',
   'budget-renamed':

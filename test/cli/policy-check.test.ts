@@ -50,7 +50,8 @@ const SLIPS: readonly (readonly [golden: string, place: string, warning: string,
     'admits 1 endpoint without `regions`, of `nowhere`',
     '`"eu" in endpoint.regions`',
   ],
-  ['budget-in-usd', 'p.yaml:2:40', '200 Credits are 0.20 USD', 'for 200 USD write `limit_credits: 200000`'],
+  ['budget-in-usd', 'p.yaml:2:40', '0.5 Credits are 0.0005 USD', 'for 0.5 USD write `limit_credits: 500`'],
+  ['budget-in-usd', 'p.yaml:3:37', '0.5 Credits are 0.0005 USD', 'requests that could cost more are refused'],
   ['region-in-capitals', 'p.yaml:4:15', 'no endpoint has the region `EU`', 'did you mean "eu"?'],
   ['tag-misspelt', 'p.yaml:3:15', 'no model has the tag `privat`', 'did you mean "private"?'],
   ['private-host', 'p.yaml:2:48', 'probably leads to a private network', 'add `allow_private_network: true`'],
@@ -79,6 +80,23 @@ describe('signalbox policy check', () => {
     const { out, code } = await runHere(['policy', 'check', folder]);
     expect(code).toBe(0);
     for (const text of [`${place}  warning`, warning, mend]) expect(out).toContain(text);
+  });
+
+  test('warns of a budget that is small for the models with a key here, and not where one of them is free', async () => {
+    const budget = 'budgets:\n  - { name: b, limit_credits: 5, window: day, on_exhausted: reject }\n';
+    const free = `providers:
+  mine: { adapter: openai-compatible, base_url_env: MINE_URL }
+models:
+  own: { provider: mine, price: { input: 0, output: 0, as_of: 2026-10-07, basis: own }, context_window: 8192, max_output: 2048, quality: { default: 0.5, basis: guessed } }
+`;
+    const priced = MENDED['base.yaml']!.replace('output: 0.40', 'output: 4.00');
+    const folder = writePolicy({ 'base.yaml': priced, 'p.yaml': budget + free });
+    folders.push(folder);
+    const unset = await runHere(['policy', 'check', folder, '--strict'], {}, '', LATER);
+    expect(unset.code).toBe(2);
+    expect(unset.out.match(/warning small-budget/g)).toHaveLength(1);
+    const set = await runHere(['policy', 'check', folder], { MINE_URL: 'http://127.0.0.1:9' }, '', LATER);
+    expect(set.out).not.toContain('small-budget');
   });
 
   test('warns of labels that no key has and that resemble one which some have', async () => {

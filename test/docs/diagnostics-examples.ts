@@ -305,8 +305,8 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
     'small-budget': {
       golden: 'budget-in-usd',
-      mend: 'Count in Credits: 1 USD is 1000 as shipped. If you mean it, state `on_exhausted`.',
-      correction: ['limit_credits: 200,', 'limit_credits: 200000,'],
+      mend: 'Count in Credits: 1 USD is 1000 Credits as shipped. If you mean it, leave it: the policy loads.',
+      correction: ['limit_credits: 0.5,', 'limit_credits: 500,'],
     },
     'nothing-to-spend': {
       golden: 'budget-limit-zero',
