@@ -33,6 +33,17 @@ const MISTAKES: readonly (readonly [golden: string, place: string, mend: string]
   ['model-with-fallbacks', 'p.yaml:8:5', 'Signalbox ranks the fallbacks of each request itself'],
   ['yaml-anchor-and-alias', 'p.yaml:1:18', 'remove `&w`'],
   ['yaml-markdown-fence', 'p.yaml:1:1', 'remove the lines 1 and 3'],
+  ['rule-with-then', 'p.yaml:4:5', 'did you mean `require`?'],
+  ['rule-with-then', 'p.yaml:6:25', 'write `require: model.id in ["tiny", "large"]`'],
+  ['cel-object-against-text', 'p.yaml:2:23', '`team` is an object: write `team.name == "legal"`'],
+  ['cel-or-between-texts', 'p.yaml:2:48', 'write a list: `request.task in ["coding", "chat"]`'],
+  ['or-between-names', 'p.yaml:4:68', 'write a list: [tiny, large]'],
+  ['list-without-a-dash', 'p.yaml:2:3', 'a list needs a dash before the first key of each item: `- name: no-flagship`'],
+  ['list-second-dash-missing', 'p.yaml:4:5', 'put a dash before it: `- name: second`'],
+  ['yaml-dash-missing', 'p.yaml:4:3', 'a list needs a dash before the first key of each item: `- name: second`'],
+  ['yaml-dash-without-a-space', 'p.yaml:2:3', 'write `- name: first`'],
+  ['model-with-a-flat-price', 'p.yaml:4:5', 'write `price: { input: 3, output: 12.50 }`'],
+  ['credits-in-usd', 'p.yaml:6:16', 'with `usd_per_credit: 0.01`, 2.5 USD are `limit_credits: 250`'],
 ];
 
 /** Later than the day on which some of the shipped figures were seen. */
@@ -72,6 +83,13 @@ describe('signalbox policy check', () => {
     expect(code).toBe(2);
     expect(out).toContain(place);
     expect(out).toContain(mend);
+  });
+
+  test('shows the hint above the list of known keys', async () => {
+    const folder = writePolicy({ ...MENDED, 'p.yaml': 'constrains: []\n' });
+    folders.push(folder);
+    const { out } = await runHere(['policy', 'check', folder]);
+    expect(out).toMatch(/hint: did you mean `constraints`\?\n {2}expected: one of /);
   });
 
   test.each(SLIPS)('%s: warns of what it does, and shows the mend', async (golden, place, warning, mend) => {
