@@ -92,8 +92,17 @@ function* sharedHint(a: Program | null, b: Program | null): Generator<undefined,
     if (condition && neverApplies(condition)) return null;
     return `requests with \`${condition?.draft.text.trim()}\` are refused`;
   }
+  const [ofA, ofB] = [callerFields(a), callerFields(b)];
+  // Perhaps no caller has both, such as an intern of the legal department. But every caller can send every request.
+  if (ofA !== '' && ofB !== '' && ofA !== ofB) return null;
   const request = yield* sharedRequest(a, b);
   return request && `requests to which both apply are refused, such as one with ${requestText(request)}`;
+}
+
+/** What a condition reads of the caller, as one text. */
+function callerFields({ ast }: Program): string {
+  const paths = [...accessesOf(ast)].filter(({ path: [variable] }) => variable !== 'request' && variable !== 'time');
+  return [...new Set(paths.map(({ path }) => path.join('.')))].sort().join(' ');
 }
 
 const neverApplies = (when: Program): boolean =>

@@ -75,6 +75,8 @@ describe('two constraints are not reported', () => {
     ['whose ranges do not overlap', 'request.input_tokens > 5000.0', 'request.input_tokens < 1000.0'],
     ['with no whole hour in common', 'time.hour > 9.0 && time.hour < 11.0', 'time.hour > 10.0 && time.hour < 12.0'],
     ['whose texts begin differently', 'request.user.startsWith("a")', 'request.user.startsWith("b")'],
+    ['of callers that perhaps do not exist', 'key.labels.role == "intern"', 'key.labels.team == "legal"'],
+    ['of a team and a user, which may not belong together', 'team.name == "search"', 'user.name == "Ann"'],
     ['of which one never applies', 'request.task == "coding" && request.task == "chat"', null],
   ])('%s', (_, a, b) => {
     expect(conflictsIn(pair(a, b))).toEqual([]);
