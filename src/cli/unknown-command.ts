@@ -2,6 +2,7 @@ import { commandName } from '../core/command-name.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { nearest } from '../policy/nearest.ts';
 import { HELP } from './help-texts.ts';
+import { peerCommand } from './peer-words.ts';
 
 /**
  * Returns the error for a word that names no command, with the commands there are.
@@ -11,16 +12,21 @@ export function unknownCommand(group: string, word = ''): UsageError {
   const start = group === '' ? '' : `${group} `;
   const named = Object.keys(HELP).filter((command) => command.startsWith(start));
   const words = [...new Set(named.map((command) => command.slice(start.length).split(' ', 1)[0] ?? ''))];
-  // `explain` alone means `policy explain`.
-  const below = word === '' ? undefined : named.find((command) => command.endsWith(` ${word}`));
-  const meant = group === '' && below !== undefined ? below : nearest(word, words);
   const sentences = [
     ...(word === '' ? [] : [`There is no command \`${start}${word}\`.`]),
-    ...(meant === null ? [] : [`Did you mean \`${start}${meant}\`?`]),
+    ...(peerCommand(start, word, named)?.sentences ?? ownCommand(start, word, named, words)),
     `${group || 'Signalbox'} takes ${listed(words)}.`,
     `See ${commandName()} help${group && ` ${group}`}.`,
   ];
   return new UsageError(sentences.join(' '));
+}
+
+/** The command with this word in a group, as `explain` alone means `policy explain`; else the one with the most similar word. */
+function ownCommand(start: string, word: string, named: readonly string[], words: readonly string[]): string[] {
+  const below = word === '' || start !== '' ? undefined : named.find((command) => command.endsWith(` ${word}`));
+  const near = below === undefined ? nearest(word, words) : null;
+  const meant = below ?? (near === null ? null : start + near);
+  return meant === null ? [] : [`Did you mean \`${meant}\`?`];
 }
 
 /** `a, b or c`. */

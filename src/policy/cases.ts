@@ -6,6 +6,7 @@ import type { Diagnostic, SourceSpan } from './diagnostics.ts';
 import { Report } from './report.ts';
 import { type CaseText, ExpectText, GivenText } from './schema-case.ts';
 import { type CheckContext, checkList, emptyMap, type NamedItem } from './sections.ts';
+import { alternativesIn } from './slip-hints.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
 
 /** The names that cases may refer to. */
@@ -93,7 +94,11 @@ function checkNames(
   }
   for (const [at, id] of [expect.model ?? []].flat().entries()) {
     // For a single model instead of a list, this is the place of the value.
-    check('model', id, names.models, 'expect', 'model', at);
+    const several = alternativesIn(id);
+    if (several) {
+      const hint = `write a list: [${several.join(', ')}]`;
+      report.add('unknown-reference', placeAt(tree, 'expect', 'model', at), `there is no model \`${id}\``, { hint });
+    } else check('model', id, names.models, 'expect', 'model', at);
   }
   check('provider', expect.provider, names.providers, 'expect', 'provider');
   check('task', expect.task, names.tasks, 'expect', 'task');

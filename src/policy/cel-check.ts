@@ -104,7 +104,7 @@ function parse(text: string, kind: CelKind): ParseResult | CelFault {
     return environmentOf(kind).parse(text);
   } catch (error) {
     if (!(error instanceof ParseError)) throw error;
-    return explainSyntax(error, text);
+    return explainSyntax(error, text, kind);
   }
 }
 

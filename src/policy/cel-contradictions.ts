@@ -14,7 +14,8 @@ interface PossibleValues {
   texts: ReadonlySet<string> | null;
 }
 
-const TIME: Readonly<Record<string, readonly [number, number]>> = {
+/** The least and the greatest value of each field that has both. */
+export const RANGES: Readonly<Record<string, readonly [number, number]>> = {
   'time.month': [1, 12],
   'time.day': [1, 31],
   'time.weekday': [1, 7],
@@ -42,7 +43,7 @@ export function findContradiction(ast: ASTNode, valueOfConstant: () => boolean):
 }
 
 function hintFor(field: string, part: ASTNode): string | undefined {
-  const [low, high] = TIME[field] ?? [];
+  const [low, high] = RANGES[field] ?? [];
   if (low === undefined || high === undefined) return undefined;
   const alone = new Map<string, PossibleValues>();
   narrow(part, alone);
@@ -93,7 +94,7 @@ function possibleOf(field: string, all: Map<string, PossibleValues>): PossibleVa
   const known = all.get(field);
   if (known) return known;
   const isCount = field.startsWith('request.');
-  const [low, high] = TIME[field] ?? [isCount ? 0 : Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+  const [low, high] = RANGES[field] ?? [isCount ? 0 : Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
   const fresh: PossibleValues = { low, high, texts: null };
   all.set(field, fresh);
   return fresh;

@@ -1,6 +1,7 @@
 import type { TypeError as CelTypeError, ParseError } from '@marcbachmann/cel-js';
 import { type ASTNode, accessesOf, isWhole, literalOf, nodesOf, pathOf, type TextRange } from './cel-ast.ts';
 import { ALIASES, fieldHint, isOfRequests, NOT_IN_BUDGETS, NOT_IN_LIMITS } from './cel-fields.ts';
+import { listHint, objectHint } from './cel-hints.ts';
 import { type CelKind, FIELDS, isTypeName, type TypeName, VARIABLES } from './cel-types.ts';
 import type { DiagnosticCode, DiagnosticDetails } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
@@ -22,7 +23,7 @@ const WORDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Explains a syntax error. */
-export function explainSyntax({ code, range, summary }: ParseError, text: string): CelFault {
+export function explainSyntax({ code, range, summary }: ParseError, text: string, kind: CelKind): CelFault {
   const start = Math.min(range?.start ?? 0, text.length);
   const at = { start, end: Math.max(start, range?.end ?? start) };
   const [, limit = '', most = ''] = /^Exceeded (\w+) \((\d+)\)/.exec(summary) ?? [];
@@ -39,9 +40,10 @@ export function explainSyntax({ code, range, summary }: ParseError, text: string
   const negation = /\bnot\s+$/.exec(text.slice(0, start));
   if (negation) return notCel('not', negation.index);
   const word = /^(?:\w+|[^\w\s])/.exec(text.slice(start))?.[0] ?? '';
-  if (WORDS.has(word)) return notCel(word, start);
+  const list = /^(?:or|,|\|)$/i.test(word) ? listHint(text, kind) : undefined;
+  if (WORDS.has(word.toLowerCase())) return notCel(word, start, list);
   const message = `not valid CEL: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}`;
-  return { code: 'cel-syntax', at, message, hint: hintFor(code, word, text.slice(0, start)) };
+  return { code: 'cel-syntax', at, message, hint: hintFor(code, word, text.slice(0, start)) ?? list };
 }
 
 function hintFor(code: string, sign: string, before: string): string | undefined {
@@ -52,11 +54,11 @@ function hintFor(code: string, sign: string, before: string): string | undefined
     : undefined;
 }
 
-/** A word of other languages, for which CEL has a sign. */
-function notCel(word: string, start: number): CelFault {
+/** A word of other languages, for which CEL has a sign. `list`: the hint for a list in place of the sign. */
+function notCel(word: string, start: number, list?: string): CelFault {
   const at = { start, end: start + word.length };
   const message = `\`${word}\` is not an operator of CEL`;
-  return { code: 'cel-syntax', at, message, hint: `write \`${WORDS.get(word)}\`` };
+  return { code: 'cel-syntax', at, message, hint: list ?? `write \`${WORDS.get(word.toLowerCase())}\`` };
 }
 
 /** Explains a type error. */
@@ -66,8 +68,8 @@ export function explainType(error: Error | undefined, ast: ASTNode, kind: CelKin
   const found = [...nodesOf(ast)].find((one) => one === node);
   if (code === 'unknown_variable') return unknownName(summary.split(': ').at(-1) ?? '', at, kind, ast);
   if (code === 'no_such_key' && found) return unknownField(found, at, kind);
-  if (code === 'no_matching_overload') return unknownFunction(summary, found, at);
-  return clash(summary, found, at);
+  if (code === 'no_matching_overload') return unknownFunction(summary, found, at, kind);
+  return clash(summary, found, at, kind);
 }
 
 function readError(error: Error | undefined): Pick<CelTypeError, 'code' | 'range' | 'summary' | 'node'> {
@@ -135,8 +137,17 @@ function unknownField(node: ASTNode, at: TextRange, kind: CelKind): CelFault {
   const type = typeOf(owner, kind);
   const known = type ? Object.keys(FIELDS[type]) : [];
   const message = `\`${owner.join('.')}\` has no field \`${field}\``;
-  const hint = ofEndpoints(field, type, kind) ?? fieldHint(field, owner.join('.'), type, known);
+  const hint =
+    ofEndpoints(field, type, kind) ?? ofGroups(field, type, kind) ?? fieldHint(field, owner.join('.'), type, known);
   return { code: 'cel-unknown-field', at, message, expected: `one of ${listNames(known)}`, hint };
+}
+
+/** A hint for `key.team` and `key.user`, which are variables of their own. */
+function ofGroups(field: string, type: TypeName | null, kind: CelKind): string | undefined {
+  const own = type === 'Key' ? VARIABLES[kind][field] : undefined;
+  if (own === undefined || field === 'key' || !Object.hasOwn(FIELDS[own], 'id')) return undefined;
+  const meant = Object.hasOwn(FIELDS[own], 'name') ? 'name' : 'id';
+  return `the ${field} of the key is \`${field}.${meant}\`; a label of the key is \`key.labels.${field}\``;
 }
 
 /** A hint for a field of endpoints that is read of a model: a model has one of each for every endpoint. */
@@ -163,7 +174,7 @@ const FUNCTIONS = 'contains startsWith endsWith size lowerAscii upperAscii trim 
 const GLOBALS = ['size', 'int', 'double', 'string', 'bool', 'type'];
 const MACROS = ['exists', 'all', 'exists_one', 'filter', 'map'];
 
-function unknownFunction(summary: string, node: ASTNode | undefined, at: TextRange): CelFault {
+function unknownFunction(summary: string, node: ASTNode | undefined, at: TextRange, kind: CelKind): CelFault {
   const call = /'(.+)'/.exec(summary)?.[1] ?? '';
   const isMethod = node?.op === 'rcall';
   const name = node?.op === 'rcall' || node?.op === 'call' ? node.args[0] : call;
@@ -171,7 +182,8 @@ function unknownFunction(summary: string, node: ASTNode | undefined, at: TextRan
   const range = node?.op === 'rcall' ? { start: node.args[1].end + 1, end: node.end } : at;
   if (known.includes(name)) {
     const message = `\`${name}\` does not accept these types: ${plainTypes(call)}`;
-    const hint = name === 'contains' && call.startsWith('list') && node ? membership(node) : undefined;
+    const isOfList = name === 'contains' && call.startsWith('list');
+    const hint = isOfList && node ? membership(node) : objectHint(node, kind);
     return { code: 'cel-type', at: range, message, hint };
   }
   const expected = `one of ${listNames(known)}`;
@@ -189,7 +201,7 @@ const plainTypes = (text: string): string =>
   );
 
 /** Explains types that do not fit each other: mostly an integer literal and a double. */
-function clash(summary: string, node: ASTNode | undefined, at: TextRange): CelFault {
+function clash(summary: string, node: ASTNode | undefined, at: TextRange, kind: CelKind): CelFault {
   const whole = wholeAgainstFigure(summary, node);
   if (whole) {
     const written = whole.input.slice(whole.start, whole.end);
@@ -198,8 +210,17 @@ function clash(summary: string, node: ASTNode | undefined, at: TextRange): CelFa
     return { code: 'cel-type', at: whole, message, expected, hint: `write \`${written}.0\`` };
   }
   const message = `the types do not match: ${plainTypes(summary.replace(/^no such overload: /, ''))}`;
-  return { code: 'cel-type', at, message, hint: clashHint(summary, node) };
+  return {
+    code: 'cel-type',
+    at,
+    message,
+    hint: clashHint(summary, node) ?? objectHint(node, kind) ?? alternativesHint(summary, node, kind),
+  };
 }
+
+/** A hint for `request.task == "coding" || "chat"`. */
+const alternativesHint = (summary: string, node: ASTNode | undefined, kind: CelKind): string | undefined =>
+  node && /^Logical operator requires/.test(summary) ? listHint(node.input, kind) : undefined;
 
 function clashHint(summary: string, node: ASTNode | undefined): string | undefined {
   if (/double % int|double % double/.test(summary)) return '`%` takes whole numbers: `int(time.hour) % 2 == 0`';

@@ -7,10 +7,10 @@ import { mostTelling, stepsOf } from '../core/schema-errors.ts';
 import { plural } from '../core/text.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { SourceSpan } from './diagnostics.ts';
+import { type KeyRemedy, keyRemedy } from './key-remedies.ts';
 import { didYouMean, listNames, nearest } from './nearest.ts';
 import type { Report } from './report.ts';
 import { literalsOf } from './schema-parts.ts';
-import { foreignKeyHint, missingSpaceHint, ownerHint, twinHint, usdKeyHint } from './slip-hints.ts';
 import { describe, entryOf, placeAt, type ScalarTree, type Tree, toData, valueAt } from './tree.ts';
 import { example, formHint, shareHint, splitDecimal, switchHint, typeHint } from './value-hints.ts';
 
@@ -34,7 +34,7 @@ export function checkValue<Schema extends TSchema>(
   const data = keepingLists(subject.tree, Value.Default(schema, toData(subject.tree)));
   if (Value.Check(schema, data)) return data;
   const errors = [...Value.Errors(schema, data)].map(mostTelling);
-  const misspelt = new Set(errors.map(intendedKey));
+  const misspelt = new Set(errors.map((error) => intendedKey(error, subject, report)));
   for (const error of errors) {
     // A misspelt required key is one mistake, reported at the misspelt key.
     const isReported = error.type === ValueErrorType.ObjectRequiredProperty && misspelt.has(error.path);
@@ -44,10 +44,22 @@ export function checkValue<Schema extends TSchema>(
 }
 
 /** The path of the known key that an unknown one probably stands for. */
-function intendedKey({ type, path, schema }: ValueError): string | null {
+function intendedKey(error: ValueError, subject: Subject, report: Report): string | null {
+  const { type, path, schema } = error;
   if (type !== ValueErrorType.ObjectAdditionalProperties) return null;
-  const meant = nearest(stepsOf(path).at(-1) ?? '', propertiesOf(schema));
+  const meant = remedyFor(error, subject, report)?.meant ?? nearest(stepsOf(path).at(-1) ?? '', propertiesOf(schema));
   return meant === null ? null : `${path.slice(0, path.lastIndexOf('/'))}/${meant}`;
+}
+
+function remedyFor({ path, schema }: ValueError, { tree }: Subject, report: Report): KeyRemedy | undefined {
+  const steps = stepsOf(path);
+  return keyRemedy({
+    key: steps.at(-1) ?? '',
+    value: valueAt(tree, ...steps),
+    owner: valueAt(tree, ...steps.slice(0, -1)),
+    known: propertiesOf(schema),
+    creditWorth: report.creditWorth,
+  });
 }
 
 const propertiesOf = ({ properties }: TSchema): string[] => Object.keys(objectOf(properties));
@@ -103,14 +115,7 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
   }
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
     const known = propertiesOf(error.schema);
-    const value = valueAt(subject.tree, ...steps);
-    const written = value?.kind === 'scalar' ? value.source : '';
-    const remedy =
-      missingSpaceHint(last, known) ??
-      foreignKeyHint(last) ??
-      ownerHint(last, written, known) ??
-      twinHint(last, written, known) ??
-      usdKeyHint(last, written, known);
+    const remedy = remedyFor(error, subject, report)?.hint;
     const expected = known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all';
     report.add('unknown-key', keyPlace(subject, steps), `${owner} has no key \`${last}\``, {
       // The remedy says more than the list of keys.
@@ -122,7 +127,7 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
   const tree = valueAt(subject.tree, ...steps);
   // A missing value was reported as a missing key.
   if (!tree) return;
-  const [code, problem, details] = problemOf(error, tree, last);
+  const [code, problem, details] = problemOf(error, tree, last, report.creditWorth);
   report.add(code, tree.place, `\`${nameOf(subject.path, subject.tree, steps)}\` ${problem}`, details);
 }
 
@@ -132,7 +137,7 @@ type Problem = readonly [
   { expected?: string; hint?: string },
 ];
 
-function problemOf({ type, schema, message }: ValueError, tree: Tree, key: string): Problem {
+function problemOf({ type, schema, message }: ValueError, tree: Tree, key: string, creditWorth: string): Problem {
   const found = describe(tree);
   const words = literalsOf(schema)?.map(([word]) => word);
   if (words) {
@@ -149,7 +154,8 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree, key: strin
     return [isChoice ? 'not-one-of' : 'wrong-type', `cannot be ${found}`, { expected: schema.expected }];
   }
   const wanted = TYPE_NAMES[type];
-  if (wanted) return ['wrong-type', `must be ${wanted}, found ${found}`, { hint: typeHint(schema, tree, key) }];
+  if (wanted)
+    return ['wrong-type', `must be ${wanted}, found ${found}`, { hint: typeHint(schema, tree, key, creditWorth) }];
   if (type === ValueErrorType.ObjectMinProperties)
     return ['missing-key', 'is empty', { expected: `one of ${listNames(propertiesOf(schema))}` }];
   const limit = limitOf(schema);

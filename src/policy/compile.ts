@@ -142,7 +142,6 @@ function* compile(
   if (today !== undefined) {
     for (const model of servable(parsed)) review(model, today, report);
     if (facts) reviewPublicFigures(parsed, facts, today, report);
-    reviewSmallBudgets(parsed, report);
   }
   // Whether anything can be served is checked only for a valid policy.
   const { settings, credit } = parsed;
@@ -161,6 +160,7 @@ function* compile(
   checkSelectorSpaces(parsed.selectors, vectors, models, report);
   yield;
   const rules = yield* compileRules({ ...parsed, models: drafts }, programs, models, report);
+  if (today !== undefined) reviewSmallBudgets(parsed, models, rules.constraints, report);
   if (report.failed) return null;
   yield* inSteps(models, deepFreeze);
   const snapshot = assembleSnapshot(parsed, settings, credit.usd, available, {

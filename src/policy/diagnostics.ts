@@ -69,6 +69,8 @@ const WARNINGS = {
     '`auto-cheap` or `auto-fast` sets an option that it would inherit, and can then be dearer or slower than `auto`.',
   'selector-idle': "No model that can be served here passes a selector's filter.",
   'satisfied-by-none': 'No model fulfils a constraint, so requests that it applies to are refused.',
+  'rules-conflict':
+    'Two rules each admit models, and no model is admitted by both. Requests that both apply to are refused.',
   'admits-undeclared': 'A constraint excludes a region and admits endpoints that declare none.',
   'misspelt-value': 'A rule compares with a text that nothing has, and that resembles one which something has.',
   'prefers-none': 'A preference prefers no model, or its `worth` is 0.',
@@ -78,7 +80,7 @@ const WARNINGS = {
     'An expression looks for a text in a claim of a token, and the claim is an object. An object never contains a text, so this part of the expression fails.',
   'require-fails': 'An expression fails for a model. It then counts as false.',
   'shared-window': 'Many keys share one window: `each` is constant, or reads a label that keys may lack.',
-  'small-budget': 'A budget is worth less than one long answer, and does not state `on_exhausted`.',
+  'small-budget': 'A budget is worth less than one long answer of the cheapest model that can serve.',
   'nothing-to-spend': 'A budget has a limit of 0.',
   'ambiguous-name':
     'A budget has a name by which answers and reports call a balance, the maximum output of a model or the budgets of keys.',
@@ -133,7 +135,7 @@ export interface DiagnosticDetails {
 
 /**
  * The diagnostics for people: `file:line:col  code  message`, the line with carets under the place,
- * the expected form and the related place. Secrets in the lines are masked. `colour` adds terminal colours.
+ * the hint, the expected form and the related place. Secrets in the lines are masked. `colour` adds terminal colours.
  */
 export function formatDiagnostics(
   diagnostics: readonly Diagnostic[],
@@ -155,8 +157,9 @@ function format(found: Diagnostic, lines: ReturnType<typeof sourceLines>, paint:
     `${paint.strong(position(found))}  ${paint[severity](kind + code)}  ${message}`,
     excerptOf(found, lines, paint[severity]),
   ];
-  if (expected) parts.push(`  ${paint.label('expected:')} ${expected}`);
+  // The list of what is expected can be long, so the probable intention comes first.
   if (hint) parts.push(`  ${paint.label('hint:')} ${hint}`);
+  if (expected) parts.push(`  ${paint.label('expected:')} ${expected}`);
   if (related) {
     parts.push(`  ${paint.strong(position(related.place))}  ${visibleLines(related.message)}`);
     parts.push(excerptOf(related.place, lines, paint.label));

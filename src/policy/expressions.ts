@@ -98,7 +98,7 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: 
 }
 
 /** A request without optional fields. Conditions must not fail on it. */
-const EMPTY_REQUEST: RuleScope = {
+export const EMPTY_REQUEST: RuleScope = {
   request: {
     operation: 'chat',
     model: 'auto',

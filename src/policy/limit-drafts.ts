@@ -112,8 +112,7 @@ export function draftBudgets(context: CheckContext, zone: string) {
       timeZone,
       onExhausted,
       alertAt: [...new Set(alert_at)].sort((a, b) => a - b),
-      /** The place of its limit; null where the policy states what happens when it is exhausted, which a small limit soon is. */
-      limitPlace: valueAt(tree, 'on_exhausted') ? null : placeAt(tree, 'limit_credits'),
+      limitPlace: placeAt(tree, 'limit_credits'),
     };
   });
 }

@@ -4,6 +4,7 @@ import type { Report } from './report.ts';
 import { SECTIONS } from './schema.ts';
 import { foreignKeyHint } from './slip-hints.ts';
 import { type Entry, type MapTree, type Tree, toData } from './tree.ts';
+import { dashHint } from './value-hints.ts';
 
 export type SectionName = keyof typeof SECTIONS;
 /** Section → its value, joined over all files, and the place of its name. */
@@ -105,10 +106,13 @@ function kindOf(section: SectionName): Tree['kind'] {
 }
 
 /** Reports a section that must be a list or a map and is not. */
-export function reportWrongKind(section: SectionName, { place }: Tree, report: Report): void {
+export function reportWrongKind(section: SectionName, tree: Tree, report: Report): void {
+  const { place } = tree;
   const isList = kindOf(section) === 'list';
+  const { items } = SECTIONS[section];
+  const dashed = `begin each item with \`- ${items?.properties?.name ? 'name: …' : ''}\``;
   const hint = isList
-    ? `begin each item with \`- ${SECTIONS[section].items?.properties?.name ? 'name: …' : ''}\``
+    ? (tree.kind === 'map' && dashHint(items, tree)) || dashed
     : 'write `name:` on a line, and its keys indented below it';
   report.add('wrong-type', place, `\`${section}\` must be a ${isList ? 'list' : 'map of names'}`, { hint });
 }

@@ -180,6 +180,7 @@ function readCredits(context: CheckContext) {
   if (!checked || !usdPerCredit) return { credit: null, usdPerCredit: USD_PER_CREDIT };
   /** The place of the figure, or the beginning of the policy if it is left out. */
   const place = stated?.place ?? context.start;
+  context.report.creditWorth = plainText(usdPerCredit);
   return { credit: { usd: plainText(usdPerCredit), place, isStated: stated !== undefined }, usdPerCredit };
 }
 

@@ -20,6 +20,9 @@ export class Report {
   /** Known names that may still be compared with unknown ones. */
   #comparisonsLeft = COMPARISONS_MAX;
 
+  /** USD of a Credit, for hints. */
+  creditWorth = '0.001';
+
   /** `found`: the problems of an earlier phase. */
   constructor(found: readonly Diagnostic[] = []) {
     this.#found = [...found];
@@ -48,15 +51,15 @@ export class Report {
   }
 
   /** Reports a name that is defined again, with both places. */
-  addDuplicate(name: string, place: SourceSpan, first: SourceSpan): void {
+  addDuplicate(name: string, place: SourceSpan, first: SourceSpan, hint?: string): void {
     const related = { place: first, message: 'first defined here' };
-    this.add('duplicate-name', place, `\`${name}\` is defined twice`, { related });
+    this.add('duplicate-name', place, `\`${name}\` is defined twice`, { related, hint });
   }
 
   /** Whether a name is defined for the first time, of which it takes note. Reports one that is defined again. */
-  isFirst(name: string, place: SourceSpan, places: Map<string, SourceSpan>, title = name): boolean {
+  isFirst(name: string, place: SourceSpan, places: Map<string, SourceSpan>, title = name, hint?: string): boolean {
     const first = places.get(name);
-    if (first) this.addDuplicate(title, place, first);
+    if (first) this.addDuplicate(title, place, first, hint);
     else places.set(name, place);
     return !first;
   }

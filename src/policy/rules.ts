@@ -14,6 +14,7 @@ import { isWildcard, type ModelDraft } from './models.ts';
 import { listNames } from './nearest.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
+import { type ConditionalRule, reviewConflicts, type SelectorRule } from './rule-conflicts.ts';
 import { type ConstraintDraft, expressionAt, type PreferenceDraft } from './rule-drafts.ts';
 import { inSteps } from './steps.ts';
 import { servable } from './wildcards.ts';
@@ -82,6 +83,8 @@ interface RuleTarget {
   readonly view: Readonly<Record<string, unknown>>;
   /** Its bit; -1 if it cannot be served here, or is no candidate. */
   readonly slot: number;
+  /** Whether it can answer a chat. */
+  readonly isChat: boolean;
   /** Whether it stands for the models of a wildcard, of which an expression that fails may admit some. */
   readonly isOpen: boolean;
 }
@@ -108,6 +111,7 @@ export function* compileRules(
   for (const filter of rules.filters) {
     if (filter.require) filters.set(filter.selector, yield* compiler.filter(filter, filter.require));
   }
+  yield* compiler.reviewConflicts();
   const conditions = [...rules.constraints, ...rules.preferences].map(({ when }) => when);
   const readIntent = conditions.some((when) => when !== null && readsIntent(when.ast));
   return { constraints, preferences, filters, readIntent };
@@ -138,6 +142,8 @@ class RuleCompiler {
   readonly #report: Report;
   readonly #endpoints: RuleTarget[] = [];
   readonly #models: RuleTarget[] = [];
+  readonly #constraints: ConditionalRule[] = [];
+  readonly #filters: SelectorRule[] = [];
   /** Places among the endpoints of those that declare no regions. */
   readonly #undeclared = new Set<number>();
 
@@ -153,6 +159,7 @@ class RuleCompiler {
     for (const [at, draft] of servable(this.#parsed).entries()) {
       const { id } = draft.model;
       const isOpen = isWildcard(id);
+      const isChat = (draft.model.operations & OPERATIONS.chat.bit) !== 0;
       const index = indexes.get(id) ?? -1;
       const model = this.#served[index];
       const views = modelViews(draft, capabilityNames(draft.model.capabilities & ~OF_EVERY_DIALECT), tasks);
@@ -161,8 +168,8 @@ class RuleCompiler {
         const view = views[i] ?? {};
         if (isOpen) withholdOpen(view);
         else if (endpoint.regions.length === 0) this.#undeclared.add(this.#endpoints.length);
-        this.#endpoints.push({ id, view, slot: model && place >= 0 ? model.firstSlot + place : -1, isOpen });
-        if (i === 0 && !isOpen) this.#models.push({ id, view, slot: index, isOpen });
+        this.#endpoints.push({ id, view, slot: model && place >= 0 ? model.firstSlot + place : -1, isChat, isOpen });
+        if (i === 0 && !isOpen) this.#models.push({ id, view, slot: index, isChat, isOpen });
       }
       if (at % VIEWS_PER_STEP === 0) yield;
     }
@@ -182,6 +189,11 @@ class RuleCompiler {
       this.#report.add(draft.when ? 'satisfied-by-none' : 'refuses-everything', at, message, { hint });
     }
     if (require) yield* this.#reviewUndeclared(require);
+    // A wrong condition does not tell when the rule applies.
+    if (require && matches && (when || !draft.when)) {
+      const admits = this.#serving(this.#endpoints.keys().filter((at) => matches.admitted.has(this.#endpoints[at]!)));
+      this.#constraints.push({ title: `constraint \`${name}\``, require, when, admits });
+    }
     return { name, place, when: conditionOf(when), allows: matches?.bits ?? null, maxLatencyMs, maxCostCredits };
   }
 
@@ -227,7 +239,25 @@ class RuleCompiler {
       this.#report.add('selector-idle', at, message, { hint });
     }
     if (vectorSpace === null) this.#checkSpaces(selector, matched, at);
+    const admits = this.#serving(this.#endpoints.keys().filter((one) => matched.has(this.#endpoints[one]!.id)));
+    this.#filters.push({ title: `the filter of the selector \`${selector}\``, require, selector, admits });
     return bits;
+  }
+
+  /** Warns of rules that together admit no model. */
+  *reviewConflicts(): Generator<undefined, void> {
+    const ids = this.#endpoints.map(({ id }) => id);
+    yield* reviewConflicts({ constraints: this.#constraints, filters: this.#filters, ids }, this.#report);
+  }
+
+  /** Those of some endpoints that can answer chats here, or that could if any model were served. */
+  #serving(places: Iterable<number>): ReadonlySet<number> {
+    const isAny = this.#served.length === 0;
+    const found = [...places].filter((at) => {
+      const { slot, isChat, isOpen } = this.#endpoints[at]!;
+      return isChat && (isAny || isOpen || slot >= 0);
+    });
+    return new Set(found);
   }
 
   /** A selector of embedding models alone would serve nothing without their vector space. */
@@ -249,17 +279,18 @@ class RuleCompiler {
     const bits = emptyBits(size);
     const failed = new Set<string>();
     const matched = new Set<string>();
+    const admitted = new Set<RuleTarget>();
     let reason = '';
-    let ofCatalog = 0;
     let ofServed = 0;
-    for (const [at, { id, view, slot, isOpen }] of targets.entries()) {
+    for (const [at, target] of targets.entries()) {
+      const { id, view, slot, isOpen } = target;
       if (at % EVALUATIONS_PER_STEP === 0) yield;
       const { value, failure } = tryRun(program, view);
       if (failure !== undefined && !isOpen) {
         failed.add(id);
         reason = failure;
       }
-      if (value || (failure !== undefined && isOpen)) ofCatalog++;
+      if (value || (failure !== undefined && isOpen)) admitted.add(target);
       if (!value) continue;
       matched.add(id);
       if (slot < 0) continue;
@@ -270,7 +301,7 @@ class RuleCompiler {
       const message = `\`${program.draft.path}\` fails for ${listNames(failed)}, so it counts as false: ${reason}`;
       this.#report.add('require-fails', program.placeOf(program.ast), message);
     }
-    return { bits, ofCatalog, ofServed, matched };
+    return { bits, ofCatalog: admitted.size, ofServed, matched, admitted };
   }
 }
 

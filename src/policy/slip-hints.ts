@@ -62,20 +62,34 @@ export function twinHint(key: string, value: string, known: readonly string[]): 
 /** Without the noise of doubles. */
 export const rounded = (value: number): number => Number(value.toPrecision(12));
 
+/** An amount with the sign or the name of dollars on one side, and perhaps a period: `$5`, `1,000 USD`, `$5/day`. */
+const USD =
+  /^(US\$|\$|USD)?\s*(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s*(US\$|\$|USD|dollars?)?(?:\s*(?:\/|per)\s*\w+)?$/i;
+
 /** The amount of a text such as `$5`, `5 USD` or `0.50$`; undefined for other texts. */
 export function usdIn(text: string): number | undefined {
-  const [, before, digits, after] = /^(\$?)\s*(\d+(?:\.\d+)?)\s*(\$|USD)?$/i.exec(text) ?? [];
-  return digits !== undefined && (before || after) ? Number(digits) : undefined;
+  const [, before, digits, after] = USD.exec(text) ?? [];
+  return digits !== undefined && (before || after) ? Number(digits.replaceAll(',', '')) : undefined;
 }
 
-/** The hint for USD under a key that counts Credits. */
-export const creditsHint = (key: string, usd: number): string =>
-  `write Credits: at 0.001 USD each, the default of \`usd_per_credit\`, ${usd} USD are \`${key}: ${rounded(usd * 1000)}\``;
+/** The hint for USD under a key that counts Credits. `worth`: USD of a Credit. */
+export const creditsHint = (key: string, usd: number, worth: string): string =>
+  `write Credits: with \`usd_per_credit: ${worth}\`, ${usd} USD are \`${key}: ${rounded(usd / Number(worth))}\``;
 
-/** The hint for an amount of USD under an unknown key beside a key that counts Credits; undefined for other keys. */
-export function usdKeyHint(key: string, value: string, known: readonly string[]): string | undefined {
-  const counted = known.find((one) => one.endsWith('_credits'));
-  if (counted === undefined) return undefined;
+/** The remedy for an amount of USD under an unknown key beside a key that counts Credits; undefined for other keys. */
+export function usdKeyHint(key: string, value: string, known: readonly string[], worth: string) {
+  const meant = known.find((one) => one.endsWith('_credits'));
+  if (meant === undefined) return undefined;
   const usd = usdIn(value) ?? (/usd|dollar/i.test(key) && /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : undefined);
-  return usd === undefined ? undefined : creditsHint(counted, usd);
+  return usd === undefined ? undefined : { hint: creditsHint(meant, usd, worth), meant };
+}
+
+/** Letters of a text that is read as several names. */
+const ALTERNATIVES_LENGTH_MAX = 1_000;
+
+/** The names in a text such as `a or b`, `a, b` or `a|b`; undefined for any other text. */
+export function alternativesIn(text: string): readonly string[] | undefined {
+  if (text.length > ALTERNATIVES_LENGTH_MAX) return undefined;
+  const names = text.trim().split(/\s+or\s+|\s*,\s*|\s*\|{1,2}\s*/i);
+  return names.length > 1 && names.every((name) => /^[\w.:/@+-]+$/.test(name)) ? names : undefined;
 }

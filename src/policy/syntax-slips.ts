@@ -132,17 +132,46 @@ function findIndentation({ code, message, pos }: YAMLError, text: string): Synta
   const slipped = lines[at];
   const stands = lines[above];
   if (slipped === undefined || stands === undefined) return null;
+  const startOf = (index: number) => lines.slice(0, index).join('\n').length + (index > 0 ? 1 : 0);
+  const glued = GLUED_DASH.exec(stands);
+  if (glued) return gluedDash(glued, startOf(above));
   const spaces = /^ */.exec(slipped)?.[0].length ?? 0;
   const wanted = /^ *(?:- +)*/.exec(stands)?.[0] ?? '';
   if (spaces === wanted.length || (!isOnTheLine && spaces < wanted.length)) return null;
   const withDash = wanted.includes('-') ? ', counting its `- `' : '';
-  const start = lines.slice(0, at).join('\n').length + (at > 0 ? 1 : 0) + spaces;
+  const start = startOf(at) + spaces;
+  if (lacksDash(lines, at)) {
+    const hint = `a list needs a dash before the first key of each item: \`- ${slipped.trim()}\``;
+    return { from: start, to: start + slipped.trim().length, message: 'a dash is missing', hint };
+  }
   return {
     from: start,
     to: start + slipped.trim().length,
     message: 'the indentation does not fit the lines above',
     hint: `this line begins with ${plural(spaces, 'space')}, line ${above + 1} with ${wanted.length}${withDash}`,
   };
+}
+
+/** A dash without a space after it, before a key. */
+const GLUED_DASH = /^( *)-([A-Za-z_][\w-]*:.*)$/;
+
+function gluedDash([line, indent = '', entry = '']: RegExpExecArray, start: number): SyntaxSlip {
+  const from = start + indent.length;
+  const hint = `write \`- ${entry.trim()}\``;
+  return { from, to: start + line.length, message: 'a dash needs a space after it', hint };
+}
+
+/** Whether a line has the first key of the list item above it, at the column of that item's dash. */
+function lacksDash(lines: readonly string[], at: number): boolean {
+  const [, indent, key] = /^( *)([\w-]+):/.exec(lines[at] ?? '') ?? [];
+  if (indent === undefined) return false;
+  const item = lines.slice(0, at).findLast((line) => line.startsWith(`${indent}- `));
+  return (
+    item
+      ?.slice(indent.length + 2)
+      .trimStart()
+      .startsWith(`${key}:`) ?? false
+  );
 }
 
 const isFilled = (line: string) => /^\s*[^\s#]/.test(line);

@@ -1,19 +1,25 @@
 import type { TSchema } from '@sinclair/typebox';
 import { SchemaCheck } from '../core/schema-check.ts';
+import { modelTest } from './key-remedies.ts';
 import { VARIABLE_NAME } from './schema-parts.ts';
-import { creditsHint, missingSpaceHint, rounded, usdIn } from './slip-hints.ts';
-import type { ListTree, ScalarTree, Tree } from './tree.ts';
+import { alternativesIn, creditsHint, missingSpaceHint, rounded, usdIn } from './slip-hints.ts';
+import type { ListTree, MapTree, ScalarTree, Tree } from './tree.ts';
 
-/** A hint for a value of the wrong type under a key. */
-export function typeHint(schema: TSchema, tree: Tree, key: string): string | undefined {
-  if (tree.kind === 'list') return asFilter(schema, tree, key) ?? example(schema);
-  if (tree.kind !== 'scalar') return example(schema);
+/** A hint for a value of the wrong type under a key. `creditWorth`: USD of a Credit. */
+export function typeHint(schema: TSchema, tree: Tree, key: string, creditWorth: string): string | undefined {
+  if (tree.kind === 'list') return asFilter(schema, namesOf(tree), key) ?? example(schema);
+  if (tree.kind === 'map') return (schema.type === 'array' && dashHint(schema.items, tree)) || example(schema);
   if (schema.type === 'object' && tree.value !== null) {
-    return missingSpaceHint(tree.source, Object.keys(schema.properties ?? {})) ?? asMap(schema, tree);
+    return (
+      missingSpaceHint(tree.source, Object.keys(schema.properties ?? {})) ??
+      asFilter(schema, alternativesIn(tree.source) ?? [], key) ??
+      asMap(schema, tree)
+    );
   }
   if (tree.value === null) return example(schema);
   if (schema.type === 'array') {
-    return new SchemaCheck(schema.items).accepts(tree.value) ? `write a list: [${tree.source}]` : example(schema);
+    const listed = alternativesIn(tree.source)?.join(', ') ?? tree.source;
+    return new SchemaCheck(schema.items).accepts(tree.value) ? `write a list: [${listed}]` : example(schema);
   }
   if (typeof tree.value !== 'string') return fitsInQuotes(schema, tree) ? 'put it in quotes' : example(schema);
   const isNumber = schema.type === 'number' || schema.type === 'integer';
@@ -24,16 +30,16 @@ export function typeHint(schema: TSchema, tree: Tree, key: string): string | und
   if (percent) return `write the share: ${Number(percent[1]) / 100}`;
   const [, whole, rest] = /^(-?\d[\d,]*),(\d+)$/.exec(tree.source) ?? [];
   if (whole !== undefined && rest !== undefined) return withoutComma(whole, rest);
-  return unitHint(key, tree.source) ?? example(schema);
+  return unitHint(key, tree.source, creditWorth) ?? example(schema);
 }
 
 /** Keys that count tokens by the sizes of models, where `32k` often means 32 × 1024. */
 const SIZES: ReadonlySet<string> = new Set(['context_window', 'max_output', 'default_max_output']);
 
 /** A hint for a number with a unit, such as `$5`, `32k` or `250ms`. */
-function unitHint(key: string, text: string): string | undefined {
+function unitHint(key: string, text: string, creditWorth: string): string | undefined {
   const usd = key.endsWith('_credits') ? usdIn(text) : undefined;
-  if (usd !== undefined) return creditsHint(key, usd);
+  if (usd !== undefined) return creditsHint(key, usd, creditWorth);
   const [, digits, unit] = /^(\d+(?:\.\d+)?)\s*([kKM])$/.exec(text) ?? [];
   if (digits !== undefined) {
     const full = rounded(Number(digits) * (unit === 'M' ? 1e6 : 1e3));
@@ -77,11 +83,26 @@ function asMap(schema: TSchema, { value, source }: ScalarTree): string | undefin
   return `write \`{ ${[`${first}: ${written}`, ...others.map((key) => `${key}: …`)].join(', ')} }\``;
 }
 
-/** A hint for a list of models in place of a filter: the filter. */
-function asFilter({ properties = {} }: TSchema, { items }: ListTree, key: string): string | undefined {
-  if (key !== 'models' || properties.require === undefined) return undefined;
-  const names = items.flatMap((item) => (item.kind === 'scalar' ? JSON.stringify(item.source) : []));
-  return `write \`models: { require: 'model.id in [${names.join(', ')}]' }\``;
+const namesOf = ({ items }: ListTree): readonly string[] =>
+  items.flatMap((item) => (item.kind === 'scalar' ? item.source : []));
+
+/** A hint for names of models in place of a filter: the filter. */
+function asFilter({ properties = {} }: TSchema, names: readonly string[], key: string): string | undefined {
+  if (key !== 'models' || properties.require === undefined || names.length === 0) return undefined;
+  return `write \`models: { require: '${modelTest(names)}' }\``;
+}
+
+/** A hint for a map where a list of maps is needed: its first line with a dash. Undefined for a list of other values. */
+export function dashHint({ properties }: TSchema, { entries }: MapTree): string | undefined {
+  const [first] = entries;
+  if (!first || properties === undefined) return undefined;
+  // A map of names, as other sections are.
+  if (properties[first.key] === undefined && properties.name !== undefined && first.value.kind === 'map') {
+    return `write a list: put \`- name: ${first.key}\` in place of \`${first.key}:\``;
+  }
+  const { key, value } = first;
+  const written = value.kind === 'scalar' && value.value !== null ? value.source : '…';
+  return `a list needs a dash before the first key of each item: \`- ${key}: ${written}\``;
 }
 
 function quoted(text: string): string {

@@ -140,7 +140,7 @@ class LibraryReader {
         });
         continue;
       }
-      if (!this.#report.isFirst(key, place, first)) continue;
+      if (!this.#report.isFirst(key, place, first, key, repeatedHint(key, item.value))) continue;
       entries.push({ key, place, value: this.#tree(asNode(item.value), place, depth) });
     }
     return entries;
@@ -187,6 +187,12 @@ function withoutOuterQuotes(value: string): string {
 function quoted(expression: string): string {
   return expression.includes("'") ? `"${expression.replaceAll('"', '\\"')}"` : `'${expression}'`;
 }
+
+/** A second `name` in one item of a list is the name of the next item. */
+const repeatedHint = (key: string, value: unknown): string | undefined =>
+  key === 'name' && isScalar(value)
+    ? `to begin another item, put a dash before it: \`- name: ${value.source}\``
+    : undefined;
 
 const asNode = (value: unknown): Node | null => (isNode(value) ? value : null);
 

@@ -17,6 +17,40 @@ test('a wrong subcommand leads to the one that is near, and to all', () => {
   expect(unknownCommand('keys').message).toMatch(/^keys takes create, .* or log\. See \.\/signalbox help keys\.$/);
 });
 
+test.each([
+  ['', 'validate', 'policy check'],
+  ['', 'lint', 'policy check'],
+  ['', 'logs', 'decisions list'],
+  ['', 'log', 'decisions list'],
+  ['', 'apply', 'policy push'],
+  ['', 'plan', 'policy diff'],
+  ['', 'start', 'serve'],
+  ['', 'run', 'serve'],
+  ['', 'config', 'policy check'],
+  ['', 'models', 'policy explain'],
+  ['', 'ps', 'instances'],
+  ['', 'status', 'health'],
+  ['', 'login', 'keys create'],
+  ['policy', 'validate', 'policy check'],
+  ['policy', 'apply', 'policy push'],
+  ['keys', 'ls', 'keys list'],
+  ['keys', 'delete', 'keys revoke'],
+  ['teams', 'rm', 'teams delete'],
+  ['users', 'add', 'users create'],
+])('a word of another tool leads to the command that does the same: %s %s', (group, word, command) => {
+  expect(unknownCommand(group, word).message).toContain(`Did you mean \`${command}\`?`);
+});
+
+test('a word for which no command is needed says what to do instead', () => {
+  const { message } = unknownCommand('', 'stop');
+  expect(message).toContain('SIGTERM stops a server');
+  expect(message).not.toContain('Did you mean');
+});
+
+test('a word of another tool that leads to no command of the group has no hint', () => {
+  expect(unknownCommand('ledger', 'apply').message).not.toContain('Did you mean');
+});
+
 describe('a command line that cannot be is refused in one sentence:', () => {
   const cases: readonly (readonly [what: string, args: readonly string[], message: RegExp, env?: Environment])[] = [
     [

@@ -33,6 +33,17 @@ const MISTAKES: readonly (readonly [golden: string, place: string, mend: string]
   ['model-with-fallbacks', 'p.yaml:8:5', 'Signalbox ranks the fallbacks of each request itself'],
   ['yaml-anchor-and-alias', 'p.yaml:1:18', 'remove `&w`'],
   ['yaml-markdown-fence', 'p.yaml:1:1', 'remove the lines 1 and 3'],
+  ['rule-with-then', 'p.yaml:4:5', 'did you mean `require`?'],
+  ['rule-with-then', 'p.yaml:6:25', 'write `require: model.id in ["tiny", "large"]`'],
+  ['cel-object-against-text', 'p.yaml:2:23', '`team` is an object: write `team.name == "legal"`'],
+  ['cel-or-between-texts', 'p.yaml:2:48', 'write a list: `request.task in ["coding", "chat"]`'],
+  ['or-between-names', 'p.yaml:4:68', 'write a list: [tiny, large]'],
+  ['list-without-a-dash', 'p.yaml:2:3', 'a list needs a dash before the first key of each item: `- name: no-flagship`'],
+  ['list-second-dash-missing', 'p.yaml:4:5', 'put a dash before it: `- name: second`'],
+  ['yaml-dash-missing', 'p.yaml:4:3', 'a list needs a dash before the first key of each item: `- name: second`'],
+  ['yaml-dash-without-a-space', 'p.yaml:2:3', 'write `- name: first`'],
+  ['model-with-a-flat-price', 'p.yaml:4:5', 'write `price: { input: 3, output: 12.50 }`'],
+  ['credits-in-usd', 'p.yaml:6:16', 'with `usd_per_credit: 0.01`, 2.5 USD are `limit_credits: 250`'],
 ];
 
 /** Later than the day on which some of the shipped figures were seen. */
@@ -50,7 +61,8 @@ const SLIPS: readonly (readonly [golden: string, place: string, warning: string,
     'admits 1 endpoint without `regions`, of `nowhere`',
     '`"eu" in endpoint.regions`',
   ],
-  ['budget-in-usd', 'p.yaml:2:40', '200 Credits are 0.20 USD', 'for 200 USD write `limit_credits: 200000`'],
+  ['budget-in-usd', 'p.yaml:2:40', '0.5 Credits are 0.0005 USD', 'for 0.5 USD write `limit_credits: 500`'],
+  ['budget-in-usd', 'p.yaml:3:37', '0.5 Credits are 0.0005 USD', 'requests that could cost more are refused'],
   ['region-in-capitals', 'p.yaml:4:15', 'no endpoint has the region `EU`', 'did you mean "eu"?'],
   ['tag-misspelt', 'p.yaml:3:15', 'no model has the tag `privat`', 'did you mean "private"?'],
   ['private-host', 'p.yaml:2:48', 'probably leads to a private network', 'add `allow_private_network: true`'],
@@ -73,12 +85,36 @@ describe('signalbox policy check', () => {
     expect(out).toContain(mend);
   });
 
+  test('shows the hint above the list of known keys', async () => {
+    const folder = writePolicy({ ...MENDED, 'p.yaml': 'constrains: []\n' });
+    folders.push(folder);
+    const { out } = await runHere(['policy', 'check', folder]);
+    expect(out).toMatch(/hint: did you mean `constraints`\?\n {2}expected: one of /);
+  });
+
   test.each(SLIPS)('%s: warns of what it does, and shows the mend', async (golden, place, warning, mend) => {
     const folder = writePolicy({ ...MENDED, 'p.yaml': readFileSync(join(GOLDEN, golden, 'p.yaml'), 'utf8') });
     folders.push(folder);
     const { out, code } = await runHere(['policy', 'check', folder]);
     expect(code).toBe(0);
     for (const text of [`${place}  warning`, warning, mend]) expect(out).toContain(text);
+  });
+
+  test('warns of a budget that is small for the models with a key here, and not where one of them is free', async () => {
+    const budget = 'budgets:\n  - { name: b, limit_credits: 5, window: day, on_exhausted: reject }\n';
+    const free = `providers:
+  mine: { adapter: openai-compatible, base_url_env: MINE_URL }
+models:
+  own: { provider: mine, price: { input: 0, output: 0, as_of: 2026-10-07, basis: own }, context_window: 8192, max_output: 2048, quality: { default: 0.5, basis: guessed } }
+`;
+    const priced = MENDED['base.yaml']!.replace('output: 0.40', 'output: 4.00');
+    const folder = writePolicy({ 'base.yaml': priced, 'p.yaml': budget + free });
+    folders.push(folder);
+    const unset = await runHere(['policy', 'check', folder, '--strict'], {}, '', LATER);
+    expect(unset.code).toBe(2);
+    expect(unset.out.match(/warning small-budget/g)).toHaveLength(1);
+    const set = await runHere(['policy', 'check', folder], { MINE_URL: 'http://127.0.0.1:9' }, '', LATER);
+    expect(set.out).not.toContain('small-budget');
   });
 
   test('warns of labels that no key has and that resemble one which some have', async () => {

@@ -113,13 +113,30 @@ failed   Europe is served wherever it runs
   with the variables of this environment:
   - cost_below_credits: below 100 Credits
   + refused: no_eligible_model
-    No model meets the request: the policy rejects it: eu-only.
+    No model meets the request: the policy rejects it: eu-only. \`cheap\`, \`dear\`: the policy rejects it: eu-only (policy.yaml:${lineOf('name: eu-only')})
   more: ./signalbox policy explain ${folder} --case "Europe is served wherever it runs" --here
 
 ${folder}: 4 cases: 1 hold, 2 failed, 1 not run
 
 Providers that cannot serve here: second (SECOND_KEY is not set), spare (it serves only while no other provider can)
 `);
+  });
+
+  test('names what rejected each model of a refused request, with the places of the rules, the expected model first', async () => {
+    const text = policy(`  - name: legal work in the EU
+    given: { key: { labels: { department: legal, region: eu } } }
+    expect: { model: dear }
+  - name: refused otherwise
+    given: { key: { labels: { department: legal, region: eu } } }
+    expect: { refused: no_healthy_model }
+`);
+    const { out, code } = await run('test', newFolder(text));
+    const at = (name: string) => `policy.yaml:${text.split('\n').findIndex((line) => line.includes(name)) + 1}`;
+    const dear = `\`dear\`: the policy rejects it: legal-is-cheap (${at('name: legal-is')})`;
+    const cheap = `\`cheap\`: the policy rejects it: eu-only (${at('name: eu-only')})`;
+    expect(code).toBe(2);
+    expect(out).toContain(`${dear}; ${cheap}`);
+    expect(out).toContain(`${cheap}; ${dear}`);
   });
 
   test('tells programs the same', () => {

@@ -1,7 +1,7 @@
 import type { DiagnosticCode } from '../../src/policy/diagnostics.ts';
 import type { Example } from './diagnostics-example.ts';
+import { RULE_EXAMPLES } from './diagnostics-examples-of-rules.ts';
 
-const LOOP = (name: string) => `[1, 2, 3, 4, 5, 6].all(${name}, `;
 const extra = '    max_output: 2048\n';
 
 /** Code → its example, grouped as docs/policies/diagnostics.md has them. */
@@ -149,154 +149,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'Use options that it takes; the message is its own.',
     },
   },
-  Expressions: {
-    'cel-syntax': {
-      golden: 'cel-single-equals',
-      mend: 'Correct it at the marked place: `==` compares, `=` does not.',
-      correction: [' = ', ' == '],
-    },
-    'cel-unknown-name': {
-      golden: 'cel-text-without-quotes',
-      mend: 'Put texts in quotes: `request.task == "chat"`.',
-      correction: ['== chat', '== "chat"'],
-    },
-    'cel-unknown-field': {
-      golden: 'cel-unknown-field',
-      mend: 'Choose one of the [fields](reference.md#expressions).',
-      correction: ['request.tsk', 'request.task'],
-    },
-    'cel-type': {
-      golden: 'cel-whole-number-against-figure',
-      mend: 'Give numbers a point: `100.0`.',
-      correction: ['== 100', '== 100.0'],
-    },
-    'cel-not-bool': {
-      golden: 'cel-not-bool',
-      mend: 'Compare its value with something.',
-      correction: ['when: request.task', 'when: request.task == "chat"'],
-    },
-    'cel-not-text': {
-      golden: 'budget-each-no-text',
-      mend: 'Use a text, such as `key.id` or a label.',
-      correction: ['each: key.labels,', 'each: key.id,'],
-    },
-    'cel-wrong-place': {
-      golden: 'cel-request-in-require',
-      mend: 'Move that condition to the other key.',
-      correction: [
-        'require: request.stream || model.price.output < 5.0',
-        'when: "!request.stream"\n    require: model.price.output < 5.0',
-      ],
-    },
-    'cel-refused': {
-      golden: 'cel-has',
-      mend: 'Write `key.labels.team != ""`, or use `startsWith`, `endsWith` or `contains`.',
-      correction: ['has(key.labels.team)', 'key.labels.team != ""'],
-    },
-    'cel-too-large': {
-      golden: 'cel-too-large',
-      mend: 'Simplify it.',
-      correction: [`${'('.repeat(60)}request.stream${')'.repeat(60)}`, 'request.stream'],
-    },
-    'cel-too-costly': {
-      golden: 'cel-too-costly',
-      mend: 'Remove nested loops ([limits](language.md#expressions)).',
-      correction: [
-        `'${LOOP('a')}${LOOP('b')}${LOOP('c')}${LOOP('d')}a + b + c + d > 3))))'`,
-        "'[1, 2, 3, 4, 5, 6].all(a, a > 0)'",
-      ],
-    },
-  },
-  'Rules and selectors': {
-    'refuses-everything': {
-      golden: 'rule-refuses-everything',
-      mend: 'Correct the rule, or write `require: "false"` if you mean it.',
-      correction: ['< 0.1', '< 1.0'],
-    },
-    'satisfied-by-none': {
-      golden: 'rule-satisfied-by-none',
-      mend: 'Correct the rule.',
-      correction: ['"ch" in', '"eu" in'],
-    },
-    'nothing-to-inherit': {
-      golden: 'selector-nothing-to-inherit',
-      mend: 'State the options, or let `auto` run the strategy `auto`.',
-    },
-    'former-option': {
-      golden: 'selector-former-option',
-      mend: 'Name the strategy in the hint, or remove the option.',
-      correction: ['strategy: auto-fast', 'strategy: fastest-within-margin'],
-    },
-    'former-key': {
-      golden: 'learning-signals-former',
-      mend: 'Remove the key.',
-      correction: ['  signals: { retry: off }\n', ''],
-    },
-    'departs-from-base': {
-      golden: 'selector-departs-from-base',
-      mend: 'Remove the option, or rename the selector.',
-      correction: [', quality_floor: 0.9', ''],
-    },
-    'selector-empty': {
-      golden: 'selector-tag-misspelt',
-      mend: 'Correct the filter.',
-      correction: ['"privat"', '"private"'],
-    },
-    'vector-space-missing': {
-      golden: 'vector-space-missing',
-      mend: 'Name the `vector_space`.',
-      correction: ['strategy: auto\n', 'strategy: auto\n    vector_space: embed-a\n'],
-    },
-    'vector-space-differs': {
-      golden: 'vector-space-differs',
-      mend: 'Correct the `dimensions`, or give one of the models a space of its own.',
-      correction: ['dimensions: 768', 'dimensions: 1536'],
-    },
-    'provider-without-embeddings': {
-      golden: 'provider-without-embeddings',
-      mend: 'Name a provider whose adapter embeds: `openai`, `openai-compatible`, `gemini` or `simulated`.',
-      correction: ['provider: sim', 'provider: cloud'],
-    },
-    'selector-idle': { golden: 'selector-idle', mend: 'Set the variable of a provider that serves one.' },
-    'admits-undeclared': {
-      golden: 'region-excluded-by-negation',
-      mend: 'Name the regions that are allowed, or add `&& size(endpoint.regions) > 0`.',
-      correction: ['!("us" in endpoint.regions)', '"eu" in endpoint.regions'],
-    },
-    'misspelt-value': {
-      golden: 'tag-misspelt',
-      mend: 'Correct its spelling.',
-      correction: ['"privat"', '"private"'],
-    },
-    'prefers-none': {
-      golden: 'preference-prefers-none',
-      mend: 'Correct `prefer` or `worth`.',
-      correction: ['"lokal"', '"local"'],
-    },
-    'rule-never-applies': {
-      golden: 'rule-hours-over-midnight',
-      mend: 'Join hours over midnight with `||`.',
-      correction: ['&&', '||'],
-    },
-    'when-can-fail': {
-      golden: 'rule-when-can-fail',
-      mend: 'Test first: `request.metadata.n != "" && …`.',
-      correction: [
-        'double(request.metadata.priority) > 3.0',
-        'request.metadata.priority != "" && double(request.metadata.priority) > 3.0',
-      ],
-    },
-    'require-fails': {
-      golden: 'rule-fails-for-a-model',
-      mend: 'Use `in` instead of an index.',
-      correction: ['model.tags[1] == "private"', `'"private" in model.tags'`],
-    },
-    'learning-idle': {
-      golden: 'learning-explores-while-off',
-      mend: 'Set `mode: shadow`, remove `explore`, or raise `feedback_weight`.',
-      correction: ['mode: off', 'mode: shadow'],
-    },
-  },
+  ...RULE_EXAMPLES,
   'Budgets and limits': {
     'shared-window': {
       golden: 'budget-each-without-match',
@@ -305,8 +158,8 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
     'small-budget': {
       golden: 'budget-in-usd',
-      mend: 'Count in Credits: 1 USD is 1000 as shipped. If you mean it, state `on_exhausted`.',
-      correction: ['limit_credits: 200,', 'limit_credits: 200000,'],
+      mend: 'Count in Credits: 1 USD is 1000 Credits as shipped. If you mean it, leave it: the policy loads.',
+      correction: ['limit_credits: 0.5,', 'limit_credits: 500,'],
     },
     'nothing-to-spend': {
       golden: 'budget-limit-zero',

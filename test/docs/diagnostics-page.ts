@@ -28,8 +28,8 @@ policies/rules.yaml:3:35  cel-type  CEL does not mix whole numbers and decimal n
   2 |   - name: short-requests
 > 3 |     when: request.input_tokens == 100
     |                                   ^^^
-  expected: a number with a decimal point
   hint: write \`100.0\`
+  expected: a number with a decimal point
 \`\`\`
 
 An error keeps the policy from coming into force: a start stops, and a reload changes nothing. A warning, marked below, does not.

@@ -33,7 +33,7 @@ const write = (text: string) => writeFileSync(join(folder, 'policy.yaml'), text)
 const pushed = async (...args: string[]) => {
   const { code, out, err } = await box.run('policy', ...args, '--json');
   expect([code, err]).toEqual([0, '']);
-  return JSON.parse(out) as { id: number; revision: string; previous: string | null; lagging: string[] };
+  return JSON.parse(out) as PushOutput;
 };
 
 test('before the first push the files of the folder are in force, and an edit of them then no more', async () => {
@@ -41,6 +41,9 @@ test('before the first push the files of the folder are in force, and an edit of
   write(policyOf('language_worth: 0.07\n'));
   const first = await pushed('push', folder);
   expect(first).toMatchObject({ id: 1, previous: null, lagging: [] });
+  // Compared with the files that the server has had so far.
+  expect(first.guarded).toEqual([]);
+  expect(first.difference.changes.map(({ section }) => section)).toEqual(['language_worth']);
   // By its name at the server, whose variables are others.
   expect(await served()).toEqual({ revision: first.revision, files: ['policy.yaml'] });
   expect(first.revision).not.toBe(before.revision);
@@ -72,6 +75,15 @@ test('a push states the revision that it began from, and changes something', asy
   expect([again.code, again.err]).toEqual([1, expect.stringContaining('in force already')]);
 });
 
+test('a push shows the difference from the active policy, also one that stores nothing because it does not say where it began', async () => {
+  const { revision } = await served();
+  write(policyOf('language_worth: 0.085\n'));
+  const unstated = await box.run('policy', 'push', folder);
+  expect([unstated.code, unstated.err]).toEqual([1, expect.stringContaining(`--from ${revision}`)]);
+  expect(unstated.out).toContain('~ language_worth: 0.08 → 0.085');
+  expect((await served()).revision).toBe(revision);
+});
+
 test('a policy that is wrong, or that the server cannot serve, is stored by none', async () => {
   const { revision } = await served();
   write(policyOf('language_wort: 0.08\n'));
@@ -94,6 +106,7 @@ test('an earlier revision is taken up again, and the history says who has pushed
   expect([second?.is_in_force, first?.is_in_force]).toEqual([true, false]);
   const back = await pushed('rollback', first!.revision.slice(0, 8), '--policies', folder);
   expect([back.revision, (await served()).revision]).toEqual([first!.revision, first!.revision]);
+  expect(back.difference.changes.map(({ section }) => section)).toEqual(['language_worth']);
   const { out } = await box.run('policy', 'history');
   expect(out).toContain('in force');
   expect(out).toContain('refused');
@@ -109,7 +122,7 @@ test('a start comes up with the stored revision, also with one that was pushed w
   await box.stop();
   write(policyOf('language_worth: 0.05\n'));
   const { code, out: text } = await box.run('policy', 'push', folder, '--from', revision);
-  expect([code, text]).toEqual([0, expect.stringMatching(/^Stored: .*push 5.*\nNo server follows pushes now/)]);
+  expect([code, text]).toEqual([0, expect.stringMatching(/^Stored: .*push 5.*\nNo server follows pushes now/m)]);
   const history = async () => (await box.run('policy', 'history', '--limit', '1')).out;
   expect(await history()).toMatch(/accepted .*\nNo server follows pushes now/);
   box = await start();
@@ -118,6 +131,15 @@ test('a start comes up with the stored revision, also with one that was pushed w
   const { out } = await box.run('instances', '--json');
   expect(JSON.parse(out)).toMatchObject({ data: [{ policies_from: 'store', pushed: 5 }] });
 });
+
+interface PushOutput {
+  readonly id: number;
+  readonly revision: string;
+  readonly previous: string | null;
+  readonly lagging: string[];
+  readonly guarded: readonly unknown[];
+  readonly difference: { readonly changes: readonly { readonly section: string }[] };
+}
 
 interface Entry {
   readonly id: number;

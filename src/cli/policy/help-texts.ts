@@ -59,7 +59,9 @@ Exit code: 2 when a case that held fails or B cannot load (--strict: when any ch
     details: `Such servers run with --policies-from store. The policy passes its check and its cases here and at
 each of them; where one refuses, it is in force nowhere. The code of plugins is not pushed: every
 server needs the same beside its policy folder.
---from is the revision in force, or its number: the push began from it. The first one needs none.`,
+Shows first how the policy differs from the active one, as policy diff does.
+--from is the revision in force, or its number: the push began from it. The first one needs none.
+Without it, a later push stores nothing and only shows the difference.`,
   },
   'policy history': {
     usage: '[--limit 50] [--json] [--data DIR]',

@@ -47,6 +47,9 @@ export function testText(
 /** Longer values are cut: they are whole in `--json`. */
 const VALUE_MAX = 160;
 
+/** The reasons against many models take more room than a value. */
+const HINT_MAX = 1_000;
+
 const shown = (text: string): string => clipped(visible(text), VALUE_MAX);
 
 function caseText(result: CaseResult, form: TextForm): string {
@@ -103,7 +106,7 @@ function diffLines(failures: readonly Mismatch[], colour: boolean): string[] {
     // A refusal stands for all keys that ask for a choice.
     if (isRefusal(got) && next?.got === got) continue;
     lines.push(paint.good(isRefusal(got) ? `  + ${got}` : `  + ${shown(key)}: ${shown(got)}`));
-    if (hint !== undefined) lines.push(`    ${shown(hint)}`);
+    if (hint !== undefined) lines.push(`    ${clipped(visible(hint), HINT_MAX)}`);
   }
   return lines;
 }

@@ -4,7 +4,7 @@ import type { StrategyPlugin } from '../../contract/strategy.ts';
 import { measuredModels } from '../../core/readings.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { type Diagnostic, diagnosticsJson } from '../../policy/diagnostics.ts';
+import { type Diagnostic, type DiagnosticCode, diagnosticsJson } from '../../policy/diagnostics.ts';
 import { isWildcard } from '../../policy/models.ts';
 import { changedDefaults } from '../../policy/version-changes.ts';
 import { buildCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../runtime/candidate.ts';
@@ -47,18 +47,28 @@ export async function checkBundle(folder: string, bundle: PolicyBundle, judge: J
 const strategiesOf = (plugins: JudgeTools['shipped']): ReadonlyMap<string, StrategyPlugin> =>
   new Map(plugins.flatMap((plugin) => (plugin.kind === 'strategy' ? [[plugin.name, plugin] as const] : [])));
 
+/** Warnings that depend on the models that can be served, and whose messages name some of them. */
+const OF_SERVED_MODELS: ReadonlySet<DiagnosticCode> = new Set(['small-budget', 'rules-conflict']);
+
 const NO_FINDINGS = { missing: [], diagnostics: [] };
 
 /** The findings with the variables that are set here. */
 async function checkHere(bundle: PolicyBundle, tools: PolicyTools) {
   const judged = await buildCandidate(bundle, tools);
-  if (!isRejected(judged)) return { missing: leftOutProviders(judged.runtime.snapshot), diagnostics: [] };
+  if (!isRejected(judged)) {
+    const diagnostics = judged.warnings.filter(({ code }) => OF_SERVED_MODELS.has(code));
+    return { missing: leftOutProviders(judged.runtime.snapshot), diagnostics };
+  }
   const idle = idleIn(judged.problems);
   return { missing: idle ? [idleText(idle)] : [], diagnostics: judged.problems.filter((one) => one !== idle) };
 }
 
 const isSame = (a: Diagnostic, b: Diagnostic): boolean =>
-  a.code === b.code && a.file === b.file && a.line === b.line && a.column === b.column && a.message === b.message;
+  a.code === b.code &&
+  a.file === b.file &&
+  a.line === b.line &&
+  a.column === b.column &&
+  (OF_SERVED_MODELS.has(a.code) || a.message === b.message);
 
 /** The result as `policy check --json` prints it and `POST /admin/policy/check` answers. */
 export const checkBody = ({ bundle, snapshot, diagnostics, missing, changedDefaults }: PolicyCheck) => ({

@@ -7,7 +7,7 @@ import { refusalError } from '../../routing/refuse.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { runtimeFor } from '../../runtime/wildcard-runtime.ts';
 import { type CaseOutcome, isDecision, reasonsAgainst } from './reasons.ts';
-import { whyNotChosen, whyNotRejectedBy } from './why.ts';
+import { whyNotChosen, whyNotRejectedBy, whyRejected } from './why.ts';
 
 /** A key of a case's `expect` that does not hold. */
 export interface Mismatch extends CaseFailure {
@@ -89,6 +89,7 @@ function choiceMismatches(
   refusal: SignalboxError | null,
   runtime: Runtime,
 ): MismatchText[] {
+  const whyRefused = () => refusalText(refusal!, outcome, expect.models ?? [], runtime);
   const check = <Wanted>(
     key: string,
     value: Wanted | null,
@@ -96,7 +97,7 @@ function choiceMismatches(
     missOf: MissOf<Wanted>,
   ) => {
     if (value === null) return [];
-    const miss = isDecision(outcome) ? missOf(value, outcome, runtime) : refusedMiss(refusal!);
+    const miss = isDecision(outcome) ? missOf(value, outcome, runtime) : refusedMiss(refusal!, whyRefused());
     return miss ? [{ key, wanted: textOf(value), ...miss }] : [];
   };
   const bound = (key: keyof typeof BOUNDS, value: number | null) =>
@@ -111,7 +112,18 @@ function choiceMismatches(
   ];
 }
 
-const refusedMiss = ({ code, message: hint }: SignalboxError): Miss => ({
+/** The message of a refusal, with what rejected each model. */
+function refusalText(
+  { message }: SignalboxError,
+  outcome: CaseOutcome,
+  first: readonly string[],
+  runtime: Runtime,
+): string {
+  const rejected = outcome instanceof SignalboxError || isDecision(outcome) ? '' : whyRejected(outcome, first, runtime);
+  return rejected === '' ? message : `${message} ${rejected}`;
+}
+
+const refusedMiss = ({ code }: SignalboxError, hint: string): Miss => ({
   ...{ got: refusedText(code), message: `refused with \`${code}\``, expected: 'a model', hint },
 });
 
@@ -167,8 +179,10 @@ function refusalMismatch(
 ): MismatchText[] {
   const key = 'refused';
   if (refusal) {
-    const { code, message: hint } = refusal;
-    return code === wanted ? [] : [{ key, wanted, got: code, message: `refused with \`${code}\``, hint }];
+    const { code } = refusal;
+    if (code === wanted) return [];
+    const hint = refusalText(refusal, outcome, [], runtime);
+    return [{ key, wanted, got: code, message: `refused with \`${code}\``, hint }];
   }
   const id = isDecision(outcome) ? chosenId(outcome, runtime) : '';
   return [{ key, wanted, got: `chose ${id}`, message: `chose \`${id}\`` }];

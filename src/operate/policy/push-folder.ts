@@ -7,18 +7,23 @@ import { liveInstances } from '../../store/instance-reports.ts';
 import type { PushedPolicy } from '../../store/pushed-policies.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
+import { activePolicy } from './active-policy.ts';
 import { namedBundle } from './bundles.ts';
+import { differenceOf, type PolicyDifference } from './diff.ts';
+import { buildSide } from './diff-side.ts';
 import { type GuardedChange, guardedChanges } from './guarded.ts';
 import { lagging, type PushTarget, push } from './push.ts';
 import { formerPush } from './pushed.ts';
 import { outlineOf, patchOf } from './served-check.ts';
-import { generous, type JudgeTools, readPolicy } from './tools.ts';
+import { generous, type JudgeTools, type PolicySource, readPolicy } from './tools.ts';
 import { editNotes, editsOf } from './write.ts';
 
 /** The store of servers, as a command pushes to it. */
 export interface PushDesk extends PushTarget {
-  readonly store: PushTarget['store'] & Pick<OpenStore, 'trail'>;
+  readonly store: PushTarget['store'] & Pick<OpenStore, 'trail' | 'records'>;
   readonly judge: JudgeTools;
+  /** Shows how the policy differs from the active one, before anything is stored. Not called if no policy is active. */
+  show(difference: PolicyDifference): Promise<void>;
 }
 
 /** A revision that is in force at the servers that follow pushes. */
@@ -27,6 +32,8 @@ export interface PushedRevision {
   /** The revision before it; null for the first. */
   readonly previous: string | null;
   readonly guarded: readonly GuardedChange[];
+  /** How it differs from the policy that was active before; null if none was. */
+  readonly difference: PolicyDifference | null;
   /** The names of servers that do not have it in force yet. */
   readonly lagging: readonly string[];
   /** The names of servers that follow their files, and never will. */
@@ -36,7 +43,8 @@ export interface PushedRevision {
 }
 
 /**
- * Pushes the policy of a folder, once it passes the check and its own cases as if every variable were set.
+ * Pushes the policy of a folder, once it passes the check and its own cases as if every variable were set. Shows first how it differs from
+ * the active policy.
  * @param from the revision in force that it began from, or its number; null only before the first push
  * @throws UsageError, SignalboxError; nothing was stored then
  */
@@ -48,8 +56,10 @@ export async function pushFolder(
 ): Promise<PushedRevision> {
   checkAction(by.caller, 'policy.write');
   const head = await desk.store.pushedPolicies.head();
-  if (head) await checkFrom(head, from, desk);
-  return await pushed(by, desk, head, folder, namedBundle(await readPolicy(folder)));
+  const after = { label: folder, bundle: namedBundle(await readPolicy(folder)) };
+  return await pushed(by, desk, head, folder, after, async () => {
+    if (head) await checkFrom(head, from, desk);
+  });
 }
 
 /**
@@ -62,7 +72,8 @@ export async function rollBackTo(by: Principal, desk: PushDesk, folder: string, 
   checkAction(by.caller, 'policy.write');
   const { pushedPolicies } = desk.store;
   const former = await formerPush(name, desk.store);
-  return await pushed(by, desk, await pushedPolicies.head(), folder, namedBundle(pushedBundle(former)));
+  const after = { label: `push ${former.id}`, bundle: namedBundle(pushedBundle(former)) };
+  return await pushed(by, desk, await pushedPolicies.head(), folder, after);
 }
 
 /** A revision has a name at each server, as variables differ. */
@@ -83,14 +94,21 @@ async function pushed(
   desk: PushDesk,
   head: PushedPolicy | null,
   folder: string,
-  after: PolicyBundle,
+  { label, bundle: after }: Pick<PolicySource, 'label' | 'bundle'>,
+  checkStart: () => Promise<void> = async () => {},
 ): Promise<PushedRevision> {
   const { judge, store } = desk;
   const before = head ? pushedBundle(head) : { files: [], hash: '' };
   const edits = editsOf(before, after);
   if (edits.length === 0) throw new UsageError('These files are in force already.');
   const candidate = await judged(after, folder, judge);
-  const guarded = guardedChanges(await outlineOf(before, judge), await outlineOf(after, judge));
+  const active = await activePolicy(head, desk, folder);
+  const next: PolicySource = { label, kind: 'folder', bundle: after, folder, loader: judge.loader };
+  const difference =
+    active && (await differenceOf(await buildSide(active, judge), await buildSide(next, judge), undefined));
+  if (difference) await desk.show(difference);
+  await checkStart();
+  const guarded = guardedChanges(await outlineOf(active?.bundle ?? before, judge), await outlineOf(after, judge));
   const previous = head?.revision ?? null;
   const { revision } = candidate.runtime.snapshot;
   const patch = await patchOf(before, after, () => false);
@@ -99,7 +117,7 @@ async function pushed(
   const others = (await desk.isServed()) ? await liveInstances(store) : [];
   const followingFiles = others.filter(({ follows }) => follows === 'files').map(({ name }) => name);
   const isFollowed = others.length > followingFiles.length;
-  return { push: stored, previous, guarded, lagging: await lagging(desk), followingFiles, isFollowed };
+  return { push: stored, previous, guarded, difference, lagging: await lagging(desk), followingFiles, isFollowed };
 }
 
 /** Servers judge it again, each with the variables that are set there. */

@@ -1,30 +1,67 @@
-import type { Decision } from '../../core/decision.ts';
+import type { Decision, Refusal } from '../../core/decision.ts';
 import type { Facts } from '../../core/facts.ts';
-import type { CandidateEntry } from '../../routing/certificate.ts';
+import { listNames } from '../../policy/nearest.ts';
+import type { CandidateEntry, RejectionEntry } from '../../routing/certificate.ts';
 import { certify } from '../../routing/certify.ts';
+import { rejectionsAgainst } from '../../routing/rejections.ts';
 import { shortPlace } from '../../routing/story.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
 import { UNNAMED } from './hypothetical.ts';
 
-/** Returns, in a line, why none of these models was chosen: the rank of the best one, or the reasons against them. */
+/** Groups of models with the same reasons, and models in a group, that one line names. */
+const GROUPS_MAX = 8;
+const NAMES_MAX = 5;
+
+/**
+ * Returns, in a line, what rejected each model of a refusal, with the rules and their places.
+ * @param first IDs of the models to name first
+ */
+export function whyRejected(
+  { rejected, ...refusal }: Refusal,
+  first: readonly string[],
+  { snapshot }: Runtime,
+): string {
+  const inputs = { ...refusal, snapshot };
+  const all = rejected.map(({ model: at, rejections }) => {
+    const model = snapshot.models[at]!;
+    return { id: model.id, why: against(rejectionsAgainst(model, rejections, inputs)) };
+  });
+  const isFirst = ({ id }: { readonly id: string }) => first.includes(id);
+  const groups = [...Map.groupBy([...all.filter(isFirst), ...all.filter((one) => !isFirst(one))], ({ why }) => why)];
+  const texts = groups.slice(0, GROUPS_MAX).map(([why, models]) => {
+    const more = models.length - NAMES_MAX;
+    const names = listNames(models.slice(0, NAMES_MAX).map(({ id }) => id));
+    return `${names}${more > 0 ? ` and ${more} more` : ''}: ${why}`;
+  });
+  const rest = groups.slice(GROUPS_MAX).reduce((sum, [, models]) => sum + models.length, 0);
+  return [...texts, ...(rest > 0 ? [`${rest} more for other reasons`] : [])].join('; ');
+}
+
+/** Returns, in a line, why none of these models was chosen: the rank of the best one, and the reasons against those that have none. */
 export function whyNotChosen(models: readonly string[], { facts, reason }: Decision, runtime: Runtime): string {
   const { candidates } = certify(runtime.snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
   const [choice] = candidates;
   const meant = candidates.filter(({ model }) => models.includes(model));
   const best = meant.find(({ rank }) => rank !== null);
+  const leftOut = meant
+    .filter(({ rank }) => rank === null)
+    .map((one) => `\`${one.model}\` is left out: ${against(one.rejections)}`);
   if (choice && best) {
     const count = candidates.filter(({ rank }) => rank !== null).length;
-    return `by ${reason}, \`${best.model}\` is number ${best.rank} of ${count}: utility ${utility(best)}, and ${utility(choice)} of \`${choice.model}\``;
+    const rank = `by ${reason}, \`${best.model}\` is number ${best.rank} of ${count}: utility ${utility(best)}, and ${utility(choice)} of \`${choice.model}\``;
+    return [rank, ...leftOut].join('; ');
   }
   if (facts.pinned) return `\`${facts.model}\` is requested by name`;
-  return meant.map((one) => `\`${one.model}\` is left out: ${against(one)}`).join('; ');
+  return leftOut.join('; ');
 }
 
 const utility = ({ utility: value }: CandidateEntry): string => (value ?? 0).toPrecision(4);
 
-const against = ({ rejections }: CandidateEntry): string =>
+const against = (rejections: readonly RejectionEntry[]): string =>
   rejections
-    .map(({ text, rules }) => (rules.length === 0 ? text : `${text} (${rules.map(({ place }) => shortPlace(place))})`))
+    .map(({ text, rules }) =>
+      rules.length === 0 ? text : `${text} (${rules.map(({ place }) => shortPlace(place)).join(', ')})`,
+    )
     .join('; ');
 
 /** Returns why a rule does not reject a model; undefined where it is no constraint of the policy. */

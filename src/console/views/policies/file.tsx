@@ -127,7 +127,7 @@ export function Diagnostics({
               {one.line}
             </a>{' '}
             <Coded text={one.message} />
-            {[one.expected && `Expected: ${one.expected}`, one.hint].filter(Boolean).map((more) => (
+            {[one.hint, one.expected && `Expected: ${one.expected}`].filter(Boolean).map((more) => (
               <p class="small dim" key={more}>
                 <Coded text={more ?? ''} />
               </p>

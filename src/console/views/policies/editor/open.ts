@@ -195,6 +195,6 @@ function diagnosticOf(
   { line, column, length, severity, message, hint, expected }: FileDiagnostic,
 ): Diagnostic {
   const from = offsetOf(state, line, column);
-  const more = [expected ? `Expected: ${expected}` : '', hint ?? ''].filter(Boolean);
+  const more = [hint ?? '', expected ? `Expected: ${expected}` : ''].filter(Boolean);
   return { from, to: Math.min(from + length, state.doc.length), severity, message: [message, ...more].join(' ') };
 }

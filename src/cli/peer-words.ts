@@ -1,0 +1,100 @@
+/** Words for which other tools have a command, and the command of Signalbox that does the same. */
+interface PeerWords {
+  /** The word of the tools, and variants of it. */
+  readonly words: readonly [string, ...string[]];
+  /** The tools that have the first word. */
+  readonly tools: string;
+  /** A whole command; or the last word of commands of several groups, such as `list`. Absent where no command is needed. */
+  readonly command?: string;
+  /** What a user of the other tool must also know. */
+  readonly note?: string;
+}
+
+const PEER_WORDS: readonly PeerWords[] = [
+  { words: ['run', 'start'], tools: 'Caddy', command: 'serve' },
+  { words: ['up'], tools: 'Docker Compose', command: 'serve' },
+  {
+    words: ['stop', 'down', 'kill'],
+    tools: 'Caddy',
+    note: 'Ctrl-C or SIGTERM stops a server once its running requests are answered.',
+  },
+  {
+    words: ['reload'],
+    tools: 'Caddy',
+    command: 'policy check',
+    note: 'A running server applies an edited policy within a second, so no command reloads it.',
+  },
+  { words: ['validate', 'verify'], tools: 'Caddy and Terraform', command: 'policy check' },
+  { words: ['lint'], tools: 'Helm', command: 'policy check' },
+  { words: ['doctor'], tools: 'Homebrew', command: 'policy check' },
+  {
+    words: ['config', 'configure'],
+    tools: 'Docker Compose',
+    command: 'policy check',
+    note: 'The configuration is the policy: YAML files in one folder.',
+  },
+  { words: ['apply'], tools: 'kubectl and Terraform', command: 'policy push' },
+  { words: ['deploy', 'publish'], tools: 'Wrangler', command: 'policy push' },
+  { words: ['plan'], tools: 'Terraform', command: 'policy diff' },
+  { words: ['eval', 'evaluate'], tools: 'Open Policy Agent', command: 'policy explain' },
+  { words: ['format'], tools: 'Biome', command: 'policy fmt' },
+  {
+    words: ['logs', 'log', 'tail', 'requests'],
+    tools: 'Docker and kubectl',
+    command: 'decisions list',
+    note: '`decisions list` lists requests. The server writes its log to its standard output.',
+  },
+  { words: ['ps'], tools: 'Docker', command: 'instances' },
+  { words: ['status', 'ping'], tools: 'systemctl', command: 'health' },
+  { words: ['top'], tools: 'kubectl', command: 'traffic show' },
+  { words: ['stats'], tools: 'Docker', command: 'traffic show' },
+  { words: ['spend', 'cost', 'costs'], tools: 'LiteLLM', command: 'ledger usage' },
+  {
+    words: ['models', 'model'],
+    tools: 'LiteLLM',
+    command: 'policy explain',
+    note: '`policy explain` lists every model with its estimates. A running server lists its models at `GET /v1/models`.',
+  },
+  {
+    words: ['login', 'auth', 'token'],
+    tools: 'Docker',
+    command: 'keys create',
+    note: 'Commands need no login, because they open the data folder. Clients and the console use a key.',
+  },
+  { words: ['ls'], tools: 'Docker', command: 'list' },
+  { words: ['generate', 'new', 'add'], tools: 'LiteLLM', command: 'create' },
+  { words: ['describe', 'get', 'info', 'inspect'], tools: 'kubectl', command: 'show' },
+  { words: ['update', 'edit', 'set'], tools: 'LiteLLM', command: 'change' },
+  { words: ['delete', 'remove', 'rm'], tools: 'LiteLLM', command: 'revoke' },
+  { words: ['remove', 'rm'], tools: 'Docker', command: 'delete' },
+  { words: ['block', 'disable'], tools: 'LiteLLM', command: 'suspend' },
+  { words: ['unblock', 'enable'], tools: 'LiteLLM', command: 'resume' },
+];
+
+/** A command that another tool calls by a word, and the sentences that say so. */
+export interface PeerCommand {
+  readonly command: string | null;
+  readonly sentences: readonly string[];
+}
+
+/**
+ * Finds the command that users of other tools mean with a word.
+ * @param start the group with a space, such as `policy `; '' for the first word of a command line
+ * @param named the commands that begin so
+ * @returns undefined for a word that no tool in the table has, or that has no command in this group
+ */
+export function peerCommand(start: string, word: string, named: readonly string[]): PeerCommand | undefined {
+  for (const { words, tools, command = null, note } of PEER_WORDS) {
+    if (!words.includes(word)) continue;
+    const notes = note === undefined ? [] : [note];
+    if (command === null) {
+      if (start === '') return { command, sentences: notes };
+      continue;
+    }
+    const full = command.startsWith(start) ? command : start + command;
+    if (named.includes(full)) {
+      return { command: full, sentences: [`Did you mean \`${full}\`? It is \`${words[0]}\` in ${tools}.`, ...notes] };
+    }
+  }
+  return undefined;
+}

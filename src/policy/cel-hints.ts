@@ -1,0 +1,50 @@
+import { type ASTNode, literalOf } from './cel-ast.ts';
+import { type CelKind, FIELDS, VARIABLES } from './cel-types.ts';
+import { modelTest } from './key-remedies.ts';
+import { alternativesIn } from './slip-hints.ts';
+
+/** Fields that users mean when they compare a whole object with a text, the most probable first. */
+const MEANT_FIELDS = ['name', 'id', 'provider', 'model'];
+
+/** A hint for an object that is used as a text, such as `team == "legal"`; undefined for any other node. */
+export function objectHint(node: ASTNode | undefined, kind: CelKind): string | undefined {
+  for (const operand of operandsIn(node)) {
+    if (operand.op !== 'id') continue;
+    const type = VARIABLES[kind][operand.args];
+    const field = type && MEANT_FIELDS.find((one) => Object.hasOwn(FIELDS[type], one));
+    if (node === undefined || field === undefined) continue;
+    const before = node.input.slice(node.start, operand.start);
+    const after = node.input.slice(operand.end, node.end);
+    const name = operand.args;
+    return `\`${name}\` is an object: write \`${before}${name}.${field}${after}\``;
+  }
+  return undefined;
+}
+
+/** The sides of a comparison with a literal, or the owner of a method call. */
+function operandsIn(node: ASTNode | undefined): readonly ASTNode[] {
+  if (node?.op === 'rcall') return [node.args[1]];
+  if (node?.op !== '==' && node?.op !== '!=' && node?.op !== 'in') return [];
+  const [left, right] = node.args;
+  return [left, right].some((one) => literalOf(one) !== undefined || one.op === 'list') ? [left, right] : [];
+}
+
+const LITERAL = `(?:"[^"]*"|'[^']*')`;
+const SEVERAL = new RegExp(
+  `(?<![\\w.])([\\w.]+)\\s*(==|!=|\\bin\\b)\\s*\\(?\\s*(${LITERAL}(?:\\s*(?:,|\\|\\|?|\\bor\\b)\\s*${LITERAL})+)`,
+  'i',
+);
+
+/**
+ * A hint for several texts that are meant to be compared with one field, such as `request.task == "a" or "b"`; undefined for an
+ * expression without them.
+ */
+export function listHint(text: string, kind: CelKind): string | undefined {
+  const names = kind === 'constraint' || kind === 'model' ? alternativesIn(text) : undefined;
+  if (names) return `write a list: \`${modelTest(names)}\``;
+  const [, field, operator, literals] = SEVERAL.exec(text) ?? [];
+  if (field === undefined || literals === undefined) return undefined;
+  const list = literals.match(new RegExp(LITERAL, 'g'))?.join(', ');
+  const test = `${field} in [${list}]`;
+  return `write a list: \`${operator === '!=' ? `!(${test})` : test}\``;
+}

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'bun:test';
+import { load, only } from './support.ts';
+
+const model = (id: string, price: number, more: string) =>
+  `  ${id}: { provider: sim, price: { input: 1, output: ${price} }, context_window: 8192, max_output: 2048, quality: { default: 0.6 }, ${more} }\n`;
+
+const CATALOG = `version: 2
+providers:
+  sim: { adapter: simulated }
+  cloud: { adapter: openai-compatible, base_url: "https://cloud.example/v1", api_key_env: CLOUD_KEY }
+models:
+${model('in-the-eu', 1, 'regions: [eu], tags: [plain]')}${model('strong', 9, 'regions: [us], tags: [flagship]')}`;
+
+const EU = `'"eu" in endpoint.regions'`;
+const FLAGSHIP = `'"flagship" in model.tags'`;
+
+const rule = (name: string, when: string | null, require: string) =>
+  `  - { name: ${name}, ${when === null ? '' : `when: '${when}', `}require: ${require} }\n`;
+
+const loaded = (text: string, variables: Record<string, string> = {}) =>
+  load([{ path: 'p.yaml', text: CATALOG + text }], variables);
+
+const conflictsIn = (text: string, variables: Record<string, string> = {}) =>
+  loaded(text, variables).diagnostics.filter(({ code }) => code === 'rules-conflict');
+
+const pair = (a: string | null, b: string | null) => `constraints:\n${rule('a', a, EU)}${rule('b', b, FLAGSHIP)}`;
+
+describe('two constraints that together admit no model are reported', () => {
+  test.each([
+    ['both without a condition', null, null],
+    ['one without a condition', null, 'request.task == "coding"'],
+    ['the same condition', 'request.stream', 'request.stream'],
+    ['conditions on other fields', 'key.labels.team == "legal"', 'request.task == "coding"'],
+    ['one condition within the other', 'request.task in ["coding", "chat"]', 'request.task == "coding"'],
+    ['a label and a label that is not empty', 'key.labels.team != ""', 'key.labels.team == "legal"'],
+    ['hours and a task', 'time.hour >= 22.0 || time.hour < 6.0', 'request.task == "coding"'],
+    ['ranges that overlap', 'request.input_tokens > 1000.0', 'request.input_tokens < 5000.0'],
+    ['two languages, which one request may have', '"rust" in request.languages', '"python" in request.languages'],
+    ['a team and metadata', 'team.name == "search"', 'request.metadata.purpose.contains("report")'],
+  ])('%s', (_, a, b) => {
+    expect(conflictsIn(pair(a, b))).toHaveLength(1);
+  });
+
+  test('with the places and models of both, and a request to which both apply', () => {
+    const [found] = conflictsIn(pair('key.labels.team == "legal"', 'request.task == "coding"'));
+    expect(found?.message).toContain('the first admits `in-the-eu`, the second `strong`');
+    expect([found?.line, found?.related?.place.line]).toEqual([10, 9]);
+    expect(found?.hint).toContain('`key.labels.team` "legal" and `request.task` "coding"');
+  });
+
+  test('as a warning, so that the policy loads', () => {
+    expect(loaded(pair(null, null)).snapshot).not.toBeNull();
+  });
+
+  test('where an embedding model satisfies both, which answers no chat', () => {
+    const vectors =
+      '  vectors: { provider: sim, operations: [embed], embedding: { dimensions: 8, vector_space: v }, price: { input: 1, output: 0 }, context_window: 100, max_output: 1, quality: { default: 0.5 }, regions: [eu], tags: [flagship] }\n';
+    const { diagnostics } = loaded(vectors + pair(null, null));
+    expect(diagnostics.map(({ code }) => code)).toContain('rules-conflict');
+  });
+
+  test('where the model that satisfies both cannot be served', () => {
+    const both =
+      '  both: { provider: cloud, price: { input: 1, output: 2 }, context_window: 100, max_output: 50, quality: { default: 0.5 }, regions: [eu], tags: [flagship] }\n';
+    expect(conflictsIn(both + pair(null, null))).toHaveLength(1);
+    expect(conflictsIn(both + pair(null, null), { CLOUD_KEY: 'a-long-enough-key' })).toEqual([]);
+  });
+});
+
+describe('two constraints are not reported', () => {
+  test.each([
+    ['whose tasks differ', 'request.task == "coding"', 'request.task == "chat"'],
+    ['whose labels differ', 'key.labels.team == "legal"', 'key.labels.team == "search"'],
+    ['of which one is for streams and one for the rest', 'request.stream', '!request.stream'],
+    ['whose ranges do not overlap', 'request.input_tokens > 5000.0', 'request.input_tokens < 1000.0'],
+    ['with no whole hour in common', 'time.hour > 9.0 && time.hour < 11.0', 'time.hour > 10.0 && time.hour < 12.0'],
+    ['whose texts begin differently', 'request.user.startsWith("a")', 'request.user.startsWith("b")'],
+    ['of callers that perhaps do not exist', 'key.labels.role == "intern"', 'key.labels.team == "legal"'],
+    ['of a team and a user, which may not belong together', 'team.name == "search"', 'user.name == "Ann"'],
+    ['of which one never applies', 'request.task == "coding" && request.task == "chat"', null],
+  ])('%s', (_, a, b) => {
+    expect(conflictsIn(pair(a, b))).toEqual([]);
+  });
+
+  test('with a model that satisfies both', () => {
+    const rules = `constraints:\n${rule('a', null, EU)}${rule('b', null, 'model.price.output < 5.0')}`;
+    expect(conflictsIn(rules)).toEqual([]);
+  });
+
+  test('of which one admits no model, which is reported alone', () => {
+    const rules = `constraints:\n${rule('a', 'request.stream', EU)}${rule('b', 'request.stream', 'model.price.output > 50.0')}`;
+    expect(loaded(rules).diagnostics.map(({ code }) => code)).toEqual(['satisfied-by-none']);
+  });
+});
+
+describe('a selector and a constraint', () => {
+  const selector = (when: string | null) =>
+    `selectors:\n  cheap: { strategy: auto, models: { require: model.price.output < 5.0 } }\nconstraints:\n${rule('b', when, FLAGSHIP)}`;
+
+  test.each([
+    ['no condition', null],
+    ['a condition on the selector alone', 'request.model == "cheap"'],
+  ])('are reported if every request to the selector is refused: %s', (_, when) => {
+    const found = only(loaded(selector(when)), 'rules-conflict');
+    expect(found.message).toContain('the filter of the selector `cheap`');
+  });
+
+  test.each([['request.model == "auto"'], ['key.labels.team == "legal"']])(
+    'are not reported if some requests to it are served: %s',
+    (when) => {
+      expect(conflictsIn(selector(when))).toEqual([]);
+    },
+  );
+});
+
+test('a load reports at most 20 pairs', () => {
+  const rules = Array.from({ length: 12 }, (_, at) => rule(`r${at}`, null, at % 2 === 0 ? EU : FLAGSHIP));
+  expect(conflictsIn(`constraints:\n${rules.join('')}`)).toHaveLength(20);
+});
