@@ -1,5 +1,6 @@
 import type { AbortBilling } from './abort-billing.ts';
 import type { AlertPolicy } from './alert-policy.ts';
+import type { AnswerLength } from './answer-length.ts';
 import type { Budget, LedgerPolicy } from './budget.ts';
 import type { ContentPolicy } from './content.ts';
 import type { DroppableName } from './droppable.ts';
@@ -55,6 +56,7 @@ export interface PolicySnapshot {
   readonly answerWorth: number;
   /** How many times as much quality weighs in a hard request, 1 or more; null: only its cost counts half. */
   readonly hardQualityFactor: number | null;
+  readonly answerLength: AnswerLength;
   /** Quality that a language of the request adds to a model that declares it, 0..1; half of it where unknown. */
   readonly languageWorth: number;
   /** Canonical name → what the models are said of it. A language of no model is not in it: it is unknown of all. */

@@ -7,6 +7,7 @@ import { KNOWN, languageState } from '../core/language-support.ts';
 import { priorReadings, type Readings } from '../core/readings.ts';
 import { hasBit, type Preference } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
+import { expectedLength, measuredTasks } from './answer-length.ts';
 import type {
   AppliedPreference,
   AppliedRule,
@@ -106,8 +107,12 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
     readingsNumber: readings.number,
     /** Expected visible output tokens of one choice. */
     outputTokens: writing.outputTokens,
+    /** The source of that length. */
+    outputSource: expectedLength(facts, snapshot, readings).source,
+    /** Tasks whose measured lengths are part of it. */
+    measuredTasks: measuredTasks(facts, snapshot, readings),
     /** v·C_ref: the worth of a good answer to this request, Credits. */
-    answerWorth: costReference(snapshot, facts),
+    answerWorth: costReference(snapshot, facts, readings),
     /** The eligible models best first, then the rejected ones by ID. */
     candidates,
     /** Expected share of good answers, 0..1, by the ID of every model that has one. */

@@ -6,12 +6,13 @@ import type { Facts } from '../core/facts.ts';
 import { addWorth, type Languages } from '../core/language-support.ts';
 import type { ExplorePolicy } from '../core/learning-policy.ts';
 import { OPERATIONS } from '../core/operation.ts';
-import type { Readings } from '../core/readings.ts';
+import { priorReadings, type Readings } from '../core/readings.ts';
 import { hasBit } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { CODE_TASKS } from '../core/tasks.ts';
+import { referenceOutput } from './answer-length.ts';
 import { atDifficulty } from './difficulty.ts';
-import { costReference, dearestCase, declaredOutput } from './estimate.ts';
+import { costReference, dearestCase } from './estimate.ts';
 import { drawCandidate } from './explore.ts';
 import { holdToFloor, selectTop } from './rank.ts';
 import { Shortlist } from './shortlist.ts';
@@ -46,12 +47,15 @@ export class Evaluation {
   readonly #snapshot: PolicySnapshot;
   /** Declared qualities by task, then by model. */
   readonly #byTask: readonly Float64Array[];
+  /** Of the last `fill`. */
+  #readings: Readings;
 
   constructor(snapshot: PolicySnapshot) {
     this.#snapshot = snapshot;
     this.shortlist = new Shortlist(snapshot);
     this.utility = new Float64Array(snapshot.models.length);
     this.#byTask = declaredByTask(snapshot);
+    this.#readings = priorReadings(snapshot);
   }
 
   /**
@@ -66,6 +70,7 @@ export class Evaluation {
     const own = estimate === null ? this.declared(facts) : this.#estimated(estimate);
     this.shares = atDifficulty(own, facts.difficulty);
     const quality = withWorths(this.shares, facts, this.#snapshot);
+    this.#readings = readings;
     this.shortlist.fill(facts, this.#snapshot.tasks[taskAt]!, quality, readings);
     return quality;
   }
@@ -90,9 +95,9 @@ export class Evaluation {
       quality,
       cost,
       latency,
-      costReference: costReference(this.#snapshot, facts),
+      costReference: costReference(this.#snapshot, facts, this.#readings),
       qualityFactor: facts.qualityFactor ?? 1,
-      outputTokens: declaredOutput(facts, this.#snapshot),
+      outputTokens: referenceOutput(facts, this.#snapshot, this.#readings),
     };
   }
 

@@ -70,7 +70,15 @@ test('readings are stored as differences from the policy; without any, they have
   const { store, records, note } = await open(folder.file);
   const { number } = note(seen(123.4));
   await store.flush();
-  const none = { ttftMs: [], warmTtftMs: [], tokensPerSecond: [], health: [], retryAt: [], outputTokens: [] };
+  const none = {
+    ttftMs: [],
+    warmTtftMs: [],
+    tokensPerSecond: [],
+    health: [],
+    retryAt: [],
+    outputTokens: [],
+    referenceTokens: [],
+  };
   expect(await store.records.readings.find(number)).toEqual({ ...none, ttftMs: [[1, 123.4]] });
   expect(note(priorReadings(policy))).toEqual({ number: 0, writes: 0 });
   expect(note({ ...priorReadings(policy), number: 3 })).toEqual({ number: 0, writes: 0 });

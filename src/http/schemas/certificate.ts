@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import * as field from '../../api/parts.ts';
+import { LENGTH_SOURCES } from '../../core/answer-length.ts';
 import { REJECTIONS } from '../../core/decision.ts';
 import { LEARNING_MODES } from '../../core/learning-policy.ts';
 import { HEALTH } from '../../core/readings.ts';
@@ -133,7 +134,14 @@ export const CERTIFICATE = {
     }),
     'The decision in plain sentences.',
   ),
-  expected_output_tokens: field.figureOrNull('Expected visible output tokens of one choice.', 400),
+  expected_output_tokens: field.figureOrNull(
+    'Expected length of the answer: visible output tokens of one choice. Cost, latency and reference cost use it.',
+    400,
+  ),
+  expected_output_source: field.orNull(
+    Type.Union(LENGTH_SOURCES.map((source) => Type.Literal(source))),
+    'The source of that length: the request, the prompt, `max_tokens`, answers measured by this server (`blended` with the declared length where `answer_length` says so), or the policy.',
+  ),
   answer_worth_credits: field.figureOrNull('The worth of a good answer to the request: v·C_ref. In Credits.', 32.3),
   candidates: field.orNull(
     Type.Array(Candidate),
