@@ -33,7 +33,7 @@ export function story(certificate: Certificate, facts: Facts, words: StrongWords
 }
 
 /** `rules.yaml:12`, without the folder, which readers need not know. */
-export const shortPlace = ({ file, line }: SourcePlace): string => `${file.slice(file.lastIndexOf('/') + 1)}:${line}`;
+export const shortPlace = ({ file, line }: Pick<SourcePlace, 'file' | 'line'>): string => `${file.slice(file.lastIndexOf('/') + 1)}:${line}`;
 
 const ruleText = ({ name, place }: AppliedRule): string => `${name} (${shortPlace(place)})`;
 

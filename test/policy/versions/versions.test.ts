@@ -66,6 +66,7 @@ const WRITTEN_OUT: Readonly<Record<string, string>> = {
   unstated_languages: 'admit',
   language_worth: '0.06',
   hard_quality_factor: '8',
+  answer_length: 'measured',
   'tasks.general': '{ expected_output_tokens: 400, default_input_tokens: 500, min_useful_output: 64 }',
   'tasks.chat': '{ expected_output_tokens: 250, default_input_tokens: 300, min_useful_output: 64 }',
   'tasks.coding': '{ expected_output_tokens: 1200, default_input_tokens: 2000, min_useful_output: 128 }',
@@ -89,6 +90,7 @@ const OWN: Readonly<Record<string, string>> = {
   unstated_languages: 'exclude',
   language_worth: '0.2',
   hard_quality_factor: '3',
+  answer_length: 'blended',
   'auto.quality': '3',
   'auto.cost': '1',
   'auto.latency': '0.5',
@@ -119,13 +121,13 @@ selectors: { auto: { strategy: auto, options: { ${auto} } }, mine: { strategy: a
 
 /** Of a snapshot, everything that defaults decide. Tasks by name: their order is the order in which they are written. */
 function effectOf({ tasks, selectors, models, languages, ...others }: PolicySnapshot) {
-  const { languageWorth, hardQualityFactor, answerWorth, referencePrice, defaultWeights } = others;
+  const { languageWorth, hardQualityFactor, answerLength, answerWorth, referencePrice, defaultWeights } = others;
   return {
     tasks: tasks.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     options: [...selectors.values()].map(({ name, strategy, options }) => [name, strategy, options]),
     latencies: models.map(({ latency }) => latency),
     languages,
-    single: { languageWorth, hardQualityFactor, answerWorth, referencePrice, defaultWeights },
+    single: { languageWorth, hardQualityFactor, answerLength, answerWorth, referencePrice, defaultWeights },
   };
 }
 
