@@ -1,7 +1,7 @@
-import type { ExpectedLength } from './answer-length.ts';
 import type { Microcredits } from './credits.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Estimate, ExplorationDraw } from './estimate.ts';
+import type { ExpectedLength } from './expected-length.ts';
 import type { Facts } from './facts.ts';
 import type { Operation } from './operation.ts';
 import type { Usage } from './usage.ts';

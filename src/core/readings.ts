@@ -1,4 +1,4 @@
-import type { AnswerLength } from './answer-length.ts';
+import type { AnswerLengthMode } from './expected-length.ts';
 import type { Model, Task, Wildcards } from './snapshot.ts';
 
 /** An endpoint's health; the numbers are those of `Readings.health`. */
@@ -47,7 +47,7 @@ export interface MeasuredCatalog {
   readonly models: readonly Model[];
   readonly wildcards?: Pick<Wildcards, 'patterns'> | null;
   readonly tasks: readonly Task[];
-  readonly answerLength: AnswerLength;
+  readonly answerLength: AnswerLengthMode;
 }
 
 /** The models in the order of their slots: those of the catalog, then a stand-in for each wildcard. */

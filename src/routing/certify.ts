@@ -7,7 +7,6 @@ import { KNOWN, languageState } from '../core/language-support.ts';
 import { priorReadings, type Readings } from '../core/readings.ts';
 import { hasBit, type Preference } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
-import { expectedLength, measuredTasks } from './answer-length.ts';
 import type {
   AppliedPreference,
   AppliedRule,
@@ -32,6 +31,7 @@ import {
   withinFunds,
 } from './estimate.ts';
 import { callerWeights, Evaluation, languageWorth, type RankingOptions } from './evaluate.ts';
+import { expectedLength, measuredTasks } from './expected-length.ts';
 import { expectedInput } from './input-tokens.ts';
 import { refusalError } from './refuse.ts';
 import { type DecisionInputs, healthOf, judgedFigures, rejectionsAgainst } from './rejections.ts';

@@ -3,8 +3,8 @@ import type { Facts } from '../core/facts.ts';
 import { costBound, lineFor, outputWithin, type Price } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
-import { expectedOutput, referenceOutput, type Tasks } from './answer-length.ts';
 import { reasoningFactor, worthFactor } from './difficulty.ts';
+import { expectedOutput, referenceOutput, type Tasks } from './expected-length.ts';
 import { expectedInput, heldInput, inputBound } from './input-tokens.ts';
 
 /** The least useful output of a model that reasons first, in tokens. */

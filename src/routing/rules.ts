@@ -14,7 +14,7 @@ import {
   type RuleScope,
 } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
-import { referenceOutput } from './answer-length.ts';
+import { referenceOutput } from './expected-length.ts';
 
 /** Parts of a request that only rules read. */
 export interface RuleInputs {

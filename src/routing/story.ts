@@ -1,7 +1,7 @@
-import type { LengthSource } from '../core/answer-length.ts';
 import { capabilityNames } from '../core/capability.ts';
 import { shownCredits } from '../core/ceiling.ts';
 import { toCredits } from '../core/credits.ts';
+import type { LengthSource } from '../core/expected-length.ts';
 import { type Difficulty, type Facts, isIntentRead } from '../core/facts.ts';
 import type { SourcePlace } from '../core/source-place.ts';
 import { percent, seconds, shownQuality, tradeOff, UNKNOWN_QUALITY } from './advise.ts';
@@ -33,7 +33,8 @@ export function story(certificate: Certificate, facts: Facts, words: StrongWords
 }
 
 /** `rules.yaml:12`, without the folder, which readers need not know. */
-export const shortPlace = ({ file, line }: Pick<SourcePlace, 'file' | 'line'>): string => `${file.slice(file.lastIndexOf('/') + 1)}:${line}`;
+export const shortPlace = ({ file, line }: Pick<SourcePlace, 'file' | 'line'>): string =>
+  `${file.slice(file.lastIndexOf('/') + 1)}:${line}`;
 
 const ruleText = ({ name, place }: AppliedRule): string => `${name} (${shortPlace(place)})`;
 

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import * as field from '../../api/parts.ts';
-import { LENGTH_SOURCES } from '../../core/answer-length.ts';
 import { REJECTIONS } from '../../core/decision.ts';
+import { LENGTH_SOURCES } from '../../core/expected-length.ts';
 import { LEARNING_MODES } from '../../core/learning-policy.ts';
 import { HEALTH } from '../../core/readings.ts';
 

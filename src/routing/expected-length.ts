@@ -1,4 +1,4 @@
-import type { ExpectedLength, LengthSource } from '../core/answer-length.ts';
+import type { ExpectedLength, LengthSource } from '../core/expected-length.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Readings } from '../core/readings.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';

@@ -1,5 +1,5 @@
 /** How answer lengths count: the measured one alone once there is enough evidence, or blended with the declared one. */
-export type AnswerLength = 'measured' | 'blended';
+export type AnswerLengthMode = 'measured' | 'blended';
 
 /** Origins of an expected answer length. Records keep these names. */
 export const LENGTH_SOURCES = [
