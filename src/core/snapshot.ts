@@ -56,6 +56,7 @@ export interface PolicySnapshot {
   readonly answerWorth: number;
   /** How many times as much quality weighs in a hard request, 1 or more; null: only its cost counts half. */
   readonly hardQualityFactor: number | null;
+  /** Whether the measured length of a task replaces the declared one. */
   readonly answerLength: AnswerLengthMode;
   /** Quality that a language of the request adds to a model that declares it, 0..1; half of it where unknown. */
   readonly languageWorth: number;

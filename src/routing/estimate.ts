@@ -155,7 +155,7 @@ function isWarm(facts: Facts, model: Model, endpoint: number): boolean {
 export function costReference(
   snapshot: PolicySnapshot,
   facts: Facts,
-  readings: Pick<Readings, 'referenceTokens'>,
+  readings: Pick<Readings, 'referenceTokens'> | undefined,
 ): number {
   const { input, output } = snapshot.referencePrice;
   const tokens = referenceOutput(facts, snapshot, readings);

@@ -6,7 +6,7 @@ import type { Facts } from '../core/facts.ts';
 import { addWorth, type Languages } from '../core/language-support.ts';
 import type { ExplorePolicy } from '../core/learning-policy.ts';
 import { OPERATIONS } from '../core/operation.ts';
-import { priorReadings, type Readings } from '../core/readings.ts';
+import type { Readings } from '../core/readings.ts';
 import { hasBit } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { CODE_TASKS } from '../core/tasks.ts';
@@ -48,14 +48,13 @@ export class Evaluation {
   /** Declared qualities by task, then by model. */
   readonly #byTask: readonly Float64Array[];
   /** Of the last `fill`. */
-  #readings: Readings;
+  #readings: Readings | undefined;
 
   constructor(snapshot: PolicySnapshot) {
     this.#snapshot = snapshot;
     this.shortlist = new Shortlist(snapshot);
     this.utility = new Float64Array(snapshot.models.length);
     this.#byTask = declaredByTask(snapshot);
-    this.#readings = priorReadings(snapshot);
   }
 
   /**
