@@ -109,6 +109,7 @@ function explanationText(answer: ServedExplanation, terminal: boolean): string {
 
 const rowOf = ({ rejections, ...figures }: Static<typeof ServedCandidate>): CertificateRow => ({
   ...camelKeys(figures),
+  model: visible(figures.model),
   rejections: rejections.map(({ text, rules }) => ({ text, rules: rules.map((place) => ({ place })) })),
 });
 
