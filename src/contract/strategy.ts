@@ -14,7 +14,7 @@ export interface Candidates {
   readonly costReference: number;
   /** How many times as much quality weighs, 1 (also if left out) or more for a hard request. Divide what latency counts by it. */
   readonly qualityFactor?: number;
-  /** Output tokens of one choice that the request and the policy let expect. Nothing learnt moves them. */
+  /** Expected output tokens of one choice, which `costReference` counts: stated, measured for the task, or declared. */
   readonly outputTokens?: number;
 }
 

@@ -1,6 +1,7 @@
 import type { Microcredits } from './credits.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Estimate, ExplorationDraw } from './estimate.ts';
+import type { ExpectedLength } from './expected-length.ts';
 import type { Facts } from './facts.ts';
 import type { Operation } from './operation.ts';
 import type { Usage } from './usage.ts';
@@ -34,6 +35,8 @@ export interface DecisionRecord {
   readonly parentAgent: string | null;
   /** Who sent the request by the playground: the ID of a user, or of the key; null for a request of the key's bearer. */
   readonly sentBy: string | null;
+  /** The expected length of the answer; null in records of earlier versions. */
+  readonly expectedLength: ExpectedLength | null;
   /** The number of the readings that it was made by; 0 for those of the policy, null if none was stored. */
   readonly readingsNumber: number | null;
   /**

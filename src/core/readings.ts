@@ -1,3 +1,4 @@
+import type { AnswerLengthMode } from './expected-length.ts';
 import type { Model, Task, Wildcards } from './snapshot.ts';
 
 /** An endpoint's health; the numbers are those of `Readings.health`. */
@@ -32,8 +33,13 @@ export interface Readings {
   readonly retryAt: Float64Array;
   /** Whether `health` is 0 everywhere. */
   readonly allHealthy: boolean;
-  /** Expected visible output tokens of one choice, by index of the task: the policy's figure, blended with what was seen. */
+  /** Expected visible output tokens of one choice, by index of the task: measured, declared or blended, by `answer_length`. */
   readonly outputTokens: Float64Array;
+  /**
+   * The lengths that reference costs, patience per token and conditions of rules use: `outputTokens`, or the policy's figures
+   * where `answer_length` is `blended`.
+   */
+  readonly referenceTokens: Float64Array;
 }
 
 /** The parts of a policy that readings cover. */
@@ -41,6 +47,7 @@ export interface MeasuredCatalog {
   readonly models: readonly Model[];
   readonly wildcards?: Pick<Wildcards, 'patterns'> | null;
   readonly tasks: readonly Task[];
+  readonly answerLength: AnswerLengthMode;
 }
 
 /** The models in the order of their slots: those of the catalog, then a stand-in for each wildcard. */
@@ -69,6 +76,7 @@ export function priorReadings(catalog: MeasuredCatalog): Readings {
     warmTtftMs.fill(Math.min(latency.ttftMs, latency.warmTtftMs), firstSlot, firstSlot + endpoints.length);
     tokensPerSecond.fill(latency.outputTokensPerSecond, firstSlot, firstSlot + endpoints.length);
   }
+  const outputTokens = declaredTokens(tasks);
   return {
     number: 0,
     ttftMs,
@@ -77,6 +85,11 @@ export function priorReadings(catalog: MeasuredCatalog): Readings {
     health: new Uint8Array(slots),
     retryAt: new Float64Array(slots),
     allHealthy: true,
-    outputTokens: Float64Array.from(tasks, ({ expectedOutputTokens }) => expectedOutputTokens),
+    outputTokens,
+    referenceTokens: outputTokens.slice(),
   };
 }
+
+/** Answer lengths by index of the task, as the policy declares them. */
+export const declaredTokens = (tasks: MeasuredCatalog['tasks']): Float64Array =>
+  Float64Array.from(tasks, ({ expectedOutputTokens }) => expectedOutputTokens);

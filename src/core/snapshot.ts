@@ -4,6 +4,7 @@ import type { Budget, LedgerPolicy } from './budget.ts';
 import type { ContentPolicy } from './content.ts';
 import type { DroppableName } from './droppable.ts';
 import type { EmbeddingModel } from './embedding.ts';
+import type { AnswerLengthMode } from './expected-length.ts';
 import type { Languages } from './language-support.ts';
 import type { LearningPolicy } from './learning-policy.ts';
 import type { PaymentPolicy } from './payment-policy.ts';
@@ -57,6 +58,8 @@ export interface PolicySnapshot {
   readonly answerWorth: number;
   /** How many times as much quality weighs in a hard request, 1 or more; null: only its cost counts half. */
   readonly hardQualityFactor: number | null;
+  /** Whether the measured length of a task replaces the declared one. */
+  readonly answerLength: AnswerLengthMode;
   /** Quality that a language of the request adds to a model that declares it, 0..1; half of it where unknown. */
   readonly languageWorth: number;
   /** Canonical name → what the models are said of it. A language of no model is not in it: it is unknown of all. */

@@ -12,6 +12,7 @@ export function certificateBody(certificate: Certificate, facts: Facts) {
   return {
     explanation: story(certificate, facts),
     expected_output_tokens: certificate.outputTokens,
+    expected_output_source: certificate.outputSource,
     answer_worth_credits: shownCredits(certificate.answerWorth),
     candidates: certificate.candidates.map(candidateBody),
     constraints: constraints.map(ruleBody),
@@ -29,6 +30,7 @@ export function certificateBody(certificate: Certificate, facts: Facts) {
 export const NO_CERTIFICATE: Readonly<Record<keyof ReturnType<typeof certificateBody>, null>> = {
   explanation: null,
   expected_output_tokens: null,
+  expected_output_source: null,
   answer_worth_credits: null,
   candidates: null,
   constraints: null,

@@ -44,12 +44,18 @@ export function decisionBody(explanation: Explanation, sight = FULL_SIGHT, trace
     quality,
     left_out: leftOut,
     replay: { matches, reason },
-    ...(certificate ? certificateBody(certificate, facts) : NO_CERTIFICATE),
+    ...(certificate ? certificateBody(certificate, facts) : { ...NO_CERTIFICATE, ...lengthBody(record) }),
     outcome: outcome && outcomeBody(outcome, hindsight),
     receipt: outcome && receiptBody(record, outcome),
     trace_url: traceUrl?.replaceAll('{decision_id}', idText('dec_', record.id)) ?? null,
   };
 }
+
+/** As the record keeps it, for a decision that cannot be made again. */
+const lengthBody = ({ expectedLength }: DecisionRecord) => ({
+  expected_output_tokens: expectedLength?.tokens ?? null,
+  expected_output_source: expectedLength?.source ?? null,
+});
 
 export function factsBody(facts: Facts): object {
   const { operation, model, alias, pinned, task, weights, ceilings, addOns } = facts;

@@ -191,6 +191,7 @@ function readSettings(context: CheckContext, version: LanguageVersion, credit: D
   const reference = checkSection('reference_price', context);
   const answerWorth = readValue('answer_worth', version, context);
   const hardFactor = readValue('hard_quality_factor', version, context);
+  const answerLength = readValue('answer_length', version, context);
   const languageWorth = readValue('language_worth', version, context);
   const unstatedLanguages = readValue('unstated_languages', version, context);
   const records = checkSection('records', context);
@@ -207,6 +208,7 @@ function readSettings(context: CheckContext, version: LanguageVersion, credit: D
     referencePrice,
     answerWorth,
     hardQualityFactor: hardFactor === 'none' ? null : hardFactor,
+    answerLength,
     languageWorth,
     /** Whether requiring a language that no model declares excludes no model. */
     admitUnstated: unstatedLanguages === 'admit',
@@ -254,10 +256,16 @@ function readWeights(context: CheckContext) {
   return text;
 }
 
+type SingleValue =
+  | ('answer_length' | 'answer_worth' | 'hard_quality_factor' | 'language_worth')
+  | ('unstated_latency' | 'unstated_languages');
+
 /** The value of a section that is one value; its default in this version if it is left out or wrong. */
-function readValue<
-  Name extends 'answer_worth' | 'hard_quality_factor' | 'language_worth' | 'unstated_latency' | 'unstated_languages',
->(name: Name, version: LanguageVersion, { sections, report }: CheckContext): Static<(typeof SECTIONS)[Name]> {
+function readValue<Name extends SingleValue>(
+  name: Name,
+  version: LanguageVersion,
+  { sections, report }: CheckContext,
+): Static<(typeof SECTIONS)[Name]> {
   const fallback: Static<(typeof SECTIONS)[Name]> = inVersion(SECTIONS[name], version).default;
   const subject = statedSubject(name, sections);
   return (subject && checkValue(SECTIONS[name], subject, report)) ?? fallback;

@@ -234,6 +234,19 @@ const HardQualityFactor = Type.Unsafe<number | 'none'>(
   }),
 );
 
+const AnswerLength = oneOfExplained({
+  means: {
+    measured:
+      'The measured length once 20 answers count, else the declared one. Cost, latency and reference cost use the same.',
+    blended: 'Cost and latency use a mean of both lengths, reference cost the declared one.',
+  },
+  default: 'measured',
+  formerDefault: 'blended',
+  examples: ['blended'],
+  description:
+    'Expected length of an answer. `measured`: the measured length of its task once 20 answers count, else the declared one. `blended`: a mean of both for cost and latency, and the declared one for reference cost.',
+});
+
 const UnstatedLatency = oneOfExplained({
   means: {
     neutral: '1,000 ms to the first token and 50 tokens per second, for every model.',
@@ -300,6 +313,7 @@ export const SECTIONS = {
   reference_price: ReferencePriceText,
   answer_worth: AnswerWorth,
   hard_quality_factor: HardQualityFactor,
+  answer_length: AnswerLength,
   unstated_latency: UnstatedLatency,
   language_worth: LanguageWorth,
   unstated_languages: UnstatedLanguages,

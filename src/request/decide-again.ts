@@ -58,10 +58,10 @@ function factsNow(
   { stream, metadata, time }: DecisionRecord,
   { qualityFactor: _, ...facts }: Facts,
   caller: Caller,
-  { snapshot, localTime }: Runtime,
+  { snapshot, localTime, readings }: Runtime,
 ): Facts {
   const factor = facts.difficulty === 'hard' ? snapshot.hardQualityFactor : null;
   const read: Facts = factor === null ? facts : { ...facts, qualityFactor: factor };
-  const inputs = { stream: stream ?? false, user: '', metadata, caller, time: localTime(time) };
+  const inputs = { stream: stream ?? false, user: '', metadata, caller, time: localTime(time), readings: readings() };
   return withRules(read, snapshot, inputs, () => {});
 }

@@ -176,7 +176,8 @@ function readRequest(
 ): RequestReading {
   const { runtime, caller, cap } = terms;
   const { snapshot } = runtime;
-  const recalled = history.recall(factsOf(request, caller, snapshot, { cap, isWhole }), snapshot);
+  const asked = factsOf(request, caller, snapshot, { cap, isWhole, readings: runtime.readings() });
+  const recalled = history.recall(asked, snapshot);
   const read = history.bearsState ? withLoopReaders(recalled, request, history, snapshot) : recalled;
   const facts = fit ? fit(read) : read;
   if (!isIntentRead(facts) || snapshot.isOfWildcard) return { facts, features: null };
@@ -263,7 +264,8 @@ export function ruledFacts(
   if (!hasRules(runtime.snapshot)) return facts;
   const { user = '' } = settings;
   const { metadata } = routing;
-  const inputs = { stream, user, metadata, caller, time: runtime.localTime(gateway.now()) };
+  const time = runtime.localTime(gateway.now());
+  const inputs = { stream, user, metadata, caller, time, readings: runtime.readings() };
   return withRules(facts, runtime.snapshot, inputs, failureReport(gateway, runtime, inputs));
 }
 

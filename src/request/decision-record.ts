@@ -7,6 +7,7 @@ import { NO_RUN, type RunNames } from '../core/run-names.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { redact } from '../records/redact.ts';
 import { PRIOR_READINGS } from '../records/stored-readings.ts';
+import { expectedLength } from '../routing/expected-length.ts';
 import type { Write } from '../store/store.ts';
 import type { Gateway } from './gateway.ts';
 
@@ -92,6 +93,7 @@ export function recordDecision(
     choice,
     fallbacks,
     lastResorts,
+    expectedLength: expectedLength(facts, snapshot, readings),
     outcome,
   });
   return writes;

@@ -32,6 +32,7 @@ import {
   withinFunds,
 } from './estimate.ts';
 import { callerWeights, Evaluation, languageWorth, type RankingOptions } from './evaluate.ts';
+import { expectedLength, measuredTasks } from './expected-length.ts';
 import { expectedInput } from './input-tokens.ts';
 import { refusalError } from './refuse.ts';
 import { type DecisionInputs, healthOf, judgedFigures, rejectionsAgainst } from './rejections.ts';
@@ -107,8 +108,12 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
     readingsNumber: readings.number,
     /** Expected visible output tokens of one choice. */
     outputTokens: writing.outputTokens,
+    /** The source of that length. */
+    outputSource: expectedLength(facts, snapshot, readings).source,
+    /** Tasks whose measured lengths are part of it. */
+    measuredTasks: measuredTasks(facts, snapshot, readings),
     /** v·C_ref: the worth of a good answer to this request, Credits. */
-    answerWorth: costReference(snapshot, facts),
+    answerWorth: costReference(snapshot, facts, readings),
     /** The eligible models best first, then the rejected ones by ID. */
     candidates,
     /** Expected share of good answers, 0..1, by the ID of every model that has one. */

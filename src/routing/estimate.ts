@@ -5,6 +5,7 @@ import { costBound, lineFor, outputWithin, type Price } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { reasoningFactor, worthFactor } from './difficulty.ts';
+import { expectedOutput, referenceOutput, type Tasks } from './expected-length.ts';
 import { expectedInput, heldInput, inputBound } from './input-tokens.ts';
 
 /** The least useful output of a model that reasons first, in tokens. */
@@ -13,38 +14,8 @@ const REASONING_OUTPUT_MIN = 1_024;
 /** From this cached share of the input on, the first token comes sooner. */
 export const WARM_SHARE = 0.5;
 
-/** Visible output tokens of one choice: the request's own figure, else the length observed for its task. */
-export const expectedOutput = (facts: Facts, snapshot: Tasks, { outputTokens }: Readings): number =>
-  capped(facts, snapshot, outputTokens);
-
-/** The same by the policy alone. Reference costs use it, because nothing learnt may move them. */
-export const declaredOutput = (facts: Facts, snapshot: Tasks): number => capped(facts, snapshot, null);
-
-type Tasks = Pick<PolicySnapshot, 'tasks' | 'taskIndex'>;
-
 /** The policy's figures of a request's task. */
 export const taskOf = ({ task }: Facts, { tasks, taskIndex }: Tasks): Task => tasks[taskIndex.get(task) ?? 0]!;
-
-/** By task, output tokens of a usual answer; null for those that the policy declares. */
-type TaskLengths = Readings['outputTokens'] | null;
-
-/** At least 1 where anything may be written, at most the caller's cap. */
-function capped(facts: Facts, snapshot: Tasks, lengths: TaskLengths): number {
-  const { outputTokens, outputTokensAsked, outputTokensMax } = facts;
-  const expected = outputTokens ?? outputTokensAsked ?? lengthOfTask(facts, snapshot, lengths);
-  return Math.max(outputTokensMax === 0 ? 0 : 1, Math.min(expected, outputTokensMax ?? expected));
-}
-
-/** The length of the task's answers; the mean by shares where the task is uncertain. */
-function lengthOfTask({ task, mix }: Facts, snapshot: Tasks, lengths: TaskLengths): number {
-  if (mix.length === 0) return lengthAt(snapshot.taskIndex.get(task) ?? 0, snapshot, lengths);
-  let sum = 0;
-  for (const one of mix) sum += one.share * lengthAt(snapshot.taskIndex.get(one.task) ?? 0, snapshot, lengths);
-  return sum;
-}
-
-const lengthAt = (at: number, { tasks }: Tasks, lengths: TaskLengths): number =>
-  lengths === null ? tasks[at]!.expectedOutputTokens : lengths[at]!;
 
 /** How many of the `input` tokens an endpoint likely has cached. Only the first endpoint of a model is tracked. */
 export function cachedInput({ cached }: Facts, { id }: Model, endpoint: number, input: number): number {
@@ -182,9 +153,14 @@ function isWarm(facts: Facts, model: Model, endpoint: number): boolean {
  * v·C_ref: the worth of a good answer to this request, in Credits: its expected tokens at the policy's reference price,
  * times `answer_worth`, times the factor of a hard request.
  */
-export function costReference(snapshot: PolicySnapshot, facts: Facts): number {
+export function costReference(
+  snapshot: PolicySnapshot,
+  facts: Facts,
+  readings: Pick<Readings, 'referenceTokens'> | undefined,
+): number {
   const { input, output } = snapshot.referencePrice;
-  const reference = (Math.max(1, facts.inputTokens) * input + declaredOutput(facts, snapshot) * output) / 1_000_000;
+  const tokens = referenceOutput(facts, snapshot, readings);
+  const reference = (Math.max(1, facts.inputTokens) * input + tokens * output) / 1_000_000;
   return snapshot.answerWorth * worthFactor(facts) * reference;
 }
 
@@ -311,8 +287,8 @@ export function ampleCase(
   cap: number,
 ): Microcredits {
   const writing = expectedWriting(facts, snapshot, readings);
-  // Short answers end first, so in a burst the observed length is theirs.
-  const usual = Math.max(writing.outputTokens, declaredOutput(facts, snapshot));
+  // Short answers end first, so a burst measures too short a length. This moves holds and never a choice.
+  const usual = Math.max(writing.outputTokens, referenceOutput(facts, snapshot));
   const output = Math.ceil(AMPLE_LENGTHS * (usual + expectedReasoning(model, writing)));
   const useful = usefulOutput(model, facts, taskOf(facts, snapshot));
   return dearestCase(model, endpoints, facts, Math.min(cap, Math.max(useful, output, AMPLE_OUTPUT_MIN)));

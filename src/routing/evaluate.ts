@@ -11,7 +11,8 @@ import { hasBit } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { CODE_TASKS } from '../core/tasks.ts';
 import { atDifficulty } from './difficulty.ts';
-import { costReference, dearestCase, declaredOutput } from './estimate.ts';
+import { costReference, dearestCase } from './estimate.ts';
+import { referenceOutput } from './expected-length.ts';
 import { drawCandidate } from './explore.ts';
 import { holdToFloor, selectTop } from './rank.ts';
 import { Shortlist } from './shortlist.ts';
@@ -46,6 +47,8 @@ export class Evaluation {
   readonly #snapshot: PolicySnapshot;
   /** Declared qualities by task, then by model. */
   readonly #byTask: readonly Float64Array[];
+  /** Of the last `fill`. */
+  #readings: Readings | undefined;
 
   constructor(snapshot: PolicySnapshot) {
     this.#snapshot = snapshot;
@@ -66,6 +69,7 @@ export class Evaluation {
     const own = estimate === null ? this.declared(facts) : this.#estimated(estimate);
     this.shares = atDifficulty(own, facts.difficulty);
     const quality = withWorths(this.shares, facts, this.#snapshot);
+    this.#readings = readings;
     this.shortlist.fill(facts, this.#snapshot.tasks[taskAt]!, quality, readings);
     return quality;
   }
@@ -90,9 +94,9 @@ export class Evaluation {
       quality,
       cost,
       latency,
-      costReference: costReference(this.#snapshot, facts),
+      costReference: costReference(this.#snapshot, facts, this.#readings),
       qualityFactor: facts.qualityFactor ?? 1,
-      outputTokens: declaredOutput(facts, this.#snapshot),
+      outputTokens: referenceOutput(facts, this.#snapshot, this.#readings),
     };
   }
 

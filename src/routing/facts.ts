@@ -9,6 +9,7 @@ import { type Facts, UNREAD_TASK } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { pathText } from '../core/original.ts';
+import type { Readings } from '../core/readings.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { withoutDroppedTools } from './dropped-tools.ts';
@@ -27,6 +28,8 @@ export interface FactsReading {
   readonly cap?: Microcredits | null;
   /** Whether to read the intent of a chat in any case. */
   readonly isWhole?: boolean;
+  /** The answer lengths that a bound in the prompt is compared with. Default: the policy's figures. */
+  readonly readings?: Pick<Readings, 'referenceTokens'>;
 }
 
 /**
@@ -37,7 +40,7 @@ export function chatFacts(
   request: ModelRequest,
   caller: Caller,
   snapshot: PolicySnapshot,
-  { cap = null, isWhole = false }: FactsReading = {},
+  { cap = null, isWhole = false, readings }: FactsReading = {},
 ): Facts {
   const target = targetOf(request.model, caller, snapshot);
   const size = measure(request);
@@ -45,7 +48,7 @@ export function chatFacts(
   const isRead =
     isWhole || !target.pinned || budget !== null || dependsOnIntent(target.model, request, size, caller, snapshot);
   const read = profileOf(size, isRead ? readIntent(request) : UNREAD);
-  return factsOf(request, target, budget, read, caller, snapshot);
+  return factsOf(request, target, budget, read, caller, snapshot, readings);
 }
 
 /**
@@ -118,6 +121,7 @@ function factsOf(
   read: Profile,
   caller: Caller,
   snapshot: PolicySnapshot,
+  readings?: FactsReading['readings'],
 ): Facts {
   const { operation, conversation, settings, routing } = request;
   const { dropUnsupported } = snapshot.gateway;
@@ -143,7 +147,7 @@ function factsOf(
     pages: read.pages,
     unboundedMedia: read.unboundedMedia,
     outputTokens: routing.outputTokens ?? null,
-    outputTokensAsked: outputOf(read.output, read.task, snapshot),
+    outputTokensAsked: outputOf(read.output, read.task, snapshot, readings),
     outputTokensMax: settings.outputTokensMax ?? null,
     choices: settings.choices ?? 1,
     needs: dropUnsupported.size > 0 ? read.needs & ~needsDropped(request, dropUnsupported) : read.needs,
@@ -241,7 +245,12 @@ const NO_CONTENT: Profile = {
  * Reads the facts of a route request. Its own figures override those of its content. Without messages a task has its usual
  * size; an unknown task counts as `general`. Throws as `chatFacts` does.
  */
-export function routeFacts(given: ModelRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
+export function routeFacts(
+  given: ModelRequest,
+  caller: Caller,
+  snapshot: PolicySnapshot,
+  { readings }: FactsReading = {},
+): Facts {
   const { request } = withoutDroppedTools(given, snapshot.gateway);
   if (request.operation === 'embed') return routeEmbeddingFacts(request, caller, snapshot);
   const { conversation, routing } = request;
@@ -251,7 +260,7 @@ export function routeFacts(given: ModelRequest, caller: Caller, snapshot: Policy
   const target = targetOf(request.model, caller, snapshot);
   const usual = hasTurns ? undefined : snapshot.tasks[snapshot.taskIndex.get(read.task) ?? 0]!.defaultInputTokens;
   const sized = withInput(read, routing.inputTokens ?? usual);
-  return factsOf(request, target, budgetWithin(routing, null), sized, caller, snapshot);
+  return factsOf(request, target, budgetWithin(routing, null), sized, caller, snapshot, readings);
 }
 
 /** The same for embeddings. A stated size is that of one text. */
@@ -281,9 +290,15 @@ const withTask = (read: Profile, task: string): Profile => ({
 });
 
 /** The length that the request states, or a bound below its task's usual length; null where the usual length applies. */
-function outputOf({ stated, atMost }: OutputHint, task: string, { tasks, taskIndex }: PolicySnapshot): number | null {
+function outputOf(
+  { stated, atMost }: OutputHint,
+  task: string,
+  { tasks, taskIndex }: PolicySnapshot,
+  readings: FactsReading['readings'],
+): number | null {
   if (stated !== null || atMost === null) return stated;
-  return atMost < tasks[taskIndex.get(task) ?? 0]!.expectedOutputTokens ? atMost : null;
+  const at = taskIndex.get(task) ?? 0;
+  return atMost < (readings?.referenceTokens[at] ?? tasks[at]!.expectedOutputTokens) ? atMost : null;
 }
 
 /** The policy's task of that name, ignoring case; `general` for an unknown one. */

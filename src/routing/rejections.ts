@@ -17,13 +17,13 @@ import {
   affordableCap,
   expectedCost,
   expectedLatency,
-  expectedOutput,
   expectedWriting,
   outputCap,
   taskOf,
   usefulRequested,
   withinFunds,
 } from './estimate.ts';
+import { expectedOutput } from './expected-length.ts';
 import { windowAsked } from './model-name.ts';
 import { endpointsFor, openEndpoints, vectorSpaceOf } from './rules.ts';
 

@@ -14,7 +14,7 @@ import {
   type RuleScope,
 } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
-import { declaredOutput } from './estimate.ts';
+import { referenceOutput } from './expected-length.ts';
 
 /** Parts of a request that only rules read. */
 export interface RuleInputs {
@@ -23,13 +23,15 @@ export interface RuleInputs {
   readonly metadata: Readonly<Record<string, string>> | undefined;
   readonly caller: Caller;
   readonly time: RuleScope['time'];
+  /** The answer lengths that `request.output_tokens` uses. Default: the policy's figures. */
+  readonly readings?: Pick<Readings, 'referenceTokens'>;
 }
 
 /** The variables of conditions. */
 function ruleScope(
   facts: Facts,
   snapshot: PolicySnapshot,
-  { stream, user, metadata, caller, time }: RuleInputs,
+  { stream, user, metadata, caller, time, readings }: RuleInputs,
 ): RuleScope {
   return {
     request: {
@@ -42,7 +44,7 @@ function ruleScope(
       stream,
       tools: (facts.needs & CAPABILITIES.tools.bit) !== 0,
       images: facts.images,
-      output_tokens: declaredOutput(facts, snapshot),
+      output_tokens: referenceOutput(facts, snapshot, readings),
       needs: facts.needs === 0 ? NO_NAMES : capabilityNames(facts.needs),
       languages: languagesOf(facts),
       natural_language: facts.naturalLanguage,

@@ -1,6 +1,7 @@
 import { capabilityNames } from '../core/capability.ts';
 import { shownCredits } from '../core/ceiling.ts';
 import { toCredits } from '../core/credits.ts';
+import type { LengthSource } from '../core/expected-length.ts';
 import { type Difficulty, type Facts, isIntentRead } from '../core/facts.ts';
 import type { SourcePlace } from '../core/source-place.ts';
 import { percent, seconds, shownQuality, tradeOff, UNKNOWN_QUALITY } from './advise.ts';
@@ -18,6 +19,7 @@ export function story(certificate: Certificate, facts: Facts, words: StrongWords
   const [choice, runnerUp] = ranked;
   return [
     requestText(certificate, facts),
+    ...(facts.embedding === undefined ? [lengthText(certificate, facts)] : []),
     ...(constraints.length > 0 ? [`Constraints that apply: ${constraints.map(ruleText).join(', ')}.`] : []),
     ...rejectedTexts(certificate.candidates.filter(({ rank }) => rank === null)),
     ...(refusal ? [`Refused with ${refusal.code}: ${refusal.message}`] : []),
@@ -32,7 +34,8 @@ export function story(certificate: Certificate, facts: Facts, words: StrongWords
 }
 
 /** `rules.yaml:12`, without the folder, which readers need not know. */
-export const shortPlace = ({ file, line }: SourcePlace): string => `${file.slice(file.lastIndexOf('/') + 1)}:${line}`;
+export const shortPlace = ({ file, line }: Pick<SourcePlace, 'file' | 'line'>): string =>
+  `${file.slice(file.lastIndexOf('/') + 1)}:${line}`;
 
 const ruleText = ({ name, place }: AppliedRule): string => `${name} (${shortPlace(place)})`;
 
@@ -52,7 +55,7 @@ const weightsText = ({ cost, quality, latency }: NonNullable<Facts['weights']>):
     ? `weights ${figure(cost)} for cost, ${figure(quality)} for quality`
     : `weights ${figure(cost)} for cost, ${figure(quality)} for quality, ${figure(latency)} for latency`;
 
-function requestText({ outputTokens, candidates }: Certificate, facts: Facts): string {
+function requestText({ candidates }: Certificate, facts: Facts): string {
   const { model, alias, task, mix, weights, ceilings, budget, funds, choices } = facts;
   const shares = mix.map((one) => `${percent(one.share)} ${one.task}`).join(', ');
   // Images count differently on each model; the figures are those of the best.
@@ -70,12 +73,30 @@ function requestText({ outputTokens, candidates }: Certificate, facts: Facts): s
     budget !== null && `budget_limit ${toCredits(budget)}`,
     funds?.free != null && `budgets leave ${toCredits(funds.free)} Credits`,
   ].filter((term) => typeof term === 'string');
-  const size = `about ${count(input)} tokens of input and ${count(outputTokens)} of output`;
+  const size = `about ${count(input)} tokens of input`;
   const kind = isIntentRead(facts)
     ? `task ${task}${shares && ` (${shares})`}`
     : 'task not read, since nothing depends on it';
   const named = alias === null ? model : `${alias} (an alias of ${model})`;
   return `Asked for ${named}, ${kind}: ${[size, ...terms].join('; ')}.`;
+}
+
+/** `Expected answer: 640 tokens, measured from answers to coding tasks.` */
+function lengthText({ outputTokens, outputSource, measuredTasks }: Certificate, facts: Facts): string {
+  const { task, mix } = facts;
+  const tasksText = (all: readonly string[]) => `${all.join(', ')} tasks`;
+  const all = mix.length === 0 ? [task] : mix.map((one) => one.task);
+  const isPart = measuredTasks.length < mix.length;
+  const measured = `${isPart ? 'partly ' : ''}measured from answers to ${tasksText(measuredTasks)}`;
+  const sources: Readonly<Record<LengthSource, string>> = {
+    request: 'stated by the request',
+    prompt: 'read from the prompt or the response format',
+    max_tokens: 'limited by max_tokens',
+    measured,
+    blended: `${measured}, blended with the declared length`,
+    declared: `declared by the policy${isIntentRead(facts) ? ` for ${tasksText(all)}` : ''}`,
+  };
+  return `Expected answer: ${count(outputTokens)} ${outputTokens === 1 ? 'token' : 'tokens'}, ${sources[outputSource]}.`;
 }
 
 /** Groups and names that are listed; the rest is counted. */

@@ -111,6 +111,8 @@ export const differencesBy = (pairsOf: (field: ReadingsField) => ReadingPairs): 
   health: pairsOf('health'),
   retryAt: pairsOf('retryAt'),
   outputTokens: pairsOf('outputTokens'),
+  // Readings of earlier versions have none: their reference costs used the policy's figures.
+  referenceTokens: pairsOf('referenceTokens'),
 });
 
 /** The readings behind decisions, by their number. */

@@ -48,6 +48,7 @@ const VALUES = [
   'reference_price',
   'answer_worth',
   'hard_quality_factor',
+  'answer_length',
   'unstated_latency',
   'unstated_languages',
   'language_worth',

@@ -35,6 +35,7 @@ export function anyPolicy(random: Random, firstUrl: string, comment: string): st
     `  narrow: { strategy: auto-cheap, models: { require: model.id != "${pick(random, ids.slice(1))}" } }`,
     ...(chance(random, 0.5) ? [`baseline: ${pick(random, ids)}`] : []),
     `budgets: [{ name: all, limit_credits: ${pick(random, [90, 900, 1_000_000])}, window: total, on_exhausted: downgrade }]`,
+    ...(chance(random, 0.5) ? ['answer_length: measured'] : []),
     ...(chance(random, 0.5) ? [`hard_quality_factor: ${pick(random, [1, 2.5, 8])}`] : []),
     `gateway: { retries_max: 0, alternatives: ${pick(random, [0, 1, 3, 3, 10])} }`,
     '',

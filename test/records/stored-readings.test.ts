@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { createIds, timeOfId } from '../../src/core/id.ts';
@@ -13,7 +14,15 @@ import { badNote, notes, tempFolder } from '../store/support.ts';
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 20);
 const policy = snapshot([model('a'), model('b'), model('c')]);
-const FIGURES = ['ttftMs', 'warmTtftMs', 'tokensPerSecond', 'health', 'retryAt', 'outputTokens'] as const;
+const FIGURES = [
+  'ttftMs',
+  'warmTtftMs',
+  'tokensPerSecond',
+  'health',
+  'retryAt',
+  'outputTokens',
+  'referenceTokens',
+] as const;
 
 /** Readings with a measurement of endpoint 1. */
 function seen(ttftMs: number): Readings {
@@ -70,7 +79,15 @@ test('readings are stored as differences from the policy; without any, they have
   const { store, records, note } = await open(folder.file);
   const { number } = note(seen(123.4));
   await store.flush();
-  const none = { ttftMs: [], warmTtftMs: [], tokensPerSecond: [], health: [], retryAt: [], outputTokens: [] };
+  const none = {
+    ttftMs: [],
+    warmTtftMs: [],
+    tokensPerSecond: [],
+    health: [],
+    retryAt: [],
+    outputTokens: [],
+    referenceTokens: [],
+  };
   expect(await store.records.readings.find(number)).toEqual({ ...none, ttftMs: [[1, 123.4]] });
   expect(note(priorReadings(policy))).toEqual({ number: 0, writes: 0 });
   expect(note({ ...priorReadings(policy), number: 3 })).toEqual({ number: 0, writes: 0 });
@@ -145,5 +162,21 @@ test('readings are deleted with the decisions that could name them, however long
   pass(RENEW_MS + DAY);
   await records.prune(30 * DAY);
   expect(await records.findReadings(second, policy)).toBeNull();
+  await store.close();
+});
+
+test('readings of an earlier version, which knew no lengths of reference costs, have the declared ones', async () => {
+  using folder = tempFolder();
+  const { store, records, note } = await open(folder.file);
+  const prior = priorReadings(policy);
+  const { number } = note({ ...prior, number: 1, outputTokens: Float64Array.of(77) });
+  await store.flush();
+  // Earlier versions wrote no count for the last list, which is empty here.
+  const file = new Database(folder.file);
+  file.run('UPDATE frames SET figures = substr(figures, 1, length(figures) - 4)');
+  file.close();
+  const found = await records.findReadings(number, policy);
+  expect(found?.outputTokens).toEqual(Float64Array.of(77));
+  expect(found?.referenceTokens).toEqual(prior.referenceTokens);
   await store.close();
 });

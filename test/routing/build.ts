@@ -148,6 +148,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     referencePrice: { input: 1000, output: 4000 },
     answerWorth: 20,
     hardQualityFactor: null,
+    answerLength: 'blended',
     languageWorth: 0.04,
     languages: languageSupport(sorted, true),
     baseline: null,

@@ -53,7 +53,7 @@ describe('likely cached input', () => {
       fc.property(fc.nat(4_000), fc.constantFrom('a', 'b'), (tokens, whose) => {
         const plain = facts({ inputTokens: 2_000 });
         const warm = { ...plain, cached: [{ model: whose, tokens }] };
-        expect(costReference(two, warm)).toBe(costReference(two, plain));
+        expect(costReference(two, warm, readings)).toBe(costReference(two, plain, readings));
         for (const one of two.models) {
           const costs = [plain, warm].map((those) => expectedCost(one, 0, those, WRITING));
           if (one.id !== whose) expect(costs[1]).toBe(costs[0]!);

@@ -8,7 +8,7 @@ import { HEALTH, type HealthState, priorReadings, type Readings } from '../../sr
 import type { Constraint, Preference } from '../../src/core/rules.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import { createDecider, isRefusal } from '../../src/routing/decide.ts';
-import { expectedOutput } from '../../src/routing/estimate.ts';
+import { expectedOutput } from '../../src/routing/expected-length.ts';
 import { expectedInput, inputBound } from '../../src/routing/input-tokens.ts';
 import { leastWorstCase, refusalError } from '../../src/routing/refuse.ts';
 import { violatedConstraints } from '../../src/routing/rejections.ts';

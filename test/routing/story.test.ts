@@ -49,7 +49,8 @@ function tell(
 describe('a story', () => {
   test('states the request, the rejected models, and why the choice won', () => {
     expect(tell(facts({ needs: CAPABILITIES.vision.bit }))).toEqual([
-      'Asked for auto, task general: about 500 tokens of input and 400 of output; needs vision.',
+      'Asked for auto, task general: about 500 tokens of input; needs vision.',
+      'Expected answer: 400 tokens, declared by the policy for general tasks.',
       'blind left out: it lacks vision.',
       'best is the best of 3 by auto:balanced: expected quality 90 %, 6.3 Credits, 4.5 s. Its utility is 0.065 above that of good: quality +0.08, cost −0.015.',
       'At most 55.152 Credits are held for up to 4,096 tokens of output.',
@@ -87,12 +88,48 @@ describe('a story', () => {
       }),
     );
     expect(first).toBe(
-      'Asked for auto, task coding (60 % coding, 40 % general): about 500 tokens of input and 400 of output; must handle go; 2 choices; weights 0.3 for cost, 0.7 for quality; max_cost_credits 3; max_latency_ms 800; budget_limit 5; budgets leave 1.5 Credits.',
+      'Asked for auto, task coding (60 % coding, 40 % general): about 500 tokens of input; must handle go; 2 choices; weights 0.3 for cost, 0.7 for quality; max_cost_credits 3; max_latency_ms 800; budget_limit 5; budgets leave 1.5 Credits.',
+    );
+  });
+
+  test('states the expected length of the answer with its source', () => {
+    const two = snapshot([model('a')], {
+      tasks: [GENERAL, { ...GENERAL, name: 'coding', expectedOutputTokens: 1_200 }],
+      taskIndex: new Map([
+        ['general', 0],
+        ['coding', 1],
+      ]),
+    });
+    const prior = priorReadings(two);
+    const lengths = Float64Array.of(400, 640);
+    const measured = { ...prior, outputTokens: lengths, referenceTokens: lengths };
+    const said = (more: Parameters<typeof facts>[0], readings: Readings) =>
+      tell(facts(more), two, byQuality, readings)[1];
+    const coding = { task: 'coding' };
+    const both = {
+      ...coding,
+      mix: [
+        { task: 'coding', share: 0.5 },
+        { task: 'general', share: 0.5 },
+      ],
+    };
+    expect(said(coding, prior)).toBe('Expected answer: 1,200 tokens, declared by the policy for coding tasks.');
+    expect(said(coding, measured)).toBe('Expected answer: 640 tokens, measured from answers to coding tasks.');
+    expect(said(both, measured)).toBe('Expected answer: 520 tokens, partly measured from answers to coding tasks.');
+    expect(said(coding, { ...prior, outputTokens: lengths })).toBe(
+      'Expected answer: 640 tokens, measured from answers to coding tasks, blended with the declared length.',
+    );
+    expect(said({ ...coding, outputTokens: 1 }, measured)).toBe('Expected answer: 1 token, stated by the request.');
+    expect(said({ ...coding, outputTokensAsked: 90 }, measured)).toBe(
+      'Expected answer: 90 tokens, read from the prompt or the response format.',
+    );
+    expect(said({ ...coding, outputTokensMax: 50 }, measured)).toBe(
+      'Expected answer: 50 tokens, limited by max_tokens.',
     );
   });
 
   test('states the reasons of a refusal and the nearest relaxation', () => {
-    expect(tell(facts({ ceilings: { costCredits: null, latencyMs: 800 } })).slice(1)).toEqual([
+    expect(tell(facts({ ceilings: { costCredits: null, latencyMs: 800 } })).slice(2)).toEqual([
       '4 models left out: its expected latency is above max_latency_ms (best, blind, good, slow).',
       'Refused with no_eligible_model: No model meets the request; max_latency_ms 800 → 4500 admits `best`.',
     ]);
@@ -107,7 +144,7 @@ describe('a story', () => {
       },
     };
     const of = (...qualities: number[]) =>
-      tell(facts(), snapshot([0.95, ...qualities].map((q, at) => model(`m${at}`, { q }))), floored)[1];
+      tell(facts(), snapshot([0.95, ...qualities].map((q, at) => model(`m${at}`, { q }))), floored)[2];
     const why = 'below the `quality_floor` of 93 %';
     expect(of(0.8)).toBe(`m1 left out: its expected quality of 80 % is ${why}.`);
     expect(of(0.928)).toBe(`m1 left out: its expected quality of 92.8 % is ${why}.`);
@@ -116,10 +153,10 @@ describe('a story', () => {
   });
 
   test('says that a model was pinned, was the only one, or won a tie', () => {
-    expect(tell(facts({ model: 'good', pinned: true }))[1]).toStartWith('good was asked for by name: expected');
+    expect(tell(facts({ model: 'good', pinned: true }))[2]).toStartWith('good was asked for by name: expected');
     expect(tell(facts({ allowedModels: ['good'] })).at(-3)).toStartWith('good is the only model left: expected');
     const dear = snapshot([model('a', { cost: price(2, 2) }), model('b')]);
-    expect(tell(facts(), dear, byQuality)[1]).toEndWith('b has the same utility; the lower cost decided.');
+    expect(tell(facts(), dear, byQuality)[2]).toEndWith('b has the same utility; the lower cost decided.');
   });
 
   test('says how much is held, for how much output, and which fund caps that', () => {
@@ -133,7 +170,7 @@ describe('a story', () => {
 
   test('reports a strategy without a usable score', () => {
     const broken: PreparedStrategy = { reason: 'broken', score: () => {} };
-    expect(tell(facts(), from, broken)[1]).toEndWith(
+    expect(tell(facts(), from, broken)[2]).toEndWith(
       'The strategy gave no usable score, so the higher quality decided.',
     );
   });
@@ -155,7 +192,7 @@ describe('a story', () => {
     );
     const readings = { ...priorReadings(two), health: Uint8Array.of(0, HEALTH.cooling, 0), allHealthy: false };
     const lines = tell(facts({ cached: [{ model: 'a', tokens: 300 }] }), two, byQuality, readings);
-    expect(lines.slice(2)).toEqual([
+    expect(lines.slice(3)).toEqual([
       'Of a, p is cooling.',
       'Of 500 tokens of input, 300 are probably still in the cache of a.',
       'At most 18.384 Credits are held for up to 4,096 tokens of output.',
@@ -167,7 +204,7 @@ describe('a story', () => {
     const two = snapshot([model('a', { q: 0.9 }), model('b', { q: 0.7 })]);
     const out = (state: keyof typeof HEALTH) => {
       const health = Uint8Array.of(HEALTH[state], 0);
-      return tell(facts(), two, byQuality, { ...priorReadings(two), health, allHealthy: false })[1];
+      return tell(facts(), two, byQuality, { ...priorReadings(two), health, allHealthy: false })[2];
     };
     expect(out('ejected')).toBe('a left out: it is unavailable for now: too many faults.');
     expect(out('cooling')).toBe('a left out: it is unavailable for now: its provider asked for a pause.');
@@ -180,7 +217,7 @@ describe('a story', () => {
       parts: ({ quality }, at): Record<string, number> => (at === 0 ? {} : { quality: quality[at]! }),
     };
     const two = snapshot([model('a', { q: 0.9 }), model('b', { q: 0.7 })]);
-    expect(tell(facts(), two, half)[1]).toEndWith(' Its utility is 0.2 above that of b.');
+    expect(tell(facts(), two, half)[2]).toEndWith(' Its utility is 0.2 above that of b.');
   });
 
   test('states the input as counted for the choice, not for other models', () => {
@@ -201,13 +238,13 @@ describe('a story', () => {
       ),
     );
     const lines = tell(facts({ languages }), many);
-    expect(lines).toHaveLength(1 + 6 + 1 + 1);
-    expect(lines[1]).toBe(
+    expect(lines).toHaveLength(2 + 6 + 1 + 1);
+    expect(lines[2]).toBe(
       '63 models left out: it does not handle swift, and it does not declare c, go, lua, perl, ruby, rust, scala (m0, m104, m112, m120, m128, m136, m144, m152 and 55 more).',
     );
     expect(lines.at(-2)).toBe('124 more left out for other reasons.');
     const capped = tell(facts({ outputTokensMax: 350 }), many, byQuality);
-    expect(capped[1]).toStartWith('250 models left out: max_tokens is above its maximum (m0, ');
+    expect(capped[2]).toStartWith('250 models left out: max_tokens is above its maximum (m0, ');
   });
 
   test('states the recorded shares of a mix of tasks', () => {
@@ -223,7 +260,7 @@ describe('a story', () => {
       { task: 'coding', share: 0.5 },
       { task: 'general', share: 0.5 },
     ];
-    expect(tell(facts({ task: 'coding', mix }), mixed, byQuality)[1]).toContain('expected quality 50 %');
+    expect(tell(facts({ task: 'coding', mix }), mixed, byQuality)[2]).toContain('expected quality 50 %');
   });
 });
 
@@ -260,7 +297,7 @@ describe('the text of estimates', () => {
       text: Float32Array.of(0.02, 0),
       counts: Float32Array.of(212, 0),
     });
-    expect(sentences.slice(2, 4)).toEqual([
+    expect(sentences.slice(3, 5)).toEqual([
       'a: 0.71 = declared 0.74 for general, −0.02 for length, −0.01 from 212 outcomes on this task, +0.00 by its words (trust 0.4).',
       'b: 0.60 = declared 0.60 for general, −0.02 for length, +0.02 from outcomes on other tasks.',
     ]);
@@ -279,7 +316,7 @@ describe('the text of estimates', () => {
       ],
     ]);
     const sentences = lines({ quality: Float64Array.of(0.7, 0.6), text: Float32Array.of(-0.2, 0) }, words);
-    expect(sentences[2]).toBe(
+    expect(sentences[3]).toBe(
       'a: 0.70 = declared 0.74 for general, −0.04 by its words (trust 0.4); strongest words, in log odds: "derive" −0.3, "sql" +0.2, "of the" +0.04.',
     );
   });
@@ -287,7 +324,7 @@ describe('the text of estimates', () => {
   test('states learnt qualities and the choice by them in shadow mode', () => {
     const shadow = { outcomes: Float32Array.of(-0.7, 0.4), counts: Float32Array.of(1, 0.4) };
     const sentences = lines({ ...shadow, shadow: Float64Array.of(0.58, 0.69) });
-    expect(sentences.slice(2, 5)).toEqual([
+    expect(sentences.slice(3, 6)).toEqual([
       'a: 0.74 = declared 0.74 for general. With learned estimates it would be 0.58: −0.16 from 1 outcome on this task.',
       'b: 0.60 = declared 0.60 for general. With learned estimates it would be 0.69: +0.09 from 0.4 outcomes on this task.',
       'With learned estimates, b would be chosen.',
@@ -301,7 +338,7 @@ describe('the text of estimates', () => {
     const strategy: PreparedStrategy = { ...byQuality, parts: ({ quality }, at) => ({ quality: quality[at]! }) };
     const explore = { share: 0.5, temperature: 0.01, qualityMargin: 1 };
     const drawn = (seed: string) =>
-      story(certify(two, facts(), { id: 0, seed, reason: 'auto:balanced', strategy, explore }), facts())[1];
+      story(certify(two, facts(), { id: 0, seed, reason: 'auto:balanced', strategy, explore }), facts())[2];
     const sentences = new Set([...Array(20).keys()].map((seed) => drawn(`${seed}`)));
     expect([...sentences].sort()).toEqual([
       'a is the best of 2 by auto:balanced: expected quality 74 %, 2.1 Credits, 4.5 s. Its utility is 0.14 above that of b: quality +0.14. To learn, Signalbox also tries other models: this one had a chance of 75 % among 2.',

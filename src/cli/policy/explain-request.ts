@@ -22,21 +22,23 @@ import type { PolicyCommand } from './command.ts';
 import { runExplainCase } from './explain-case.ts';
 import { BODY_FLAGS, withFlags } from './explain-flags.ts';
 import { explanationResult } from './explain-result.ts';
+import { runExplainServed } from './explain-served.ts';
 
 const FLAGS = {
   ...BODY_FLAGS,
-  ...{ label: LIST, time: TEXT, key: TEXT, 'key-models': TEXT, case: TEXT, here: SWITCH, json: SWITCH },
+  ...{ label: LIST, time: TEXT, key: TEXT, 'key-models': TEXT, case: TEXT, here: SWITCH, json: SWITCH, url: TEXT },
 };
 
 const NOTE =
-  'The figures come from the policy, corrected by what this data folder has seen: lengths of questions and, where learning is on, outcomes. Only a running server knows measured latencies and which endpoints are healthy.';
+  'The figures come from the policy, corrected by what this data folder has seen: lengths of questions and, where learning is on, outcomes. Only a running server knows measured lengths of answers, measured latencies and which endpoints are healthy: name it with --url.';
 const UNFUNDED = 'Budgets and balances are not considered. Name a key with --key to consider its own.';
 const FUNDED = 'Budgets and balances are those of the stored books; a budget that they do not know counts as unspent.';
 
 /** `signalbox policy explain` of a hypothetical request. Throws UsageError, or SignalboxError as the API would. */
 export async function runExplain(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values: flags, positionals } = parseArguments(args, FLAGS);
-  const { folder = command.folder, file } = placesIn(positionals);
+  const { folder: named, file } = placesIn(positionals);
+  const folder = named ?? command.folder;
   if (flags.case !== undefined) {
     const { case: name, here, json, ...more } = flags;
     const [extra] = Object.keys(more);
@@ -48,6 +50,13 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
       '--here works only with --case. Other requests are always explained with the variables that are set.',
     );
   const body = withFlags(bodyOf(file === undefined ? {} : await jsonOf(file, command)), flags);
+  if (flags.url !== undefined) {
+    const { url, key, time, json, label, 'key-models': keyModels } = flags;
+    // The server has its own policy, and the labels and models of its keys.
+    const other = [named && 'the folder', label && '--label', keyModels && '--key-models'].find(Boolean);
+    if (other) throw new UsageError(`--url explains by the policy and the keys of the server. Remove ${other}.`);
+    return await runExplainServed({ url, request: body, key, time, json }, command);
+  }
   const runtime = await runtimeOf(folder, command.judge);
   const timeMs = flags.time === undefined ? command.judge.now() : momentOf('--time', flags.time);
   const { organization, budgets } = runtime.snapshot;

@@ -25,7 +25,7 @@ export interface ExplainForm {
 }
 
 /** The columns of the table, in words. */
-const legend = ({ usdPerCredit }: PolicySnapshot): string =>
+export const legend = ({ usdPerCredit }: Pick<PolicySnapshot, 'usdPerCredit'>): string =>
   `Quality is the expected share of good answers; 1 Credit is ${usdPerCredit} USD; latency is the expected time to the end of the answer, and source says where its speed is from. Utility weighs the three as the selector says, and the highest wins.`;
 
 function holdText({ certificate: { choice }, firstHold, isFunded, shortage }: HypotheticalExplanation): string[] {

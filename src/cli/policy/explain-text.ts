@@ -1,15 +1,28 @@
 import { shownCredits } from '../../core/ceiling.ts';
 import { painter } from '../../core/paint.ts';
+import type { SourcePlace } from '../../core/source-place.ts';
 import { wrapped } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
 import { SHOWN_QUALITY_MAX, seconds } from '../../routing/advise.ts';
 import type { CandidateEntry } from '../../routing/certificate.ts';
-import type { Certificate } from '../../routing/certify.ts';
 import { shortPlace } from '../../routing/story.ts';
 import { clipped, grid, WIDTH } from '../terminal.ts';
 
+/** A candidate as the tables show it. */
+export interface CertificateRow
+  extends Pick<CandidateEntry, 'model' | 'rank' | 'quality' | 'countedQuality' | 'costCredits'>,
+    Pick<CandidateEntry, 'latencyMs' | 'latencyBasis' | 'utility' | 'parts'> {
+  readonly rejections: readonly {
+    readonly text: string;
+    readonly rules: readonly { readonly place: Pick<SourcePlace, 'file' | 'line'> }[];
+  }[];
+}
+
 /** The candidates as a table, best first, and under it those that were left out, with the reasons. */
-export function certificateText({ candidates }: Certificate, terminal: boolean): string {
+export function certificateText(
+  { candidates }: { readonly candidates: readonly CertificateRow[] },
+  terminal: boolean,
+): string {
   const ranked = candidates.filter(({ rank }) => rank !== null);
   const leftOut = candidates.filter(({ rank }) => rank === null);
   const tables = [
@@ -22,7 +35,7 @@ export function certificateText({ candidates }: Certificate, terminal: boolean):
 /** The source of a latency, in a word. */
 const BASIS = { measured: 'measured', stated: 'stated', estimated: 'median', neutral: 'neutral' } as const;
 
-function rankedTable(ranked: readonly CandidateEntry[], terminal: boolean): string {
+function rankedTable(ranked: readonly CertificateRow[], terminal: boolean): string {
   const parts = [...new Set(ranked.flatMap((one) => Object.keys(one.parts)))];
   // The parts of a utility add up to it.
   const sum = parts.map((part, at) => `${at === 0 ? '=' : '+'} ${visible(part)}`);
@@ -43,7 +56,7 @@ function rankedTable(ranked: readonly CandidateEntry[], terminal: boolean): stri
 }
 
 /** `90.5 % +6.0`: the share of good answers, and what languages and preferences add to it. */
-function qualityText({ quality, countedQuality }: CandidateEntry): string {
+function qualityText({ quality, countedQuality }: CertificateRow): string {
   if (quality === null) return 'unknown';
   const share = Math.min(quality, SHOWN_QUALITY_MAX);
   const bonus = (100 * (Math.min(countedQuality, SHOWN_QUALITY_MAX) - share)).toFixed(1);
@@ -55,7 +68,7 @@ function qualityText({ quality, countedQuality }: CandidateEntry): string {
 const utilityText = (value: number): string =>
   (Math.abs(value) < 1_000 ? value.toFixed(4) : `${Number(value.toPrecision(5))}`).replace(/^-(?=0\.0*$)/, '');
 
-function leftOutTable(leftOut: readonly CandidateEntry[], terminal: boolean): string {
+function leftOutTable(leftOut: readonly CertificateRow[], terminal: boolean): string {
   const rows = leftOut.map(({ model, rejections }) => {
     const reasons = rejections.map(({ text, rules }) => {
       const places = rules.map(({ place }) => shortPlace(place)).join(', ');

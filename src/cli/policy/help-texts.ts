@@ -24,12 +24,13 @@ Exit code: 0 when all cases hold, 2 when one fails or coverage is below --min, 1
 [--cost-weight N] [--quality-weight N] [--latency-weight N]
 [--label K=V]... [--metadata K=V]... [--key ID] [--key-models ID,ID]
 [--time 2026-11-20T08:00:00Z] [--case NAME] [--decision ID] [--here] [--json]
-[--data DIR]`,
+[--data DIR] [--url http://127.0.0.1:8787]`,
     summary: 'Show which model a request gets, and why.',
     details: `Lists every model with its estimates and utility, or the rule that rejects it.
 REQUEST.json is a body for /v1/chat/completions, /v1/messages, /v1/responses or /v1/route; put flags before it.
 --key takes the labels, models and money of a key in --data.
 --case explains the request of a case. --decision decides a recorded decision again.
+--url asks a running server, with the key in SIGNALBOX_KEY: its policy, its measurements, its keys.
 Exit code: 0 for a decision, 2 for a refusal or a decision that differs, 1 when nothing was decided.`,
   },
   'policy diff': {

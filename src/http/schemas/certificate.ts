@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import * as field from '../../api/parts.ts';
 import { REJECTIONS } from '../../core/decision.ts';
+import { LENGTH_SOURCES } from '../../core/expected-length.ts';
 import { LEARNING_MODES } from '../../core/learning-policy.ts';
 import { HEALTH } from '../../core/readings.ts';
 
@@ -136,7 +137,14 @@ export const CERTIFICATE = {
     }),
     'The decision in plain sentences.',
   ),
-  expected_output_tokens: field.figureOrNull('Expected visible output tokens of one choice.', 400),
+  expected_output_tokens: field.figureOrNull(
+    'Expected length of the answer: visible output tokens of one choice. Cost, latency and reference cost use it.',
+    400,
+  ),
+  expected_output_source: field.orNull(
+    Type.Union(LENGTH_SOURCES.map((source) => Type.Literal(source))),
+    'The source of that length: the request, the prompt, `max_tokens`, answers measured by this server (`blended` with the declared length where `answer_length` says so), or the policy.',
+  ),
   answer_worth_credits: field.figureOrNull('The worth of a good answer to the request: v·C_ref. In Credits.', 32.3),
   candidates: field.orNull(
     Type.Array(Candidate),

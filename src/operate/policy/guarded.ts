@@ -97,6 +97,7 @@ const SECTION_GUARDS: Readonly<Record<keyof typeof SECTIONS, Guard>> = {
   selectors: ORDINARY,
   default_weights: ORDINARY,
   reference_price: ORDINARY,
+  answer_length: ORDINARY,
   answer_worth: ORDINARY,
   hard_quality_factor: ORDINARY,
   unstated_latency: ORDINARY,

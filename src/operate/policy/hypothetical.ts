@@ -80,7 +80,7 @@ function hypotheticalCaller({ id: keyId, labels, models, team, user, levels }: H
  * @throws SignalboxError as a request would.
  */
 export function hypotheticalFacts(
-  { request, key, timeMs, caller = hypotheticalCaller(key) }: HypotheticalRequest,
+  { request, key, timeMs, caller = hypotheticalCaller(key), readings }: HypotheticalRequest,
   runtime: Runtime,
   onFailure: OnRuleFailure = () => {},
   inputTokensCounted: Facts['inputTokensCounted'] = null,
@@ -88,12 +88,12 @@ export function hypotheticalFacts(
   const { stream, settings, routing } = request;
   const { user = '' } = settings;
   const { metadata = {} } = routing;
-  const facts = { ...routeFacts(request, caller, runtime.snapshot), inputTokensCounted };
+  const facts = { ...routeFacts(request, caller, runtime.snapshot, { readings }), inputTokensCounted };
   if (!hasRules(runtime.snapshot)) return facts;
   return withRules(
     facts,
     runtime.snapshot,
-    { stream, user, metadata, caller, time: runtime.localTime(timeMs) },
+    { stream, user, metadata, caller, time: runtime.localTime(timeMs), readings },
     onFailure,
   );
 }

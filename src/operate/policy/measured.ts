@@ -26,11 +26,8 @@ export function readingsAlike(snapshot: PolicySnapshot, inForce: Runtime): Readi
       }
     }
   }
-  for (const [at, { name }] of snapshot.tasks.entries()) {
-    const from = inForce.snapshot.taskIndex.get(name);
-    if (from !== undefined) readings.outputTokens[at] = present.outputTokens[from] ?? readings.outputTokens[at]!;
-  }
-  return shared === 0 ? null : { ...readings, allHealthy: readings.health.every((health) => health === 0) };
+  const allHealthy = readings.health.every((health) => health === 0);
+  return shared === 0 ? null : { ...readings, ...inForce.outputs.lengthsFor(snapshot), allHealthy };
 }
 
 const nameOf = (model: string, provider: string, upstream: string): string =>

@@ -1,3 +1,4 @@
+import { declaredTokens, type MeasuredCatalog, type Readings } from '../../core/readings.ts';
 import { LearnedMedian, type MedianOptions } from './learned-median.ts';
 
 /**
@@ -6,8 +7,16 @@ import { LearnedMedian, type MedianOptions } from './learned-median.ts';
  */
 const TOKENS: MedianOptions = { range: [1, 1_000_000], halfLifeMs: 6 * 3_600_000, priorAnswers: 20 };
 
+/**
+ * Evidence, in answers of now, from which a measured length counts alone, and below which it no longer does. The gap keeps a
+ * task with little traffic from switching back and forth.
+ */
+const ENOUGH_ANSWERS = { from: TOKENS.priorAnswers, below: TOKENS.priorAnswers / 2 };
+
 /** Per task, one answer of each caller counts in this time, ms, so that the busiest caller does not dominate. */
 const PERIOD_MS = 10_000;
+
+type LengthCatalog = Pick<MeasuredCatalog, 'tasks' | 'answerLength'>;
 
 /** Learned answer lengths by task name, in visible output tokens of one choice. Outlives reloads. State: answer lengths. */
 export class OutputLengths {
@@ -16,6 +25,8 @@ export class OutputLengths {
   /** Callers and tasks already counted in this period. */
   readonly #counted = new Set<string>();
   #periodEndsAt = 0;
+  /** Tasks with enough evidence, and their measured lengths in whole tokens, as a policy could declare them. */
+  readonly #measured = new Map<string, number>();
 
   /** @param clock monotonic ms */
   constructor(clock: () => number) {
@@ -45,14 +56,26 @@ export class OutputLengths {
     let isNew = false;
     for (const [task, median] of this.#byTask) {
       isNew = median.publish(this.#clock()) || isNew;
-      if (median.published === null) this.#byTask.delete(task);
+      const { published } = median;
+      if (published === null) this.#byTask.delete(task);
+      const least = this.#measured.has(task) ? ENOUGH_ANSWERS.below : ENOUGH_ANSWERS.from;
+      if (published === null || published.weight < least) this.#measured.delete(task);
+      else this.#measured.set(task, Math.max(1, Math.round(published.median)));
     }
     return isNew;
   }
 
-  /** The expected output tokens of a task. @param declared the policy's value */
-  expected(task: string, declared: number): number {
-    return this.#byTask.get(task)?.blendedWith(declared) ?? declared;
+  /** The lengths that decisions under a policy use now. */
+  lengthsFor({ tasks, answerLength }: LengthCatalog): Pick<Readings, 'outputTokens' | 'referenceTokens'> {
+    const declared = declaredTokens(tasks);
+    if (answerLength === 'blended') {
+      const outputTokens = declared.map(
+        (tokens, at) => this.#byTask.get(tasks[at]!.name)?.blendedWith(tokens) ?? tokens,
+      );
+      return { outputTokens, referenceTokens: declared };
+    }
+    const outputTokens = declared.map((tokens, at) => this.#measured.get(tasks[at]!.name) ?? tokens);
+    return { outputTokens, referenceTokens: outputTokens };
   }
 
   /** The published median's weight, in answers of now. */

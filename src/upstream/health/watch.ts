@@ -69,9 +69,9 @@ function momentOf(prior: Readings, { watched, endpoints, outputs }: MomentSource
     retryAt[slot] = endpoint.retryAtUnix(now);
     until = Math.min(until, endpoint.nextChange(now));
   });
-  const outputTokens = prior.outputTokens.map((declared, at) => outputs.expected(watched.tasks[at]!.name, declared));
+  const lengths = outputs.lengthsFor(watched);
   return {
-    readings: { number, ttftMs, warmTtftMs, tokensPerSecond, health, retryAt, allHealthy, outputTokens },
+    readings: { number, ttftMs, warmTtftMs, tokensPerSecond, health, retryAt, allHealthy, ...lengths },
     until,
   };
 }

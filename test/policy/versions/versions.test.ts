@@ -67,6 +67,7 @@ const WRITTEN_OUT: Readonly<Record<string, string>> = {
   language_worth: '0.06',
   hard_quality_factor: '8',
   'gateway.output_above_maximum': 'cap',
+  answer_length: 'measured',
   'tasks.general': '{ expected_output_tokens: 400, default_input_tokens: 500, min_useful_output: 64 }',
   'tasks.chat': '{ expected_output_tokens: 250, default_input_tokens: 300, min_useful_output: 64 }',
   'tasks.coding': '{ expected_output_tokens: 1200, default_input_tokens: 2000, min_useful_output: 128 }',
@@ -91,6 +92,7 @@ const OWN: Readonly<Record<string, string>> = {
   language_worth: '0.2',
   hard_quality_factor: '3',
   'gateway.output_above_maximum': 'refuse',
+  answer_length: 'blended',
   'auto.quality': '3',
   'auto.cost': '1',
   'auto.latency': '0.5',
@@ -122,13 +124,14 @@ selectors: { auto: { strategy: auto, options: { ${auto} } }, mine: { strategy: a
 
 /** Of a snapshot, everything that defaults decide. Tasks by name: their order is the order in which they are written. */
 function effectOf({ tasks, selectors, models, languages, ...others }: PolicySnapshot) {
-  const { languageWorth, hardQualityFactor, answerWorth, referencePrice, defaultWeights, gateway } = others;
+  const { languageWorth, hardQualityFactor, answerLength, answerWorth, referencePrice, defaultWeights, gateway } =
+    others;
   return {
     tasks: tasks.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     options: [...selectors.values()].map(({ name, strategy, options }) => [name, strategy, options]),
     latencies: models.map(({ latency }) => latency),
     languages,
-    single: { languageWorth, hardQualityFactor, answerWorth, referencePrice, defaultWeights, gateway },
+    single: { languageWorth, hardQualityFactor, answerLength, answerWorth, referencePrice, defaultWeights, gateway },
   };
 }
 

@@ -66,6 +66,7 @@ export function recordOf({
     ...{ agent: session && 'a1', parentAgent: null, sentBy: session === 's1' ? 'user_1' : null },
     ...{ quality: new Float64Array([0.5, 1 / 3]), estimate: null, draw: null, reason: 'auto:balanced' },
     ...{ choice: model, fallbacks: ['other'], lastResorts: [] },
+    expectedLength: { tokens: 400, source: 'declared' },
     outcome:
       status === 'recommended'
         ? null
@@ -226,7 +227,15 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
   test('readings are stored once under their number; content until it expires', async () => {
     await using store = await open();
     const tables = store.records;
-    const none = { ttftMs: [], warmTtftMs: [], tokensPerSecond: [], health: [], retryAt: [], outputTokens: [] };
+    const none = {
+      ttftMs: [],
+      warmTtftMs: [],
+      tokensPerSecond: [],
+      health: [],
+      retryAt: [],
+      outputTokens: [],
+      referenceTokens: [],
+    };
     const differences = {
       ...none,
       ttftMs: [
@@ -253,7 +262,14 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
     const { readings } = store.records;
     const pairs = (first: number) => Array.from({ length: count }, (_, at) => [at, first + at / 8] as const);
     const differences = {
-      ...{ ttftMs: [], warmTtftMs: pairs(1_000), tokensPerSecond: [], health: [], outputTokens: [] },
+      ...{
+        ttftMs: [],
+        warmTtftMs: pairs(1_000),
+        tokensPerSecond: [],
+        health: [],
+        outputTokens: [],
+        referenceTokens: [],
+      },
       retryAt: pairs(-2),
     };
     await store.commit([readings.add(idAt(NOW), differences)]);

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { PreparedStrategy } from '../../../src/contract/strategy.ts';
 import { priorReadings } from '../../../src/core/readings.ts';
-import { costReference, expectedOutput } from '../../../src/routing/estimate.ts';
+import { costReference } from '../../../src/routing/estimate.ts';
+import { expectedOutput } from '../../../src/routing/expected-length.ts';
 import { BUCKET } from '../../../src/upstream/health/quantile.ts';
 import { tries } from '../../deep/effort.ts';
 import { byQuality, facts, GENERAL, model, outcomeOf, snapshot } from '../../routing/build.ts';
@@ -21,9 +22,9 @@ const POLICY = snapshot([model('a')], {
   ]),
 });
 
-function learning() {
+function learning(policy = POLICY) {
   const fake = fakeHealth();
-  const readings = fake.health.watch(POLICY);
+  const readings = fake.health.watch(policy);
   const { outputs } = fake.health;
   const publish = (afterMs = 1_000) => {
     fake.time.now += afterMs;
@@ -113,7 +114,50 @@ describe('the expected output of a task', () => {
   });
 });
 
-test('a reference cost depends only on the policy, not on learning or caches', () => {
+describe('where the measured length counts alone', () => {
+  const measured = { ...POLICY, answerLength: 'measured' as const };
+
+  test('it replaces the declared length from 20 answers on, in whole tokens, for costs and reference costs alike', () => {
+    const { publish, saw, readings } = learning(measured);
+    saw('general', 100, 19);
+    expect(publish()).toEqual([400, 1_200]);
+    saw('general', 100, 1);
+    saw('general', 100, 1);
+    publish(10_000);
+    saw('general', 100, 2);
+    const [general, coding] = publish();
+    expectNear(general, 100);
+    expect([Number.isInteger(general), coding]).toEqual([true, 1_200]);
+    expect([...readings().referenceTokens]).toEqual([general, 1_200]);
+  });
+
+  test('it does not switch back and forth while answers are few: it ends below 10 answers', () => {
+    const { publish, saw, outputs } = learning(measured);
+    saw('general', 100, 25);
+    const [first] = publish();
+    // At a steady rate of answers that keeps the weight between 10 and 20.
+    for (let hour = 0; hour < 48; hour++) {
+      saw('general', 100, 2);
+      expect(publish(HOUR_MS)[0]).toBe(first);
+    }
+    const weight = outputs.weight('general');
+    expect([weight > 10, weight < 20]).toEqual([true, true]);
+    expect(publish(12 * HOUR_MS)[0]).toBe(400);
+    // A task with as few answers that never had more does not begin.
+    for (let hour = 0; hour < 48; hour++) {
+      saw('coding', 100, 2);
+      expect(publish(HOUR_MS)[1]).toBe(1_200);
+    }
+  });
+
+  test('an answer of one token or less is declared as one', () => {
+    const { publish, saw } = learning(measured);
+    saw('general', 0.2, 40);
+    expect(publish()[0]).toBe(1);
+  });
+});
+
+test('where lengths are blended, a reference cost depends only on the policy, not on learning or caches', () => {
   const learnt = fc.record({ factor: fc.constantFrom(0.01, 0.5, 3, 100), cached: fc.constantFrom(0, 100, 5_000) });
   fc.assert(
     fc.property(worlds, learnt, ({ snapshot: from, facts: asked }, { factor, cached }) => {
@@ -131,7 +175,7 @@ test('a reference cost depends only on the policy, not on learning or caches', (
       outcomeOf(from, { ...asked, cached: [] }, spy, prior);
       outcomeOf(from, known, spy, { ...prior, number: 1, outputTokens });
       expect(references.size).toBeLessThanOrEqual(1);
-      if (references.size > 0) expect([...references]).toEqual([costReference(from, asked)]);
+      if (references.size > 0) expect([...references]).toEqual([costReference(from, asked, prior)]);
       // The readings did change.
       const open = facts({ ...asked, outputTokens: null, outputTokensAsked: null, outputTokensMax: null });
       expect(expectedOutput(open, from, { ...prior, outputTokens })).not.toBe(expectedOutput(open, from, prior));

@@ -192,7 +192,7 @@ function packUsage(usage: Usage): readonly unknown[] {
 
 export function encodeBody(body: RecordBody): string {
   const { seed, facts, reason, choice, fallbacks, lastResorts, outcome, stream, metadata } = body;
-  const { agent, parentAgent, sentBy } = body;
+  const { agent, parentAgent, sentBy, expectedLength } = body;
   const values: unknown[] = [seed, packAllFacts(facts), reason, choice, fallbacks, outcome && packOutcome(outcome)];
   // The last ones are omitted while empty.
   const hasAgent = agent !== null || parentAgent !== null || sentBy !== null;
@@ -201,14 +201,21 @@ export function encodeBody(body: RecordBody): string {
   if (stream || hasMetadata) values.push(stream ? 1 : 0);
   if (hasMetadata) values.push(metadata);
   if (hasAgent) values.push(sentBy === null ? [agent, parentAgent] : [agent, parentAgent, sentBy]);
+  if (expectedLength) values.push(...unstated(values.length), [expectedLength.tokens, expectedLength.source]);
   return JSON.stringify(values);
 }
+
+/** The values that are omitted while empty, from a position on. */
+const EMPTY_TAIL = [[], 0, {}, [null, null]] as const;
+const unstated = (from: number): readonly unknown[] => EMPTY_TAIL.slice(from - TAIL_AT);
+const TAIL_AT = 6;
 
 /** Decodes the text of `encodeBody`, of earlier versions too. */
 export function decodeBody(text: string): RecordBody {
   const values = JSON.parse(text);
   const [seed, facts, reason, choice, fallbacks, outcome, ...last] = values;
-  const [lastResorts = [], stream = 0, metadata = {}, [agent, parentAgent, sentBy = null] = [null, null]] = last;
+  const [lastResorts = [], stream = 0, metadata = {}, [agent, parentAgent, sentBy = null] = [null, null], length] =
+    last;
   return {
     seed,
     facts: unpackFacts(facts),
@@ -221,6 +228,7 @@ export function decodeBody(text: string): RecordBody {
     agent,
     parentAgent,
     sentBy,
+    expectedLength: length === undefined ? null : { tokens: length[0], source: length[1] },
     outcome: outcome && unpackOutcome(outcome),
   };
 }

@@ -1,0 +1,184 @@
+import { expect, test } from 'bun:test';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { runHere } from '../support/run-here.ts';
+import { type Signalbox, startSignalbox, writePolicy } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
+
+/** A task whose answers are a tenth or ten times as long as the policy declares, on a server that has measured it. */
+const upstream = useUpstream();
+
+const MODELS = {
+  cheap: { endpoints: ['up'], price: { input: 0.01, output: 0.4 }, quality: 0.6 },
+  expensive: { endpoints: ['up'], price: { input: 0.24, output: 9.6 }, quality: 0.9 },
+  writer: { endpoints: ['up'], price: { input: 1, output: 4 }, quality: 0.7 },
+};
+/** `writer` gives the answers that are measured, so that the candidates of the others keep their declared speeds. */
+const SELECTORS = ['auto', 'auto-cheap', 'auto-fast'];
+const policyOf = (declared: number, head = 'version: 2') =>
+  testPolicy(
+    { up: upstream.url },
+    MODELS,
+    `selectors:
+${SELECTORS.map((name) => `  ${name}: { strategy: ${name}, models: { require: model.id != "writer" } }`).join('\n')}
+  traffic: { strategy: auto, models: { require: model.id == "writer" } }
+`,
+  )
+    .replaceAll('default_max_output: 1024', 'default_max_output: 8192')
+    .replace('version: 1', head)
+    .replace('coding: { expected_output_tokens: 1200', `coding: { expected_output_tokens: ${declared}`);
+
+const QUESTION = 'Write a function in Python that parses ISO dates.';
+const messages = [{ role: 'user', content: QUESTION }];
+
+interface Explanation {
+  readonly choice: string;
+  readonly candidates: readonly object[];
+  readonly expected_output_tokens: number;
+  readonly expected_output_source: string;
+  readonly answer_worth_credits: number;
+  readonly explanation: readonly string[];
+}
+
+async function explainedBy(box: Signalbox, model: string, more: object = {}): Promise<Explanation> {
+  const request = { model, messages, ...more };
+  // A principal gets ten explanations a second.
+  const answer = await waitFor(async () => {
+    const response = await box.post('/admin/policy/explain', { request });
+    return response.status === 429 ? null : response;
+  });
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as Explanation;
+}
+
+async function start(declared: number, head?: string) {
+  let skippedMs = 0;
+  const policy = policyOf(declared, head);
+  const clock = () => performance.now() + skippedMs;
+  const box = await startSignalbox({ policy, env: UPSTREAM_ENV, clock });
+  const chat = async (model: string) => {
+    // A key adds one answer of a task in ten seconds.
+    skippedMs += 10_001;
+    const response = await box.post('/v1/chat/completions', { model, messages });
+    expect(response.status).toBe(200);
+    return await answerOf(response);
+  };
+  return { box, chat };
+}
+
+/** A server after so many answers of `words` words, once it has published what it measured. */
+async function warm(words: number) {
+  upstream.behave({ text: 'word '.repeat(words) });
+  const server = await start(1_200);
+  for (let i = 0; i < 30; i++) await server.chat('traffic');
+  await waitFor(async () => (await explainedBy(server.box, 'auto')).expected_output_source !== 'declared');
+  return server;
+}
+
+const figuresOf = ({ choice, candidates, expected_output_tokens, answer_worth_credits }: Explanation) => ({
+  ...{ choice, candidates, expected_output_tokens, answer_worth_credits },
+});
+
+test.each([
+  ['a thirtieth as long', 40],
+  ['three times as long', 3_600],
+])(
+  'a server whose answers are %s as declared decides like a fresh one whose policy declares that length',
+  async (_, words) => {
+    const { box } = await warm(words);
+    const { expected_output_tokens: measured } = await explainedBy(box, 'auto');
+    expect(Math.abs(measured / words - 1)).toBeLessThan(0.4);
+    const fresh = await start(measured);
+    const weights = { route_strategy: { cost_weight: 0.4, quality_weight: 0.6 } };
+    const requests = [...SELECTORS.map((name) => [name, {}] as const), ['auto', weights] as const];
+    for (const [name, more] of requests) {
+      const own = await explainedBy(box, name, more);
+      const other = await explainedBy(fresh.box, name, more);
+      expect(figuresOf(own)).toEqual(figuresOf(other));
+      expect([own.expected_output_source, other.expected_output_source]).toEqual(['measured', 'declared']);
+    }
+    await Promise.all([box.stop(), fresh.box.stop()]);
+  },
+  60_000,
+);
+
+test('auto-cheap stays with the cheap model while a server measures short answers, where blended lengths move it away', async () => {
+  const choices = async (head: string) => {
+    const { box, chat } = await start(1_200, head);
+    const before = (await explainedBy(box, 'auto-cheap')).choice;
+    upstream.behave({ text: 'word '.repeat(40) });
+    for (let i = 0; i < 80; i++) await chat('traffic');
+    await waitFor(async () => (await explainedBy(box, 'auto')).expected_output_tokens < 150);
+    const after = (await explainedBy(box, 'auto-cheap')).choice;
+    await box.stop();
+    return [before, after];
+  };
+  expect(await choices('version: 2')).toEqual(['cheap', 'cheap']);
+  expect(await choices('version: 2\nanswer_length: blended')).toEqual(['cheap', 'expensive']);
+  expect(await choices('version: 1')).toEqual(['cheap', 'expensive']);
+}, 60_000);
+
+test('the record keeps the length with its source, and the decision is made again as equal', async () => {
+  const { box, chat } = await warm(40);
+  const { platform } = await chat('auto');
+  const decision = (await (await box.get(`/v1/decisions/${platform?.decision_id}`)).json()) as Explanation & {
+    replay: object;
+  };
+  const tokens = decision.expected_output_tokens;
+  expect(tokens).toBeLessThan(100);
+  expect(decision).toMatchObject({ replay: { matches: true }, expected_output_source: 'measured' });
+  expect(decision.explanation).toContain(`Expected answer: ${tokens} tokens, measured from answers to coding tasks.`);
+  // A key that only reads reports sees the record, which is not decided again.
+  const reader = await box.makeKey('--scope', 'report');
+  const read = await fetch(`${box.url}/v1/decisions/${platform?.decision_id}`, {
+    headers: { authorization: `Bearer ${reader}` },
+  });
+  expect(await read.json()).toMatchObject({
+    candidates: null,
+    expected_output_tokens: tokens,
+    expected_output_source: 'measured',
+  });
+  await box.stop();
+}, 60_000);
+
+test('policy explain --url decides by the measurements of a running server, and without it by the policy', async () => {
+  const { box } = await warm(40);
+  const folder = writePolicy(policyOf(1_200));
+  const explain = (...args: string[]) =>
+    runHere(['policy', 'explain', '--message', QUESTION, ...args], { ...UPSTREAM_ENV, SIGNALBOX_KEY: box.key });
+  const served = await explain('--url', box.url);
+  expect(served).toMatchObject({ code: 0, err: '' });
+  expect(served.out).toMatch(/Expected answer: \d\d tokens, measured from answers to coding tasks\./);
+  expect(served.out).toMatch(/^1 +(cheap|expensive) /m);
+  const alone = await explain(folder);
+  expect(alone.out).toContain('Expected answer: 1,200 tokens, declared by the policy for coding tasks.');
+  const json = JSON.parse((await explain('--url', `${box.url}/`, '--json')).out) as Explanation;
+  expect(json).toEqual(await explainedBy(box, 'auto'));
+  await box.stop();
+}, 60_000);
+
+test('policy explain --url says what is wrong with an address, a key or a flag', async () => {
+  const { box } = await start(1_200);
+  const explain = async (key: string, ...args: string[]) => {
+    const { code, err, out } = await runHere(['policy', 'explain', ...args], { SIGNALBOX_KEY: key });
+    expect([code, out]).toEqual([1, '']);
+    return err;
+  };
+  expect(await explain('', '--url', box.url)).toContain('Set SIGNALBOX_KEY to a key with the scope');
+  expect(await explain('sb_live_wrong', '--url', box.url)).toContain(`${box.url} answered 401: `);
+  expect(await explain(box.key, '--url', 'ftp://x')).toContain('--url takes the address of a server');
+  expect(await explain(box.key, '--url', 'http://127.0.0.1:1')).toContain('No answer from http://127.0.0.1:1');
+  expect(await explain(box.key, '--url', box.url, '--label', 'a=b')).toContain('Remove --label.');
+  expect(await explain(box.key, '--url', `${box.url}/nowhere`)).toContain('answered 404');
+  await box.stop();
+}, 60_000);
+
+test('the source says who stated a length that is not of the task', async () => {
+  const { box } = await start(1_200);
+  const sourceOf = async (more: object) => (await explainedBy(box, 'auto', more)).expected_output_source;
+  expect(await sourceOf({})).toBe('declared');
+  expect(await sourceOf({ estimated_output_tokens: 77 })).toBe('request');
+  expect(await sourceOf({ max_tokens: 50 })).toBe('max_tokens');
+  expect(await sourceOf({ messages: [{ role: 'user', content: 'Write 200 words on dates.' }] })).toBe('prompt');
+  await box.stop();
+}, 60_000);
