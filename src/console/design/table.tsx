@@ -15,10 +15,10 @@ export interface TableColumn<Row> {
   /** The value that sorts; absent where sorting helps nobody. Null comes last. */
   readonly sort?: (row: Row) => number | string | null;
   /**
-   * Its place on a phone's card: `main` names the row, `fact` and `second` are the two facts that matter. Others are left out. The first
-   * column is `main` where none is.
+   * Its place on a phone's card: `main` names the row, `fact` stands to its right, `second` below. A list whose rows need more has `third`
+   * and `fourth` to the right of `second`. Others are left out. The first column is `main` where none is.
    */
-  readonly phone?: 'main' | 'fact' | 'second';
+  readonly phone?: 'main' | 'fact' | 'second' | 'third' | 'fourth';
 }
 
 interface TableProps<Row> {

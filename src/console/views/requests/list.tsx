@@ -16,13 +16,13 @@ const COLUMNS: readonly TableColumn<Row>[] = [
   {
     id: 'time',
     head: 'Made',
-    phone: 'second',
+    phone: 'fourth',
     cell: ({ time }) => (time === null ? 'Record unreadable' : <When at={time} />),
   },
   { id: 'model', head: 'Model', phone: 'main', cell: (row) => <Model row={row} /> },
-  { id: 'key', head: 'Key', cell: ({ key_name, key_id }) => <Short text={key_name ?? key_id} /> },
+  { id: 'key', head: 'Key', phone: 'third', cell: ({ key_name, key_id }) => <Short text={key_name ?? key_id} /> },
   { id: 'task', head: 'Task', cell: ({ task }) => <Short text={task} /> },
-  { id: 'status', head: 'Status', cell: ({ status }) => <StatusTag status={status} /> },
+  { id: 'status', head: 'Status', phone: 'second', cell: ({ status }) => <StatusTag status={status} /> },
   {
     id: 'tokens',
     head: 'Tokens out',
@@ -111,14 +111,13 @@ function Nothing({ list, isFiltered }: { readonly list: PagedList<Row>; readonly
   );
 }
 
-const Model = ({ row: { model, selector, error, status } }: { readonly row: Row }) => (
+const Model = ({ row: { model, selector, error } }: { readonly row: Row }) => (
   <span class="requests-model">
     <svg class={markOf(model)} width="8" height="8" aria-hidden="true">
       <circle cx="4" cy="4" r="4" fill="currentColor" />
     </svg>
     <span class="requests-name">
       <span title={error === null ? undefined : error}>{model}</span>{' '}
-      {status !== 'completed' && <span class="requests-ended small dim">{status}</span>}{' '}
       {selector !== null && selector !== 'pinned' && <span class="small dim">{selector}</span>}
     </span>
   </span>
