@@ -2,7 +2,7 @@ import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
 import { ShareBar } from '../../charts/bars.tsx';
 import { Select } from '../../design/field.tsx';
-import { duration, figure, percent, percentInColumn } from '../../design/format.ts';
+import { duration, figure, NONE, percent, percentInColumn } from '../../design/format.ts';
 import { markOf } from '../../design/marks.ts';
 import { Empty, Loaded, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
@@ -166,25 +166,26 @@ const columnsOf = (
       id: 'failed',
       head: 'Failed',
       isFigure: true,
-      cell: (line) => <Written value={percent(attemptsOf(line) === 0 ? null : failedOf(line) / attemptsOf(line))} />,
+      figures: (line) => [percent(attemptsOf(line) === 0 ? null : failedOf(line) / attemptsOf(line))],
     },
     {
       id: 'ttft',
       head: 'First token, median',
       isFigure: true,
       phone: 'second',
-      cell: (line) => <Written value={duration(line.ttft_ms?.p50 ?? null)} />,
+      figures: (line) => [duration(line.ttft_ms?.p50 ?? null)],
     },
     {
       id: 'declared',
       head: 'Declared',
       isFigure: true,
-      cell: (line) => {
+      figures: (line) => [duration(line.declared?.ttft_ms ?? null)],
+      cell: (line, [declared = NONE]) => {
         const times = slownessOf(line);
         return (
           <>
             <span class="dim">
-              <Written value={duration(line.declared?.ttft_ms ?? null)} />
+              <Written value={declared} />
             </span>
             {times !== null && times >= SLOWER_MIN && <span class="fleet-slow">{figure(times).short} ×</span>}
           </>
@@ -196,7 +197,7 @@ const columnsOf = (
       head: 'Speed',
       unit: 'tokens/s',
       isFigure: true,
-      cell: ({ tokens_per_second: speed }) => <Written value={figure(speed?.p50 ?? null)} />,
+      figures: ({ tokens_per_second: speed }) => [figure(speed?.p50 ?? null)],
     },
   ];
 };

@@ -1,4 +1,5 @@
 import { Lines } from '../../charts/lines.tsx';
+import { TERMS } from '../../design/explained.tsx';
 import { percent, usd } from '../../design/format.ts';
 import { marksOf } from '../../design/marks.ts';
 import { Empty } from '../../design/states.tsx';
@@ -25,7 +26,8 @@ export function Course({ report }: { readonly report: TrafficReport }) {
   const shown = series.slice(0, LINES);
   const spent = { name: 'Spend', mark: 'mark-accent', values: inUsd(total.buckets.credits) };
   const baseline = {
-    name: 'Baseline',
+    name: TERMS.baseline.word,
+    term: 'baseline' as const,
     mark: 'mark-other',
     values: inUsd(total.buckets.credits.map((credits, at) => credits + (total.buckets.saved_credits[at] ?? 0))),
   };

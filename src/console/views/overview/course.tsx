@@ -1,5 +1,6 @@
 import type { Resource } from '../../api/resource.ts';
 import { type ChartLine, Lines } from '../../charts/lines.tsx';
+import { TERMS } from '../../design/explained.tsx';
 import { Select } from '../../design/field.tsx';
 import { duration, figure, percent, usd } from '../../design/format.ts';
 import { markOf, marksOf } from '../../design/marks.ts';
@@ -92,7 +93,7 @@ function linesOf(measure: MeasureName, report: TrafficReport): readonly ChartLin
     if (measure !== 'spend') return [line];
     const { credits, saved_credits: saved } = report.total.buckets;
     const baseline = credits.map((spent, at) => (spent + (saved[at] ?? 0)) * perCredit);
-    return [{ name: 'Baseline', mark: 'mark-other', values: baseline }, line];
+    return [{ name: TERMS.baseline.word, term: 'baseline', mark: 'mark-other', values: baseline }, line];
   }
   const colourOf = marksOf(report.series.map(({ value }) => value));
   const lines = report.series.map((series) => ({

@@ -4,7 +4,6 @@ import { duration, figure } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
-import { Written } from '../../design/written.tsx';
 import { type DegradedProvider, degradedProviders, degradedText } from '../../shell/degraded.ts';
 import { hrefOf } from '../../shell/router.ts';
 import type { SlowProvider } from '../../shell/slow.ts';
@@ -81,21 +80,21 @@ const ProviderTable = ({ rows }: { readonly rows: readonly ProviderRow[] }) => (
         id: 'endpoints',
         head: 'Endpoints',
         isFigure: true,
-        cell: ({ endpoints }) => endpoints.length,
+        figures: ({ endpoints }) => [figure(endpoints.length)],
         sort: ({ endpoints }) => endpoints.length,
       },
       {
         id: 'requests',
         head: 'Requests',
         isFigure: true,
-        cell: ({ requests }) => <Written value={figure(requests)} />,
+        figures: ({ requests }) => [figure(requests)],
         sort: ({ requests }) => requests,
       },
       {
         id: 'failed',
         head: 'Failed attempts',
         isFigure: true,
-        cell: ({ failed }) => <Written value={figure(failed)} />,
+        figures: ({ failed }) => [figure(failed)],
         sort: ({ failed }) => failed,
       },
       {
@@ -103,7 +102,7 @@ const ProviderTable = ({ rows }: { readonly rows: readonly ProviderRow[] }) => (
         head: 'First token, median',
         isFigure: true,
         phone: 'second',
-        cell: ({ ttftMs }) => <Written value={duration(ttftMs)} />,
+        figures: ({ ttftMs }) => [duration(ttftMs)],
         sort: ({ ttftMs }) => ttftMs,
       },
       {
@@ -111,7 +110,7 @@ const ProviderTable = ({ rows }: { readonly rows: readonly ProviderRow[] }) => (
         head: 'Speed',
         unit: 'tokens/s',
         isFigure: true,
-        cell: ({ tokensPerSecond }) => <Written value={figure(tokensPerSecond)} />,
+        figures: ({ tokensPerSecond }) => [figure(tokensPerSecond)],
         sort: ({ tokensPerSecond }) => tokensPerSecond,
       },
     ]}

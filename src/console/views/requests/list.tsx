@@ -5,7 +5,7 @@ import { duration, figure } from '../../design/format.ts';
 import { markOf } from '../../design/marks.ts';
 import { Empty, Failure, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
-import { Money, When, Written } from '../../design/written.tsx';
+import { moneyFigure, When } from '../../design/written.tsx';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { mayView } from '../../shell/session.ts';
 import { StatusTag } from './status.tsx';
@@ -27,21 +27,21 @@ const COLUMNS: readonly TableColumn<Row>[] = [
     id: 'tokens',
     head: 'Tokens out',
     isFigure: true,
-    cell: ({ output_tokens }) => <Written value={figure(output_tokens)} />,
+    figures: ({ output_tokens }) => [figure(output_tokens)],
   },
   {
     id: 'first',
     head: 'First token',
     isFigure: true,
-    cell: ({ first_part_ms }) => <Written value={duration(first_part_ms)} />,
+    figures: ({ first_part_ms }) => [duration(first_part_ms)],
   },
-  { id: 'took', head: 'Took', isFigure: true, cell: ({ total_ms }) => <Written value={duration(total_ms)} /> },
+  { id: 'took', head: 'Took', isFigure: true, figures: ({ total_ms }) => [duration(total_ms)] },
   {
     id: 'cost',
     head: 'Charged',
     isFigure: true,
     phone: 'fact',
-    cell: ({ charged_usd, credits_consumed }) => <Money usd={charged_usd} credits={credits_consumed} />,
+    figures: ({ charged_usd, credits_consumed }) => [moneyFigure({ usd: charged_usd, credits: credits_consumed })],
   },
 ];
 
