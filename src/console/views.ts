@@ -56,7 +56,7 @@ export const VIEWS: readonly ConsoleView[] = [
     title: 'Fleet',
     path: '/fleet',
     range: 'last',
-    action: 'endpoints.read',
+    action: 'models.list',
     load: () => import('./views/fleet/index.tsx'),
   },
 ];
