@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Explained, type TermName } from '../design/explained.tsx';
+import { Explained } from '../design/explained.tsx';
 import { clockTime, dayTime, momentTime, type WrittenFigure } from '../design/format.ts';
+import type { TermName } from '../design/terms.ts';
 import { ChartFrame, useWidth, Walk } from './frame.tsx';
 import { scaled, ticksTo } from './scale.ts';
 

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { type ApiFailure, isForbidden } from '../api/failure.ts';
-import { Explained, type TermName } from './explained.tsx';
+import { Explained } from './explained.tsx';
 import { NONE, type WrittenFigure } from './format.ts';
+import type { TermName } from './terms.ts';
 
 interface HeroProps {
   readonly label: string;

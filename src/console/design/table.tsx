@@ -3,8 +3,9 @@ import { useState } from 'preact/hooks';
 import { go } from '../shell/router.ts';
 import { Button } from './button.tsx';
 import { inColumn } from './column.ts';
-import { Explained, type TermName } from './explained.tsx';
+import { Explained } from './explained.tsx';
 import type { WrittenFigure } from './format.ts';
+import type { TermName } from './terms.ts';
 import { useWindow } from './window.ts';
 import { Written } from './written.tsx';
 

@@ -1,8 +1,8 @@
 import { Lines } from '../../charts/lines.tsx';
-import { TERMS } from '../../design/explained.tsx';
 import { percent, usd } from '../../design/format.ts';
 import { marksOf } from '../../design/marks.ts';
 import { Empty } from '../../design/states.tsx';
+import { TERMS } from '../../design/terms.ts';
 import { compared } from '../../shell/compared.ts';
 import { range } from '../../shell/range.ts';
 import { knownFrom, pendingFrom, type TrafficReport } from '../../shell/traffic.ts';

@@ -1,11 +1,11 @@
 import type { Resource } from '../../api/resource.ts';
 import { type ChartLine, Lines } from '../../charts/lines.tsx';
-import { TERMS } from '../../design/explained.tsx';
 import { Select } from '../../design/field.tsx';
 import { duration, figure, percent, usd } from '../../design/format.ts';
 import { markOf, marksOf } from '../../design/marks.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Tabs } from '../../design/tabs.tsx';
+import { TERMS } from '../../design/terms.ts';
 import { range } from '../../shell/range.ts';
 import { hrefOf, param, setParams } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';

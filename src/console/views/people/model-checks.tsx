@@ -29,10 +29,8 @@ export function ModelChecks({ values, onValues, none, error }: ModelChecksProps)
   const wanted = find.trim().toLowerCase();
   const found = names.filter((name) => name.toLowerCase().includes(wanted));
   const isNew = wanted !== '' && !names.some((name) => name.toLowerCase() === wanted);
-  const add = () => {
-    const name = isNew ? find.trim() : found.length === 1 ? found[0] : undefined;
-    if (name === undefined) return;
-    if (isNew) setChosen([...chosen, name]);
+  const add = (name: string) => {
+    if (!names.includes(name)) setChosen([...chosen, name]);
     onValues([...new Set([...values, name])]);
     setFind('');
   };
@@ -53,7 +51,8 @@ export function ModelChecks({ values, onValues, none, error }: ModelChecksProps)
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return;
           event.preventDefault();
-          add();
+          if (found.length === 1 && found[0] !== undefined) add(found[0]);
+          else if (isNew && found.length === 0) add(find.trim());
         }}
       >
         <Field
@@ -64,7 +63,7 @@ export function ModelChecks({ values, onValues, none, error }: ModelChecksProps)
           value={find}
           onValue={setFind}
         />
-        {isNew && <Button onClick={add}>Add {find.trim()}</Button>}
+        {isNew && <Button onClick={() => add(find.trim())}>Add {find.trim()}</Button>}
       </div>
       {found.length > SHOWN_MAX && (
         <p class="small dim">

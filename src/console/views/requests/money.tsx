@@ -1,9 +1,10 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
 import { inColumn } from '../../design/column.ts';
-import { Explained, type TermName } from '../../design/explained.tsx';
+import { Explained } from '../../design/explained.tsx';
 import { figure, usd } from '../../design/format.ts';
 import { Loaded } from '../../design/states.tsx';
+import type { TermName } from '../../design/terms.ts';
 import { Written } from '../../design/written.tsx';
 import { costWriter } from './costs.ts';
 import type { DecisionRead } from './story.ts';
