@@ -63,28 +63,41 @@ const listBody = (data: readonly Model[], hasMore: boolean): Static<typeof Model
   models: [],
 });
 
+type Directories<More extends object> = WeakMap<object, ModelDirectory<Model & More>>;
+type Details = ReturnType<typeof modelDetails>;
+
+/** The directories under a policy: one for all keys without a list of models, and one for each list or caller of levels. */
+const directories = new WeakMap<
+  PolicySnapshot,
+  { readonly plain: Directories<object>; readonly detailed: Directories<Details> }
+>();
+
+function directoriesOf(snapshot: PolicySnapshot) {
+  const known = directories.get(snapshot) ?? { plain: new WeakMap(), detailed: new WeakMap() };
+  directories.set(snapshot, known);
+  return known;
+}
+
 /** Returns the models that a caller may use. They are listed once for a policy and a caller. */
-export const directoryOf = directories(() => ({}));
+export const directoryOf = (snapshot: PolicySnapshot, caller: ModelLists): ModelDirectory<Model> =>
+  directoryIn(directoriesOf(snapshot).plain, snapshot, caller, () => ({}));
 
 /** The same with what people compare models by. */
-export const detailedDirectoryOf = directories((snapshot, model) => modelDetails(snapshot, model));
+export const detailedDirectoryOf = (snapshot: PolicySnapshot, caller: ModelLists): ModelDirectory<Model & Details> =>
+  directoryIn(directoriesOf(snapshot).detailed, snapshot, caller, (model) => modelDetails(snapshot, model));
 
-/**
- * The directories under a policy: one for all keys without a list of models, and one for each list or caller of levels.
- * @param more what is added to a model; null stands for a selector
- */
-function directories<More extends object>(more: (snapshot: PolicySnapshot, model: CatalogModel | null) => More) {
-  const all = new WeakMap<PolicySnapshot, WeakMap<object, ModelDirectory<Model & More>>>();
-  return (snapshot: PolicySnapshot, caller: ModelLists): ModelDirectory<Model & More> => {
-    const known = all.get(snapshot) ?? new WeakMap<object, ModelDirectory<Model & More>>();
-    all.set(snapshot, known);
-    const isBound = caller.levels?.some(({ models }) => models !== null);
-    const usable = (isBound ? caller.levels : caller.models) ?? snapshot;
-    const directory =
-      known.get(usable) ?? new ModelDirectory(listModels(snapshot, caller, (model) => more(snapshot, model)));
-    known.set(usable, directory);
-    return directory;
-  };
+/** @param more what is added to a model; null stands for a selector */
+function directoryIn<More extends object>(
+  known: Directories<More>,
+  snapshot: PolicySnapshot,
+  caller: ModelLists,
+  more: (model: CatalogModel | null) => More,
+): ModelDirectory<Model & More> {
+  const isBound = caller.levels?.some(({ models }) => models !== null);
+  const usable = (isBound ? caller.levels : caller.models) ?? snapshot;
+  const directory = known.get(usable) ?? new ModelDirectory(listModels(snapshot, caller, more));
+  known.set(usable, directory);
+  return directory;
 }
 
 function listModels<More extends object>(

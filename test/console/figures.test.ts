@@ -125,13 +125,14 @@ describe('a column writes its figures in one format', () => {
   test.each<readonly [string, readonly WrittenFigure[], readonly string[]]>([
     ['prices of requests', [usd('0.0415'), usd('0.39'), usd('0.000612')], ['$0.041500', '$0.390000', '$0.000612']],
     ['sums', [usd('1204.5'), usd('0.0004'), usd(-3), usd(0)], ['$1,204.50', '< $0.01', '−$3.00', '$0.00']],
+    ['fees', [usd('0.001'), usd(0)], ['$0.001', '$0.000']],
     ['sums from cents on', [usd('0.615'), usd('12')], ['$0.62', '$12.00']],
     ['short times', [duration(9), duration(412), duration(null)], ['9 ms', '412 ms', '–']],
     ['times within a second of each other', [duration(412), duration(2_149)], ['0.41 s', '2.15 s']],
     ['times of minutes', [duration(800), duration(192_000)], ['0.8 s', '192.0 s']],
     ['counts', [figure(7), figure(1_204_311)], ['7', '1,204,311']],
     ['rates', [figure(82.44), figure(100)], ['82', '100']],
-    ['small figures', [figure(0.5), figure(-3)], ['0.50', '−3.00']],
+    ['small figures', [figure(0.5), figure(-3)], ['0.5', '−3.0']],
     ['shares', [percent(0.333), percent(1), percent(0.0001)], ['33.3 %', '100.0 %', '< 0.1 %']],
   ])('%s', (_, figures, expected) => {
     expect(shorts(figures)).toEqual([...expected]);

@@ -240,6 +240,7 @@ describe('a team', () => {
     await link(page, 'Change').click();
     await page.getByRole('group', { name: 'Models' }).first().getByLabel('gpt-6-luna').check();
     await button(page, 'Save changes').click();
+    await link(page, 'Change').waitFor();
     await panel(page).getByText('gpt-6-luna').waitFor();
     await button(page, 'Remove').click();
     await page.getByRole('dialog', { name: 'Remove team ads?' }).waitFor();

@@ -3,8 +3,9 @@ import type { FigureAmount, WrittenFigure } from './format.ts';
 /** The figures of a column in one format: one unit and one precision, so that their decimal points stand below each other. */
 type ColumnFormat = (value: number) => string;
 
-/** The greatest and the smallest size in a column, zero left out. */
+/** The sizes of the figures in a column, zero left out: the smallest, the greatest, and all. */
 interface Sizes {
+  readonly all: readonly number[];
   readonly least: number;
   readonly most: number;
   readonly isWhole: boolean;
@@ -23,12 +24,21 @@ function fixed(value: number, decimals: number): string {
 /** Decimals that show three significant digits of a size. */
 const decimalsOf = (size: number): number => Math.max(0, 2 - Math.floor(Math.log10(size)));
 
+/** As many decimals as a column needs: none in which all figures have a zero. */
+function needed(sizes: readonly number[], least: number, most: number): number {
+  let decimals = most;
+  while (decimals > least && sizes.every((size) => fixed(size, decimals).endsWith('0'))) decimals--;
+  return decimals;
+}
+
 /** Three significant digits of an amount from here on are cents. */
 const CENTS_FROM = 0.0995;
 
 /** Prices of single requests are far below a cent, and sums are read to the cent. */
-const usdDecimals = ({ least, most }: Sizes): number =>
-  least >= CENTS_FROM ? 2 : Math.max(2, Math.min(decimalsOf(least), most < 1 ? 6 : most < 10 ? 5 : most < 100 ? 4 : 2));
+const usdDecimals = ({ all, least, most }: Sizes): number =>
+  least >= CENTS_FROM
+    ? 2
+    : needed(all, 2, Math.max(2, Math.min(decimalsOf(least), most < 1 ? 6 : most < 10 ? 5 : most < 100 ? 4 : 2)));
 
 const durationDecimals = ({ most, isWhole }: Sizes): number =>
   most >= 1_000 ? (most < 100_000 ? 2 : 1) : isWhole || most >= 100 ? 0 : 1;
@@ -52,8 +62,8 @@ const FORMATS: Readonly<Record<FigureAmount['kind'], (sizes: Sizes) => ColumnFor
     return (value) => withSign(value / unit, decimals, '', ` ${name}`);
   },
   percent: () => (value) => withSign(value * 100, 1, '', ' %'),
-  figure: ({ most, isWhole }) => {
-    const decimals = isWhole ? 0 : Math.min(4, decimalsOf(most));
+  figure: ({ all, most, isWhole }) => {
+    const decimals = isWhole ? 0 : needed(all, 0, Math.min(4, decimalsOf(most)));
     return (value) => withSign(value, decimals, '', '');
   },
 };
@@ -77,5 +87,5 @@ function sizesOf(amounts: readonly FigureAmount[]): Sizes {
     ([low, high], size) => [Math.min(low, size), Math.max(high, size)],
     [Number.POSITIVE_INFINITY, 0],
   );
-  return { least: most === 0 ? 1 : least, most: most || 1, isWhole: sizes.every(Number.isInteger) };
+  return { all: sizes, least: most === 0 ? 1 : least, most: most || 1, isWhole: sizes.every(Number.isInteger) };
 }

@@ -1,6 +1,8 @@
+import type { ReadOf } from '../../api/reads.ts';
 import { useResource } from '../../api/resource.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import type { ModelLine } from './models.tsx';
+
+export type ModelLine = ReadOf<'/admin/models'>['data'][number];
 
 /** Who has a list of models: a key, or a team or a member whose keys it binds. */
 export interface ModelHolder {

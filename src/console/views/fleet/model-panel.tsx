@@ -6,8 +6,7 @@ import { Table } from '../../design/table.tsx';
 import { Written } from '../../design/written.tsx';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import { accessOf, accessText, type ModelHolder, type ModelHolders } from './model-access.ts';
-import type { ModelLine } from './models.tsx';
+import { accessOf, accessText, type ModelHolder, type ModelHolders, type ModelLine } from './model-access.ts';
 
 interface ModelPanelProps {
   readonly model: ModelLine;

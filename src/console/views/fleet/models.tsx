@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import type { ReadOf } from '../../api/reads.ts';
 import { useResource } from '../../api/resource.ts';
 import { Field } from '../../design/field.tsx';
 import { figure, NONE, percent, usd } from '../../design/format.ts';
@@ -7,10 +6,8 @@ import { markOf } from '../../design/marks.ts';
 import { Empty, Loaded, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { hrefWith, param } from '../../shell/router.ts';
-import { accessText, type ModelHolders, useModelHolders } from './model-access.ts';
+import { accessText, type ModelHolders, type ModelLine, useModelHolders } from './model-access.ts';
 import { ModelPanel } from './model-panel.tsx';
-
-export type ModelLine = ReadOf<'/admin/models'>['data'][number];
 
 /** The models that the viewer may use, with what they are compared by. */
 export function Models() {
