@@ -217,6 +217,7 @@ function sentenceOf(
     const { name, ttftMs } = slow;
     return `${health}${name} is slow: half of its answers begin within ${duration(ttftMs).short}, ${figure(timesSlower(slow)).short} times the ${periodBefore()}.`;
   }
+  if (degraded.length > 0) return health.trim();
   const longest = traffic && longestOf(traffic);
   return longest
     ? `${health}No provider is slower than before; ${longest.name} takes longest, ${duration(longest.ttftMs).short} to the first token.`
