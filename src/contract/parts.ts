@@ -142,6 +142,12 @@ export const FAILURE_KINDS = [
   'timeout',
 ] as const;
 
+/** The kinds of failure that the request causes. They say nothing about the health of the provider. */
+const REQUEST_FAILURES: ReadonlySet<string> = new Set<(typeof FAILURE_KINDS)[number]>(['rejected', 'context']);
+
+/** Whether a failure of this kind is the provider's, and not caused by what the request says. */
+export const isOfProvider = (kind: string): boolean => !REQUEST_FAILURES.has(kind);
+
 /** The failure of a call to a provider, in terms that the gateway can act on. */
 export interface ProviderFailure {
   readonly kind: (typeof FAILURE_KINDS)[number];

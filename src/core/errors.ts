@@ -33,7 +33,7 @@ export const ERRORS = {
   ),
   wrong_origin: forbidden(
     403,
-    'A change with the cookie of a login came without the `Origin` of the gateway’s own pages. Programs send a key instead.',
+    'A change with the cookie of a login, or a sign-in with a key, came without the `Origin` of the gateway’s own pages. Either another page sent it, or a proxy removes or changes the header. Programs send a key instead.',
   ),
   wrong_host: invalid(
     421,

@@ -15,6 +15,7 @@ export const KEYS_QUERY = t.Object({
   team: queryText('Only keys of the team with this ID or name.'),
   user: queryText('Only keys of the user with this ID.'),
   parent: queryText('Only keys that the key with this ID has made.'),
+  has_models: queryText('`true`: only keys with a list of models of their own; `false`: only keys without one.'),
   label: queryTexts('A label of the key, as `name=value`. It may be repeated; a key must have all.'),
   after: queryText('The ID of the last key of the page before.'),
   limit: queryLimit(LIMIT_MAX, LIMIT_MAX, 'How many at most; all unless given. A page also ends at 1 MiB.'),
@@ -29,6 +30,7 @@ export function keyQueryOf(url: string, teamIdOf: RouteServices['teamIdOf']): Ke
     search: query.get('search'),
     ...{ name: query.get('name'), user: query.get('user'), parent: query.get('parent') },
     team: team && teamIdOf(team),
+    hasModels: flagOf(query.get('has_models')),
     labels: Object.fromEntries(query.getAll('label').map(labelIn)),
     after: query.get('after'),
     limit: limit === null ? null : limitOf(limit, LIMIT_MAX),
@@ -38,3 +40,10 @@ export function keyQueryOf(url: string, teamIdOf: RouteServices['teamIdOf']): Ke
 const stateOf = (text: string) =>
   KEY_STATES.find((state) => state === text) ??
   refuseValue('state', `\`state\` must be one of ${KEY_STATES.join(', ')}.`);
+
+function flagOf(text: string | null): boolean | null {
+  if (text === null) return null;
+  if (text === 'true') return true;
+  if (text === 'false') return false;
+  return refuseValue('has_models', '`has_models` must be `true` or `false`.');
+}

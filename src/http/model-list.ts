@@ -6,18 +6,19 @@ import { hasBit } from '../core/rules.ts';
 import type { Model as CatalogModel, PolicySnapshot, Selector } from '../core/snapshot.ts';
 import { pageOfList } from '../operate/pages.ts';
 import { type ModelLists, mayUse } from '../routing/model-name.ts';
+import { modelDetails } from './model-details.ts';
 import type { ModelList, Model as ModelSchema } from './schemas/models.ts';
 
 type Model = Static<typeof ModelSchema>;
 
 /** The models that some callers may use, in the order of the list. */
-class ModelDirectory {
-  readonly #models: readonly Model[];
-  readonly byId: ReadonlyMap<string, Model>;
+class ModelDirectory<Listed extends Model> {
+  readonly #models: readonly Listed[];
+  readonly byId: ReadonlyMap<string, Listed>;
   /** The whole list as JSON: clients ask for it often. */
   readonly whole: string;
 
-  constructor(models: readonly Model[]) {
+  constructor(models: readonly Listed[]) {
     this.#models = models;
     this.byId = new Map(models.map((model) => [model.id, model]));
     this.whole = JSON.stringify(listBody(models, false));
@@ -62,26 +63,55 @@ const listBody = (data: readonly Model[], hasMore: boolean): Static<typeof Model
   models: [],
 });
 
+type Directories<More extends object> = WeakMap<object, ModelDirectory<Model & More>>;
+type Details = ReturnType<typeof modelDetails>;
+
 /** The directories under a policy: one for all keys without a list of models, and one for each list or caller of levels. */
-const directories = new WeakMap<PolicySnapshot, WeakMap<object, ModelDirectory>>();
+const directories = new WeakMap<
+  PolicySnapshot,
+  { readonly plain: Directories<object>; readonly detailed: Directories<Details> }
+>();
+
+function directoriesOf(snapshot: PolicySnapshot) {
+  const known = directories.get(snapshot) ?? { plain: new WeakMap(), detailed: new WeakMap() };
+  directories.set(snapshot, known);
+  return known;
+}
 
 /** Returns the models that a caller may use. They are listed once for a policy and a caller. */
-export function directoryOf(snapshot: PolicySnapshot, caller: ModelLists): ModelDirectory {
-  const known = directories.get(snapshot) ?? new WeakMap<object, ModelDirectory>();
-  directories.set(snapshot, known);
+export const directoryOf = (snapshot: PolicySnapshot, caller: ModelLists): ModelDirectory<Model> =>
+  directoryIn(directoriesOf(snapshot).plain, snapshot, caller, () => ({}));
+
+/** The same with what people compare models by. */
+export const detailedDirectoryOf = (snapshot: PolicySnapshot, caller: ModelLists): ModelDirectory<Model & Details> =>
+  directoryIn(directoriesOf(snapshot).detailed, snapshot, caller, (model) => modelDetails(snapshot, model));
+
+/** @param more what is added to a model; null stands for a selector */
+function directoryIn<More extends object>(
+  known: Directories<More>,
+  snapshot: PolicySnapshot,
+  caller: ModelLists,
+  more: (model: CatalogModel | null) => More,
+): ModelDirectory<Model & More> {
   const isBound = caller.levels?.some(({ models }) => models !== null);
   const usable = (isBound ? caller.levels : caller.models) ?? snapshot;
-  const directory = known.get(usable) ?? new ModelDirectory(listModels(snapshot, caller));
+  const directory = known.get(usable) ?? new ModelDirectory(listModels(snapshot, caller, more));
   known.set(usable, directory);
   return directory;
 }
 
-function listModels(snapshot: PolicySnapshot, caller: ModelLists): Model[] {
+function listModels<More extends object>(
+  snapshot: PolicySnapshot,
+  caller: ModelLists,
+  more: (model: CatalogModel | null) => More,
+): (Model & More)[] {
   const { models, selectors, wildcards } = snapshot;
   const isUsable = (model: CatalogModel) => mayUse(caller, model);
   const named = [
-    ...[...selectors.values()].map((selector) => selectorBody(selector, models, isUsable)),
-    ...[...models, ...(wildcards?.listed() ?? [])].filter(isUsable).map(modelBody),
+    ...[...selectors.values()].map((selector) => ({ ...selectorBody(selector, models, isUsable), ...more(null) })),
+    ...[...models, ...(wildcards?.listed() ?? [])]
+      .filter(isUsable)
+      .map((model) => ({ ...modelBody(model), ...more(model) })),
   ];
   const aliases = Map.groupBy(snapshot.aliases.keys(), (alias) => snapshot.aliases.get(alias)!);
   return named.flatMap((model) => [

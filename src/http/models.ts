@@ -1,13 +1,14 @@
+import type { TSchema } from '@sinclair/typebox';
 import { Elysia, type HTTPHeaders, t } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
 import type { Action } from '../operate/roles.ts';
 import { meaningOf, nameHint } from '../routing/model-name.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import { directoryOf, type PageQuery } from './model-list.ts';
+import { detailedDirectoryOf, directoryOf, type PageQuery } from './model-list.ts';
 import { queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { unlisted } from './routes.ts';
-import { Model, ModelList } from './schemas/models.ts';
+import { DetailedModelList, Model, ModelList } from './schemas/models.ts';
 import { limitOf } from './terms.ts';
 
 /** Clients write a slash within an ID as `%2F`. A text that cannot be decoded is not an ID. */
@@ -34,10 +35,11 @@ function pageIn(url: string): PageQuery | null {
 /** `/v1/models`: one body for the clients of OpenAI, Anthropic and Codex. A login counts under `/admin` alone. */
 export function modelRoutes({ gateway, callerOf }: RouteServices) {
   const directory = (request: Request) => directoryOf(gateway.lease().snapshot, callerOf(request));
-  const list = (request: Request, headers: HTTPHeaders) => {
+  const list = (request: Request, headers: HTTPHeaders, of: typeof directoryOf | typeof detailedDirectoryOf) => {
     headers['content-type'] = 'application/json';
     const page = pageIn(request.url);
-    return page === null ? directory(request).whole : directory(request).page(page);
+    const all = of(gateway.lease().snapshot, callerOf(request));
+    return page === null ? all.whole : all.page(page);
   };
   const find = (request: Request, path: string) => {
     const id = decoded(path);
@@ -57,15 +59,15 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
   };
   return (
     new Elysia({ name: 'models' })
-      .get('/v1/models', ({ request, set }) => list(request, set.headers), LIST)
-      .get('/admin/models', ({ request, set }) => list(request, set.headers), ADMIN_LIST)
+      .get('/v1/models', ({ request, set }) => list(request, set.headers, directoryOf), LIST)
+      .get('/admin/models', ({ request, set }) => list(request, set.headers, detailedDirectoryOf), ADMIN_LIST)
       .get('/v1/models/:id', ({ request, params }) => find(request, params.id), GET)
       // For IDs whose slashes were not encoded.
       .get('/v1/models/*', ({ request, params }) => find(request, params['*']), unlisted({ access: 'models.read' }))
   );
 }
 
-const listDocs = (access: Action, summary: string, description: string) => ({
+const listDocs = (access: Action, schema: TSchema, summary: string, description: string) => ({
   query: t.Object(
     {
       limit: queryText(`Models of a page, 1 to ${LIMIT_MAX}. Default: all. A page also ends at 1 MiB.`),
@@ -80,7 +82,7 @@ const listDocs = (access: Action, summary: string, description: string) => ({
     summary,
     description,
     tag: 'Models',
-    answer: { schema: ModelList, description: 'The models; all of them unless `limit` is stated.' },
+    answer: { schema, description: 'The models; all of them unless `limit` is stated.' },
     errorField: 'limit',
     errors: ['invalid_value', 'out_of_range'],
   }),
@@ -88,14 +90,16 @@ const listDocs = (access: Action, summary: string, description: string) => ({
 
 const LIST = listDocs(
   'models.read',
+  ModelList,
   'List models',
   'Selectors first, then the models that the key may use, and behind each its aliases. One body serves the clients of OpenAI, Anthropic and Codex.',
 );
 
 const ADMIN_LIST = listDocs(
   'models.list',
+  DetailedModelList,
   'List models to people',
-  'The same list as `GET /v1/models`, for people who have signed in: of all models that the caller may use.',
+  'The same list as `GET /v1/models`, for people who have signed in, with the price, the quality and the selectors of each model that the caller may use.',
 );
 
 const GET = routeDocs({

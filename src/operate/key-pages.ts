@@ -19,6 +19,8 @@ export interface KeyQuery {
   readonly team: string | null;
   readonly user: string | null;
   readonly parent: string | null;
+  /** True selects keys with a list of models of their own, false keys without one. */
+  readonly hasModels: boolean | null;
   /** Labels that a key must have. */
   readonly labels: Readonly<Record<string, string>>;
   /** The cursor: ID of the last key of the page before. */
@@ -28,8 +30,8 @@ export interface KeyQuery {
 }
 
 /** Whether a query looks through keys one by one, with no index that finds them. */
-export const isSearch = ({ name, search, labels }: KeyQuery): boolean =>
-  name !== null || search !== null || Object.keys(labels).length > 0;
+export const isSearch = ({ name, search, hasModels, labels }: KeyQuery): boolean =>
+  name !== null || hasModels !== null || search !== null || Object.keys(labels).length > 0;
 
 /**
  * Returns a page of the keys that a principal may see, the oldest first.
@@ -69,11 +71,12 @@ async function* those<Row>(rows: AsyncIterable<Row>, isWanted: (row: Row) => boo
   for await (const row of rows) if (isWanted(row)) yield row;
 }
 
-function matches(info: KeyInfo, { state, labels, search, ...wanted }: KeyQuery, now: number): boolean {
+function matches(info: KeyInfo, { state, labels, search, hasModels, ...wanted }: KeyQuery, now: number): boolean {
   const members = (['name', 'team', 'user', 'parent'] as const).filter((member) => wanted[member] !== null);
   return (
     members.every((member) => info[member] === wanted[member]) &&
     (search === null || `${info.name}\n${info.id}`.toLowerCase().includes(search.toLowerCase())) &&
+    (hasModels === null || (info.models !== null) === hasModels) &&
     (state === null || keyStateOf(info.inForce ?? info, now) === state) &&
     Object.entries(labels).every(([name, value]) => Object.hasOwn(info.labels, name) && info.labels[name] === value)
   );

@@ -1,3 +1,4 @@
+import { isOfProvider } from '../contract/parts.ts';
 import type { DecisionOutcome } from '../core/decision-record.ts';
 import { timeOfId } from '../core/id.ts';
 import { TimeHistogram } from '../core/time-histogram.ts';
@@ -153,7 +154,7 @@ export class TrafficSums {
       if (duration != null) sum.duration.add(duration);
     }
     for (const { model, provider, failure } of outcome?.attempts ?? []) {
-      if (failure === null) continue;
+      if (failure === null || !isOfProvider(failure)) continue;
       for (const sum of bucket.at({ ...place, model, provider })) sum.figures.failedAttempts++;
     }
   }

@@ -53,7 +53,7 @@ export interface TrafficFigures {
   readonly requests: number;
   /** Those that failed or broke off. */
   readonly errors: number;
-  /** Attempts that failed, where they did. */
+  /** Attempts that the provider failed, where they did. What a provider refuses for what it says is not among them. */
   readonly failedAttempts: number;
   /** Charges less refunds, of the journal. */
   readonly microcredits: Microcredits;

@@ -2,7 +2,17 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { paretoFront } from '../../src/console/charts/pareto.ts';
 import { logTicks, ticksTo } from '../../src/console/charts/scale.ts';
-import { duration, figure, percent, percentInColumn, relative, span, usd } from '../../src/console/design/format.ts';
+import { inColumn } from '../../src/console/design/column.ts';
+import {
+  duration,
+  figure,
+  percent,
+  percentInColumn,
+  relative,
+  span,
+  usd,
+  type WrittenFigure,
+} from '../../src/console/design/format.ts';
 import { markOf, marksOf } from '../../src/console/design/marks.ts';
 
 const SEED = 471_147;
@@ -106,5 +116,57 @@ describe('figures are written as a person would', () => {
   };
   test.each(Object.keys(MUTANTS))('colours %s break this law', (name) => {
     expect(colours(MUTANTS[name]!).failed).toBe(true);
+  });
+});
+
+describe('a column writes its figures in one format', () => {
+  const shorts = (figures: readonly WrittenFigure[]) => figures.map(inColumn(figures)).map(({ short }) => short);
+
+  test.each<readonly [string, readonly WrittenFigure[], readonly string[]]>([
+    ['prices of requests', [usd('0.0415'), usd('0.39'), usd('0.000612')], ['$0.041500', '$0.390000', '$0.000612']],
+    ['sums', [usd('1204.5'), usd('0.0004'), usd(-3), usd(0)], ['$1,204.50', '< $0.01', '−$3.00', '$0.00']],
+    ['fees', [usd('0.001'), usd(0)], ['$0.001', '$0.000']],
+    ['sums from cents on', [usd('0.615'), usd('12')], ['$0.62', '$12.00']],
+    ['short times', [duration(9), duration(412), duration(null)], ['9 ms', '412 ms', '–']],
+    ['times within a second of each other', [duration(412), duration(2_149)], ['0.41 s', '2.15 s']],
+    ['times of minutes', [duration(800), duration(192_000)], ['0.8 s', '192.0 s']],
+    ['counts', [figure(7), figure(1_204_311)], ['7', '1,204,311']],
+    ['rates', [figure(82.44), figure(100)], ['82', '100']],
+    ['small figures', [figure(0.5), figure(-3)], ['0.5', '−3.0']],
+    ['shares', [percent(0.333), percent(1), percent(0.0001)], ['33.3 %', '100.0 %', '< 0.1 %']],
+  ])('%s', (_, figures, expected) => {
+    expect(shorts(figures)).toEqual([...expected]);
+  });
+
+  test('keeps the exact value of each', () => {
+    const figures = [usd('0.00061234'), usd('1')];
+    expect(figures.map(inColumn(figures)).map(({ exact }) => exact)).toEqual(['$0.00061234', '$1']);
+  });
+
+  const amounts = fc.array(fc.double({ min: -1e9, max: 1e9, noNaN: true, noDefaultInfinity: true }), { minLength: 1 });
+  const formatOf = (text: string) =>
+    text
+      .replace(/^< /, '')
+      .replace('−', '')
+      .replace(/[\d,]+/, '0')
+      .replace(/(?<=\.)\d+/, (part) => '0'.repeat(part.length));
+  test.each([
+    ['USD', usd],
+    ['durations', (value: number) => duration(Math.abs(value))],
+    ['shares', percent],
+    ['counts', figure],
+  ] as const)(`%s have one unit and as many decimals each (seed ${SEED})`, (_, write) => {
+    const law = (column: typeof inColumn) =>
+      fc.check(
+        fc.property(amounts, (values) => {
+          const figures = values.map((value) => write(value));
+          const formats = figures.map(column(figures)).map(({ short }) => formatOf(short));
+          return new Set(formats).size === 1;
+        }),
+        { seed: SEED },
+      ).failed;
+    expect(law(inColumn)).toBe(false);
+    // Each figure for itself.
+    expect(law(() => (one) => one)).toBe(true);
   });
 });

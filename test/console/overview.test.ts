@@ -93,9 +93,9 @@ deeply('the time range is in the address, stays from view to view, and is rememb
   expect(new URL(page.url()).pathname).toBe('/console/money');
   expect(new URL(page.url()).searchParams.get('range')).toBe('7d');
   await page.goBack();
-  await page.goto(`${stage.box.url}/console`);
+  await page.goto(`${stage.box.url}/console/requests`);
   await settled(page);
-  await page.getByText('Last 7 days, all teams').waitFor();
+  await page.getByText('Last 7 days, all keys').waitFor();
 });
 
 test('signing out shows the door, and a wrong key says so without being kept', async () => {

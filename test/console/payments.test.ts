@@ -56,7 +56,7 @@ test('payments say what became of the money, and one of unknown end is asked of 
   const column = (at: number) => table.locator(`tbody tr td:nth-child(${at})`).allTextContents();
   expect(await column(2)).toEqual(['Unknown', 'Unknown', 'Settled', 'Settled']);
   expect(await column(3)).toEqual(['A request', 'A request', 'A request', 'A top-up']);
-  expect((await column(5)).at(-1)).toBe('$1.00');
+  expect((await column(5)).at(-1)).toBe('$1.00000');
   expect(await table.locator('tbody .figure').last().getAttribute('title')).toBe('$0 · 0 Credits');
 
   await table.getByRole('link', { name: short(cancelled.account) }).click();
@@ -78,7 +78,7 @@ test('payments say what became of the money, and one of unknown end is asked of 
   await table.getByRole('link', { name: short(late.account) }).click();
   await waitFor(async () => (await fact(page, 'Became balance').textContent()) === '$0.00144 · 1.44 Credits');
   expect(await column(2)).toEqual(['Settled', 'Failed', 'Settled', 'Settled']);
-  expect(await column(6)).toEqual(['$0', '–', '$0.001', '$0']);
+  expect(await column(6)).toEqual(['$0.000', '–', '$0.001', '$0.000']);
 
   await page.getByLabel('State').selectOption({ label: 'Failed' });
   await waitFor(async () => (await column(2)).join() === 'Failed');

@@ -37,7 +37,8 @@ const text = fc.constantFrom('', '1', '2');
 const draft: fc.Arbitrary<KeyForm> = fc.record({
   ...{ name: text, team: text, user: text, labels: fc.constantFrom('', 'a=1', 'a=2\nb=3'), expires: fc.constant('') },
   scopes: fc.subarray(['chat' as const, 'route' as const, 'embed' as const]),
-  ...{ models: text, requests: text, tokens: text, streams: text },
+  models: fc.subarray(['one', 'two']),
+  ...{ requests: text, tokens: text, streams: text },
   budgets: fc.array(
     fc.record({
       limit: text,

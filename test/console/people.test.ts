@@ -238,8 +238,9 @@ describe('a team', () => {
     await button(page, 'Make team').click();
     await panel(page).getByText('3 streams at once').waitFor();
     await link(page, 'Change').click();
-    await page.getByLabel('Models').first().fill('gpt-6-luna');
+    await page.getByRole('group', { name: 'Models' }).first().getByLabel('gpt-6-luna').check();
     await button(page, 'Save changes').click();
+    await link(page, 'Change').waitFor();
     await panel(page).getByText('gpt-6-luna').waitFor();
     await button(page, 'Remove').click();
     await page.getByRole('dialog', { name: 'Remove team ads?' }).waitFor();

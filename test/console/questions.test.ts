@@ -124,9 +124,9 @@ describe('of an empty installation, the page says what will be here', () => {
   afterAll(() => stage.stop());
 
   for (const { path, says } of [
-    { path: '', says: ['No requests in the last 24 hours', 'No budget runs out before it renews.'] },
+    { path: '', says: ['No requests in the last hour', 'No budget runs out before it renews.'] },
     { path: '/requests', says: ['No request in this time'] },
-    { path: '/money', says: ['Nothing was spent in the last 24 hours', 'No spend by key yet'] },
+    { path: '/money', says: ['Nothing was spent in the last hour', 'No spend by key yet'] },
     { path: '/money?by=team', says: ['No spend by team yet'] },
   ]) {
     test(`at /console${path}`, async () => {

@@ -190,3 +190,53 @@ deeply('people see what their role may: an auditor no words, a member no request
   await member.page.goto(`${stage.box.url}/console/requests/${decision}`);
   await member.page.getByText('There is no such request').waitFor();
 });
+
+test('on a phone each request of the list shows its status and its key, and nothing lies over anything', async () => {
+  const { page, faults } = await openConsole(stage, { path: '/requests', width: 390 });
+  const rows = page.getByRole('table', { name: 'Requests' }).locator('tbody tr');
+  const { data } = JSON.parse(await (await stage.box.get('/admin/decisions?limit=8')).text());
+  for (const [at, { status, key_name }] of data.entries()) {
+    const cells = rows.nth(at).locator('td').filter({ visible: true });
+    const texts = await cells.allTextContents();
+    expect(texts.map((text) => text.toLowerCase())).toContain(status);
+    expect(texts).toContain(key_name);
+    const boxes = await Promise.all((await cells.all()).map((cell) => cell.boundingBox()));
+    for (const [place, one] of boxes.entries()) {
+      const isFree = boxes.slice(place + 1).every((other) => one && other && !overlaps(one, other));
+      expect([place, isFree]).toEqual([place, true]);
+    }
+  }
+  expect(await overflowOf(page)).toBe(0);
+  expect(faults).toEqual([]);
+});
+
+interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+const overlaps = (one: Box, other: Box): boolean =>
+  one.x < other.x + other.width &&
+  other.x < one.x + one.width &&
+  one.y < other.y + other.height &&
+  other.y < one.y + one.height;
+
+test('each column of figures has one unit and one number of decimals', async () => {
+  const { page } = await openConsole(stage, { path: '/requests' });
+  const table = page.getByRole('table', { name: 'Requests' });
+  const heads = await table.locator('th').allTextContents();
+  for (const head of ['Tokens out', 'First token', 'Took', 'Charged']) {
+    const cells = await table.locator(`tbody td:nth-child(${heads.indexOf(head) + 1})`).allTextContents();
+    const formats = cells
+      .filter((cell) => cell !== '–')
+      .map((cell) =>
+        cell
+          .replace(/^< /, '')
+          .replace(/[\d,]+/, '0')
+          .replace(/\d+/g, (digits) => '0'.repeat(digits.length)),
+      );
+    expect([head, new Set(formats).size]).toEqual([head, 1]);
+  }
+});

@@ -87,11 +87,11 @@ describe('roles', () => {
 
   test.each(
     orDeeply<readonly [ConsoleRole, readonly string[]]>(
-      [['finance', ['Overview', 'People', 'Money']]],
+      [['finance', ['Overview', 'People', 'Money', 'Fleet']]],
       [
         ['admin', ['Overview', 'Playground', 'Requests', 'Policies', 'People', 'Money', 'Fleet']],
-        ['lead', ['Overview', 'Playground', 'Requests', 'People', 'Money']],
-        ['member', ['Overview', 'Playground', 'Requests', 'People', 'Money']],
+        ['lead', ['Overview', 'Playground', 'Requests', 'People', 'Money', 'Fleet']],
+        ['member', ['Overview', 'Playground', 'Requests', 'People', 'Money', 'Fleet']],
       ],
     ),
   )('a person of the role %s sees the views that it may open, and no others', async (role, words) => {

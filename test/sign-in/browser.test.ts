@@ -74,3 +74,46 @@ test('a key signs in from the page, which keeps nothing of it, and out again', a
   expect(await page.evaluate(async () => (await fetch('/console/sign-out', { method: 'POST' })).status)).toBe(200);
   expect((await page.goto(`${box.url}/admin/me`))?.status()).toBe(401);
 }, 30_000);
+
+/** A proxy in front of the gateway that passes `Host` and changes `Origin`. @param origin null removes it */
+function startProxy(origin: string | null): Bun.Server<undefined> {
+  return Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const headers = new Headers(request.headers);
+      const { pathname, search } = new URL(request.url);
+      if (origin === null || request.method === 'GET') headers.delete('origin');
+      else headers.set('origin', origin);
+      const body = request.method === 'GET' ? null : await request.text();
+      return fetch(box.url + pathname + search, {
+        method: request.method,
+        headers,
+        body,
+        redirect: 'manual',
+        decompress: false,
+      });
+    },
+  });
+}
+
+test.each([
+  [null, 'configure the proxy to pass Origin unchanged'],
+  ['https://llm.example.com', 'set public_url in the policy'],
+])(
+  'behind a proxy that sends the Origin %p, the sign-in page says what to configure',
+  async (origin, advice) => {
+    const proxy = startProxy(origin);
+    await page.goto(`http://127.0.0.1:${proxy.port}/console`);
+    await page.getByLabel('Key with the scope admin or report').fill(box.key);
+    await page.getByRole('button', { name: 'Sign in with the key' }).click();
+    const problem = page.locator('.field-error');
+    await problem.waitFor();
+    const text = await problem.textContent();
+    expect(text).toContain(advice);
+    expect(text).toContain(`http://127.0.0.1:${proxy.port}`);
+    expect(await page.locator('html').getAttribute('data-signed-in')).toBe('false');
+    await proxy.stop(true);
+  },
+  30_000,
+);

@@ -53,6 +53,7 @@ async function list(args: readonly string[], { keys, people, now }: KeysCommand)
   const query = {
     name,
     search: null,
+    hasModels: null,
     ...whose,
     parent: parent && idOf([parent], 'list --parent'),
     limit: null,

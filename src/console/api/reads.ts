@@ -30,7 +30,7 @@ interface ReadSchemas {
   '/admin/logins': typeof logins.LoginList;
   '/admin/me': typeof logins.Me;
   '/admin/payments': typeof x402.PaymentList;
-  '/admin/models': typeof models.ModelList;
+  '/admin/models': typeof models.DetailedModelList;
   '/admin/policy': typeof policy.PolicyStatus;
   '/admin/policy/files': typeof tools.PolicyFiles;
   '/admin/policy/revisions': typeof tools.PolicyRevisions;

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../design/button.tsx';
+import { inColumn } from '../design/column.ts';
 import type { WrittenFigure } from '../design/format.ts';
 import { NONE } from '../design/format.ts';
 
@@ -20,6 +21,7 @@ interface ChartFrameProps {
 /** What every chart has: its sentence above, and the same figures as a table, seen or heard. */
 export function ChartFrame({ heading, twin, children }: ChartFrameProps) {
   const [isTable, setTable] = useState(false);
+  const formats = twin.heads.slice(1).map((_, at) => inColumn(twin.rows.flatMap(({ cells }) => cells[at] ?? [])));
   return (
     <section class="chart" aria-label={heading}>
       <div class="chart-head">
@@ -50,11 +52,13 @@ export function ChartFrame({ heading, twin, children }: ChartFrameProps) {
             {twin.rows.map(({ name, cells }) => (
               <tr key={name}>
                 <th scope="row">{name}</th>
-                {cells.map(({ short, exact }, at) => (
-                  <td key={at} class="is-figure" title={exact === short ? undefined : exact}>
-                    {short === NONE.short ? <span class="dim">–</span> : short}
-                  </td>
-                ))}
+                {cells
+                  .map((cell, at) => formats[at]?.(cell) ?? cell)
+                  .map(({ short, exact }, at) => (
+                    <td key={at} class="is-figure" title={exact === short ? undefined : exact}>
+                      {short === NONE.short ? <span class="dim">–</span> : short}
+                    </td>
+                  ))}
               </tr>
             ))}
           </tbody>

@@ -1,10 +1,14 @@
 import { useState } from 'preact/hooks';
+import { Explained } from '../design/explained.tsx';
 import { clockTime, dayTime, momentTime, type WrittenFigure } from '../design/format.ts';
+import type { TermName } from '../design/terms.ts';
 import { ChartFrame, useWidth, Walk } from './frame.tsx';
 import { scaled, ticksTo } from './scale.ts';
 
 export interface ChartLine {
   readonly name: string;
+  /** Explains the name. */
+  readonly term?: TermName;
   /** Its colour, by `marksOf`. */
   readonly mark: string;
   /** By bucket; null is a gap. */
@@ -110,7 +114,8 @@ export function Lines({
         {lines.map((line) => (
           <li key={line.name}>
             <LineKey line={line} />
-            {line.name} <b>{write(line.values[shown ?? Math.min(pendingFrom, times.length) - 1] ?? null).short}</b>
+            {line.term ? <Explained term={line.term}>{line.name}</Explained> : line.name}{' '}
+            <b>{write(line.values[shown ?? Math.min(pendingFrom, times.length) - 1] ?? null).short}</b>
           </li>
         ))}
       </ul>

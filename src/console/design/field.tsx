@@ -132,15 +132,27 @@ interface ChecksProps<Value extends string> {
   readonly options: readonly { readonly value: Value; readonly label: string }[];
   readonly values: readonly Value[];
   onValues(values: readonly Value[]): void;
+  readonly hint?: string;
   readonly error?: string | null | undefined;
+  /** Above the boxes, such as a field that finds some of them. */
+  readonly children?: ComponentChildren;
 }
 
 /** A labelled choice of several. */
-export function Checks<Value extends string>({ label, options, values, onValues, error }: ChecksProps<Value>) {
+export function Checks<Value extends string>({
+  label,
+  options,
+  values,
+  onValues,
+  hint,
+  error,
+  children,
+}: ChecksProps<Value>) {
   const id = useId();
   return (
-    <fieldset class="field checks" aria-describedby={error ? id : undefined}>
+    <fieldset class="field checks" aria-describedby={error || hint ? id : undefined}>
       <legend class="field-label">{label}</legend>
+      {children}
       {options.map(({ value, label: text }) => (
         <label key={value} class="check">
           <input
@@ -153,11 +165,15 @@ export function Checks<Value extends string>({ label, options, values, onValues,
           {text}
         </label>
       ))}
-      {error && (
+      {error ? (
         <p class="field-error" id={id}>
           {error}
         </p>
-      )}
+      ) : hint ? (
+        <p class="small dim" id={id}>
+          {hint}
+        </p>
+      ) : null}
     </fieldset>
   );
 }

@@ -4,6 +4,14 @@ export interface WrittenFigure {
   readonly short: string;
   /** All of them. */
   readonly exact: string;
+  /** What it is made of, for a column that writes all its figures alike (`column.ts`); absent for a text. */
+  readonly amount?: FigureAmount;
+}
+
+export interface FigureAmount {
+  readonly kind: 'figure' | 'percent' | 'usd' | 'duration';
+  /** Of a part of a whole 0 to 1; of USD dollars; of a duration ms. */
+  readonly value: number;
 }
 
 /** No figure where there is none. */
@@ -26,22 +34,23 @@ export function figure(value: number | null, unit = ''): WrittenFigure {
       : size < 10_000
         ? full.format(Math.round(value))
         : compact.format(value);
-  return { short: short + behind, exact: full.format(value) + behind };
+  const written = { short: short + behind, exact: full.format(value) + behind };
+  return unit === '' ? { ...written, amount: { kind: 'figure', value } } : written;
 }
 
 /** A part of a whole, 0 to 1, in percent. */
 export function percent(share: number | null): WrittenFigure {
   if (share === null || !Number.isFinite(share)) return NONE;
   const short = share !== 0 && Math.abs(share) < 0.001 ? '< 0.1 %' : `${significant.format(share * 100)} %`;
-  return { short, exact: `${full.format(share * 100)} %` };
+  return { short, exact: `${full.format(share * 100)} %`, amount: { kind: 'percent', value: share } };
 }
 
 const tenths = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 /** The same for a column, where points stand below each other: 33.0 %. */
 export function percentInColumn(share: number): WrittenFigure {
-  const { short, exact } = percent(share);
-  return { short: short.startsWith('<') ? short : `${tenths.format(share * 100)} %`, exact };
+  const written = percent(share);
+  return { ...written, short: written.short.startsWith('<') ? written.short : `${tenths.format(share * 100)} %` };
 }
 
 /** USD. @param value an exact decimal as the API writes it, or a number */
@@ -62,6 +71,7 @@ export function usd(value: string | number | null): WrittenFigure {
   return {
     short: `${sign}$${short}`,
     exact: `${sign}$${typeof value === 'string' ? value.replace('-', '') : full.format(size)}`,
+    amount: { kind: 'usd', value: amount },
   };
 }
 
@@ -70,10 +80,10 @@ const cents = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFra
 /** How long something took: `412 ms`, `2.15 s`, `3 min 12 s`. @param ms milliseconds */
 export function duration(ms: number | null): WrittenFigure {
   if (ms === null || !Number.isFinite(ms)) return NONE;
-  const exact = `${full.format(ms)} ms`;
-  if (ms < 1_000) return { short: `${significant.format(ms)} ms`, exact };
-  if (ms < 60_000) return { short: `${significant.format(ms / 1_000)} s`, exact };
-  return { short: span(ms), exact };
+  const written = { exact: `${full.format(ms)} ms`, amount: { kind: 'duration', value: ms } } as const;
+  if (ms < 1_000) return { ...written, short: `${significant.format(ms)} ms` };
+  if (ms < 60_000) return { ...written, short: `${significant.format(ms / 1_000)} s` };
+  return { ...written, short: span(ms) };
 }
 
 const UNITS = [

@@ -34,6 +34,8 @@ export function Panel({ title, closeHref, isWide = false, children }: PanelProps
       onKeyDown={(event) => {
         // In a dialog it closes that.
         const isInDialog = event.target instanceof Element && event.target.closest('dialog') !== null;
+        // It closes an explanation first.
+        if (document.querySelector(':popover-open') !== null) return;
         if (event.key === 'Escape' && !event.defaultPrevented && !isInDialog) go(closeHref);
       }}
     >

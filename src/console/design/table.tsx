@@ -2,23 +2,33 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { go } from '../shell/router.ts';
 import { Button } from './button.tsx';
+import { inColumn } from './column.ts';
+import { Explained } from './explained.tsx';
+import type { WrittenFigure } from './format.ts';
+import type { TermName } from './terms.ts';
 import { useWindow } from './window.ts';
+import { Written } from './written.tsx';
 
 export interface TableColumn<Row> {
   readonly id: string;
   /** A noun; a figure's unit stands here, once. */
   readonly head: string;
   readonly unit?: string;
+  /** Explains the head. */
+  readonly term?: TermName;
   /** Figures are aligned to the right. */
   readonly isFigure?: boolean;
-  readonly cell: (row: Row) => ComponentChildren;
+  /** The figures of a row, which all rows of the column write in one format. */
+  readonly figures?: (row: Row) => readonly WrittenFigure[];
+  /** What a row shows, from its figures in the format of the column; the first of them unless given. */
+  readonly cell?: (row: Row, figures: readonly WrittenFigure[]) => ComponentChildren;
   /** The value that sorts; absent where sorting helps nobody. Null comes last. */
   readonly sort?: (row: Row) => number | string | null;
   /**
-   * Its place on a phone's card: `main` names the row, `fact` and `second` are the two facts that matter. Others are left out. The first
-   * column is `main` where none is.
+   * Its place on a phone's card: `main` names the row, `fact` stands to its right, `second` below. A list whose rows need more has `third`
+   * and `fourth` to the right of `second`. Others are left out. The first column is `main` where none is.
    */
-  readonly phone?: 'main' | 'fact' | 'second';
+  readonly phone?: 'main' | 'fact' | 'second' | 'third' | 'fourth';
 }
 
 interface TableProps<Row> {
@@ -64,6 +74,7 @@ export function Table<Row>({
   const all = sortedRows(rows, columns.find(({ id }) => id === order?.id)?.sort, order?.isDown ?? false);
   const sorted = isWhole ? all : all.slice(0, few);
   const { body, first, end, before, behind } = useWindow(sorted.length, sorted.length >= WINDOWED_MIN, onEnd);
+  const formats = new Map(columns.map(({ id, figures }) => [id, figures && inColumn(rows.flatMap(figures))]));
   const main = columns.find(({ phone }) => phone === 'main')?.id ?? columns[0]?.id;
   const turn = ({ id, isFigure }: TableColumn<Row>) =>
     setOrder((now) => (now?.id !== id ? { id, isDown: isFigure === true } : { id, isDown: !now.isDown }));
@@ -97,6 +108,7 @@ export function Table<Row>({
                     key={column.id}
                     column={column}
                     row={row}
+                    format={formats.get(column.id)}
                     href={place === 0 ? href : undefined}
                     isMain={column.id === main}
                   />
@@ -157,6 +169,7 @@ function Head<Row>({
       ) : (
         text
       )}
+      {column.term && <Explained term={column.term}>{''}</Explained>}
     </th>
   );
 }
@@ -164,20 +177,25 @@ function Head<Row>({
 function Cell<Row>({
   column,
   row,
+  format,
   href,
   isMain,
 }: {
   readonly column: TableColumn<Row>;
   readonly row: Row;
+  readonly format: ReturnType<typeof inColumn> | undefined;
   readonly href: string | undefined;
   readonly isMain: boolean;
 }) {
   const { head, unit, isFigure, phone } = column;
   const place = isMain ? 'is-main' : phone && phone !== 'main' ? `is-${phone}` : '';
   const classes = [isFigure ? 'is-figure' : '', place].filter(Boolean).join(' ');
+  const figures = format ? (column.figures?.(row) ?? []).map(format) : [];
+  const [first] = figures;
+  const content = column.cell ? column.cell(row, figures) : first && <Written value={first} />;
   return (
     <td class={classes || undefined} data-head={unit ? `${head}, ${unit}:` : `${head}:`}>
-      {href === undefined ? column.cell(row) : <a href={href}>{column.cell(row)}</a>}
+      {href === undefined ? content : <a href={href}>{content}</a>}
     </td>
   );
 }

@@ -8,12 +8,18 @@ export const Written = ({ value }: { readonly value: WrittenFigure }) => (
   </span>
 );
 
-/** Money: USD, and Credits for the pointer. Where there is room, show both: `MoneyBoth`. */
-export const Money = ({ usd: amount, credits }: { readonly usd: string | null; readonly credits: number | null }) => (
-  <span class="figure" title={amount === null || credits === null ? NONE.exact : bothExact(amount, credits)}>
-    {usd(amount).short}
-  </span>
-);
+interface MoneyProps {
+  readonly usd: string | null;
+  readonly credits: number | null;
+}
+
+/** Money: USD, and Credits for the pointer. */
+export const moneyFigure = ({ usd: amount, credits }: MoneyProps): WrittenFigure => ({
+  ...usd(amount),
+  exact: amount === null || credits === null ? NONE.exact : bothExact(amount, credits),
+});
+
+export const Money = (of: MoneyProps) => <Written value={moneyFigure(of)} />;
 
 const credit = new Intl.NumberFormat('en', { maximumFractionDigits: 6 });
 const bothExact = (amount: string, credits: number): string =>

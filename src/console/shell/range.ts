@@ -30,7 +30,7 @@ export interface TimeRange {
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const dayLabel = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-/** The range in force: of the address, else the one that this browser had last, else a day. */
+/** The selected range: of the address, else the one that this browser had last, else a day. */
 export const range = computed((): TimeRange => {
   const [from, to] = [param('from'), param('to')];
   if (DAY.test(from) && DAY.test(to) && from <= to) {
@@ -49,9 +49,11 @@ export function chooseRange(name: RangeName): void {
 
 export const chooseDays = (from: string, to: string): void => setParams({ range: null, from, to }, false);
 
-/** Writes the range into the address, so that it can be sent to somebody. */
-export function stateRange(): void {
-  const { name } = range.value;
+/** Whether the address has a range. Read in a component, it follows the address. */
+export const isRangeStated = (): boolean => range.value.name === 'days' || param('range') === range.value.name;
+
+/** Writes a range into the address, so that a link shows the same. */
+export function stateRange(name: RangeName | 'days' = range.value.name): void {
   if (name !== 'days' && param('range') !== name) setParams({ range: name, from: null, to: null });
 }
 

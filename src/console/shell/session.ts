@@ -71,7 +71,10 @@ export async function signInByKey(key: string): Promise<string | null> {
 export async function signOut(): Promise<string | null> {
   try {
     const response = await fetch(`${BASE}/console/sign-out`, { method: 'POST', redirect: 'manual' });
-    if (response.status >= 400) return `Signing out failed: the server answered with ${response.status}. Try again.`;
+    if (response.status >= 400) {
+      const body: unknown = await response.json().catch(() => null);
+      return `Signing out failed: ${statedFailure(body, response).message}`;
+    }
   } catch {
     return 'Signing out failed: Signalbox does not answer. Try again.';
   }

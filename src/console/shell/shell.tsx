@@ -5,10 +5,10 @@ import { Failure, NoPermission, Skeleton } from '../design/states.tsx';
 import { Toasts } from '../design/toast.tsx';
 import { VIEWS } from '../views.ts';
 import { Rail } from './rail.tsx';
-import { stateRange } from './range.ts';
 import { followLinks, hrefOf, path } from './router.ts';
 import { mayView, openSession, session } from './session.ts';
 import { SignIn } from './sign-in.tsx';
+import { useOpeningRange } from './traffic.ts';
 import type { ConsoleView } from './view.ts';
 import { ViewHead } from './view-head.tsx';
 
@@ -34,9 +34,6 @@ export function Shell() {
     const title = now.state === 'out' ? 'Sign in' : (view?.title ?? 'Not found');
     document.title = `${title} · Signalbox`;
   }, [view, now.state]);
-  useEffect(() => {
-    if (now.state === 'in') stateRange();
-  });
   if (now.state === 'out') return <SignIn />;
   return (
     <div class="shell">
@@ -65,6 +62,7 @@ function ViewPlace({ view }: { readonly view: ConsoleView | null }) {
   const [state, setState] = useState<LoadState>('loading');
   const [turn, setTurn] = useState(0);
   const isAllowed = view !== null && mayView(view.action);
+  const isReady = useOpeningRange(view, isAllowed);
   useEffect(() => {
     if (!view || !isAllowed) return;
     let isWanted = true;
@@ -89,7 +87,7 @@ function ViewPlace({ view }: { readonly view: ConsoleView | null }) {
     const failure = failureOf('unreachable', 'Its code did not arrive. After an upgrade, reload the page.');
     return <Failure what={view.title} failure={failure} onRetry={() => setTurn((now) => now + 1)} />;
   }
-  if (state === 'loading') {
+  if (state === 'loading' || !isReady) {
     return (
       <div class="stack">
         <ViewHead title={view.title} summary="" hasRange={false} />

@@ -1,9 +1,11 @@
+import { useEffect } from 'preact/hooks';
 import type { Reach } from '../../operate/roles.ts';
 import type { TrafficDimension, TrafficGrouping, TrafficStep } from '../../store/traffic.ts';
 import type { Query } from '../api/base.ts';
 import type { ReadOf } from '../api/reads.ts';
 import { RENEWAL_MS, type Resource, useResource } from '../api/resource.ts';
-import { endsOf, range, type TimeRange } from './range.ts';
+import { endsOf, isRangeStated, RANGES, type RangeName, range, stateRange, type TimeRange } from './range.ts';
+import type { ConsoleView } from './view.ts';
 
 export type TrafficReport = ReadOf<'/admin/traffic'>;
 
@@ -47,6 +49,33 @@ export function dayZone(): string {
 /** Whether traffic is told apart by a dimension for one who reaches so far. The gateway refuses the others. */
 export const isToldApart = (by: TrafficGrouping, reach: Reach | null): boolean =>
   reach === 'all' || by === 'key' || by === 'model' || (by === 'team' && reach === 'team');
+
+/**
+ * The shortest range that has all data; the longest where none has.
+ * @param firstAt when the first request was counted, ISO 8601; null before any @param now ms since 1970
+ */
+export function rangeOverAll(firstAt: string | null, now: number): RangeName {
+  const names = Object.keys(RANGES) as RangeName[];
+  const hasAll = (name: RangeName) =>
+    firstAt === null || String(trafficQuery({ name, days: null, ...RANGES[name] }, now, {}).from) <= firstAt;
+  return names.find(hasAll) ?? '90d';
+}
+
+/** One bucket without points: it is the moment of the first request that is asked for. */
+const firstQuery = (now: number): Query => ({ from: new Date(now).toISOString(), step: 'day', points: 'false' });
+
+/** Puts a range into the address of a view that has none. @returns whether the view can be shown */
+export function useOpeningRange(view: Pick<ConsoleView, 'range'> | null, isOpen: boolean): boolean {
+  const isWanted = isOpen && view?.range === 'all' && !isRangeStated();
+  const day = Math.floor(Date.now() / STEPS.day) * STEPS.day;
+  const { data, failure } = useResource('/admin/traffic', firstQuery(day), { isWanted });
+  useEffect(() => {
+    if (!isOpen || view?.range === undefined || isRangeStated()) return;
+    if (view.range === 'last' || failure) stateRange();
+    else if (data) stateRange(rangeOverAll(data.first_at, Date.now()));
+  });
+  return !isWanted;
+}
 
 interface TrafficOptions {
   readonly by?: TrafficGrouping | null;

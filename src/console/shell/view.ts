@@ -10,6 +10,11 @@ export interface ConsoleView {
   readonly path: string;
   /** Whether paths below its own are parts of it. */
   readonly hasParts?: true;
+  /**
+   * The range that it shows where the address states none: `all` is the shortest one with all data, `last` the one that this browser had
+   * last. Absent where it shows no period.
+   */
+  readonly range?: 'all' | 'last';
   /** The action that opens it; null for every role. */
   readonly action: Action | null;
   /** The roles that it is open to, as a sentence for those who find it closed. */

@@ -23,18 +23,22 @@ export function siteOf({ url }: Pick<Request, 'url'>, publicUrl: string | null):
   if (own && URL.parse(`${own.protocol}//${host}`)?.host === own.host) return { base, origins };
   // A proxy on this machine may speak TLS, or replace the name of the host by its own.
   if (isLoopbackHost(hostname)) return { base, origins: [`http://${host}`, `https://${host}`, ...origins] };
-  const advice = own ? `Use ${own.href}.` : 'State `public_url` in the policy.';
+  const advice = own
+    ? `Use ${own.href}.`
+    : 'Set `public_url` in the policy to the address at which people open the console.';
   throw new SignalboxError('wrong_host', `Logins do not work at the host ${printable(host)}. ${advice}`);
 }
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Refuses a change that no page of our own has sent. @throws SignalboxError `wrong_origin` */
+/** Refuses a change that no page of our own has sent. @throws SignalboxError `wrong_origin`, which says what to configure */
 export function checkOrigin({ method, headers }: Pick<Request, 'method' | 'headers'>, { origins }: Site): void {
   const origin = headers.get('origin');
   if (SAFE.has(method) || (origin !== null && origins.includes(origin))) return;
-  throw new SignalboxError(
-    'wrong_origin',
-    `With a login, ${method} takes the header Origin: ${origins[0]}. Programs send an API key in place of the cookie.`,
-  );
+  const own = origins.map((one) => `\`${one}\``).join(' or ');
+  const message =
+    origin === null
+      ? `The request has no \`Origin\` header, so Signalbox cannot see that its own page sent it. If a proxy removes the header, configure the proxy to pass \`Origin\` unchanged; Signalbox expects ${own}.`
+      : `The header \`Origin: ${printable(origin)}\` is not the address of this console, which is ${own}. If you use the console at ${printable(origin)}, set \`public_url\` in the policy to that address, and configure the proxy to pass \`Origin\` unchanged.`;
+  throw new SignalboxError('wrong_origin', `${message} Programs send an API key instead of the cookie.`);
 }

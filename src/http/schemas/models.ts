@@ -27,17 +27,48 @@ export const Model = field.named('Model', 'A model, a selector or an alias, for 
     ['tools', 'vision'],
   ),
 });
+/** What is added for people. */
+export const ModelDetails = field.shape('What people compare models by.', {
+  price: field.shapeOrNull('USD per 1M tokens at the provider that is tried first. Null for a selector.', {
+    input_usd: field.usd('A million input tokens.', '0.25'),
+    cached_input_usd: field.usd('A million input tokens that are read from the cache of the provider.', '0.025'),
+    output_usd: field.usd('A million output tokens.', '2'),
+  }),
+  quality: field.shapeOrNull('The share of good answers that the policy expects. Null for a selector.', {
+    default: field.share('For tasks without a figure of their own.', 0.82),
+    tasks: field.mapOf(field.share('A share.'), 'By task, where the policy states a figure.', { code: 0.88 }),
+    basis: field.word(['measured', 'guessed', 'unknown'], 'Where the figures come from.', 'measured'),
+  }),
+  selectors: field.textList('The selectors that choose from it; none for a model of a wildcard.', [
+    'auto',
+    'auto-fast',
+  ]),
+  pattern: field.textOrNull('The wildcard of the policy that it is of; null for a model of the catalog.', null),
+});
+export const DetailedModel = field.named(
+  'DetailedModel',
+  'A model, a selector or an alias, with what people compare models by.',
+  { ...Model.properties, ...ModelDetails.properties },
+);
+const LIST_ENDS = {
+  has_more: field.flag('Whether the page left out models behind `last_id`.', false),
+  first_id: field.textOrNull('The first ID; null for an empty list.', 'auto'),
+  last_id: field.textOrNull('The last ID; null for an empty list.', 'sim-small'),
+  models: Type.Array(Type.Object({}), {
+    description:
+      'Always empty. Codex reads its models here, and takes the instructions of its agent from them: with an empty list it keeps its own.',
+  }),
+};
+export const DetailedModelList = field.named(
+  'DetailedModelList',
+  'Selectors first, then the models that the caller may use; aliases behind their names.',
+  { ...field.listOf(DetailedModel, 'The models.'), ...LIST_ENDS },
+);
 export const ModelList = field.named(
   'ModelList',
   'Selectors first, then the models that the key may use; aliases behind their names.',
   {
     ...field.listOf(Model, 'The models.'),
-    has_more: field.flag('Whether the page left out models behind `last_id`.', false),
-    first_id: field.textOrNull('The first ID; null for an empty list.', 'auto'),
-    last_id: field.textOrNull('The last ID; null for an empty list.', 'sim-small'),
-    models: Type.Array(Type.Object({}), {
-      description:
-        'Always empty. Codex reads its models here, and takes the instructions of its agent from them: with an empty list it keeps its own.',
-    }),
+    ...LIST_ENDS,
   },
 );

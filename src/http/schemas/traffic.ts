@@ -17,7 +17,10 @@ const figures = (description: string, ...example: (number | null)[]) =>
 const Whole = field.named('TrafficWhole', 'The figures of the whole period.', {
   requests: field.count('Requests that began in it. Recommendations are left out.', 1_204),
   errors: field.count('Those of them with the status `failed` or `broken`.', 3),
-  failed_attempts: field.count('Attempts at providers that failed, also where another one answered.', 17),
+  failed_attempts: field.count(
+    'Attempts that a provider failed, also where another one answered. Attempts that it refused for what the request says, or as too long, are not among them.',
+    17,
+  ),
   credits: field.figure('Charges, less refunds. In Credits, at most 6 decimals.', 61.75),
   usd: field.usd('The same as `credits`.', '0.06175'),
   saved_credits: field.figure(
@@ -42,7 +45,7 @@ const Buckets = field.named(
   {
     requests: counts('requests.', 12, 0),
     errors: counts('failed or broken requests.', 1, 0),
-    failed_attempts: counts('attempts that failed.', 2, 0),
+    failed_attempts: counts('attempts that a provider failed.', 2, 0),
     credits: counts('Credits charged, less refunds.', 0.61, 0),
     saved_credits: counts('Credits saved against the baseline.', 0.12, 0),
     input_tokens: counts('input tokens.', 1_204, 0),

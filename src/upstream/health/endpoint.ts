@@ -1,4 +1,4 @@
-import type { ProviderFailure } from '../../contract/parts.ts';
+import { isOfProvider, type ProviderFailure } from '../../contract/parts.ts';
 import type { StoppedBilling } from '../../core/abort-billing.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { HEALTH, type HealthState } from '../../core/readings.ts';
@@ -169,11 +169,8 @@ export class TrackedEndpoint implements EndpointHealth {
       case 'auth':
         this.#recordRefusal(attempt, failure, now);
         break;
-      case 'rejected':
-      case 'context':
-        break;
       default:
-        if (blame) this.#recordFault(attempt, failure, now);
+        if (blame && isOfProvider(failure.kind)) this.#recordFault(attempt, failure, now);
     }
     this.ended(attempt, failure.kind, now);
   }

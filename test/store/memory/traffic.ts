@@ -128,7 +128,9 @@ function requestSamples(record: DecisionRecord): Sample[] {
     ...{ total: value, key: value, team: value, user: value, label: value, task: value, status: value },
   });
   const byAttempt = (value: number | null) => ({ model: value, provider: value, key_model: value });
-  const failures = outcome.attempts.filter(({ failure }) => failure !== null);
+  const failures = outcome.attempts.filter(
+    ({ failure }) => failure !== null && failure !== 'rejected' && failure !== 'context',
+  );
   return [
     {
       ...{

@@ -11,7 +11,16 @@ const STATES: Readonly<Record<string, { readonly tone: Tone; readonly word: stri
   misconfigured: { tone: 'bad', word: 'Key refused' },
 };
 
-export const EndpointState = ({ state }: Pick<EndpointLine, 'state'>) => {
+interface EndpointStateProps extends Pick<EndpointLine, 'state'> {
+  /** Whether its provider is degraded. The state of its breaker is worse, and is shown instead. */
+  readonly isDegraded?: boolean;
+}
+
+/** A provider that fails many attempts. */
+export const Degraded = () => <State tone="warn">Degraded</State>;
+
+export const EndpointState = ({ state, isDegraded = false }: EndpointStateProps) => {
+  if (state === 'healthy' && isDegraded) return <Degraded />;
   const { tone, word } = STATES[state] ?? { tone: 'warn', word: state };
   return <State tone={tone}>{word}</State>;
 };

@@ -2,17 +2,20 @@ import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
 import { ShareBar } from '../../charts/bars.tsx';
 import { Select } from '../../design/field.tsx';
-import { duration, figure, percent, percentInColumn } from '../../design/format.ts';
+import { duration, figure, NONE, percent, percentInColumn } from '../../design/format.ts';
 import { markOf } from '../../design/marks.ts';
 import { Empty, Loaded, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Written } from '../../design/written.tsx';
 import { periodBefore } from '../../shell/compared.ts';
+import { type DegradedProvider, degradedProviders, degradedText } from '../../shell/degraded.ts';
+import { range } from '../../shell/range.ts';
 import { hrefWith, param, setParams } from '../../shell/router.ts';
 import { slowProviders, timesSlower } from '../../shell/slow.ts';
 import type { TrafficReport } from '../../shell/traffic.ts';
 import {
   attemptsOf,
+  Degraded,
   type EndpointLine,
   EndpointState,
   endpointId,
@@ -34,13 +37,14 @@ type Grouping = 'provider' | 'model';
 /** Every endpoint in a lane of its own, by provider or by model. */
 export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) {
   const by: Grouping = param('group') === 'model' ? 'model' : 'provider';
+  const degraded = new Map(degradedProviders(traffic.data).map((provider) => [provider.name, provider]));
   return (
     <section class="card" aria-labelledby="endpoints">
       <Loaded what="Endpoints" of={endpoints} skeleton={<Skeleton rows={8} />}>
         {({ data }) => (
           <>
             <div class="card-head">
-              <h2 id="endpoints">{slowSentence(data, traffic.data, before.data)}</h2>
+              <h2 id="endpoints">{sentenceOf(data, [...degraded.values()], traffic.data, before.data)}</h2>
               <Select
                 isBare
                 label="Grouped by"
@@ -53,7 +57,10 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
               />
             </div>
             {data.length > 0 && (
-              <p class="fleet-note small dim">Rows show attempts and readings of this server since it started.</p>
+              <p class="fleet-note small dim">
+                Rows show attempts and readings of this server since it started. A provider is degraded if it failed at
+                least 10 % of at least 20 attempts in the {range.value.label.toLowerCase()}, on all servers.
+              </p>
             )}
             {data.length === 0 ? (
               <Empty title="No endpoint is declared">
@@ -64,6 +71,7 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
                 <section key={name} class="fleet-group" aria-label={`${by} ${name}`}>
                   <h3>
                     {name} <span class="dim">{groupText(lines, by)}</span>
+                    <GroupState degraded={by === 'provider' ? degraded.get(name) : undefined} />
                   </h3>
                   <Table
                     label={`Endpoints of ${by} ${name}`}
@@ -72,7 +80,7 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
                     keyOf={endpointId}
                     hrefOf={(line) => hrefWith({ open: endpointId(line) })}
                     current={open}
-                    columns={columnsOf(by, data)}
+                    columns={columnsOf(by, data, degraded)}
                   />
                 </section>
               ))
@@ -107,8 +115,19 @@ function groupText(lines: readonly EndpointLine[], by: Grouping): string {
   return sick === 0 ? count : `${count}, ${sick} not healthy`;
 }
 
+const GroupState = ({ degraded }: { readonly degraded: DegradedProvider | undefined }) =>
+  degraded === undefined ? null : (
+    <span class="fleet-degraded">
+      <Degraded /> <span class="dim">{degradedText(degraded)}</span>
+    </span>
+  );
+
 /** A row is a lane: who, its state, its share of all attempts, and how it keeps what the policy declares. */
-const columnsOf = (by: Grouping, all: readonly EndpointLine[]): readonly TableColumn<EndpointLine>[] => {
+const columnsOf = (
+  by: Grouping,
+  all: readonly EndpointLine[],
+  degraded: ReadonlyMap<string, DegradedProvider>,
+): readonly TableColumn<EndpointLine>[] => {
   const total = all.reduce((sum, line) => sum + attemptsOf(line), 0);
   const shareOf = (line: EndpointLine) => (total === 0 ? 0 : attemptsOf(line) / total);
   return [
@@ -121,7 +140,15 @@ const columnsOf = (by: Grouping, all: readonly EndpointLine[]): readonly TableCo
         </span>
       ),
     },
-    { id: 'state', head: 'State', phone: 'fact', cell: ({ state }) => <EndpointState state={state} /> },
+    {
+      id: 'state',
+      head: 'State',
+      phone: 'fact',
+      cell: ({ state, provider }) => (
+        // By provider, the heading of the group says so.
+        <EndpointState state={state} isDegraded={by === 'model' && degraded.has(provider)} />
+      ),
+    },
     {
       id: 'share',
       head: 'Share of attempts',
@@ -139,25 +166,26 @@ const columnsOf = (by: Grouping, all: readonly EndpointLine[]): readonly TableCo
       id: 'failed',
       head: 'Failed',
       isFigure: true,
-      cell: (line) => <Written value={percent(attemptsOf(line) === 0 ? null : failedOf(line) / attemptsOf(line))} />,
+      figures: (line) => [percent(attemptsOf(line) === 0 ? null : failedOf(line) / attemptsOf(line))],
     },
     {
       id: 'ttft',
       head: 'First token, median',
       isFigure: true,
       phone: 'second',
-      cell: (line) => <Written value={duration(line.ttft_ms?.p50 ?? null)} />,
+      figures: (line) => [duration(line.ttft_ms?.p50 ?? null)],
     },
     {
       id: 'declared',
       head: 'Declared',
       isFigure: true,
-      cell: (line) => {
+      figures: (line) => [duration(line.declared?.ttft_ms ?? null)],
+      cell: (line, [declared = NONE]) => {
         const times = slownessOf(line);
         return (
           <>
             <span class="dim">
-              <Written value={duration(line.declared?.ttft_ms ?? null)} />
+              <Written value={declared} />
             </span>
             {times !== null && times >= SLOWER_MIN && <span class="fleet-slow">{figure(times).short} ×</span>}
           </>
@@ -169,24 +197,27 @@ const columnsOf = (by: Grouping, all: readonly EndpointLine[]): readonly TableCo
       head: 'Speed',
       unit: 'tokens/s',
       isFigure: true,
-      cell: ({ tokens_per_second: speed }) => <Written value={figure(speed?.p50 ?? null)} />,
+      figures: ({ tokens_per_second: speed }) => [figure(speed?.p50 ?? null)],
     },
   ];
 };
 
-/** Which provider is slow now. */
-function slowSentence(
+/** Which provider fails attempts or is slow. */
+function sentenceOf(
   lines: readonly EndpointLine[],
+  degraded: readonly DegradedProvider[],
   traffic: TrafficReport | null,
   before: TrafficReport | null,
 ): string {
   const sick = [...new Set(lines.filter(({ state }) => state !== 'healthy').map(({ provider }) => provider))];
-  const health = sick.length === 0 ? '' : `${sick.join(', ')} ${sick.length === 1 ? 'is' : 'are'} not healthy. `;
+  const failing = degraded.map((provider) => `${provider.name} is degraded: ${degradedText(provider)}. `).join('');
+  const health = `${sick.length === 0 ? '' : `${sick.join(', ')} ${sick.length === 1 ? 'is' : 'are'} not healthy. `}${failing}`;
   const [slow] = slowProviders(traffic, before);
   if (slow) {
     const { name, ttftMs } = slow;
     return `${health}${name} is slow: half of its answers begin within ${duration(ttftMs).short}, ${figure(timesSlower(slow)).short} times the ${periodBefore()}.`;
   }
+  if (degraded.length > 0) return health.trim();
   const longest = traffic && longestOf(traffic);
   return longest
     ? `${health}No provider is slower than before; ${longest.name} takes longest, ${duration(longest.ttftMs).short} to the first token.`

@@ -2,6 +2,7 @@ import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
 import { duration, figure, percent } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
+import { attemptsIn, degradedProviders } from '../../shell/degraded.ts';
 import type { TrafficReport } from '../../shell/traffic.ts';
 
 interface FleetFiguresProps {
@@ -18,14 +19,22 @@ export function FleetFigures({ endpoints, traffic, status, alerts }: FleetFigure
   const whole = traffic.data?.total.whole;
   const healthy = lines?.filter(({ state }) => state === 'healthy').length ?? 0;
   const failing = alerts?.data?.webhooks.filter(({ state }) => state === 'failing').length ?? 0;
-  const tried = whole ? whole.requests + whole.failed_attempts : 0;
+  const tried = whole ? attemptsIn(whole) : 0;
+  const degraded = degradedProviders(traffic.data).length;
   return (
     <Heroes>
       <Hero
         label="Healthy endpoints"
         failure={endpoints.failure}
         value={lines ? figure(healthy) : null}
-        notes={lines ? [`of ${figure(lines.length).short}`] : null}
+        notes={
+          lines
+            ? [
+                `of ${figure(lines.length).short}`,
+                degraded === 0 ? '' : `${degraded} degraded ${degraded === 1 ? 'provider' : 'providers'}`,
+              ]
+            : null
+        }
       />
       <Hero
         label="Failed attempts"

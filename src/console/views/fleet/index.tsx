@@ -1,8 +1,9 @@
 import { RENEWAL_MS, useResource } from '../../api/resource.ts';
-import { Below } from '../../design/states.tsx';
+import { Below, NoPermission } from '../../design/states.tsx';
+import { Tabs } from '../../design/tabs.tsx';
 import { range } from '../../shell/range.ts';
-import { param } from '../../shell/router.ts';
-import { reachOfViewer } from '../../shell/session.ts';
+import { param, setParams } from '../../shell/router.ts';
+import { mayView, reachOfViewer } from '../../shell/session.ts';
 import { useTraffic } from '../../shell/traffic.ts';
 import { ViewHead } from '../../shell/view-head.tsx';
 import { Alerts } from './alerts.tsx';
@@ -10,10 +11,49 @@ import { EndpointPanel } from './endpoint.tsx';
 import { endpointId } from './endpoint-words.tsx';
 import { Endpoints } from './endpoints.tsx';
 import { FleetFigures } from './figures.tsx';
+import { Models } from './models.tsx';
 import { Server } from './server.tsx';
 
-/** Where requests go: endpoints with their health and speed, the server, and the alerts that it sends. */
+const TABS = [
+  { id: 'endpoints', label: 'Endpoints', action: 'endpoints.read' },
+  { id: 'models', label: 'Models', action: 'models.list' },
+] as const;
+const PANEL = 'fleet';
+
+/** Where requests go: endpoints with their health and speed, and the models that they serve. */
 export default function Fleet() {
+  const tabs = TABS.filter(({ action }) => mayView(action));
+  const first = tabs[0]?.id ?? 'models';
+  const tab = TABS.find(({ id }) => id === param('tab'))?.id ?? first;
+  const summary =
+    tab === 'models'
+      ? 'The models of the policy that you may use'
+      : `Health now, traffic of the ${range.value.label.toLowerCase()}`;
+  return (
+    <div class="stack">
+      <ViewHead title="Fleet" summary={summary} hasRange={tab === 'endpoints'} />
+      <Tabs
+        label="Fleet"
+        panel={PANEL}
+        value={tab}
+        onValue={(id) => setParams({ tab: id === first ? null : id, open: null }, false)}
+        tabs={tabs}
+      />
+      <div id={PANEL} role="tabpanel" aria-labelledby={`${PANEL}-${tab}`} class="stack">
+        {tab === 'models' ? (
+          <Models />
+        ) : tabs.some(({ id }) => id === 'endpoints') ? (
+          <EndpointsTab />
+        ) : (
+          <NoPermission what="Endpoints" />
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Endpoints, the server, and the alerts that it sends. */
+function EndpointsTab() {
   const often = { every: RENEWAL_MS };
   const seesAlerts = reachOfViewer('alerts.read') !== null;
   const endpoints = useResource('/admin/endpoints', {}, often);
@@ -26,8 +66,7 @@ export default function Fleet() {
   const open = param('open');
   const chosen = endpoints.data?.data.find((endpoint) => endpointId(endpoint) === open);
   return (
-    <div class="stack">
-      <ViewHead title="Fleet" summary={`Health now, traffic of the ${range.value.label.toLowerCase()}`} />
+    <>
       <FleetFigures endpoints={endpoints} traffic={traffic} status={status} alerts={seesAlerts ? alerts : null} />
       <Endpoints endpoints={endpoints} traffic={traffic} before={before} open={open} />
       <Below of={[endpoints, status, policy]}>
@@ -35,6 +74,6 @@ export default function Fleet() {
         {seesAlerts && <Alerts alerts={alerts} />}
       </Below>
       {chosen && <EndpointPanel key={open} endpoint={chosen} />}
-    </div>
+    </>
   );
 }

@@ -3,6 +3,7 @@ import { send } from '../../api/client.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { RENEWAL_MS, renewAll, useResource } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
+import { Explained } from '../../design/explained.tsx';
 import { figure, span } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { State } from '../../design/tag.tsx';
@@ -78,7 +79,9 @@ function Result({ result }: { readonly result: NonNullable<AuditReport['result']
         <dd>{creditsText(result.corrected_credits)}</dd>
         <dt>Beyond holds</dt>
         <dd>{creditsText(result.overrun_credits)}, charged to no key</dd>
-        <dt>Held</dt>
+        <dt>
+          <Explained term="held" />
+        </dt>
         <dd>
           {creditsText(result.held_credits)} by {figure(result.open).short} open holds
         </dd>

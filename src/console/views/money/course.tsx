@@ -2,6 +2,7 @@ import { Lines } from '../../charts/lines.tsx';
 import { percent, usd } from '../../design/format.ts';
 import { marksOf } from '../../design/marks.ts';
 import { Empty } from '../../design/states.tsx';
+import { TERMS } from '../../design/terms.ts';
 import { compared } from '../../shell/compared.ts';
 import { range } from '../../shell/range.ts';
 import { knownFrom, pendingFrom, type TrafficReport } from '../../shell/traffic.ts';
@@ -25,7 +26,8 @@ export function Course({ report }: { readonly report: TrafficReport }) {
   const shown = series.slice(0, LINES);
   const spent = { name: 'Spend', mark: 'mark-accent', values: inUsd(total.buckets.credits) };
   const baseline = {
-    name: 'Baseline',
+    name: TERMS.baseline.word,
+    term: 'baseline' as const,
     mark: 'mark-other',
     values: inUsd(total.buckets.credits.map((credits, at) => credits + (total.buckets.saved_credits[at] ?? 0))),
   };

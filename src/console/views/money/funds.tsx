@@ -3,7 +3,7 @@ import { figure, usd } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
 import { Below, Loaded, Partial } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
-import { creditsText, Money, When } from '../../design/written.tsx';
+import { creditsText, moneyFigure, When } from '../../design/written.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
 import {
   budgetsSentence,
@@ -33,6 +33,7 @@ export function Funds() {
         />
         <Hero
           label="Held now"
+          term="held"
           failure={ledger.failure}
           value={books && usd(books.held_usd)}
           notes={books && [creditsText(books.held_credits), runningText(books.open_reservations)]}
@@ -88,15 +89,16 @@ function FundTable({ funds, total }: { readonly funds: readonly FundUsage[]; rea
             {
               id: 'held',
               head: 'Held',
+              term: 'held',
               isFigure: true,
-              cell: (fund) => <Money usd={fund.held_usd} credits={fund.held_credits} />,
+              figures: (fund) => [moneyFigure({ usd: fund.held_usd, credits: fund.held_credits })],
               sort: (fund) => fund.held_credits,
             },
             {
               id: 'left',
               head: 'Left',
               isFigure: true,
-              cell: (fund) => <Money usd={fund.left_usd} credits={fund.left_credits} />,
+              figures: (fund) => [moneyFigure({ usd: fund.left_usd, credits: fund.left_credits })],
               sort: (fund) => fund.left_credits,
             },
             {

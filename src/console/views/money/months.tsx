@@ -5,7 +5,7 @@ import { Lines } from '../../charts/lines.tsx';
 import { usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
-import { Money } from '../../design/written.tsx';
+import { moneyFigure } from '../../design/written.tsx';
 import type { TrafficReport } from '../../shell/traffic.ts';
 import { usdPerCredit } from '../overview/measures.ts';
 import { DimensionField } from './dimension-field.tsx';
@@ -175,7 +175,7 @@ const monthColumns = (by: SpendDimension, starts: readonly Date[]): readonly Tab
       head: isLast ? `${monthName.format(start)}, so far` : monthName.format(start),
       isFigure: true,
       ...(isLast ? { phone: 'fact' as const } : at === starts.length - 2 ? { phone: 'second' as const } : {}),
-      cell: ({ amounts }) => <Money {...(amounts[at] ?? NO_AMOUNT)} />,
+      figures: ({ amounts }) => [moneyFigure(amounts[at] ?? NO_AMOUNT)],
       sort: ({ amounts }) => amounts[at]?.credits ?? 0,
     };
   }),

@@ -2,11 +2,11 @@ import { useEffect, useState } from 'preact/hooks';
 import { usePages } from '../../api/pages.ts';
 import { Button } from '../../design/button.tsx';
 import { Field, Filters, Select } from '../../design/field.tsx';
-import { isAddress, shortAddress } from '../../design/format.ts';
+import { isAddress, NONE, shortAddress } from '../../design/format.ts';
 import { Panel } from '../../design/panel.tsx';
 import { Empty, Failure, Partial, Skeleton } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
-import { Money, When } from '../../design/written.tsx';
+import { moneyFigure, When } from '../../design/written.tsx';
 import { go, hrefWith, param, setParams } from '../../shell/router.ts';
 import { PaymentPanel } from './payment.tsx';
 import { PAYMENT_WORDS, PaymentState, purposeOf, useUsdOf } from './payment-words.tsx';
@@ -68,26 +68,23 @@ export function Payments() {
                 head: 'Amount',
                 isFigure: true,
                 phone: 'fact',
-                cell: ({ paid_credits }) => <Money usd={usdOf(paid_credits)} credits={paid_credits} />,
+                figures: ({ paid_credits }) => [moneyFigure({ usd: usdOf(paid_credits), credits: paid_credits })],
               },
               {
                 id: 'fee',
                 head: 'Fee',
                 isFigure: true,
-                cell: ({ state: now, fee_credits }) =>
-                  now === 'failed' ? (
-                    <Money usd={null} credits={null} />
-                  ) : (
-                    <Money usd={usdOf(fee_credits)} credits={fee_credits} />
-                  ),
+                figures: ({ state: now, fee_credits }) => [
+                  now === 'failed' ? NONE : moneyFigure({ usd: usdOf(fee_credits), credits: fee_credits }),
+                ],
               },
               {
                 id: 'charged',
                 head: 'Charged',
                 isFigure: true,
-                cell: ({ charged_credits: charged }) => (
-                  <Money usd={charged === null ? null : usdOf(charged)} credits={charged} />
-                ),
+                figures: ({ charged_credits: charged }) => [
+                  moneyFigure({ usd: charged === null ? null : usdOf(charged), credits: charged }),
+                ],
               },
             ]}
           />

@@ -1,6 +1,6 @@
-import { figure, percent, usd, type WrittenFigure } from '../../design/format.ts';
+import { figure, NONE, percent, usd, type WrittenFigure } from '../../design/format.ts';
 import { Table, type TableColumn } from '../../design/table.tsx';
-import { Money, Written } from '../../design/written.tsx';
+import { moneyFigure, Written } from '../../design/written.tsx';
 import { timesText } from '../../shell/compared.ts';
 import { nounOf, riseOf, type SpendDimension, type SpenderRow } from './spend.ts';
 
@@ -48,14 +48,14 @@ function columnsOf(
       head: 'Spend',
       isFigure: true,
       phone: 'fact',
-      cell: ({ now }) => <Money {...now} />,
+      figures: ({ now }) => [moneyFigure(now)],
       sort: ({ now }) => now.credits,
     },
     {
       id: 'before',
       head: 'Before',
       isFigure: true,
-      cell: ({ before }) => <Money usd={before?.usd ?? null} credits={before?.credits ?? null} />,
+      figures: ({ before }) => [moneyFigure(before ?? NO_MONEY)],
       sort: ({ before }) => before?.credits ?? null,
     },
     {
@@ -63,7 +63,8 @@ function columnsOf(
       head: 'Change',
       isFigure: true,
       phone: 'second',
-      cell: (row) => <Change row={row} />,
+      figures: (row) => [row.before ? usd(Number(row.now.usd) - Number(row.before.usd)) : NONE],
+      cell: (row, [rise = NONE]) => <Change row={row} rise={rise} />,
       // All others are no one's rise: they stay at the end.
       sort: (row) => (row.id === null ? null : riseOf(row)),
     },
@@ -71,42 +72,49 @@ function columnsOf(
       rows.some(({ saved }) => saved !== null) && {
         id: 'saved',
         head: 'Saved',
+        term: 'saved',
         isFigure: true,
-        cell: ({ saved }) => <Money usd={saved?.usd ?? null} credits={saved?.credits ?? null} />,
+        figures: ({ saved }) => [moneyFigure(saved ?? NO_MONEY)],
         sort: ({ saved }) => saved?.credits ?? null,
       },
     !isNarrow && {
       id: 'requests',
       head: 'Requests',
       isFigure: true,
-      cell: ({ requests }) => <Written value={figure(requests)} />,
+      figures: ({ requests }) => [figure(requests)],
       sort: ({ requests }) => requests,
     },
     !isNarrow && {
       id: 'tokens',
       head: 'Tokens',
       isFigure: true,
-      cell: ({ inputTokens, outputTokens }) => <Written value={figure(inputTokens + outputTokens)} />,
+      figures: ({ inputTokens, outputTokens }) => [figure(inputTokens + outputTokens)],
       sort: ({ inputTokens, outputTokens }) => inputTokens + outputTokens,
     },
   ];
   return columns.filter((column) => column !== false);
 }
 
-function Change({ row }: { readonly row: SpenderRow }) {
-  if (!row.before) return <Written value={usd(null)} />;
-  const rise = Number(row.now.usd) - Number(row.before.usd);
+const NO_MONEY = { usd: null, credits: null };
+
+function Change({ row, rise }: { readonly row: SpenderRow; readonly rise: WrittenFigure }) {
+  if (!row.before) return <Written value={rise} />;
   return (
     <>
       <Written value={signed(rise)} />
-      <span class="money-part dim">{partOf(row)}</span>
+      <span class="money-part dim">{risePercent(row)}</span>
     </>
   );
 }
 
-function signed(amount: number): WrittenFigure {
-  const { short, exact } = usd(amount);
-  return amount > 0 ? { short: `+${short}`, exact: `+${exact}` } : { short, exact };
+const signed = (rise: WrittenFigure): WrittenFigure =>
+  (rise.amount?.value ?? 0) > 0 ? { short: `+${rise.short}`, exact: `+${rise.exact}` } : rise;
+
+/** The change in whole percent: `+18 %`, `−3 %`, `0 %`; `new` where nothing was spent before. */
+function risePercent({ now, before }: SpenderRow): string {
+  if (!before || before.credits <= 0) return now.credits > 0 ? 'new' : '';
+  const share = Math.round((now.credits / before.credits - 1) * 100);
+  return `${share > 0 ? '+' : share < 0 ? '−' : ''}${figure(Math.abs(share)).exact} %`;
 }
 
 /** The change as a part of before: `+18 %`, `4.2 ×`, `new`. */

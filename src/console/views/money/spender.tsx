@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Reach } from '../../../operate/roles.ts';
 import type { TrafficDimension } from '../../../store/traffic.ts';
 import { Copy } from '../../design/copy.tsx';
+import { Explained } from '../../design/explained.tsx';
 import { Select } from '../../design/field.tsx';
 import { figure, usd } from '../../design/format.ts';
 import { Panel } from '../../design/panel.tsx';
@@ -105,13 +106,18 @@ interface SpendSums {
 function Sums({ name, id, sums }: { readonly name: string; readonly id: string; readonly sums: SpendSums }) {
   const { now, before, saved, requests } = sums;
   const change = compared(now.credits, before?.credits ?? null);
-  const savedText = saved === null ? '' : ` and saved ${usd(saved.usd).short} against the baseline`;
   return (
     <>
       <p>
         <b>
           {name} spent {usd(now.usd).short} in the {range.value.label.toLowerCase()}
-          {savedText}.
+          {saved !== null && (
+            <>
+              {' '}
+              and saved {usd(saved.usd).short} against the <Explained term="baseline">baseline</Explained>
+            </>
+          )}
+          .
         </b>
         {change === '' ? '' : ` That is ${change}.`}
       </p>
@@ -122,7 +128,9 @@ function Sums({ name, id, sums }: { readonly name: string; readonly id: string; 
         <dd>{before === null ? '–' : bothText(before)}</dd>
         {saved && (
           <>
-            <dt>Saved</dt>
+            <dt>
+              <Explained term="saved" />
+            </dt>
             <dd>{bothText(saved)}</dd>
           </>
         )}

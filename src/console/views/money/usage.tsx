@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Reach } from '../../../operate/roles.ts';
+import { Explained } from '../../design/explained.tsx';
 import { Field } from '../../design/field.tsx';
 import { figure, percent, usd } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
@@ -74,6 +75,7 @@ function UsageFigures({ of }: { readonly of: ReturnType<typeof useTraffic> }) {
       />
       <Hero
         label="Saved"
+        term="saved"
         failure={of.failure}
         value={whole && usd(whole.saved_usd)}
         notes={
@@ -81,7 +83,10 @@ function UsageFigures({ of }: { readonly of: ReturnType<typeof useTraffic> }) {
           (baseline > 0
             ? [
                 creditsText(whole.saved_credits),
-                `${percent(whole.saved_credits / baseline).short} of the baseline, ${usd(Number(whole.usd) + Number(whole.saved_usd)).short}`,
+                <Explained key="part" term="baseline">
+                  {percent(whole.saved_credits / baseline).short} of the baseline,{' '}
+                  {usd(Number(whole.usd) + Number(whole.saved_usd)).short}
+                </Explained>,
               ]
             : ['no baseline yet'])
         }

@@ -6,13 +6,14 @@ import { renewAll, useResource } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
 import { Copy } from '../../design/copy.tsx';
 import { Dialog } from '../../design/dialog.tsx';
+import { Explained } from '../../design/explained.tsx';
 import { shortAddress } from '../../design/format.ts';
 import { Panel } from '../../design/panel.tsx';
 import { Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { State } from '../../design/tag.tsx';
 import { toast } from '../../design/toast.tsx';
-import { creditsText, Money, When } from '../../design/written.tsx';
+import { creditsText, Money, moneyFigure, When } from '../../design/written.tsx';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { GrantForm } from '../people/grant.tsx';
@@ -53,7 +54,7 @@ function WalletFacts({ wallet, usdOf }: { readonly wallet: Wallet; readonly usdO
         <dt>State</dt>
         <dd>{wallet.is_blocked ? <State tone="bad">Blocked</State> : <State tone="good">Served</State>}</dd>
         {amounts.map(([name, credits]) => (
-          <Fact key={name} name={name}>
+          <Fact key={name} name={name === 'Held' ? <Explained term="held" /> : name}>
             <Money usd={usdOf(credits)} credits={credits} /> <span class="dim">· {creditsText(credits)}</span>
           </Fact>
         ))}
@@ -89,7 +90,7 @@ function WalletFacts({ wallet, usdOf }: { readonly wallet: Wallet; readonly usdO
                 head: 'Amount',
                 isFigure: true,
                 phone: 'fact',
-                cell: ({ paid_credits }) => <Money usd={usdOf(paid_credits)} credits={paid_credits} />,
+                figures: ({ paid_credits }) => [moneyFigure({ usd: usdOf(paid_credits), credits: paid_credits })],
               },
             ]}
           />
@@ -99,7 +100,7 @@ function WalletFacts({ wallet, usdOf }: { readonly wallet: Wallet; readonly usdO
   );
 }
 
-const Fact = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
+const Fact = ({ name, children }: { readonly name: ComponentChildren; readonly children: ComponentChildren }) => (
   <>
     <dt>{name}</dt>
     <dd>{children}</dd>

@@ -6,6 +6,7 @@ import { Button } from '../../design/button.tsx';
 import { duration } from '../../design/format.ts';
 import { State, type Tone } from '../../design/tag.tsx';
 import { Coded, When } from '../../design/written.tsx';
+import { type DegradedProvider, degradedText } from '../../shell/degraded.ts';
 import { range } from '../../shell/range.ts';
 import { hrefOf } from '../../shell/router.ts';
 import { type SlowProvider, timesSlower } from '../../shell/slow.ts';
@@ -27,6 +28,7 @@ interface AttentionSources {
   readonly policy: Resource<ReadOf<'/admin/policy'>>;
   readonly alerts: Resource<ReadOf<'/admin/alerts'>>;
   readonly slow: readonly SlowProvider[];
+  readonly degraded: readonly DegradedProvider[];
 }
 
 const ITEMS_SHOWN = 6;
@@ -83,10 +85,14 @@ function unreadText({ ledger, endpoints, policy, alerts }: AttentionSources): st
 
 const RANK: Readonly<Record<Tone, number>> = { bad: 0, warn: 1, quiet: 2, good: 3 };
 
-function itemsOf({ ledger, endpoints, policy, alerts, slow }: AttentionSources, now: number): readonly AttentionItem[] {
+function itemsOf(
+  { ledger, endpoints, policy, alerts, slow, degraded }: AttentionSources,
+  now: number,
+): readonly AttentionItem[] {
   return [
     ...(ledger.data?.funds ?? []).flatMap((fund) => fundItem(fund, now)),
     ...(endpoints.data?.data ?? []).filter(isSick).map(endpointItem),
+    ...degraded.map(degradedItem),
     ...slow.map(slowItem),
     ...(policy.data ? policyItems(policy.data) : []),
     ...(alerts.data ? alertItems(alerts.data, now) : []),
@@ -130,6 +136,14 @@ const endpointItem = (endpoint: ReadOf<'/admin/endpoints'>['data'][number]): Att
   tone: endpoint.state === 'cooling' ? 'warn' : 'bad',
   word: 'Provider',
   text: `${endpoint.provider}, ${endpoint.upstream}: ${WORDS[endpoint.state] ?? endpoint.state}`,
+  href: hrefOf('/fleet'),
+});
+
+const degradedItem = (provider: DegradedProvider): AttentionItem => ({
+  id: `degraded ${provider.name}`,
+  tone: 'warn',
+  word: 'Provider',
+  text: `Provider ${provider.name} is degraded: ${degradedText(provider)}`,
   href: hrefOf('/fleet'),
 });
 

@@ -1,10 +1,10 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
-import { clockTime, dayTime, isAddress, percentInColumn, shortAddress, usd } from '../../design/format.ts';
+import { clockTime, dayTime, isAddress, NONE, percent, shortAddress, usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
-import { Money, Written } from '../../design/written.tsx';
+import { moneyFigure, Written } from '../../design/written.tsx';
 import { hrefOf } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 
@@ -87,12 +87,16 @@ export const fundColumns = (now: number): readonly TableColumn<FundUsage>[] => [
     head: 'Spent of limit',
     isFigure: true,
     phone: 'fact',
-    cell: (fund) => (
+    figures: (fund) => [
+      moneyFigure({ usd: fund.spent_usd, credits: fund.spent_credits }),
+      moneyFigure({ usd: fund.limit_usd, credits: fund.limit_credits }),
+    ],
+    cell: (_, [spent = NONE, limit = NONE]) => (
       <>
-        <Money usd={fund.spent_usd} credits={fund.spent_credits} />
+        <Written value={spent} />
         <span class="dim">
           {' '}
-          of <Money usd={fund.limit_usd} credits={fund.limit_credits} />
+          of <Written value={limit} />
         </span>
       </>
     ),
@@ -102,7 +106,7 @@ export const fundColumns = (now: number): readonly TableColumn<FundUsage>[] => [
     id: 'share',
     head: 'Used',
     isFigure: true,
-    cell: (fund) => <Written value={percentInColumn(usedOf(fund))} />,
+    figures: (fund) => [percent(usedOf(fund))],
     sort: usedOf,
   },
   {

@@ -5,6 +5,7 @@ import { duration, figure, percent, usd } from '../../design/format.ts';
 import { markOf, marksOf } from '../../design/marks.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Tabs } from '../../design/tabs.tsx';
+import { TERMS } from '../../design/terms.ts';
 import { range } from '../../shell/range.ts';
 import { hrefOf, param, setParams } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
@@ -92,7 +93,7 @@ function linesOf(measure: MeasureName, report: TrafficReport): readonly ChartLin
     if (measure !== 'spend') return [line];
     const { credits, saved_credits: saved } = report.total.buckets;
     const baseline = credits.map((spent, at) => (spent + (saved[at] ?? 0)) * perCredit);
-    return [{ name: 'Baseline', mark: 'mark-other', values: baseline }, line];
+    return [{ name: TERMS.baseline.word, term: 'baseline', mark: 'mark-other', values: baseline }, line];
   }
   const colourOf = marksOf(report.series.map(({ value }) => value));
   const lines = report.series.map((series) => ({

@@ -1,4 +1,5 @@
 import type { Resource } from '../../api/resource.ts';
+import { Explained } from '../../design/explained.tsx';
 import { duration, figure, percent, usd } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
 import { creditsText } from '../../design/written.tsx';
@@ -27,13 +28,16 @@ export function OverviewFigures({
       />
       <Hero
         label="Saved"
+        term="saved"
         failure={traffic.failure}
         value={now && usd(now.saved_usd)}
         notes={
           now &&
           (baseline > 0
             ? [
-                `${percent(now.saved_credits / baseline).short} of the baseline`,
+                <Explained key="part" term="baseline">
+                  {percent(now.saved_credits / baseline).short} of the baseline
+                </Explained>,
                 `which is ${usd(Number(now.usd) + Number(now.saved_usd)).short}`,
               ]
             : ['no baseline yet'])

@@ -1,5 +1,6 @@
 import { RENEWAL_MS, useResource } from '../../api/resource.ts';
 import { Below } from '../../design/states.tsx';
+import { degradedProviders } from '../../shell/degraded.ts';
 import { range } from '../../shell/range.ts';
 import { param } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
@@ -27,6 +28,7 @@ export default function Overview() {
   const before = useTraffic({ isBefore: true, isWanted: seesTraffic });
   const providers = useTraffic({ by: 'provider', limit: 50, isWanted: seesProviders });
   const providersBefore = useTraffic({ by: 'provider', limit: 50, isBefore: true, isWanted: seesProviders });
+  const degraded = degradedProviders(providers.data);
   const slow = slowProviders(providers.data, providersBefore.data);
   const often = { every: RENEWAL_MS };
   const ledger = useResource('/admin/ledger', {}, { ...often, isWanted: seesLedger });
@@ -47,7 +49,14 @@ export default function Overview() {
     <div class="stack">
       <ViewHead title="Overview" summary={`${range.value.label}, ${reach}`} />
       {seesTraffic && <OverviewFigures traffic={traffic} before={before} />}
-      <Attention ledger={ledger} endpoints={endpoints} policy={policy} alerts={alerts} slow={slow} />
+      <Attention
+        ledger={ledger}
+        endpoints={endpoints}
+        policy={policy}
+        alerts={alerts}
+        slow={slow}
+        degraded={degraded}
+      />
       <Below of={above}>
         {seesTraffic && <Course traffic={traffic} by={by} />}
         <div class={seesTraffic && seesLedger ? 'overview-columns' : 'stack'}>

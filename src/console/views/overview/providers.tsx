@@ -4,7 +4,7 @@ import { duration, figure } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
-import { Written } from '../../design/written.tsx';
+import { type DegradedProvider, degradedProviders, degradedText } from '../../shell/degraded.ts';
 import { hrefOf } from '../../shell/router.ts';
 import type { SlowProvider } from '../../shell/slow.ts';
 import type { TrafficReport } from '../../shell/traffic.ts';
@@ -29,6 +29,8 @@ interface ProviderRow {
   /** Attempts of the period, also where another provider answered. */
   readonly failed: number | null;
   readonly sick: readonly Endpoint[];
+  /** Null where it does not fail many attempts. */
+  readonly degraded: DegradedProvider | null;
 }
 
 interface ProvidersProps {
@@ -78,21 +80,21 @@ const ProviderTable = ({ rows }: { readonly rows: readonly ProviderRow[] }) => (
         id: 'endpoints',
         head: 'Endpoints',
         isFigure: true,
-        cell: ({ endpoints }) => endpoints.length,
+        figures: ({ endpoints }) => [figure(endpoints.length)],
         sort: ({ endpoints }) => endpoints.length,
       },
       {
         id: 'requests',
         head: 'Requests',
         isFigure: true,
-        cell: ({ requests }) => <Written value={figure(requests)} />,
+        figures: ({ requests }) => [figure(requests)],
         sort: ({ requests }) => requests,
       },
       {
         id: 'failed',
         head: 'Failed attempts',
         isFigure: true,
-        cell: ({ failed }) => <Written value={figure(failed)} />,
+        figures: ({ failed }) => [figure(failed)],
         sort: ({ failed }) => failed,
       },
       {
@@ -100,7 +102,7 @@ const ProviderTable = ({ rows }: { readonly rows: readonly ProviderRow[] }) => (
         head: 'First token, median',
         isFigure: true,
         phone: 'second',
-        cell: ({ ttftMs }) => <Written value={duration(ttftMs)} />,
+        figures: ({ ttftMs }) => [duration(ttftMs)],
         sort: ({ ttftMs }) => ttftMs,
       },
       {
@@ -108,15 +110,22 @@ const ProviderTable = ({ rows }: { readonly rows: readonly ProviderRow[] }) => (
         head: 'Speed',
         unit: 'tokens/s',
         isFigure: true,
-        cell: ({ tokensPerSecond }) => <Written value={figure(tokensPerSecond)} />,
+        figures: ({ tokensPerSecond }) => [figure(tokensPerSecond)],
         sort: ({ tokensPerSecond }) => tokensPerSecond,
       },
     ]}
   />
 );
 
-function ProviderState({ row: { sick, endpoints } }: { readonly row: ProviderRow }) {
+function ProviderState({ row: { sick, endpoints, degraded } }: { readonly row: ProviderRow }) {
   const [worst] = sick;
+  if (!worst && degraded) {
+    return (
+      <span title={degradedText(degraded)}>
+        <State tone="warn">Degraded</State>
+      </span>
+    );
+  }
   if (!worst) return <State tone="good">Healthy</State>;
   const { tone, word } = STATES[worst.state] ?? { tone: 'warn', word: worst.state };
   const isAll = sick.length === endpoints.length;
@@ -124,6 +133,7 @@ function ProviderState({ row: { sick, endpoints } }: { readonly row: ProviderRow
 }
 
 function rowsOf(data: readonly Endpoint[], traffic: TrafficReport | null): readonly ProviderRow[] {
+  const degraded = degradedProviders(traffic);
   const byName = Map.groupBy(data, ({ provider }) => provider);
   return [...byName].map(([name, endpoints]) => {
     const counted = traffic?.series.find(({ value }) => value === name)?.whole;
@@ -136,6 +146,7 @@ function rowsOf(data: readonly Endpoint[], traffic: TrafficReport | null): reado
       requests: traffic && (counted?.requests ?? 0),
       failed: traffic && (counted?.failed_attempts ?? 0),
       sick: endpoints.filter(isSick),
+      degraded: degraded.find((provider) => provider.name === name) ?? null,
     };
   });
 }
@@ -159,6 +170,13 @@ function headingOf(rows: readonly ProviderRow[], [slow]: readonly SlowProvider[]
     return names.length === 1
       ? `${names[0]} is not healthy.`
       : `${names.length} providers are not healthy: ${names.join(', ')}.`;
+  }
+  const failing = rows.flatMap(({ degraded }) => degraded ?? []);
+  const [most] = failing;
+  if (most) {
+    return failing.length === 1
+      ? `${most.name} is degraded: ${degradedText(most)}.`
+      : `${failing.length} providers are degraded: ${failing.map(({ name }) => name).join(', ')}.`;
   }
   if (slow)
     return `All providers are healthy; ${slow.name} is slow, with ${duration(slow.ttftMs).short} to the first token.`;

@@ -17,9 +17,9 @@ export interface BudgetForm {
   readonly onExhausted: ExhaustedAction;
 }
 
-/** The terms of a key, a person or a team as a form has them. Lists have one item a line; empty is none. */
+/** The terms of a key, a person or a team as a form has them. No models are all. */
 export interface TermsForm {
-  readonly models: string;
+  readonly models: readonly string[];
   readonly requests: string;
   readonly tokens: string;
   readonly streams: string;
@@ -57,7 +57,7 @@ interface Terms {
 const text = (value: number | null | undefined): string => (value === null || value === undefined ? '' : String(value));
 
 export const termsDraft = ({ models, limits, budgets }: Terms): TermsForm => ({
-  models: (models ?? []).join('\n'),
+  models: models ?? [],
   requests: text(limits?.requests_per_minute),
   tokens: text(limits?.tokens_per_minute),
   streams: text(limits?.concurrent_streams),
@@ -110,7 +110,6 @@ export function endOfDay(day: string): string | null {
 }
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
-const lines = (of: string): readonly string[] => of.split(/[\n,]/).flatMap((line) => line.trim() || []);
 
 /** A number; what is none is sent as it is, and refused at its field. */
 const numberOf = (of: string): number | string | null => {
@@ -124,7 +123,6 @@ type Body = Readonly<Record<string, unknown>>;
 
 /** The members of a draft's terms that differ from those of before. */
 export function termsBody(draft: TermsForm, before: TermsForm): Body {
-  const models = lines(draft.models);
   const limits = {
     ...(draft.requests !== before.requests && { requests_per_minute: numberOf(draft.requests) }),
     ...(draft.tokens !== before.tokens && { tokens_per_minute: numberOf(draft.tokens) }),
@@ -132,7 +130,7 @@ export function termsBody(draft: TermsForm, before: TermsForm): Body {
   };
   const isWithoutLimits = [draft.requests, draft.tokens, draft.streams].every((one) => one.trim() === '');
   return {
-    ...(draft.models !== before.models && { models: models.length === 0 ? null : models }),
+    ...(!isSame(draft.models, before.models) && { models: draft.models.length === 0 ? null : draft.models }),
     ...(Object.keys(limits).length > 0 && { limits: isWithoutLimits ? null : limits }),
     ...(!isSame(draft.budgets, before.budgets) && {
       budgets: draft.budgets.length === 0 ? null : draft.budgets.map(budgetBody),

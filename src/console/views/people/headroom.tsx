@@ -2,6 +2,7 @@ import { useMemo } from 'preact/hooks';
 import type { ReadOf } from '../../api/reads.ts';
 import { RENEWAL_MS, useResource } from '../../api/resource.ts';
 import { ShareBar } from '../../charts/bars.tsx';
+import { Explained } from '../../design/explained.tsx';
 import { dayTime, momentTime, usd } from '../../design/format.ts';
 import { State, type Tone } from '../../design/tag.tsx';
 import { creditsText, Money } from '../../design/written.tsx';
@@ -170,8 +171,13 @@ const Headroom = ({ uses, none }: { readonly uses: readonly BudgetFigures[]; rea
             </div>
             <HeadroomCell use={use} />
             <p class="small dim">
+              {use.heldCredits !== null && use.heldCredits > 0 && (
+                <>
+                  <Explained term="held">{usd(use.heldUsd).short} held</Explained>
+                  {' · '}
+                </>
+              )}
               {[
-                use.heldCredits !== null && use.heldCredits > 0 && `${usd(use.heldUsd).short} held`,
                 left >= 0 ? `${creditsText(left)} left` : `${creditsText(-left)} above the limit`,
                 use.renewsAt !== null && `renews ${momentTime(Date.parse(use.renewsAt))}`,
               ]

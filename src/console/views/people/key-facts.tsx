@@ -40,7 +40,7 @@ export function KeyFacts({ of: key }: { readonly of: KeyAnswer }) {
           <a href={hrefOf(`/people/keys/${key.parent}`)}>Key {key.parent}</a>
         </Fact>
       )}
-      <Fact name="May">{key.scopes.join(', ')}</Fact>
+      <Fact name="Scopes">{key.scopes.join(', ')}</Fact>
       <Fact name="Models">
         {modelsText(key.models) ?? <span class="dim">All that the policy, its team and its member allow</span>}
       </Fact>

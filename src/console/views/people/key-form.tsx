@@ -51,7 +51,7 @@ function KeyFields({ draft, set, errorAt, isNew }: FieldsProps) {
       {hasTerms && (
         <>
           <Checks
-            label="May"
+            label="Scopes"
             values={draft.scopes}
             options={scopes.map((value) => ({ value, label: SCOPES[value] }))}
             onValues={(chosen) => set({ scopes: chosen })}
@@ -79,7 +79,12 @@ function KeyFields({ draft, set, errorAt, isNew }: FieldsProps) {
         />
       )}
       {hasTerms && (
-        <TermsFields draft={draft} set={set} errorAt={errorAt} none="all that its team and member may use" />
+        <TermsFields
+          draft={draft}
+          set={set}
+          errorAt={errorAt}
+          none="the key may use every model that its team and member may use"
+        />
       )}
     </>
   );

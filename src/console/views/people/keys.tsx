@@ -169,7 +169,7 @@ function KeyTable({ keys, current, isFiltered }: KeyTableProps) {
             head: 'Belongs to',
             cell: (key) => ownerText(key, team, user) || <span class="dim">Nobody</span>,
           },
-          { id: 'scopes', head: 'May', cell: ({ scopes }) => scopes.join(', ') },
+          { id: 'scopes', head: 'Scopes', cell: ({ scopes }) => scopes.join(', ') },
           {
             id: 'used',
             head: 'Last used',

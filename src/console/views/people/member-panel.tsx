@@ -81,7 +81,7 @@ function MemberFields({ draft, set, errorAt }: DraftFieldsProps<UserForm>) {
           />
         </div>
       )}
-      <TermsFields draft={draft} set={set} errorAt={errorAt} none="those of members of the team" />
+      <TermsFields draft={draft} set={set} errorAt={errorAt} none="the models of the members of the team apply" />
     </>
   );
 }

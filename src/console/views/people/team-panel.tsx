@@ -22,13 +22,18 @@ const TeamFields = ({ draft, set, errorAt }: DraftFieldsProps<TeamForm>) => (
   <>
     <Field label="Name" value={draft.name} onValue={(name) => set({ name })} error={errorAt('name')} />
     <h3>The team as a whole</h3>
-    <TermsFields draft={draft} set={set} errorAt={errorAt} none="all that the organization may use" />
+    <TermsFields
+      draft={draft}
+      set={set}
+      errorAt={errorAt}
+      none="the team may use every model that the organization may use"
+    />
     <h3>Each member that states none of its own</h3>
     <TermsFields
       draft={draft.defaults}
       set={(part) => set({ defaults: { ...draft.defaults, ...part } })}
       errorAt={(path) => errorAt(`member_defaults.${path}`)}
-      none="all that the team may use"
+      none="a member may use every model that the team may use"
     />
   </>
 );

@@ -2,6 +2,7 @@ import { read } from '../../api/client.ts';
 import { type PagedList, usePages } from '../../api/pages.ts';
 import { ButtonLink } from '../../design/button.tsx';
 import { Filters, Select } from '../../design/field.tsx';
+import { figure } from '../../design/format.ts';
 import { Empty, Failure, Skeleton } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { Tag } from '../../design/tag.tsx';
@@ -97,7 +98,13 @@ function TeamTable({ teams, current }: { readonly teams: PagedList<TeamAnswer>; 
             cell: ({ origin }) => <Tag>{ORIGINS[origin]}</Tag>,
             sort: ({ origin }) => origin,
           },
-          { id: 'users', head: 'Members', isFigure: true, cell: ({ users }) => users, sort: ({ users }) => users },
+          {
+            id: 'users',
+            head: 'Members',
+            isFigure: true,
+            figures: ({ users }) => [figure(users)],
+            sort: ({ users }) => users,
+          },
           {
             id: 'models',
             head: 'Models',

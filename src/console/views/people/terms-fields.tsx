@@ -3,6 +3,7 @@ import { Button } from '../../design/button.tsx';
 import { Field, Select } from '../../design/field.tsx';
 import { type BudgetForm, NEW_BUDGET, type TermsForm } from './drafts.ts';
 import type { ErrorAt } from './form.tsx';
+import { ModelChecks } from './model-checks.tsx';
 
 /** The paths of these fields in a body. */
 export const TERMS_KNOWN = ['models', 'limits', 'budgets'];
@@ -24,7 +25,7 @@ interface TermsProps {
   set(part: Partial<TermsForm>): void;
   /** By paths of `TERMS_KNOWN`. */
   readonly errorAt: ErrorAt;
-  /** What empty models and limits mean: "all that the team allows". */
+  /** What no models mean: "the team may use every model". */
   readonly none: string;
 }
 
@@ -34,14 +35,7 @@ export function TermsFields({ draft, set, errorAt, none }: TermsProps) {
     set({ budgets: draft.budgets.map((one, place) => (place === at ? { ...one, ...part } : one)) });
   return (
     <>
-      <Field
-        label="Models"
-        rows={3}
-        value={draft.models}
-        onValue={(models) => set({ models })}
-        hint={`One ID a line. Empty: ${none}.`}
-        error={errorAt('models')}
-      />
+      <ModelChecks values={draft.models} onValues={(models) => set({ models })} none={none} error={errorAt('models')} />
       <div class="people-three">
         <Field
           label="Requests a minute"

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { Button } from '../../design/button.tsx';
+import { Explained } from '../../design/explained.tsx';
 import { duration, figure, usd } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
@@ -145,8 +146,17 @@ function Times({ run, usdPerCredit }: { readonly run: Run; readonly usdPerCredit
       />
       <Hero
         label="Saved"
+        term="saved"
         value={money(saved, usdPerCredit) ?? usd(null)}
-        notes={[saved === null ? 'with the receipt' : 'against the baseline']}
+        notes={[
+          saved === null ? (
+            'with the receipt'
+          ) : (
+            <Explained key="baseline" term="baseline">
+              against the baseline
+            </Explained>
+          ),
+        ]}
       />
     </Heroes>
   );
@@ -193,7 +203,9 @@ function Receipt({ run, usdPerCredit }: { readonly run: Run; readonly usdPerCred
   );
 }
 
-const Fact = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
+const heldFirst = <Explained term="held">Held first</Explained>;
+
+const Fact = ({ name, children }: { readonly name: ComponentChildren; readonly children: ComponentChildren }) => (
   <>
     <dt>{name}</dt>
     <dd>{children}</dd>
@@ -211,9 +223,9 @@ function MoneyFacts({ run, usdPerCredit }: { readonly run: Run; readonly usdPerC
   return (
     <>
       {reserved ? (
-        <Fact name="Held first">{text(reserved.credits)}</Fact>
+        <Fact name={heldFirst}>{text(reserved.credits)}</Fact>
       ) : (
-        hold.first !== null && <Fact name="Held first">{text(hold.first)}, as expected before it was sent</Fact>
+        hold.first !== null && <Fact name={heldFirst}>{text(hold.first)}, as expected before it was sent</Fact>
       )}
       {tranches.length > 0 && (
         <Fact name="Tranches">

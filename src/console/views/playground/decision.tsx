@@ -1,9 +1,10 @@
 import { Scatter, type ScatterPoint } from '../../charts/scatter.tsx';
 import { Button } from '../../design/button.tsx';
+import { Explained } from '../../design/explained.tsx';
 import { duration, figure, percent, usd, type WrittenFigure } from '../../design/format.ts';
 import { Failure, Partial, Skeleton } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
-import { creditsText, Written } from '../../design/written.tsx';
+import { creditsText } from '../../design/written.tsx';
 import { hrefOf } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import type { ExplainedCandidate, ExplainedRequest, RequestExplanation } from './explanation.ts';
@@ -78,7 +79,7 @@ const usdOf = (credits: number, { usd_per_credit }: RequestExplanation): number 
 const costText = (cost: number | null, { usd_per_credit }: RequestExplanation): WrittenFigure =>
   cost === null
     ? usd(null)
-    : { short: usd(cost).short, exact: `${usd(cost).exact} · ${creditsText(cost / Number(usd_per_credit))}` };
+    : { ...usd(cost), exact: `${usd(cost).exact} · ${creditsText(cost / Number(usd_per_credit))}` };
 
 function headingOf(explanation: RequestExplanation): string {
   const { choice, refusal, shortage } = explanation;
@@ -152,7 +153,9 @@ function Figures({ explanation }: { readonly explanation: RequestExplanation }) 
       </dd>
       {chosen && (
         <>
-          <dt>Held first</dt>
+          <dt>
+            <Explained term="held">Held first</Explained>
+          </dt>
           <dd>
             {holdText(first, explanation)}
             {first !== null && first < chosen.worst_case_credits ? ', and more in tranches as the answer grows' : ''}
@@ -191,7 +194,7 @@ function Candidates({ explanation }: { readonly explanation: RequestExplanation 
           id: 'quality',
           head: 'Quality',
           isFigure: true,
-          cell: ({ counted_quality }) => <Written value={percent(counted_quality)} />,
+          figures: ({ counted_quality }) => [percent(counted_quality)],
           sort: ({ counted_quality }) => counted_quality,
         },
         {
@@ -199,14 +202,14 @@ function Candidates({ explanation }: { readonly explanation: RequestExplanation 
           head: 'Cost',
           isFigure: true,
           phone: 'fact',
-          cell: ({ cost_credits }) => <Written value={costText(usdOf(cost_credits, explanation), explanation)} />,
+          figures: ({ cost_credits }) => [costText(usdOf(cost_credits, explanation), explanation)],
           sort: ({ cost_credits }) => cost_credits,
         },
         {
           id: 'time',
           head: 'Time',
           isFigure: true,
-          cell: ({ latency_ms }) => <Written value={duration(latency_ms)} />,
+          figures: ({ latency_ms }) => [duration(latency_ms)],
           sort: ({ latency_ms }) => latency_ms,
         },
         {

@@ -4,7 +4,7 @@ import { Hero, Heroes } from '../../design/hero.tsx';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
-import { Money } from '../../design/written.tsx';
+import { moneyFigure } from '../../design/written.tsx';
 import { param, setParams } from '../../shell/router.ts';
 import { changes } from './draft.ts';
 import { Diagnostics, plural } from './file.tsx';
@@ -134,9 +134,9 @@ function CaseList({ cases }: { readonly cases: readonly CaseResult[] }) {
               head: 'Expected cost',
               isFigure: true,
               sort: ({ cost_credits }) => cost_credits,
-              cell: ({ cost_credits, cost_usd }) => (
-                <Money usd={cost_usd === null ? null : String(cost_usd)} credits={cost_credits} />
-              ),
+              figures: ({ cost_credits, cost_usd }) => [
+                moneyFigure({ usd: cost_usd === null ? null : String(cost_usd), credits: cost_credits }),
+              ],
             },
           ]}
         />
@@ -190,7 +190,7 @@ function CoverageCard({ coverage }: { readonly coverage: Coverage }) {
             head: 'Coverage',
             isFigure: true,
             phone: 'fact',
-            cell: ([, { percent: share }]) => percent(share / 100).short,
+            figures: ([, { percent: share }]) => [percent(share / 100)],
           },
           {
             id: 'untouched',

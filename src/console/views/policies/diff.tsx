@@ -1,10 +1,10 @@
 import { useResource } from '../../api/resource.ts';
 import { Select } from '../../design/field.tsx';
-import { duration, percent, usd } from '../../design/format.ts';
+import { duration, NONE, percent, usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { State, Tag } from '../../design/tag.tsx';
-import { Money } from '../../design/written.tsx';
+import { moneyFigure } from '../../design/written.tsx';
 import { hrefWith, param, setParams } from '../../shell/router.ts';
 import { changes, draft, type PolicyFiles } from './draft.ts';
 import { Diagnostics, plural } from './file.tsx';
@@ -224,8 +224,9 @@ function Decisions({ found, totals }: { readonly found: Difference; readonly tot
               head: 'Cost after',
               isFigure: true,
               phone: 'second',
-              cell: ({ b: later }) =>
-                'cost_usd' in later ? <Money usd={String(later.cost_usd)} credits={later.cost_credits} /> : '–',
+              figures: ({ b: later }) => [
+                'cost_usd' in later ? moneyFigure({ usd: String(later.cost_usd), credits: later.cost_credits }) : NONE,
+              ],
             },
           ]}
         />

@@ -2,7 +2,6 @@ import { Waterfall, type WaterfallSpan } from '../../charts/waterfall.tsx';
 import { duration } from '../../design/format.ts';
 import { Table } from '../../design/table.tsx';
 import { State } from '../../design/tag.tsx';
-import { Written } from '../../design/written.tsx';
 import type { DecisionRead } from './story.ts';
 
 type Outcome = NonNullable<DecisionRead['outcome']>;
@@ -40,9 +39,9 @@ export function Attempts({ outcome }: { readonly outcome: Outcome }) {
               id: 'first',
               head: 'First token',
               isFigure: true,
-              cell: (one) => <Written value={duration(one.first_part_ms)} />,
+              figures: (one) => [duration(one.first_part_ms)],
             },
-            { id: 'took', head: 'Took', isFigure: true, cell: (one) => <Written value={duration(one.ms)} /> },
+            { id: 'took', head: 'Took', isFigure: true, figures: (one) => [duration(one.ms)] },
           ]}
         />
       )}

@@ -2,7 +2,6 @@ import { paretoFront } from '../../charts/pareto.ts';
 import { Scatter, type ScatterPoint } from '../../charts/scatter.tsx';
 import { duration, figure, percent } from '../../design/format.ts';
 import { Table } from '../../design/table.tsx';
-import { Written } from '../../design/written.tsx';
 import type { CostWriter } from './costs.ts';
 import type { Candidate } from './story.ts';
 import { RuleLink } from './told.tsx';
@@ -51,28 +50,26 @@ export function Candidates({ candidates, choice, cost, revision, isToday = false
             head: 'Quality',
             isFigure: true,
             phone: 'second',
-            cell: ({ quality, counted_quality }) => (
-              <Written value={percent(quality === null ? null : counted_quality)} />
-            ),
+            figures: ({ quality, counted_quality }) => [percent(quality === null ? null : counted_quality)],
           },
           {
             id: 'cost',
             head: 'Cost',
             isFigure: true,
             phone: 'fact',
-            cell: ({ cost_credits }) => <Written value={cost(cost_credits)} />,
+            figures: ({ cost_credits }) => [cost(cost_credits)],
           },
           {
             id: 'time',
             head: 'Time',
             isFigure: true,
-            cell: ({ latency_ms }) => <Written value={duration(latency_ms)} />,
+            figures: ({ latency_ms }) => [duration(latency_ms)],
           },
           {
             id: 'utility',
             head: 'Utility',
             isFigure: true,
-            cell: ({ utility }) => <Written value={figure(utility)} />,
+            figures: ({ utility }) => [figure(utility)],
           },
         ]}
       />

@@ -9,7 +9,7 @@ export const costWriter =
     const exact = `${credits} Credits`;
     if (usdPerCredit === null) return { short: creditsText(credits), exact };
     const amount = usd(credits * Number(usdPerCredit));
-    return { short: amount.short, exact: `${amount.exact} · ${exact}` };
+    return { ...amount, exact: `${amount.exact} · ${exact}` };
   };
 
 export type CostWriter = ReturnType<typeof costWriter>;

@@ -5,7 +5,7 @@ import { duration, figure } from '../../design/format.ts';
 import { markOf } from '../../design/marks.ts';
 import { Empty, Failure, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
-import { Money, When, Written } from '../../design/written.tsx';
+import { moneyFigure, When } from '../../design/written.tsx';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { mayView } from '../../shell/session.ts';
 import { StatusTag } from './status.tsx';
@@ -16,32 +16,32 @@ const COLUMNS: readonly TableColumn<Row>[] = [
   {
     id: 'time',
     head: 'Made',
-    phone: 'second',
+    phone: 'fourth',
     cell: ({ time }) => (time === null ? 'Record unreadable' : <When at={time} />),
   },
   { id: 'model', head: 'Model', phone: 'main', cell: (row) => <Model row={row} /> },
-  { id: 'key', head: 'Key', cell: ({ key_name, key_id }) => <Short text={key_name ?? key_id} /> },
+  { id: 'key', head: 'Key', phone: 'third', cell: ({ key_name, key_id }) => <Short text={key_name ?? key_id} /> },
   { id: 'task', head: 'Task', cell: ({ task }) => <Short text={task} /> },
-  { id: 'status', head: 'Status', cell: ({ status }) => <StatusTag status={status} /> },
+  { id: 'status', head: 'Status', phone: 'second', cell: ({ status }) => <StatusTag status={status} /> },
   {
     id: 'tokens',
     head: 'Tokens out',
     isFigure: true,
-    cell: ({ output_tokens }) => <Written value={figure(output_tokens)} />,
+    figures: ({ output_tokens }) => [figure(output_tokens)],
   },
   {
     id: 'first',
     head: 'First token',
     isFigure: true,
-    cell: ({ first_part_ms }) => <Written value={duration(first_part_ms)} />,
+    figures: ({ first_part_ms }) => [duration(first_part_ms)],
   },
-  { id: 'took', head: 'Took', isFigure: true, cell: ({ total_ms }) => <Written value={duration(total_ms)} /> },
+  { id: 'took', head: 'Took', isFigure: true, figures: ({ total_ms }) => [duration(total_ms)] },
   {
     id: 'cost',
     head: 'Charged',
     isFigure: true,
     phone: 'fact',
-    cell: ({ charged_usd, credits_consumed }) => <Money usd={charged_usd} credits={credits_consumed} />,
+    figures: ({ charged_usd, credits_consumed }) => [moneyFigure({ usd: charged_usd, credits: credits_consumed })],
   },
 ];
 
@@ -111,14 +111,13 @@ function Nothing({ list, isFiltered }: { readonly list: PagedList<Row>; readonly
   );
 }
 
-const Model = ({ row: { model, selector, error, status } }: { readonly row: Row }) => (
+const Model = ({ row: { model, selector, error } }: { readonly row: Row }) => (
   <span class="requests-model">
     <svg class={markOf(model)} width="8" height="8" aria-hidden="true">
       <circle cx="4" cy="4" r="4" fill="currentColor" />
     </svg>
     <span class="requests-name">
       <span title={error === null ? undefined : error}>{model}</span>{' '}
-      {status !== 'completed' && <span class="requests-ended small dim">{status}</span>}{' '}
       {selector !== null && selector !== 'pinned' && <span class="small dim">{selector}</span>}
     </span>
   </span>

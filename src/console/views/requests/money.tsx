@@ -1,7 +1,10 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
+import { inColumn } from '../../design/column.ts';
+import { Explained } from '../../design/explained.tsx';
 import { figure, usd } from '../../design/format.ts';
 import { Loaded } from '../../design/states.tsx';
+import type { TermName } from '../../design/terms.ts';
 import { Written } from '../../design/written.tsx';
 import { costWriter } from './costs.ts';
 import type { DecisionRead } from './story.ts';
@@ -13,6 +16,8 @@ type Line = NonNullable<Entry['lines']>[number];
 interface MoneyRow {
   readonly id: string;
   readonly what: string;
+  /** Explains `what`. */
+  readonly term?: TermName | undefined;
   readonly note?: string;
   readonly usd: string | null;
   readonly credits: number;
@@ -44,40 +49,48 @@ export const MoneyOfRequest = ({
       ) : (
         <>
           <h2>{headingOf(known, decision)}</h2>
-          <table class="table requests-money" aria-label="Money">
-            <thead>
-              <tr>
-                <th scope="col">Entry</th>
-                <th scope="col" class="is-figure">
-                  USD
-                </th>
-                <th scope="col" class="is-figure">
-                  Credits
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {rowsOf(known, decision).map(({ id, what, note, usd: amount, credits, isSum }) => (
-                <tr key={id} class={isSum ? 'requests-sum' : undefined}>
-                  <th scope="row">
-                    {what}
-                    {note && <span class="small dim"> {note}</span>}
-                  </th>
-                  <td class="is-figure">
-                    <Written value={usd(amount)} />
-                  </td>
-                  <td class="is-figure">
-                    <Written value={figure(credits)} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <MoneyTable rows={rowsOf(known, decision)} />
         </>
       )
     }
   </Loaded>
 );
+
+function MoneyTable({ rows }: { readonly rows: readonly MoneyRow[] }) {
+  const inUsd = inColumn(rows.map((row) => usd(row.usd)));
+  const inCredits = inColumn(rows.map((row) => figure(row.credits)));
+  return (
+    <table class="table requests-money" aria-label="Money">
+      <thead>
+        <tr>
+          <th scope="col">Entry</th>
+          <th scope="col" class="is-figure">
+            USD
+          </th>
+          <th scope="col" class="is-figure">
+            Credits
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ id, what, term, note, usd: amount, credits, isSum }) => (
+          <tr key={id} class={isSum ? 'requests-sum' : undefined}>
+            <th scope="row">
+              {term ? <Explained term={term}>{what}</Explained> : what}
+              {note && <span class="small dim"> {note}</span>}
+            </th>
+            <td class="is-figure">
+              <Written value={inUsd(usd(amount))} />
+            </td>
+            <td class="is-figure">
+              <Written value={inCredits(figure(credits))} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
 
 function headingOf({ sums: { charged }, usd_per_credit, state }: DecisionMoney, { outcome }: DecisionRead): string {
   const write = costWriter(usd_per_credit);
@@ -94,7 +107,7 @@ function rowsOf({ entries, sums, usd_per_credit }: DecisionMoney, decision: Deci
     const amount = { usd: entry.usd, credits: entry.credits };
     switch (entry.kind) {
       case 'reserve':
-        return [{ id: `${at}`, what: 'Held', note: 'before the call', ...amount }];
+        return [{ id: `${at}`, what: 'Held', term: 'held', note: 'before the call', ...amount }];
       case 'raise':
         return [{ id: `${at}`, what: `Tranche ${++tranche}`, note: 'held as the answer grew', ...amount }];
       case 'overrun':
@@ -106,7 +119,7 @@ function rowsOf({ entries, sums, usd_per_credit }: DecisionMoney, decision: Deci
   const { held, charged, released, refunded } = sums;
   return [
     ...rows,
-    ...(tranche > 1 ? [{ id: 'held', what: 'Held, in all', ...held, isSum: true }] : []),
+    ...(tranche > 1 ? [{ id: 'held', what: 'Held, in all', term: 'held' as const, ...held, isSum: true }] : []),
     { id: 'charged', what: 'Charged', ...charged, isSum: true },
     { id: 'released', what: 'Released', note: 'the rest of the hold', ...released },
     ...(refunded.credits > 0 ? [{ id: 'refunded', what: 'Refunded', ...refunded }] : []),
@@ -153,16 +166,23 @@ function unitsOf({ item, units, rate_usd: rate }: Line): string {
 function savingRows({ outcome, baseline, runner_up }: DecisionRead, usdPerCredit: string | null): readonly MoneyRow[] {
   if (!outcome) return [];
   const worth = usdPerCredit === null ? null : Number(usdPerCredit);
-  const row = (id: string, what: string, credits: number, note = ''): MoneyRow => ({
-    ...{ id, what, note, credits },
+  const row = (id: string, what: string, credits: number, note = '', term?: TermName): MoneyRow => ({
+    ...{ id, what, note, credits, term },
     usd: worth === null ? null : String(credits * worth),
   });
   const { baseline_cost_credits: ofBaseline, runner_up_cost_credits: ofNext, cost_saved_credits: saved } = outcome;
   return [
     ...(ofNext === null ? [] : [row('next', 'The same tokens on the next best', ofNext, runner_up?.model)]),
-    ...(ofBaseline === null ? [] : [row('baseline', 'The same tokens on the baseline', ofBaseline, baseline?.model)]),
     ...(ofBaseline === null
       ? []
-      : [{ ...row('saved', saved < 0 ? 'More than on the baseline' : 'Saved', Math.abs(saved)), isSum: true }]),
+      : [row('baseline', 'The same tokens on the baseline', ofBaseline, baseline?.model, 'baseline')]),
+    ...(ofBaseline === null
+      ? []
+      : [
+          {
+            ...row('saved', saved < 0 ? 'More than on the baseline' : 'Saved', Math.abs(saved), '', 'saved'),
+            isSum: true,
+          },
+        ]),
   ];
 }

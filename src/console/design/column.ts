@@ -1,0 +1,91 @@
+import type { FigureAmount, WrittenFigure } from './format.ts';
+
+/** The figures of a column in one format: one unit and one precision, so that their decimal points stand below each other. */
+type ColumnFormat = (value: number) => string;
+
+/** The sizes of the figures in a column, zero left out: the smallest, the greatest, and all. */
+interface Sizes {
+  readonly all: readonly number[];
+  readonly least: number;
+  readonly most: number;
+  readonly isWhole: boolean;
+}
+
+const formats = new Map<number, Intl.NumberFormat>();
+
+function fixed(value: number, decimals: number): string {
+  const format =
+    formats.get(decimals) ??
+    new Intl.NumberFormat('en', { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  formats.set(decimals, format);
+  return format.format(value);
+}
+
+/** Decimals that show three significant digits of a size. */
+const decimalsOf = (size: number): number => Math.max(0, 2 - Math.floor(Math.log10(size)));
+
+/** As many decimals as a column needs: none in which all figures have a zero. */
+function needed(sizes: readonly number[], least: number, most: number): number {
+  let decimals = most;
+  while (decimals > least && sizes.every((size) => fixed(size, decimals).endsWith('0'))) decimals--;
+  return decimals;
+}
+
+/** Three significant digits of an amount from here on are cents. */
+const CENTS_FROM = 0.0995;
+
+/** Prices of single requests are far below a cent, and sums are read to the cent. */
+const usdDecimals = ({ all, least, most }: Sizes): number =>
+  least >= CENTS_FROM
+    ? 2
+    : needed(all, 2, Math.max(2, Math.min(decimalsOf(least), most < 1 ? 6 : most < 10 ? 5 : most < 100 ? 4 : 2)));
+
+const durationDecimals = ({ most, isWhole }: Sizes): number =>
+  most >= 1_000 ? (most < 100_000 ? 2 : 1) : isWhole || most >= 100 ? 0 : 1;
+
+/** @param sign of the value, and what stands before a number. */
+const withSign = (value: number, decimals: number, before: string, behind: string): string => {
+  const size = Math.abs(value);
+  const smallest = 10 ** -decimals;
+  const isTiny = size > 0 && size < smallest / 2;
+  return `${isTiny ? '< ' : ''}${value < 0 ? '−' : ''}${before}${fixed(isTiny ? smallest : size, decimals)}${behind}`;
+};
+
+const FORMATS: Readonly<Record<FigureAmount['kind'], (sizes: Sizes) => ColumnFormat>> = {
+  usd: (sizes) => {
+    const decimals = usdDecimals(sizes);
+    return (value) => withSign(value, decimals, '$', '');
+  },
+  duration: (sizes) => {
+    const [unit, name] = sizes.most < 1_000 ? [1, 'ms'] : [1_000, 's'];
+    const decimals = durationDecimals(sizes);
+    return (value) => withSign(value / unit, decimals, '', ` ${name}`);
+  },
+  percent: () => (value) => withSign(value * 100, 1, '', ' %'),
+  figure: ({ all, most, isWhole }) => {
+    const decimals = isWhole ? 0 : needed(all, 0, Math.min(4, decimalsOf(most)));
+    return (value) => withSign(value, decimals, '', '');
+  },
+};
+
+/** Writes the figures of a column alike. What is no figure stays as it is. @param figures all of the column */
+export function inColumn(figures: readonly WrittenFigure[]): (figure: WrittenFigure) => WrittenFigure {
+  const byKind = Map.groupBy(
+    figures.flatMap(({ amount }) => amount ?? []),
+    ({ kind }) => kind,
+  );
+  const writers = new Map([...byKind].map(([kind, amounts]) => [kind, FORMATS[kind](sizesOf(amounts))]));
+  return (figure) => {
+    const write = figure.amount && writers.get(figure.amount.kind);
+    return figure.amount && write ? { ...figure, short: write(figure.amount.value) } : figure;
+  };
+}
+
+function sizesOf(amounts: readonly FigureAmount[]): Sizes {
+  const sizes = amounts.map(({ value }) => Math.abs(value)).filter((size) => size > 0);
+  const [least, most] = sizes.reduce(
+    ([low, high], size) => [Math.min(low, size), Math.max(high, size)],
+    [Number.POSITIVE_INFINITY, 0],
+  );
+  return { all: sizes, least: most === 0 ? 1 : least, most: most || 1, isWhole: sizes.every(Number.isInteger) };
+}

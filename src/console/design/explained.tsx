@@ -1,0 +1,73 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { TERMS, type TermName } from './terms.ts';
+import { Coded } from './written.tsx';
+
+/** Of the explanation and its distance from the window and the button, px. */
+const [WIDTH, GAP] = [320, 8];
+/** Room for the longest explanation, px. */
+const HEIGHT = 144;
+
+interface ExplainedProps {
+  readonly term: TermName;
+  /** The word as the place says it; the usual one unless given. */
+  readonly children?: ComponentChildren;
+}
+
+/** A word with a button that explains it. The explanation closes with Escape, a click elsewhere, or when the page scrolls. */
+export function Explained({ term, children }: ExplainedProps) {
+  const id = useId();
+  const button = useRef<HTMLButtonElement>(null);
+  const note = useRef<HTMLSpanElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => {
+    const shown = note.current;
+    if (!shown) return;
+    const turned = (event: Event) => setOpen(event instanceof ToggleEvent && event.newState === 'open');
+    shown.addEventListener('beforetoggle', turned);
+    return () => shown.removeEventListener('beforetoggle', turned);
+  }, []);
+  useEffect(() => {
+    if (!isOpen) return;
+    const close = () => note.current?.hidePopover();
+    addEventListener('scroll', close, { capture: true, once: true });
+    return () => removeEventListener('scroll', close, { capture: true });
+  }, [isOpen]);
+  const { word, text } = TERMS[term];
+  return (
+    <span class="explained">
+      {children ?? word}
+      <button
+        ref={button}
+        type="button"
+        class="explained-button"
+        aria-label={`What does “${word.toLowerCase()}” mean?`}
+        popovertarget={id}
+      />
+      <span
+        ref={note}
+        id={id}
+        popover="auto"
+        class="explained-text"
+        role="status"
+        style={isOpen ? placeAt(button.current) : {}}
+      >
+        {isOpen && <Coded text={text} />}
+      </span>
+    </span>
+  );
+}
+
+/** Below the button; above it where there is no room. */
+function placeAt(button: HTMLElement | null): Readonly<Record<string, string>> {
+  if (!button) return {};
+  const { left, top, bottom } = button.getBoundingClientRect();
+  const x = Math.max(GAP, Math.min(left - GAP, innerWidth - WIDTH - GAP));
+  const isBelow = bottom + HEIGHT < innerHeight || top < HEIGHT;
+  return {
+    left: `${x}px`,
+    ...(isBelow
+      ? { top: `${bottom + GAP}px`, bottom: 'auto' }
+      : { top: 'auto', bottom: `${innerHeight - top + GAP}px` }),
+  };
+}
