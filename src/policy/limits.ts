@@ -34,7 +34,9 @@ export function* checkLimits<Draft extends BudgetDraft | RateLimitDraft>(
 }
 
 export function compileBudget({ draft: { limitPlace: _, ...draft }, match, each }: CheckedLimit<BudgetDraft>): Budget {
-  const texts = [draft.match, draft.each].map((one) => (typeof one === 'string' ? one : (one?.text.trim() ?? null)));
+  // With IDs in place of names: a renamed team keeps its windows.
+  const stated = match?.draft ?? draft.match;
+  const texts = [stated, draft.each].map((one) => (typeof one === 'string' ? one : (one?.text.trim() ?? null)));
   const matches = match && ((scope: BudgetScope) => match.run(budgetViewOf(scope)));
   return {
     ...draft,

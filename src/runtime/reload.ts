@@ -85,9 +85,9 @@ export class Reloader {
   }
 
   /** What a policy must fit beside its own text: the state of this server. */
-  get surroundings(): Pick<PolicyTools, 'ledger' | 'madeTeams' | 'started'> {
-    const { ledger, madeTeams, started } = this.#options.tools;
-    return { ledger, madeTeams, started };
+  get surroundings(): Pick<PolicyTools, 'ledger' | 'teams' | 'started'> {
+    const { ledger, teams, started } = this.#options.tools;
+    return { ledger, teams, started };
   }
 
   /** The runtime in force. */
@@ -187,11 +187,22 @@ export class Reloader {
     }
   }
 
-  /** Builds the policy in force again with secrets that have changed, whatever its files hold meanwhile. */
+  /** Builds the policy in force again if a name of a team that its budgets state stands for another team now. */
+  async followTeams(): Promise<void> {
+    if (this.#hasOtherTeams()) await this.reload('edit');
+  }
+
+  #hasOtherTeams(): boolean {
+    const { teamIds } = this.#inForce.runtime.snapshot;
+    const names = teamIds.size === 0 ? null : this.#options.tools.teams?.();
+    return !!names && [...teamIds].some(([name, id]) => id !== (names.get(name)?.id ?? null));
+  }
+
+  /** Builds the policy in force again with secrets or teams that have changed, whatever its files hold meanwhile. */
   async #renew(state: AttemptState): Promise<ReloadAttempt | null> {
     const { secrets, tools } = this.#options;
     for (const variable of secrets?.reread() ?? []) this.#renewed.add(variable);
-    if (this.#renewed.size === 0) return null;
+    if (this.#renewed.size === 0 && !this.#hasOtherTeams()) return null;
     const { bundle } = this.#inForce;
     const result = await buildCandidate(bundle, tools, { inForce: this.#inForce });
     return isRejected(result)
