@@ -333,6 +333,16 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'Give it another name, or hand the other one to the policy: `teams change NAME --origin policy`.',
       correction: ['name: search', 'name: search-policy'],
     },
+    'no-such-team': {
+      golden: 'team-renamed',
+      mend: 'Write the present name of the team.',
+      correction: ['"search"', '"find"'],
+    },
+    'two-meanings-of-team': {
+      golden: 'two-meanings-of-team',
+      mend: 'Use teams, or give the label another name.',
+      correction: ['each: key.labels.team, match: key.labels.team != ""', 'each: team, match: team.id != ""'],
+    },
     'needs-restart': {
       golden: 'gateway-socket-restart',
       mend: 'Restart.',
