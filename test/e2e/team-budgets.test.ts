@@ -165,12 +165,13 @@ describe('a renamed team', () => {
 });
 
 test('a team that the policy declares and names in the same edit is counted from its first request', async () => {
-  await live({ 'policy.yaml': base }, async ({ box, write, reload }) => {
+  await live({ 'policy.yaml': base }, async ({ box, write, reload, status }) => {
     write('teams.yaml', `teams:\n  - { name: search }\n${SEARCH}`);
     expect((await reload()).status).toBe(200);
     const { key } = await made(box, '/admin/keys', { team: 'search' });
     const spent = await spend(box, key);
-    await waitFor(async () => Math.abs(((await spentIn(box))[0] ?? 0) - spent) < 1e-6);
+    expect(await spentIn(box)).toEqual(credits(spent));
+    expect(await status()).toMatchObject({ last_reload: { result: 'applied' } });
   });
 });
 
