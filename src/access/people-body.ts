@@ -6,7 +6,7 @@ import type { TrailDetails } from '../store/trail.ts';
 import { budgetBody } from './terms.ts';
 
 /** The members of a team that a request may state. */
-export type TeamDraft = Omit<Team, 'id' | 'origin' | 'createdAt' | 'removedAt'> & {
+export type TeamDraft = Omit<Team, 'id' | 'origin' | 'createdAt' | 'removedAt' | 'formerNames'> & {
   /** `policy` hands a team to the policy, `api` takes over one that the policy no longer has; absent: as it is. */
   readonly origin?: TeamOrigin;
 };

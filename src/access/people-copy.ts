@@ -1,7 +1,14 @@
 import type { Caller, KeyBudget, KeyLimits } from '../core/caller.ts';
-import { type GroupTerms, type HolderTerms, NO_GROUP_TERMS, NO_TERMS, type UserRole } from '../core/people.ts';
+import {
+  type GroupTerms,
+  type HolderTerms,
+  NO_GROUP_TERMS,
+  NO_TERMS,
+  type TeamNames,
+  type UserRole,
+} from '../core/people.ts';
 import type { News } from '../store/news.ts';
-import type { PeopleChanges, Team, User, VersionedRow } from '../store/people.ts';
+import { type PeopleChanges, type Team, teamNamesOf, type User, type VersionedRow } from '../store/people.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 
@@ -34,6 +41,7 @@ export class PeopleCopy {
   protected readonly allTeams: ReadonlyMap<string, VersionedRow<Team>>;
   protected readonly allUsers: ReadonlyMap<string, VersionedRow<User>>;
   readonly #onChange: PeopleOptions['onChange'];
+  #onTeamNames: () => void = () => {};
   readonly #deafen: () => void;
   readonly #teams = new Map<string, VersionedRow<Team>>();
   readonly #users = new Map<string, VersionedRow<User>>();
@@ -52,6 +60,11 @@ export class PeopleCopy {
     this.allUsers = this.#users;
     this.#onChange = onChange;
     this.#deafen = store.news.on('people', () => this.refresh());
+  }
+
+  /** Sets the one function that is called when a team gets another name, appears or is removed. */
+  followTeamNames(listener: () => void): void {
+    this.#onTeamNames = listener;
   }
 
   /** Ends the following of the news. */
@@ -89,9 +102,9 @@ export class PeopleCopy {
     return inOrder(this.#users.values());
   }
 
-  /** The teams that were made through the API: name → ID. */
-  madeTeams(): ReadonlyMap<string, string> {
-    return new Map(this.teams().flatMap(({ id, name, origin }) => (origin === 'api' ? [[name, id]] : [])));
+  /** The teams by the names that policies can state. */
+  teamNames(): TeamNames {
+    return teamNamesOf([...this.#teams.values()].map(({ row }) => row));
   }
 
   /** Names the version of a row, as `ETag` does. Each change makes another. */
@@ -146,7 +159,11 @@ export class PeopleCopy {
     if (changes.through <= this.#through) return;
     const isFirst = this.#through === -1;
     this.#through = changes.through;
-    if (this.#take(changes) && !isFirst) await this.#onChange?.();
+    const isRenamed = changes.teams.some(({ row }) => nameOf(row) !== nameOf(this.team(row.id)));
+    const hasOtherBudgets = this.#take(changes);
+    if (isFirst) return;
+    if (isRenamed) this.#onTeamNames();
+    if (hasOtherBudgets) await this.#onChange?.();
   }
 
   /** @returns whether the budgets of somebody have changed */
@@ -198,6 +215,9 @@ function levelOfUser(
   };
   return { ...levelOf('user', id, name || id, inForce), role };
 }
+
+/** The name of a team that exists, to be compared; null for a removed one. */
+const nameOf = (team: Team | null): string | null => (team?.removedAt === null ? team.name : null);
 
 /** The budgets of a team and its members, to be compared; empty where there are none. */
 function moneyOfTeam(team: Team | null): string {

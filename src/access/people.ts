@@ -1,5 +1,5 @@
 import { type DeclaredTeam, INHERITED, type UserRole } from '../core/people.ts';
-import type { Team, User, UserMaker, VersionedRow } from '../store/people.ts';
+import { FORMER_NAMES_MAX, type Team, type User, type UserMaker, type VersionedRow } from '../store/people.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import { type Actor, SERVER, type TrailAction, type TrailDetails } from '../store/trail.ts';
 import { differing, type TeamDraft, teamTermsBody, type UserDraft, userTermsBody } from './people-body.ts';
@@ -61,7 +61,9 @@ export class People extends PeopleCopy {
       if (row.origin === 'former' && origin !== 'api' && !isSame) throw PeopleError.left(row);
       this.#checkName(terms.name, id);
       const isHanded = row.origin === 'api' && origin === 'policy';
-      const team: Team = { ...row, ...terms, origin: origin === 'api' ? 'api' : isHanded ? 'former' : row.origin };
+      const names = formerNamesOf(row, terms.name);
+      const now = origin === 'api' ? 'api' : isHanded ? 'former' : row.origin;
+      const team: Team = { ...row, ...terms, ...names, origin: now };
       return { writes: this.#putTeam(before, team, 'change', by), result: () => this.team(id) ?? team };
     });
   }
@@ -252,6 +254,13 @@ export class People extends PeopleCopy {
     const event = { time: this.now(), actor: by, action, subject, details };
     return [people.putUser(user, before?.version ?? null, within), trail.add(event)];
   }
+}
+
+/** The former names of a team that gets a name, for policies that state one of them. */
+function formerNamesOf({ name: before, formerNames = [] }: Team, name: string): Pick<Team, 'formerNames'> {
+  if (name === before) return {};
+  const others = formerNames.filter((one) => one !== name && one !== before);
+  return { formerNames: [before, ...others].slice(0, FORMER_NAMES_MAX) };
 }
 
 /** What the trail says of a change; null for one that changes nothing. */

@@ -27,6 +27,7 @@ Exit code: 0, or 1 when there is no list.`,
 total, in UTC unless a zone is named. When it runs out, "cap" (the default) shortens answers,
 "downgrade" takes cheaper models first, and "reject" refuses.
 --team, --user: whose key it is; their terms hold, too. The key of a user is of the user's team.
+--label team=NAME is a text for rules, and does not put the key into a team.
 --wallet: the wallets that its requests may name as agent_wallet.
 --scope delegate: makes child keys. --scope report, which stands alone: reads figures of all keys and
 changes nothing.
@@ -260,6 +261,7 @@ GET /admin/ledger answers the same, and also lists budgets that are not used yet
     summary: 'Sum charges in Credits and USD by day, month, team, user, key, label:NAME and more.',
     details: `Spend of each team last month: signalbox ledger usage --by team --month last
 --by takes day, month, key, team, user, label:NAME, model, provider, selector, session and agent.
+team is the team that the key belonged to; label:team is the text of its label "team", if it had one.
 --month is last, this or 2026-11. Without it, --from and --to, the last 30 days; --to is exclusive.
 GET /admin/usage answers the same.`,
   },

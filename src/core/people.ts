@@ -29,6 +29,19 @@ export interface DeclaredTeam extends GroupTerms {
   readonly name: string;
 }
 
+/** A team as policies can name it. */
+export interface NamedTeam {
+  readonly id: string;
+  /** Its present name, or the last one of a deleted team. */
+  readonly name: string;
+  /** Whether requests and commands change it, and not a policy. */
+  readonly isOfApi: boolean;
+  readonly isDeleted: boolean;
+}
+
+/** Name → the team that has it now, or else the team that had it last. */
+export type TeamNames = ReadonlyMap<string, NamedTeam>;
+
 export const NO_TERMS: HolderTerms = Object.freeze({ models: null, limits: null, budgets: Object.freeze([]) });
 export const NO_GROUP_TERMS: GroupTerms = Object.freeze({ ...NO_TERMS, memberDefaults: NO_TERMS });
 /** Those of a user that states none. */

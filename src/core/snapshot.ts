@@ -100,6 +100,8 @@ export interface PolicySnapshot {
   readonly organization: GroupTerms;
   /** Teams of the policy, which the store has under their IDs once it is in force. */
   readonly teams: readonly DeclaredTeam[];
+  /** The names of teams that budgets state: each with the ID that it stood for at the load, or null for a team that did not exist yet. */
+  readonly teamIds: ReadonlyMap<string, string | null>;
   /** Where the policy states each of them, by name. */
   readonly teamPlaces: ReadonlyMap<string, SourcePlace>;
   /** The issuers of tokens that workloads send in place of keys, each `iss` once. */

@@ -74,7 +74,7 @@ export const usageRoutes = ({ gateway, principalOf, people, ...services }: Usage
       query: t.Object({
         ...PERIOD_QUERY,
         by: queryText(
-          `Groupings, with commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; \`day,model\` unless given.`,
+          `Groupings, with commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; \`day,model\` unless given. \`team\` is the team that the key belonged to, \`label:team\` the text of its label \`team\`.`,
         ),
         key: queryText(
           'Only charges of the key with this ID, or of this wallet; for a key with the scope `report`, of the keys of this name.',
@@ -84,7 +84,9 @@ export const usageRoutes = ({ gateway, principalOf, people, ...services }: Usage
           'Only charges of keys that belonged to the user with this ID. A key with the scope `report` is shown no users.',
         ),
         model: queryText('Only charges of the model with this ID.'),
-        label: queryTexts('Only charges of keys with this label, as `name=value`. It may be repeated.'),
+        label: queryTexts(
+          'Only charges of keys with this label, as `name=value`. It may be repeated. For the team of keys, use `team`.',
+        ),
         format: queryText('`csv` for a table with a line for each group; `json` unless given.'),
       }),
       ...routeDocs({

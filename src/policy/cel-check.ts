@@ -52,16 +52,16 @@ export const TEXT: ResultType<string> = {
   },
   code: 'cel-not-text',
   must: 'a text',
-  expected: 'a text, such as `key.id` or `key.labels.team`',
+  expected: 'a text, such as `key.id`, `team.id` or `key.labels.project`',
 };
 
 function hintForText(type: string | undefined, written: string, kind: CelKind): string | undefined {
   if (kind === 'claims') return 'name a claim that is a text, such as `claims.sub`';
   if (type === 'bool') return 'a comparison belongs in `match`, which selects the requests';
-  if (written === 'key.labels') return 'name the label: `key.labels.team`';
+  if (written === 'key.labels') return 'name the label: `key.labels.project`';
   if (type === 'int' || type === 'double') return `convert it to a text: \`string(${written})\``;
   const other = kind === 'budget' ? 'request.model' : 'key.id';
-  if (type?.startsWith('list')) return `join the texts: \`key.labels.team + "/" + ${other}\``;
+  if (type?.startsWith('list')) return `join the texts: \`key.labels.project + "/" + ${other}\``;
   return written === 'request' ? 'name its field: `request.model`' : undefined;
 }
 
@@ -122,8 +122,8 @@ function nameOfType(type: string | undefined): string {
 
 const ELSEWHERE: Readonly<Record<CelKind, string>> = {
   when: 'a condition is evaluated once for each request, before any model is considered',
-  budget: 'a budget sees only the key and the `model` of a request',
-  limit: 'a rate limit counts a request before its body is read, when only its key is known',
+  budget: 'a budget sees only the key, its team and user, and the `model` of a request',
+  limit: 'a rate limit counts a request before its body is read, when only its key, team and user are known',
   constraint: '`require` is evaluated once for each model when the policy is loaded, before any request',
   model: 'this expression is evaluated once for each model when the policy is loaded, before any request',
   claims: 'this expression is evaluated once for each token, before any request is read',
@@ -155,7 +155,7 @@ function hintForPlace(kind: CelKind, name: string): string {
       ? '`window` sets how long a budget counts; for a rule that depends on the hour, use the `when` of a constraint'
       : '`request.model` is the name that the caller asked for; to limit the models that may serve it, use the `require` of a constraint';
   }
-  if (kind === 'limit') return 'use a label of the key, such as `key.labels.team`';
+  if (kind === 'limit') return 'use a team, such as `team.name`, or a label of the key, such as `key.labels.project`';
   return kind === 'model' && name === 'endpoint'
     ? 'only constraints see single endpoints; `model.providers` lists the providers of all endpoints'
     : 'move this part to the `when` of a rule';

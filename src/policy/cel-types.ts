@@ -66,6 +66,10 @@ export const FIELDS = {
   },
   BudgetTeam: {
     id: ['string', 'ID of the team that the key belonged to; empty for none.'],
+    name: [
+      'string',
+      'Its name, in `match` alone, to be compared with texts. Each is replaced by the ID of its team when the policy loads.',
+    ],
   },
   BudgetUser: {
     id: ['string', 'ID of the user that the key belonged to; empty for none.'],
@@ -287,7 +291,8 @@ export const viewOf = cachingLast(({ request, key, team, user, time }: RuleScope
 export const budgetViewOf = cachingLast(({ request, key, team, user }: BudgetScope) => ({
   request: instance('BudgetRequest', request),
   key: instance('Key', key),
-  team: instance('BudgetTeam', team),
+  // No expression that runs for a request reads the name: it was replaced by the ID.
+  team: instance('BudgetTeam', { id: team.id, name: '' }),
   user: instance('BudgetUser', user),
 }));
 

@@ -2,6 +2,7 @@ import type { PluginMaps } from '../contract/kinds.ts';
 import type { LedgerState } from '../core/budget.ts';
 import { languageSupport } from '../core/language-support.ts';
 import { OPERATIONS } from '../core/operation.ts';
+import type { TeamNames } from '../core/people.ts';
 import { slotCount } from '../core/readings.ts';
 import type { GatewayPolicy, Model, PolicySnapshot, Selector } from '../core/snapshot.ts';
 import { reviewWebhooks } from './alerts.ts';
@@ -69,8 +70,8 @@ export interface LoadContext extends PluginMaps {
   readonly ledger?: LedgerState;
   /** The labels of the keys that the policy would judge. Without them, only those of its cases are known. */
   readonly labels?: KnownLabels;
-  /** The teams that were made through the API: name → ID. A policy must not declare one of them. */
-  readonly madeTeams?: ReadonlyMap<string, string>;
+  /** The teams of the store that the policy would serve with: it can name them, and must not declare one of the API. Null: not known. */
+  readonly teams?: TeamNames | null;
   /** The settings that the running server keeps from its start. If given, a policy that wants others is told so. */
   readonly started?: StartSettings;
 }
@@ -109,7 +110,7 @@ export function* compileSteps(parsed: ParsedPolicy, context: LoadContext): Gener
 /** Checks the parts that need plugins, expressions and the environment, and compiles. Null if anything is wrong. */
 function* compile(
   parsed: ParsedPolicy,
-  { env, plugins, outside, today, facts = null, ledger, labels, madeTeams, started, ...installed }: LoadContext,
+  { env, plugins, outside, today, facts = null, ledger, labels, teams = null, started, ...installed }: LoadContext,
   report: Report,
 ): Generator<undefined, CompiledPolicy | null> {
   const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), outside ?? new Map(), report);
@@ -124,7 +125,7 @@ function* compile(
   if (parsed.hasSoundModels) checkSelectorSpaces(parsed.selectors, vectors, null, report);
   const learning = compileLearning(parsed.learning, { report, estimators: all.estimators });
   yield;
-  const check = createChecker(parsed, labels ?? NO_LABELS, facts, report);
+  const check = createChecker(parsed, { labels: labels ?? NO_LABELS, teams, facts }, report);
   const programs = yield* checkRules(parsed, check, report);
   const budgets = yield* checkLimits(parsed.budgets, 'budget', check, report);
   const rateLimits = yield* checkLimits(parsed.rateLimits, 'limit', check, report);
@@ -137,11 +138,12 @@ function* compile(
   const isAffordable = check.reviewTotals();
   reviewWebhooks(parsed.alerts, env, report);
   if (ledger) checkLedgerState(parsed, ledger, report);
-  if (madeTeams) reviewTeams(parsed.people, madeTeams, report);
+  if (teams) reviewTeams(parsed.people, teams, report);
   if (started) reviewStart(parsed, started, report);
   if (today !== undefined) {
     for (const model of servable(parsed)) review(model, today, report);
     if (facts) reviewPublicFigures(parsed, facts, today, report);
+    check.teams.review();
   }
   // Whether anything can be served is checked only for a valid policy.
   const { settings, credit } = parsed;
@@ -177,6 +179,7 @@ function* compile(
     reportedRuns: compileReportedRuns(reportedRuns),
     signIn,
     tokens,
+    teamIds: check.teams.ids,
   });
   const figures = wildcards?.patterns.length && facts ? [['facts', facts.source]] : [];
   return { snapshot: deepFreeze(snapshot), environment: [...environmentFacts(states), ...figures] };
@@ -190,7 +193,7 @@ const isForChats = ({ operations }: Model): boolean => (operations & OPERATIONS.
 interface SnapshotParts
   extends Pick<
     PolicySnapshot,
-    'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'tokens' | 'learning' | 'signIn' | 'wildcards'
+    'budgets' | 'rateLimits' | 'content' | 'reportedRuns' | 'tokens' | 'learning' | 'signIn' | 'wildcards' | 'teamIds'
   > {
   readonly rules: CompiledRules;
   readonly selectors: readonly Selector[];

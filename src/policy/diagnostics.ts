@@ -41,7 +41,8 @@ const ERRORS = {
   'cel-not-text': 'The result of the `each` of a budget or rate limit, or of a label of tokens, is not a text.',
   'cel-wrong-place':
     'An expression reads a value that is not available in its key, such as the request in `require` or the model in `when`.',
-  'cel-refused': 'An expression uses `matches`, `has`, `dyn`, or `in` on labels.',
+  'cel-refused':
+    'An expression uses `matches`, `has`, `dyn`, `in` on labels, or `team.name` of a budget in another way than a comparison.',
   'cel-too-large': 'An expression is too long or nests too deeply.',
   'cel-too-costly': 'One expression, or all of them together, can take too many steps.',
   'nothing-to-inherit': 'A selector inherits missing options from `auto`, but `auto` runs another strategy.',
@@ -86,6 +87,9 @@ const WARNINGS = {
     'A budget has a name by which answers and reports call a balance, the maximum output of a model or the budgets of keys.',
   'budget-renamed':
     'A budget is new, and one that the ledger counts is gone. A renamed budget is counted again from its entries.',
+  'no-such-team': 'An expression compares `team.name` with a name that no team has now.',
+  'two-meanings-of-team':
+    'The policy uses the label `team` of keys, and there are also teams. A budget of one does not count the other.',
   'trusts-everybody': '`trusted_proxies` covers every IPv4 address, so callers can forge theirs.',
   'learning-idle': '`explore` is set while `mode` is `off`, or `feedback_weight` is 0.',
   'facilitator-without-token': 'A facilitator for real money has no `bearer_env`.',

@@ -1,5 +1,6 @@
 import type { BudgetScope } from '../core/budget.ts';
 import { NO_GROUPS } from '../core/holder.ts';
+import type { TeamNames } from '../core/people.ts';
 import type { LimitScope } from '../core/rate-limit.ts';
 import type { RuleScope } from '../core/rules.ts';
 import { messageOf } from '../core/thrown.ts';
@@ -22,12 +23,21 @@ import { type KnownLabels, knownValues, type NamedLabel, reviewLabel, reviewValu
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
+import { createTeamChecker } from './team-names.ts';
 import { type PublicFigures, wildcardNames } from './wildcard-names.ts';
 
 export type ExpressionChecker = ReturnType<typeof createChecker>;
 
+/** What is known of the surroundings that expressions refer to. */
+interface CheckerContext {
+  readonly labels: KnownLabels;
+  /** The teams of the store; null where they are not known. */
+  readonly teams: TeamNames | null;
+  readonly facts: PublicFigures | null;
+}
+
 /** Checks the expressions of one policy. Each check returns null for an absent or wrong expression. */
-export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: PublicFigures | null, report: Report) {
+export function createChecker(parsed: ParsedPolicy, { labels, teams: known, facts }: CheckerContext, report: Report) {
   const texts: FileTexts = new Map(parsed.files.map(({ path, text }) => [path, text ?? '']));
   const names: ReferenceNames = {
     tasks: parsed.tasks.map(({ name }) => name),
@@ -39,9 +49,11 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: 
   };
   const values = knownValues(parsed, labels);
   const costs = createCostLimits(parsed, report);
+  const teams = createTeamChecker(parsed, known, report);
   const admitted = <Expression extends CheckedExpression<unknown>>(program: Expression | null, kind: CelKind) => {
     if (!program || !costs.admit(program, kind)) return null;
     checkReferences(program, names, report);
+    teams.note(program);
     return program;
   };
   const sendable = new Set([...names.selectors, ...names.models, ...names.aliases.keys()]);
@@ -59,6 +71,7 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: 
     /** The label of keys that metrics bear. */
     metered(label: NamedLabel | null): void {
       if (label) reviewLabel(label, values.labels, report);
+      teams.noteLabel(label);
     },
     /** An expression over the catalog. With an unknown name it matches no model, which need not be reported too. */
     of(draft: ExpressionDraft | null, kind: CelKind): Program | null {
@@ -71,14 +84,17 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: 
     /** The condition of a rule, budget or rate limit. */
     condition(draft: ExpressionDraft | null, kind: keyof typeof CONDITIONS): Program | null {
       const program = admitted(draft && checkExpression(CONDITION, draft, kind, texts, report), kind);
-      if (!program) return null;
-      checkCondition(program, CONDITIONS[kind], report);
-      reviewValues(program, values, report);
-      return program;
+      const resolved = program && kind === 'budget' ? teams.resolved(program) : program;
+      if (!resolved) return null;
+      checkCondition(resolved, CONDITIONS[kind], report);
+      reviewValues(resolved, values, report);
+      if (kind !== 'budget') teams.reviewNames(resolved);
+      return resolved;
     },
     each(draft: ExpressionDraft | null, kind: 'budget' | 'limit'): TextProgram | null {
       const program = admitted(draft && checkExpression(TEXT, draft, kind, texts, report), kind);
-      if (program) reviewValues(program, values, report);
+      if (!program || (kind === 'budget' && teams.isGroupedByName(program))) return null;
+      reviewValues(program, values, report);
       return program;
     },
     /** A condition on the claims of a token. One that fails does not hold, so nothing of it is reviewed. */
@@ -94,6 +110,7 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: 
         report,
       ),
     reviewTotals: costs.reviewTotals,
+    teams,
   };
 }
 

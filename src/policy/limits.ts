@@ -34,7 +34,9 @@ export function* checkLimits<Draft extends BudgetDraft | RateLimitDraft>(
 }
 
 export function compileBudget({ draft: { limitPlace: _, ...draft }, match, each }: CheckedLimit<BudgetDraft>): Budget {
-  const texts = [draft.match, draft.each].map((one) => (typeof one === 'string' ? one : (one?.text.trim() ?? null)));
+  // With IDs in place of names: a renamed team keeps its windows.
+  const stated = match?.draft ?? draft.match;
+  const texts = [stated, draft.each].map((one) => (typeof one === 'string' ? one : (one?.text.trim() ?? null)));
   const matches = match && ((scope: BudgetScope) => match.run(budgetViewOf(scope)));
   return {
     ...draft,
@@ -83,7 +85,7 @@ function reviewEach(limit: GroupedLimit, report: Report): void {
   const accesses = [...accessesOf(ast)];
   if (accesses.length === 0) {
     report.add('shared-window', placeOf(ast), `\`${draft.path}\` has the same value for everyone`, {
-      hint: `to give everyone one ${UNITS[kind]} together, remove \`each\`; \`key.labels.team\` gives each team its own, \`key\` each key`,
+      hint: `to give everyone one ${UNITS[kind]} together, remove \`each\`; \`team\` gives each team its own, \`key\` each key`,
     });
     return;
   }
@@ -93,7 +95,7 @@ function reviewEach(limit: GroupedLimit, report: Report): void {
   if (failure !== undefined && isMatched) {
     const message = `\`${draft.path}\` fails for some requests and then counts as the empty text: ${failure}`;
     report.add('when-can-fail', placeOf(ast), message, {
-      hint: 'require in `match` what the expression needs, such as `key.labels.team.contains("-")`',
+      hint: 'require in `match` what the expression needs, such as `key.labels.project.contains("-")`',
     });
     return;
   }

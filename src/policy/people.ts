@@ -1,6 +1,13 @@
 import type { Static } from '@sinclair/typebox';
 import type { Microcredits } from '../core/credits.ts';
-import { type DeclaredTeam, type GroupTerms, type HolderTerms, NO_GROUP_TERMS, NO_TERMS } from '../core/people.ts';
+import {
+  type DeclaredTeam,
+  type GroupTerms,
+  type HolderTerms,
+  NO_GROUP_TERMS,
+  NO_TERMS,
+  type TeamNames,
+} from '../core/people.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { decimalAt } from './prices.ts';
 import type { Report } from './report.ts';
@@ -112,11 +119,12 @@ function checkModel(model: string, place: SourceSpan, { models: { ids, starts },
   report.addUnknown('model', model, ids.keys(), place);
 }
 
-/** Reports teams that were made through the API: a team is wholly the one or the other. @param made by name, with their IDs */
-export function reviewTeams({ teams }: PeopleDraft, made: ReadonlyMap<string, string>, report: Report): void {
+/** Reports declared teams that exist through the API: a team is wholly the one or the other. */
+export function reviewTeams({ teams }: PeopleDraft, present: TeamNames, report: Report): void {
   for (const { name, place } of teams) {
-    const id = made.get(name);
-    if (id === undefined) continue;
+    const found = present.get(name);
+    if (!found?.isOfApi || found.isDeleted || found.name !== name) continue;
+    const { id } = found;
     report.add('team-exists', place, `a team \`${name}\` was made through the API (${id})`, {
       hint: `give this one another name, or hand that one to the policy: \`signalbox teams change ${id} --origin policy\``,
     });

@@ -6,13 +6,15 @@ export const BudgetText = closed('A limit on spend in a window of time.', {
   name: itemName('Its name, in messages and figures. Under another name it is another budget.', 'team-month'),
   each: optional.expression(
     'Groups with a window each: CEL over `key`, `team.id`, `user.id` and `request.model` that gives a text; `key`, `team` and `user` are short for their IDs, and `session` means each session that a key’s requests name. Default: one window.',
-    'key.labels.team',
+    'team',
     'key',
     'session',
+    'key.labels.project',
   ),
   match: optional.expression(
-    'Requests that it covers: CEL over `key`, `team.id`, `user.id` and `request.model`. Default: all.',
-    'key.labels.team != ""',
+    'Requests that it covers: CEL over `key`, `team`, `user.id` and `request.model`. The names that `team.name` is compared with are replaced by the IDs of their teams when the policy loads. Default: all.',
+    'team.name == "search"',
+    'key.labels.project != ""',
     'request.model == "auto"',
   ),
   limit_credits: number(

@@ -12,13 +12,15 @@ export const RateLimitText = closed(
     name: itemName('Its name, in messages. Under another name it is another limit, which begins anew.', 'per-key'),
     each: optional.expression(
       'Groups with a share each: `key`, `team`, `user` (short for `key.id` and so on), `address`, or CEL over `key`, `team` and `user` that gives a text. Default: one share.',
-      'key.labels.team',
+      'team',
       'key',
       'address',
+      'key.labels.project',
     ),
     match: optional.expression(
       'Keys that it covers: CEL over `key`, `team` and `user`. Default: all.',
       'key.labels.tier == "free"',
+      'team.name == "search"',
     ),
     requests_per_minute: optional.integer(
       { minimum: 1, maximum: PER_MINUTE_MAX, example: 600 },

@@ -56,7 +56,7 @@ export const TeamText = closed('A team, with the terms of all of its keys and us
     pattern: '^(?!team_[0-9a-z]{17}$)[^\\s\\x00-\\x1f](?:[^\\x00-\\x1f]{0,126}[^\\s\\x00-\\x1f])?$',
     expected: '1 to 128 characters in one line, without spaces around them, not like the ID of a team',
     examples: ['search'],
-    description: 'Its name. Under another name it is another team.',
+    description: 'Its name. Under another name it is another team. It has nothing to do with a label `team` of keys.',
   }),
   ...TERMS,
   member_defaults: Type.Optional(MemberDefaultsText),

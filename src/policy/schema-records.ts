@@ -13,7 +13,7 @@ const REDACTED: Readonly<Record<Redaction, string>> = {
 
 const ContentText = closed('Stores texts of prompts and answers. Default: none.', {
   match: optional.expression(
-    'Requests whose words are kept: CEL over `key` and `request.model`. Default: all. A failing condition keeps nothing.',
+    'Requests whose words are kept: CEL over `key`, `team`, `user.id` and `request.model`. Default: all. A failing condition keeps nothing.',
     'key.labels.debug == "yes"',
   ),
   keep: Type.Array(
@@ -62,7 +62,7 @@ export const RecordsText = closed('Records of requests.', {
   }),
   reported_runs: optional.expression(
     'Keys whose sessions and agents are named to keys with the scope `report`: CEL over `key`; `"true"` for all. Default: none. A failing condition shows nothing.',
-    'key.labels.team == "search"',
+    'key.labels.application == "search"',
   ),
   content: Type.Optional(ContentText),
 });

@@ -278,7 +278,7 @@ const LanguageWorth = number(
 
 const MetricsText = closed('What metrics tell of requests.', {
   key_label: optional.string(
-    { minLength: 1, maxLength: 200, example: 'team' },
+    { minLength: 1, maxLength: 200, example: 'project' },
     'Label of keys that the metrics of requests and spend bear as `key_label`. At most 200 of its values are told apart.',
   ),
 });

@@ -50,6 +50,10 @@ const OWNERS: ReadonlySet<string> = new Set('team user tenant customer departmen
 export function ownerHint(key: string, value: string, known: readonly string[]): string | undefined {
   if (!OWNERS.has(key) || !known.includes('match') || !known.includes('each')) return undefined;
   const label = `key.labels.${key}`;
+  if (key === 'team') {
+    const name = JSON.stringify(value);
+    return `write \`match: team.name == ${name}\` for the keys of a team, or \`match: ${label} == ${name}\` for keys with a label \`team\``;
+  }
   return `a ${key} is a label of its keys: write \`match: ${label} == ${JSON.stringify(value)}\`, or \`each: ${label}\` for one of each ${key}`;
 }
 

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Plugin } from '../contract/kinds.ts';
 import type { LedgerState } from '../core/budget.ts';
 import { objectOf } from '../core/object.ts';
+import type { TeamNames } from '../core/people.ts';
 import { measuredModels } from '../core/readings.ts';
 import type { PolicyEnvironment } from '../core/revision.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -62,8 +63,8 @@ export interface PolicyTools {
   readonly today?: string;
   /** The state of the ledger that the policy must fit. Default: not checked. */
   readonly ledger?: () => LedgerState;
-  /** The teams that were made through the API: name → ID. Default: not known. */
-  readonly madeTeams?: () => ReadonlyMap<string, string>;
+  /** The teams of the store that the policy would serve with. Null and the default: not known. */
+  readonly teams?: () => TeamNames | null;
   /** The labels of the keys in the data folder. Default: not known. */
   readonly labels?: () => KnownLabels;
   /** The settings that the running server keeps from its start. Default: none runs. */
@@ -184,7 +185,7 @@ const hashesOf = (own: PluginModules) => modulesIn(own).map(({ specifier, hash }
 
 function contextOf(
   own: PluginModules,
-  { env, shipped, today, ledger, labels, madeTeams, started }: PolicyTools,
+  { env, shipped, today, ledger, labels, teams, started }: PolicyTools,
 ): LoadContext {
   const hashes = hashesOf(own);
   const plugins = new Map([...own].map(([name, found]) => [name, found instanceof Error ? found : found.plugins]));
@@ -198,7 +199,7 @@ function contextOf(
     today,
     ledger: ledger?.(),
     labels: labels?.(),
-    madeTeams: madeTeams?.(),
+    teams: teams?.() ?? null,
     started,
     // The code of operators' plugins is part of the revision.
     revisionOf: (content: string) => hashOf(hashes.length === 0 ? content : JSON.stringify([content, hashes])),

@@ -85,9 +85,9 @@ export class Reloader {
   }
 
   /** What a policy must fit beside its own text: the state of this server. */
-  get surroundings(): Pick<PolicyTools, 'ledger' | 'madeTeams' | 'started'> {
-    const { ledger, madeTeams, started } = this.#options.tools;
-    return { ledger, madeTeams, started };
+  get surroundings(): Pick<PolicyTools, 'ledger' | 'teams' | 'started'> {
+    const { ledger, teams, started } = this.#options.tools;
+    return { ledger, teams, started };
   }
 
   /** The runtime in force. */
@@ -178,7 +178,12 @@ export class Reloader {
         bundle instanceof Error || (isPatient && this.#looksHalfDone(bundle))
           ? null
           : await buildCandidate(bundle, this.#options.tools, { inForce: this.#inForce, isStale });
-      if (result && !isRejected(result)) return await this.#apply(state, result);
+      if (result && !isRejected(result)) {
+        const attempt = await this.#apply(state, result);
+        // Teams that the policy declares get their IDs while it is applied.
+        if (this.#hasOtherTeams()) await this.#renew(state);
+        return attempt;
+      }
       if (isPatient) {
         paused = hash;
         await this.#pause(isStale);
@@ -187,16 +192,28 @@ export class Reloader {
     }
   }
 
-  /** Builds the policy in force again with secrets that have changed, whatever its files hold meanwhile. */
+  /** Builds the policy in force again if a name of a team that its budgets state stands for another team now. */
+  async followTeams(): Promise<void> {
+    if (this.#hasOtherTeams()) await this.reload('edit');
+  }
+
+  #hasOtherTeams(): boolean {
+    const { teamIds } = this.#inForce.runtime.snapshot;
+    const names = teamIds.size === 0 ? null : this.#options.tools.teams?.();
+    return !!names && [...teamIds].some(([name, id]) => id !== (names.get(name)?.id ?? null));
+  }
+
+  /** Builds the policy in force again with secrets or teams that have changed, whatever its files hold meanwhile. */
   async #renew(state: AttemptState): Promise<ReloadAttempt | null> {
     const { secrets, tools } = this.#options;
     for (const variable of secrets?.reread() ?? []) this.#renewed.add(variable);
-    if (this.#renewed.size === 0) return null;
+    const isOfSecrets = this.#renewed.size > 0;
+    if (!isOfSecrets && !this.#hasOtherTeams()) return null;
     const { bundle } = this.#inForce;
     const result = await buildCandidate(bundle, tools, { inForce: this.#inForce });
-    return isRejected(result)
-      ? this.#refuse({ ...state, bundle }, null, result)
-      : await this.#apply({ ...state, bundle }, result);
+    if (isRejected(result)) return this.#refuse({ ...state, bundle }, null, result);
+    const attempt = await this.#apply({ ...state, bundle, isQuiet: !isOfSecrets }, result);
+    return isOfSecrets ? attempt : null;
   }
 
   async #read(): Promise<PolicyBundle | PolicySourceError> {
@@ -259,6 +276,7 @@ export class Reloader {
     if (!isSame) this.#quoting.keep(before.runtime);
     this.#outdated = this.#options.tools.loader.outdated();
     await settled;
+    if (isSame && state.isQuiet) return this.#last;
     if (isSame) return this.#end(state, 'unchanged', { message: message ?? unchanged(this.#outdated) });
     const { revision } = before.runtime.snapshot;
     this.#since = this.#options.tools.now();
@@ -315,6 +333,8 @@ interface AttemptState {
   readonly begun: number;
   /** The files as last read; null if they could not be read. */
   bundle: PolicyBundle | null;
+  /** Whether it is reported only if the policy becomes another one. */
+  readonly isQuiet?: boolean;
 }
 
 const renewedText = (variables: readonly string[]): string | null =>

@@ -1,11 +1,12 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type LedgerState, NO_LEDGER } from '../core/budget.ts';
+import type { TeamNames } from '../core/people.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { processFolder, type ServeOptions } from '../operate/serve-options.ts';
 import type { KnownLabels } from '../policy/misspelt-values.ts';
 import { readStore, storeExists } from '../store/open.ts';
-import type { PeopleChanges } from '../store/people.ts';
+import { type PeopleChanges, teamNamesOf } from '../store/people.ts';
 import type { PushedPolicy } from '../store/pushed-policies.ts';
 import { reasonOf } from '../store/reason.ts';
 import { StoreError } from '../store/store.ts';
@@ -36,16 +37,13 @@ export function processFolders(home: string): readonly (readonly [number: number
 export const spoolsOf = (home: string): string[] =>
   [home, ...processFolders(home).map(([, data]) => data)].map(spoolOf);
 
-/** Reads the teams in a store that were made through the API: name → ID. */
-export async function madeTeamsOnDisk(database: string): Promise<() => ReadonlyMap<string, string>> {
-  const made = new Map<string, string>();
-  if (await storeExists(database)) {
-    using reader = await readStore(database, ['people']);
-    // Tables of an earlier version need not be there.
-    const { teams } = await reader.people.changedAfter(-1).catch(orNone);
-    for (const { row } of teams) if (row.origin === 'api' && row.removedAt === null) made.set(row.name, row.id);
-  }
-  return () => made;
+/** Reads the teams in a store by the names that policies can state; null without a store. */
+export async function teamsOnDisk(database: string): Promise<TeamNames | null> {
+  if (!(await storeExists(database))) return null;
+  using reader = await readStore(database, ['people']);
+  // Tables of an earlier version need not be there.
+  const { teams } = await reader.people.changedAfter(-1).catch(orNone);
+  return teamNamesOf(teams.map(({ row }) => row));
 }
 
 /** Reads the revision in a store that was pushed last; null for none. */

@@ -56,6 +56,9 @@ export function openPolicies(
     ...reloading,
     ...{ home, reporter },
     async begin() {
+      services.people.followTeamNames(() => void reloader.followTeams());
+      // Teams that the policy declares had no ID when it was first loaded.
+      await reloader.followTeams();
       await reporter.begin();
       if (home.origin === 'store') follower.begin();
     },

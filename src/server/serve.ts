@@ -28,7 +28,7 @@ import type { HealthChange } from '../upstream/health/types.ts';
 import { openAlerts } from './alerts.ts';
 import { announce } from './announce.ts';
 import { consoleHint, openConsole } from './console.ts';
-import { type DataPlace, ledgerOnDisk, madeTeamsOnDisk, makeDataFolder, pushedOnDisk } from './data.ts';
+import { type DataPlace, ledgerOnDisk, makeDataFolder, pushedOnDisk, teamsOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
@@ -80,12 +80,12 @@ async function startPolicy(
   await finishEdit(tools.folder).catch((error) =>
     log.warn('an edit could not be finished', { error: messageOf(error) }),
   );
-  const [ledger, madeTeams, pushed] = await Promise.all([
+  const [ledger, teams, pushed] = await Promise.all([
     ledgerOnDisk(database),
-    madeTeamsOnDisk(database),
+    teamsOnDisk(database),
     policiesFrom === 'store' ? pushedOnDisk(database) : null,
   ]);
-  const first = await firstPolicy({ ...tools, ledger, madeTeams }, err, pushed);
+  const first = await firstPolicy({ ...tools, ledger, teams: () => teams ?? new Map() }, err, pushed);
   return { first, tools, unpacked, feed };
 }
 

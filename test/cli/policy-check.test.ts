@@ -17,7 +17,7 @@ const MISTAKES: readonly (readonly [golden: string, place: string, mend: string]
     'p.yaml:3:19',
     'rules do not see the text of a request: use what is read from it, such as `request.task`',
   ],
-  ['budget-of-a-team', 'p.yaml:2:20', 'write `match: key.labels.team == "legal"`, or `each: key.labels.team`'],
+  ['budget-of-a-team', 'p.yaml:2:20', 'write `match: team.name == "legal"` for the keys of a team'],
   ['default-model', 'p.yaml:1:1', 'callers send the name of a selector as `model`'],
   ['api-key-of-a-variable', 'p.yaml:2:27', 'write `api_key_env: OPENAI_API_KEY`'],
   ['api-key-of-litellm', 'p.yaml:2:27', 'write `api_key_env: OPENAI_API_KEY`'],

@@ -1,28 +1,13 @@
 import type { DiagnosticCode } from '../../src/policy/diagnostics.ts';
 import type { Example } from './diagnostics-example.ts';
+import { FILE_EXAMPLES } from './diagnostics-examples-files.ts';
 import { RULE_EXAMPLES } from './diagnostics-examples-of-rules.ts';
 
 const extra = '    max_output: 2048\n';
 
 /** Code → its example, grouped as docs/policies/diagnostics.md has them. */
 export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Example>>>> = {
-  'Files and YAML': {
-    'file-too-large': { golden: 'file-too-large', mend: 'Split it: all files of the folder are one policy.' },
-    'unreadable-file': { golden: 'file-unreadable', mend: 'Let the user that runs Signalbox read it.' },
-    'not-utf-8': { golden: 'file-not-utf-8', mend: 'Save it as UTF-8.' },
-    'line-break': { golden: 'line-break', mend: 'Save the file with LF or CRLF at the end of each line.' },
-    'symlink-loop': { golden: 'file-symlink-loop', mend: 'Point it at a file, or remove it.' },
-    'yaml-syntax': {
-      golden: 'yaml-tab-indent',
-      mend: 'Indent with spaces, close quotes, and put a space after each colon.',
-      correction: ['\ttools_max', '  tools_max'],
-    },
-    'yaml-feature': {
-      golden: 'yaml-merge-key',
-      mend: 'Write the keys out.',
-      correction: ['  <<: { tools_max: 1 }', '  tools_max: 1'],
-    },
-  },
+  'Files and YAML': FILE_EXAMPLES,
   'Keys and values': {
     'wrong-type': {
       golden: 'type-quoted-number',
@@ -185,6 +170,16 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       golden: 'team-exists',
       mend: 'Give it another name, or hand the other one to the policy: `teams change NAME --origin policy`.',
       correction: ['name: search', 'name: search-policy'],
+    },
+    'no-such-team': {
+      golden: 'team-renamed',
+      mend: 'Write the present name of the team.',
+      correction: ['"search"', '"find"'],
+    },
+    'two-meanings-of-team': {
+      golden: 'two-meanings-of-team',
+      mend: 'Use teams, or give the label another name.',
+      correction: ['each: key.labels.team, match: key.labels.team != ""', 'each: team, match: team.id != ""'],
     },
     'needs-restart': {
       golden: 'gateway-socket-restart',

@@ -68,7 +68,7 @@ type Way = readonly [what: string, changed: Data];
 
 function waysOf(key: string, value: unknown): Way[] {
   // A provider shows by its models; cases know neither the books nor the pace, whose effect a server shows.
-  if (['providers', 'budgets', 'rate_limits'].includes(key)) return [];
+  if (['providers', 'teams', 'budgets', 'rate_limits'].includes(key)) return [];
   if (!isData(value)) return [[`the ${key} that is shipped`, { [key]: undefined }]];
   if (Array.isArray(value)) return value.flatMap((rule: Data, at) => rulesLess(key, value, rule, at));
   return Object.entries(value).map(([name, stated]) => {

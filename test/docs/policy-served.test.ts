@@ -52,8 +52,8 @@ afterAll(async () => {
 
 type Labels = Readonly<Record<string, string>>;
 
-async function keyWith(labels: Labels): Promise<{ key: string; id: string }> {
-  const answer = await live.box.post('/admin/keys', { name: 'guide', scopes: ['chat', 'route'], labels });
+async function keyWith(labels: Labels, team: string | null = null): Promise<{ key: string; id: string }> {
+  const answer = await live.box.post('/admin/keys', { name: 'guide', scopes: ['chat', 'route'], labels, team });
   expect(answer.status).toBe(200);
   return (await answer.json()) as { key: string; id: string };
 }
@@ -87,7 +87,7 @@ describe('a server with the policy of docs/policies/guide.md', () => {
   });
 
   test('cap a team’s month: what may not fit is refused for the team alone', async () => {
-    const [team, nobody] = [await keyWith({ team: 'billing' }), await keyWith({})];
+    const [team, labelled] = [await keyWith({}, 'billing'), await keyWith({ team: 'billing' })];
     // Its worst case is 128,000 tokens at 50 USD per 1M.
     const dear = {
       model: 'gpt-6-astra',
@@ -95,10 +95,22 @@ describe('a server with the policy of docs/policies/guide.md', () => {
       messages: [{ role: 'user', content: 'Why is the sky blue?' }],
     };
     expect(await expectError(await chat(team.key, dear), 'request_exceeds_budget')).toMatchObject({
-      details: { budget: 'team-month', subject: 'billing', limit_credits: 5000 },
+      details: { level: 'team', window: 'month', limit_credits: 5000 },
     });
-    expect(await served(nobody.key, dear)).toEqual(['gpt-6-astra', 'openai']);
+    expect(await served(labelled.key, dear)).toEqual(['gpt-6-astra', 'openai']);
     expect(await served(team.key, { model: 'gpt-6-luna' })).toEqual(['gpt-6-luna', 'openai']);
+  });
+
+  test('cap several teams together: each of them, and no label of the same text', async () => {
+    const messages = [{ role: 'user', content: 'Why is the sky blue?' }];
+    const dear = { model: 'gpt-6-astra', max_tokens: 128_000, messages };
+    for (const team of ['sales', 'support']) {
+      const { key } = await keyWith({}, team);
+      expect(await expectError(await chat(key, dear), 'request_exceeds_budget')).toMatchObject({
+        details: { budget: 'front-office', limit_credits: 2000 },
+      });
+    }
+    expect(await served((await keyWith({ team: 'sales' })).key, dear)).toEqual(['gpt-6-astra', 'openai']);
   });
 
   test('serve any model by its name', async () => {

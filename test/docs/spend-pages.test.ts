@@ -42,8 +42,10 @@ test('docs/spend/keys.md names every header that takes a key', () => {
 
 test('the example of docs/spend/budgets.md is right, without a warning', () => {
   expect(snapshotWith(pageOf('budgets.md')).budgets.map(({ name }) => name)).toEqual([
-    'team-month',
+    'every-team',
     'interns-in-a-day',
+    'search-models',
+    'both-teams',
     'run',
   ]);
 });

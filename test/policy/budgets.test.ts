@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Budget, BudgetScope } from '../../src/core/budget.ts';
 import { parseDecimal, plainText } from '../../src/core/decimal.ts';
+import type { NamedTeam, TeamNames } from '../../src/core/people.ts';
 import { unitsOf } from '../../src/policy/usd.ts';
 import { brief, load, loadText, problems, SMALL, snapshotOf } from './support.ts';
 
@@ -295,14 +296,52 @@ test.each([
 });
 
 describe('a budget by team and user', () => {
-  test('sees their IDs, which `each` may name in short, and no names: those change', () => {
+  test('sees their IDs, which `each` may name in short, and not the name of a user, which changes', () => {
     const { each, match } = budget(`each: team, match: 'user.id != "" && team.id != "none"'`);
     const of = (more: More) => [match?.(scope({}, more)), each?.(scope({}, more))];
     expect(of({ team: 'team_1', user: 'user_1' })).toEqual([true, 'team_1']);
     expect(of({ team: 'none', user: 'user_1' })).toEqual([false, 'none']);
     expect(of({ team: 'team_1' })).toEqual([false, 'team_1']);
     expect(budget('each: user').each?.(scope({}, { user: 'user_1' }))).toBe('user_1');
-    const wrong = section([`name: b, limit_credits: 5, window: day, match: 'team.name == "search"'`]);
+    const wrong = section([`name: b, limit_credits: 5, window: day, match: 'user.name == "Ada"'`]);
     expect(problems(wrong)).toEqual(['15:60 cel-unknown-field']);
+  });
+
+  const SEARCH: NamedTeam = { id: 'team_1', name: 'find', isOfApi: true, isDeleted: false };
+  const among = (match: string, teams: TeamNames | null): Budget => {
+    const text = section([`name: b, limit_credits: 5, window: day, match: '${match}'`]);
+    const [found] = snapshotOf(load([{ path: 'p.yaml', text }], {}, { teams })).budgets;
+    if (!found) throw new Error('no budget');
+    return found;
+  };
+  const teams: TeamNames = new Map([
+    ['search', SEARCH],
+    ['find', SEARCH],
+    ['ads', { ...SEARCH, id: 'team_2', name: 'ads' }],
+  ]);
+
+  test.each([
+    ['team.name == "search"', ['team_1']],
+    ['"find" == team.name', ['team_1']],
+    ['team.name in ["search", "ads"]', ['team_1', 'team_2']],
+    ['team.name != "ads"', ['team_1', 'team_3', '']],
+    ['team.name == ""', ['']],
+    ['(team.name == ("ads") || key.labels.vip == "yes")', ['team_2']],
+  ])('%s covers the teams that its names stand for', (match, covered) => {
+    const found = among(match, teams);
+    const all = ['team_1', 'team_2', 'team_3', ''];
+    expect(all.filter((team) => found.match?.(scope({}, { team })))).toEqual(covered);
+  });
+
+  test('a budget counts the same by a former name, the present name and the ID of a team', () => {
+    const definitions = ['team.name == "search"', 'team.name == "find"', 'team.id == "team_1"'].map(
+      (match) => among(match, teams).definition,
+    );
+    expect(new Set(definitions).size).toBe(1);
+  });
+
+  test('a name covers nothing where teams are not known, and loads', () => {
+    const found = among('team.name == "search"', null);
+    expect(['team_1', 'search-1', ''].filter((team) => found.match?.(scope({}, { team })))).toEqual([]);
   });
 });

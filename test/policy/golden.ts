@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineStrategy, Type } from '../../src/contract/plugin.ts';
 import type { LedgerState } from '../../src/core/budget.ts';
+import type { NamedTeam } from '../../src/core/people.ts';
 import { type CaseFailure, caseDiagnostics } from '../../src/policy/cases.ts';
 import type { StartSettings } from '../../src/policy/compile.ts';
 import type { Diagnostic } from '../../src/policy/diagnostics.ts';
@@ -25,8 +26,8 @@ interface GoldenEnvironment {
   /** Specifier → the file outside the policy's folder. */
   readonly outside?: Record<string, string>;
   readonly ledger?: LedgerState;
-  /** Teams that were made through the API: name → ID. */
-  readonly madeTeams?: Record<string, string>;
+  /** Teams that exist: a name that one has or had → the team. */
+  readonly teams?: Record<string, NamedTeam>;
   readonly started?: StartSettings;
   /** Failed cases. */
   readonly failures?: CaseFailure[];
@@ -66,7 +67,7 @@ export function loadGolden(folder: string, change: (text: string) => string = (t
     ...(environment.today && { today: environment.today }),
     ledger: environment.ledger,
     started: environment.started,
-    madeTeams: new Map(Object.entries(environment.madeTeams ?? {})),
+    teams: environment.teams ? new Map(Object.entries(environment.teams)) : null,
   };
   const { diagnostics } = load(files, environment.variables ?? {}, more);
   return { files, diagnostics: [...diagnostics, ...caseDiagnostics(environment.failures ?? [])] };

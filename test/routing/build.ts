@@ -95,6 +95,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     usdPerCredit: '0.001',
     publicUrl: null,
     teamPlaces: new Map(),
+    teamIds: new Map(),
     signIn: null,
     console: true,
     traceUrl: null,

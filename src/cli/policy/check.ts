@@ -22,7 +22,9 @@ export async function runCheck(args: readonly string[], options: PolicyCommand):
   const isWrong = countOf(diagnostics, 'error') > 0 || (values.strict && diagnostics.length + unread.length > 0);
   const form = { folder, all: values.all || values.strict, colour: options.terminal };
   return {
-    text: values.json ? jsonText({ ...checkBody(check), not_read: unread }) : asText(check, unread, form),
+    text: values.json
+      ? jsonText({ ...checkBody(check), not_read: unread, unchecked_teams: check.uncheckedTeams })
+      : asText(check, unread, form),
     code: isWrong ? 2 : 0,
   };
 }
@@ -66,6 +68,13 @@ function versionText(changes: readonly string[], folder: string): string {
   return `${latest} would change ${names.join(', ')}: ${commandName()} policy diff ${folder} --as-version ${LATEST_VERSION}`;
 }
 
+/** Only a store can show whether a team of the API exists. */
+function uncheckedText(names: readonly string[]): string {
+  const [teams, are] = names.length === 1 ? ['team', 'is'] : ['teams', 'are'];
+  const list = names.map((name) => `\`${visible(name)}\``).join(', ');
+  return `Not checked: whether the ${teams} ${list} ${are} known to the server, because there is no data folder here. To check, name it with --data, or declare the ${teams} in \`teams\`.`;
+}
+
 interface CheckForm {
   readonly folder: string;
   /** Whether to list each of the findings that are otherwise summed up. */
@@ -74,7 +83,7 @@ interface CheckForm {
 }
 
 function asText(
-  { bundle, snapshot, diagnostics: found, missing, changedDefaults }: PolicyCheck,
+  { bundle, snapshot, diagnostics: found, missing, uncheckedTeams, changedDefaults }: PolicyCheck,
   unread: readonly string[],
   { folder, all, colour }: CheckForm,
 ): string {
@@ -101,6 +110,7 @@ function asText(
   const aside = all ? '' : folded(figures, isFew ? 0 : missing.length);
   parts.push(`${folder}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}${aside}`);
   if (isFew && missing.length > 0) parts.push(leftOutText(missing));
+  if (uncheckedTeams.length > 0) parts.push(uncheckedText(uncheckedTeams));
   if (errors === 0 && changedDefaults) parts.push(versionText(changedDefaults, folder));
   return `${parts.join('\n\n')}\n`;
 }

@@ -136,7 +136,9 @@ const key = {
   name: field.text('For people.', 'billing-app'),
   state: field.word(['valid', 'suspended', 'expired', 'revoked'], 'Whether it works.'),
   scopes: field.arrayOf(field.word(SCOPES, 'A scope.'), 'The operations that the key may use.', ['chat', 'route']),
-  labels: field.mapOf(Type.String(), 'For rules and budgets.', { team: 'billing' }),
+  labels: field.mapOf(Type.String(), 'For rules and budgets. A label `team` does not put the key into a team.', {
+    project: 'billing',
+  }),
   models: field.textListOrNull('IDs of the models that it may use; null for all.'),
   limits: field.shape('Rate limits of the key.', {
     requests_per_minute: figure('Requests a minute.'),

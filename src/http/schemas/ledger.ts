@@ -90,7 +90,7 @@ const period = {
 const UsageGroup = field.named('UsageGroup', 'The charges of one group.', {
   group: field.mapOf(
     Type.String(),
-    'The name of the group in each grouping: `day`, `month`, `key_id` (`key_name` for a key with the scope `report`), `team_id`, `user_id`, `model`, `provider`, `selector`, `session`, `agent`, `label:NAME`. Empty where the charge has none: a refund names no model. `key_name`, `team_name` and `user_name` stand beside the IDs where there is a name that the caller may see.',
+    'The name of the group in each grouping: `day`, `month`, `key_id` (`key_name` for a key with the scope `report`), `team_id`, `user_id`, `model`, `provider`, `selector`, `session`, `agent`, `label:NAME`. Empty where the charge has none: a refund names no model. `team_id` is the team that the key belonged to, `label:team` the text of its label `team`. `key_name`, `team_name` and `user_name` stand beside the IDs where there is a name that the caller may see.',
     { key_id: 'k7mw2pq9x4ta', model: 'gpt-6-luna' },
   ),
   ...figures,

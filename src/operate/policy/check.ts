@@ -39,10 +39,15 @@ export async function checkBundle(folder: string, bundle: PolicyBundle, judge: J
     diagnostics: [...anywhere, ...here.diagnostics.filter((one) => !anywhere.some((other) => isSame(one, other)))],
     // Providers that the variables set here leave out, with the reason.
     missing: here.missing,
+    // Teams that conditions of budgets name, where no store says whether they exist.
+    uncheckedTeams: isRejected(judged) || judge.teams?.() ? [] : teamsLeftOpen(judged.runtime.snapshot),
     // The defaults that the latest version of the language would change; null for a policy of that version.
     changedDefaults: changedDefaults(JSON.parse(tools.parsed.outline), strategiesOf(judge.shipped)),
   };
 }
+
+const teamsLeftOpen = ({ teamIds, teamPlaces }: PolicySnapshot): string[] =>
+  [...teamIds.keys()].filter((name) => !teamPlaces.has(name));
 
 const strategiesOf = (plugins: JudgeTools['shipped']): ReadonlyMap<string, StrategyPlugin> =>
   new Map(plugins.flatMap((plugin) => (plugin.kind === 'strategy' ? [[plugin.name, plugin] as const] : [])));

@@ -27,7 +27,7 @@ export interface BuiltPolicy {
  */
 export async function buildSide(place: PolicySource, judge: JudgeTools): Promise<BuiltPolicy> {
   const { folder, bundle, loader } = place;
-  const { ledger: _, madeTeams: __, ...others } = judge;
+  const { ledger: _, teams: __, ...others } = judge;
   const { parsed, ...tools } = await toolsFor(folder, bundle, { ...others, loader });
   const anywhere = await compileCandidate(bundle, tools.anywhere);
   // Written by JSON.stringify of an object.

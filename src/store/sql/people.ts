@@ -65,10 +65,10 @@ export const sqlPeople = (db: SqlReader): PeopleTable => ({
     const users = await db.query<UserRow>(SELECT_USERS, [number]);
     return { teams: teams.map(teamOf), users: users.map(userOf), through: Math.max(number, news?.people ?? 0) };
   },
-  putTeam: ({ memberDefaults, models, limits, budgets, ...team }, version) => {
+  putTeam: ({ memberDefaults, models, limits, budgets, formerNames, ...team }, version) => {
     const values = {
       ...team,
-      terms: JSON.stringify({ models, limits, budgets }),
+      terms: JSON.stringify({ models, limits, budgets, formerNames }),
       memberDefaults: JSON.stringify(memberDefaults),
     };
     if (version !== null) return write(UPDATE_TEAM, { ...values, version });

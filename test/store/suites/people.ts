@@ -48,6 +48,7 @@ export function peopleSuite(open: () => Promise<TestedStore>): void {
     await using store = await open();
     const { people } = store;
     const declared = aTeam('b', {
+      formerNames: ['older', 'oldest'],
       origin: 'policy',
       models: null,
       limits: null,

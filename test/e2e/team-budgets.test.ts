@@ -1,0 +1,262 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { startServers } from '../support/postgres-servers.ts';
+import { runHere } from '../support/run-here.ts';
+import {
+  makeTestKey,
+  type Signalbox,
+  startSignalbox,
+  temporaryFolder,
+  withKey,
+  writePolicy,
+} from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
+
+/** Budgets whose `match` names teams. */
+const upstream = useUpstream();
+const base = testPolicy({ first: upstream.url }, { m: { endpoints: ['first'] } });
+const budget = (match: string, credits = 1000) =>
+  `budgets:\n  - { name: cap, match: '${match}', limit_credits: ${credits}, window: total, on_exhausted: reject }\n`;
+const SEARCH = budget('team.name == "search"');
+
+const folders: string[] = [];
+const kept = () => {
+  const folder = temporaryFolder();
+  folders.push(folder);
+  return folder;
+};
+afterAll(() => folders.forEach((folder) => void rmSync(folder, { recursive: true, force: true })));
+
+/** A folder with a policy, and an empty one for data. */
+function stage(policy: string) {
+  const home = kept();
+  const [policies, data] = [join(home, 'policies'), join(home, 'data')];
+  mkdirSync(policies);
+  mkdirSync(data);
+  writeFileSync(join(policies, 'policy.yaml'), policy);
+  const env = { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: makeTestKey() };
+  const start = () => startSignalbox({ env, args: ['--policies', policies], data });
+  return { data, start, write: (text: string) => writeFileSync(join(policies, 'policy.yaml'), text) };
+}
+
+type Made = Readonly<Record<'id' | 'key', string>>;
+async function made(box: Signalbox, path: string, body: object): Promise<Made> {
+  const response = await box.post(path, body);
+  expect(response.status).toBe(200);
+  return (await response.json()) as Made;
+}
+const patch = async (box: Signalbox, path: string, body: object) =>
+  (await box.get(path, { method: 'PATCH', body: JSON.stringify(body) })).status;
+
+const chat = (box: Signalbox, key: string) =>
+  box.post(
+    '/v1/chat/completions',
+    { model: 'm', messages: [{ role: 'user', content: 'Hi.' }], max_tokens: 100 },
+    withKey(key),
+  );
+/** The Credits of a request. */
+async function spend(box: Signalbox, key: string): Promise<number> {
+  const response = await chat(box, key);
+  expect(response.status).toBe(200);
+  return Number(response.headers.get('x-signalbox-credits'));
+}
+
+interface Fund {
+  readonly name: string;
+  readonly spent_credits: number;
+}
+/** What each window of the budget `cap` has spent. */
+async function spentIn(box: Signalbox): Promise<readonly number[]> {
+  const { funds } = (await (await box.get('/admin/ledger?name=cap')).json()) as { funds: readonly Fund[] };
+  return funds.map(({ spent_credits }) => spent_credits);
+}
+const credits = (...amounts: readonly number[]) => amounts.map((one) => expect.closeTo(one, 6));
+
+const live = async (files: Readonly<Record<string, string>>, run: (at: LivePolicy) => Promise<void>) => {
+  const at = await startLivePolicy(files);
+  try {
+    await run(at);
+  } finally {
+    await at.stop();
+  }
+};
+
+describe.each([1, 2])('a budget that matches `team.name`, in version %i of the language', (version) => {
+  const policy = base.replace('version: 1', `version: ${version}`);
+
+  test('counts the keys of the team, and no key with a label `team` of the same text', async () => {
+    const teams = 'teams:\n  - { name: search }\n  - { name: ads }\n';
+    await live({ 'policy.yaml': policy, 'teams.yaml': teams, 'budget.yaml': SEARCH }, async ({ box }) => {
+      const search = await made(box, '/admin/keys', { team: 'search' });
+      const others = [{ labels: { team: 'search' } }, { team: 'ads' }, {}];
+      for (const terms of others) await spend(box, (await made(box, '/admin/keys', terms)).key);
+      const spent = await spend(box, search.key);
+      expect(await spentIn(box)).toEqual(credits(spent));
+    });
+  });
+
+  test('refuses requests of the team alone when it is full', async () => {
+    const teams = 'teams:\n  - { name: search }\n  - { name: ads }\n';
+    const cap = budget('team.name in ["search", "ads"]', 0.5);
+    await live({ 'policy.yaml': policy, 'teams.yaml': teams, 'budget.yaml': cap }, async ({ box }) => {
+      const [search, ads, none] = await Promise.all(
+        [{ team: 'search' }, { team: 'ads' }, {}].map(async (terms) => (await made(box, '/admin/keys', terms)).key),
+      );
+      await waitFor(async () => (await chat(box, search!)).status === 402);
+      const { details } = await expectError(await chat(box, ads!), 'insufficient_quota');
+      expect(details).toMatchObject({ budget: 'cap' });
+      await spend(box, none!);
+    });
+  });
+});
+
+describe('a renamed team', () => {
+  test('keeps the window of its budget: at once, after a restart, and under its new name in the policy', async () => {
+    const at = stage(base);
+    let box = await at.start();
+    await made(box, '/admin/teams', { name: 'search' });
+    const { key } = await made(box, '/admin/keys', { team: 'search' });
+    at.write(base + SEARCH);
+    await box.post('/admin/policy/reload', {});
+    let spent = await spend(box, key);
+    expect(await patch(box, '/admin/teams/search', { name: 'find' })).toBe(200);
+    spent += await spend(box, key);
+    expect(await spentIn(box)).toEqual(credits(spent));
+    await box.stop();
+
+    box = await at.start();
+    spent += await spend(box, key);
+    expect(await spentIn(box)).toEqual(credits(spent));
+    const { warnings } = (await (await box.get('/admin/policy')).json()) as { warnings: readonly object[] };
+    expect(warnings).toContainEqual(
+      expect.objectContaining({ code: 'no-such-team', message: 'the team `search` is now called `find`' }),
+    );
+
+    at.write(base + budget('team.name == "find"'));
+    const reloaded = await box.post('/admin/policy/reload', {});
+    expect(await reloaded.json()).toMatchObject({ result: 'applied' });
+    spent += await spend(box, key);
+    expect(await spentIn(box)).toEqual(credits(spent));
+    await box.stop();
+  });
+
+  test('leaves its former name to a new team: the budget then covers the new one, without an edit', async () => {
+    await live({ 'policy.yaml': base }, async ({ box, write, reload }) => {
+      await made(box, '/admin/teams', { name: 'search' });
+      const old = await made(box, '/admin/keys', { team: 'search' });
+      write('budget.yaml', SEARCH);
+      expect((await reload()).status).toBe(200);
+      await patch(box, '/admin/teams/search', { name: 'find' });
+      await made(box, '/admin/teams', { name: 'search' });
+      const { key } = await made(box, '/admin/keys', { team: 'search' });
+      await spend(box, old.key);
+      let spent = 0;
+      await waitFor(async () => {
+        spent += await spend(box, key);
+        return (await spentIn(box)).length > 0 && Math.abs((await spentIn(box))[0]! - spent) < 1e-6;
+      });
+    });
+  });
+});
+
+test('a team that the policy declares and names in the same edit is counted from its first request', async () => {
+  await live({ 'policy.yaml': base }, async ({ box, write, reload, status }) => {
+    write('teams.yaml', `teams:\n  - { name: search }\n${SEARCH}`);
+    expect((await reload()).status).toBe(200);
+    const { key } = await made(box, '/admin/keys', { team: 'search' });
+    const spent = await spend(box, key);
+    expect(await spentIn(box)).toEqual(credits(spent));
+    expect(await status()).toMatchObject({ last_reload: { result: 'applied' } });
+  });
+});
+
+describe('a name that no team has', () => {
+  test('is an error of a reload, with its place and the team that is meant; the active policy stays', async () => {
+    await live({ 'policy.yaml': base }, async ({ box, write, reload }) => {
+      await made(box, '/admin/teams', { name: 'search' });
+      write('budget.yaml', budget('team.name == "serach"'));
+      const { error } = (await (await reload()).json()) as { error: { code: string; details: object } };
+      expect(error).toMatchObject({
+        code: 'policy_invalid',
+        details: {
+          diagnostics: [
+            {
+              code: 'unknown-reference',
+              file: expect.stringMatching(/budget\.yaml$/),
+              line: 2,
+              message: 'there is no team `serach`',
+              hint: 'did you mean `search`?',
+            },
+          ],
+        },
+      });
+    });
+  });
+
+  test('is an error of `policy check` where there is a data folder, and an open question without one', async () => {
+    const at = stage(base);
+    const box = await at.start();
+    await made(box, '/admin/teams', { name: 'search' });
+    await box.stop();
+    const folder = writePolicy({ 'policy.yaml': base, 'budget.yaml': budget('team.name == "serach"') });
+    folders.push(folder);
+    const known = await runHere(['policy', 'check', folder, '--data', at.data]);
+    expect([known.code, known.out]).toEqual([2, expect.stringContaining('there is no team `serach`')]);
+    const unknown = await runHere(['policy', 'check', folder, '--data', join(at.data, 'none')]);
+    expect([unknown.code, unknown.out]).toEqual([0, expect.stringContaining('`serach`')]);
+    const json = await runHere(['policy', 'check', folder, '--json', '--data', join(at.data, 'none')]);
+    expect(JSON.parse(json.out)).toMatchObject({ errors: 0, unchecked_teams: ['serach'] });
+  });
+
+  test('keeps a server with a new data folder from starting', async () => {
+    const at = stage(base + SEARCH);
+    await expect(at.start()).rejects.toThrow('the server did not start');
+  });
+});
+
+test('`policy check` warns of a policy with both the label `team` and teams', async () => {
+  const both = `${budget('key.labels.team == "search"')}teams:\n  - { name: search }\n`;
+  const folder = writePolicy({ 'policy.yaml': base, 'budget.yaml': both });
+  const alone = writePolicy({ 'policy.yaml': base, 'budget.yaml': budget('key.labels.team == "search"') });
+  folders.push(folder, alone);
+  const codesOf = async (at: string) => {
+    const { out } = await runHere(['policy', 'check', at, '--json', '--data', join(at, 'none')]);
+    const { diagnostics } = JSON.parse(out) as { diagnostics: readonly { code: string }[] };
+    return diagnostics.map(({ code }) => code);
+  };
+  expect(await codesOf(folder)).toContain('two-meanings-of-team');
+  expect(await codesOf(alone)).not.toContain('two-meanings-of-team');
+});
+
+test('two servers that share one PostgreSQL database count a renamed team in one window, also after one restarts', async () => {
+  const teams = 'teams:\n  - { name: ads }\n';
+  const folder = writePolicy(base + teams);
+  folders.push(folder);
+  const options = { env: UPSTREAM_ENV, args: ['--policies', folder] };
+  await using fleet = await startServers(2, options);
+  const [one, other] = fleet.servers as [Signalbox, Signalbox];
+  await made(one, '/admin/teams', { name: 'search' });
+  const { key } = await made(one, '/admin/keys', { team: 'search' });
+  await waitFor(async () => (await other.get('/v1/models', withKey(key))).status === 200);
+  writeFileSync(join(folder, 'policy.yaml'), base + teams + SEARCH);
+  for (const box of [one, other]) {
+    const reloaded = await box.post('/admin/policy/reload', {});
+    expect(await reloaded.json()).toMatchObject({ revision: expect.any(String) });
+  }
+  const before = await spend(one, key);
+  expect(await patch(other, '/admin/teams/search', { name: 'find' })).toBe(200);
+  let spent = before + (await spend(other, key)) + (await spend(one, key));
+  await fleet.stop(other);
+  const third = await fleet.start(options);
+  spent += await spend(third, key);
+  for (const box of [one, third])
+    await waitFor(async () => {
+      const found = await spentIn(box);
+      return found.length === 1 && Math.abs(found[0]! - spent) < 1e-6;
+    });
+}, 60_000);
