@@ -192,6 +192,7 @@ function readSettings(context: CheckContext, version: LanguageVersion, credit: D
   const hardFactor = readValue('hard_quality_factor', version, context);
   const languageWorth = readValue('language_worth', version, context);
   const unstatedLanguages = readValue('unstated_languages', version, context);
+  const aliasPatterns = readValue('alias_patterns', version, context);
   const records = checkSection('records', context);
   const ledger = checkSection('ledger', context);
   const metrics = checkSection('metrics', context);
@@ -209,6 +210,7 @@ function readSettings(context: CheckContext, version: LanguageVersion, credit: D
     languageWorth,
     /** Whether requiring a language that no model declares excludes no model. */
     admitUnstated: unstatedLanguages === 'admit',
+    patternsCoverKnown: aliasPatterns === 'all_names',
     keyLabel: metrics.key_label ?? null,
     console: console.enabled,
     traceUrl: console.trace_url ?? null,
@@ -255,7 +257,13 @@ function readWeights(context: CheckContext) {
 
 /** The value of a section that is one value; its default in this version if it is left out or wrong. */
 function readValue<
-  Name extends 'answer_worth' | 'hard_quality_factor' | 'language_worth' | 'unstated_latency' | 'unstated_languages',
+  Name extends
+    | 'answer_worth'
+    | 'hard_quality_factor'
+    | 'language_worth'
+    | 'unstated_latency'
+    | 'unstated_languages'
+    | 'alias_patterns',
 >(name: Name, version: LanguageVersion, { sections, report }: CheckContext): Static<(typeof SECTIONS)[Name]> {
   const fallback: Static<(typeof SECTIONS)[Name]> = inVersion(SECTIONS[name], version).default;
   const subject = statedSubject(name, sections);

@@ -51,6 +51,7 @@ const VALUES = [
   'unstated_latency',
   'unstated_languages',
   'language_worth',
+  'alias_patterns',
 ] as const satisfies (keyof typeof SECTIONS)[];
 
 const HEAD = 'key | meaning\n---|---\n';
