@@ -5,7 +5,14 @@ import { effort } from '../deep/effort.ts';
 import { startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 import { AGENTS, type Agent } from './agents/agents.ts';
 import { AFTER, ANSWERS, answerAgent, PROMPTS } from './agents/script.ts';
-import { AgentSetup, type InstalledAgent, installedAgent, installedNode, pathOf } from './agents/stage.ts';
+import {
+  AgentSetup,
+  endProcesses,
+  type InstalledAgent,
+  installedAgent,
+  installedNode,
+  pathOf,
+} from './agents/stage.ts';
 import { type Doubles, type Served, withDoubles } from './stage.ts';
 
 /**
@@ -18,6 +25,7 @@ const { proved } = effort('first-hour', AGENTS.length, AGENTS.length);
 const cases = NODES.flatMap((node) => AGENTS.map((agent) => [agent.name, node, agent] as const));
 
 const folders: string[] = [];
+const agents: InstalledAgent[] = [];
 const paths = new Map<number, string>();
 const table: string[] = [];
 const notes = new Set<string>();
@@ -42,6 +50,7 @@ beforeAll(async () => {
   for (const node of NODES) paths.set(node, pathOf(kept(await installedNode(node))));
 }, PATIENCE);
 afterAll(async () => {
+  for (const agent of agents) await endProcesses(agent);
   await served?.stop();
   await doubles?.stop();
   for (const one of folders) rmSync(one, { recursive: true, force: true });
@@ -60,6 +69,7 @@ test.each(cases)(
   async (_, node, agent) => {
     const path = paths.get(node)!;
     const installed = await installedAgent(agent, path);
+    agents.push(installed);
     kept(installed.folder);
     if (installed.latestFails)
       notes.add(`The latest version of ${agent.package} cannot be installed: ${installed.latestFails}`);
@@ -73,8 +83,8 @@ test.each(cases)(
 
     const three = await setUp(agent, installed, path);
     for (const [at, prompt] of PROMPTS.turns.entries()) {
-      const args = at === 0 ? agent.run(prompt) : agent.resume(prompt, await three.lastSession());
-      expect(await three.run(args)).toContain(ANSWERS.turns[at]!);
+      const answer = ANSWERS.turns[at]!;
+      expect(await (at === 0 ? three.run(agent.run(prompt)) : three.resume(prompt, answer))).toContain(answer);
     }
     table.push(`| ${agent.name} | \`${agent.package}\` | ${installed.version} | ${node} |`);
   },

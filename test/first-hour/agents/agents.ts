@@ -1,6 +1,15 @@
 /** A command line of an agent: its arguments. */
 type Arguments = (prompt: string) => readonly string[];
 
+/** How a session is found, opened and used in a terminal. */
+export interface TerminalUse {
+  /** Prints the sessions of the folder as JSON, the last one first, each with `sessionId`. */
+  readonly sessions: readonly string[];
+  readonly open: (session: string) => readonly string[];
+  /** The text that the terminal shows when it waits for a prompt. */
+  readonly ready: string;
+}
+
 /** A coding agent, as npm installs it and as its page in `docs/clients/` sets it up. */
 export interface Agent {
   readonly name: string;
@@ -12,10 +21,10 @@ export interface Agent {
   readonly config?: string;
   /** Runs one prompt in a new session. */
   readonly run: Arguments;
-  /** Runs one more prompt in the last session of the folder. @param session its ID, of agents that have `sessions` */
-  readonly resume: (prompt: string, session: string) => readonly string[];
-  /** Prints the sessions of the folder as JSON, the last one first, each with `sessionId`. */
-  readonly sessions?: readonly string[];
+  /** Runs one more prompt in the last session of the folder; absent for an agent that only resumes in a terminal. */
+  readonly resume?: Arguments;
+  /** Opens a session in a terminal. */
+  readonly terminal?: TerminalUse;
 }
 
 export const AGENTS: readonly Agent[] = [
@@ -67,8 +76,7 @@ export const AGENTS: readonly Agent[] = [
     program: 'cline',
     page: ['editors.md', 'Cline'],
     run: (prompt) => [prompt],
-    resume: (prompt, session) => ['--id', session, prompt],
-    sessions: ['history', '--json'],
+    terminal: { sessions: ['history', '--json'], open: (session) => ['--id', session], ready: 'Ask anything' },
   },
   {
     name: 'Kilo',

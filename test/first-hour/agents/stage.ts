@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { listOf, objectOf, parseJson, textOf } from '../../../plugins/providers/json.ts';
+import { waitFor } from '../../support/answers.ts';
 import { temporaryFolder } from '../../support/signalbox.ts';
 import type { Served } from '../stage.ts';
 import type { Agent } from './agents.ts';
@@ -127,15 +128,54 @@ export class AgentSetup {
     return out;
   }
 
-  /** The ID of the last session; empty for an agent that finds it itself. */
-  async lastSession(): Promise<string> {
-    const { sessions } = this.#agent;
-    if (sessions === undefined) return '';
-    const [last] = listOf(parseJson(await this.run(sessions)));
-    return textOf(objectOf(last).sessionId);
+  /** Goes on with the last session. @param answer the end of what the model says @returns what the agent printed */
+  async resume(prompt: string, answer: string): Promise<string> {
+    const { resume, terminal } = this.#agent;
+    if (resume) return this.run(resume(prompt));
+    if (!terminal) throw new Error(`${this.#agent.name} cannot go on with a session`);
+    const [last] = listOf(parseJson(await this.run(terminal.sessions)));
+    return this.#type(terminal.open(textOf(objectOf(last).sessionId)), terminal.ready, prompt, answer);
+  }
+
+  /** Types a prompt into the terminal of the agent and waits for the answer. */
+  async #type(args: readonly string[], ready: string, prompt: string, answer: string): Promise<string> {
+    let drawn = '';
+    const decoder = new TextDecoder();
+    const child = Bun.spawn([this.#program, ...args], {
+      cwd: this.folder,
+      env: { ...this.#env, TERM: 'xterm-256color' },
+      terminal: {
+        cols: 120,
+        rows: 40,
+        data: (_, bytes) => {
+          drawn += decoder.decode(bytes, { stream: true });
+        },
+      },
+    });
+    const shown = (): string => Bun.stripANSI(drawn);
+    try {
+      await waitFor(() => shown().includes(ready), RUN_MS);
+      child.terminal!.write(prompt);
+      await waitFor(() => shown().includes(prompt), RUN_MS);
+      child.terminal!.write('\r');
+      await waitFor(() => shown().includes(answer), RUN_MS);
+      return shown();
+    } finally {
+      child.kill();
+      await child.exited;
+    }
   }
 
   get file(): string {
     return readFileSync(join(this.folder, FILE), 'utf8');
+  }
+}
+
+/** Ends the processes of an agent that outlive its commands, such as the hub of cline. */
+export async function endProcesses({ folder }: InstalledAgent): Promise<void> {
+  const { out } = await runHere(['ps', '-eo', 'pid=,args='], folder, { PATH: process.env.PATH }, RUN_MS);
+  for (const line of out.split('\n')) {
+    const [pid, program = ''] = line.trim().split(/\s+/);
+    if (program.startsWith(`${folder}/`)) process.kill(Number(pid), 'SIGKILL');
   }
 }
