@@ -17,6 +17,14 @@ export const RouteConstraints = Type.Object(
     max_latency_ms: nullable(
       Type.Integer({ minimum: 1, description: 'Ceiling of the expected latency to the end, in ms.' }),
     ),
+    min_output_tokens: nullable(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000_000,
+        description:
+          'Least output that the answer may be capped at, in tokens: leaves out models that cannot return so much. At most `max_tokens`.',
+      }),
+    ),
     required_languages: nullable(
       Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
         maxItems: 64,
@@ -64,6 +72,7 @@ export function routingOf(body: StatedRouting, metadata: RoutingTerms['metadata'
       : undefined,
     costCreditsMax: constraints?.max_cost_credits,
     latencyMsMax: constraints?.max_latency_ms,
+    outputTokensMin: constraints?.min_output_tokens ?? undefined,
     languages: constraints?.required_languages,
     budgetCredits: body.budget_limit ?? undefined,
     agentWallet: body.agent_wallet ?? undefined,

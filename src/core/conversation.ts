@@ -209,6 +209,8 @@ export interface RoutingTerms {
   readonly costCreditsMax?: number;
   /** The greatest expected latency to the end of the answer, ms. */
   readonly latencyMsMax?: number;
+  /** The least output tokens of one choice that the answer may be capped at. */
+  readonly outputTokensMin?: number;
   /** Programming languages that the model must handle, as the caller names them. */
   readonly languages?: readonly string[];
   /** The most Credits that the request may consume. */

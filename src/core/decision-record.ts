@@ -76,7 +76,10 @@ export interface DecisionOutcome {
   readonly firstPartMs: number | null;
   /** From admission. */
   readonly totalMs: number;
-  /** The fund that lowered the cap on the output, reached or not; null for none, and in records of version 0.1. */
+  /**
+   * The fund that lowered the cap on the output, or `model` where the maximum of the model did, reached or not; null for neither,
+   * and in records of version 0.1.
+   */
   readonly cappedBy: string | null;
   /**
    * Whether a usage that cannot be true was replaced by the gateway's count in an answer that went out as it came; false in records

@@ -59,6 +59,13 @@ export interface Facts {
   readonly outputTokensAsked: number | null;
   /** The caller's own cap on output tokens of one choice. */
   readonly outputTokensMax: number | null;
+  /** The least output tokens of one choice that the cap may be lowered to; absent where the caller states none. */
+  readonly outputTokensMin?: number;
+  /**
+   * Whether a model whose maximum is below `outputTokensMax` serves the request with its output capped there. Absent where it
+   * is rejected, where `outputTokensMax` is above no model's maximum, and in records of earlier versions.
+   */
+  readonly capsOutput?: true;
   readonly choices: number;
   /** Bits of `CAPABILITIES`. */
   readonly needs: number;

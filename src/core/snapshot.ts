@@ -34,6 +34,8 @@ export interface PolicySnapshot {
   readonly taskIndex: ReadonlyMap<string, number>;
   /** The largest `minUsefulOutput` of a task. */
   readonly usefulOutputMax: number;
+  /** The smallest `maxOutput` of the models that serve chats; Infinity without one. */
+  readonly maxOutputMin: number;
   readonly providers: ReadonlyMap<string, Provider>;
   /** The least tokens of a prompt that some provider caches; Infinity where none does. */
   readonly cachedTokensMin: number;
@@ -128,6 +130,8 @@ export interface GatewayPolicy extends AdmissionPolicy {
   readonly websockets: boolean;
   /** Bytes of the largest message that a WebSocket takes. A server keeps the figure of its start. */
   readonly socketBytesMax: number;
+  /** What happens to a model whose maximum output is below the request's: its output is capped, or it is rejected. */
+  readonly outputAboveMaximum: 'cap' | 'refuse';
   /** IANA name of the zone that rules read `time` in. */
   readonly timeZone: string;
   /** How many alternatives a decision keeps: a route's `alternatives`, a chat's fallbacks. */

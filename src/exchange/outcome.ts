@@ -3,6 +3,7 @@ import { type Timers, within } from '../core/timers.ts';
 import type { FundedHold } from '../money/funding.ts';
 import type { MeasuredUsage } from '../money/meter.ts';
 import { type Receipt, type ExchangeEnd as ReceiptFacts, receiptOf } from '../money/receipt.ts';
+import { outputCappedBy } from '../routing/estimate.ts';
 import type { Attempt } from './attempt.ts';
 import type { GrowingAnswer } from './growing-answer.ts';
 import type { ExchangeParts, RunnableRequest } from './runnable-request.ts';
@@ -33,7 +34,7 @@ export function attemptReceipt(
     dropped: running?.dropped ?? [],
     attempts,
     payment: funded.shown(charged),
-    cappedBy: growing?.cutBy ?? running?.way.ranked.cappedBy ?? null,
+    cappedBy: growing?.cutBy ?? (running && outputCappedBy(running.way.ranked, running.model, decision.facts)),
     usageReplaced: running?.meter.isUsageReplaced ?? false,
   });
 }

@@ -66,7 +66,9 @@ export function trancheTerms(
     choices: facts.choices,
     outputMax: ranked.outputCap * facts.choices,
     useful: usefulOutput(model, facts, taskOf(facts, snapshot)) * facts.choices,
-    expected: Math.ceil(expectedOutput(facts, snapshot, readings)) * facts.choices,
+    // An answer begins only once the least that the caller can use is paid for.
+    expected:
+      Math.max(Math.ceil(expectedOutput(facts, snapshot, readings)), facts.outputTokensMin ?? 0) * facts.choices,
     margin: marginOf(billing, readings.tokensPerSecond[model.firstSlot + at]! * facts.choices),
   };
 }

@@ -70,6 +70,7 @@ export function factsBody(facts: Facts): object {
     estimated_output_tokens: facts.outputTokens,
     asked_output_tokens: facts.outputTokensAsked,
     max_tokens: facts.outputTokensMax,
+    min_output_tokens: facts.outputTokensMin ?? null,
     n: facts.choices,
     needs: capabilityNames(facts.needs),
     required_languages: facts.languages,

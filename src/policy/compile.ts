@@ -1,8 +1,9 @@
 import type { PluginMaps } from '../contract/kinds.ts';
 import type { LedgerState } from '../core/budget.ts';
 import { languageSupport } from '../core/language-support.ts';
+import { OPERATIONS } from '../core/operation.ts';
 import { slotCount } from '../core/readings.ts';
-import type { GatewayPolicy, PolicySnapshot, Selector } from '../core/snapshot.ts';
+import type { GatewayPolicy, Model, PolicySnapshot, Selector } from '../core/snapshot.ts';
 import { reviewWebhooks } from './alerts.ts';
 import { compileAliases } from './aliases.ts';
 import {
@@ -183,6 +184,8 @@ function* compile(
 
 const NO_LABELS: KnownLabels = new Map();
 
+const isForChats = ({ operations }: Model): boolean => (operations & OPERATIONS.chat.bit) !== 0;
+
 /** The parts of a snapshot that are made of expressions and plugins. */
 interface SnapshotParts
   extends Pick<
@@ -209,6 +212,7 @@ function assembleSnapshot(
     tasks,
     taskIndex,
     usefulOutputMax: Math.max(...tasks.map(({ minUsefulOutput }) => minUsefulOutput)),
+    maxOutputMin: Math.min(...models.filter(isForChats).map(({ maxOutput }) => maxOutput)),
     providers,
     cachedTokensMin: cachedTokensMin(providers.values()),
     models,

@@ -80,7 +80,8 @@ const WARNINGS = {
   'shared-window': 'Many keys share one window: `each` is constant, or reads a label that keys may lack.',
   'small-budget': 'A budget is worth less than one long answer, and does not state `on_exhausted`.',
   'nothing-to-spend': 'A budget has a limit of 0.',
-  'ambiguous-name': 'A budget has a name by which answers and reports call a balance or the budgets of keys.',
+  'ambiguous-name':
+    'A budget has a name by which answers and reports call a balance, the maximum output of a model or the budgets of keys.',
   'budget-renamed':
     'A budget is new, and one that the ledger counts is gone. A renamed budget is counted again from its entries.',
   'trusts-everybody': '`trusted_proxies` covers every IPv4 address, so callers can forge theirs.',

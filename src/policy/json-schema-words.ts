@@ -42,7 +42,8 @@ const REASONS: Readonly<Record<Rejection, string>> = {
   key_models: 'The API key may not use the model.',
   capability: 'It lacks what the request needs, such as tools.',
   language: 'It does not declare a programming language that is asked for.',
-  max_output: 'More output is asked for than it gives.',
+  max_output:
+    'Its `max_output` is below what the request needs: its `max_tokens`, or with `output_above_maximum: cap` the expected answer.',
   max_cost: 'Its expected cost is above `max_cost_credits`.',
   max_latency: 'Its expected latency is above `max_latency_ms`.',
   dimensions: 'It cannot give vectors of the requested `dimensions`.',

@@ -126,14 +126,16 @@ function refuseEndless({ path, tree }: NamedItem<BudgetText>, report: Report): v
   });
 }
 
-/** Names that answers and reports give to a balance, and to budgets of keys. */
-const NAMES_OF_OTHERS = /^(balance|key-(day|week|month|total)([@:].*)?)$/;
+/** Names that answers and reports give to a balance, a model's maximum output, and budgets of keys. */
+const NAMES_OF_OTHERS = /^(balance|model|key-(day|week|month|total)([@:].*)?)$/;
 
 const isOfOthers = (name: string): boolean => NAMES_OF_OTHERS.test(name);
 
+const OTHERS: Readonly<Record<string, string>> = { balance: 'a balance', model: 'the maximum output of a model' };
+
 function reviewName(name: string, place: SourceSpan, report: Report): void {
   if (!isOfOthers(name)) return;
-  const other = name === 'balance' ? 'a balance' : 'budgets of keys';
+  const other = OTHERS[name] ?? 'budgets of keys';
   report.add('ambiguous-name', place, `budget \`${name}\` has the name that answers and reports give to ${other}`, {
     hint: 'give it another name; it is then counted anew from its entries',
   });

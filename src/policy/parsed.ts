@@ -185,7 +185,7 @@ function readCredits(context: CheckContext) {
 
 function readSettings(context: CheckContext, version: LanguageVersion, credit: Decimal) {
   const usdPerCredit = toNumber(credit);
-  const gateway = readGateway(context);
+  const gateway = readGateway(context, version);
   const defaultWeights = readWeights(context);
   const reference = checkSection('reference_price', context);
   const answerWorth = readValue('answer_worth', version, context);
@@ -227,8 +227,8 @@ function readMeteredLabel(label: string | null, context: CheckContext) {
   return label === null ? null : { label, place: placeAt(tree, 'key_label'), path: '' };
 }
 
-function readGateway(context: CheckContext): GatewayPolicy | null {
-  const text = checkSection('gateway', context);
+function readGateway(context: CheckContext, version: LanguageVersion): GatewayPolicy | null {
+  const text = checkSection('gateway', context, version);
   if (!text) return null;
   const { tree } = sectionSubject('gateway', context);
   checkTimeZone(text.time_zone, placeAt(tree, 'time_zone'), context.report);

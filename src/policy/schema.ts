@@ -103,6 +103,17 @@ export const GatewayText = closed('Limits of the whole gateway.', {
         'Fields that exclude no model: one that the chosen model lacks is dropped, and named in `platform.dropped` and the header `x-signalbox-dropped`. Other fields go only to models that take them.',
     },
   ),
+  output_above_maximum: oneOfExplained({
+    means: {
+      cap: 'The output is capped at the model’s `max_output`, if that covers the answer that is expected.',
+      refuse: 'The model is left out. A request that names it is refused with 422.',
+    },
+    default: 'cap',
+    formerDefault: 'refuse',
+    examples: ['refuse'],
+    description:
+      'What happens where the `max_tokens` of a request is above the `max_output` of a model. `cap` sends the model’s maximum in its place; `refuse` leaves the model out.',
+  }),
   time_zone: string(
     { minLength: 1, maxLength: 64, default: 'UTC', example: 'Europe/Berlin' },
     'IANA time zone of `time` in rules.',

@@ -6,6 +6,7 @@ import type { Report } from './report.ts';
 import { SECTIONS } from './schema.ts';
 import { ITEM_NAME } from './schema-parts.ts';
 import { type ListTree, type Tree, valueAt } from './tree.ts';
+import { inVersion, LATEST_VERSION, type LanguageVersion } from './versions.ts';
 
 /** The sections of one policy, and the report for their problems. */
 export interface CheckContext {
@@ -90,9 +91,12 @@ export function itemsOf(section: SectionName, { sections, report }: CheckContext
   return [];
 }
 
-/** Checks a section as one value. If it is left out, it has its defaults. */
-export const checkSection = <Section extends SectionName>(section: Section, context: CheckContext) =>
-  checkValue(SECTIONS[section], sectionSubject(section, context), context.report);
+/** Checks a section as one value. What it leaves out has its defaults in this version of the language. */
+export const checkSection = <Section extends SectionName>(
+  section: Section,
+  context: CheckContext,
+  version: LanguageVersion = LATEST_VERSION,
+) => checkValue(inVersion(SECTIONS[section], version), sectionSubject(section, context), context.report);
 
 /** A section to check; an empty map if it is left out. */
 export const sectionSubject = (section: SectionName, { sections, start }: CheckContext): Subject =>

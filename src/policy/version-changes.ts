@@ -19,6 +19,10 @@ export function changedDefaults(
   const singles = Object.entries<TSchema>(SECTIONS)
     .filter(([name, schema]) => formerDefault(schema) !== undefined && !(name in outline))
     .map(([name]) => name);
+  const keys = Object.entries<TSchema>(SECTIONS).flatMap(([name, schema]) => {
+    const own = namesIn(outline[name]);
+    return changedKeys(schema).flatMap((key) => (own.includes(key) ? [] : [`${name}.${key}`]));
+  });
   const tasks = changedTasks(namesIn(outline.tasks)).map((name) => `tasks.${name}`);
   const stated = objectOf(outline.selectors);
   const selectors = [...new Set([...BUILT_IN_SELECTORS, ...Object.keys(stated)])].flatMap((name) => {
@@ -31,7 +35,7 @@ export function changedDefaults(
       .filter((key) => !own.includes(key))
       .map((key) => `selectors.${name}.options.${key}`);
   });
-  return [...singles, ...tasks, ...selectors];
+  return [...singles, ...keys, ...tasks, ...selectors];
 }
 
 const namesIn = (map: unknown): string[] => (isObject(map) ? Object.keys(map) : []);

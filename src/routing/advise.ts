@@ -1,9 +1,10 @@
 import { shownCredits, shownMs } from '../core/ceiling.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Decision, RankedModel } from '../core/decision.ts';
-import { isIntentRead } from '../core/facts.ts';
+import { type Facts, isIntentRead } from '../core/facts.ts';
 import { idText } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { MODEL_CAP, outputCappedBy } from './estimate.ts';
 
 /** The body of an answer of `/v1/route`. */
 export type Advice = Readonly<ReturnType<typeof advise>>;
@@ -24,16 +25,24 @@ export function advise(decision: Decision, snapshot: PolicySnapshot, note: strin
     estimated_latency_ms: shownMs(choice.latencyMs),
     /** The worst case, in Credits. */
     max_cost_credits: toCredits(choice.bound),
+    ...capOf(choice, decision.facts, snapshot),
     alternatives: rest.map((other) => ({
       model: snapshot.models[other.model]!.id,
       estimated_cost_credits: shownCredits(other.costCredits),
       estimated_latency_ms: shownMs(other.latencyMs),
+      ...capOf(other, decision.facts, snapshot),
       quality_trade_off: tradeOff(asShown(other), asShown(choice)),
     })),
     route_reason: decision.reason,
     decision_id: idText('dec_', decision.id),
     policy_revision: decision.revision,
   };
+}
+
+/** The output tokens of one choice that a chat would request of a model, and what lowered them below the request's. */
+function capOf(ranked: RankedModel, facts: Facts, { models }: PolicySnapshot) {
+  const cappedBy = outputCappedBy(ranked, models[ranked.model]!, facts);
+  return { max_output_tokens: ranked.outputCap, ...(cappedBy !== null && { output_capped_by: cappedBy }) };
 }
 
 function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | null): string {
@@ -46,12 +55,15 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
       ? `${id} is the only model that can serve it`
       : `${id} is the best of ${eligible} eligible models by ${reason}`;
   const figures = `${qualityText(choice)}, ${shownCredits(choice.costCredits)} Credits, ${shownMs(choice.latencyMs)} ms`;
-  const { cappedBy, outputCap } = choice;
+  const cappedBy = outputCappedBy(choice, snapshot.models[choice.model]!, facts);
   const capped =
-    cappedBy === null ? '' : ` Its output is capped at ${outputCap} tokens: ${cappedBy} pays for no more now.`;
+    cappedBy === null ? '' : ` Its output is capped at ${choice.outputCap} tokens: ${capReason(cappedBy)}.`;
   const task = isIntentRead(facts) ? `For the task ${facts.task}, ` : '';
   return `${note ?? ''}${task}${why}: ${figures}.${capped}`;
 }
+
+const capReason = (cappedBy: string): string =>
+  cappedBy === MODEL_CAP ? 'the model can return no more' : `${cappedBy} pays for no more now`;
 
 /** Languages and preferences count, and are no share of good answers. */
 function qualityText({ share, quality }: RankedModel): string {

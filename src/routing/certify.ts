@@ -27,6 +27,7 @@ import {
   expectedReasoning,
   expectedWriting,
   outputCap,
+  outputCappedBy,
   taskOf,
   withinFunds,
 } from './estimate.ts';
@@ -248,7 +249,7 @@ function candidateEntry(
   estimate: CandidateEstimate,
   { facts, readings, snapshot, writing, estimateOf }: CertificateInputs,
 ): CandidateEntry {
-  const { costCredits, latencyMs, cappedBy, endpoints: open } = estimate;
+  const { costCredits, latencyMs, endpoints: open } = estimate;
   const model = snapshot.models[estimate.model]!;
   const inputTokens = expectedInput(facts, model);
   return {
@@ -267,7 +268,7 @@ function candidateEntry(
     inputTokens,
     cachedInputTokens: cachedInput(facts, model, open[0] ?? 0, inputTokens),
     outputCap: estimate.outputCap,
-    cappedBy,
+    cappedBy: outputCappedBy(estimate, model, facts),
     worstCaseCredits: toCredits(estimate.bound),
     endpoints: model.endpoints.map(({ provider, upstream }, at) => ({
       provider,

@@ -7,7 +7,7 @@ import { OPERATIONS } from '../core/operation.ts';
 import { coversAll } from '../core/price.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model, Task } from '../core/snapshot.ts';
-import { type ExpectedWriting, usefulOutput } from './estimate.ts';
+import { coveredOutput, type ExpectedWriting, usefulRequested } from './estimate.ts';
 import { inputBound } from './input-tokens.ts';
 import { canServe, type RuleLimits } from './rules.ts';
 
@@ -38,7 +38,7 @@ export interface Requirements {
 export function rejectionsOf(
   model: Model,
   index: number,
-  { facts, task, allowed, vectorSpace, windowMin, limits, qualified }: Requirements,
+  { facts, task, allowed, writing, vectorSpace, windowMin, limits, qualified }: Requirements,
   input: number,
   affordable: number,
 ): number {
@@ -51,8 +51,9 @@ export function rejectionsOf(
   if (thread !== undefined && thread.model !== model.id) bits |= REJECTIONS.thread.bit;
   if (readers !== undefined && !readers.includes(model.id)) bits |= REJECTIONS.thoughts.bit;
   if (needs !== 0 && !canServe(model, needs)) bits |= REJECTIONS.capability.bit;
-  if ((facts.outputTokensMax ?? facts.outputTokens ?? 0) > model.maxOutput) bits |= REJECTIONS.max_output.bit;
-  const useful = usefulOutput(model, facts, task);
+  const requested = usefulRequested(model, facts, task);
+  if (coveredOutput(facts, writing.outputTokens, requested) > model.maxOutput) bits |= REJECTIONS.max_output.bit;
+  const useful = Math.min(requested, model.maxOutput);
   if (embedding !== undefined) bits |= embeddingRejections(model, embedding, vectorSpace);
   else if (Math.max(input + useful, windowMin) > model.contextWindow) bits |= REJECTIONS.context.bit;
   if (budget !== null || facts.funds !== null) {

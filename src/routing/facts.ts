@@ -43,10 +43,7 @@ export function chatFacts(
   const size = measure(request);
   const budget = budgetWithin(request.routing, cap);
   const isRead =
-    isWhole ||
-    !target.pinned ||
-    budget !== null ||
-    dependsOnIntent(target.model, request.routing, size, caller, snapshot);
+    isWhole || !target.pinned || budget !== null || dependsOnIntent(target.model, request, size, caller, snapshot);
   const read = profileOf(size, isRead ? readIntent(request) : UNREAD);
   return factsOf(request, target, budget, read, caller, snapshot);
 }
@@ -96,20 +93,22 @@ const UNREAD: Intent = {
 
 /**
  * Whether anything that a caller can notice depends on what the prompt asks for, given that the caller names the model.
- * Ceilings, budgets and limits of tokens go by the expected or the least useful output, which depend on the task; so does a
- * prompt that nearly fills the window. The time to the first token of a model that reasons is compared with that of its task.
+ * Ceilings, budgets and limits of tokens go by the expected or the least useful output, which depend on the task; so do a
+ * maximum output below the request's, and a prompt that nearly fills the window. The time to the first token of a model that reasons is compared with that of its task.
  */
 function dependsOnIntent(
   name: string,
-  routing: RoutingTerms,
+  { routing, settings }: ModelRequest,
   size: RequestSize,
   { limits }: Caller,
-  { namedModelsReadIntent, models, modelIndex, usefulOutputMax }: PolicySnapshot,
+  { namedModelsReadIntent, models, modelIndex, usefulOutputMax, gateway }: PolicySnapshot,
 ): boolean {
   if (namedModelsReadIntent || hasMedia(size) || limits?.tokensPerMinute != null) return true;
   if (routing.costCreditsMax !== undefined || routing.latencyMsMax !== undefined) return true;
   const model = models[modelIndex.get(name)!]!;
-  return model.mayReason || size.bytes + usefulOutputMax > model.contextWindow;
+  if (isCapping(settings, model.maxOutput, gateway)) return true;
+  const useful = Math.max(usefulOutputMax, routing.outputTokensMin ?? 0);
+  return model.mayReason || size.bytes + useful > model.contextWindow;
 }
 
 function factsOf(
@@ -158,8 +157,48 @@ function factsOf(
     rules: NO_RULES,
   };
   const qualityFactor = facts.difficulty === 'hard' ? snapshot.hardQualityFactor : null;
-  if (addOns === null && qualityFactor === null) return facts;
-  return { ...facts, ...(addOns && { addOns }), ...(qualityFactor !== null && { qualityFactor }) };
+  const outputTokensMin = outputMinOf(request);
+  const capsOutput = isCapping(settings, snapshot.maxOutputMin, snapshot.gateway);
+  if (addOns === null && qualityFactor === null && outputTokensMin === null && !capsOutput) return facts;
+  return {
+    ...facts,
+    ...(addOns && { addOns }),
+    ...(qualityFactor !== null && { qualityFactor }),
+    ...(outputTokensMin !== null && { outputTokensMin }),
+    ...(capsOutput && { capsOutput }),
+  };
+}
+
+/** Whether the policy caps the output of a request at a maximum of so many tokens. */
+const isCapping = (
+  { outputTokensMax = 0 }: ModelRequest['settings'],
+  maxOutput: number,
+  { outputAboveMaximum }: PolicySnapshot['gateway'],
+): boolean => outputTokensMax > maxOutput && outputAboveMaximum === 'cap';
+
+/**
+ * The least output that a request may be capped at; null where it states none.
+ * @throws SignalboxError where nothing could be returned that is long enough
+ */
+function outputMinOf({ operation, settings, routing, names }: ModelRequest): number | null {
+  const { outputTokensMin: least } = routing;
+  if (least === undefined) return null;
+  const param = 'constraints.min_output_tokens';
+  if (operation === 'embed') {
+    throw new SignalboxError(
+      'unsupported_parameter',
+      `\`${param}\` is for answers of text, which embeddings do not have. Leave it out.`,
+      {
+        param,
+      },
+    );
+  }
+  const most = settings.outputTokensMax;
+  if (most !== undefined && least > most) {
+    const message = `\`${param}\` is ${least}, which is above the \`${names.outputTokensMax}\` of ${most}. It must be at most ${most}.`;
+    throw new SignalboxError('out_of_range', message, { param });
+  }
+  return least;
 }
 
 /** The bill beside tokens that a request allows; null for nothing, as for nearly all requests. */

@@ -13,13 +13,14 @@ import { affordableCap, outputCap, taskOf, usefulOutput, worstCase } from './est
 import { expectedInput } from './input-tokens.ts';
 import { windowAsked } from './model-name.ts';
 import {
+  type DecisionInputs,
   dimensionsOf,
   healthOf,
   isSet,
   judgedFigures,
   languagesMissing,
   nativeToolText,
-  outputField,
+  outputsAbove,
   type RefusalNames,
   rejectionsAgainst,
   USUAL_NAMES,
@@ -253,13 +254,11 @@ function contextError(refusal: Refusal, snapshot: PolicySnapshot, param: string)
   );
 }
 
-/** A limit of the request that could be relaxed. */
-interface RequestLimit {
-  readonly kind: Rejection;
+/** A change of a limit of the request. */
+interface Move {
   readonly field: string;
-  readonly from: number | null;
-  /** The value that would admit a model. */
-  to(model: Model): number;
+  readonly from: number;
+  readonly to: number;
 }
 
 /** Stands for 0 where proportions are compared: the smallest amount of Credits. */
@@ -267,44 +266,35 @@ const FIGURE_MIN = 1e-6;
 
 /** The smallest change of limits, in proportion, that admits a model; else fewer languages, or no `budget_limit`. */
 function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot, names: RefusalNames): string | null {
-  const { facts } = refusal;
-  const inputs = { ...refusal, snapshot };
-  const limits: readonly RequestLimit[] = [
-    {
-      kind: 'max_cost',
-      field: 'max_cost_credits',
-      from: facts.ceilings.costCredits,
-      to: (model) => shownCredits(judgedFigures(model, 0, inputs).costCredits),
-    },
-    {
-      kind: 'max_latency',
-      field: 'max_latency_ms',
-      from: facts.ceilings.latencyMs,
-      to: (model) => shownMs(judgedFigures(model, 0, inputs).latencyMs),
-    },
-    {
-      kind: 'max_output',
-      field: outputField(facts, names),
-      from: facts.outputTokensMax ?? facts.outputTokens,
-      to: (model) => model.maxOutput,
-    },
-  ];
   let nearest: { effort: number; text: string } | null = null;
   for (const { model: at, rejections } of rejectedBy(refusal, 'max_cost', 'max_latency', 'max_output')) {
     const model = snapshot.models[at]!;
-    let effort = 0;
-    const moves: string[] = [];
-    for (const { kind, field, from, to } of limits) {
-      if (from === null || !isSet(rejections, kind)) continue;
-      effort += Math.abs(Math.log(Math.max(to(model), FIGURE_MIN) / Math.max(from, FIGURE_MIN)));
-      moves.push(`${field} ${from} → ${to(model)}`);
-    }
+    const moves = movesFor(model, rejections, { ...refusal, snapshot, names });
+    const effort = moves.reduce((sum, { from, to }) => sum + effortOf(from, to), 0);
     if (nearest === null || effort < nearest.effort) {
-      nearest = { effort, text: `${moves.join(' and ')} admits \`${model.id}\`` };
+      const shown = moves.map(({ field, from, to }) => `${field} ${from} → ${to}`);
+      nearest = { effort, text: `${shown.join(' and ')} admits \`${model.id}\`` };
     }
   }
   return nearest?.text ?? fewestLanguages(refusal, snapshot) ?? withoutBudget(refusal, snapshot);
 }
+
+/** The changes of the request's limits that admit a model which only these rejections keep from being eligible. */
+function movesFor(model: Model, rejections: number, inputs: DecisionInputs): Move[] {
+  const { costCredits, latencyMs } = inputs.facts.ceilings;
+  const figures = judgedFigures(model, 0, inputs);
+  const moves: Move[] = [];
+  if (costCredits !== null && isSet(rejections, 'max_cost'))
+    moves.push({ field: 'max_cost_credits', from: costCredits, to: shownCredits(figures.costCredits) });
+  if (latencyMs !== null && isSet(rejections, 'max_latency'))
+    moves.push({ field: 'max_latency_ms', from: latencyMs, to: shownMs(figures.latencyMs) });
+  if (isSet(rejections, 'max_output'))
+    for (const { field, value } of outputsAbove(model, inputs)) moves.push({ field, from: value, to: model.maxOutput });
+  return moves;
+}
+
+const effortOf = (from: number, to: number): number =>
+  Math.abs(Math.log(Math.max(to, FIGURE_MIN) / Math.max(from, FIGURE_MIN)));
 
 /** Media without a bound can be served, but not with a bound on the cost. */
 function withoutBudget(refusal: Refusal, snapshot: PolicySnapshot): string | null {

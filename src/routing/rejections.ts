@@ -17,9 +17,11 @@ import {
   affordableCap,
   expectedCost,
   expectedLatency,
+  expectedOutput,
   expectedWriting,
   outputCap,
   taskOf,
+  usefulRequested,
   withinFunds,
 } from './estimate.ts';
 import { windowAsked } from './model-name.ts';
@@ -70,7 +72,10 @@ function textsFor(
     key_models: () => 'the API key may not use it',
     capability: () => capabilityText(model, facts.needs),
     language: () => languagesAgainst(model, facts.languages, snapshot).join(', and '),
-    max_output: () => `${outputField(facts, names)} is above its maximum of ${model.maxOutput}`,
+    max_output: () =>
+      outputsAbove(model, inputs)
+        .map(({ text }) => text)
+        .join(', and '),
     max_cost: () => `its expected cost of ${shownCredits(figures().costCredits)} Credits is above max_cost_credits`,
     max_latency: () => `its expected latency of ${shownMs(figures().latencyMs)} ms is above max_latency_ms`,
     unbounded_media: () =>
@@ -208,9 +213,34 @@ export function violatedConstraints(model: Model, rejections: number, inputs: De
   return violated.length > 0 ? violated : active.filter(({ allows }) => allows !== null);
 }
 
-/** The field of the request that states the length of the output. */
-export const outputField = (facts: Facts, names: RefusalNames) =>
-  facts.outputTokensMax === null ? 'estimated_output_tokens' : names.outputTokensMax;
+/** A field of the request that asks for more output than a model's maximum. */
+interface OutputAbove {
+  readonly field: string;
+  readonly value: number;
+  readonly text: string;
+}
+
+/** The fields for which a model is rejected with `max_output`. With each at its maximum, the model covers the output. */
+export function outputsAbove(model: Model, inputs: DecisionInputs): OutputAbove[] {
+  const { facts, readings, snapshot, names = USUAL_NAMES } = inputs;
+  const { outputTokens, outputTokensMax, outputTokensMin = 0, capsOutput } = facts;
+  const { maxOutput } = model;
+  const above = (field: string, value: number, what = field): OutputAbove => ({
+    ...{ field, value },
+    text: `${what} is above its maximum of ${maxOutput}`,
+  });
+  const found = outputTokensMin > maxOutput ? [above('min_output_tokens', outputTokensMin)] : [];
+  const stated = outputTokensMax === null ? 'estimated_output_tokens' : names.outputTokensMax;
+  const most = outputTokensMax ?? outputTokens ?? 0;
+  if (!capsOutput) return most > maxOutput ? [...found, above(stated, most)] : found;
+  const unbounded = { ...facts, outputTokensMin: 0 };
+  const expected = expectedOutput(facts, snapshot, readings);
+  const needed = Math.max(expected, usefulRequested(model, unbounded, taskOf(facts, snapshot)));
+  if (needed <= maxOutput) return found;
+  const what = `the expected answer (${Math.ceil(needed)} tokens)`;
+  const isStated = outputTokens !== null && needed === expected;
+  return [...found, isStated ? above('estimated_output_tokens', outputTokens, what) : above(stated, most, what)];
+}
 
 /** Expected cost and latency at the endpoint that the shortlist based these rejections of a model on. */
 export function judgedFigures(model: Model, rejections: number, inputs: DecisionInputs) {

@@ -6,6 +6,7 @@ import type { SourcePlace } from '../core/source-place.ts';
 import { percent, seconds, shownQuality, tradeOff, UNKNOWN_QUALITY } from './advise.ts';
 import type { AppliedPreference, AppliedRule, CandidateEntry, LanguageEntry } from './certificate.ts';
 import type { Certificate } from './certify.ts';
+import { MODEL_CAP } from './estimate.ts';
 import { estimateText, qualityAdjustments, type StrongWords, shadowText } from './story-estimate.ts';
 
 type Draw = NonNullable<Certificate['draw']>;
@@ -65,6 +66,7 @@ function requestText({ outputTokens, candidates }: Certificate, facts: Facts): s
     weights && weightsText(weights),
     ceilings.costCredits !== null && `max_cost_credits ${ceilings.costCredits}`,
     ceilings.latencyMs !== null && `max_latency_ms ${ceilings.latencyMs}`,
+    facts.outputTokensMin !== undefined && `min_output_tokens ${facts.outputTokensMin}`,
     budget !== null && `budget_limit ${toCredits(budget)}`,
     funds?.free != null && `budgets leave ${toCredits(funds.free)} Credits`,
   ].filter((term) => typeof term === 'string');
@@ -161,7 +163,10 @@ function leads(a: CandidateEntry, b: CandidateEntry): string {
 /** The first hold of the choice, and its cap. */
 function holdText({ worstCaseCredits, outputCap, cappedBy }: CandidateEntry): string {
   const hold = `At most ${worstCaseCredits} Credits are held for up to ${count(outputCap)} tokens of output`;
-  return cappedBy === null ? `${hold}.` : `${hold}: ${cappedBy} can pay for no more.`;
+  if (cappedBy === null) return `${hold}.`;
+  return cappedBy === MODEL_CAP
+    ? `${hold}: the model can return no more.`
+    : `${hold}: ${cappedBy} can pay for no more.`;
 }
 
 /** Endpoints of the choice that are not healthy. */

@@ -16,6 +16,7 @@ export function snapshotWith({ model, allowed, preferred }: WildcardModel, snaps
     ...snapshot,
     isOfWildcard: true,
     models: [model],
+    maxOutputMin: model.maxOutput,
     modelIndex: new Map([[model.id, 0]]),
     baseline: null,
     languages: languagesOf(snapshot.languages),

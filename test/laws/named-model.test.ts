@@ -22,7 +22,7 @@ const SECTIONS = [
   'constraints: [{ name: r, max_latency_ms: 3000 }]',
 ];
 
-function policyOf(section: string, window: number, useful: number): PolicySnapshot {
+function policyOf(section: string, window: number, useful: number, above: 'cap' | 'refuse'): PolicySnapshot {
   const model = (id: string, output: number, more = '') => `  ${id}:
     endpoints: [{ provider: sim }, { provider: sim, upstream: other, price: { input: 2, output: ${2 * output} } }]
     price: { input: 1, output: ${output} }
@@ -33,6 +33,7 @@ function policyOf(section: string, window: number, useful: number): PolicySnapsh
     quality: { default: 0.5 }
 ${more}`;
   const { snapshot, diagnostics } = loadWith(`version: 1
+gateway: { output_above_maximum: ${above} }
 providers: { sim: { adapter: simulated } }
 tasks:
   coding: { expected_output_tokens: 1200, default_input_tokens: 500, min_useful_output: ${useful} }
@@ -58,7 +59,8 @@ const credits = (max: number) => fc.double({ min: 0.01, max, noNaN: true });
 const terms: fc.Arbitrary<Partial<ChatBody>> = fc.oneof(
   fc.constant({}),
   fc.record({ max_tokens: fc.integer({ min: 1, max: 1_500 }) }),
-  fc.record({ budget_limit: credits(3) }),
+  { weight: 3, arbitrary: fc.record({ budget_limit: credits(3) }) },
+  fc.record({ constraints: fc.record({ min_output_tokens: fc.integer({ min: 1, max: 1_500 }) }) }),
   fc.record({ constraints: fc.record({ max_cost_credits: credits(5) }) }),
   fc.record({ constraints: fc.record({ max_latency_ms: fc.nat(20_000) }) }),
 );
@@ -71,7 +73,11 @@ interface World {
   readonly body: ChatBody;
 }
 const policies = SECTIONS.flatMap((section) =>
-  [300, 1_600, 100_000].flatMap((window) => [64, 500].map((useful) => policyOf(section, window, useful))),
+  [300, 1_600, 100_000].flatMap((window) =>
+    [64, 500].flatMap((useful) =>
+      (['cap', 'refuse'] as const).map((above) => policyOf(section, window, useful, above)),
+    ),
+  ),
 );
 const readNothing = ({ namedModelsReadIntent }: PolicySnapshot): boolean => !namedModelsReadIntent;
 const worlds: fc.Arbitrary<World> = fc.record({
@@ -136,6 +142,7 @@ describe('a request that names its model', () => {
     'the ceilings of the request were overlooked': overlooking((world) => without(world, 'constraints')),
     'its budget were overlooked': overlooking((world) => without(world, 'budget_limit')),
     'the window were overlooked': overlooking(({ snapshot }) => withModels(snapshot, { contextWindow: 1e9 })),
+    'the maximum output were overlooked': overlooking(({ snapshot }) => withModels(snapshot, { maxOutput: 1e9 })),
     'the least useful output were overlooked': overlooking(({ snapshot }) => ({
       snapshot: { ...snapshot, usefulOutputMax: 0 },
     })),

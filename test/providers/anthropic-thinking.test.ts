@@ -93,6 +93,21 @@ describe('thinking', () => {
   });
 });
 
+describe('a budget of thinking that the policy passes', () => {
+  const own = { type: 'enabled', budget_tokens: 30_000 };
+  const sent = (outputCap: number) =>
+    build('claude-opus-4-5', { max_tokens: 32_000 }, { outputCap, extras: { thinking: own } });
+
+  test('stays where the cap is the caller’s own', () => {
+    expect(sent(32_000).thinking).toEqual(own);
+  });
+
+  test('is lowered below a cap that was lowered, or left out', () => {
+    expect(sent(8_192).thinking).toEqual({ ...own, budget_tokens: 4_096 });
+    expect(sent(1_000)).toMatchObject({ thinking: undefined, dropped: ['thinking'] });
+  });
+});
+
 describe('the capabilities that a model lacks', () => {
   const lacking = (upstream: string, acceptsTemperature = true) =>
     adapter.lacks?.(

@@ -63,11 +63,13 @@ describe('a recommendation', () => {
       estimated_cost_credits: 2.7,
       estimated_latency_ms: 4500,
       max_cost_credits: (2000 * 3 + 4096 * 3) / 1000,
+      max_output_tokens: 4096,
       alternatives: [
         {
           model: 'b',
           estimated_cost_credits: 2.1,
           estimated_latency_ms: 4500,
+          max_output_tokens: 4096,
           quality_trade_off: '10 percentage points lower expected quality at 78 % of the cost.',
         },
       ],

@@ -101,7 +101,7 @@ function boundOf(one: Model, request: Facts): number {
 /** The requested maximum of output tokens of one choice. */
 function wantedOutput(one: Model, request: Facts): number {
   const planned = request.outputTokens === null ? 0 : request.outputTokens + one.reasoningTokens;
-  return request.outputTokensMax ?? Math.max(one.defaultMaxOutput, planned);
+  return request.outputTokensMax ?? Math.max(one.defaultMaxOutput, planned, request.outputTokensMin ?? 0);
 }
 
 function expectedTokens(one: Model, request: Facts): number {
@@ -147,12 +147,15 @@ function reasons(one: Model, request: Facts, all: readonly Model[]): Rejection[]
   );
   const input = expectedTokens(one, request);
   const needed = one.reasoningTokens > 0 ? Math.max(1024, one.reasoningTokens) : GENERAL.minUsefulOutput;
-  const useful = Math.min(needed, wantedOutput(one, request), one.maxOutput);
+  const wanted = Math.min(Math.max(needed, request.outputTokensMin ?? 0), wantedOutput(one, request));
+  const useful = Math.min(wanted, one.maxOutput);
   if (one.operations === 0) found.push('operation');
   if (request.allowedModels !== null && !request.allowedModels.includes(one.id)) found.push('key_models');
   if ((request.needs | one.capabilities) !== one.capabilities) found.push('capability');
   if (request.languages.some((name) => !mayServe(one, name, all))) found.push('language');
-  if ((request.outputTokensMax ?? request.outputTokens ?? 0) > one.maxOutput) found.push('max_output');
+  const stated = Math.max(request.outputTokensMax ?? request.outputTokens ?? 0, request.outputTokensMin ?? 0);
+  const covered = request.capsOutput ? Math.max(expectedOutput, wanted) : stated;
+  if (covered > one.maxOutput) found.push('max_output');
   if (input + useful > one.contextWindow) found.push('context');
   const paid = paidFor(one, request);
   const { price: first } = one.endpoints[paid[0] ?? 0]!;
@@ -225,7 +228,7 @@ describe('for any catalog and request', () => {
     for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(5);
   });
 
-  test('no decision lets a request cost more than its budget or its free funds', () => {
+  test('no decision lets a request cost more than its budget or its free funds, or sends more than the maximum of a model', () => {
     let skipped = 0;
     fc.assert(
       fc.property(funded, ({ snapshot: from, facts: request }) => {
@@ -234,9 +237,10 @@ describe('for any catalog and request', () => {
         for (const { model: at, endpoints, bound, outputCap } of outcome.ranked) {
           expect(bound).toBeLessThanOrEqual(request.budget ?? bound);
           expect(bound).toBeLessThanOrEqual(request.funds?.free ?? bound);
-          expect(outputCap).toBeGreaterThanOrEqual(1);
-          // Endpoints beyond the funds are skipped; cheaper ones of the same model stay.
+          expect(outputCap).toBeGreaterThanOrEqual(request.outputTokensMin ?? 1);
           const one = from.models[at]!;
+          expect(outputCap).toBeLessThanOrEqual(one.maxOutput);
+          // Endpoints beyond the funds are skipped; cheaper ones of the same model stay.
           expect(endpoints).toEqual(paidFor(one, request));
           const costs = worstOn(one, request);
           if (!isUnbounded(one, request)) expect(bound).toBe(Math.max(...endpoints.map((each) => costs[each]!)));
@@ -314,6 +318,7 @@ function relax(request: Facts, relaxation: string): Facts {
     if (field === 'max_cost_credits') changed = { ...changed, ceilings: { ...changed.ceilings, costCredits: figure } };
     if (field === 'max_latency_ms') changed = { ...changed, ceilings: { ...changed.ceilings, latencyMs: figure } };
     if (field === 'max_tokens') changed = { ...changed, outputTokensMax: figure };
+    if (field === 'min_output_tokens') changed = { ...changed, outputTokensMin: figure };
     if (field === 'estimated_output_tokens') changed = { ...changed, outputTokens: figure };
   }
   if (relaxation.startsWith('leaving budget_limit out')) changed = { ...changed, budget: null };

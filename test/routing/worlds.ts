@@ -107,12 +107,25 @@ const WISHES: (keyof Facts)[] = [
 ];
 
 export const worlds: fc.Arbitrary<World> = fc
-  .record({ models, request: requests, simple: fc.subarray(WISHES, { maxLength: 9 }) })
-  .map(({ models: list, request, simple }) => {
+  .record({
+    models,
+    request: requests,
+    simple: fc.subarray(WISHES, { maxLength: 9 }),
+    capsOutput: fc.boolean(),
+    least: fc.constantFrom(null, null, null, 20, 600),
+  })
+  .map(({ models: list, request, simple, capsOutput, least }) => {
     // Some demands are dropped again, or hardly any model would be eligible.
     const all = facts({ ...request, inputTokensMax: (request.inputTokens ?? 1) * 4 });
     const plain: Readonly<Record<string, unknown>> = Object.fromEntries(
       simple.map((key) => [key, Reflect.get(facts(), key)]),
     );
-    return { snapshot: snapshot(list), facts: { ...all, ...plain } };
+    const whole = { ...all, ...plain };
+    const { outputTokensMax } = whole;
+    const outputTokensMin = least === null ? undefined : Math.min(least, outputTokensMax ?? least);
+    const output = {
+      ...(outputTokensMin !== undefined && { outputTokensMin }),
+      ...(capsOutput && outputTokensMax !== null && { capsOutput: true as const }),
+    };
+    return { snapshot: snapshot(list), facts: { ...whole, ...output } };
   });

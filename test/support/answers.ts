@@ -35,11 +35,15 @@ export interface AdviceAnswer extends Pick<Answer, 'error'> {
   readonly estimated_cost_credits: number;
   readonly estimated_latency_ms: number;
   readonly max_cost_credits: number;
+  readonly max_output_tokens: number;
+  readonly output_capped_by?: string;
   readonly first_hold_credits?: number | null;
   readonly alternatives: readonly {
     readonly model: string;
     readonly estimated_cost_credits: number;
     readonly estimated_latency_ms: number;
+    readonly max_output_tokens: number;
+    readonly output_capped_by?: string;
     readonly quality_trade_off: string;
   }[];
   readonly decision_id: string;

@@ -3,7 +3,7 @@ import { isObject, listOf, textOf } from '../json.ts';
 import { type ModelRules, rulesOf } from './models.ts';
 import { asReminder } from './reminder.ts';
 import { HEADERS } from './request.ts';
-import { BUDGET_MIN } from './thinking.ts';
+import { thinkingBelow } from './thinking.ts';
 
 /** The dialect of a request that goes out as it came. */
 export const OWN_DIALECT = 'anthropic-messages';
@@ -119,10 +119,10 @@ function drop(body: Body, field: string, dropped: string[]): void {
   dropped.push(field);
 }
 
-/** Keeps a budget of thinking below a cap that money has lowered. */
+/** Keeps a budget of thinking below a cap that money or the maximum of the model has lowered. */
 function limitThinking(body: Body, cap: number, dropped: string[]): void {
-  const { thinking } = body;
-  if (!isObject(thinking) || typeof thinking.budget_tokens !== 'number' || thinking.budget_tokens < cap) return;
-  if (cap > BUDGET_MIN) body.thinking = { ...thinking, budget_tokens: Math.max(BUDGET_MIN, Math.floor(cap / 2)) };
-  else drop(body, 'thinking', dropped);
+  if (!isObject(body.thinking)) return;
+  const thinking = thinkingBelow(cap, body.thinking);
+  if (thinking === null) drop(body, 'thinking', dropped);
+  else body.thinking = thinking;
 }

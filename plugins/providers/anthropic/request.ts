@@ -1,4 +1,5 @@
 import { type BuiltRequest, type ModelRequest, type ProviderCall, pathText } from 'signalbox/plugin';
+import { isObject } from '../json.ts';
 import { answerSchema, Notes, unnamedMembers } from '../notes.ts';
 import { addMark, type Block, CacheMarks, markLast } from './cache.ts';
 import { type AnthropicPrompt, promptOf } from './conversation.ts';
@@ -32,6 +33,7 @@ export function buildRequest(call: ProviderCall, mayMark: boolean): BuiltRequest
   const isForced = choice?.type === 'any' || choice?.type === 'tool';
   const thinking = thinkingFor(call, rules, { isForced, canStart: canStartThinking(turns) });
   if (!thinking.honored) notes.drop(request.names.reasoningEffort);
+  if (thinking.config === undefined && isObject(extras.thinking)) notes.drop('thinking');
   const hasTools = tools.length > 0;
   const output = outputOf(request, thinking, notes);
   const body = {

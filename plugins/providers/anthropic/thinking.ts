@@ -1,9 +1,9 @@
-import type { ProviderCall } from 'signalbox/plugin';
+import type { Members, ProviderCall } from 'signalbox/plugin';
 import { isObject } from '../json.ts';
 import type { ModelRules } from './models.ts';
 
 /** The API's minimum budget, tokens. */
-export const BUDGET_MIN = 1_024;
+const BUDGET_MIN = 1_024;
 
 /** The share of the output cap for thinking, by effort: OpenRouter's, which many callers know. */
 const SHARES: ReadonlyMap<string, number> = new Map([
@@ -42,13 +42,24 @@ export function thinkingFor(call: ProviderCall, rules: ModelRules, limits: Think
   const { request, extras, model, outputCap } = call;
   const requested = request.settings.reasoningEffort ?? null;
   if (isObject(extras.thinking)) {
-    return { config: extras.thinking, on: extras.thinking.type !== 'disabled', honored: requested === null };
+    // The service judges a budget against the caller's own cap.
+    const isLowered = outputCap !== request.settings.outputTokensMax;
+    const config = isLowered ? thinkingBelow(outputCap, extras.thinking) : extras.thinking;
+    const on = config !== null && config.type !== 'disabled';
+    return { config: config ?? undefined, on, honored: requested === null };
   }
   if (!model.capabilities.includes('reasoning')) return { on: false, honored: requested === null };
   if (!rules.adaptive) return budgetedThinking(requested, outputCap, !limits.isForced && limits.canStart);
   const adaptive = adaptiveThinking(requested, rules);
   // What the caller does not ask for is left to the model: it may still think by default.
   return limits.isForced && adaptive.config === ADAPTIVE ? { ...adaptive, config: undefined } : adaptive;
+}
+
+/** The caller's `thinking` with its budget below a cap that was lowered; null where the cap leaves no room for thinking. */
+export function thinkingBelow(cap: number, thinking: Members): Members | null {
+  const { budget_tokens: budget } = thinking;
+  if (typeof budget !== 'number' || budget < cap) return thinking;
+  return cap > BUDGET_MIN ? { ...thinking, budget_tokens: Math.max(BUDGET_MIN, Math.floor(cap / 2)) } : null;
 }
 
 function adaptiveThinking(requested: string | null, rules: ModelRules): ThinkingConfig {

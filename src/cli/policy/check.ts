@@ -52,14 +52,14 @@ function folded(figures: readonly Diagnostic[], missing: number): string {
   return counts.length > 0 ? `. ${counts.join(', ')}: --all` : '';
 }
 
-/** The defaults that the latest version would change: tasks and selectors by number and name, since each has several. */
+/** The defaults that the latest version would change: tasks by number and selectors by name, since each has several. */
 function versionText(changes: readonly string[], folder: string): string {
   const latest = `\`version: ${LATEST_VERSION}\``;
   if (changes.length === 0) return `${latest} would change nothing here.`;
   const selectors = changes.flatMap((path) => /^selectors\.(.+)\.options\.[^.]+$/.exec(path)?.[1] ?? []);
   const tasks = changes.filter((path) => path.startsWith('tasks.')).length;
   const names = [
-    ...changes.filter((path) => !path.includes('.')),
+    ...changes.filter((path) => !/^(?:tasks|selectors)\./.test(path)),
     ...(tasks > 0 ? [`the sizes of ${plural(tasks, 'task')}`] : []),
     ...new Set(selectors.map((name) => `the options of \`${name}\``)),
   ];

@@ -5,6 +5,16 @@ import { PaymentQuote } from '../x402/quote-schema.ts';
 const cost = field.credits('Expected cost.', 0.42);
 const latency = field.milliseconds('Expected time to the end of the answer, as a median.', 2_300);
 
+const cap = {
+  max_output_tokens: field.count('Most output tokens of one choice that a chat would request of this model.', 4_096),
+  output_capped_by: Type.Optional(
+    field.text(
+      'What lowered `max_output_tokens` below the request’s: a fund, or `model` for the maximum of the model. Absent if nothing did.',
+      'model',
+    ),
+  ),
+};
+
 export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat request of the same facts would get.', {
   recommended_model: field.modelId('The recommendation.'),
   reasoning: field.text(
@@ -14,10 +24,12 @@ export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat req
   estimated_cost_credits: cost,
   estimated_latency_ms: latency,
   max_cost_credits: field.credits('The worst case: what a request would reserve.', 1.9),
+  ...cap,
   alternatives: field.rows('The next best candidates, best first.', {
     model: field.modelId('The other candidate.', 'mistral-small-4'),
     estimated_cost_credits: cost,
     estimated_latency_ms: latency,
+    ...cap,
     quality_trade_off: field.text(
       'Its quality, its cost and, where it differs by 10 % and 100 ms or more, its time beside the recommendation’s, in one sentence.',
       '3 percentage points lower expected quality at 12 % of the cost, in 1.2 s instead of 4.5 s.',

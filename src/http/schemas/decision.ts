@@ -64,6 +64,7 @@ export const Facts = field.shape('The facts that the decision was based on. They
     'Output tokens of one choice, estimated from the request: its words, a schema, its text. Null if the figure of the task is used.',
   ),
   max_tokens: field.wholeOrNull('The caller’s cap on the output tokens of one choice.'),
+  min_output_tokens: field.wholeOrNull('The least output tokens of one choice that the answer may be capped at.'),
   n: Type.Integer({ minimum: 1, description: 'The number of choices requested.' }),
   needs: field.arrayOf(field.word(CAPABILITY_NAMES, 'A capability.'), 'The capabilities that the model must have.', [
     'tools',
@@ -162,7 +163,7 @@ const Outcome = Type.Object({
   first_part_ms: firstPart('admission'),
   total_ms: field.milliseconds('From admission to the end.', 1_850),
   output_capped_by: field.textOrNull(
-    'The fund that lowered the cap on the output, whether the answer ran into it or not; null for none.',
+    'What lowered the cap on the output, whether the answer reached it or not: a fund, or `model` for the maximum of the model. Null if nothing did.',
     null,
   ),
   usage_replaced: field.flag(

@@ -41,6 +41,7 @@ const GATEWAY: Keys<GatewayText> = {
   tool_uses_max: ORDINARY,
   drop_tools: ORDINARY,
   drop_unsupported: ORDINARY,
+  output_above_maximum: ORDINARY,
   time_zone: ORDINARY,
   concurrency_max: ORDINARY,
   bodies_bytes_max: ORDINARY,

@@ -56,7 +56,7 @@ export function chatFamilies(seriesMax: number, keyedMax: number) {
     overspent: countOf('signalbox_credits_overspent_total', 'Credits above the baseline.', 'outcome', MICROCREDITS),
     capped: counter({
       name: 'signalbox_chats_capped_total',
-      help: 'Chats whose output a fund capped, by how they ended.',
+      help: 'Chats whose output was capped, by a fund or by the maximum of the model (`model`), by how they ended.',
       labels: ['fund', 'end'],
     }),
     failovers: counter({

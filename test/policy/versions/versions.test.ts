@@ -67,6 +67,7 @@ const WRITTEN_OUT: Readonly<Record<string, string>> = {
   alias_patterns: 'unknown_names',
   language_worth: '0.06',
   hard_quality_factor: '8',
+  'gateway.output_above_maximum': 'cap',
   'tasks.general': '{ expected_output_tokens: 400, default_input_tokens: 500, min_useful_output: 64 }',
   'tasks.chat': '{ expected_output_tokens: 250, default_input_tokens: 300, min_useful_output: 64 }',
   'tasks.coding': '{ expected_output_tokens: 1200, default_input_tokens: 2000, min_useful_output: 128 }',
@@ -91,6 +92,7 @@ const OWN: Readonly<Record<string, string>> = {
   alias_patterns: 'all_names',
   language_worth: '0.2',
   hard_quality_factor: '3',
+  'gateway.output_above_maximum': 'refuse',
   'auto.quality': '3',
   'auto.cost': '1',
   'auto.latency': '0.5',
@@ -115,19 +117,29 @@ function policyOf(version: number, settings: Readonly<Record<string, string>>): 
     name.includes('.') ? [] : `${name}: ${value}\n`,
   );
   const auto = below('auto.').join(', ');
-  return `version: ${version}\n${CATALOG}${singles.join('')}tasks: { ${below('tasks.').join(', ')} }
+  return `version: ${version}\n${CATALOG}${singles.join('')}gateway: { ${below('gateway.').join(', ')} }
+tasks: { ${below('tasks.').join(', ')} }
 selectors: { auto: { strategy: auto, options: { ${auto} } }, mine: { strategy: auto, options: { ${auto} } }, frugal: { strategy: auto-cheap }, auto-fast: { strategy: auto-fast, options: { ${below('auto-fast.').join(', ')} } } }\n`;
 }
 
 /** Of a snapshot, everything that defaults decide. Tasks by name: their order is the order in which they are written. */
 function effectOf({ tasks, selectors, models, languages, ...others }: PolicySnapshot) {
-  const { languageWorth, hardQualityFactor, answerWorth, referencePrice, defaultWeights, patternsCoverKnown } = others;
+  const { languageWorth, hardQualityFactor, answerWorth, referencePrice, defaultWeights, patternsCoverKnown, gateway } =
+    others;
   return {
     tasks: tasks.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     options: [...selectors.values()].map(({ name, strategy, options }) => [name, strategy, options]),
     latencies: models.map(({ latency }) => latency),
     languages,
-    single: { languageWorth, hardQualityFactor, answerWorth, referencePrice, defaultWeights, patternsCoverKnown },
+    single: {
+      languageWorth,
+      hardQualityFactor,
+      answerWorth,
+      referencePrice,
+      defaultWeights,
+      patternsCoverKnown,
+      gateway,
+    },
   };
 }
 

@@ -85,7 +85,17 @@ const USAGE = fieldsOf<Omit<Usage, 'addOns'>>()([
 ]);
 
 /** Behind those of every request; few have any. */
-const RARE_FACTS = ['addOns', 'embedding', 'thread', 'readers', 'pdfs', 'serviceCounts', 'qualityFactor'] as const;
+const RARE_FACTS = [
+  'addOns',
+  'embedding',
+  'thread',
+  'readers',
+  'pdfs',
+  'serviceCounts',
+  'qualityFactor',
+  'outputTokensMin',
+  'capsOutput',
+] as const;
 
 /** Behind the fields of a usage; few have any. */
 const ADD_ONS = ['addOns'] as const;
@@ -136,8 +146,9 @@ const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
 /** With those that few requests have, left out where there are none. */
 function packAllFacts(facts: Facts): readonly unknown[] {
   const usual = packFacts(facts);
-  const { addOns, embedding, thread, readers, pdfs, serviceCounts, qualityFactor } = facts;
-  const rare = [addOns, embedding, thread, readers, pdfs || undefined, serviceCounts, qualityFactor];
+  const { addOns, embedding, thread, readers, pdfs, serviceCounts, qualityFactor, outputTokensMin, capsOutput } = facts;
+  const media = [addOns, embedding, thread, readers, pdfs || undefined, serviceCounts];
+  const rare = [...media, qualityFactor, outputTokensMin, capsOutput];
   const last = rare.findLastIndex((fact) => fact !== undefined);
   // JSON has nulls in the place of those between.
   return last < 0 ? usual : [...usual, ...rare.slice(0, last + 1)];
