@@ -72,7 +72,7 @@ test.each(cases)(
     agents.push(installed);
     kept(installed.folder);
     if (installed.latestFails)
-      notes.add(`The latest version of ${agent.package} cannot be installed: ${installed.latestFails}`);
+      notes.add(`npm could not install the latest version of \`${agent.package}\`: \`${installed.latestFails}\`.`);
 
     const one = await setUp(agent, installed, path);
     expect(await one.run(agent.run(PROMPTS.answer))).toContain(ANSWERS.answer);
@@ -97,7 +97,7 @@ test('every agent ran with every Node', () => {
 
 | agent | package | version | Node |
 | --- | --- | --- | ---: |
-${table.join('\n')}`;
-  console.log([text, ...notes].join('\n\n'));
+${table.join('\n')}${[...notes].map((note) => `\n\n${note}`).join('')}`;
+  console.log(text);
   proved(`${AGENTS.length} coding agents at the versions that npm installs, with Node ${NODES.join(' and ')}`, text);
 });

@@ -51,7 +51,7 @@ export async function installedNode(major: number): Promise<string> {
 export interface InstalledAgent {
   readonly folder: string;
   readonly version: string;
-  /** The error of npm for the latest version, where an older one is installed in its place. */
+  /** The reason why npm cannot install the latest version, where an older one is installed in its place. */
   readonly latestFails?: string;
 }
 
@@ -66,10 +66,13 @@ export async function installedAgent(agent: Agent, path: string): Promise<Instal
     .filter((version) => !version.includes('-'));
   for (const version of older.slice(-OLDER_MAX - 1, -1).reverse()) {
     const { code } = await install(folder, path, `${agent.package}@${version}`);
-    if (code === 0) return { folder, version: versionIn(folder, agent), latestFails: latest.err };
+    if (code === 0) return { folder, version: versionIn(folder, agent), latestFails: reasonIn(latest.err) };
   }
   throw new Error(`no version of ${agent.package} can be installed: ${latest.err}`);
 }
+
+/** The line of npm's error that has the reason; the whole error where no such line is in it. */
+const reasonIn = (err: string): string => /No matching version found for \S+(?=\.\n)/.exec(err)?.[0] ?? err.trim();
 
 function versionIn(folder: string, agent: Agent): string {
   const file = join(folder, 'node_modules', agent.package, 'package.json');
