@@ -77,6 +77,7 @@ function lacks(model: ModelTraits, upstream: string): readonly Capability[] {
   const lacking = [...UNSUPPORTED];
   if (!rules.jsonSchema) lacking.push('json_schema');
   if (rules.noForcedTools) lacking.push('forced_tools');
+  if (rules.noForcedToolsWithThinking) lacking.push('forced_tools_with_thinking');
   if (rules.endsWithUser) lacking.push('continuation');
   // Temperatures end at 1. Models that accept none have every temperature dropped.
   if (model.acceptsTemperature && !rules.fixedSampling) lacking.push('high_temperature');

@@ -21,7 +21,18 @@ export const CAPABILITIES = {
   // No request needs it: where it is lacking, the gateway cuts the answer.
   stop: { bit: 1 << 12, of: 'dialect', means: 'takes stop sequences' },
   high_temperature: { bit: 1 << 13, of: 'dialect', means: 'takes temperatures above 1' },
-  forced_tools: { bit: 1 << 14, of: 'dialect', means: 'can be made to call a tool (tool_choice)' },
+  forced_tools: {
+    bit: 1 << 14,
+    of: 'dialect',
+    means: 'can be made to call a tool (tool_choice)',
+    lacking: 'does not accept a forced `tool_choice`',
+  },
+  forced_tools_with_thinking: {
+    bit: 1 << 24,
+    of: 'dialect',
+    means: 'can be made to call a tool by a request that asks for thinking',
+    lacking: 'does not accept a forced `tool_choice` together with thinking',
+  },
   single_tool_calls: {
     bit: 1 << 15,
     of: 'dialect',

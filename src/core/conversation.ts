@@ -19,6 +19,8 @@ export interface Conversation {
   readonly thread?: Thread;
   /** The service only reads the prompt into its cache. Only a request that goes out as it came can say so. */
   readonly isWarmUp?: true;
+  /** Whether the caller asks for thinking, in a dialect whose effort does not imply it; absent where the effort decides. */
+  readonly asksForThinking?: boolean;
 }
 
 /** A conversation whose history stands at the service: a request that goes on with it has its new turns alone. */

@@ -50,6 +50,8 @@ export interface PolicySnapshot {
   readonly aliases: ReadonlyMap<string, string>;
   /** The beginning of further such names → the same, the longest first. They cover no name that exists. */
   readonly aliasPatterns: readonly (readonly [start: string, name: string])[];
+  /** Whether `aliasPatterns` also cover the names of models with public figures that a wildcard serves. */
+  readonly patternsCoverKnown: boolean;
   /** Weights for what `route_strategy` leaves out. */
   readonly defaultWeights: { readonly cost: number; readonly quality: number };
   /** Credits per 1M tokens: the yardstick of "one reference cost". */
@@ -324,6 +326,8 @@ export interface Wildcards {
    * @returns null for an ID of none
    */
   find(id: string): WildcardModel | WildcardRefusal | null;
+  /** Whether an ID is of a wildcard's model with public figures, so that its name is real and not merely covered. */
+  isKnown(id: string): boolean;
   /** The pattern that would serve a name if its provider were set up here; null for none. */
   leftOut(name: string): string | null;
   /** The models with public figures. */

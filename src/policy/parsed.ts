@@ -194,6 +194,7 @@ function readSettings(context: CheckContext, version: LanguageVersion, credit: D
   const answerLength = readValue('answer_length', version, context);
   const languageWorth = readValue('language_worth', version, context);
   const unstatedLanguages = readValue('unstated_languages', version, context);
+  const aliasPatterns = readValue('alias_patterns', version, context);
   const records = checkSection('records', context);
   const ledger = checkSection('ledger', context);
   const metrics = checkSection('metrics', context);
@@ -212,6 +213,7 @@ function readSettings(context: CheckContext, version: LanguageVersion, credit: D
     languageWorth,
     /** Whether requiring a language that no model declares excludes no model. */
     admitUnstated: unstatedLanguages === 'admit',
+    patternsCoverKnown: aliasPatterns === 'all_names',
     keyLabel: metrics.key_label ?? null,
     console: console.enabled,
     traceUrl: console.trace_url ?? null,
@@ -257,7 +259,7 @@ function readWeights(context: CheckContext) {
 }
 
 type SingleValue =
-  | ('answer_length' | 'answer_worth' | 'hard_quality_factor' | 'language_worth')
+  | ('alias_patterns' | 'answer_length' | 'answer_worth' | 'hard_quality_factor' | 'language_worth')
   | ('unstated_latency' | 'unstated_languages');
 
 /** The value of a section that is one value; its default in this version if it is left out or wrong. */

@@ -271,6 +271,18 @@ const UnstatedLanguages = oneOfExplained({
     'Effect of a required programming language that no model declares. `admit` leaves the models that do not lack it; `exclude` leaves none.',
 });
 
+const AliasPatterns = oneOfExplained({
+  means: {
+    unknown_names: 'A model with public figures that a wildcard serves keeps its name.',
+    all_names: 'They also cover the names of models that a wildcard serves.',
+  },
+  default: 'unknown_names',
+  formerDefault: 'all_names',
+  examples: ['all_names'],
+  description:
+    'Names that aliases with `*` at the end cover. A model of the policy always keeps its name. `unknown_names`: so does a model with public figures that a wildcard serves.',
+});
+
 const LanguageWorth = number(
   { minimum: 0, maximum: 1, default: 0.06, formerDefault: 0.04 },
   'Quality added where a model declares a programming language of the request; half where unknown.',
@@ -317,6 +329,7 @@ export const SECTIONS = {
   unstated_latency: UnstatedLatency,
   language_worth: LanguageWorth,
   unstated_languages: UnstatedLanguages,
+  alias_patterns: AliasPatterns,
   constraints: Type.Array(ConstraintText, { description: 'Hard rules: they reject models and endpoints.' }),
   preferences: Type.Array(PreferenceText, { description: 'Soft rules: they raise or lower the quality of models.' }),
   budgets: Type.Array(BudgetText, { description: 'Limits on spend in windows of time.' }),

@@ -81,6 +81,13 @@ class PolicyWildcards implements Wildcards {
     this.patterns = this.#serving.map(({ standInModel }) => standInModel);
   }
 
+  isKnown(id: string): boolean {
+    const found = this.find(id);
+    if (!found || 'refused' in found) return false;
+    const { service, names } = longestFor(id, this.#serving)!;
+    return service !== null && this.#context.facts?.of(service, names.upstreamOf(id)) != null;
+  }
+
   leftOut(name: string): string | null {
     return coveredBy(this.#leftOut, name)?.wildcard.pattern ?? null;
   }

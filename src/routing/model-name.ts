@@ -36,7 +36,8 @@ export function targetOf(name: string, caller: Caller, snapshot: PolicySnapshot)
 }
 
 /**
- * Resolves a name, known or not: an ID, then an alias, then a name that a wildcard covers.
+ * Resolves a name, known or not: an ID, then an alias, then a known model of a wildcard, then the longest pattern of the
+ * aliases, then any other name that a wildcard covers.
  * @returns the selector or model that it stands for, and the name itself where it is another
  */
 export function meaningOf(name: string, snapshot: PolicySnapshot): Pick<NamedTarget, 'model' | 'alias'> {
@@ -54,11 +55,13 @@ export const windowAsked = ({ alias }: Facts): number => (alias?.endsWith(MILLIO
 
 /** The meaning of a name that is neither a name nor an alias of the policy; null for none. */
 function coveredBy(name: string, snapshot: PolicySnapshot): string | null {
-  const { aliasPatterns, wildcards, leftOut } = snapshot;
+  const { aliasPatterns, patternsCoverKnown, modelIndex, wildcards, leftOut } = snapshot;
   if (leftOut.some((one) => one.kind === 'model' && one.name === name)) return null;
   if (name.endsWith(MILLION_SUFFIX)) return meaningOf(name.slice(0, -MILLION_SUFFIX.length), snapshot).model;
   const pattern = aliasPatterns.find(([start]) => name.startsWith(start));
-  return pattern?.[1] ?? wildcards?.meaning(name) ?? null;
+  const model = wildcards?.meaning(name) ?? null;
+  if (!pattern || !wildcards || model === null) return pattern?.[1] ?? model;
+  return !patternsCoverKnown && (modelIndex.has(model) || wildcards.isKnown(model)) ? model : pattern[1];
 }
 
 /** Whether a caller may use a model: its list, and that of each level above it, names it, or the wildcard that it is of. */

@@ -172,11 +172,14 @@ function unknownLanguageText(name: string): string {
 }
 
 function capabilityText({ capabilities }: Model, needs: number): string {
-  const missing = capabilityNames(needs & ~capabilities);
-  const shown = missing.map((name) =>
-    CAPABILITIES[name].of === 'passthrough' ? `${name} (${CAPABILITIES[name].means})` : name,
-  );
-  if (shown.length > 0) return `it lacks ${shown.join(', ')}`;
+  const missing = capabilityNames(needs & ~capabilities).map((name) => ({ name, ...CAPABILITIES[name] }));
+  const lacked = missing
+    .filter((one) => !('lacking' in one))
+    .map(({ name, of, means }) => (of === 'passthrough' ? `${name} (${means})` : name));
+  // Where a model accepts no forced choice at all, thinking makes no difference.
+  const [first] = missing.flatMap((one) => ('lacking' in one ? [one.lacking] : []));
+  const reasons = [...(lacked.length > 0 ? [`lacks ${lacked.join(', ')}`] : []), ...(first ? [first] : [])];
+  if (reasons.length > 0) return `it ${reasons.join(' and ')}`;
   return `none of its endpoints has all of ${capabilityNames(needs).join(', ')}`;
 }
 

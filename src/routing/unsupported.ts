@@ -69,7 +69,7 @@ const FIRM: readonly (readonly [field: keyof FieldNames, needs: readonly Capabil
   ['choices', ['choices']],
   ['temperature', ['high_temperature']],
   ['tools', ['tools']],
-  ['toolChoice', ['forced_tools']],
+  ['toolChoice', ['forced_tools', 'forced_tools_with_thinking']],
   ['answerFormat', ['json_schema', 'json_mode', 'json_with_tools']],
 ];
 

@@ -53,7 +53,8 @@ async function prove({ name, files }: Section): Promise<boolean> {
     .map((line) => JSON.parse(line) as Proof);
   for (const { what } of found) console.log(`${name}: ${what}`);
   const rows = await Promise.all(joined(found).map(row));
-  writeFileSync(PAGE, pageWith(name, rows, found.find(({ table }) => table)?.table));
+  const tables = found.flatMap(({ table }) => table ?? []);
+  writeFileSync(PAGE, pageWith(name, rows, tables.length > 0 ? tables.join('\n\n') : undefined));
   // The house's form, which pads tables.
   await Bun.spawn([join(ROOT, 'node_modules/.bin/biome'), 'format', '--write', PAGE], { cwd: ROOT, stdout: 'ignore' })
     .exited;

@@ -30,7 +30,7 @@ export const SECTIONS: readonly Section[] = [
       'test/holes/time-laws-door.test.ts',
     ],
   },
-  { name: 'first-hour', files: ['test/first-hour/first-hour.test.ts'] },
+  { name: 'first-hour', files: ['test/first-hour/first-hour.test.ts', './test/first-hour/agents.ts'] },
   { name: 'clone', files: ['./test/deep/clone.ts'] },
   { name: 'first-start', files: ['./test/deep/first-start.ts'] },
   { name: 'disk-full', files: ['./test/deep/disk-full.ts'] },

@@ -52,6 +52,7 @@ const VALUES = [
   'unstated_latency',
   'unstated_languages',
   'language_worth',
+  'alias_patterns',
 ] as const satisfies (keyof typeof SECTIONS)[];
 
 const HEAD = 'key | meaning\n---|---\n';

@@ -48,6 +48,11 @@ export const PROBES: readonly Probe[] = [
     fields: { tool_choice: { type: 'function', function: { name: 'clock' } } },
     beside: withTool,
   },
+  {
+    asks: 'a forced `tool_choice` together with `reasoning_effort`',
+    fields: { tool_choice: 'required' },
+    beside: { ...withTool, reasoning_effort: 'high' },
+  },
   { asks: '`parallel_tool_calls: false`', fields: { parallel_tool_calls: false }, beside: withTool },
   { asks: '`response_format: json_object`', fields: { response_format: { type: 'json_object' } } },
   {

@@ -65,7 +65,7 @@ function prepared(plugin: ProviderPlugin, preset: ProviderPreset): PreparedProvi
 const NAMES: Readonly<Record<string, readonly [string, string]>> = {
   openai: ['gpt-4.1', 'gpt-6.1-sol'],
   'azure-openai': ['gpt-4.1', 'gpt-6.1-sol'],
-  anthropic: ['claude-haiku-4-5', 'claude-opus-5-5'],
+  anthropic: ['claude-haiku-4-5', 'claude-sonnet-5-5'],
   gemini: ['gemini-3.8-flash', 'gemini-3.8-flash'],
 };
 

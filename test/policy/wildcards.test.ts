@@ -63,7 +63,11 @@ const factsOf = (rows: readonly string[]): FactsTable =>
 const PRICE = 'price: { input: 1, output: 2 }';
 const GUESS = 'unknown_price: { as: { input: 0.1, output: 0.1, as_of: 2026-11-01, basis: own } }';
 
-function snapshotOf({ models, patterns, rows }: World, facts: PublicFigures = factsOf(rows)): PolicySnapshot {
+function snapshotOf(
+  { models, patterns, rows }: World,
+  facts: PublicFigures = factsOf(rows),
+  more = '',
+): PolicySnapshot {
   const taken = new Set<string>();
   const listed = models.map(({ provider, upstream: name, aliases }, at) => {
     const own = aliases.filter((alias) => !taken.has(alias));
@@ -76,7 +80,7 @@ function snapshotOf({ models, patterns, rows }: World, facts: PublicFigures = fa
     return `  "${pattern}": { provider: ${provider}, ${GUESS} }`;
   });
   const address = 'adapter: openai-compatible, preset: groq, base_url: "http://127.0.0.1:1"';
-  const text = `version: 1\nproviders:\n  a: { ${address} }\n  b: { ${address} }\nmodels:\n${[...listed, ...open].join('\n')}\n`;
+  const text = `version: 1\nproviders:\n  a: { ${address} }\n  b: { ${address} }\nmodels:\n${[...listed, ...open].join('\n')}\n${more}`;
   const context = { ...contextOf({ GROQ_API_KEY: 'key-of-the-test' }), facts };
   const { snapshot, diagnostics } = loadPolicy([{ path: 'p.yaml', text }], context);
   if (!snapshot) throw new Error(diagnostics.map(({ message }) => message).join('\n'));
@@ -166,6 +170,22 @@ describe('any name under any catalog, aliases and wildcards', () => {
     );
   });
 
+  test('is a model with public figures before any alias with `*`, where patterns cover unknown names alone', () => {
+    fc.assert(
+      fc.property(world, asked, (given, name) => {
+        const former = snapshotOf(given);
+        const snapshot = snapshotOf(given, factsOf(given.rows), 'alias_patterns: unknown_names\n');
+        const means = resolve(name, snapshot);
+        const { modelIndex, aliases, wildcards } = snapshot;
+        const covered = modelIndex.has(name) || aliases.has(name) ? null : (wildcards?.meaning(name) ?? null);
+        const { endpoints: [endpoint] = [] } = covered === null ? {} : (modelOf(covered, snapshot) ?? {});
+        const isReal = endpoint && (modelIndex.has(covered!) || given.rows.includes(endpoint.upstream));
+        expect(means).toBe(isReal ? covered! : resolve(name, former));
+      }),
+      { seed, numRuns: runs },
+    );
+  });
+
   test('is served to a key with a list only if the list names the model or its wildcard', () => {
     const lists = fc.uniqueArray(fc.constantFrom('m0', 'm1', 'a/*', 'b/*', '*', 'a/gpt-4o', 'b/qwen', 'gpt-4o'));
     fc.assert(
@@ -183,6 +203,13 @@ describe('any name under any catalog, aliases and wildcards', () => {
     );
   });
 });
+
+/** A model of the catalog or of a wildcard, by its ID. */
+function modelOf(id: string, { models, modelIndex, wildcards }: PolicySnapshot) {
+  if (modelIndex.has(id)) return models[modelIndex.get(id)!];
+  const found = wildcards?.find(id);
+  return found && 'model' in found ? found.model : undefined;
+}
 
 function isAllowed(name: string, list: readonly string[], snapshot: PolicySnapshot): boolean {
   try {

@@ -126,11 +126,12 @@ describe('the capabilities that a model lacks', () => {
   ];
 
   test('are those of the API and of its version', () => {
-    expect(lacking('claude-opus-4-6')).toEqual([...ALWAYS, 'continuation', 'high_temperature']);
-    expect(lacking('claude-opus-4-6', false)).toEqual([...ALWAYS, 'continuation']);
-    expect(lacking('claude-haiku-5-5')).toEqual([...ALWAYS, 'continuation']);
-    expect(lacking('claude-opus-5-5')).toEqual([...ALWAYS, 'forced_tools', 'continuation']);
-    expect(lacking('claude-3-5-sonnet-20241022')).toEqual([...ALWAYS, 'json_schema', 'high_temperature']);
+    const OF_CLAUDE: Capability = 'forced_tools_with_thinking';
+    expect(lacking('claude-opus-4-6')).toEqual([...ALWAYS, OF_CLAUDE, 'continuation', 'high_temperature']);
+    expect(lacking('claude-opus-4-6', false)).toEqual([...ALWAYS, OF_CLAUDE, 'continuation']);
+    expect(lacking('claude-haiku-5-5')).toEqual([...ALWAYS, OF_CLAUDE, 'continuation']);
+    expect(lacking('claude-opus-5-5')).toEqual([...ALWAYS, 'forced_tools', OF_CLAUDE, 'continuation']);
+    expect(lacking('claude-3-5-sonnet-20241022')).toEqual([...ALWAYS, 'json_schema', OF_CLAUDE, 'high_temperature']);
     expect(lacking('other-model')).toEqual([...ALWAYS, 'high_temperature']);
   });
 
@@ -147,7 +148,7 @@ describe('the capabilities that a model lacks', () => {
     expect(rulesOf('claude-opus-4-20250514')).toMatchObject({ adaptive: false, jsonSchema: false });
     expect(rulesOf('claude-mythos-preview')).toMatchObject({ alwaysThinks: true, xhigh: false, noForcedTools: false });
     expect(rulesOf('claude-opus-latest')).toEqual(rulesOf('claude-opus-9'));
-    expect(rulesOf('claude-saga-6')).toMatchObject({ alwaysThinks: true, noForcedTools: true });
+    expect(rulesOf('claude-saga-6')).toMatchObject({ alwaysThinks: true, noForcedTools: false });
   });
 });
 

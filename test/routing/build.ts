@@ -101,6 +101,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     traceUrl: null,
     wildcards: null,
     aliasPatterns: [],
+    patternsCoverKnown: false,
     organization: NO_GROUP_TERMS,
     teams: [],
     gateway: {

@@ -31,7 +31,7 @@ export function buildRequest(call: ProviderCall, mayMark: boolean): BuiltRequest
   const turns = withoutTrailingBlanks(conversation.turns, rules, notes, request.names.turns);
   const choice = toolChoiceOf(request);
   const isForced = choice?.type === 'any' || choice?.type === 'tool';
-  const thinking = thinkingFor(call, rules, !isForced && canStartThinking(turns));
+  const thinking = thinkingFor(call, rules, { isForced, canStart: canStartThinking(turns) });
   if (!thinking.honored) notes.drop(request.names.reasoningEffort);
   if (thinking.config === undefined && isObject(extras.thinking)) notes.drop('thinking');
   const hasTools = tools.length > 0;

@@ -29,8 +29,16 @@ export interface ThinkingConfig {
   readonly honored: boolean;
 }
 
-/** Translates the effort. @param fits false for a request that excludes thinking with a budget */
-export function thinkingFor(call: ProviderCall, rules: ModelRules, fits: boolean): ThinkingConfig {
+/** The state of a request that decides whether it can ask for thinking. */
+export interface ThinkingLimits {
+  /** The request forces a tool call, which the API refuses together with thinking. */
+  readonly isForced: boolean;
+  /** Whether thinking with a budget can start at this point of the conversation. */
+  readonly canStart: boolean;
+}
+
+/** Translates the effort. */
+export function thinkingFor(call: ProviderCall, rules: ModelRules, limits: ThinkingLimits): ThinkingConfig {
   const { request, extras, model, outputCap } = call;
   const requested = request.settings.reasoningEffort ?? null;
   if (isObject(extras.thinking)) {
@@ -41,7 +49,10 @@ export function thinkingFor(call: ProviderCall, rules: ModelRules, fits: boolean
     return { config: config ?? undefined, on, honored: requested === null };
   }
   if (!model.capabilities.includes('reasoning')) return { on: false, honored: requested === null };
-  return rules.adaptive ? adaptiveThinking(requested, rules) : budgetedThinking(requested, outputCap, fits);
+  if (!rules.adaptive) return budgetedThinking(requested, outputCap, !limits.isForced && limits.canStart);
+  const adaptive = adaptiveThinking(requested, rules);
+  // What the caller does not ask for is left to the model: it may still think by default.
+  return limits.isForced && adaptive.config === ADAPTIVE ? { ...adaptive, config: undefined } : adaptive;
 }
 
 /** The caller's `thinking` with its budget below a cap that was lowered; null where the cap leaves no room for thinking. */

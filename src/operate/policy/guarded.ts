@@ -103,6 +103,7 @@ const SECTION_GUARDS: Readonly<Record<keyof typeof SECTIONS, Guard>> = {
   unstated_latency: ORDINARY,
   language_worth: ORDINARY,
   unstated_languages: ORDINARY,
+  alias_patterns: ORDINARY,
   constraints: ORDINARY,
   preferences: ORDINARY,
   budgets: ORDINARY,

@@ -5,7 +5,6 @@ import type { ModelRequest } from '../../core/model-request.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
 import { addTextSize } from '../../core/tokens.ts';
-import type { ProfileInput } from './input.ts';
 
 /** Most and expected tokens that a chat template adds to a turn: role, separators. */
 const TURN_MAX = 16;
@@ -72,7 +71,7 @@ export function measure(request: ModelRequest): RequestSize {
 }
 
 /** Capabilities for fields that some dialects lack. A field with its default value needs none. */
-function dialectNeeds(request: ProfileInput): number {
+function dialectNeeds(request: ModelRequest): number {
   const { conversation, settings } = request;
   const { temperature, answerFormat: format } = settings;
   let needs = 0;
@@ -80,13 +79,23 @@ function dialectNeeds(request: ProfileInput): number {
   if (temperature !== undefined && temperature > 1) needs |= CAPABILITIES.high_temperature.bit;
   if (conversation.turns.at(-1)?.role === 'assistant') needs |= CAPABILITIES.continuation.bit;
   if (conversation.tools.length === 0) return needs;
-  if (isForced(conversation)) needs |= CAPABILITIES.forced_tools.bit;
+  if (isForced(conversation)) {
+    needs |= CAPABILITIES.forced_tools.bit;
+    if (asksForThinking(request)) needs |= CAPABILITIES.forced_tools_with_thinking.bit;
+  }
   if (format !== undefined && format.type !== 'text') needs |= CAPABILITIES.json_with_tools.bit;
   return needs;
 }
 
 const isForced = ({ toolChoice: choice }: Conversation): boolean =>
   choice !== undefined && choice !== 'auto' && choice !== 'none';
+
+/** A chat may carry Anthropic's own `thinking` among its extras, which a provider can be set to pass on. */
+function asksForThinking({ conversation, settings, extras: { thinking } }: ModelRequest): boolean {
+  if (isObject(thinking)) return thinking.type === 'enabled' || thinking.type === 'adaptive';
+  const { reasoningEffort: effort } = settings;
+  return conversation.asksForThinking ?? (effort != null && effort !== 'none');
+}
 
 function addTurn(size: RequestSize, { parts, name, toolCallId, extras }: Turn, request: ModelRequest): void {
   size.tokens += TURN_EXPECTED;

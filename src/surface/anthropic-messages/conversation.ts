@@ -18,7 +18,10 @@ const OF_MESSAGE: readonly string[] = ['role', 'content'];
 const OF_RESULT: readonly string[] = ['type', 'tool_use_id', 'content'];
 const OF_TOOL: readonly string[] = ['type', 'name', 'description', 'input_schema', 'strict'];
 
-type Dialogue = Pick<MessagesRequest, 'messages' | 'system' | 'tools' | 'tool_choice' | 'thread' | 'max_tokens'>;
+type Dialogue = Pick<
+  MessagesRequest,
+  'messages' | 'system' | 'tools' | 'tool_choice' | 'thread' | 'max_tokens' | 'thinking' | 'output_config'
+>;
 
 /** Reads the system prompt, the messages, the tools and the choice of tools. */
 export function conversationOf(body: Dialogue): Conversation {
@@ -34,9 +37,13 @@ export function conversationOf(body: Dialogue): Conversation {
     toolChoice: choiceOf(choice),
     ...(nativeTools.length > 0 && { nativeTools }),
     ...(body.max_tokens === 0 && { isWarmUp: true }),
+    ...((body.thinking != null || body.output_config?.effort != null) && { asksForThinking: asksForThinking(body) }),
     ...(thread && { thread: { continues: thread.type === 'continue' ? thread.previous_message_id : null } }),
   };
 }
+
+const asksForThinking = ({ thinking }: Dialogue): boolean =>
+  thinking?.type === 'enabled' || thinking?.type === 'adaptive';
 
 function nativeTool(tool: Tool, index: number): NativeTool[] {
   if (isOwn(tool)) return [];

@@ -64,6 +64,7 @@ describe('a policy of three models that states no default', () => {
 const WRITTEN_OUT: Readonly<Record<string, string>> = {
   unstated_latency: 'median',
   unstated_languages: 'admit',
+  alias_patterns: 'unknown_names',
   language_worth: '0.06',
   hard_quality_factor: '8',
   'gateway.output_above_maximum': 'cap',
@@ -89,6 +90,7 @@ const WRITTEN_OUT: Readonly<Record<string, string>> = {
 const OWN: Readonly<Record<string, string>> = {
   unstated_latency: 'neutral',
   unstated_languages: 'exclude',
+  alias_patterns: 'all_names',
   language_worth: '0.2',
   hard_quality_factor: '3',
   'gateway.output_above_maximum': 'refuse',
@@ -124,14 +126,31 @@ selectors: { auto: { strategy: auto, options: { ${auto} } }, mine: { strategy: a
 
 /** Of a snapshot, everything that defaults decide. Tasks by name: their order is the order in which they are written. */
 function effectOf({ tasks, selectors, models, languages, ...others }: PolicySnapshot) {
-  const { languageWorth, hardQualityFactor, answerLength, answerWorth, referencePrice, defaultWeights, gateway } =
-    others;
+  const {
+    languageWorth,
+    hardQualityFactor,
+    answerLength,
+    answerWorth,
+    referencePrice,
+    defaultWeights,
+    patternsCoverKnown,
+    gateway,
+  } = others;
   return {
     tasks: tasks.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     options: [...selectors.values()].map(({ name, strategy, options }) => [name, strategy, options]),
     latencies: models.map(({ latency }) => latency),
     languages,
-    single: { languageWorth, hardQualityFactor, answerLength, answerWorth, referencePrice, defaultWeights, gateway },
+    single: {
+      languageWorth,
+      hardQualityFactor,
+      answerLength,
+      answerWorth,
+      referencePrice,
+      defaultWeights,
+      patternsCoverKnown,
+      gateway,
+    },
   };
 }
 

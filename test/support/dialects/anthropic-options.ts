@@ -127,7 +127,9 @@ function checkThinking({ thinking, tool_choice, max_tokens, output_config }: Jso
       refuse('thinking.enabled.budget_tokens: Input should be greater than or equal to 1024');
     }
     if (Number(budget) >= Number(max_tokens)) refuse('`max_tokens` must be greater than `thinking.budget_tokens`.');
-    if (isForced(tool_choice)) refuse('Thinking may not be enabled when tool_choice forces tool use.');
+  }
+  if ((type === 'enabled' || type === 'adaptive') && isForced(tool_choice)) {
+    refuse('Thinking may not be enabled when tool_choice forces tool use.');
   }
   if (type !== 'adaptive' && type !== 'enabled' && claude.stillUpToHigh && /^(xhigh|max)$/.test(String(effort))) {
     refuse(`thinking: type '${type}' is not supported at effort '${effort}'`);

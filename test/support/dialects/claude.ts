@@ -12,7 +12,7 @@ export interface Claude {
   readonly stillUpToHigh: boolean;
   /** Other values than the defaults of temperature, top_p and top_k are refused. */
   readonly refusesSampling: boolean;
-  /** `tool_choice` of `any` and `tool` is refused. */
+  /** `tool_choice` of `any` and `tool` is refused, whether it thinks or not. */
   readonly refusesForcedTools: boolean;
   /** A last message of the assistant's is refused. */
   readonly refusesPrefill: boolean;
@@ -28,7 +28,8 @@ const NAME = /claude-(opus|sonnet|haiku|fable|mythos)-(\d+)(?:-(\d)(?!\d))?/;
 /**
  * Sources: `getModelCapabilities` and the section on effort in the documents of @ai-sdk/anthropic; the pages
  * build-with-claude/thinking-troubleshooting (which `thinking.type` is refused), build-with-claude/preserved-thinking,
- * build-with-claude/mid-conversation-system-messages and api/errors (prefill) of platform.claude.com/docs.
+ * build-with-claude/mid-conversation-system-messages, models/opus-5-5/whats-new-opus-5-5 and
+ * models/sonnet-5-5/whats-new-sonnet-5-5 (forced tools) and api/errors (prefill) of platform.claude.com/docs.
  */
 export function claudeOf(model: string): Claude {
   const [, family = 'sonnet', major, minor = '0'] = NAME.exec(model) ?? [];
@@ -49,7 +50,8 @@ export function claudeOf(model: string): Claude {
     hidesThinking: version >= 4.7,
     stillUpToHigh: version >= 5.5 || (family === 'opus' && version >= 5),
     refusesSampling: version >= 4.7,
-    refusesForcedTools: thinksAlways && isNewest,
+    refusesForcedTools:
+      ((family === 'opus' || family === 'sonnet') && version === 5.5) || (family === 'fable' && version === 5.1),
     refusesPrefill: version >= 4.6,
     takesSystemMessages: version >= 4.8 && !(family === 'sonnet' && version < 5.5),
     efforts: [

@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'bun:test';
+import { answerOf } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { testPolicy } from '../support/policies.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
+
+/** A forced `tool_choice` on models of Anthropic: as a chat or a response, which is translated, and as Messages, which pass. */
+const upstream = useUpstream({ dialect: 'anthropic' });
+
+/** Models, and whether each can be forced to call a tool when the request does not ask for thinking. */
+const MODELS = {
+  'claude-opus-5-5': false,
+  'claude-fable-5-1': false,
+  'claude-opus-5-6': true,
+  'claude-fable-5': true,
+  'claude-fable-5-2': true,
+  'claude-mythos-5-1': true,
+  'claude-sonnet-5-5': false,
+  'claude-sonnet-5': true,
+  'claude-haiku-5-5': true,
+  'claude-opus-4-8': true,
+  'claude-haiku-4-5': true,
+  'claude-saga-6': true,
+} as const;
+const rows = Object.entries(MODELS);
+
+const ids = [...Object.keys(MODELS), 'vendor-model'];
+const box = useSignalbox(() => ({
+  policy: testPolicy(
+    { fake: { url: upstream.url, adapter: 'anthropic' } },
+    Object.fromEntries(
+      ids.map((id) => [
+        id,
+        {
+          endpoints: ['fake'],
+          capabilities: ['tools', 'json_schema', 'reasoning'],
+          quality: id === 'vendor-model' ? 0.3 : 0.9,
+        },
+      ]),
+    ),
+  ).replaceAll('passthrough: [verbosity]', 'passthrough: [thinking]'),
+}));
+
+const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } };
+const QUESTION = [{ role: 'user', content: 'How is the weather in Bern?' }];
+const FUNCTION = { type: 'function', function: { name: 'weather', parameters: SCHEMA } };
+
+/** A request of each dialect that forces a tool call. */
+const FORCED = {
+  chat: (model: string, more: object = {}) =>
+    box.post('/v1/chat/completions', {
+      model,
+      messages: QUESTION,
+      tools: [FUNCTION],
+      tool_choice: 'required',
+      ...more,
+    }),
+  named: (model: string, more: object = {}) =>
+    FORCED.chat(model, { tool_choice: { type: 'function', function: { name: 'weather' } }, ...more }),
+  responses: (model: string, more: object = {}) =>
+    box.post('/v1/responses', {
+      model,
+      input: 'How is the weather in Bern?',
+      store: false,
+      tools: [{ type: 'function', name: 'weather', parameters: SCHEMA }],
+      tool_choice: 'required',
+      ...more,
+    }),
+  messages: (model: string, more: object = {}) =>
+    box.post('/v1/messages', {
+      model,
+      max_tokens: 4_000,
+      messages: QUESTION,
+      tools: [{ name: 'weather', input_schema: SCHEMA }],
+      tool_choice: { type: 'any' },
+      ...more,
+    }),
+};
+type Door = keyof typeof FORCED;
+const DOORS = Object.keys(FORCED) as Door[];
+
+/** A request for thinking, in the words of each dialect. */
+const thinkingOn = (door: Door, model: string): object =>
+  door === 'messages'
+    ? { thinking: /haiku-4/.test(model) ? { type: 'enabled', budget_tokens: 1_024 } : { type: 'adaptive' } }
+    : door === 'responses'
+      ? { reasoning: { effort: 'high' } }
+      : { reasoning_effort: 'high' };
+
+const REFUSAL = 'does not accept a forced `tool_choice`';
+
+describe.each(DOORS)('a forced tool choice as %s', (door) => {
+  test.each(rows)('without a request for thinking, %s accepts it: %p', async (model, accepts) => {
+    const response = await FORCED[door](model);
+    if (accepts) {
+      expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+      expect(upstream.requests.at(-1)!.asked.toolChoice).toEqual(door === 'named' ? ['weather'] : 'required');
+    } else {
+      const { message } = (await expectError(response, 'no_eligible_model', 'tool_choice'))!;
+      expect(message).toContain(`\`${model}\` does not meet the request: it ${REFUSAL}.`);
+    }
+  });
+
+  test.each(rows)('together with a request for thinking, %s refuses it', async (model) => {
+    const response = await FORCED[door](model, thinkingOn(door, model));
+    const { message } = (await expectError(response, 'no_eligible_model', 'tool_choice'))!;
+    expect(message).toContain(REFUSAL);
+  });
+
+  test('is no obstacle for a model of another vendor, with thinking or without it', async () => {
+    for (const more of [{}, door === 'messages' ? {} : thinkingOn(door, 'vendor-model')]) {
+      expect((await FORCED[door]('vendor-model', more)).status).toBe(200);
+    }
+  });
+
+  test('with thinking lets a selector choose a model that accepts both', async () => {
+    const answer = await answerOf(
+      await FORCED[door]('auto', door === 'messages' ? { thinking: { type: 'adaptive' } } : thinkingOn(door, 'x')),
+    );
+    expect(answer.platform.routed_model).toBe('vendor-model');
+  });
+});
+
+describe('what is not a request for thinking', () => {
+  test.each<[string, () => Promise<Response>]>([
+    ['the effort `none` of a chat', () => FORCED.chat('claude-haiku-5-5', { reasoning_effort: 'none' })],
+    ['`thinking: disabled` of a chat', () => FORCED.chat('claude-haiku-5-5', { thinking: { type: 'disabled' } })],
+    ['`thinking: disabled` of Messages', () => FORCED.messages('claude-haiku-5-5', { thinking: { type: 'disabled' } })],
+    ['an effort of Messages alone', () => FORCED.messages('claude-opus-4-8', { output_config: { effort: 'low' } })],
+  ])('%s is accepted', async (_, ask) => {
+    const response = await ask();
+    expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+  });
+
+  test('`thinking` of a chat, which the provider passes on, is a request for thinking', async () => {
+    const response = await FORCED.chat('claude-opus-4-8', { thinking: { type: 'adaptive' } });
+    expect((await expectError(response, 'no_eligible_model', 'tool_choice'))!.message).toContain(REFUSAL);
+  });
+});
+
+test('a refusal names the models that accept the request', async () => {
+  const { message } = (await expectError(await FORCED.chat('claude-opus-5-5'), 'no_eligible_model', 'tool_choice'))!;
+  expect(message).toContain('Leave `tool_choice` out or use one of: ');
+  expect(message).toContain('`claude-fable-5`');
+});

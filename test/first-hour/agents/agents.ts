@@ -1,0 +1,90 @@
+/** A command line of an agent: its arguments. */
+type Arguments = (prompt: string) => readonly string[];
+
+/** How a session is found, opened and used in a terminal. */
+export interface TerminalUse {
+  /** Prints the sessions of the folder as JSON, the last one first, each with `sessionId`. */
+  readonly sessions: readonly string[];
+  readonly open: (session: string) => readonly string[];
+  /** The text that the terminal shows when it waits for a prompt. */
+  readonly ready: string;
+}
+
+/** A coding agent, as npm installs it and as its page in `docs/clients/` sets it up. */
+export interface Agent {
+  readonly name: string;
+  readonly package: string;
+  readonly program: string;
+  /** The page, with the heading of the part that is about the agent if there are others. */
+  readonly page: readonly [file: string, heading?: string];
+  /** The file of the page's configuration, in the home folder; absent where the page has none. */
+  readonly config?: string;
+  /** Runs one prompt in a new session. */
+  readonly run: Arguments;
+  /** Runs one more prompt in the last session of the folder; absent for an agent that only resumes in a terminal. */
+  readonly resume?: Arguments;
+  /** Opens a session in a terminal. */
+  readonly terminal?: TerminalUse;
+}
+
+export const AGENTS: readonly Agent[] = [
+  {
+    name: 'Claude Code',
+    package: '@anthropic-ai/claude-code',
+    program: 'claude',
+    page: ['claude-code.md'],
+    run: (prompt) => ['-p', prompt, '--permission-mode', 'acceptEdits'],
+    resume: (prompt) => ['-c', '-p', prompt, '--permission-mode', 'acceptEdits'],
+  },
+  {
+    name: 'Codex',
+    package: '@openai/codex',
+    program: 'codex',
+    page: ['codex.md'],
+    config: '.codex/config.toml',
+    run: (prompt) => ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', prompt],
+    resume: (prompt) => [
+      'exec',
+      'resume',
+      '--last',
+      '--skip-git-repo-check',
+      '--dangerously-bypass-approvals-and-sandbox',
+      prompt,
+    ],
+  },
+  {
+    name: 'opencode',
+    package: 'opencode-ai',
+    program: 'opencode',
+    page: ['opencode.md'],
+    config: '.config/opencode/opencode.json',
+    run: (prompt) => ['run', prompt],
+    resume: (prompt) => ['run', '--continue', prompt],
+  },
+  {
+    name: 'qwen-code',
+    package: '@qwen-code/qwen-code',
+    program: 'qwen',
+    page: ['qwen-code.md'],
+    config: '.qwen/settings.json',
+    run: (prompt) => ['--approval-mode', 'auto-edit', '-p', prompt],
+    resume: (prompt) => ['--approval-mode', 'auto-edit', '--continue', '-p', prompt],
+  },
+  {
+    name: 'cline',
+    package: 'cline',
+    program: 'cline',
+    page: ['editors.md', 'Cline'],
+    run: (prompt) => [prompt],
+    terminal: { sessions: ['history', '--json'], open: (session) => ['--id', session], ready: 'Ask anything' },
+  },
+  {
+    name: 'Kilo',
+    package: '@kilocode/cli',
+    program: 'kilo',
+    page: ['editors.md', 'Kilo'],
+    config: '.config/kilo/kilo.json',
+    run: (prompt) => ['run', '--auto', prompt],
+    resume: (prompt) => ['run', '--auto', '--continue', prompt],
+  },
+];
