@@ -55,7 +55,7 @@ export const ModelDetails = field.shape('What people compare models by.', {
     basis: field.word(['measured', 'guessed', 'unknown'], 'Where the figures come from.', 'measured'),
   }),
   selectors: field.textList(
-    'The selectors that can choose it; none for a wildcard and its models. A selector can choose an embedding model only if its `vector_space` is the model’s.',
+    'The selectors that can choose it; none for a wildcard and its models. A selector can choose an embedding model only from its own `vector_space`.',
     ['auto', 'auto-fast'],
   ),
   pattern: field.textOrNull(
