@@ -311,10 +311,15 @@ export interface WildcardRefusal {
   readonly refused: string;
 }
 
+/** A figure of a wildcard, which a policy may state. The price is that of all its models, or of those without a public price. */
+export type WildcardFigure = 'price' | 'context_window' | 'max_output';
+
 /** The wildcards of a policy. Those whose providers are not set up here serve nothing. */
 export interface Wildcards {
   /** For each that serves of them a stand-in of all its models, whose ID is the pattern. Their slots follow those of the catalog. */
   readonly patterns: readonly Model[];
+  /** Whether the policy states a figure for the models of a pattern; otherwise the stand-in's figure is a placeholder. */
+  states(pattern: string, figure: WildcardFigure): boolean;
   /**
    * The model that a name means which is neither a name of the catalog nor an alias: one of the catalog where the
    * provider's model is served by it, else one of a wildcard.

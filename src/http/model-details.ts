@@ -1,27 +1,45 @@
 import type { Static } from '@sinclair/typebox';
 import { parseDecimal } from '../core/decimal.ts';
+import { OPERATIONS } from '../core/operation.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 import { usdLine } from '../ledger/export/price.ts';
 import type { ModelDetails } from './schemas/models.ts';
 
+type Details = Static<typeof ModelDetails>;
+
+/** Whether a model stands for all models of a wildcard. */
+export const isWildcard = ({ id, pattern }: Pick<Model, 'id' | 'pattern'>): boolean => pattern === id;
+
+/** Whether a model answers in text. */
+export const writesText = ({ operations }: Model): boolean => (operations & OPERATIONS.chat.bit) !== 0;
+
 /** What people compare models by. @param model null for a selector */
-export function modelDetails(snapshot: PolicySnapshot, model: Model | null): Static<typeof ModelDetails> {
+export function modelDetails(snapshot: PolicySnapshot, model: Model | null): Details {
   if (model === null) return { price: null, quality: null, selectors: [], pattern: null };
+  const states = !isWildcard(model) || snapshot.wildcards?.states(model.id, 'price');
   return {
-    price: priceBody(snapshot, model),
-    quality: qualityBody(snapshot, model),
+    price: states ? priceBody(snapshot, model) : null,
+    quality: isWildcard(model) ? null : qualityBody(snapshot, model),
     selectors: selectorsOf(snapshot, model),
     pattern: model.pattern ?? null,
   };
 }
 
-/** The price of the provider that is tried first, for prompts of usual length. */
-function priceBody({ usdPerCredit }: PolicySnapshot, { endpoints: [{ price }] }: Model) {
+/** The price of the provider that is tried first. */
+function priceBody({ usdPerCredit }: PolicySnapshot, { endpoints: [{ price }] }: Model): Details['price'] {
   const worth = parseDecimal(usdPerCredit);
   if (!worth) return null;
-  const { input, cachedInput, output } = usdLine(price, 0, worth);
-  return { input_usd: input, cached_input_usd: cachedInput, output_usd: output };
+  const linesOf = (inputTokens: number) => {
+    const { input, cachedInput, output, perRequest } = usdLine(price, inputTokens, worth);
+    return { rates: { input_usd: input, cached_input_usd: cachedInput, output_usd: output }, perRequest };
+  };
+  const { rates, perRequest } = linesOf(0);
+  const tiers = price.lines.slice(1).map(({ overInputTokens }) => ({
+    over_input_tokens: overInputTokens,
+    ...linesOf(overInputTokens + 1).rates,
+  }));
+  return { ...rates, per_request_usd: perRequest, tiers };
 }
 
 function qualityBody({ tasks }: PolicySnapshot, { quality, declared: { general, stated, basis } }: Model) {
@@ -29,9 +47,12 @@ function qualityBody({ tasks }: PolicySnapshot, { quality, declared: { general, 
   return { default: general, tasks: Object.fromEntries(ofTasks), basis };
 }
 
-/** The selectors that choose from it. Those of a wildcard are no candidates of any. */
-function selectorsOf({ selectors, modelIndex }: PolicySnapshot, { id }: Model): string[] {
-  const at = modelIndex.get(id);
+/** The selectors that can choose it: for a text, or for vectors of the one space that a selector serves. */
+function selectorsOf({ selectors, modelIndex }: PolicySnapshot, model: Model): string[] {
+  const at = modelIndex.get(model.id);
   if (at === undefined) return [];
-  return [...selectors.values()].flatMap(({ name, allows }) => (allows === null || hasBit(allows, at) ? [name] : []));
+  return [...selectors.values()].flatMap(({ name, allows, vectorSpace }) => {
+    const isAllowed = allows === null || hasBit(allows, at);
+    return isAllowed && (writesText(model) || model.embedding?.vectorSpace === vectorSpace) ? [name] : [];
+  });
 }

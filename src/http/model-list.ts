@@ -3,10 +3,10 @@ import { capabilityNames, MODEL_CAPABILITIES } from '../core/capability.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/operation.ts';
 import { hasBit } from '../core/rules.ts';
-import type { Model as CatalogModel, PolicySnapshot, Selector } from '../core/snapshot.ts';
+import type { Model as CatalogModel, PolicySnapshot, Selector, WildcardFigure } from '../core/snapshot.ts';
 import { pageOfList } from '../operate/pages.ts';
 import { type ModelLists, mayUse } from '../routing/model-name.ts';
-import { modelDetails } from './model-details.ts';
+import { isWildcard, modelDetails, writesText } from './model-details.ts';
 import type { ModelList, Model as ModelSchema } from './schemas/models.ts';
 
 type Model = Static<typeof ModelSchema>;
@@ -82,20 +82,34 @@ function directoriesOf(snapshot: PolicySnapshot) {
 export const directoryOf = (snapshot: PolicySnapshot, caller: ModelLists): ModelDirectory<Model> =>
   directoryIn(directoriesOf(snapshot).plain, snapshot, caller, () => ({}));
 
-/** The same with what people compare models by. */
+/** The same and the wildcards, with what people compare models by. */
 export const detailedDirectoryOf = (snapshot: PolicySnapshot, caller: ModelLists): ModelDirectory<Model & Details> =>
-  directoryIn(directoriesOf(snapshot).detailed, snapshot, caller, (model) => modelDetails(snapshot, model));
+  directoryIn(
+    directoriesOf(snapshot).detailed,
+    snapshot,
+    caller,
+    (model) => modelDetails(snapshot, model),
+    wildcardsOf,
+  );
 
-/** @param more what is added to a model; null stands for a selector */
+/** The stand-ins of wildcards, as models of themselves. */
+const wildcardsOf = ({ wildcards }: PolicySnapshot): readonly CatalogModel[] =>
+  (wildcards?.patterns ?? []).map((model) => ({ ...model, pattern: model.id }));
+
+/**
+ * @param more what is added to a model; null stands for a selector
+ * @param othersOf models that follow those of the list for clients
+ */
 function directoryIn<More extends object>(
   known: Directories<More>,
   snapshot: PolicySnapshot,
   caller: ModelLists,
   more: (model: CatalogModel | null) => More,
+  othersOf: (snapshot: PolicySnapshot) => readonly CatalogModel[] = () => [],
 ): ModelDirectory<Model & More> {
   const isBound = caller.levels?.some(({ models }) => models !== null);
   const usable = (isBound ? caller.levels : caller.models) ?? snapshot;
-  const directory = known.get(usable) ?? new ModelDirectory(listModels(snapshot, caller, more));
+  const directory = known.get(usable) ?? new ModelDirectory(listModels(snapshot, caller, more, othersOf(snapshot)));
   known.set(usable, directory);
   return directory;
 }
@@ -104,14 +118,15 @@ function listModels<More extends object>(
   snapshot: PolicySnapshot,
   caller: ModelLists,
   more: (model: CatalogModel | null) => More,
+  others: readonly CatalogModel[],
 ): (Model & More)[] {
   const { models, selectors, wildcards } = snapshot;
   const isUsable = (model: CatalogModel) => mayUse(caller, model);
   const named = [
     ...[...selectors.values()].map((selector) => ({ ...selectorBody(selector, models, isUsable), ...more(null) })),
-    ...[...models, ...(wildcards?.listed() ?? [])]
+    ...[...models, ...(wildcards?.listed() ?? []), ...others]
       .filter(isUsable)
-      .map((model) => ({ ...modelBody(model), ...more(model) })),
+      .map((model) => ({ ...modelBody(model, wildcards), ...more(model) })),
   ];
   const aliases = Map.groupBy(snapshot.aliases.keys(), (alias) => snapshot.aliases.get(alias)!);
   return named.flatMap((model) => [
@@ -120,18 +135,17 @@ function listModels<More extends object>(
   ]);
 }
 
-function modelBody(model: CatalogModel): Model {
+function modelBody(model: CatalogModel, wildcards: PolicySnapshot['wildcards']): Model {
   const { id, created, endpoints, contextWindow, maxOutput, operations, capabilities } = model;
+  const states = (figure: WildcardFigure) => !isWildcard(model) || wildcards?.states(id, figure) === true;
   return {
     ...head(id, created, endpoints[0].provider),
-    max_input_tokens: contextWindow,
-    max_tokens: writesText(model) ? maxOutput : null,
+    max_input_tokens: states('context_window') ? contextWindow : null,
+    max_tokens: writesText(model) && states('max_output') ? maxOutput : null,
     operations: operationsIn(operations),
     abilities: abilitiesIn(capabilities),
   };
 }
-
-const writesText = ({ operations }: CatalogModel): boolean => (operations & OPERATIONS.chat.bit) !== 0;
 
 function selectorBody(
   { name, allows, vectorSpace }: Selector,

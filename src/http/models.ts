@@ -99,7 +99,7 @@ const ADMIN_LIST = listDocs(
   'models.list',
   DetailedModelList,
   'List models to people',
-  'The same list as `GET /v1/models`, for people who have signed in, with the price, the quality and the selectors of each model that the caller may use.',
+  'The same list as `GET /v1/models` and the wildcards of the policy, for people who have signed in, with the price, the quality and the selectors of each model that the caller may use.',
 );
 
 const GET = routeDocs({

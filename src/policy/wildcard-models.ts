@@ -1,5 +1,5 @@
 import { parseDecimal } from '../core/decimal.ts';
-import type { Model, WildcardModel, WildcardRefusal, Wildcards } from '../core/snapshot.ts';
+import type { Model, WildcardFigure, WildcardModel, WildcardRefusal, Wildcards } from '../core/snapshot.ts';
 import { narrowCapabilities, pagesMaxOf, type ServingProviders } from './availability.ts';
 import { checkValue } from './check.ts';
 import type { ModelFacts } from './facts.ts';
@@ -12,7 +12,7 @@ import { type CheckedRules, judgeModel } from './rules.ts';
 import { changesBill } from './same-model.ts';
 import { ModelText } from './schema-model.ts';
 import { atOnce } from './steps.ts';
-import type { Tree } from './tree.ts';
+import { type Tree, valueAt } from './tree.ts';
 import {
   byLength,
   coveredBy,
@@ -86,6 +86,12 @@ class PolicyWildcards implements Wildcards {
     if (!found || 'refused' in found) return false;
     const { service, names } = longestFor(id, this.#serving)!;
     return service !== null && this.#context.facts?.of(service, names.upstreamOf(id)) != null;
+  }
+
+  states(pattern: string, figure: WildcardFigure): boolean {
+    const wildcard = this.#serving.find((one) => one.pattern === pattern);
+    if (!wildcard) return false;
+    return valueAt(wildcard.tree, figure) !== undefined || (figure === 'price' && wildcard.unknownPrice !== null);
   }
 
   leftOut(name: string): string | null {

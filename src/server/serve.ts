@@ -43,6 +43,7 @@ import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
 import { openSignIn } from './sign-in.ts';
+import { onStopSignals } from './stop-signals.ts';
 import { openDataStore } from './store.ts';
 import { hasTerminal } from './terminal.ts';
 import { openTokens } from './tokens.ts';
@@ -164,7 +165,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const port = portOf(address);
   const shutdown = openShutdown({ ...parts, port, stopTrail, stop, stopListening, written: linesWritten });
   defects.onException(shutdown.byException);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) on(signal, () => shutdown.bySignal(signal));
+  onStopSignals(around, shutdown.bySignal);
   onHangup = () => void (out.isTerminal && !hasTerminal() ? shutdown.bySignal('SIGHUP') : reloader.reload('signal'));
 
   // Other output to the terminal comes first.

@@ -2,12 +2,13 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { paretoFront } from '../../src/console/charts/pareto.ts';
 import { logTicks, ticksTo } from '../../src/console/charts/scale.ts';
-import { inColumn } from '../../src/console/design/column.ts';
+import { inColumn, inRow } from '../../src/console/design/column.ts';
 import {
   duration,
   figure,
   percent,
   percentInColumn,
+  price,
   relative,
   span,
   usd,
@@ -62,6 +63,9 @@ describe('figures are written as a person would', () => {
     [usd('0.00061234').short, '$0.000612'],
     [usd('0.00061234').exact, '$0.00061234'],
     [usd(-3).short, '−$3.00'],
+    [price('0.4351').short, '$0.4351'],
+    [price('2').short, '$2.00'],
+    [price(null).short, '–'],
     [duration(412.4).short, '412 ms'],
     [duration(2_149).short, '2.15 s'],
     [span(187_200_000), '2 d 4 h'],
@@ -126,6 +130,9 @@ describe('a column writes its figures in one format', () => {
     ['prices of requests', [usd('0.0415'), usd('0.39'), usd('0.000612')], ['$0.041500', '$0.390000', '$0.000612']],
     ['sums', [usd('1204.5'), usd('0.0004'), usd(-3), usd(0)], ['$1,204.50', '< $0.01', '−$3.00', '$0.00']],
     ['fees', [usd('0.001'), usd(0)], ['$0.001', '$0.000']],
+    ['a tiny amount alone', [usd('0.00000049'), usd(0)], ['$0.00000049', '$0.00000000']],
+    ['prices of a list', [price('0.0375'), price('0.435'), price('150')], ['$0.0375', '$0.4350', '$150.0000']],
+    ['prices of cents', [price('0.1'), price('15')], ['$0.10', '$15.00']],
     ['sums from cents on', [usd('0.615'), usd('12')], ['$0.62', '$12.00']],
     ['short times', [duration(9), duration(412), duration(null)], ['9 ms', '412 ms', '–']],
     ['times within a second of each other', [duration(412), duration(2_149)], ['0.41 s', '2.15 s']],
@@ -136,6 +143,42 @@ describe('a column writes its figures in one format', () => {
     ['shares', [percent(0.333), percent(1), percent(0.0001)], ['33.3 %', '100.0 %', '< 0.1 %']],
   ])('%s', (_, figures, expected) => {
     expect(shorts(figures)).toEqual([...expected]);
+  });
+
+  test('a row keeps its own format in a table with other amounts', () => {
+    const rows = [
+      [usd('0.12'), usd('100000')],
+      [usd('0.0002'), usd('0.0005')],
+      [usd('0.000859'), usd('1000'), usd(null)],
+    ].map(inRow);
+    const figures = rows.flat();
+    expect(figures.map(inColumn(figures)).map(({ short }) => short)).toEqual([
+      '$0.12',
+      '$100,000.00',
+      '$0.0002',
+      '$0.0005',
+      '< $0.01',
+      '$1,000.00',
+      '–',
+    ]);
+  });
+
+  test(`a price in a list has all its digits (seed ${SEED})`, () => {
+    const prices = fc.array(fc.integer({ min: 0, max: 1e9 }), { minLength: 1 });
+    const law = (column: typeof inColumn) =>
+      fc.check(
+        fc.property(prices, (list) => {
+          const stated = list.map((digits) => digits / 1e6);
+          const figures = stated.map((one) => price(String(one)));
+          const shown = figures.map(column(figures)).map(({ short }) => Number(short.replace(/[$,]/g, '')));
+          return Bun.deepEquals(shown, stated);
+        }),
+        { seed: SEED },
+      ).failed;
+    expect(law(inColumn)).toBe(false);
+    // In the format of sums.
+    const asSum = ({ exact }: WrittenFigure) => usd(exact.slice(1));
+    expect(law((figures) => (one) => inColumn(figures.map(asSum))(asSum(one)))).toBe(true);
   });
 
   test('keeps the exact value of each', () => {

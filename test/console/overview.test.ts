@@ -1,12 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { deeply } from '../deep/deeply.ts';
 import { withKey } from '../support/signalbox.ts';
-import { type ConsoleStage, openConsole, openStage, settled, traffic } from './stage.ts';
+import { CONSOLE_POLICY, type ConsoleStage, openConsole, openStage, settled, traffic } from './stage.ts';
+
+/** A large limit beside a small one that no request touches. */
+const BUDGETS = `
+  - { name: huge, limit_credits: 100000000, window: month }
+  - { name: tiny, limit_credits: 0.5, window: day, match: key.labels.x == "y" }`;
 
 /** The overview, asked as a person would. */
 let stage: ConsoleStage;
 beforeAll(async () => {
-  stage = await openStage(16);
+  stage = await openStage(16, CONSOLE_POLICY.replace('budgets:', `budgets:${BUDGETS}`));
 }, 60_000);
 afterAll(() => stage.stop());
 
@@ -127,4 +132,21 @@ test('a budget of a key or team is called by its name, and leads to it', async (
   await table.getByRole('link', { name: 'key-total:cap, nightly-batch' }).click();
   await page.getByRole('complementary', { name: 'nightly-batch' }).waitFor();
   expect(page.url()).toContain(`/people/keys/${id}`);
+});
+
+test('a small limit can be read beside a large one, and no cell of a budget is cut', async () => {
+  const { page } = await openConsole(stage);
+  const table = page.getByRole('table', { name: 'Budgets' });
+  const cells = (name: string) => table.getByRole('row', { name }).getByRole('cell').allTextContents();
+  const [, spent, , forecast = ''] = await cells('tiny');
+  expect(spent).toBe('$0.0000 of $0.0005');
+  expect((await cells('huge'))[1]).toMatch(/^\$[\d,]+\.\d\d of \$100,000\.00$/);
+  // The forecast has the format of its budget's amounts.
+  expect(forecast).toMatch(/^(\$0\.0000 by the end|No forecast yet)$/);
+  const hidden = await table.locator('..').evaluate((around) => around.scrollWidth - around.clientWidth);
+  expect(hidden).toBe(0);
+  await page.goto(`${stage.box.url}/console/money?tab=budgets`);
+  await settled(page);
+  const left = page.getByRole('table', { name: 'Budgets and balances' }).getByRole('row', { name: 'tiny' });
+  expect((await left.getByRole('cell').allTextContents()).slice(4, 6)).toEqual(['$0.0000', '$0.0005']);
 });

@@ -1,7 +1,10 @@
 import { afterAll, expect, test } from 'bun:test';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { runToEnd, temporaryFolder } from '../support/signalbox.ts';
+import { onStopSignals } from '../../src/server/stop-signals.ts';
+import { quietFor, waitFor } from '../support/answers.ts';
+import { addressIn } from '../support/serve-here.ts';
+import { cleanEnvironment, makeTestKey, runToEnd, temporaryFolder, withKey } from '../support/signalbox.ts';
 
 /** `./signalbox` of a clone: it installs once, says so, and runs the program. npm and the program are scripts here. */
 const ROOT = join(import.meta.dir, '../..');
@@ -177,4 +180,99 @@ test.concurrent('an installer that was killed keeps nobody out', async () => {
   await gone.exited;
   writeFileSync(join(clone, '.installing/pid'), `${gone.pid}\n`);
   expect((await launch()).code).toBe(0);
+});
+
+/** Starts from the sources take seconds on a busy machine, ms. */
+const PATIENCE = 60_000;
+
+/** A model that begins its answer after this time, ms. */
+const policyOf = (ttftMs: number) => `version: 2
+providers: { sim: { adapter: simulated } }
+models:
+  slow:
+    provider: sim
+    price: { input: 1, output: 1 }
+    context_window: 8192
+    max_output: 16
+    latency: { ttft_ms: ${ttftMs}, output_tokens_per_second: 1000 }
+    quality: { default: 0.5 }
+`;
+
+/** `npm start` of this clone with a request under way, in a process group of its own, which Ctrl-C signals as a whole. */
+async function npmStart(ttftMs: number) {
+  const [data, policies, key] = [temporaryFolder(), temporaryFolder(), makeTestKey()];
+  folders.push(data, policies);
+  writeFileSync(join(policies, 'policy.yaml'), policyOf(ttftMs));
+  const child = Bun.spawn(['npm', 'start', '--', '--port', '0', '--data', data, '--policies', policies], {
+    cwd: ROOT,
+    env: cleanEnvironment({ SIGNALBOX_API_KEY: key }),
+    stdout: 'pipe',
+    stderr: 'ignore',
+    detached: true,
+  });
+  let printed = '';
+  void (async () => {
+    for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) printed += text;
+  })();
+  const url = await waitFor(() => addressIn(printed));
+  const status = fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { ...withKey(key).headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'slow', messages: [{ role: 'user', content: 'Hello.' }] }),
+  }).then(
+    (answer) => answer.status,
+    () => null,
+  );
+  await waitFor(async () => /^signalbox_requests_open 1$/m.test(await (await fetch(`${url}/metrics`)).text()));
+  return {
+    status,
+    exited: child.exited,
+    hasPrinted: (message: string) => printed.includes(`"message":"${message}"`),
+    pressCtrlC: () => process.kill(-child.pid, 'SIGINT'),
+  };
+}
+
+test.concurrent(
+  'Ctrl-C at `npm start` lets a request end and stops with code 0, although npm sends the signal again',
+  async () => {
+    const { status, exited, hasPrinted, pressCtrlC } = await npmStart(3_000);
+    pressCtrlC();
+    expect([await status, await exited, hasPrinted('stopped')]).toEqual([200, 0, true]);
+  },
+  PATIENCE,
+);
+
+test.concurrent(
+  'another Ctrl-C a second later ends a server that waits for a request',
+  async () => {
+    const { status, exited, hasPrinted, pressCtrlC } = await npmStart(20_000);
+    pressCtrlC();
+    await waitFor(() => hasPrinted('draining'));
+    await quietFor(1_100, 'an end by one Ctrl-C', () => hasPrinted('stopped'));
+    pressCtrlC();
+    expect([await status, await exited, hasPrinted('stopped')]).toEqual([null, 1, false]);
+  },
+  PATIENCE,
+);
+
+test('a SIGINT within a second of another counts as its copy, and each SIGTERM counts', () => {
+  const heard: string[] = [];
+  const listeners = new Map<string, (value: unknown) => void>();
+  let time = 0;
+  onStopSignals({ on: (event, listener) => void listeners.set(event, listener), clock: () => time }, (signal) =>
+    heard.push(`${signal} at ${time}`),
+  );
+  for (const [at, signal] of [
+    [0, 'SIGINT'],
+    [5, 'SIGINT'],
+    [10, 'SIGTERM'],
+    [15, 'SIGTERM'],
+    [999, 'SIGINT'],
+    [1_000, 'SIGINT'],
+    [1_005, 'SIGINT'],
+  ] as const) {
+    time = at;
+    listeners.get(signal)?.(signal);
+  }
+  expect(heard).toEqual(['SIGINT at 0', 'SIGTERM at 10', 'SIGTERM at 15', 'SIGINT at 1000']);
 });

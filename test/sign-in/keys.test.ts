@@ -285,7 +285,11 @@ describe('refused', () => {
     for (const origin of [null, 'null', 'https://evil.example', `${box.url}.evil.example`, 'https://pages.example']) {
       const answer = await post(key, { origin });
       expect(answer.headers.getSetCookie()).toEqual([]);
-      await expectError(answer, 'wrong_origin');
+      const { message } = await expectError(answer, 'wrong_origin');
+      // `null` and a missing header name no address that a policy could state.
+      const isAddress = origin !== null && origin !== 'null';
+      expect([origin, message.includes('`public_url`')]).toEqual([origin, isAddress]);
+      expect(message).toContain(box.url);
     }
     for (const host of ['evil.example', '127.0.0.1.evil.example'])
       await expectError(await post(key, { headers: { host } }), 'wrong_host');

@@ -36,9 +36,14 @@ const CENTS_FROM = 0.0995;
 
 /** Prices of single requests are far below a cent, and sums are read to the cent. */
 const usdDecimals = ({ all, least, most }: Sizes): number =>
-  least >= CENTS_FROM
-    ? 2
-    : needed(all, 2, Math.max(2, Math.min(decimalsOf(least), most < 1 ? 6 : most < 10 ? 5 : most < 100 ? 4 : 2)));
+  least >= CENTS_FROM ? 2 : needed(all, 2, Math.max(2, Math.min(decimalsOf(least), usdDecimalsMax(most))));
+
+/** Exact amounts have no more decimals. */
+const DECIMALS_MAX = 12;
+
+/** The greatest amount of a column has three significant digits. */
+const usdDecimalsMax = (most: number): number =>
+  most < 1 ? Math.min(DECIMALS_MAX, Math.max(6, decimalsOf(most))) : most < 10 ? 5 : most < 100 ? 4 : 2;
 
 const durationDecimals = ({ most, isWhole }: Sizes): number =>
   most >= 1_000 ? (most < 100_000 ? 2 : 1) : isWhole || most >= 100 ? 0 : 1;
@@ -54,6 +59,10 @@ const withSign = (value: number, decimals: number, before: string, behind: strin
 const FORMATS: Readonly<Record<FigureAmount['kind'], (sizes: Sizes) => ColumnFormat>> = {
   usd: (sizes) => {
     const decimals = usdDecimals(sizes);
+    return (value) => withSign(value, decimals, '$', '');
+  },
+  price: ({ all }) => {
+    const decimals = needed(all, 2, DECIMALS_MAX);
     return (value) => withSign(value, decimals, '$', '');
   },
   duration: (sizes) => {
@@ -79,6 +88,14 @@ export function inColumn(figures: readonly WrittenFigure[]): (figure: WrittenFig
     const write = figure.amount && writers.get(figure.amount.kind);
     return figure.amount && write ? { ...figure, short: write(figure.amount.value) } : figure;
   };
+}
+
+/**
+ * Writes the figures of a row alike, whatever the other rows of its table are: a limit of $0.0005 can be read in a table with one of
+ * $100,000.
+ */
+export function inRow(figures: readonly WrittenFigure[]): readonly WrittenFigure[] {
+  return figures.map(inColumn(figures)).map(({ short, exact }) => ({ short, exact }));
 }
 
 function sizesOf(amounts: readonly FigureAmount[]): Sizes {

@@ -9,8 +9,8 @@ export interface WrittenFigure {
 }
 
 export interface FigureAmount {
-  readonly kind: 'figure' | 'percent' | 'usd' | 'duration';
-  /** Of a part of a whole 0 to 1; of USD dollars; of a duration ms. */
+  readonly kind: 'figure' | 'percent' | 'usd' | 'price' | 'duration';
+  /** Of a part of a whole 0 to 1; of USD and a price dollars; of a duration ms. */
   readonly value: number;
 }
 
@@ -75,6 +75,14 @@ export function usd(value: string | number | null): WrittenFigure {
   };
 }
 
+/** A price of a list, which is never rounded. @param value an exact decimal as the API writes it */
+export function price(value: string | null): WrittenFigure {
+  if (value === null) return NONE;
+  const { exact } = usd(value);
+  return { short: `$${allDecimals.format(Number(value))}`, exact, amount: { kind: 'price', value: Number(value) } };
+}
+
+const allDecimals = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 12 });
 const cents = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
 /** How long something took: `412 ms`, `2.15 s`, `3 min 12 s`. @param ms milliseconds */

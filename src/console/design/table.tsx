@@ -4,7 +4,7 @@ import { go } from '../shell/router.ts';
 import { Button } from './button.tsx';
 import { inColumn } from './column.ts';
 import { Explained } from './explained.tsx';
-import type { WrittenFigure } from './format.ts';
+import { NONE, type WrittenFigure } from './format.ts';
 import type { TermName } from './terms.ts';
 import { useWindow } from './window.ts';
 import { Written } from './written.tsx';
@@ -26,9 +26,10 @@ export interface TableColumn<Row> {
   readonly sort?: (row: Row) => number | string | null;
   /**
    * Its place on a phone's card: `main` names the row, `fact` stands to its right, `second` below. A list whose rows need more has `third`
-   * and `fourth` to the right of `second`. Others are left out. The first column is `main` where none is.
+   * and `fourth` to the right of `second`, or any number of `more`, which wrap below `main`. Others are left out. The first column is
+   * `main` where none is.
    */
-  readonly phone?: 'main' | 'fact' | 'second' | 'third' | 'fourth';
+  readonly phone?: 'main' | 'fact' | 'second' | 'third' | 'fourth' | 'more';
 }
 
 interface TableProps<Row> {
@@ -194,7 +195,11 @@ function Cell<Row>({
   const [first] = figures;
   const content = column.cell ? column.cell(row, figures) : first && <Written value={first} />;
   return (
-    <td class={classes || undefined} data-head={unit ? `${head}, ${unit}:` : `${head}:`}>
+    <td
+      class={classes || undefined}
+      data-head={unit && phone !== 'more' ? `${head}, ${unit}:` : `${head}:`}
+      data-unit={phone === 'more' && first !== NONE ? unit : undefined}
+    >
       {href === undefined ? content : <a href={href}>{content}</a>}
     </td>
   );

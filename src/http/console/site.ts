@@ -36,9 +36,13 @@ export function checkOrigin({ method, headers }: Pick<Request, 'method' | 'heade
   const origin = headers.get('origin');
   if (SAFE.has(method) || (origin !== null && origins.includes(origin))) return;
   const own = origins.map((one) => `\`${one}\``).join(' or ');
+  const pass = (does: string) =>
+    `If a proxy ${does} the header, configure the proxy to pass \`Origin\` unchanged; Signalbox expects ${own}.`;
   const message =
     origin === null
-      ? `The request has no \`Origin\` header, so Signalbox cannot see that its own page sent it. If a proxy removes the header, configure the proxy to pass \`Origin\` unchanged; Signalbox expects ${own}.`
-      : `The header \`Origin: ${printable(origin)}\` is not the address of this console, which is ${own}. If you use the console at ${printable(origin)}, set \`public_url\` in the policy to that address, and configure the proxy to pass \`Origin\` unchanged.`;
+      ? `The request has no \`Origin\` header, so Signalbox cannot see that its own page sent it. ${pass('removes')}`
+      : origin === 'null'
+        ? `The header \`Origin: null\` names no page, so Signalbox cannot see that its own page sent the request. A browser sends \`null\` from a sandboxed frame or because of a privacy setting: open the console in a tab of its own, without that setting. ${pass('replaces')}`
+        : `The header \`Origin: ${printable(origin)}\` is not the address of this console, which is ${own}. If you use the console at ${printable(origin)}, set \`public_url\` in the policy to that address, and configure the proxy to pass \`Origin\` unchanged.`;
   throw new SignalboxError('wrong_origin', `${message} Programs send an API key instead of the cookie.`);
 }

@@ -13,12 +13,12 @@ export const Model = field.named('Model', 'A model, a selector or an alias, for 
   created_at: field.moment('`created`.', '2026-10-26T10:40:00Z'),
   max_input_tokens: field.orNull(
     field.tokens('Tokens.', 400_000),
-    'Tokens of the context window; of a selector, of the largest among its models. Null for a selector without models.',
+    'Tokens of the context window; of a selector, of the largest among its models. Null for a selector without models, and for a wildcard that states none.',
     400_000,
   ),
   max_tokens: field.orNull(
     field.tokens('Tokens.', 128_000),
-    'The most output tokens, likewise; null where no text is written.',
+    'The most output tokens, likewise; also null where no text is written.',
     128_000,
   ),
   operations: field.arrayOf(field.word(OPERATION_NAMES, 'An operation.'), 'What it is for.', ['chat']),
@@ -27,27 +27,45 @@ export const Model = field.named('Model', 'A model, a selector or an alias, for 
     ['tools', 'vision'],
   ),
 });
+const RATES = {
+  input_usd: field.usd('A million input tokens.', '0.25'),
+  cached_input_usd: field.usd('A million input tokens that are read from the cache of the provider.', '0.025'),
+  output_usd: field.usd('A million output tokens.', '2'),
+};
 /** What is added for people. */
 export const ModelDetails = field.shape('What people compare models by.', {
-  price: field.shapeOrNull('USD per 1M tokens at the provider that is tried first. Null for a selector.', {
-    input_usd: field.usd('A million input tokens.', '0.25'),
-    cached_input_usd: field.usd('A million input tokens that are read from the cache of the provider.', '0.025'),
-    output_usd: field.usd('A million output tokens.', '2'),
-  }),
-  quality: field.shapeOrNull('The share of good answers that the policy expects. Null for a selector.', {
+  price: field.shapeOrNull(
+    'The price at the provider that is tried first. Null for a selector. For a wildcard, it is the price that the policy states: `price` applies to all its models, `unknown_price` to models without a public price. Null if the policy states neither.',
+    {
+      ...RATES,
+      per_request_usd: field.usd('The fee for each request; `0` for none.', '0'),
+      tiers: field.rows(
+        'The prices of longer prompts, in ascending order. A tier replaces the prices above for the whole request.',
+        {
+          over_input_tokens: field.tokens('The tier applies to requests with more input tokens than this.', 200_000),
+          ...RATES,
+        },
+        [],
+      ),
+    },
+  ),
+  quality: field.shapeOrNull('The share of good answers that the policy expects. Null for a selector or a wildcard.', {
     default: field.share('For tasks without a figure of their own.', 0.82),
     tasks: field.mapOf(field.share('A share.'), 'By task, where the policy states a figure.', { code: 0.88 }),
     basis: field.word(['measured', 'guessed', 'unknown'], 'Where the figures come from.', 'measured'),
   }),
-  selectors: field.textList('The selectors that choose from it; none for a model of a wildcard.', [
-    'auto',
-    'auto-fast',
-  ]),
-  pattern: field.textOrNull('The wildcard of the policy that it is of; null for a model of the catalog.', null),
+  selectors: field.textList(
+    'The selectors that can choose it; none for a wildcard and its models. A selector can choose an embedding model only from its own `vector_space`.',
+    ['auto', 'auto-fast'],
+  ),
+  pattern: field.textOrNull(
+    'The wildcard of the policy that the model belongs to; a wildcard has its own ID here. Null for a model of the catalog.',
+    null,
+  ),
 });
 export const DetailedModel = field.named(
   'DetailedModel',
-  'A model, a selector or an alias, with what people compare models by.',
+  'A model, a wildcard, a selector or an alias, with what people compare models by.',
   { ...Model.properties, ...ModelDetails.properties },
 );
 const LIST_ENDS = {
@@ -61,7 +79,7 @@ const LIST_ENDS = {
 };
 export const DetailedModelList = field.named(
   'DetailedModelList',
-  'Selectors first, then the models that the caller may use; aliases behind their names.',
+  'Selectors first, then the models and wildcards that the caller may use; aliases after their names.',
   { ...field.listOf(DetailedModel, 'The models.'), ...LIST_ENDS },
 );
 export const ModelList = field.named(

@@ -10,6 +10,7 @@ import type { Host } from '../host.ts';
 import { listenError, urlOf } from '../listen.ts';
 import { openServerLog } from '../log.ts';
 import { unpackPolicies } from '../shipped-policies.ts';
+import { onStopSignals } from '../stop-signals.ts';
 import { hasTerminal } from '../terminal.ts';
 import { openDoor } from './control.ts';
 import { Fleet } from './fleet.ts';
@@ -53,8 +54,7 @@ export async function serveProcesses(
     await written();
     host.exit(code);
   };
-  host.on('SIGTERM', () => void stop('SIGTERM'));
-  host.on('SIGINT', () => void stop('SIGINT'));
+  onStopSignals(host, stop);
   host.on('SIGHUP', () => (host.out.isTerminal && !hasTerminal() ? void stop('SIGHUP') : fleet.reload()));
 
   if (!(await fleet.start())) return;

@@ -4,6 +4,9 @@ import { reachOfViewer } from '../../shell/session.ts';
 
 export type ModelLine = ReadOf<'/admin/models'>['data'][number];
 
+/** Whether a line stands for all models of a wildcard of the policy. */
+export const isWildcard = ({ id, pattern }: Pick<ModelLine, 'id' | 'pattern'>): boolean => pattern === id;
+
 /** Who has a list of models: a key, or a team or a member whose keys it binds. */
 export interface ModelHolder {
   readonly kind: 'team' | 'member' | 'key';

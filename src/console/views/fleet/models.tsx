@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
 import { useResource } from '../../api/resource.ts';
 import { Field } from '../../design/field.tsx';
-import { figure, NONE, percent, usd } from '../../design/format.ts';
+import { figure, NONE, percent, price as priceFigure } from '../../design/format.ts';
 import { markOf } from '../../design/marks.ts';
 import { Empty, Loaded, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { hrefWith, param } from '../../shell/router.ts';
-import { accessText, type ModelHolders, type ModelLine, useModelHolders } from './model-access.ts';
+import { accessText, isWildcard, type ModelHolders, type ModelLine, useModelHolders } from './model-access.ts';
 import { ModelPanel } from './model-panel.tsx';
 
 /** The models that the viewer may use, with what they are compared by. */
@@ -19,7 +19,9 @@ export function Models() {
     <section class="card" aria-labelledby="models">
       <Loaded what="Models" of={models} skeleton={<Skeleton rows={8} />}>
         {({ data }) => {
-          const lines = data.filter(({ price, id, display_name }) => price !== null && id === display_name);
+          const lines = data.filter(
+            ({ owned_by, id, display_name }) => owned_by !== 'signalbox' && id === display_name,
+          );
           const wanted = find.trim().toLowerCase();
           const shown = lines.filter(({ id, owned_by }) => `${id} ${owned_by}`.toLowerCase().includes(wanted));
           const chosen = lines.find(({ id }) => id === open);
@@ -53,8 +55,8 @@ export function Models() {
                 />
               )}
               <p class="table-foot">
-                Prices are USD per 1M tokens at the provider that is tried first. Rules of the policy can still leave a
-                model out of a request.
+                Prices are USD per 1M tokens at the provider that is tried first. Open a model to see a fee for each
+                request and the prices of long prompts. Rules of the policy can still leave a model out of a request.
               </p>
               {chosen && (
                 <ModelPanel
@@ -75,12 +77,30 @@ export function Models() {
 }
 
 function headingOf(lines: readonly ModelLine[]): string {
-  const cheapest = lines.toSorted((one, other) => outputPrice(one) - outputPrice(other))[0];
-  if (!cheapest || lines.length < 2) return lines.length === 1 ? 'One model can be used.' : 'Models';
-  return `${figure(lines.length).short} models can be used; ${cheapest.id} has the cheapest output.`;
+  const models = lines.filter((line) => !isWildcard(line));
+  const wildcards = lines.length - models.length;
+  if (lines.length === 0) return 'Models';
+  const counts = [
+    models.length > 0 && countOf(models.length, 'model'),
+    wildcards > 0 && countOf(wildcards, 'wildcard'),
+  ].filter((count) => count !== false);
+  const [cheapest, next] = models
+    .flatMap((model) => {
+      const price = outputPrice(model);
+      return price === null ? [] : [{ id: model.id, price }];
+    })
+    .toSorted((one, other) => one.price - other.price);
+  const advice = cheapest && next ? `; ${cheapest.id} has the cheapest output` : '';
+  return `${counts.join(' and ')} can be used${advice}.`;
 }
 
-const outputPrice = ({ price }: ModelLine): number => Number(price?.output_usd ?? Number.POSITIVE_INFINITY);
+const countOf = (count: number, noun: string): string => `${figure(count).short} ${noun}${count === 1 ? '' : 's'}`;
+
+/** USD per 1M tokens of output; null for a model that writes no text, and where the policy states no price. */
+const outputPrice = (model: ModelLine): number | null =>
+  model.price && writesText(model) ? Number(model.price.output_usd) : null;
+
+const writesText = ({ operations }: ModelLine): boolean => operations.includes('chat');
 
 const columnsOf = (holders: ModelHolders | null): readonly TableColumn<ModelLine>[] => [
   {
@@ -100,18 +120,19 @@ const columnsOf = (holders: ModelHolders | null): readonly TableColumn<ModelLine
   {
     id: 'input',
     head: 'Input',
-    unit: 'USD per 1M',
+    unit: 'per 1M',
     isFigure: true,
-    phone: 'second',
-    figures: ({ price }) => [price ? usd(price.input_usd) : NONE],
+    phone: 'more',
+    figures: ({ price }) => [price ? priceFigure(price.input_usd) : NONE],
     sort: ({ price }) => price && Number(price.input_usd),
   },
   {
     id: 'output',
     head: 'Output',
-    unit: 'USD per 1M',
+    unit: 'per 1M',
     isFigure: true,
-    figures: ({ price }) => [price ? usd(price.output_usd) : NONE],
+    phone: 'more',
+    figures: (model) => [model.price && writesText(model) ? priceFigure(model.price.output_usd) : NONE],
     sort: outputPrice,
   },
   {
@@ -119,6 +140,7 @@ const columnsOf = (holders: ModelHolders | null): readonly TableColumn<ModelLine
     head: 'Context',
     unit: 'tokens',
     isFigure: true,
+    phone: 'more',
     figures: ({ max_input_tokens }) => [figure(max_input_tokens)],
     sort: ({ max_input_tokens }) => max_input_tokens,
   },
@@ -126,6 +148,7 @@ const columnsOf = (holders: ModelHolders | null): readonly TableColumn<ModelLine
     id: 'quality',
     head: 'Quality',
     isFigure: true,
+    phone: 'more',
     figures: ({ quality }) => [percent(quality?.default ?? null)],
     sort: ({ quality }) => quality?.default ?? null,
   },
@@ -134,8 +157,15 @@ const columnsOf = (holders: ModelHolders | null): readonly TableColumn<ModelLine
         {
           id: 'who',
           head: 'Who may use it',
-          phone: 'fact' as const,
-          cell: (model: ModelLine) => <span class="fleet-who">{accessText(model, holders)}</span>,
+          phone: 'more' as const,
+          cell: (model: ModelLine) => {
+            const text = accessText(model, holders);
+            return (
+              <span class="fleet-who" title={text}>
+                {text}
+              </span>
+            );
+          },
         },
       ]
     : []),

@@ -3,13 +3,14 @@ import { figure, usd } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
 import { Below, Loaded, Partial } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
-import { creditsText, moneyFigure, When } from '../../design/written.tsx';
+import { creditsText, When } from '../../design/written.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
 import {
   budgetsSentence,
   emptyAt,
   type FundUsage,
   fundColumns,
+  fundFigures,
   fundHref,
   fundKey,
   NoBudgets,
@@ -91,14 +92,14 @@ function FundTable({ funds, total }: { readonly funds: readonly FundUsage[]; rea
               head: 'Held',
               term: 'held',
               isFigure: true,
-              figures: (fund) => [moneyFigure({ usd: fund.held_usd, credits: fund.held_credits })],
+              figures: (fund) => [fundFigures(fund).held],
               sort: (fund) => fund.held_credits,
             },
             {
               id: 'left',
               head: 'Left',
               isFigure: true,
-              figures: (fund) => [moneyFigure({ usd: fund.left_usd, credits: fund.left_credits })],
+              figures: (fund) => [fundFigures(fund).left],
               sort: (fund) => fund.left_credits,
             },
             {

@@ -1,5 +1,6 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
+import { inRow } from '../../design/column.ts';
 import { clockTime, dayTime, isAddress, NONE, percent, shortAddress, usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
@@ -52,11 +53,23 @@ interface FundState {
   readonly text: string;
 }
 
+/** The amounts of a fund in one format. */
+export function fundFigures(fund: FundUsage) {
+  const [spent = NONE, limit = NONE, held = NONE, left = NONE, forecast = NONE] = inRow([
+    moneyFigure({ usd: fund.spent_usd, credits: fund.spent_credits }),
+    moneyFigure({ usd: fund.limit_usd, credits: fund.limit_credits }),
+    moneyFigure({ usd: fund.held_usd, credits: fund.held_credits }),
+    moneyFigure({ usd: fund.left_usd, credits: fund.left_credits }),
+    usd(fund.forecast_usd),
+  ]);
+  return { spent, limit, held, left, forecast };
+}
+
 function stateOf(fund: FundUsage, now: number): FundState {
   if (fund.spent_credits >= fund.limit_credits) return { tone: 'bad', text: 'Spent' };
   const at = emptyAt(fund, now);
   if (at !== null) return { tone: 'warn', text: `Runs out ${soonText(at, now)}` };
-  if (fund.forecast_usd !== null) return { tone: 'good', text: `${usd(fund.forecast_usd).short} by the end` };
+  if (fund.forecast_usd !== null) return { tone: 'good', text: `${fundFigures(fund).forecast.short} by the end` };
   return { tone: 'quiet', text: fund.kind === 'balance' ? 'Balance' : 'No forecast yet' };
 }
 
@@ -87,19 +100,17 @@ export const fundColumns = (now: number): readonly TableColumn<FundUsage>[] => [
     head: 'Spent of limit',
     isFigure: true,
     phone: 'fact',
-    figures: (fund) => [
-      moneyFigure({ usd: fund.spent_usd, credits: fund.spent_credits }),
-      moneyFigure({ usd: fund.limit_usd, credits: fund.limit_credits }),
-    ],
-    cell: (_, [spent = NONE, limit = NONE]) => (
-      <>
-        <Written value={spent} />
-        <span class="dim">
-          {' '}
-          of <Written value={limit} />
+    cell: (fund) => {
+      const { spent, limit } = fundFigures(fund);
+      return (
+        <span class="may-wrap">
+          <Written value={spent} />{' '}
+          <span class="dim nowrap">
+            of <Written value={limit} />
+          </span>
         </span>
-      </>
-    ),
+      );
+    },
     sort: (fund) => fund.spent_credits,
   },
   {

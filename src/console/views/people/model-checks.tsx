@@ -15,7 +15,7 @@ interface ModelChecksProps {
   readonly error: string | null;
 }
 
-/** A choice of models. What the viewer cannot list, such as the pattern of a wildcard, is added by its name. */
+/** A choice of models and wildcards. What the viewer cannot list, such as a model of a wildcard, is added by its name. */
 export function ModelChecks({ values, onValues, none, error }: ModelChecksProps) {
   const [find, setFind] = useState('');
   // They stand first, where they were when the form was opened: a box must not move when it is checked.

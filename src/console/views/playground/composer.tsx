@@ -25,7 +25,8 @@ interface ComposerProps {
 /** The request: its text, its dialect, and the terms on which a model is chosen. */
 export function Composer({ text, onText, draft, controls, onControls, failure }: ComposerProps) {
   const models = useResource('/admin/models');
-  const listed = models.data?.data.map(({ id }) => id) ?? [];
+  // A request names a model of a wildcard, never the wildcard.
+  const listed = models.data?.data.flatMap(({ id, pattern }) => (pattern === id ? [] : [id])) ?? [];
   const names = listed.includes(controls.model) ? listed : [controls.model, ...listed];
   const selectors = new Set(models.data?.data.filter(({ owned_by }) => owned_by === 'signalbox').map(({ id }) => id));
   const at = placeOfFailure(failure);

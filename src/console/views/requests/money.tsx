@@ -2,7 +2,7 @@ import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
 import { inColumn } from '../../design/column.ts';
 import { Explained } from '../../design/explained.tsx';
-import { figure, usd } from '../../design/format.ts';
+import { figure, price, usd } from '../../design/format.ts';
 import { Loaded } from '../../design/states.tsx';
 import type { TermName } from '../../design/terms.ts';
 import { Written } from '../../design/written.tsx';
@@ -156,10 +156,10 @@ function chargeRows(entry: Entry, at: number): readonly MoneyRow[] {
 
 /** `1,204 tokens at $0.25 a million`. */
 function unitsOf({ item, units, rate_usd: rate }: Line): string {
-  const price = usd(rate).short;
-  if (item === 'request') return `at ${price}`;
-  if (item === 'tool') return `${figure(units).short} uses at ${price}`;
-  return `${figure(units).exact} tokens at ${price} a million`;
+  const each = price(rate).short;
+  if (item === 'request') return `at ${each}`;
+  if (item === 'tool') return `${figure(units).short} uses at ${each}`;
+  return `${figure(units).exact} tokens at ${each} a million`;
 }
 
 /** The same tokens elsewhere. */
