@@ -22,6 +22,7 @@ import { buildRuntime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { type Answer, answerOf } from '../support/answers.ts';
 import { unobserved } from '../support/observer.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
@@ -96,7 +97,7 @@ export async function startApplication(
   };
   const idempotency = new Idempotency(
     change({
-      ...{ store, now, instance },
+      ...{ store, now, instance, timers: processTimers },
       isOpen: ledger.isOpen.bind(ledger),
       giveBack: ledger.giveBack.bind(ledger),
     }),
