@@ -55,7 +55,7 @@ const send = (key: string, named: string, { at = box, body = {}, signal }: Call 
     { signal, headers: { ...withKey(key).headers, 'idempotency-key': named } },
   );
 
-const openAt = async (server: Signalbox): Promise<number> =>
+const openAt = async (server: Signalbox) =>
   total(readPage(await (await fetch(`${server.url}/metrics`)).text()), 'signalbox_requests_open');
 const until = (server: Signalbox, open: number) => waitFor(async () => (await openAt(server)) === open);
 
