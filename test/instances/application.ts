@@ -40,10 +40,10 @@ const never = () => {
   throw new Error('not asked for here');
 };
 
-function runtimeOf(url: string) {
+function runtimeOf(url: string, gateway: string) {
   const registry = createRegistry(shipped);
   const env = (name: string): string | undefined => (name in UPSTREAM_ENV ? UPSTREAM_KEY : undefined);
-  const text = testPolicy({ fake: url }, { best: { endpoints: ['fake'] } });
+  const text = testPolicy({ fake: url }, { best: { endpoints: ['fake'] } }, gateway);
   const settings = { env: { get: env }, ...registry, revisionOf: hashOf };
   const { snapshot } = loadPolicy([{ path: 'policy.yaml', text }], settings);
   return { snapshot: snapshot!, runtime: buildRuntime(snapshot!, registry, env), env };
@@ -52,13 +52,15 @@ function runtimeOf(url: string) {
 /**
  * Serves over a handle of a store. Stopping it leaves the handle open.
  * @param change makes a mutant of its idempotency
+ * @param section the section `gateway` of its policy
  */
 export async function startApplication(
   store: OpenStore,
   url: string,
   change: (options: IdempotencyOptions) => IdempotencyOptions = (options) => options,
+  section = 'gateway: { retries_max: 0 }\n',
 ) {
-  const { snapshot, runtime, env } = runtimeOf(url);
+  const { snapshot, runtime, env } = runtimeOf(url, section);
   const lease = () => runtime;
   const { instance } = store;
   const { now } = instance;
