@@ -68,8 +68,9 @@ const perStep =
   (send: typeof fetch) =>
   (url: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> => {
     const headers = new Headers(init.headers);
+    const call = headers.get('Idempotency-Key');
     const body = createHash('sha256').update(String(init.body)).digest('hex');
-    headers.set('Idempotency-Key', `${headers.get('Idempotency-Key')}-${body}`);
+    if (call) headers.set('Idempotency-Key', `${call}-${body}`);
     return send(url, { ...init, headers });
   };
 
