@@ -8,7 +8,7 @@ import type { Store } from '../../store/store.ts';
 import { decodeAnswer, type StoredAnswer } from './answer.ts';
 import { AnswerSeal, isSame, newSalt, requestNameOf } from './crypto.ts';
 import { type IdempotentRun, NameTaken, StoredRun, takenBy } from './run.ts';
-import { keyOf, type WaitLimits, Waits } from './waits.ts';
+import { keyOf, RunWaits, type WaitLimits } from './waits.ts';
 
 /** How long answers and losses are stored, ms. */
 const RETENTION_MS = 86_400_000;
@@ -67,7 +67,7 @@ export class Idempotency {
   readonly #options: IdempotencyOptions;
   /** Runs of this instance, by name. */
   readonly #running = new Map<string, Pick<KeyedRequest, 'secret' | 'body'>>();
-  readonly #waits: Waits;
+  readonly #waits: RunWaits;
   /** Counts the runs that have ended: a row read before such an end is read again. */
   #ends = 0;
   #waiters: (() => void)[] = [];
@@ -75,7 +75,7 @@ export class Idempotency {
   constructor(options: IdempotencyOptions) {
     this.#options = options;
     const isRunning = async (name: Uint8Array) => this.#running.has(keyOf(name)) || (await this.#find(name)).isRunning;
-    this.#waits = new Waits({ timers: options.timers, isRunning });
+    this.#waits = new RunWaits({ timers: options.timers, isRunning });
   }
 
   /**

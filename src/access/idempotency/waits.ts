@@ -24,7 +24,7 @@ interface NameWait {
 }
 
 /** The repeats that wait for the runs of their names to end. State: names. */
-export class Waits {
+export class RunWaits {
   readonly #options: WaitOptions;
   /** By the name in base64. */
   readonly #waits = new Map<string, NameWait>();

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { bodyOf } from '../../../src/access/idempotency/answer.ts';
 import { Idempotency, type IdempotencyOptions } from '../../../src/access/idempotency/idempotency.ts';
 import { type IdempotentRun, NameTaken } from '../../../src/access/idempotency/run.ts';
-import { Waiter, Waits } from '../../../src/access/idempotency/waits.ts';
+import { RunWaits, Waiter } from '../../../src/access/idempotency/waits.ts';
 import type { Timer, Timers } from '../../../src/core/timers.ts';
 import type { Repositories } from '../../../src/store/repositories.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -282,7 +282,7 @@ function replaced<Part extends object, Name extends keyof Part>(part: Part, name
 }
 
 const MUTANTS: Readonly<Record<string, Mutant>> = {
-  'the end of a run wakes no repeat': { infect: () => replaced(Waits.prototype, 'wake', () => {}) },
+  'the end of a run wakes no repeat': { infect: () => replaced(RunWaits.prototype, 'wake', () => {}) },
   'the row of a run on another server is not read again': {
     options: (options) => ({
       ...options,
@@ -293,7 +293,7 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     }),
   },
   'a wait has no limits': { infect: () => replaced(Waiter.prototype, 'limit', () => {}) },
-  'a wait goes on after a shutdown has begun': { infect: () => replaced(Waits.prototype, 'close', () => {}) },
+  'a wait goes on after a shutdown has begun': { infect: () => replaced(RunWaits.prototype, 'close', () => {}) },
   'a repeat that has ended stays among those that wait': {
     infect: () => replaced(Waiter.prototype, Symbol.dispose, () => {}),
   },
