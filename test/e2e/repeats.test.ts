@@ -98,7 +98,7 @@ describe.each([
     await waitFor(() => gate.requests.length === 2);
     gate.release();
     await waitFor(() => gate.requests.length === 3);
-    expect(await openAt(box)).toBe(3);
+    await until(box, 3);
     gate.release();
     const statuses = (await Promise.all(answers)).map(({ status }) => status).sort();
     expect(statuses).toEqual([200, 200, 200, 502, 502]);
@@ -174,7 +174,7 @@ test('a server that shuts down refuses the repeats that wait with 503, and lets 
 });
 
 test('a repeat that has waited for the longest total deadline gets 409', async () => {
-  const short = (yaml: string) => yaml.replace(/^ {4}quality: .*$/gm, '$&\n    deadlines: { total_ms: 2000 }');
+  const short = (yaml: string) => yaml.replace(/^ {4}quality: .*$/gm, '$&\n    deadlines: { total_ms: 3000 }');
   const server = await startSignalbox({ policy: short(policyOf(gate.url)), env: UPSTREAM_ENV });
   const [key, named] = [await newApiKey(server), newKey()];
   failing = 1;
@@ -182,8 +182,8 @@ test('a repeat that has waited for the longest total deadline gets 409', async (
   await waitFor(() => gate.inside === 1);
   const repeats = [send(key, named, { at: server }), send(key, named, { at: server })];
   await until(server, 3);
-  // One of the repeats now begins a run of its own, whose deadline is a second after the end of the other one's wait.
-  await Bun.sleep(1_000);
+  // One of the repeats now begins a run of its own, whose deadline is 1.5 s after the end of the other one's wait.
+  await Bun.sleep(1_500);
   gate.release();
   expect((await first).status).toBe(502);
   await waitFor(() => gate.requests.length === 2);
