@@ -37,6 +37,8 @@ export interface PolicySnapshot {
   readonly usefulOutputMax: number;
   /** The smallest `maxOutput` of the models that serve chats; Infinity without one. */
   readonly maxOutputMin: number;
+  /** The largest total deadline of a model, those of wildcards included, ms; 0 without a model. */
+  readonly totalMsMax: number;
   readonly providers: ReadonlyMap<string, Provider>;
   /** The least tokens of a prompt that some provider caches; Infinity where none does. */
   readonly cachedTokensMin: number;
@@ -137,6 +139,8 @@ export interface GatewayPolicy extends AdmissionPolicy {
   readonly socketBytesMax: number;
   /** What happens to a model whose maximum output is below the request's: its output is capped, or it is rejected. */
   readonly outputAboveMaximum: 'cap' | 'refuse';
+  /** What a repeat with the same `Idempotency-Key` gets while the first request runs: that one's answer after a wait, or 409. */
+  readonly repeatsInFlight: 'wait' | 'refuse';
   /** IANA name of the zone that rules read `time` in. */
   readonly timeZone: string;
   /** How many alternatives a decision keeps: a route's `alternatives`, a chat's fallbacks. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { HTTPHeaders } from 'elysia';
 import type { Claim, ClaimRefusal, KeyedRequest } from '../access/idempotency/idempotency.ts';
 import type { IdempotentRun } from '../access/idempotency/run.ts';
+import type { WaitLimits } from '../access/idempotency/waits.ts';
 import { bearerOf, parseKey } from '../access/key.ts';
 import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
@@ -11,6 +12,8 @@ import type { AnswerSource, RunningAnswer } from '../exchange/answer-source.ts';
 import { KeptAnswer } from '../exchange/kept-answer.ts';
 import { replayedAnswer } from '../exchange/replayed-answer.ts';
 import type { Funding } from '../money/funding.ts';
+import { shuttingDown } from '../request/drain.ts';
+import type { Gateway } from '../request/gateway.ts';
 import type { NamedRequest } from '../request/pipeline.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import { orOverloaded } from '../store/unwritten.ts';
@@ -92,8 +95,14 @@ function secretIn(headers: Headers): string {
 const hashIn = ({ name }: Surface, bodyHash: Uint8Array): Uint8Array =>
   name === openaiChat.name ? bodyHash : createHash('sha256').update(`${name}\0`).update(bodyHash).digest();
 
+/** The answer to a repeat. */
+export interface StoredResponse {
+  readonly kind: 'stored';
+  readonly answer: Response | string;
+}
+
 /** A request that is carried out once for its name. */
-interface NamedRun extends NamedRequest {
+export interface NamedRun extends NamedRequest {
   readonly kind: 'run';
   /** Gives the name back, where the request ends before its exchange. */
   drop(): Promise<void>;
@@ -104,7 +113,8 @@ interface NamedRun extends NamedRequest {
 }
 
 /**
- * Claims the name of a request: finds its stored answer, or begins its one run.
+ * Claims the name of a request: finds its stored answer, or begins its one run. Where the policy says so, a repeat waits while
+ * the first request runs, and holds no money then.
  * @throws SignalboxError
  */
 export async function claimName(
@@ -112,28 +122,23 @@ export async function claimName(
   name: RequestName,
   call: ReplayableCall,
   form: AnswerForm,
-): Promise<NamedRun | { readonly kind: 'stored'; readonly answer: Response | string }> {
-  const claim = await orOverloaded(UNREADABLE, () => services.idempotency.claim(name));
+): Promise<NamedRun | StoredResponse> {
+  const { gateway, idempotency } = services;
+  const limits = name.canRetry ? waitLimits(gateway, call.context) : null;
+  const claim = await orOverloaded(UNREADABLE, () =>
+    limits ? idempotency.claimInTurn(name, limits) : idempotency.claim(name),
+  );
+  if (limits && claim.kind === 'in-flight' && gateway.isDraining) throw shuttingDown();
   if (claim.kind === 'replay') return { kind: 'stored', answer: await replay(claim, name, call, form) };
   if (claim.kind !== 'run') throw refusalError(claim, name);
   return namedRun(services, name, claim.run, call, form.events !== null);
 }
 
-/**
- * The answer to a request whose name another instance has claimed while it was decided: as that one's row says now.
- * @throws SignalboxError
- */
-export async function claimedElsewhere(
-  services: RouteServices,
-  name: RequestName,
-  call: ReplayableCall,
-  form: AnswerForm,
-): Promise<Response | string> {
-  const claimed = await claimName(services, name, call, form);
-  if (claimed.kind === 'stored') return claimed.answer;
-  // That one has ended meanwhile, without an answer. The caller may come again.
-  await claimed.drop();
-  throw stillRunning(name.label, name.canRetry);
+/** Null where repeats are refused. The model is not known before a decision, so the longest total deadline counts. */
+function waitLimits(gateway: Gateway, { at, signal }: RequestContext): WaitLimits | null {
+  const { snapshot } = gateway.lease();
+  if (snapshot.gateway.repeatsInFlight === 'refuse') return null;
+  return { signal, ms: at + snapshot.totalMsMax - gateway.clock() };
 }
 
 function namedRun(

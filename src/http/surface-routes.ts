@@ -12,7 +12,7 @@ import type { RequestContext } from '../request/request-context.ts';
 import type { Surface } from '../surface/surface.ts';
 import { answer } from './answer.ts';
 import { DECISION_ERRORS, routeDocs } from './docs/route-docs.ts';
-import { claimedElsewhere, claimName, nameOf } from './replay.ts';
+import { claimName, type NamedRun, nameOf, type StoredResponse } from './replay.ts';
 import { textResponse } from './response.ts';
 import { type EdgeServer, type RouteServices, UNREAD_S } from './route-services.ts';
 import { DROPPED_HEADER } from './stream.ts';
@@ -87,6 +87,11 @@ interface SurfaceCall {
   readonly headers: HTTPHeaders;
 }
 
+/** An answer that a repeat gets again, or one that is made now. `named` is null for a request without a name. */
+type BegunAnswer =
+  | StoredResponse
+  | { readonly kind: 'running'; readonly named: NamedRun | null; readonly running: RunningAnswer };
+
 /** Reads a request, finds its payer and its name, has it carried out, and writes its answer in the surface's dialect. */
 async function answerCall(
   services: RouteServices,
@@ -105,16 +110,21 @@ async function answerCall(
   if (accepting) await accepting;
   const isNamed = context.idempotencyKey !== null || funding.identity !== null;
   const name = isNamed ? nameOf(context, origin.headers, funding, surface, services.answerSecretOf) : null;
-  const named = name && (await claimName(services, name, { context, headers }, form));
-  if (named?.kind === 'stored') return named.answer;
-  let running: RunningAnswer;
-  try {
-    running = await serveRequest(gateway, { request, context, funding, named });
-  } catch (cause) {
-    await named?.drop();
-    if (name && cause instanceof NameTaken) return await claimedElsewhere(services, name, { context, headers }, form);
-    throw cause;
-  }
+  const begin = async (): Promise<BegunAnswer> => {
+    const named = name && (await claimName(services, name, { context, headers }, form));
+    if (named?.kind === 'stored') return named;
+    try {
+      return { kind: 'running', named, running: await serveRequest(gateway, { request, context, funding, named }) };
+    } catch (cause) {
+      await named?.drop();
+      // Another server has claimed the name since, so this is a repeat of that request.
+      if (named && cause instanceof NameTaken) return begin();
+      throw cause;
+    }
+  };
+  const begun = await begin();
+  if (begun.kind === 'stored') return begun.answer;
+  const { named, running } = begun;
   // (guards on the answer: each wraps `running`)
   const source = named ? named.keep(running) : running;
   abandonWithCaller(context, running, source, named?.toTheEnd ?? false);

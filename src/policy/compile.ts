@@ -216,6 +216,7 @@ function assembleSnapshot(
     taskIndex,
     usefulOutputMax: Math.max(...tasks.map(({ minUsefulOutput }) => minUsefulOutput)),
     maxOutputMin: Math.min(...models.filter(isForChats).map(({ maxOutput }) => maxOutput)),
+    totalMsMax: Math.max(0, ...[...models, ...(parts.wildcards?.patterns ?? [])].map((one) => one.deadlines.totalMs)),
     providers,
     cachedTokensMin: cachedTokensMin(providers.values()),
     models,

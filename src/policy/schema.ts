@@ -114,6 +114,17 @@ export const GatewayText = closed('Limits of the whole gateway.', {
     description:
       'What happens where the `max_tokens` of a request is above the `max_output` of a model. `cap` sends the model’s maximum in its place; `refuse` leaves the model out.',
   }),
+  repeats_in_flight: oneOfExplained({
+    means: {
+      wait: 'The repeat waits until the first request ends, then gets its answer.',
+      refuse: 'The repeat is refused with 409 `in_flight`.',
+    },
+    default: 'wait',
+    formerDefault: 'refuse',
+    examples: ['refuse'],
+    description:
+      'What happens to a repeat with the same `Idempotency-Key` while the first request runs. `wait`: it waits for the answer, at most for the longest `total_ms` of a model. `refuse`: it gets 409 `in_flight`.',
+  }),
   time_zone: string(
     { minLength: 1, maxLength: 64, default: 'UTC', example: 'Europe/Berlin' },
     'IANA time zone of `time` in rules.',

@@ -218,9 +218,9 @@ interface SweptParts {
   readonly idempotency: Idempotency;
 }
 
-const idempotencyOver = (store: OpenStore, ledger: Ledger): Idempotency =>
+const idempotencyOver = (store: OpenStore, ledger: Ledger, timers: Timers): Idempotency =>
   new Idempotency({
-    ...{ store, now: store.instance.now, instance: store.instance },
+    ...{ store, now: store.instance.now, instance: store.instance, timers },
     isOpen: ledger.isOpen.bind(ledger),
     giveBack: ledger.giveBack.bind(ledger),
   });
@@ -283,7 +283,7 @@ export async function openGateway(
   await noteFirstPolicy(kept, first);
   const policy = openPolicies(first, tools, kept, resources, options);
   const { reloader, leaseOf, past, reporter } = policy;
-  const idempotency = idempotencyOver(store, ledger);
+  const idempotency = idempotencyOver(store, ledger, timers);
   const learner = await openLearning(nextId, resources, leadership.of('learning'));
   const threads = new Threads(store, now);
   const pruned = { records, idempotency, learner, threads, store, now };
@@ -321,6 +321,7 @@ export async function openGateway(
     leadership.stop();
     policies.close();
     gateway.isDraining = true;
+    idempotency.stopWaiting();
     stopUpkeep();
     void sweep.stop();
     publishing.close();

@@ -150,6 +150,7 @@ export const SECTIONS: readonly Section[] = [
   {
     name: 'laws',
     files: [
+      'test/access/idempotency/waits-law.test.ts',
       'test/bench/catalog.test.ts',
       'test/core/json-fault.test.ts',
       'test/core/time-histogram.test.ts',

@@ -33,6 +33,7 @@ import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { loneInstance } from '../store/memory/instance.ts';
 import { flaky } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
@@ -335,6 +336,7 @@ describe('when this program itself fails', () => {
       store: { ...broken, idempotency: store.idempotency },
       instance: loneInstance(),
       now: Date.now,
+      timers: processTimers,
       isOpen: never,
       giveBack: never,
     });

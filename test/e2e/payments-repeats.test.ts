@@ -155,6 +155,34 @@ test('a crash between payment and answer costs the wallet nothing, and the same 
   }
 }, 20_000);
 
+test('under `repeats_in_flight: wait` a payment with an Idempotency-Key waits, and one without gets in_flight', async () => {
+  const { upstream } = paid;
+  const section = 'gateway: { retries_max: 0, keyless_per_minute: 1000000, repeats_in_flight: wait }\n';
+  const waiting = await startPaid({ upstream, policy: section });
+  try {
+    const payer = await waiting.payer();
+    for (const [headers, status] of [
+      [{ 'idempotency-key': 'task-1' }, 200],
+      [{}, 409],
+    ] as const) {
+      const signed = await waiting.sign(payer, (await waiting.quote(body, { headers })).required);
+      const calls = upstream.requests.length;
+      upstream.next({ text: 'Hello once.', headersAfterMs: 600 });
+      const first = waiting.send(signed, body, { headers });
+      await waitFor(() => upstream.requests.length === calls + 1);
+      const repeat = await waiting.send(signed, body, { headers });
+      expect(repeat.status).toBe(status);
+      const told = await answerOf(repeat);
+      expect(await saidIn(await first, body)).toBe('Hello once.');
+      if (status === 409) expect(told.error.code).toBe('in_flight');
+      else expect(told.choices[0]?.message.content).toBe('Hello once.');
+      expect(upstream.requests.length).toBe(calls + 1);
+    }
+  } finally {
+    await waiting.stop();
+  }
+}, 20_000);
+
 test('an Idempotency-Key is bound to its payment: another signature pays nothing, and gets nothing', async () => {
   const payer = await paid.payer();
   const headers = { 'idempotency-key': 'task-1' };

@@ -46,6 +46,7 @@ import { peopleMigrations } from '../../src/store/sqlite/people.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { loneInstance } from '../store/memory/instance.ts';
 import { waitFor } from '../support/answers.ts';
 import { signQuote } from '../support/chain/pay.ts';
@@ -284,6 +285,7 @@ export async function startWalletApp({
     store,
     instance: loneInstance(now),
     now,
+    timers: processTimers,
     isOpen: (decision) => ledger.isOpen(decision),
     giveBack: (decision, note, instead) => ledger.giveBack(decision, note, instead),
   });

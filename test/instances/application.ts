@@ -22,6 +22,7 @@ import { buildRuntime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { type Answer, answerOf } from '../support/answers.ts';
 import { unobserved } from '../support/observer.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
@@ -39,10 +40,10 @@ const never = () => {
   throw new Error('not asked for here');
 };
 
-function runtimeOf(url: string) {
+function runtimeOf(url: string, gateway: string) {
   const registry = createRegistry(shipped);
   const env = (name: string): string | undefined => (name in UPSTREAM_ENV ? UPSTREAM_KEY : undefined);
-  const text = testPolicy({ fake: url }, { best: { endpoints: ['fake'] } });
+  const text = testPolicy({ fake: url }, { best: { endpoints: ['fake'] } }, gateway);
   const settings = { env: { get: env }, ...registry, revisionOf: hashOf };
   const { snapshot } = loadPolicy([{ path: 'policy.yaml', text }], settings);
   return { snapshot: snapshot!, runtime: buildRuntime(snapshot!, registry, env), env };
@@ -51,13 +52,15 @@ function runtimeOf(url: string) {
 /**
  * Serves over a handle of a store. Stopping it leaves the handle open.
  * @param change makes a mutant of its idempotency
+ * @param section the section `gateway` of its policy
  */
 export async function startApplication(
   store: OpenStore,
   url: string,
   change: (options: IdempotencyOptions) => IdempotencyOptions = (options) => options,
+  section = 'gateway: { retries_max: 0 }\n',
 ) {
-  const { snapshot, runtime, env } = runtimeOf(url);
+  const { snapshot, runtime, env } = runtimeOf(url, section);
   const lease = () => runtime;
   const { instance } = store;
   const { now } = instance;
@@ -96,7 +99,7 @@ export async function startApplication(
   };
   const idempotency = new Idempotency(
     change({
-      ...{ store, now, instance },
+      ...{ store, now, instance, timers: processTimers },
       isOpen: ledger.isOpen.bind(ledger),
       giveBack: ledger.giveBack.bind(ledger),
     }),

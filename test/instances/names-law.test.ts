@@ -228,6 +228,7 @@ class Race {
         },
         instance: { ...loneInstance(() => NOON, name), lives },
         now: () => NOON,
+        timers: STILL,
         isOpen: (id) => ledger.isOpen(id),
         giveBack: (id, note, instead) => ledger.giveBack(id, note, instead),
       }),

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { toCredits } from '../../src/core/credits.ts';
 import { auditLedger } from '../../src/ledger/audit/run.ts';
-import { waitFor } from '../support/answers.ts';
+import { quietFor, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { UPSTREAM_KEY } from '../support/policies.ts';
 import { type Application, startApplication, type Told } from './application.ts';
@@ -139,6 +139,30 @@ test('a repeat at the other instance after the first has crashed runs once its h
   expect(Number(answered.headers.get('x-signalbox-given-back'))).toBe(toCredits(charged));
   expect(upstream.requests).toHaveLength(2);
   await expectBooked(answered);
+});
+
+test('a repeat that waits on another server runs once the first server has crashed and its hold is resolved', async () => {
+  const waiting = world.open(2);
+  stores.push(waiting);
+  const c = await startApplication(waiting, upstream.url, undefined, 'gateway: { repeats_in_flight: wait }\n');
+  upstream.next({ hang: 'headers' });
+  void a.ask(key, 'once').catch(() => {});
+  await reached(1);
+  const repeats = [c.ask(key, 'once'), c.ask(key, 'once')];
+  stores[0]!.die();
+  await quietFor(1_500, 'a repeat runs before the charge of the crash is known', () => upstream.requests.length > 1);
+  const [open] = world.books.journal.entries.filter(({ kind }) => kind === 'reserve');
+  const [closed] = await world.books.apply([
+    { kind: 'expire', id: open!.reservation!, at: Date.now(), rule: 'charge' },
+  ]);
+  const charged = closed?.kind === 'charged' ? closed.charged : 0;
+  const answers = await Promise.all(repeats);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  const [answered] = answers.filter(({ headers }) => headers.get('x-signalbox-replayed') === null);
+  expect(Number(answered!.headers.get('x-signalbox-given-back'))).toBe(toCredits(charged));
+  expect(upstream.requests).toHaveLength(2);
+  await expectBooked(answered!);
+  await c.stop();
 });
 
 test('a start beside a running request leaves its name alone, and a sweep takes the owner out of names of those that ended', async () => {

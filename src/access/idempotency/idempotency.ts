@@ -1,5 +1,6 @@
 import type { Microcredits } from '../../core/credits.ts';
 import { isAddress } from '../../core/holder-address.ts';
+import type { Timers } from '../../core/timers.ts';
 import type { AnswerRow } from '../../store/idempotency.ts';
 import { type Instance, isSameInstance, nameOf } from '../../store/instance.ts';
 import type { Repositories } from '../../store/repositories.ts';
@@ -7,6 +8,7 @@ import type { Store } from '../../store/store.ts';
 import { decodeAnswer, type StoredAnswer } from './answer.ts';
 import { AnswerSeal, isSame, newSalt, requestNameOf } from './crypto.ts';
 import { type IdempotentRun, NameTaken, StoredRun, takenBy } from './run.ts';
+import { keyOf, RunWaits, type WaitLimits } from './waits.ts';
 
 /** How long answers and losses are stored, ms. */
 const RETENTION_MS = 86_400_000;
@@ -21,6 +23,7 @@ export interface IdempotencyOptions {
   readonly instance: Pick<Instance, 'slot' | 'epoch' | 'lives'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  readonly timers: Timers;
   /** Whether the hold of a decision is still open: its charge is not known yet. */
   isOpen(decision: number): Promise<boolean>;
   /** Durably gives back the rest of a charge, at most the charge of `instead`. A second call gives nothing. */
@@ -40,7 +43,8 @@ export interface KeyedRequest {
 
 /** Why a request neither runs nor gets an answer. `unavailable`: it was charged, or begun as a change, and its answer cannot be read. */
 export type ClaimRefusal =
-  | { readonly kind: 'in-flight' }
+  /** `isEqual`: the running request has the same secret and body, so its answer is the answer to this one. */
+  | { readonly kind: 'in-flight'; readonly isEqual: boolean }
   | { readonly kind: 'reused' }
   | { readonly kind: 'unavailable'; readonly decision: number };
 
@@ -49,7 +53,9 @@ export type Claim =
   | { readonly kind: 'replay'; readonly answer: StoredAnswer; readonly decision: number }
   | ClaimRefusal;
 
-const IN_FLIGHT: Claim = { kind: 'in-flight' };
+const IN_FLIGHT: Claim = { kind: 'in-flight', isEqual: true };
+/** The same name with another secret: the running request belongs to another sender. */
+const OTHER_IN_FLIGHT: Claim = { kind: 'in-flight', isEqual: false };
 const REUSED: Claim = { kind: 'reused' };
 
 /**
@@ -59,14 +65,39 @@ const REUSED: Claim = { kind: 'reused' };
  */
 export class Idempotency {
   readonly #options: IdempotencyOptions;
-  /** Runs of this instance: name → SHA-256 of the body. */
-  readonly #running = new Map<string, Uint8Array>();
+  /** Runs of this instance, by name. */
+  readonly #running = new Map<string, Pick<KeyedRequest, 'secret' | 'body'>>();
+  readonly #waits: RunWaits;
   /** Counts the runs that have ended: a row read before such an end is read again. */
   #ends = 0;
   #waiters: (() => void)[] = [];
 
   constructor(options: IdempotencyOptions) {
     this.#options = options;
+    const isRunning = async (name: Uint8Array) => this.#running.has(keyOf(name)) || (await this.#find(name)).isRunning;
+    this.#waits = new RunWaits({ timers: options.timers, isRunning });
+  }
+
+  /**
+   * Like `claim`, but a repeat with the same secret and body waits while the first request runs. After a run without a kept
+   * answer, one of the waiting repeats runs and the others wait for it.
+   * @returns `in-flight` where the wait has reached its limits
+   * @throws StoreError as `claim` does
+   */
+  async claimInTurn(request: KeyedRequest, limits: WaitLimits): Promise<Claim> {
+    let claim = await this.claim(request);
+    if (!canWait(claim)) return claim;
+    using waiter = this.#waits.enter(requestNameOf(request.keyId, request.idempotencyKey), limits);
+    do {
+      // The first time, too: the run may have ended before the wait began.
+      claim = await this.claim(request);
+    } while (canWait(claim) && (await waiter.next()));
+    return claim;
+  }
+
+  /** Ends all waits, now and from here on: the server stops. */
+  stopWaiting(): void {
+    this.#waits.close();
   }
 
   /**
@@ -76,17 +107,16 @@ export class Idempotency {
    */
   async claim(request: KeyedRequest): Promise<Claim> {
     const bytes = requestNameOf(request.keyId, request.idempotencyKey);
-    const name = Buffer.from(bytes).toString('base64');
+    const name = keyOf(bytes);
     for (;;) {
       const running = this.#running.get(name);
-      // Another body is an error already: waiting would not help.
-      if (running) return isSame(running, request.body) ? IN_FLIGHT : REUSED;
+      if (running) return claimBeside(running, request);
       const ends = this.#ends;
       const { row, isRunning } = await this.#find(bytes);
       if (this.#ends !== ends || this.#running.has(name)) continue;
       const claim = this.#claimOf(row, isRunning, request);
       if (claim) return claim;
-      this.#running.set(name, request.body);
+      this.#running.set(name, request);
       try {
         return await this.#run(bytes, request, row, () => this.#release(name));
       } catch (cause) {
@@ -139,9 +169,10 @@ export class Idempotency {
   #claimOf(row: AnswerRow | null, isRunning: boolean, { secret, body, isChange = false }: KeyedRequest): Claim | null {
     if (!row) return null;
     const seal = new AnswerSeal(secret, row.salt);
+    if (!isRunning) return this.#isExpired(row) ? null : claimOf(row, seal, body, isChange);
     // The body of a request with another secret cannot be compared while it runs.
-    if (isRunning && !(isSame(seal.verifier, row.verifier) && !isSame(seal.bodyMark(body), row.body))) return IN_FLIGHT;
-    return isRunning || !this.#isExpired(row) ? claimOf(row, seal, body, isChange) : null;
+    if (!isSame(seal.verifier, row.verifier)) return OTHER_IN_FLIGHT;
+    return isSame(seal.bodyMark(body), row.body) ? IN_FLIGHT : REUSED;
   }
 
   #isExpired({ time }: AnswerRow): boolean {
@@ -200,8 +231,18 @@ export class Idempotency {
   #release(name: string): void {
     this.#running.delete(name);
     this.#ends++;
+    this.#waits.wake(name);
     if (this.#running.size === 0) for (const resolve of this.#waiters.splice(0)) resolve();
   }
+}
+
+const canWait = (claim: Claim): boolean => claim.kind === 'in-flight' && claim.isEqual;
+
+/** Returns the claim of a request whose name a run of this instance has. */
+function claimBeside(running: Pick<KeyedRequest, 'secret' | 'body'>, { secret, body }: KeyedRequest): Claim {
+  // Another body is an error already: waiting would not help.
+  if (!isSame(running.body, body)) return REUSED;
+  return isSame(Buffer.from(running.secret), Buffer.from(secret)) ? IN_FLIGHT : OTHER_IN_FLIGHT;
 }
 
 /** Returns the claim that a row allows; null when the request may run. */

@@ -15,6 +15,7 @@ import { openSqlite } from '../../../../src/store/sqlite/database.ts';
 import { idempotencyMigrations } from '../../../../src/store/sqlite/idempotency.ts';
 import { openReader } from '../../../../src/store/sqlite/reader.ts';
 import type { SqlStore } from '../../../../src/store/sqlite/statement.ts';
+import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { budget, caller, line, NOON, order } from '../../../ledger/support.ts';
 import { loneInstance } from '../../../store/memory/instance.ts';
 import { type DiskRemains, MortalStore } from './mortal-store.ts';
@@ -118,6 +119,7 @@ export class World {
       options({
         store: wrap(Object.assign(this.#store, { idempotency: sqlIdempotency(this.#store) })),
         now,
+        timers: processTimers,
         instance: loneInstance(now, { slot: 0, epoch: ++this.#epoch }),
         isOpen: (id) => ledger.isOpen(id),
         giveBack: (id, note, instead) => ledger.giveBack(id, note, instead),
