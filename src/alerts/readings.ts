@@ -102,7 +102,7 @@ export function watchProviders(
   for (const { provider, state, attempts } of samples) {
     const sum = counted.getOrInsertComputed(provider, () => ({ answered: 0, failed: 0, shut: 0, endpoints: 0 }));
     sum.endpoints++;
-    if (state === 'ejected' || state === 'misconfigured') sum.shut++;
+    if (state === 'ejected' || state === 'misconfigured' || state === 'out_of_credit') sum.shut++;
     for (const [outcome, count] of attempts) {
       if (outcome === 'ok') sum.answered += count;
       else if (outcome !== 'dropped') sum.failed += count;

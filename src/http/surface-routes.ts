@@ -24,7 +24,6 @@ const SURFACE_ERRORS: readonly ErrorCode[] = [
   ...FUNDING_ERRORS,
   'budget_contended',
   'upstream_rejected_request',
-  'upstream_rate_limited',
   'upstream_failed',
   'upstream_timeout',
   'in_flight',
