@@ -107,8 +107,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   get inputTokens(): number {
     return Math.ceil(this.#running?.expected.inputTokens ?? 0);
   }
-  get unsupported(): readonly string[] {
-    return this.#running?.unsupported ?? [];
+  get dropped(): readonly string[] {
+    return this.#running?.dropped ?? [];
   }
   get policy(): GatewayPolicy {
     return this.#runnable.runtime.snapshot.gateway;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Decision, Refusal } from '../../src/core/decision.ts';
-import type { SignalboxError } from '../../src/core/errors.ts';
+import type { ErrorCode, SignalboxError } from '../../src/core/errors.ts';
 import { HEALTH, type HealthState, priorReadings, type Readings } from '../../src/core/readings.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
@@ -120,10 +120,17 @@ describe('the shortlist', () => {
   });
 });
 
-const anyState = fc.constantFrom<HealthState>('healthy', 'healthy', 'ejected', 'cooling', 'misconfigured', 'out_of_credit');
+const anyState = fc.constantFrom<HealthState>(
+  'healthy',
+  'healthy',
+  'ejected',
+  'cooling',
+  'misconfigured',
+  'out_of_credit',
+);
 
 /** The error where the first endpoint to return is in such a state. */
-const CODES: Partial<Record<HealthState, string>> = {
+const CODES: Partial<Record<HealthState, ErrorCode>> = {
   cooling: 'upstream_rate_limited',
   misconfigured: 'no_healthy_model',
   out_of_credit: 'upstream_out_of_credit',
@@ -154,7 +161,10 @@ test('for any catalog and health, the eligible models are exactly those of the r
         const left = expected(endpoints, states);
         if (left.length === 0) {
           seen.refused++;
-          const all = states.slice(0, endpoints.reduce((sum, n) => sum + n));
+          const all = states.slice(
+            0,
+            endpoints.reduce((sum, n) => sum + n),
+          );
           const first = all.find((state) => state !== 'out_of_credit') ?? 'out_of_credit';
           expect(errorOf(from, outcome).code).toBe(CODES[first]!);
           return;

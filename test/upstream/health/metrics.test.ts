@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { HEALTH } from '../../../src/core/readings.ts';
 import { metricsPage } from '../../../src/telemetry/page.ts';
 import { endpointFamilies } from '../../../src/upstream/health/metrics.ts';
 import { model, snapshot } from '../../routing/build.ts';
