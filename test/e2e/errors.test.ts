@@ -331,10 +331,10 @@ const cases: readonly Case[] = [
   },
   {
     code: 'no_healthy_model',
-    when: 'the only provider has asked for a pause',
+    when: 'the only provider refuses the key',
     provoke: async () => {
       const fresh = await three.afresh();
-      first.next({ status: 429, headers: { 'retry-after': '7' } });
+      first.next({ fail: 'auth' });
       await chatWith(fresh, { model: 'best' });
       return chatWith(fresh, { model: 'best' });
     },
