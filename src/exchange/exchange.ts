@@ -11,7 +11,7 @@ import type { FundedHold } from '../money/funding.ts';
 import { chargedTokens, failedUsage, type MeasuredUsage } from '../money/meter.ts';
 import { type Receipt, withoutPrice } from '../money/receipt.ts';
 import { paidOutput, type TrancheTerms } from '../money/tranches.ts';
-import { type UnavailableEndpoint, unavailableError } from '../routing/unavailable.ts';
+import type { UnavailableEndpoint } from '../routing/unavailable.ts';
 import type { Write } from '../store/store.ts';
 import { type AlarmOwner, DeadlineAlarm } from '../upstream/alarm.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
@@ -24,12 +24,11 @@ import {
   callerGone,
   crowdedError,
   type FailedAttempt,
-  failedError,
   failureIn,
   hasCalled,
   isFinal,
-  notFoundError,
   pauseOf,
+  unansweredError,
   unreadError,
   wasCut,
 } from './failure.ts';
@@ -311,15 +310,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #fail(): SignalboxError {
     const [last, failure] = [this.#last, this.#failed.at(-1)?.failure];
     const cut = last !== null && wasCut(failure) && last.call.sent && !last.meter.hasReport;
-    let error = failedError(this.#failed, cut || this.#billed, this.#runnable.request);
-    // Attempts without credit say less than an endpoint that returns after a pause.
-    if (this.#shut.size > 0 && this.#failed.every((one) => one.failure.kind === 'credit')) {
-      error = unavailableError(
-        'Every model that could serve this request is',
-        [...this.#shut.values()],
-        this.#parts.now(),
-      );
-    } else if (last && failure) error = notFoundError(failure, last.model) ?? error;
+    const error = unansweredError({
+      ...{ failed: this.#failed, shut: [...this.#shut.values()], model: last?.model ?? null },
+      ...{ billed: cut || this.#billed, request: this.#runnable.request, now: this.#parts.now() },
+    });
     this.error = error;
     this.#settle('failed', cut ? last : null, cut ? last.broken(failure!) : null);
     return error;

@@ -4,6 +4,7 @@ import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
 import type { Members } from '../core/original.ts';
 import type { Model } from '../core/snapshot.ts';
+import { type UnavailableEndpoint, unavailableError } from '../routing/unavailable.ts';
 import { unknownToService } from '../runtime/wildcard-runtime.ts';
 import type { EndpointHealth } from '../upstream/health/types.ts';
 
@@ -58,7 +59,7 @@ export const isUnknownName = ({ unknownModel, message }: ProviderFailure, upstre
   message.split(/[^\w.:/@-]+/).some((word) => word.replace(/^models\/|[.:]$/g, '') === upstream);
 
 /** The error of a service that found nothing for a request; null where its caller did not choose the model. */
-export function notFoundError(failure: ProviderFailure, model: Pick<Model, 'id' | 'pattern'>): SignalboxError | null {
+function notFoundError(failure: ProviderFailure, model: Pick<Model, 'id' | 'pattern'>): SignalboxError | null {
   if (!isOfAskedModel(failure, model)) return null;
   return failure.unknownModel ? unknownToService(model.id) : refusedError(failure, { cause: failure.message });
 }
@@ -93,6 +94,30 @@ export function pauseOf(
   // A pause that came with a 5xx is not part of the endpoint's health, but is respected too.
   if (state === 'healthy') return retryAfterMs;
   return state === 'cooling' ? Math.max(retryAfterMs, retryAt - now) : null;
+}
+
+/** What is known of a request that no attempt answered. */
+interface UnansweredRequest {
+  readonly failed: readonly FailedAttempt[];
+  /** Endpoints that were unavailable when their turn came. */
+  readonly shut: readonly UnavailableEndpoint[];
+  /** The model of the last attempt; null for none. */
+  readonly model: Pick<Model, 'id' | 'pattern'> | null;
+  /** Whether the last attempt is charged: the error then asks the client not to repeat the request. */
+  readonly billed: boolean;
+  readonly request: ModelRequest;
+  /** Unix ms. */
+  readonly now: number;
+}
+
+/** Makes the error for a request that no attempt answered. */
+export function unansweredError({ failed, shut, model, billed, request, now }: UnansweredRequest): SignalboxError {
+  // Attempts without credit say less than an endpoint that returns after a pause.
+  if (shut.length > 0 && failed.every(({ failure }) => failure.kind === 'credit')) {
+    return unavailableError('Every model that could serve this request is', shut, now);
+  }
+  const last = failed.at(-1)?.failure;
+  return (last && model && notFoundError(last, model)) ?? failedError(failed, billed, request);
 }
 
 /**

@@ -160,6 +160,32 @@ const ACCOUNTS: readonly (readonly [string, () => WireAdapter, number, object])[
     },
   ],
   [
+    'Anthropic, at the limit of a contract',
+    anthropicAdapter,
+    429,
+    {
+      type: 'error',
+      error: {
+        type: 'rate_limit_error',
+        message: 'The spend limit is reached.',
+        details: { error_code: 'contract_spend_limit_reached' },
+      },
+    },
+  ],
+  [
+    'Anthropic, at the threshold of a tier',
+    anthropicAdapter,
+    429,
+    {
+      type: 'error',
+      error: {
+        type: 'rate_limit_error',
+        message: 'The threshold is reached.',
+        details: { error_code: 'enforced_spend_limit_reached' },
+      },
+    },
+  ],
+  [
     'Anthropic, by 402',
     anthropicAdapter,
     402,
@@ -273,6 +299,17 @@ describe('a 402 that does not speak of the whole account', () => {
       },
     ],
     ['Mistral', openaiAdapter, { object: 'error', message: 'Payment required', type: 'billing' }],
+    [
+      'Anthropic, of the organization that one request names',
+      anthropicAdapter,
+      {
+        error: {
+          type: 'billing_error',
+          message: 'It lacks credit.',
+          details: { error_code: 'linked_organization_spend_limit_reached' },
+        },
+      },
+    ],
     ['one without a body', anthropicAdapter, {}],
     ['another of Gemini', geminiAdapter, { error: { code: 402, message: 'Pay.', status: 'RESOURCE_EXHAUSTED' } }],
   ])('says nothing of other requests: %s', (_, adapter, body) => {

@@ -20,13 +20,12 @@ export const Model = field.named('Model', 'A model, a selector or an alias, for 
     field.moment('The day.', '2026-11-01T00:00:00Z'),
     'When the provider deprecated the model, by the policy; null for an active one.',
   ),
-  retires_at: field.textOrNull('Always null: Signalbox knows no dates of retirement. SDKs of Anthropic require it.', null),
-  line: field.textOrNull('Always null: Signalbox knows no lines of models. SDKs of Anthropic require it.', null),
-  capabilities: field.orNull(
-    Type.Object({}),
-    'Always null: `abilities` has them. SDKs of Anthropic require it.',
+  retires_at: field.textOrNull(
+    'Always null: Signalbox knows no dates of retirement. SDKs of Anthropic require it.',
     null,
   ),
+  line: field.textOrNull('Always null: Signalbox knows no lines of models. SDKs of Anthropic require it.', null),
+  capabilities: field.orNull(Type.Object({}), 'Always null: `abilities` has them. SDKs of Anthropic require it.', null),
   max_input_tokens: field.orNull(
     field.tokens('Tokens.', 400_000),
     'Tokens of the context window; of a selector, of the largest among its models. Null for a selector without models.',
