@@ -113,7 +113,7 @@ describe('what lasts', () => {
     expect(house.lines(up, NOON + DAY_MS)).toEqual([]);
   });
 
-  test('of a provider without credit is told of at once, with what to do', () => {
+  test('is reported at once for a provider without credit, with what to do', () => {
     const house = outage();
     const unpaid = { providers: [provider({ downSince: NOON, shut: 2, isUnpaid: true })] };
     expect(house.lines(unpaid, NOON)).toEqual([
