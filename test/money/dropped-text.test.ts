@@ -29,7 +29,9 @@ test('names that do not fit in 1,024 bytes are counted, with those that were cut
 test('for any names the header is valid, at most 1,024 bytes long, and says how many names there are', () => {
   fc.assert(
     fc.property(
-      fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 200 }).filter((name) => !/^and \d+ more$/.test(name))),
+      fc.array(
+        fc.string({ unit: 'binary', minLength: 1, maxLength: 200 }).filter((name) => !/^and \d+ more$/.test(name)),
+      ),
       (names) => {
         const text = droppedText(names);
         expect(new Headers({ dropped: text }).get('dropped')).toBe(text);
