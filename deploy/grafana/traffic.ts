@@ -235,10 +235,11 @@ export const providers = [
       1: ['ejected', 'orange'],
       2: ['cooling', 'blue'],
       3: ['misconfigured', 'red'],
+      4: ['out of credit', 'dark-red'],
     },
     queries: [
       [
-        `max by (provider, model, upstream) (0 * ${STATE}{${ENDPOINT}, state="healthy"} + ignoring (state) ${STATE}{${ENDPOINT}, state="ejected"} + ignoring (state) 2 * ${STATE}{${ENDPOINT}, state="cooling"} + ignoring (state) 3 * ${STATE}{${ENDPOINT}, state="misconfigured"})`,
+        `max by (provider, model, upstream) (0 * ${STATE}{${ENDPOINT}, state="healthy"} + ignoring (state) ${STATE}{${ENDPOINT}, state="ejected"} + ignoring (state) 2 * ${STATE}{${ENDPOINT}, state="cooling"} + ignoring (state) 3 * ${STATE}{${ENDPOINT}, state="misconfigured"} + ignoring (state) 4 * ${STATE}{${ENDPOINT}, state="out_of_credit"})`,
         '{{model}} at {{provider}} ({{upstream}})',
       ],
     ],

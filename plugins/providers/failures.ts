@@ -4,7 +4,8 @@ import { meaningsOf } from './meanings.ts';
 export type FailureKind = ProviderFailure['kind'];
 
 const STATUSES = meaningsOf<FailureKind, number>([
-  ['auth', [401, 402, 403]],
+  ['auth', [401, 403]],
+  ['credit', [402]],
   ['not_found', [404]],
   ['timeout', [408, 504]],
   // A conflict, or a request that an intermediary abandoned: transient. The SDKs retry these too.

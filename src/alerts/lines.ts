@@ -54,6 +54,9 @@ export const policyJoined = (ms: number): string =>
 export const providerDown = (name: string, ms: number, shut: number, endpoints: number): string =>
   `Provider ${name} has answered nothing for ${lengthOf(ms)}; ${shut} of ${endpoints} endpoints are shut.`;
 
+export const providerUnpaid = (name: string): string =>
+  `The account at provider ${name} has no credit left: add credit there. Signalbox tries it again once a minute.`;
+
 export const providerAgain = (name: string, ms: number): string =>
   `Provider ${name} answers again; the alert was ${lengthOf(ms)} ago.`;
 

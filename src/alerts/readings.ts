@@ -68,6 +68,8 @@ export interface ProviderReading {
   readonly isUp: boolean;
   /** Since when every attempt has failed, ms since 1970; null where that is not so. */
   readonly downSince: number | null;
+  /** Whether its account has no credit left. */
+  readonly isUnpaid: boolean;
   /** Endpoints that are shut, and all. */
   readonly shut: number;
   readonly endpoints: number;
@@ -98,17 +100,32 @@ export function watchProviders(
   samples: Iterable<EndpointCounts>,
   now: number,
 ): ProviderWatches {
-  const counted = new Map<string, { answered: number; failed: number; shut: number; endpoints: number }>();
+  const counted = new Map<
+    string,
+    { answered: number; failed: number; shut: number; unpaid: number; endpoints: number }
+  >();
   for (const { provider, state, attempts } of samples) {
-    const sum = counted.getOrInsertComputed(provider, () => ({ answered: 0, failed: 0, shut: 0, endpoints: 0 }));
+    const sum = counted.getOrInsertComputed(provider, () => ({
+      answered: 0,
+      failed: 0,
+      shut: 0,
+      unpaid: 0,
+      endpoints: 0,
+    }));
     sum.endpoints++;
-    if (state === 'ejected' || state === 'misconfigured') sum.shut++;
+    if (state === 'ejected' || state === 'misconfigured' || state === 'out_of_credit') sum.shut++;
+    if (state === 'out_of_credit') sum.unpaid++;
     for (const [outcome, count] of attempts) {
       if (outcome === 'ok') sum.answered += count;
       else if (outcome !== 'dropped') sum.failed += count;
     }
   }
-  return new Map([...counted].map(([name, sum]) => [name, { name, ...sum, ...stateOf(before.get(name), sum, now) }]));
+  return new Map(
+    [...counted].map(([name, { unpaid, ...sum }]) => [
+      name,
+      { name, ...sum, isUnpaid: unpaid === sum.endpoints, ...stateOf(before.get(name), sum, now) },
+    ]),
+  );
 }
 
 function stateOf(

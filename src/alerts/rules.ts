@@ -168,11 +168,14 @@ class RuleJudge {
 
   #providers(afterMs: number, { providers }: AlertReadings): void {
     const { now } = this.#memory;
-    for (const { name, isUp, downSince, shut, endpoints } of providers) {
-      const isDown = downSince !== null && now - downSince >= afterMs;
+    for (const { name, isUp, isUnpaid, downSince, shut, endpoints } of providers) {
+      // Waiting does not bring credit back, so that is reported at once.
+      const isDown = downSince !== null && (isUnpaid || now - downSince >= afterMs);
       this.#last(this.#id(name), {
         isDown: isDown || (isUp ? false : null),
-        down: lines.providerDown(name, now - (downSince ?? now), shut, endpoints),
+        down: isUnpaid
+          ? lines.providerUnpaid(name)
+          : lines.providerDown(name, now - (downSince ?? now), shut, endpoints),
         up: (ms) => lines.providerAgain(name, ms),
         details: { provider: name, endpoints_shut: shut, endpoints },
       });

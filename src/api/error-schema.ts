@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { WINDOWS } from '../core/budget.ts';
 import { HOLDER_KINDS } from '../core/caller.ts';
 import { ERRORS } from '../core/errors.ts';
+import { HEALTH } from '../core/readings.ts';
 import { PolicyDiagnostic } from './diagnostic.ts';
 import { arrayOf, credits, named, orNull, partialShape, shape, text, textOrNull, tokens, word } from './parts.ts';
 
@@ -68,6 +69,8 @@ const payment = {
   ),
 };
 
+const UNAVAILABLE_STATES = Object.keys(HEALTH).filter((state) => state !== 'healthy');
+
 const details = partialShape('Figures for programs, depending on the code.', {
   least_credits: credits('The least `budget_limit` that would do. With `budget_limit_too_low`.', 0.31),
   estimated_input_tokens: tokens('The approximate size of the prompt. With `context_length_exceeded`.', 140_000),
@@ -87,9 +90,12 @@ const details = partialShape('Figures for programs, depending on the code.', {
   unavailable: arrayOf(
     Type.Object({
       model: text('ID of the model.'),
-      state: word(['cooling', 'misconfigured'], 'Its provider asked for a pause, or refuses its key.'),
+      state: word(
+        UNAVAILABLE_STATES,
+        'The endpoint that returns first: its provider asked for a pause (`cooling`), refuses the key (`misconfigured`), has no credit left (`out_of_credit`) or failed too often (`ejected`).',
+      ),
     }),
-    'The models that could serve if they were healthy. With `no_healthy_model`.',
+    'The models that could serve if they were healthy. With `no_healthy_model`, and with `upstream_rate_limited` and `upstream_out_of_credit` where no provider was called.',
   ),
   policy_revision: text('The revision in force. With `precondition_failed` and `policy_invalid`.'),
   diagnostics: arrayOf(PolicyDiagnostic, 'Every mistake in the policy. With `policy_invalid`.'),

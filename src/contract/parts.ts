@@ -125,6 +125,8 @@ export function isContent(part: StreamPart): boolean {
 export const FAILURE_KINDS = [
   /** The provider refuses the operator's key. */
   'auth',
+  /** The operator's account at the provider has no credit left, or not enough for this request. */
+  'credit',
   /** The provider refuses the content of the request: the caller's mistake. */
   'rejected',
   /** The prompt does not fit the model. */
@@ -164,6 +166,11 @@ export interface ProviderFailure {
   readonly original?: Members;
   /** With `malformed`: the model wrote text that its provider could not parse. The endpoint itself is healthy. */
   readonly ofModel?: true;
+  /**
+   * With `credit`: the service says that the whole account is out of credit, so every request fails. Absent where the request
+   * alone may cost too much, as with a bare 402.
+   */
+  readonly ofAccount?: true;
   /** With `not_found`: the service says that it does not know the model. Another 404 may be about a part of the request, such as a file. */
   readonly unknownModel?: true;
 }

@@ -144,13 +144,17 @@ export const ERRORS = {
   budget_contended: limited(429, 'Requests in progress have reserved the rest of the budget that `details` names.'),
   upstream_rate_limited: limited(
     429,
-    'The provider is limiting its request rate, and no other provider can serve the request.',
+    'The provider is limiting its request rate, and no other provider can serve the request. `retry-after` is the rest of the pause that it requested.',
+  ),
+  upstream_out_of_credit: spec('server_error', false)(
+    503,
+    'The gateway’s account at the provider has no credit left, and no other provider can serve the request. Its operator has to add credit there.',
   ),
   upstream_failed: upstream(502, 'Every attempt at a provider failed, or the answer broke off.'),
   upstream_timeout: upstream(504, 'The model did not answer in time, or stalled.'),
   no_healthy_model: unavailable(
     503,
-    'Every model that could serve is unavailable for now: its provider asked for a pause, or refuses its API key.',
+    'Every model that could serve is unavailable for now, for example because its provider refuses the API key of the gateway.',
   ),
   overloaded: unavailable(
     503,

@@ -10,6 +10,8 @@ export const HEALTH = {
   cooling: 2,
   /** The provider refuses our key. */
   misconfigured: 3,
+  /** Our account at the provider has no credit left. */
+  out_of_credit: 4,
 } as const;
 
 export type HealthState = keyof typeof HEALTH;

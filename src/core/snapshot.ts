@@ -252,6 +252,8 @@ export interface Model {
   readonly declared: DeclaredQuality;
   readonly deadlines: Deadlines;
   readonly created: number;
+  /** When its provider deprecated it, Unix seconds; null for an active model. */
+  readonly deprecated: number | null;
 }
 
 /** The most pages of PDFs that a service reads. One figure is stated at least. */

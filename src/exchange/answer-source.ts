@@ -16,8 +16,8 @@ export interface AnswerIdentity {
   readonly inputTokens?: number;
   /** Whether the gateway may end the answer before its service does, or edit it. Absent: it may. */
   readonly mayBeCut?: boolean;
-  /** Settings that the model lacks and the policy drops, once it answers; absent or empty for none. */
-  readonly unsupported?: readonly string[];
+  /** The fields of the request that its model did not get, as `platform.dropped` names them, once it answers; absent or empty for none. */
+  readonly dropped?: readonly string[];
 }
 
 /**

@@ -54,11 +54,10 @@ export class Attempt {
   readonly health: EndpointHealth;
   readonly call: UpstreamCall;
   readonly meter: Meter;
+  /** The fields of the request that were left out, as `platform.dropped` names them. */
   readonly dropped: readonly string[];
   /** Cuts the answer at stops that the service does not take; null where there are none. */
   readonly stops: StopCut | null;
-  /** Of these, the settings that the endpoint lacks and the policy drops. */
-  readonly unsupported: readonly string[];
   /** Output tokens that are paid for, of all choices. */
   outputPaid: number;
   readonly #runnable: RunnableRequest;
@@ -101,10 +100,9 @@ export class Attempt {
     this.#ownMs = Math.min(this.#isStream ? model.deadlines.firstTokenMs : patience, model.deadlines.totalMs);
     this.#trace = context.trace?.call() ?? null;
     const target = runtime.targets[ranked.model]![at]!;
-    const { call, dropped, unsupported, stops } = callFor(runnable, way, this.#isStream, target.adapter);
+    const { call, dropped, stops } = callFor(runnable, way, this.#isStream, target.adapter);
     this.call = call.request.embedding ? this.#embed(target, call, room) : this.#open(target, call, room);
     this.stops = stops === null ? null : new StopCut(stops, decision.facts.choices);
-    this.unsupported = unsupported;
     this.dropped = droppedPaths(runnable.dropped, dropped, this.call.dropped);
   }
 

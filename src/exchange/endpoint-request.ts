@@ -24,8 +24,6 @@ interface UnfittedRequest {
 interface EndpointCall {
   readonly call: ProviderCall;
   readonly dropped: readonly string[];
-  /** Of these, those of `gateway.drop_unsupported` that the endpoint lacks. */
-  readonly unsupported: readonly string[];
   /** Stops that the endpoint does not take, at which the gateway cuts; null for none. */
   readonly stops: readonly string[] | null;
 }
@@ -57,7 +55,7 @@ export function callFor(
     model: traitsOf(model),
     isSelected: decision.facts.pinned ? undefined : true,
   };
-  return { call, dropped: [...dropped, ...unsupported], unsupported, stops };
+  return { call, dropped: [...dropped, ...unsupported], stops };
 }
 
 /** A request as one endpoint may get it. */

@@ -11,9 +11,10 @@ import type { FundedHold } from '../money/funding.ts';
 import { chargedTokens, failedUsage, type MeasuredUsage } from '../money/meter.ts';
 import { type Receipt, withoutPrice } from '../money/receipt.ts';
 import { paidOutput, type TrancheTerms } from '../money/tranches.ts';
+import type { UnavailableEndpoint } from '../routing/unavailable.ts';
 import type { Write } from '../store/store.ts';
 import { type AlarmOwner, DeadlineAlarm } from '../upstream/alarm.ts';
-import type { AttemptReporter } from '../upstream/health/types.ts';
+import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { AnswerRoom, NextParts } from '../upstream/upstream-call.ts';
 import type { RunningAnswer } from './answer-source.ts';
 import { Attempt } from './attempt.ts';
@@ -23,13 +24,11 @@ import {
   callerGone,
   crowdedError,
   type FailedAttempt,
-  failedError,
   failureIn,
   hasCalled,
   isFinal,
-  notFoundError,
   pauseOf,
-  shutError,
+  unansweredError,
   unreadError,
   wasCut,
 } from './failure.ts';
@@ -66,8 +65,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #growing: GrowingAnswer | null = null;
   /** The attempt that failed last. */
   #last: Attempt | null = null;
-  /** When the first of the shut endpoints may be tried again, Unix ms. */
-  #shutUntil = Number.POSITIVE_INFINITY;
+  /** The endpoints that were shut when their turn came. */
+  readonly #shut = new Map<EndpointHealth, UnavailableEndpoint>();
   readonly #pause = new AttemptPause();
   /** The batch with the first content part, until it is read. */
   #first: readonly StreamPart[] | null = null;
@@ -107,8 +106,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   get inputTokens(): number {
     return Math.ceil(this.#running?.expected.inputTokens ?? 0);
   }
-  get unsupported(): readonly string[] {
-    return this.#running?.unsupported ?? [];
+  get dropped(): readonly string[] {
+    return this.#running?.dropped ?? [];
   }
   get policy(): GatewayPolicy {
     return this.#runnable.runtime.snapshot.gateway;
@@ -252,14 +251,15 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const { way, again, force } = step;
     const { health: healths, snapshot } = this.#runnable.runtime;
     const health = healths[way.ranked.model]![way.at]!;
-    const { provider } = snapshot.models[way.ranked.model]!.endpoints[way.at]!;
+    const { id, endpoints } = snapshot.models[way.ranked.model]!;
+    const { provider } = endpoints[way.at]!;
     const reporter = health.begin({
       retry: again || (this.#failed.length > 0 && hasCalled(this.#failed, provider)),
       force,
     });
     if (reporter === 'no-budget') this.#plan.denied(step);
     else if (reporter === 'shut') {
-      this.#shutUntil = Math.min(this.#shutUntil, health.retryAt);
+      this.#shut.set(health, { model: id, state: health.state, at: health.retryAt });
       this.#plan.shut();
     } else return reporter;
     return null;
@@ -310,9 +310,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #fail(): SignalboxError {
     const [last, failure] = [this.#last, this.#failed.at(-1)?.failure];
     const cut = last !== null && wasCut(failure) && last.call.sent && !last.meter.hasReport;
-    let error = failedError(this.#failed, cut || this.#billed, this.#runnable.request);
-    if (!failure && Number.isFinite(this.#shutUntil)) error = shutError(this.#shutUntil - this.#parts.now());
-    else if (last && failure) error = notFoundError(failure, last.model) ?? error;
+    const error = unansweredError({
+      ...{ failed: this.#failed, shut: [...this.#shut.values()], model: last?.model ?? null },
+      ...{ billed: cut || this.#billed, request: this.#runnable.request, now: this.#parts.now() },
+    });
     this.error = error;
     this.#settle('failed', cut ? last : null, cut ? last.broken(failure!) : null);
     return error;

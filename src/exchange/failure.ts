@@ -4,6 +4,7 @@ import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
 import type { Members } from '../core/original.ts';
 import type { Model } from '../core/snapshot.ts';
+import { type UnavailableEndpoint, unavailableError } from '../routing/unavailable.ts';
 import { unknownToService } from '../runtime/wildcard-runtime.ts';
 import type { EndpointHealth } from '../upstream/health/types.ts';
 
@@ -25,6 +26,7 @@ export interface FailedAttempt {
 /** The kinds of failure in words, for people: fields and metrics keep the kinds. */
 const FAILURE_WORDS: Readonly<Record<ProviderFailure['kind'], string>> = {
   auth: 'its provider refuses the API key of this gateway',
+  credit: 'the account at its provider has no credit left for it',
   rejected: 'its provider refuses the request',
   context: 'the prompt is too long',
   not_found: 'its provider does not know the model',
@@ -57,7 +59,7 @@ export const isUnknownName = ({ unknownModel, message }: ProviderFailure, upstre
   message.split(/[^\w.:/@-]+/).some((word) => word.replace(/^models\/|[.:]$/g, '') === upstream);
 
 /** The error of a service that found nothing for a request; null where its caller did not choose the model. */
-export function notFoundError(failure: ProviderFailure, model: Pick<Model, 'id' | 'pattern'>): SignalboxError | null {
+function notFoundError(failure: ProviderFailure, model: Pick<Model, 'id' | 'pattern'>): SignalboxError | null {
   if (!isOfAskedModel(failure, model)) return null;
   return failure.unknownModel ? unknownToService(model.id) : refusedError(failure, { cause: failure.message });
 }
@@ -94,6 +96,30 @@ export function pauseOf(
   return state === 'cooling' ? Math.max(retryAfterMs, retryAt - now) : null;
 }
 
+/** What is known of a request that no attempt answered. */
+interface UnansweredRequest {
+  readonly failed: readonly FailedAttempt[];
+  /** Endpoints that were unavailable when their turn came. */
+  readonly shut: readonly UnavailableEndpoint[];
+  /** The model of the last attempt; null for none. */
+  readonly model: Pick<Model, 'id' | 'pattern'> | null;
+  /** Whether the last attempt is charged: the error then asks the client not to repeat the request. */
+  readonly billed: boolean;
+  readonly request: ModelRequest;
+  /** Unix ms. */
+  readonly now: number;
+}
+
+/** Makes the error for a request that no attempt answered. */
+export function unansweredError({ failed, shut, model, billed, request, now }: UnansweredRequest): SignalboxError {
+  // Attempts without credit say less than an endpoint that returns after a pause.
+  if (shut.length > 0 && failed.every(({ failure }) => failure.kind === 'credit')) {
+    return unavailableError('Every model that could serve this request is', shut, now);
+  }
+  const last = failed.at(-1)?.failure;
+  return (last && model && notFoundError(last, model)) ?? failedError(failed, billed, request);
+}
+
 /**
  * Makes the error for a request whose every attempt failed. It names models, never addresses or keys.
  *
@@ -106,7 +132,11 @@ export function failedError(
 ): SignalboxError {
   const heard = attempts.filter(({ failure, sent = true }) => !isUnsayable(failure, sent));
   // Attempts that were never sent say nothing about the others, whose providers may answer the same request later.
-  const failures = (heard.length > 0 ? heard : attempts).map(({ failure }) => failure);
+  const said = heard.length > 0 ? heard : attempts;
+  // An account without credit says nothing about when the other providers may answer.
+  const others = said.filter(({ failure }) => failure.kind !== 'credit');
+  const blamed = others.length > 0 ? others : said;
+  const failures = blamed.map(({ failure }) => failure);
   const last = failures.at(-1);
   const retry = billed || hopeless(failures) ? { retry: false } : {};
   const cause = attempts
@@ -116,7 +146,7 @@ export function failedError(
     if (heard.length === 0) return unsayableError(last, attempts.at(-1)!.model, request, cause);
     return refusedError(last, { cause, ...originalOf(last, request) });
   }
-  const tried = [...new Set(attempts.map(({ model }) => model))].join(', ');
+  const tried = [...new Set(blamed.map(({ model }) => model))].join(', ');
   const kind = failures.every((one) => one.kind === last?.kind) ? last?.kind : null;
   if (kind === 'context') {
     return new SignalboxError('context_length_exceeded', `The prompt is too long for ${tried}.`, {
@@ -131,6 +161,10 @@ export function failedError(
       retryAfterMs: waits.length > 0 ? Math.min(...waits) : 1_000,
       cause,
     });
+  }
+  if (kind === 'credit') {
+    const message = `The gateway's account at the provider of ${tried} has no credit left for this request. Its operator has to add credit there.`;
+    return new SignalboxError('upstream_out_of_credit', message, { cause });
   }
   if (kind === 'timeout') {
     return new SignalboxError('upstream_timeout', `${tried} did not answer in time.`, { cause, ...retry });
@@ -164,17 +198,6 @@ function originalOf(
 ): Pick<ErrorInfo, 'original'> {
   const { original: body, status = 0 } = failure ?? {};
   return body && OF_REQUEST.has(status) ? { original: { dialect, status, body: objectWithoutAddresses(body) } } : {};
-}
-
-/**
- * Makes the error for a request whose every endpoint was shut when its turn came.
- *
- * @param waitMs until the first of them may be tried again
- */
-export function shutError(waitMs: number): SignalboxError {
-  const message =
-    'Every model that could serve this request has just become unavailable: its provider asked for a pause or cannot be used.';
-  return new SignalboxError('no_healthy_model', message, { retryAfterMs: Math.max(1_000, waitMs) });
 }
 
 /** Only the operator can fix a refused key or an unknown model: the same request will fail again. */

@@ -59,8 +59,8 @@ export class KeptAnswer implements AnswerSource {
   get mayBeCut(): boolean {
     return this.#source.mayBeCut ?? true;
   }
-  get unsupported(): readonly string[] {
-    return this.#source.unsupported ?? [];
+  get dropped(): readonly string[] {
+    return this.#source.dropped ?? [];
   }
   get receipt(): Receipt | null {
     return this.#source.receipt;

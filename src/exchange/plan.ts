@@ -109,7 +109,7 @@ export class Plan {
     const current = this.#current!;
     current.tries++;
     current.isSlow = tookMs > QUICK_MS;
-    if (waitMs === null || !isPassing(kind)) {
+    if (waitMs === null || LASTING.has(kind)) {
       current.state = 'done';
       return;
     }
@@ -175,7 +175,12 @@ const UNTRIED: ReadonlySet<Branch['state']> = new Set(['shut', 'denied']);
 const isQuick = ({ state, tries, readyAt, isSlow }: Branch): boolean =>
   state === 'failed' && tries === 1 && readyAt === 0 && !isSlow;
 
-/** Whether another attempt at the same endpoint is likely to succeed. After a timeout it may, but too much time is gone. */
-function isPassing(kind: ProviderFailure['kind']): boolean {
-  return kind !== 'auth' && kind !== 'not_found' && kind !== 'context' && kind !== 'rejected' && kind !== 'timeout';
-}
+/** Failures that another attempt at the same endpoint is likely to repeat. After a timeout it may succeed, but too much time is gone. */
+const LASTING: ReadonlySet<ProviderFailure['kind']> = new Set([
+  'auth',
+  'credit',
+  'not_found',
+  'context',
+  'rejected',
+  'timeout',
+]);

@@ -15,7 +15,6 @@ const EndLine = Type.Object({
   created: Type.Integer(),
   model: Type.String(),
   inputTokens: Type.Optional(Type.Integer()),
-  unsupported: Type.Optional(Type.Array(Type.String())),
   receipt: Type.Object({ usage: Type.Object({}), platform: Type.Object({}), saved: Type.Integer() }),
   error: Type.Union([
     Type.Null(),
@@ -61,13 +60,12 @@ export function batchOf(line: string): StreamPart[] {
 
 /** Returns the last line. The cause of the error is for the log of its first answer, and is not stored. */
 export function endLine(source: AnswerSource, error: SignalboxError | null): string {
-  const { created, model, inputTokens, unsupported, receipt } = source;
+  const { created, model, inputTokens, receipt } = source;
   const { cause: _, ...info } = error?.info ?? {};
   return JSON.stringify({
     created,
     model,
     inputTokens,
-    unsupported,
     receipt,
     error: error && { code: error.code, message: error.message, info },
   });
@@ -82,13 +80,13 @@ export function replayedAnswer(decision: number, text: string): AnswerSource | n
   const endAt = text.lastIndexOf('\n') + 1;
   const end: unknown = JSON.parse(text.slice(endAt));
   if (!endLineForm.accepts(end) || !isReceipt(end.receipt)) return null;
-  const { created, model, inputTokens, unsupported, receipt, error: stored } = end;
+  const { created, model, inputTokens, receipt, error: stored } = end;
   const code = stored && ERROR_CODES.find((one) => one === stored.code);
   if (code === undefined) return null;
   const error = stored && code && new SignalboxError(code, stored.message, stored.info);
   let at = 0;
   return {
-    ...{ decision, created, model, inputTokens, unsupported, receipt, error },
+    ...{ decision, created, model, inputTokens, dropped: receipt.platform.dropped, receipt, error },
     async open() {
       if (error && endAt === 0) throw error;
     },

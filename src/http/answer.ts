@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { HTTPHeaders } from 'elysia';
 import { idText } from '../core/id.ts';
 import type { AnswerSource } from '../exchange/answer-source.ts';
+import { droppedText } from '../money/extras.ts';
 import type { EventForm, Surface } from '../surface/surface.ts';
 import { DROPPED_HEADER, streamResponse, textsResponse } from './stream.ts';
 
@@ -65,7 +66,7 @@ export async function jsonBody(
     texts.push(writer.end(source.receipt));
     headers['content-type'] = 'application/json';
     headers['x-signalbox-model'] = source.model;
-    if (source.unsupported?.length) headers[DROPPED_HEADER] = source.unsupported.join(', ');
+    if (source.dropped?.length) headers[DROPPED_HEADER] = droppedText(source.dropped);
   } catch (cause) {
     // After a defect here the answer has no reader, and would hold its money until the deadline.
     source.abandon('caller-gone');

@@ -5,6 +5,9 @@ import { awayError } from '../store/unwritten.ts';
 import type { Surface } from '../surface/surface.ts';
 import { hasSecret, scrub, scrubAll } from '../telemetry/secrets.ts';
 
+/** SDKs of OpenAI and Anthropic ignore a longer wait and repeat the request at once. */
+const HEEDED_WAIT_MS = 60_000;
+
 /** The one mapping from errors to responses. An error that is not meant for callers becomes a plain 500. */
 export function errorResponse(
   error: SignalboxError,
@@ -12,7 +15,7 @@ export function errorResponse(
   headers: Record<string, string> = {},
 ): Response {
   const { retryAfterMs, retry } = error.info;
-  const canRetry = retry ?? ERRORS[error.code].retry;
+  const canRetry = (retry ?? ERRORS[error.code].retry) && (retryAfterMs ?? 0) <= HEEDED_WAIT_MS;
   const requestId = headers['x-request-id'];
   return new Response(JSON.stringify(errorBody(withoutSecrets(error), requestId)), {
     status: error.status,

@@ -136,10 +136,10 @@ function listModels<More extends object>(
 }
 
 function modelBody(model: CatalogModel, wildcards: PolicySnapshot['wildcards']): Model {
-  const { id, created, endpoints, contextWindow, maxOutput, operations, capabilities } = model;
+  const { id, created, deprecated, endpoints, contextWindow, maxOutput, operations, capabilities } = model;
   const states = (figure: WildcardFigure) => !isWildcard(model) || wildcards?.states(id, figure) === true;
   return {
-    ...head(id, created, endpoints[0].provider),
+    ...head(id, created, endpoints[0].provider, deprecated),
     max_input_tokens: states('context_window') ? contextWindow : null,
     max_tokens: writesText(model) && states('max_output') ? maxOutput : null,
     operations: operationsIn(operations),
@@ -168,7 +168,7 @@ function selectorBody(
   };
 }
 
-const head = (id: string, created: number, owner: string) =>
+const head = (id: string, created: number, owner: string, deprecated: number | null = null) =>
   ({
     id,
     object: 'model',
@@ -176,8 +176,16 @@ const head = (id: string, created: number, owner: string) =>
     owned_by: owner,
     type: 'model',
     display_name: id,
-    created_at: new Date(created * 1000).toISOString().replace('.000Z', 'Z'),
+    created_at: momentOf(created),
+    lifecycle: deprecated === null ? 'active' : 'deprecated',
+    deprecated_at: deprecated === null ? null : momentOf(deprecated),
+    // Members that strict readers of Anthropic’s list require.
+    retires_at: null,
+    line: null,
+    capabilities: null,
   }) as const;
+
+const momentOf = (seconds: number): string => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 
 const operationsIn = (bits: number): Operation[] =>
   OPERATION_NAMES.filter((name) => (bits & OPERATIONS[name].bit) !== 0);

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { HTTPHeaders } from 'elysia';
 import type { AnswerSource } from '../exchange/answer-source.ts';
+import { droppedText } from '../money/extras.ts';
 import type { EventForm, EventWriter } from '../surface/surface.ts';
 import { withoutSecrets } from './errors.ts';
 import { takeHeaders } from './response.ts';
@@ -8,7 +9,7 @@ import { sliceEnd } from './slices.ts';
 
 /** Pause between heartbeats while a committed stream waits for its first part. */
 const HEARTBEAT_MS = 10_000;
-/** The header that names the settings that the model lacks and the policy drops. */
+/** The header that names the fields of the request that its model did not get. */
 export const DROPPED_HEADER = 'x-signalbox-dropped';
 /** Events that have come are gathered into one text until it has this many characters: it waits while more arrive. */
 const GATHERED_MAX = 4_096;
@@ -34,8 +35,11 @@ export async function streamResponse(
   headers.set('content-type', form.contentType);
   headers.set('cache-control', 'no-cache, no-transform');
   headers.set('x-accel-buffering', 'no');
-  if (opened) headers.set('x-signalbox-model', source.model);
-  if (opened && source.unsupported?.length) headers.set(DROPPED_HEADER, source.unsupported.join(', '));
+  // Before the answer is open, its model is not known.
+  if (opened) {
+    headers.set('x-signalbox-model', source.model);
+    if (source.dropped?.length) headers.set(DROPPED_HEADER, droppedText(source.dropped));
+  }
   // The only kind of stream without a queue and a promise of its own for each text.
   const body = new ReadableStream({
     type: 'direct',

@@ -24,7 +24,6 @@ const SURFACE_ERRORS: readonly ErrorCode[] = [
   ...FUNDING_ERRORS,
   'budget_contended',
   'upstream_rejected_request',
-  'upstream_rate_limited',
   'upstream_failed',
   'upstream_timeout',
   'in_flight',
@@ -169,7 +168,7 @@ const ANSWER_HEADERS = {
   'x-signalbox-model': 'The model that answers. A stream whose headers go out before its first content has none.',
   'x-signalbox-credits': 'The charge. Not of a stream, whose last event has it.',
   [DROPPED_HEADER]:
-    'Fields that the model lacks and `gateway.drop_unsupported` lists, separated by commas: they did not reach it. `platform.dropped` names them, too.',
+    'The fields of the request that did not reach the model, as in `platform.dropped`: percent-encoded, separated by commas, at most 1,024 bytes. Fields that do not fit are counted: `and 12 more`. A stream whose headers go out before its first content has none.',
   'x-signalbox-given-back': 'Credits given back for an earlier attempt under the same `Idempotency-Key`.',
   'x-signalbox-replayed': '`true` if it repeats an earlier answer.',
 } as const;

@@ -37,5 +37,34 @@ export function sortExtras({ extras }: ModelRequest, { passthrough }: Pick<Provi
 /** Returns the first of many names, and the number of the others. */
 export function shown(names: readonly string[]): readonly string[] {
   const more = names.length - DROPPED_SHOWN;
-  return more > 0 ? [...names.slice(0, DROPPED_SHOWN), `and ${more} more`] : names;
+  return more > 0 ? [...names.slice(0, DROPPED_SHOWN), moreText(more)] : names;
 }
+
+const moreText = (count: number): string => `and ${count} more`;
+const MORE = /^and (\d+) more$/;
+
+/** The longest value of the header that names dropped fields, bytes. */
+const HEADER_MAX = 1_024;
+
+/**
+ * Writes dropped fields as the value of a header: percent-encoded, with commas, at most 1,024 bytes long. Names that do not fit
+ * are counted.
+ * @param dropped as `platform.dropped`: names, and the number of others where there are too many
+ */
+export function droppedText(dropped: readonly string[]): string {
+  const names = dropped.filter((name) => !MORE.test(name)).map(headerText);
+  const all = dropped.reduce((sum, name) => sum + Number(MORE.exec(name)?.[1] ?? 1), 0);
+  let shownCount = 0;
+  for (let length = 0; shownCount < names.length; shownCount++) {
+    length += names[shownCount]!.length + SEPARATOR.length;
+    const rest = all - shownCount - 1;
+    if (length - SEPARATOR.length + (rest > 0 ? (SEPARATOR + moreText(rest)).length : 0) > HEADER_MAX) break;
+  }
+  const rest = all - shownCount;
+  return [...names.slice(0, shownCount), ...(rest > 0 ? [moreText(rest)] : [])].join(SEPARATOR);
+}
+
+const SEPARATOR = ', ';
+
+/** Encodes what a header cannot hold or a reader could mistake for a separator. */
+const headerText = (name: string): string => name.toWellFormed().replace(/[^!-~]|[%,]/gu, encodeURIComponent);

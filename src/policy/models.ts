@@ -134,6 +134,7 @@ export function draftModel(
     },
     deadlines: compileDeadlines(data.deadlines, latency.ttftMs + thinkingMs),
     created: secondsOf(data.released),
+    deprecated: data.deprecated === undefined ? null : secondsOf(data.deprecated),
   };
   return {
     model,

@@ -266,6 +266,11 @@ const MODEL = {
   quality: QualityText,
   deadlines: Type.Optional(DeadlinesText),
   released: Type.Optional(day('Day of its release.')),
+  deprecated: Type.Optional(
+    day(
+      'Day on which its provider deprecated it. `GET /v1/models` then lists it as `deprecated`; requests still reach it.',
+    ),
+  ),
 };
 const DESCRIPTION =
   'A model that requests can be routed to. Short form for one endpoint: `provider`, `upstream`, `regions`.';

@@ -27,6 +27,7 @@ import {
   unpricedIn,
 } from './rejections.ts';
 import { canServe, endpointsFor } from './rules.ts';
+import { unavailableError } from './unavailable.ts';
 import { type NeededField, neededFields } from './unsupported.ts';
 
 /**
@@ -171,23 +172,16 @@ function rejectedBy({ rejected }: Refusal, ...kinds: readonly Rejection[]): Refu
   return rejected.filter((one) => (one.rejections & ~bits) === 0);
 }
 
-const WAIT_MIN_MS = 1_000;
-
-/** Endpoints that cool down or are misconfigured come back by themselves: the wait is for the first of them. */
 function healthError(refusal: Refusal, snapshot: PolicySnapshot, now: number): SignalboxError {
   const { facts, readings } = refusal;
-  const out = heldBackBy(refusal, snapshot, 'health').map((model) => {
-    const shut = endpointsFor(model, facts, snapshot).map((at) => model.firstSlot + at);
-    const first = shut.reduce((a, b) => (readings.retryAt[b]! < readings.retryAt[a]! ? b : a));
-    return { model: model.id, state: healthOf(readings, first), at: readings.retryAt[first]! };
-  });
-  const waitMs = Math.max(WAIT_MIN_MS, Math.min(...out.map(({ at }) => at)) - now);
-  const who = facts.pinned ? `\`${facts.model}\` is` : 'Every model that could serve this request is';
-  return new SignalboxError(
-    'no_healthy_model',
-    `${who} unavailable for now: its provider asked for a pause or cannot be used. Try again in ${Math.ceil(waitMs / 1000)} s.`,
-    { retryAfterMs: waitMs, details: { unavailable: out.map(({ model, state }) => ({ model, state })) } },
+  const shut = heldBackBy(refusal, snapshot, 'health').flatMap((model) =>
+    endpointsFor(model, facts, snapshot).map((at) => {
+      const slot = model.firstSlot + at;
+      return { model: model.id, state: healthOf(readings, slot), at: readings.retryAt[slot]! };
+    }),
   );
+  const subject = facts.pinned ? `\`${facts.model}\` is` : 'Every model that could serve this request is';
+  return unavailableError(subject, shut, now);
 }
 
 function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): SignalboxError {

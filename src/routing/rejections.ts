@@ -188,6 +188,7 @@ const UNAVAILABLE: Readonly<Record<HealthState, string | null>> = {
   ejected: 'too many faults',
   cooling: 'its provider asked for a pause',
   misconfigured: 'its provider cannot be used',
+  out_of_credit: 'its provider account has no credit left',
 };
 
 /** The health of the endpoints that constraints allow, each reason once. */

@@ -63,11 +63,12 @@ export function logAlert(log: Log, { title, spent, limit }: FundStanding, fracti
   });
 }
 
-/** A refused key is the operator's to mend, so that it is an alarm. */
+/** Only the operator can replace a refused key or add credit, so both are errors. */
 export function logHealth(log: Log, { provider, model, upstream, from, to, why, forMs }: HealthChange): void {
   const fields = { provider, model, upstream, from, why: why ?? undefined, for_ms: forMs ?? undefined };
   if (to === 'healthy') log.info('an endpoint is healthy again', fields);
   else if (to === 'misconfigured') log.error('an endpoint is misconfigured: its provider refused the key', fields);
+  else if (to === 'out_of_credit') log.error('an endpoint is paused: its provider account has no credit left', fields);
   else if (to === 'cooling') log.warn('an endpoint is cooling down: its provider asked for fewer requests', fields);
   else log.warn('an endpoint is ejected: too many failures', fields);
 }

@@ -81,7 +81,13 @@ const NO_COUNT = { tokens: null, retryAfterMs: null } as const;
 const OF_PROMPT: ReadonlySet<ProviderFailure['kind']> = new Set(['rejected', 'context', 'not_found']);
 
 /** What no prompt brings about: a long one may be late, and a strange one lack a permission. */
-const OF_SERVICE: ReadonlySet<ProviderFailure['kind']> = new Set(['rate_limited', 'overloaded', 'server', 'connect']);
+const OF_SERVICE: ReadonlySet<ProviderFailure['kind']> = new Set([
+  'rate_limited',
+  'overloaded',
+  'server',
+  'connect',
+  'credit',
+]);
 
 function failedCount(health: EndpointHealth, { kind, retryAfterMs = 0 }: ProviderFailure): TokenCount {
   if (!OF_SERVICE.has(kind)) return { tokens: null, retryAfterMs: RETRY_MS };

@@ -11,13 +11,13 @@ const samples = (...endpoints: readonly Counts[]) =>
 function seen(...looks: readonly (readonly Counts[])[]) {
   let watches: ProviderWatches = new Map();
   for (const [at, endpoints] of looks.entries()) watches = watchProviders(watches, samples(...endpoints), at * 1_000);
-  const { isUp, downSince, shut, endpoints } = watches.get('p')!;
-  return { isUp, downSince, shut, endpoints };
+  const { isUp, isUnpaid, downSince, shut, endpoints } = watches.get('p')!;
+  return { isUp, isUnpaid, downSince, shut, endpoints };
 }
 
 describe('a provider', () => {
   test('is neither up nor down before it was asked', () => {
-    expect(seen([['healthy', {}]])).toEqual({ isUp: false, downSince: null, shut: 0, endpoints: 1 });
+    expect(seen([['healthy', {}]])).toMatchObject({ isUp: false, downSince: null, shut: 0, endpoints: 1 });
   });
 
   test('is down since the look at which all attempts had failed and an endpoint was shut', () => {
@@ -34,6 +34,12 @@ describe('a provider', () => {
   test('whose key is refused is down; one that asks for fewer requests is not', () => {
     expect(seen([['healthy', {}]], [['misconfigured', { auth: 1 }]])).toMatchObject({ downSince: 1_000 });
     expect(seen([['healthy', {}]], [['cooling', { rate_limited: 4 }]])).toMatchObject({ downSince: null });
+  });
+
+  test('is without credit only where all its endpoints are', () => {
+    const unpaid: Counts = ['out_of_credit', { credit: 1 }];
+    expect(seen([['healthy', {}]], [unpaid, unpaid])).toMatchObject({ downSince: 1_000, isUnpaid: true, shut: 2 });
+    expect(seen([['healthy', {}]], [unpaid, ['healthy', {}]])).toMatchObject({ isUnpaid: false, shut: 1 });
   });
 
   test('is up again with the first answer of any endpoint, though another one stays shut', () => {

@@ -113,6 +113,15 @@ describe('what lasts', () => {
     expect(house.lines(up, NOON + DAY_MS)).toEqual([]);
   });
 
+  test('is reported at once for a provider without credit, with what to do', () => {
+    const house = outage();
+    const unpaid = { providers: [provider({ downSince: NOON, shut: 2, isUnpaid: true })] };
+    expect(house.lines(unpaid, NOON)).toEqual([
+      'alert: The account at provider openai has no credit left: add credit there. Signalbox tries it again once a minute.',
+    ]);
+    expect(house.lines(up, NOON + DAY_MS)).toHaveLength(1);
+  });
+
   test('is told of again only a quarter of an hour behind the last time', () => {
     const house = outage();
     const begun = NOON + 60_000;

@@ -30,7 +30,7 @@ export const key = (expiresAt: number, more: Partial<ExpiringKey> = {}): Expirin
 });
 
 export const provider = (more: Partial<ProviderReading> = {}): ProviderReading => ({
-  ...{ name: 'openai', isUp: false, downSince: null, shut: 0, endpoints: 2 },
+  ...{ name: 'openai', isUp: false, isUnpaid: false, downSince: null, shut: 0, endpoints: 2 },
   ...more,
 });
 

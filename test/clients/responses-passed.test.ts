@@ -225,7 +225,7 @@ const USAGE = {
   input_tokens: 5,
   output_tokens: 2,
   total_tokens: 7,
-  input_tokens_details: { cached_tokens: 0 },
+  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
   output_tokens_details: { reasoning_tokens: 0 },
 };
 const END = { ...RESPONSE, status: 'completed', output: [REASONING, MESSAGE], usage: USAGE };
@@ -273,6 +273,16 @@ describe('an answer', () => {
       expect(JSON.stringify([...events.slice(0, -1), { ...events.at(-1), response }])).toBe(JSON.stringify(EVENTS));
     });
     await fc.assert(law, { numRuns: 40 });
+  });
+
+  test.each([
+    [{ cached_tokens: 4 }, { cached_tokens: 4, cache_write_tokens: 0 }],
+    [undefined, { cached_tokens: 0, cache_write_tokens: 0 }],
+  ])('of a service that does not count writes to its cache has 0 of them: %j', async (details, expected) => {
+    const usage = { ...END.usage, input_tokens_details: details };
+    upstream.next({ raw: [JSON.stringify({ ...END, usage })], form: 'json' });
+    const body = (await (await post({ input: 'Hi' })).json()) as Json;
+    expect(Object(body.usage).input_tokens_details).toEqual(expected);
   });
 
   test('in JSON is the service’s own body with `platform`', async () => {

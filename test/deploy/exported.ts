@@ -19,6 +19,7 @@ const ATTEMPT = {
     'overloaded',
     'rate_limited',
     'auth',
+    'credit',
     'not_found',
     'rejected',
     'context',

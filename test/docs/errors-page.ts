@@ -49,7 +49,7 @@ Every error code, and whether to try again. Errors have OpenAI's shape, [but on 
 - \`x-request-id\` is on every answer. \`x-signalbox-decision-id\` is there once a decision was made:
   \`GET /v1/decisions/{id}\` shows each attempt.
 - \`x-should-retry\` says whether to repeat this request, and \`retry-after\` when. It is \`false\` if the request may have
-  cost something. OpenAI's SDK follows it. For the Vercel AI SDK set \`maxRetries: 0\`.
+  cost something, and if \`retry-after\` is longer than 60 s: SDKs ignore a longer wait and repeat the request at once. OpenAI's SDK follows it. For the Vercel AI SDK set \`maxRetries: 0\`.
 - A stream that fails after its first part ends with \`data: {"error": …, "platform": …}\` and no \`[DONE]\`.
 
 ## By dialect

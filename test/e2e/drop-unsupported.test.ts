@@ -11,6 +11,8 @@ let other: FakeUpstream;
 let openai: FakeUpstream;
 let lax: Signalbox;
 let strict: Signalbox;
+/** Sends the headers of a stream at once. */
+let hasty: Signalbox;
 
 const ALL = '[presence_penalty, frequency_penalty, logit_bias, logprobs, seed, parallel_tool_calls]';
 
@@ -34,13 +36,14 @@ beforeAll(async () => {
       },
       `gateway: { retries_max: 0${more} }\n`,
     );
-  [lax, strict] = await Promise.all([
+  [lax, strict, hasty] = await Promise.all([
     startSignalbox({ policy: policy(`, drop_unsupported: ${ALL}`), env: UPSTREAM_ENV }),
     startSignalbox({ policy: policy(', drop_unsupported: [presence_penalty]'), env: UPSTREAM_ENV }),
+    startSignalbox({ policy: policy(', commit_after_ms: 100'), env: UPSTREAM_ENV }),
   ]);
 });
 afterAll(async () => {
-  await Promise.all([lax.stop(), strict.stop()]);
+  await Promise.all([lax.stop(), strict.stop(), hasty.stop()]);
   await Promise.all([claude.stop(), other.stop(), openai.stop()]);
 });
 
@@ -155,6 +158,32 @@ test('of a list of wishes only that member is dropped, and named', async () => {
   expect([body.include, body.top_logprobs]).toEqual([[state], undefined]);
   expect((await ask({ include: [state], top_logprobs: 2 })).headers.get('x-signalbox-dropped')).toBe('top_logprobs');
   expect((await ask({ include: [logprobs] })).headers.get('x-signalbox-dropped')).toBe('include[0]');
+});
+
+describe('a field that no setting drops', () => {
+  test.each([false, true])('is named in the header, percent-encoded (stream: %p)', async (stream) => {
+    const response = await strict.post(CHAT, chat({ stream, 'my, fièld': 1, verbosity_hint: 2 }));
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-signalbox-dropped')).toBe('my%2C%20fi%C3%A8ld, verbosity_hint');
+    await response.text();
+  });
+
+  test('is counted where the header would be longer than 1,024 bytes', async () => {
+    const fields = Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`unknown_field_number_${at}`, at]));
+    const response = await strict.post(CHAT, chat(fields));
+    const text = response.headers.get('x-signalbox-dropped') ?? '';
+    const shown = text.split(', ');
+    expect(text.length).toBeLessThanOrEqual(1_024);
+    expect(shown.at(-1)).toBe(`and ${90 - (shown.length - 1)} more`);
+    expect((await answerOf(response)).platform.dropped).toHaveLength(65);
+  });
+
+  test('is in no header of a stream that begins before its model is known', async () => {
+    claude.next({ headersAfterMs: 700 });
+    const response = await hasty.post(CHAT, chat({ stream: true, unknown_field: 1 }));
+    expect([response.status, response.headers.has('x-signalbox-dropped')]).toEqual([200, false]);
+    expect(await response.text()).toContain('"dropped":["unknown_field"]');
+  });
 });
 
 describe('another field', () => {

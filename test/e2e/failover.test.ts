@@ -118,9 +118,9 @@ describe('a provider that asks for a pause', () => {
     await expectError(response, 'upstream_rate_limited');
     expect(response.headers.get('retry-after')).toBe('30');
     const next = await chat(box, { model: 'best' });
-    await expectError(next, 'no_healthy_model');
+    await expectError(next, 'upstream_rate_limited');
     expect(Number(next.headers.get('retry-after'))).toBeWithin(25, 31);
-    await expectError(await box.post('/v1/route', { model: 'best' }), 'no_healthy_model');
+    await expectError(await box.post('/v1/route', { model: 'best' }), 'upstream_rate_limited');
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
-import { type FailedAttempt, failedError, failureText } from '../../src/exchange/failure.ts';
+import { type FailedAttempt, failedError, failureText, unansweredError } from '../../src/exchange/failure.ts';
+import type { UnavailableEndpoint } from '../../src/routing/unavailable.ts';
 import { sanitizeFailure } from '../../src/upstream/failures.ts';
 import { chatRequest } from '../support/model-request.ts';
 
@@ -87,4 +88,53 @@ test('an error that goes out as it came is cut where it nests too deep', () => {
   const text = JSON.stringify(failure.original);
   expect(text.length).toBeLessThan(300);
   expect(text).not.toContain('sk-upstream-key');
+});
+
+describe('a request that no attempt answered, with endpoints that were unavailable when their turn came', () => {
+  const unpaid = attempt('a', { kind: 'credit', message: 'no balance', status: 429, ofAccount: true });
+  const cooling = { model: 'b', state: 'cooling', at: 91_000 } as const;
+  const refused = { model: 'c', state: 'misconfigured', at: 31_000 } as const;
+  const empty = { model: 'd', state: 'out_of_credit', at: 2_000 } as const;
+  const errorOf = (failed: readonly FailedAttempt[], shut: readonly UnavailableEndpoint[]) =>
+    unansweredError({ failed, shut, model: null, billed: false, request: chatRequest(), now: 1_000 });
+
+  test('gets the rest of the pause of the first to return', () => {
+    const { code, info } = errorOf([], [cooling, { ...cooling, model: 'e', at: 99_000 }, empty]);
+    expect([code, info.retryAfterMs]).toEqual(['upstream_rate_limited', 90_000]);
+    expect(info.details?.unavailable).toEqual([
+      { model: 'b', state: 'cooling' },
+      { model: 'e', state: 'cooling' },
+      { model: 'd', state: 'out_of_credit' },
+    ]);
+  });
+
+  test('gets 503 where another one returns first, or none will', () => {
+    expect(errorOf([], [cooling, refused])).toMatchObject({ code: 'no_healthy_model', info: { retryAfterMs: 30_000 } });
+    expect(errorOf([], [empty]).code).toBe('upstream_out_of_credit');
+  });
+
+  test('waits for the others although an attempt found no credit', () => {
+    expect(errorOf([unpaid], [cooling]).code).toBe('upstream_rate_limited');
+    expect(errorOf([unpaid], [empty]).code).toBe('upstream_out_of_credit');
+    expect(errorOf([unpaid, attempt('f', { kind: 'server', message: 'no' })], [cooling]).code).toBe('upstream_failed');
+  });
+});
+
+describe('an account without credit', () => {
+  const unpaid = attempt('a', { kind: 'credit', message: 'no balance', status: 402 });
+
+  test('is the error where every attempt found it', () => {
+    const { code, info, message } = failedError([unpaid, unsayable], false, chatRequest());
+    expect([code, info.retryAfterMs]).toEqual(['upstream_out_of_credit', undefined]);
+    expect(message).toContain('the provider of a has no credit left');
+  });
+
+  test('says nothing of the others: their failure is the error', () => {
+    const limited = attempt('b', { kind: 'rate_limited', message: 'no', retryAfterMs: 7_000 });
+    expect([codeOf([unpaid, limited]), codeOf([limited, unpaid])]).toEqual([
+      'upstream_rate_limited',
+      'upstream_rate_limited',
+    ]);
+    expect(codeOf([attempt('b', { kind: 'timeout', message: 'no' }), unpaid])).toBe('upstream_timeout');
+  });
 });

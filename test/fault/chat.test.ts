@@ -1,22 +1,35 @@
 import { describe, expect, test } from 'bun:test';
+import type { ErrorCode } from '../../src/core/errors.ts';
 import { expectError } from '../support/error-contract.ts';
 import { ask, attemptsOf, REPORTED } from './checks.ts';
 import { faultMatrix, PATIENCE } from './matrix.ts';
-import { VERDICTS } from './outcome.ts';
+import { type FailureKind, VERDICTS, type Verdict } from './outcome.ts';
 import { AGAIN, type Case, POOR, type Stage } from './stage.ts';
 import { chat } from './surfaces.ts';
 
 /** More failures than a breaker tolerates. */
 const TIMES = 7;
 
+/** The answer to a request whose every endpoint is out, by health's verdict, and whether it says when to come back. */
+const REFUSALS: Readonly<Record<Verdict, { readonly code: ErrorCode; readonly waits: boolean }>> = {
+  none: { code: 'no_healthy_model', waits: true },
+  'a fault': { code: 'no_healthy_model', waits: true },
+  misconfigured: { code: 'no_healthy_model', waits: true },
+  'a cool-down': { code: 'upstream_rate_limited', waits: true },
+  'out of credit': { code: 'upstream_out_of_credit', waits: false },
+};
+
 /** Repeats a request; returns for each whether its own upstream was tried. */
-async function askAgain({ box }: Stage, one: Case): Promise<boolean[]> {
+async function askAgain({ box }: Stage, one: Case, kind: FailureKind): Promise<boolean[]> {
   const tried: boolean[] = [];
   for (let at = 0; at < TIMES; at++) {
     const got = await ask(box, one);
-    const isOut = got.status === 503;
-    if (isOut) expect(got.body).toContain('"code":"no_healthy_model"');
-    if (isOut) expect(Number(got.headers.get('retry-after'))).toBeGreaterThan(0);
+    const isOut = got.body.includes('"unavailable":');
+    if (isOut) {
+      const { code, waits } = REFUSALS[VERDICTS[kind].verdict];
+      expect(got.body).toContain(`"code":"${code}"`);
+      expect(Number(got.headers.get('retry-after')) > 0).toBe(waits);
+    }
     tried.push(!isOut && (await attemptsOf(box, got)).some(({ provider }) => provider === one.id));
   }
   return tried;
@@ -29,17 +42,17 @@ const health = (stage: () => Stage) => () => {
     test.concurrent(
       `makes ${verdict} of ${kind}: beside another the endpoint is ${spares ? 'soon spared' : 'asked each time'}`,
       async () => {
-        const [first, ...rest] = await askAgain(stage(), beside);
+        const [first, ...rest] = await askAgain(stage(), beside, kind);
         expect([first, rest.includes(false)]).toEqual([true, spares]);
       },
       PATIENCE,
     );
 
-    const isOut = verdict === 'a cool-down' || verdict === 'misconfigured';
+    const isOut = verdict === 'a cool-down' || verdict === 'misconfigured' || verdict === 'out of credit';
     test.concurrent(
       `makes ${verdict} of ${kind}: the only endpoint is ${isOut ? 'not asked any more' : 'asked each time'}`,
       async () => {
-        const [first, ...rest] = await askAgain(stage(), alone);
+        const [first, ...rest] = await askAgain(stage(), alone, kind);
         expect([first, ...new Set(rest)]).toEqual([true, !isOut]);
       },
       PATIENCE,

@@ -61,7 +61,7 @@ export const REPORTED = costOf(USAGE.prompt, USAGE.output);
 const HEALTHY = costOf(HEALTHY_USAGE.prompt_tokens, HEALTHY_USAGE.completion_tokens);
 
 /** Failures that another attempt at the same endpoint cannot resolve, or not in time. */
-const FINAL: ReadonlySet<FailureKind> = new Set(['auth', 'rejected', 'context', 'not_found', 'timeout']);
+const FINAL: ReadonlySet<FailureKind> = new Set(['auth', 'credit', 'rejected', 'context', 'not_found', 'timeout']);
 
 /** Whether the upstream speaks the caller's dialect, so that its own events and errors go out. */
 const isPassed = ({ surface, dialect }: Case): boolean => surface.passes === dialect.name;

@@ -22,7 +22,7 @@ const says = (
     answer: ({ dialect }) => Response.json(body(dialect), { status, headers: headers() }),
   }) satisfies Fault['upstream'];
 
-const plain = (status: 401 | 403 | 404 | 413 | 500 | 502 | 503 | 504 | 529, outcome: Outcome): Fault => ({
+const plain = (status: 401 | 402 | 403 | 404 | 413 | 500 | 502 | 503 | 504 | 529, outcome: Outcome): Fault => ({
   name: String(status),
   does: `answers ${status}`,
   upstream: says(status),
@@ -80,6 +80,7 @@ export const STATUS_FAULTS: readonly Fault[] = [
     ...both(tooLong),
   },
   plain(401, failed('auth')),
+  plain(402, failed('credit', 'upstream_out_of_credit')),
   plain(403, failed('auth')),
   plain(404, failed('not_found')),
   plain(413, tooLong),

@@ -7,6 +7,7 @@ import type { ServerConnection } from './raw-upstream.ts';
 export type FailureKind = ProviderFailure['kind'];
 export const KINDS = [
   'auth',
+  'credit',
   'rejected',
   'context',
   'not_found',
@@ -148,11 +149,12 @@ export const isRepeatable = ({ kind, code, charged }: Outcome & { ends: 'failed'
   charged === 'nothing' && kind !== 'auth' && kind !== 'not_found' && CONTRACT[code][3];
 
 /** Health's verdict on a failed attempt. */
-export type Verdict = 'none' | 'a fault' | 'a cool-down' | 'misconfigured';
+export type Verdict = 'none' | 'a fault' | 'a cool-down' | 'misconfigured' | 'out of credit';
 
 /** For each kind of failure: health's verdict, and the fault that shows it. */
 export const VERDICTS: Readonly<Record<FailureKind, { readonly verdict: Verdict; readonly shownBy: string }>> = {
   auth: { verdict: 'misconfigured', shownBy: '401' },
+  credit: { verdict: 'out of credit', shownBy: '402' },
   rejected: { verdict: 'none', shownBy: '400' },
   context: { verdict: 'none', shownBy: '413' },
   not_found: { verdict: 'a fault', shownBy: '404' },

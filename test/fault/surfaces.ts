@@ -72,6 +72,7 @@ const MESSAGES_TYPES: Partial<Record<ErrorCode, string>> = {
   upstream_failed: 'api_error',
   upstream_timeout: 'timeout_error',
   upstream_rate_limited: 'rate_limit_error',
+  upstream_out_of_credit: 'api_error',
   no_healthy_model: 'overloaded_error',
 };
 

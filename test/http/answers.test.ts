@@ -274,7 +274,7 @@ describe('an error is as documented, with no field besides:', () => {
     [502, 'upstream_failed', { status: 500 }],
     [429, 'upstream_rate_limited', { status: 429, headers: { 'retry-after': '60' } }],
     // The provider has just asked for a minute.
-    [503, 'no_healthy_model', {}],
+    [429, 'upstream_rate_limited', {}],
   ] as const) {
     test(`${status} ${code}`, async () => {
       upstream.next(behaviour);

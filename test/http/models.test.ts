@@ -48,12 +48,31 @@ describe('the list of models', () => {
       type: 'model',
       display_name: 'best',
       created_at: '1970-01-01T00:00:00Z',
+      lifecycle: 'active',
+      deprecated_at: null,
+      retires_at: null,
+      line: null,
+      capabilities: null,
       max_input_tokens: 32_768,
       max_tokens: 8192,
       operations: ['chat'],
       abilities: ['tools', 'json_schema', 'json_mode'],
     } as never);
     expect(all.data[1]).toEqual({ ...all.data[0]!, id: 'claude-auto', display_name: 'auto' });
+  });
+
+  test('says which models the policy has as deprecated, and since when', async () => {
+    const { revision } = await live.status();
+    live.replace('p.yaml', policyOf('    deprecated: 2026-11-01\n'));
+    await live.changedFrom(revision);
+    const { data } = await listed();
+    const read = data.map((one) => [one.id, Reflect.get(one, 'lifecycle'), Reflect.get(one, 'deprecated_at')]);
+    expect(read).toContainEqual(['best', 'deprecated', '2026-11-01T00:00:00Z']);
+    expect(read).toContainEqual(['claude-best', 'deprecated', '2026-11-01T00:00:00Z']);
+    expect(read).toContainEqual(['plain', 'active', null]);
+    const edited = await live.status();
+    live.replace('p.yaml', policyOf());
+    await live.changedFrom(edited.revision);
   });
 
   test('is read by Claude Code and by Codex as they ask for it', async () => {

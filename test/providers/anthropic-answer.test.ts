@@ -288,8 +288,9 @@ describe('a failure', () => {
     '%i is of the kind %s: %s',
     (status, kind, message, body) => {
       const failure = adapter.failure(status, new Headers(), JSON.stringify(body));
-      const unknown = status === 404 ? { unknownModel: true as const } : {};
-      expect(failure).toEqual({ kind: kind as never, message, status, ...unknown });
+      const more =
+        status === 404 ? { unknownModel: true as const } : kind === 'credit' ? { ofAccount: true as const } : {};
+      expect(failure).toEqual({ kind: kind as never, message, status, ...more });
     },
   );
 

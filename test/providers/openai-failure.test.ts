@@ -9,7 +9,7 @@ describe('a status outside 2xx', () => {
   test.each<[number, string]>([
     [400, 'rejected'],
     [401, 'auth'],
-    [402, 'auth'],
+    [402, 'credit'],
     [403, 'auth'],
     [404, 'not_found'],
     [405, 'rejected'],

@@ -67,6 +67,7 @@ export function model(id: string, more: ModelMore = {}): Model {
     declared: { general: q, stated: Uint8Array.of(0), basis: 'guessed' },
     deadlines: { connectMs: 1, firstTokenMs: 1, idleMs: 1, totalMs: 1 },
     created: 0,
+    deprecated: null,
     firstSlot: 0,
     ...rest,
     endpoints: [able(first), ...others.map(able)],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Decision, Refusal } from '../../src/core/decision.ts';
-import type { SignalboxError } from '../../src/core/errors.ts';
+import type { ErrorCode, SignalboxError } from '../../src/core/errors.ts';
 import { HEALTH, type HealthState, priorReadings, type Readings } from '../../src/core/readings.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
@@ -69,10 +69,10 @@ describe('the shortlist', () => {
     expect(decided(under(two, ['healthy', 'healthy', 'ejected'], pinned), two)).toEqual(['b 0']);
   });
 
-  test('refuses with 503 when all are out for another reason, and says when to come back', () => {
+  test('refuses with 429 when the first endpoint to return is cooling down, and says when to come back', () => {
     const outcome = under(two, ['cooling', 'misconfigured', 'cooling']);
     const error = errorOf(two, outcome);
-    expect(error).toMatchObject({ code: 'no_healthy_model', status: 503 });
+    expect(error).toMatchObject({ code: 'upstream_rate_limited', status: 429 });
     expect(error.info.retryAfterMs).toBe(60_000);
     expect(error.info.details).toEqual({
       unavailable: [
@@ -81,6 +81,25 @@ describe('the shortlist', () => {
       ],
     });
     expect(error.message).toContain('60 s');
+  });
+
+  test('refuses with 503 when the first endpoint to return is not cooling down', () => {
+    const error = errorOf(two, under(two, ['misconfigured', 'cooling', 'cooling']));
+    expect(error).toMatchObject({ code: 'no_healthy_model', status: 503 });
+    expect(error.info.retryAfterMs).toBe(60_000);
+  });
+
+  test('counts an endpoint without credit only where no other is left, and then gives no time', () => {
+    const mixed = errorOf(two, under(two, ['out_of_credit', 'cooling', 'out_of_credit']));
+    expect(mixed.code).toBe('upstream_rate_limited');
+    expect(mixed.info.details).toEqual({
+      unavailable: [
+        { model: 'a', state: 'cooling' },
+        { model: 'b', state: 'out_of_credit' },
+      ],
+    });
+    const { code, status, info } = errorOf(two, under(two, ['out_of_credit', 'out_of_credit', 'out_of_credit']));
+    expect([code, status, info.retryAfterMs]).toEqual(['upstream_out_of_credit', 503, undefined]);
   });
 
   test('refuses for health first, and only where nothing but health is in the way', () => {
@@ -101,7 +120,21 @@ describe('the shortlist', () => {
   });
 });
 
-const anyState = fc.constantFrom<HealthState>('healthy', 'healthy', 'ejected', 'cooling', 'misconfigured');
+const anyState = fc.constantFrom<HealthState>(
+  'healthy',
+  'healthy',
+  'ejected',
+  'cooling',
+  'misconfigured',
+  'out_of_credit',
+);
+
+/** The error where the first endpoint to return is in such a state. */
+const CODES: Partial<Record<HealthState, ErrorCode>> = {
+  cooling: 'upstream_rate_limited',
+  misconfigured: 'no_healthy_model',
+  out_of_credit: 'upstream_out_of_credit',
+};
 
 /** A second implementation of the rule: remaining endpoints, in the order of the models. */
 function expected(endpoints: readonly number[], states: readonly HealthState[]): string[] {
@@ -128,7 +161,12 @@ test('for any catalog and health, the eligible models are exactly those of the r
         const left = expected(endpoints, states);
         if (left.length === 0) {
           seen.refused++;
-          expect(errorOf(from, outcome).code).toBe('no_healthy_model');
+          const all = states.slice(
+            0,
+            endpoints.reduce((sum, n) => sum + n),
+          );
+          const first = all.find((state) => state !== 'out_of_credit') ?? 'out_of_credit';
+          expect(errorOf(from, outcome).code).toBe(CODES[first]!);
           return;
         }
         seen[

@@ -53,6 +53,7 @@ export const CONTRACT = {
   idempotency_answer_unavailable: [422, 'invalid_request_error', 'idempotency_answer_unavailable', false],
   budget_contended: [429, 'rate_limit_error', 'budget_contended', true],
   upstream_rate_limited: [429, 'rate_limit_error', 'upstream_rate_limited', true],
+  upstream_out_of_credit: [503, 'server_error', 'upstream_out_of_credit', false],
   upstream_failed: [502, 'upstream_error', 'upstream_failed', true],
   upstream_timeout: [504, 'upstream_error', 'upstream_timeout', true],
   no_healthy_model: [503, 'server_error', 'no_healthy_model', true],

@@ -5,7 +5,8 @@ import { meaningsOf } from '../meanings.ts';
 
 const TYPES = meaningsOf<FailureKind>([
   ['rejected', ['invalid_request_error']],
-  ['auth', ['authentication_error', 'billing_error', 'permission_error']],
+  ['auth', ['authentication_error', 'permission_error']],
+  ['credit', ['billing_error']],
   ['not_found', ['not_found_error']],
   ['context', ['request_too_large']],
   ['rate_limited', ['rate_limit_error']],
@@ -17,9 +18,16 @@ const TYPES = meaningsOf<FailureKind>([
 /** Codes of a 400 that concerns the account, not the request. */
 const OF_ACCOUNT =
   /^(?:organization_(?:on_hold|type_not_supported)|claude_code_(?:key_creator_not_member|version_too_old)|cmek_key_(?:disabled|network_blocked))$/;
-/** The same by message, at its start only: a refusal may quote a prompt. */
-const ABOUT_ACCOUNT =
+/**
+ * Messages of a 400 from an account that can pay for no request, at their start only: a refusal may quote a prompt.
+ * From https://github.com/anthropics/anthropic-sdk-typescript/issues/618 and https://platform.claude.com/docs/en/api/errors.
+ */
+const OUT_OF_CREDIT =
   /^(?:your credit balance is too low|you have reached your specified (?:workspace )?api usage limits)/i;
+/** The same by code, as the SDK of Anthropic lists them; and of Z.ai in this dialect: https://github.com/zai-org/feedback/issues/789. */
+const OUT_OF_CREDIT_CODE = /^(?:(?:contract|enforced)_spend_limit_reached|1113)$/;
+/** Codes of a payment problem of the organization that one request names. */
+const OF_LINKED = /^(?:linked_organization|user_profile)_/;
 /** Codes of a thread that cannot go on, or not with this request: a 404 among them, which says nothing of the model. */
 const OF_THREAD = /^thread_/;
 const CONTEXT = /^(?:prompt is too long|input length and `?max_tokens`? exceed context limit|input is too long)/i;
@@ -32,6 +40,7 @@ export function readFailure(status: number, _headers: Headers, body: string, pas
   const kind = kindOf(error, status);
   const failure: ProviderFailure = {
     ...{ kind, message: oneLine(words) || `status ${status}`, status },
+    ...(isOutOfCredit(error) && { ofAccount: true }),
     ...(kind === 'not_found' && saysUnknownModel(words) && { unknownModel: true }),
   };
   const isRefusal = kind === 'rejected' || kind === 'context';
@@ -42,16 +51,28 @@ export function readFailure(status: number, _headers: Headers, body: string, pas
 export function failureOfError(error: unknown): ProviderFailure {
   const fields = objectOf(error);
   const words = textOf(fields.message) || textOf(fields.type);
-  return { kind: kindOf(fields, null), message: oneLine(words) || 'the upstream reported an error' };
+  return {
+    ...{ kind: kindOf(fields, null), message: oneLine(words) || 'the upstream reported an error' },
+    ...(isOutOfCredit(fields) && { ofAccount: true }),
+  };
 }
+
+/** Whether an error says that the account can pay for no request. A bare 402 may be about one expensive request. */
+const isOutOfCredit = ({ type, code, details, message }: Json): boolean => {
+  const named = textOf(objectOf(details).error_code) || textOf(code);
+  if (OF_LINKED.test(named)) return false;
+  const isBilling = TYPES.get(textOf(type)) === 'credit' || OUT_OF_CREDIT_CODE.test(named);
+  return isBilling || OUT_OF_CREDIT.test(textOf(message).slice(0, READ_MAX));
+};
 
 /** @param status null if the answer had begun */
 function kindOf(error: Json, status: number | null): FailureKind {
   const code = textOf(objectOf(error.details).error_code);
   if (OF_THREAD.test(code)) return 'rejected';
+  if (isOutOfCredit(error)) return 'credit';
   const kind = kindOfStatus(status ?? 500, TYPES.get(textOf(error.type)));
   if (kind !== 'rejected') return kind;
   const words = textOf(error.message).slice(0, READ_MAX);
   if (CONTEXT.test(words)) return 'context';
-  return OF_ACCOUNT.test(code) || ABOUT_ACCOUNT.test(words) ? 'auth' : 'rejected';
+  return OF_ACCOUNT.test(code) ? 'auth' : 'rejected';
 }

@@ -20,6 +20,14 @@ const CONTEXT = /exceeds the maximum number of tokens|input token count|payload 
 /** At the start only: a refusal may quote a prompt about keys. */
 const KEY = /^\W*API key (?:not valid|not found|expired)/i;
 
+/**
+ * An account that can pay for no request, at the start only. Google used 429 for it before 402:
+ * https://discuss.ai.google.dev/t/183654, https://ai.google.dev/gemini-api/docs/billing.
+ */
+const OUT_OF_CREDIT = /^\W*your (?:prepayment credits are depleted|project has exceeded its monthly spending cap)/i;
+/** Its `reason` in the details: https://cloud.google.com/apis/design/errors. */
+const BILLING_DISABLED = 'BILLING_DISABLED';
+
 /** Wait for an exhausted daily quota, ms: the seconds in the response are too short. */
 const DAY_WAIT = 3_600_000;
 
@@ -41,9 +49,11 @@ export function failureOfError(error: unknown): ProviderFailure {
 function failureOf(error: Json, status: number | undefined, words: string): ProviderFailure {
   const details = objectsIn(error.details);
   const retryAfterMs = retryAfter(details);
-  const kind = kindOf(error, status, details, words.slice(0, READ_MAX));
+  const isOutOfCredit = OUT_OF_CREDIT.test(words) || details.some(({ reason }) => reason === BILLING_DISABLED);
+  const kind = isOutOfCredit ? 'credit' : kindOf(error, status, details, words.slice(0, READ_MAX));
   return {
     ...{ kind, message: oneLine(words) },
+    ...(isOutOfCredit && { ofAccount: true }),
     ...(kind === 'not_found' && saysUnknownModel(words) && { unknownModel: true }),
     ...(status !== undefined && { status }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
@@ -51,6 +61,8 @@ function failureOf(error: Json, status: number | undefined, words: string): Prov
 }
 
 function kindOf(error: Json, status: number | undefined, details: readonly Json[], words: string): FailureKind {
+  // Google's 402 has the name of an exhausted rate limit.
+  if (status === 402) return 'credit';
   const kind = KINDS.get(textOf(error.status)) ?? kindOfStatus(status ?? 500);
   if (kind !== 'rejected') return kind;
   if (KEY.test(words) || details.some(({ reason }) => textOf(reason).startsWith('API_KEY_'))) return 'auth';

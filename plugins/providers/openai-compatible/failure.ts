@@ -8,7 +8,7 @@ const NAMES = meaningsOf<FailureKind>([
   ['context', ['context_length_exceeded', 'exceed_context_size_error']],
   ['not_found', ['model_not_found', 'not_found_error', 'invalid_model']],
   ['auth', ['invalid_api_key', 'authentication_error']],
-  ['rate_limited', ['rate_limit_exceeded', 'rate_limit_error', 'rate_limited', 'insufficient_quota']],
+  ['rate_limited', ['rate_limit_exceeded', 'rate_limit_error', 'rate_limited']],
   ['overloaded', ['overloaded_error', 'engine_overloaded_error', 'unavailable_error']],
   // OpenAI's, which come within streams of Responses, too.
   ['overloaded', ['service_unavailable_error', 'server_is_overloaded', 'slow_down']],
@@ -16,6 +16,42 @@ const NAMES = meaningsOf<FailureKind>([
   ['malformed', ['tool_use_failed', 'json_validate_failed']],
   ['rejected', ['content_filter', 'invalid_request_error']],
 ]);
+
+/** Codes and types of an account that can pay for no request, whatever the status. */
+const OUT_OF_CREDIT = new RegExp(
+  `^(?:${[
+    // OpenAI: https://platform.openai.com/docs/guides/error-codes
+    'insufficient_quota|billing_hard_limit_reached|billing_not_active',
+    // Groq: https://console.groq.com/docs/spend-limits
+    'blocked_api_access|spend_\\w+',
+    // Moonshot: https://github.com/MoonshotAI/Kimi-K2/issues/5
+    'exceeded_current_quota_error',
+    // Z.ai: https://github.com/zai-org/GLM-5/issues/148
+    '1113',
+    // Alibaba Model Studio: https://help.aliyun.com/zh/model-studio/error-code#overdue-payment
+    'Arrearage',
+    // Xiaomi MiMo: https://github.com/anomalyco/opencode/issues/25209
+    'insufficient_balance',
+  ].join('|')})$`,
+);
+/** The same by message, at its start only: a refusal may quote a prompt. */
+const SAYS_OUT_OF_CREDIT = new RegExp(
+  `^\\W*(?:error:?\\s*)?(?:${[
+    // DeepSeek: https://api-docs.deepseek.com/quick_start/error_codes
+    'insufficient balance',
+    // xAI: https://github.com/continuedev/continue/issues/10373, https://github.com/luxus/pi-xai/issues/10
+    'your team \\S+ has either used all available credits',
+    'you have run out of credits',
+    // Together: https://github.com/expectedparrot/edsl/issues/2098. Its type `credit_limit` also means a rate limit.
+    'credit limit exceeded\\b',
+    // Fireworks: https://github.com/pollinations/pollinations/issues/12136
+    'account \\S+ is suspended, possibly due to reaching the monthly spending limit',
+    // Gemini by its OpenAI dialect: https://ai.google.dev/gemini-api/docs/billing
+    'your prepayment credits are depleted',
+    'your project has exceeded its monthly spending cap',
+  ].join('|')})`,
+  'i',
+);
 
 const CONTEXT =
   /maximum context length|context[ _](length|window|size)|prompt is too long|too many (input )?tokens|input (is|was) too long|reduce the length|tokens.{0,40} must be <=/i;
@@ -37,8 +73,10 @@ export function readFailure(status: number, _headers: Headers, body: string): Pr
   const parsed = parseJson(body);
   const words = messageOf(parsed) || plainText(body);
   const fields = fieldsOf(parsed);
+  const message = oneLine(words) || `status ${status}`;
+  if (isOutOfCredit(fields, words)) return { kind: 'credit', message, status, ofAccount: true };
   const kind = kindOf(status, fields, words);
-  return { kind, message: oneLine(words) || `status ${status}`, status, ...blameOf(kind, fields, words) };
+  return { kind, message, status, ...blameOf(kind, fields, words) };
 }
 
 /** The error in an answer: in `error`, in Groq's member, or the answer itself, by its `object`. Null for none. */
@@ -53,14 +91,17 @@ export function failureOfError(error: unknown): ProviderFailure {
   const fields = objectOf(error);
   const words = messageOf({ error });
   const status = [fields.code, fields.status].map(Number).find((code) => code >= 400 && code <= 599);
+  const message = oneLine(words) || 'the upstream reported an error';
+  if (isOutOfCredit(fields, words)) return { kind: 'credit', message, status, ofAccount: true };
   const kind = status === undefined ? kindByName(fields, words) : kindOf(status, fields, words);
-  return {
-    kind: kind ?? 'server',
-    message: oneLine(words) || 'the upstream reported an error',
-    status,
-    ...blameOf(kind, fields, words),
-  };
+  return { kind: kind ?? 'server', message, status, ...blameOf(kind, fields, words) };
 }
+
+/** Whether an error says that the account can pay for no request. A bare 402 may be about one expensive request, as OpenRouter's is. */
+const isOutOfCredit = ({ code, type }: Json, words: string): boolean =>
+  OUT_OF_CREDIT.test(textOf(code)) ||
+  OUT_OF_CREDIT.test(textOf(type)) ||
+  SAYS_OUT_OF_CREDIT.test(words.slice(0, READ_MAX));
 
 /** Malformed output is the model's fault; a name that the service does not know, of the one who chose it. */
 function blameOf(kind: FailureKind | undefined, error: Json, words: string): Partial<ProviderFailure> {

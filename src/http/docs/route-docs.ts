@@ -86,6 +86,8 @@ export const DECISION_ERRORS: readonly ErrorCode[] = [
   'context_length_exceeded',
   'no_eligible_model',
   'no_healthy_model',
+  'upstream_rate_limited',
+  'upstream_out_of_credit',
   'insufficient_quota',
   'request_exceeds_budget',
 ];

@@ -11,6 +11,21 @@ export const Model = field.named('Model', 'A model, a selector or an alias, for 
   type: field.always('model'),
   display_name: field.text('The ID; of an alias, the name that it stands for.', 'gpt-6-luna'),
   created_at: field.moment('`created`.', '2026-10-26T10:40:00Z'),
+  lifecycle: field.word(
+    ['active', 'deprecated'],
+    '`deprecated` if the policy has `deprecated` for the model. Requests still reach it.',
+    'active',
+  ),
+  deprecated_at: field.orNull(
+    field.moment('The day.', '2026-11-01T00:00:00Z'),
+    'When the provider deprecated the model, by the policy; null for an active one.',
+  ),
+  retires_at: field.textOrNull(
+    'Always null: Signalbox knows no dates of retirement. SDKs of Anthropic require it.',
+    null,
+  ),
+  line: field.textOrNull('Always null: Signalbox knows no lines of models. SDKs of Anthropic require it.', null),
+  capabilities: field.orNull(Type.Object({}), 'Always null: `abilities` has them. SDKs of Anthropic require it.', null),
   max_input_tokens: field.orNull(
     field.tokens('Tokens.', 400_000),
     'Tokens of the context window; of a selector, of the largest among its models. Null for a selector without models, and for a wildcard that states none.',

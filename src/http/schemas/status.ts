@@ -16,7 +16,7 @@ const EndpointStatus = field.named('EndpointStatus', 'The health and speed of on
   upstream: field.text('The provider’s name for the model.', 'gpt-6-luna-2026-09-01'),
   state: field.word(
     Object.keys(HEALTH),
-    '`ejected`: the circuit breaker is open; `cooling`: after a 429; `misconfigured`: the provider refuses the key.',
+    '`ejected`: the circuit breaker is open; `cooling`: after a 429; `misconfigured`: the provider refuses the key; `out_of_credit`: the account at the provider has no credit left.',
     'ejected',
   ),
   since: field.momentOrNull(

@@ -33,6 +33,8 @@ const BY_CODE: Partial<Record<ErrorCode, AnthropicErrorType>> = {
   headers_too_large: 'request_too_large',
   payment_unavailable: 'api_error',
   payment_unsettled: 'api_error',
+  // An overload would make clients try again.
+  upstream_out_of_credit: 'api_error',
 };
 
 /** Returns Anthropic's type of an error. */

@@ -72,7 +72,8 @@ export class PassedResponse {
 
   /** Adds the platform of a receipt to the whole response; and its usage, where the service's own cannot be true. */
   priced(whole: Members, { platform, usage }: Pick<Receipt, 'platform' | 'usage'>): Members {
-    return { ...whole, ...(this.#isMiscounted && { usage: usageBody(usage) }), platform };
+    const own = this.#isMiscounted ? usageBody(usage) : completeUsage(whole.usage);
+    return { ...whole, ...(isObject(own) && { usage: own }), platform };
   }
 
   /** @param json the event as its service wrote it, in one line */
@@ -198,6 +199,14 @@ export class PassedResponse {
     this.#done.set(at, cut);
     this.#write('response.output_item.done', { output_index: at, item: cut });
   }
+}
+
+/** Adds the count that strict clients require, where the service does not report it. */
+function completeUsage(usage: unknown): unknown {
+  if (!isObject(usage)) return usage;
+  const details = isObject(usage.input_tokens_details) ? usage.input_tokens_details : { cached_tokens: 0 };
+  if (details.cache_write_tokens !== undefined) return usage;
+  return { ...usage, input_tokens_details: { ...details, cache_write_tokens: 0 } };
 }
 
 /** The texts of items: the member that holds one; for those in a list, the type of its entries and the list. */

@@ -61,7 +61,7 @@ export const ResponsesUsage = field.named('ResponsesUsage', 'Tokens of one answe
   input_tokens: field.tokens('Input tokens, cached ones included.', 12),
   input_tokens_details: field.shape('Parts of the input.', {
     cached_tokens: field.tokens('Read from the provider’s cache.', 0),
-    cache_write_tokens: Type.Optional(field.tokens('Written to the provider’s cache; absent for none.', 2_048)),
+    cache_write_tokens: field.tokens('Written to the provider’s cache, as the provider reports it; else 0.', 2_048),
   }),
   output_tokens: field.tokens('Output tokens, hidden reasoning included.', 34),
   output_tokens_details: field.shape('Parts of the output.', {

@@ -102,7 +102,7 @@ export function usageBody(usage: Usage): object {
     input_tokens: inputTokens,
     input_tokens_details: {
       cached_tokens: usage.cachedInputTokens,
-      ...(usage.cacheWriteTokens > 0 && { cache_write_tokens: usage.cacheWriteTokens }),
+      cache_write_tokens: usage.cacheWriteTokens,
     },
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: usage.reasoningTokens },

@@ -14,8 +14,8 @@ import { OutcomeWindow } from './outcome-window.ts';
 import { RetryBudget } from './retry-budget.ts';
 import type { AttemptOutcome, CountPause, EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
 
-/** Time in ms after which one attempt tries a refused key again. */
-const MISCONFIGURED_MS = 60_000;
+/** Time in ms after which one attempt tries a refused key, or an account without credit, again. */
+const REFUSED_MS = 60_000;
 /** Consecutive doubtful refusals that lock the key of an endpoint that has worked. */
 const DOUBTFUL_IN_A_ROW = 5;
 
@@ -31,17 +31,26 @@ export interface Hub extends HealthOptions {
   readonly declarations: Declarations;
 }
 
+/** Why no attempt may use a key: the provider refuses it, or its account has no credit. */
+interface KeyRefusal {
+  readonly state: 'misconfigured' | 'out_of_credit';
+  /** For the log. */
+  readonly why: string;
+}
+
+const NO_REFUSAL: KeyRefusal = { state: 'misconfigured', why: '' };
+
 /** State of a whole provider. */
 export class TrackedProvider {
   readonly id: string;
   readonly endpoints = new Set<TrackedEndpoint>();
   readonly budget = new RetryBudget();
-  /** Locked while the provider refuses our key. */
+  /** Locked while the provider refuses our key, or our account has no credit. */
   readonly key = new Lockout();
   /** Whether the provider has ever accepted the key. */
   hasWorked = false;
   /** Why the key is locked. */
-  why = '';
+  refusal = NO_REFUSAL;
 
   /** @param id its key in the registry */
   constructor(id: string) {
@@ -56,7 +65,7 @@ export class TrackedEndpoint implements EndpointHealth {
   readonly hub: Hub;
   readonly breaker: Breaker;
   readonly coolDown = new CoolDown();
-  /** Locked while the provider refuses our key for this endpoint only. */
+  /** Locked while the provider refuses our key, or has too little credit, for this endpoint only. */
   readonly key = new Lockout();
   readonly speed: EndpointSpeed;
   countPause: CountPause | null = null;
@@ -76,7 +85,9 @@ export class TrackedEndpoint implements EndpointHealth {
   #reported: HealthState = 'healthy';
   /** When that became another one, Unix ms; 0 for never. */
   #reportedAt = 0;
-  readonly #why = { ejected: '', cooling: '', misconfigured: '' };
+  /** Why the key is locked for this endpoint only. */
+  #refusal = NO_REFUSAL;
+  readonly #why = { ejected: '', cooling: '' };
   /** All that an answer unlocks. */
   readonly #locks: readonly Lockout[];
 
@@ -122,7 +133,8 @@ export class TrackedEndpoint implements EndpointHealth {
 
   /** Returns the value of `HEALTH` at `now`. */
   healthAt(now: number): number {
-    if (now < this.provider.key.until || now < this.key.until) return HEALTH.misconfigured;
+    if (now < this.provider.key.until) return HEALTH[this.provider.refusal.state];
+    if (now < this.key.until) return HEALTH[this.#refusal.state];
     if (now < this.coolDown.until) return HEALTH.cooling;
     return now < this.breaker.lock.until ? HEALTH.ejected : HEALTH.healthy;
   }
@@ -154,7 +166,8 @@ export class TrackedEndpoint implements EndpointHealth {
     const isWide = provider.key.locked && provider.key.isCurrent(attempt.provider);
     const isOwn = this.key.locked && this.key.isCurrent(attempt.key);
     // A reload unlocked the key; that it works is reported only now.
-    const hasRecovered = this.#reported === 'misconfigured' && !provider.key.locked && !this.key.locked;
+    const wasRefused = this.#reported === 'misconfigured' || this.#reported === 'out_of_credit';
+    const hasRecovered = wasRefused && !provider.key.locked && !this.key.locked;
     if (!closed && !isWide && !isOwn && !hasRecovered) return;
     if (isWide) provider.key.unlock();
     if (isOwn) this.key.unlock();
@@ -167,6 +180,7 @@ export class TrackedEndpoint implements EndpointHealth {
         this.#recordLimit(attempt, failure, now);
         break;
       case 'auth':
+      case 'credit':
         this.#recordRefusal(attempt, failure, now);
         break;
       default:
@@ -229,29 +243,33 @@ export class TrackedEndpoint implements EndpointHealth {
   }
 
   /**
-   * Records a refused key. A 401 concerns the whole provider, unless other endpoints there have worked and this one
-   * never has: then the key lacks a right for this one. Any other status is doubtful: it may concern the caller's
-   * content (a 403 from moderation, a 402 for a long answer, a 400 that quotes a prompt about keys), and one caller's
-   * request must not lock out others.
+   * Records a refused key, or an account without credit. A 401 concerns the whole provider, unless other endpoints there
+   * have worked and this one never has: then the key lacks a right for this one. An account without credit always does. Any
+   * other refusal is doubtful: it may concern the caller's content (a 403 from moderation, a 402 for a long answer, a 400
+   * that quotes a prompt about keys), and one caller's request must not lock out others.
    */
   #recordRefusal(attempt: EndpointAttempt, failure: ProviderFailure, now: number): void {
     const { provider } = this;
-    const isDoubtful = failure.status !== 401;
+    const isUnpaid = failure.kind === 'credit';
+    const isDoubtful = isUnpaid ? !failure.ofAccount : failure.status !== 401;
     const isAlone = provider.hasWorked && !this.#hasWorked && !provider.key.isProbe(attempt.provider);
-    const isOwn = isDoubtful || isAlone;
+    const isOwn = isDoubtful || (isAlone && !isUnpaid);
     const lock = isOwn ? this.key : provider.key;
     // Attempts from before the last refusal, or under an earlier policy, used a key that is already known to be bad.
     if (!lock.isCurrent(isOwn ? attempt.key : attempt.provider)) return;
     if (isDoubtful && this.#hasWorked && ++this.#doubts < DOUBTFUL_IN_A_ROW) return;
-    // After a doubtful refusal the endpoint still counts as having worked, so that the next one alone does not lock it.
-    if (!isDoubtful) this.#hasWorked = false;
-    // Past successes used the key that is refused now.
-    if (!isOwn) provider.hasWorked = false;
+    // The key itself is good without credit, and after a doubtful refusal the next one alone must not lock the endpoint.
+    if (!isDoubtful && !isUnpaid) {
+      this.#hasWorked = false;
+      // Past successes used the key that is refused now.
+      if (!isOwn) provider.hasWorked = false;
+    }
     this.#doubts = 0;
-    lock.lock(now, MISCONFIGURED_MS);
-    if (isOwn) this.#why.misconfigured = failureText(failure);
-    else provider.why = failureText(failure);
-    this.#changed(now, !isOwn, 'misconfigured');
+    const refusal: KeyRefusal = { state: isUnpaid ? 'out_of_credit' : 'misconfigured', why: failureText(failure) };
+    lock.lock(now, REFUSED_MS, isUnpaid ? REFUSED_MS : 0);
+    if (isOwn) this.#refusal = refusal;
+    else provider.refusal = refusal;
+    this.#changed(now, !isOwn, refusal.state);
   }
 
   /** Updates the readings and reports the change. @param again a state that is reported even if it was the last */
@@ -281,13 +299,15 @@ export class TrackedEndpoint implements EndpointHealth {
 
   /** As `healthAt`, but an ejection and a refused key last until an answer. */
   #lastingState(now: number): HealthState {
-    if (this.provider.key.locked || this.key.locked) return 'misconfigured';
+    if (this.provider.key.locked) return this.provider.refusal.state;
+    if (this.key.locked) return this.#refusal.state;
     if (now < this.coolDown.until) return 'cooling';
     return this.breaker.lock.locked ? 'ejected' : 'healthy';
   }
 
   #whyOf(state: Exclude<HealthState, 'healthy'>): string {
-    return state === 'misconfigured' && this.provider.key.locked ? this.provider.why : this.#why[state];
+    if (state === 'ejected' || state === 'cooling') return this.#why[state];
+    return (this.provider.key.locked ? this.provider.refusal : this.#refusal).why;
   }
 
   #untilOf(state: Exclude<HealthState, 'healthy'>): number {

@@ -18,9 +18,15 @@ export class Lockout {
   until = 0;
   /** The number of the current or last probe: each lock, unlock and probe takes the next. */
   #turn = 0;
+  /** The least time between the starts of two probes, ms. */
+  #spacingMs = 0;
+  /** When the last probe began. */
+  #probedAt = 0;
 
-  lock(now: number, ms: number): void {
+  /** @param spacingMs the least time between the starts of two probes; 0: a probe without a result makes room for the next at once */
+  lock(now: number, ms: number, spacingMs = 0): void {
     this.locked = true;
+    this.#spacingMs = spacingMs;
     this.until = now + ms;
     this.#beginEpoch();
     this.#turn++;
@@ -41,7 +47,8 @@ export class Lockout {
   /** Lets an attempt in. Makes it the probe if none is running. */
   enter(now: number): LockPass {
     if (!this.locked || now < this.until) return this.pass;
-    this.until = now + PROBE_MS;
+    this.#probedAt = now;
+    this.until = now + Math.max(PROBE_MS, this.#spacingMs);
     return { ...this.pass, turn: ++this.#turn };
   }
 
@@ -57,7 +64,7 @@ export class Lockout {
   /** Ends a probe without a result, so that the next may begin. Does nothing for other attempts. */
   release(pass: LockPass, now: number): void {
     if (!this.isProbe(pass)) return;
-    this.until = now;
+    this.until = Math.max(now, this.#probedAt + this.#spacingMs);
     this.#turn++;
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { HEALTH } from '../../../src/core/readings.ts';
 import { metricsPage } from '../../../src/telemetry/page.ts';
 import { endpointFamilies } from '../../../src/upstream/health/metrics.ts';
 import { model, snapshot } from '../../routing/build.ts';
@@ -85,6 +86,6 @@ describe('metrics of endpoints', () => {
     health.endpoint('p', 'm', 'stranger');
     const all = await states();
     expect(new Set(all.map(({ labels }) => labels.model))).toEqual(new Set(models));
-    expect(new Set(all.map(seriesName)).size).toBe(16);
+    expect(new Set(all.map(seriesName)).size).toBe(models.length * Object.keys(HEALTH).length);
   });
 });

@@ -9,6 +9,7 @@ const STATES: Readonly<Record<string, { readonly tone: Tone; readonly word: stri
   ejected: { tone: 'bad', word: 'Breaker open' },
   cooling: { tone: 'warn', word: 'Cooling after a 429' },
   misconfigured: { tone: 'bad', word: 'Key refused' },
+  out_of_credit: { tone: 'bad', word: 'Out of credit' },
 };
 
 interface EndpointStateProps extends Pick<EndpointLine, 'state'> {

@@ -166,6 +166,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ejected: 'its breaker is open after failures',
   cooling: 'cooling after a 429',
   misconfigured: 'the provider refuses the key',
+  out_of_credit: 'the provider account has no credit left',
 };
 
 function policyItems({ last_reload, warnings }: ReadOf<'/admin/policy'>): readonly AttentionItem[] {

@@ -16,6 +16,7 @@ const STATES: Readonly<Record<string, { readonly tone: Tone; readonly word: stri
   ejected: { tone: 'bad', word: 'Breaker open' },
   cooling: { tone: 'warn', word: 'Cooling' },
   misconfigured: { tone: 'bad', word: 'Key refused' },
+  out_of_credit: { tone: 'bad', word: 'Out of credit' },
 };
 
 interface ProviderRow {

@@ -100,6 +100,7 @@ function failure(status: number, _headers: Headers, body: string): ProviderFailu
 
 const KINDS: ReadonlyMap<number, ProviderFailure['kind']> = new Map([
   [401, 'auth'],
+  [402, 'credit'],
   [403, 'auth'],
   [404, 'not_found'],
   [413, 'context'],
