@@ -47,6 +47,12 @@ export class RawStream {
       if (at < 0) return;
       this.head = String(this.#take(at + 4));
     }
+    const length = /^content-length: (\d+)/im.exec(this.head)?.[1];
+    if (length === undefined) this.#readChunks();
+    else this.#readWhole(Number(length));
+  }
+
+  #readChunks(): void {
     for (let at = this.#bytes.indexOf('\r\n'); at >= 0; at = this.#bytes.indexOf('\r\n')) {
       const size = Number.parseInt(String(this.#bytes.subarray(0, at)), 16);
       if (this.#bytes.length < at + 2 + size + 2) return;
@@ -56,6 +62,13 @@ export class RawStream {
       if (size === 0) this.#end('clean');
       this.#lastAt = performance.now();
     }
+  }
+
+  /** Reads the body of an answer in one piece, such as an error. */
+  #readWhole(length: number): void {
+    if (this.#bytes.length < length) return;
+    this.body = String(this.#take(length));
+    this.#end('clean');
   }
 
   #take(length: number): Buffer {
