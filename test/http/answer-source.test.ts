@@ -3,7 +3,7 @@ import type { HTTPHeaders } from 'elysia';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { jsonBody } from '../../src/http/answer.ts';
-import { type StreamPolicy, streamResponse } from '../../src/http/stream.ts';
+import { type StreamPolicy, sendTexts, streamResponse } from '../../src/http/stream.ts';
 import { CHUNKS } from '../../src/surface/openai-chat/chunks.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import type { EventForm, Surface } from '../../src/surface/surface.ts';
@@ -94,4 +94,15 @@ describe.each(FORMS)('%s', (_, surface, form) => {
     await reader.cancel();
     expect(source.abandoned).toBe('caller-gone');
   });
+});
+
+test('the wait before a connection breaks ends at once where the reader leaves', async () => {
+  const gone = new AbortController();
+  const sink = { write: () => 0, flush: () => 0, close: () => {}, end: () => 0, start: () => {} };
+  const isBroken = sendTexts({ next: () => null, isOver: true, isBroken: true }, sink, gone.signal).then(
+    () => false,
+    () => true,
+  );
+  gone.abort();
+  expect(await Promise.race([isBroken, Bun.sleep(200)])).toBe(true);
 });
