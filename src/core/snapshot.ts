@@ -133,6 +133,8 @@ export interface GatewayPolicy extends AdmissionPolicy {
   readonly toolsMax: number;
   /** After this long without a content part, a stream's 200 goes out with heartbeats. */
   readonly commitAfterMs: number;
+  /** How a stream ends that failed after its headers, in a dialect without an event for that. */
+  readonly failedStreams: 'break' | 'end';
   /** Whether surfaces that have a WebSocket open it. */
   readonly websockets: boolean;
   /** Bytes of the largest message that a WebSocket takes. A server keeps the figure of its start. */

@@ -237,6 +237,13 @@ export function brokenError(model: string, failure: ProviderFailure): SignalboxE
 export const unreadError = () =>
   new SignalboxError('upstream_timeout', 'The answer was not read before its deadline.', { retry: false });
 
+/** The error for a reader who has missed a part of an answer that is stored for repeats. */
+export const slowReaderError = () =>
+  new SignalboxError(
+    'upstream_timeout',
+    'The answer was read too slowly, and a part of it was skipped. Send the same request again, with the same `Idempotency-Key` or payment, to get the whole answer.',
+  );
+
 /** The error for an answer that found no room in memory. Its part so far is charged, so clients should not repeat the request. */
 export const crowdedError = (outputField: string) =>
   new SignalboxError(

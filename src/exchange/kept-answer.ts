@@ -6,6 +6,7 @@ import type { Receipt } from '../money/receipt.ts';
 import { arrived } from '../upstream/arrival.ts';
 import type { NextParts } from '../upstream/upstream-call.ts';
 import type { AnswerSource, RunningAnswer } from './answer-source.ts';
+import { slowReaderError } from './failure.ts';
 import { batchLine, endLine } from './replayed-answer.ts';
 import { WaitingParts } from './waiting-parts.ts';
 
@@ -24,8 +25,8 @@ const CATCH_UP_MS = 10_000;
 
 /**
  * An answer that is stored for repeats: it is read to its end at its source's pace, with or without a reader, and
- * stored before its end is read. A reader that falls behind holds it up for a while and is then left behind: it can
- * ask again for the stored answer.
+ * stored before its end is read. A reader that falls behind holds it up for a while. Then the answer goes on without that
+ * reader, who gets an error at its end and can send the request again for the stored answer.
  */
 export class KeptAnswer implements AnswerSource {
   error: SignalboxError | null = null;
@@ -35,6 +36,8 @@ export class KeptAnswer implements AnswerSource {
   /** What the reader has not taken. */
   readonly #waiting = new WaitingParts();
   #isLeft = false;
+  /** Whether the reader has missed a part of the answer. */
+  #hasMissed = false;
   #isOver = false;
   #failure: { readonly error: unknown } | null = null;
   #changed = Promise.withResolvers<void>();
@@ -111,6 +114,7 @@ export class KeptAnswer implements AnswerSource {
       if (!error) await this.#store(null);
       else if (this.#options.isStream) await this.#endStream(error);
       else await this.#endWithError(error);
+      if (this.#hasMissed) this.error ??= slowReaderError();
     } catch (error) {
       this.#failure = { error };
       this.#options.onDefect(error);
@@ -170,7 +174,10 @@ export class KeptAnswer implements AnswerSource {
 
   /** A reader that is far behind sets the pace, for a while; then the answer goes on without it. */
   async #catchUp(): Promise<void> {
-    const timer = setTimeout(() => this.abandon('caller-gone'), CATCH_UP_MS);
+    const timer = setTimeout(() => {
+      this.#hasMissed = true;
+      this.abandon('caller-gone');
+    }, CATCH_UP_MS);
     while (!this.#waiting.isEmpty) await this.#changed.promise;
     clearTimeout(timer);
   }

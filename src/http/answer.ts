@@ -4,7 +4,7 @@ import { idText } from '../core/id.ts';
 import type { AnswerSource } from '../exchange/answer-source.ts';
 import { droppedText } from '../money/extras.ts';
 import type { EventForm, Surface } from '../surface/surface.ts';
-import { DROPPED_HEADER, streamResponse, textsResponse } from './stream.ts';
+import { DROPPED_HEADER, type StreamPolicy, streamResponse, textsResponse } from './stream.ts';
 
 /** The longest that an answer is written while others wait, ms. A batch of parts is not interrupted. */
 const SLICE_MS = 4;
@@ -22,18 +22,18 @@ export interface AnswerForm {
 /**
  * Answers a request from any source: a model's answer under way, or a stored one.
  * @param headers of the response; those of an error get the price, too.
- * @param commitAfterMs how long the headers of a stream wait for its first content.
+ * @param policy how a stream begins and how it ends after a failure
  * @returns a promise that rejects with the SignalboxError of an answer that failed before its headers.
  */
 export function answer(
   source: AnswerSource,
   { events, json }: AnswerForm,
   headers: HTTPHeaders,
-  commitAfterMs: number,
+  policy: StreamPolicy,
 ): Promise<Response | string> {
   headers['x-signalbox-decision-id'] = idText('dec_', source.decision);
   if (!events) return jsonBody(source, json, headers);
-  return streamResponse(source, events, commitAfterMs, headers).catch((cause) => {
+  return streamResponse(source, events, policy, headers).catch((cause) => {
     tellPrice(source, headers);
     throw cause;
   });

@@ -22,12 +22,11 @@ import type { Surface } from '../surface/surface.ts';
 import { type AnswerForm, answer } from './answer.ts';
 import { credentialsIn } from './credentials.ts';
 import type { RouteServices } from './route-services.ts';
+import type { StreamPolicy } from './stream.ts';
 import { codeOf, writtenResponse } from './written-answer.ts';
 
 /** When to ask again for an answer that is being made. */
 const RETRY_MS = 1_000;
-/** A stored answer opens at once. */
-const REPLAY_COMMIT_MS = 1_000;
 export const UNREADABLE = 'Stored answers cannot be read, so the request was not started; try again.';
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
@@ -129,7 +128,10 @@ export async function claimName(
     limits ? idempotency.claimInTurn(name, limits) : idempotency.claim(name),
   );
   if (limits && claim.kind === 'in-flight' && gateway.isDraining) throw shuttingDown();
-  if (claim.kind === 'replay') return { kind: 'stored', answer: await replay(claim, name, call, form) };
+  if (claim.kind === 'replay') {
+    const policy = gateway.lease().snapshot.gateway;
+    return { kind: 'stored', answer: await replay(claim, name, call, form, policy) };
+  }
   if (claim.kind !== 'run') throw refusalError(claim, name);
   return namedRun(services, name, claim.run, call, form.events !== null);
 }
@@ -178,18 +180,19 @@ function replay(
   name: RequestName,
   { context, headers }: ReplayableCall,
   form: AnswerForm,
+  policy: StreamPolicy,
 ): Response | Promise<Response | string> {
   context.isReplayed = true;
   context.decisionId = idText('dec_', decision);
   if (!('parts' in stored)) {
     context.code = codeOf(stored);
-    return writtenResponse(stored);
+    return writtenResponse(stored, policy);
   }
   const source = replayedAnswer(decision, stored.parts);
   if (!source) throw refusalError({ kind: 'unavailable', decision }, name);
   headers['x-signalbox-replayed'] = 'true';
   Object.assign(headers, stored.headers);
-  return answer(source, form, headers, REPLAY_COMMIT_MS);
+  return answer(source, form, headers, policy);
 }
 
 function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: RequestName): SignalboxError {

@@ -1,5 +1,6 @@
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import type { HTTPHeaders } from 'elysia';
+import type { GatewayPolicy } from '../core/snapshot.ts';
 import type { AnswerSource } from '../exchange/answer-source.ts';
 import { droppedText } from '../money/extras.ts';
 import type { EventForm, EventWriter } from '../surface/surface.ts';
@@ -15,22 +16,26 @@ export const DROPPED_HEADER = 'x-signalbox-dropped';
 const GATHERED_MAX = 4_096;
 /** Characters that are sent in one turn of the event loop: the server gathers a turn's bytes, and only then sees what its socket takes. */
 const TURN_MAX = 8_192;
+/** Time for the error event of a failed stream to reach its client, ms: a break drops what this process, the kernel and proxies still hold. */
+const BREAK_AFTER_MS = 250;
+
+/** How a stream begins, and how it ends after a failure. */
+export type StreamPolicy = Pick<GatewayPolicy, 'commitAfterMs' | 'failedStreams'>;
 
 /**
  * Answers as a stream. Waits for the first content part, so that a failure before it is an ordinary error response;
- * past `commitAfterMs` the 200 goes out and a failure becomes the last event.
- * @param commitAfterMs headers wait for the first content part, at most so long.
+ * past `commitAfterMs` the 200 goes out and a failure becomes the last event. After it the body ends or the connection breaks.
  * @param common headers that the response gets beside its own: they move there
  * @throws SignalboxError of a failure before the headers.
  */
 export async function streamResponse(
   source: AnswerSource,
   form: EventForm,
-  commitAfterMs: number,
+  policy: StreamPolicy,
   common: HTTPHeaders = {},
 ): Promise<Response> {
   const opening = source.open();
-  const opened = await settledWithin(opening, commitAfterMs);
+  const opened = await settledWithin(opening, policy.commitAfterMs);
   const headers = takeHeaders(common);
   headers.set('content-type', form.contentType);
   headers.set('cache-control', 'no-cache, no-transform');
@@ -40,20 +45,22 @@ export async function streamResponse(
     headers.set('x-signalbox-model', source.model);
     if (source.dropped?.length) headers.set(DROPPED_HEADER, droppedText(source.dropped));
   }
+  const gone = new AbortController();
   // The only kind of stream without a queue and a promise of its own for each text.
   const body = new ReadableStream({
     type: 'direct',
     async pull(sink) {
       try {
         if (!opened) await sendHeartbeats(opening, form.heartbeat, sink);
-        await sendTexts(new EventSource(source, form), sink);
+        await sendTexts(new EventSource(source, form, policy), sink, gone.signal);
       } catch (cause) {
-        // A defect here: `cancel` is not called for an error.
+        // After a defect here the answer has no reader: `cancel` is not called for an error.
         source.abandon('caller-gone');
         throw cause;
       }
     },
     cancel() {
+      gone.abort();
       source.abandon('caller-gone');
     },
   });
@@ -77,8 +84,17 @@ async function sendHeartbeats(opening: Promise<void>, heartbeat: string, sink: R
  */
 export function textsResponse(texts: string[], common: HTTPHeaders): Response {
   const source: TextSource = { next: () => texts.shift() ?? null, isOver: false };
-  const body = new ReadableStream({ type: 'direct', pull: (sink) => sendTexts(source, sink) });
-  return new Response(body, { headers: takeHeaders(common) });
+  return new Response(textsBody(source), { headers: takeHeaders(common) });
+}
+
+/** Makes the body of a response that consists of these texts. */
+export function textsBody(source: TextSource): ReadableStream {
+  const gone = new AbortController();
+  return new ReadableStream({
+    type: 'direct',
+    pull: (sink) => sendTexts(source, sink, gone.signal),
+    cancel: () => gone.abort(),
+  });
 }
 
 /** Texts, asked for one after the other. */
@@ -87,10 +103,19 @@ export interface TextSource {
   next(): string | null | Promise<void>;
   /** Whether nothing follows the text that was given last. */
   readonly isOver: boolean;
+  /** Whether the connection breaks after the last text; absent: the body ends. */
+  readonly isBroken?: boolean;
 }
 
-/** Sends the texts as they come, no faster than their reader takes them. */
-export async function sendTexts(source: TextSource, sink: ReadableStreamDirectController): Promise<void> {
+/**
+ * Sends the texts as they come, no faster than their reader takes them, and then ends the body or breaks the connection.
+ * @param gone aborted once the reader has left
+ */
+export async function sendTexts(
+  source: TextSource,
+  sink: ReadableStreamDirectController,
+  gone?: AbortSignal,
+): Promise<void> {
   let left = TURN_MAX;
   // Nothing awaits before the first text: what is written at once goes out together with the headers.
   for (let text = source.next(); text !== null; text = source.next()) {
@@ -101,8 +126,8 @@ export async function sendTexts(source: TextSource, sink: ReadableStreamDirectCo
     for (let at = 0, end = 0; at < text.length; at = end) {
       end = sliceEnd(text, at);
       const written = sink.write(end - at === text.length ? text : text.slice(at, end));
-      // The end goes out with the last text.
-      if (source.isOver && end === text.length) break;
+      // The end of the body goes out with the last text.
+      if (source.isOver && !source.isBroken && end === text.length) break;
       left -= end - at;
       // A promise: the reader is behind. `flush` would not say so of a small text.
       if (written instanceof Promise) await written;
@@ -112,7 +137,15 @@ export async function sendTexts(source: TextSource, sink: ReadableStreamDirectCo
       left = TURN_MAX;
     }
   }
+  if (source.isBroken) await breakConnection(gone);
   sink.close();
+}
+
+/** Breaks the connection after `BREAK_AFTER_MS`, or at once where its reader has left. Always rejects: that breaks it. */
+async function breakConnection(gone?: AbortSignal): Promise<never> {
+  await pause(BREAK_AFTER_MS, undefined, { signal: gone }).catch(() => {});
+  // Bun writes every other reason to standard error.
+  return await Promise.reject();
 }
 
 /** The events of an answer as text, asked for one after the other. */
@@ -121,11 +154,14 @@ class EventSource implements TextSource {
   readonly #writer: EventWriter;
   /** The wait for more, while what came before it is sent. */
   #waiting: Promise<void> | null = null;
+  readonly #breaks: boolean;
   isOver = false;
+  isBroken = false;
 
-  constructor(answer: AnswerSource, form: EventForm) {
+  constructor(answer: AnswerSource, form: EventForm, { failedStreams }: StreamPolicy) {
     this.#answer = answer;
     this.#writer = form.writer(answer);
+    this.#breaks = form.hasNoFailedEnd === true && failedStreams === 'break';
   }
 
   /** Returns the text of all that has come. */
@@ -149,7 +185,10 @@ class EventSource implements TextSource {
   #end(): string {
     this.isOver = true;
     const { error, receipt } = this.#answer;
-    if (error) return this.#writer.error(withoutSecrets(error), receipt?.platform ?? null);
+    if (error) {
+      this.isBroken = this.#breaks;
+      return this.#writer.error(withoutSecrets(error), receipt?.platform ?? null);
+    }
     if (!receipt) throw new Error('the answer ended without a receipt');
     return this.#writer.end(receipt);
   }

@@ -129,7 +129,7 @@ async function answerCall(
   abandonWithCaller(context, running, source, named?.toTheEnd ?? false);
   context.addLimitHeaders(headers);
   Object.assign(headers, running.funded.headers);
-  const answered = answer(source, form, headers, running.policy.commitAfterMs);
+  const answered = answer(source, form, headers, running.policy);
   return await (named ? answered.finally(named.addCredit) : answered);
 }
 

@@ -1,6 +1,8 @@
 import { FRAME_MARK, type WrittenAnswer } from '../access/idempotency/answer.ts';
 import { ERROR_CODES, type ErrorCode } from '../core/errors.ts';
 import { objectOf } from '../core/object.ts';
+import { DONE } from '../surface/openai-chat/chunks.ts';
+import { type StreamPolicy, type TextSource, textsBody } from './stream.ts';
 
 /** Characters of a stream that are sent at once, about. */
 const SLICE = 65_536;
@@ -12,26 +14,33 @@ export function codeOf({ status, body }: WrittenAnswer): ErrorCode | null {
   return ERROR_CODES.find((each) => each === code) ?? null;
 }
 
-/** Returns the response of a stored answer. */
-export function writtenResponse({ status, headers, frame, body }: WrittenAnswer): Response {
+/**
+ * Returns the response of a stored answer.
+ * @param policy how a stream ends that failed; absent for answers that are no streams
+ */
+export function writtenResponse(
+  { status, headers, frame, body }: WrittenAnswer,
+  { failedStreams }: Pick<StreamPolicy, 'failedStreams'> = { failedStreams: 'end' },
+): Response {
   const init = { status, headers: { ...headers, 'x-signalbox-replayed': 'true' } };
-  return new Response(frame === '' ? body : unfolded(body, frame), init);
+  if (frame === '') return new Response(body, init);
+  return new Response(textsBody(unfolded(body, frame, failedStreams === 'break' && !body.endsWith(DONE))), init);
 }
 
 /** A stream's text, written out piece by piece: the whole may be many times as large as its stored form. */
-function unfolded(body: string, frame: string): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
+function unfolded(body: string, frame: string, isBroken: boolean): TextSource {
   let at = 0;
-  return new ReadableStream<Uint8Array>(
-    {
-      pull(controller) {
-        const found = body.indexOf('\n\n', at + SLICE);
-        const end = found < 0 ? body.length : found + 2;
-        if (at < end) controller.enqueue(encoder.encode(body.slice(at, end).replaceAll(FRAME_MARK, () => frame)));
-        at = end;
-        if (at === body.length) controller.close();
-      },
+  return {
+    isBroken,
+    get isOver() {
+      return at === body.length;
     },
-    { highWaterMark: 0 },
-  );
+    next() {
+      if (at === body.length) return null;
+      const found = body.indexOf('\n\n', at + SLICE);
+      const from = at;
+      at = found < 0 ? body.length : found + 2;
+      return body.slice(from, at).replaceAll(FRAME_MARK, () => frame);
+    },
+  };
 }

@@ -62,6 +62,18 @@ export const GatewayText = closed('Limits of the whole gateway.', {
     { minimum: 0, maximum: 600_000, default: 15_000 },
     'Milliseconds that a stream waits for its first content before it sends 200 and heartbeats.',
   ),
+  failed_streams: oneOfExplained({
+    means: {
+      break:
+        'After the error event, Signalbox breaks the connection, so that no client takes the part for a whole answer.',
+      end: 'The body ends after the error event. Some clients take the part for a whole answer.',
+    },
+    default: 'break',
+    formerDefault: 'end',
+    examples: ['end'],
+    description:
+      'How a stream of `/v1/chat/completions` that fails after its headers ends. `break`: Signalbox sends the error event and breaks the connection 250 ms later. `end`: the body ends after the error event.',
+  }),
   websockets: boolean(
     { default: true, example: false },
     'Whether `/v1/responses` takes requests over a WebSocket, too. If not, it answers 426.',

@@ -103,6 +103,11 @@ export interface EventForm {
   readonly contentType: string;
   /** Text that keeps a quiet connection open and that clients skip, before the first part. Not empty. */
   readonly heartbeat: string;
+  /**
+   * Whether the dialect has no event for the end of a failed answer. Some of its clients then take the part for a whole answer,
+   * unless the connection breaks.
+   */
+  readonly hasNoFailedEnd?: boolean;
   /** Called once the first content is there, or has failed to come. */
   writer(identity: AnswerIdentity): EventWriter;
 }

@@ -1,6 +1,20 @@
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { createOpenAICompatible, type MetadataExtractor } from '@ai-sdk/openai-compatible';
-import { APICallError, generateObject, generateText, isStepCount, Output, RetryError, streamText, tool } from 'ai';
+import {
+  APICallError,
+  createUIMessageStream,
+  createUIMessageStreamResponse,
+  generateObject,
+  generateText,
+  isStepCount,
+  Output,
+  RetryError,
+  streamText,
+  type TextStreamPart,
+  type ToolSet,
+  tool,
+  type UIMessageStreamWriter,
+} from 'ai';
 import { z } from 'zod';
 import { waitFor } from '../support/answers.ts';
 import { inTime } from '../support/in-time.ts';
@@ -88,19 +102,42 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect((await result.finalStep).response.modelId).toBe('best');
     });
 
-    test('raises the error of a stream that breaks', async () => {
-      bench.upstream.next({ text: ['one ', 'two ', 'three'], cutAfter: bench.eventsWith(2) });
-      const errors: unknown[] = [];
-      const result = streamText({
-        model: provider('best'),
-        prompt,
-        maxRetries: 0,
-        onError: ({ error }) => void errors.push(error),
+    describe('of a stream that breaks', () => {
+      const streamed = (errors: unknown[] = []) => {
+        bench.upstream.next({ text: ['one ', 'two ', 'three'], cutAfter: bench.eventsWith(2) });
+        const onError = ({ error }: { readonly error: unknown }) => void errors.push(error);
+        return streamText({ model: provider('best'), prompt, maxRetries: 0, onError });
+      };
+
+      test('shows the text and the error, and then throws', async () => {
+        const errors: unknown[] = [];
+        const parts: TextStreamPart<ToolSet>[] = [];
+        const read = async () => {
+          for await (const part of streamed(errors).fullStream) parts.push(part);
+        };
+        expect(await read().catch((error: unknown) => APICallError.isInstance(error))).toBe(true);
+        expect(parts.flatMap((part) => (part.type === 'text-delta' ? part.text : [])).join('')).toBe('one two ');
+        expect(parts.at(-1)?.type).toBe('error');
+        expect(errors.map(String).join()).toContain('broke off before its end');
       });
-      const parts = await Array.fromAsync(result.fullStream);
-      expect(parts.flatMap((part) => (part.type === 'text-delta' ? part.text : [])).join('')).toBe('one two ');
-      expect(parts.some(({ type }) => type === 'error')).toBe(true);
-      expect(errors.map(String).join()).toContain('broke off before its end');
+
+      test('never resolves with the part as the text', async () => {
+        const errors: unknown[] = [];
+        const text = streamed(errors).text.then(String, (error: unknown) => APICallError.isInstance(error));
+        expect(await text).toBe(true);
+        expect(errors.map(String).join()).toContain('broke off before its end');
+      });
+
+      test('shows the error to a browser, in a message stream that ends', async () => {
+        const onError = (error: unknown) => String(error);
+        const execute = ({ writer }: { readonly writer: UIMessageStreamWriter }) =>
+          writer.merge(streamed().toUIMessageStream({ onError }));
+        const response = createUIMessageStreamResponse({ stream: createUIMessageStream({ execute, onError }) });
+        const text = await response.text();
+        expect(text).toContain('"delta":"two "');
+        expect(text).toContain('broke off before its end');
+        expect(text).toEndWith('data: [DONE]\n\n');
+      });
     });
 
     test('that is aborted is aborted upstream', async () => {

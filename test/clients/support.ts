@@ -69,7 +69,7 @@ export function startBench(spoken: keyof typeof SPOKEN = 'openai'): Bench {
         hasty: { endpoints: ['fake'], quality: 0.1, more: '    deadlines: { total_ms: 100 }\n' },
         'vendor/plain': { endpoints: ['fake'], price: { input: 0.1, output: 0.4 }, quality: 0.5 },
       },
-      `baseline: best\ngateway: { commit_after_ms: ${COMMIT_AFTER_MS}, retries_max: 0 }\n`,
+      `baseline: best\ngateway: { commit_after_ms: ${COMMIT_AFTER_MS}, retries_max: 0, failed_streams: break }\n`,
     )
       .replaceAll('[tools, json_schema]', '[tools, json_schema, reasoning, choices, logprobs]')
       .replace('best-upstream', best)

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { deeply, orDeeply } from '../deep/deeply.ts';
 import { waitFor } from '../support/answers.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startMeteredService } from '../support/metered-service.ts';
 import { UPSTREAM_ENV } from '../support/policies.ts';
 import { axeFinds, CONSOLE_POLICY, type ConsoleStage, openConsole, openStage, overflowOf, settled } from './stage.ts';
@@ -20,6 +21,9 @@ const model = (quality: number, perSecond: number) => `
 /** A service whose answers are held as they grow. */
 const metered = startMeteredService('stops', () => ({ tokens: 1_600, atOnce: 40, reports: 'each' }));
 
+/** A service whose answers break off. */
+const faulty = startFakeUpstream({ behaviour: { text: ['One ', 'two ', 'three'], endAfter: 3 } });
+
 const POLICY = CONSOLE_POLICY.replaceAll('max_output: 256', 'max_output: 2048')
   .replace(
     'baseline:',
@@ -33,6 +37,12 @@ const POLICY = CONSOLE_POLICY.replaceAll('max_output: 256', 'max_output: 2048')
     context_window: 8192
     operations: [embed]
     embedding: { dimensions: 64 }
+  falling-wren:
+    provider: faulty
+    price: { input: 1000, output: 4000, as_of: 2026-11-01, basis: own }
+    context_window: 8192
+    max_output: 256
+    quality: { default: 0.1, basis: guessed }
   stopping-kite:
     provider: metered
     price: { input: 250, output: 1000, as_of: 2026-11-01, basis: own }
@@ -48,13 +58,13 @@ baseline:`,
   )
   .replace(
     'south: {',
-    `metered: { adapter: openai-compatible, base_url: "${metered.url}", api_key_env: TEST_UPSTREAM_KEY, after_abort: { bills: stops, reports: each, margin_tokens: 20, margin_ms: 20 } }, south: {`,
+    `faulty: { adapter: openai-compatible, base_url: "${faulty.url}" }, metered: { adapter: openai-compatible, base_url: "${metered.url}", api_key_env: TEST_UPSTREAM_KEY, after_abort: { bills: stops, reports: each, margin_tokens: 20, margin_ms: 20 } }, south: {`,
   );
 
 beforeAll(async () => {
   stage = await openStage(0, POLICY, {}, Date.now, UPSTREAM_ENV);
 }, 60_000);
-afterAll(() => Promise.all([stage.stop(), metered.stop()]));
+afterAll(() => Promise.all([stage.stop(), metered.stop(), faulty.stop()]));
 
 const at = (query = '') => ({ path: `/playground${query}` });
 const promptIn = (page: Page) => page.getByLabel('Prompt, or the whole body of a request');
@@ -273,6 +283,15 @@ test('an error of the gateway is shown with its code, and the next request can b
   await page.getByLabel('Spend, Credits').fill('');
   await send(page);
   await done(page);
+});
+
+test('a stream that fails shows its part and the error, although its connection breaks', async () => {
+  const { page } = await openConsole(stage, at('?model=falling-wren'));
+  await promptIn(page).fill('Count');
+  await send(page);
+  await done(page, 'Failed');
+  await page.locator('.playground-answer .notice-bad', { hasText: 'broke off before its end' }).waitFor();
+  expect(await page.locator('.playground-text').textContent()).toStartWith('One two');
 });
 
 test('a program’s form of the request has a variable in place of a secret', async () => {

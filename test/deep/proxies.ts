@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
+import { connect, constants } from 'node:http2';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { textOf } from '../deploy/manifests.ts';
@@ -49,7 +50,7 @@ let box: Signalbox;
 
 beforeAll(async () => {
   const trusted = /trusted_proxies: (\[.*?\])/.exec(page)?.[1];
-  const more = `gateway: { retries_max: 0, failed_auth_per_minute: 2, trusted_proxies: ${trusted} }`;
+  const more = `gateway: { retries_max: 0, failed_streams: break, failed_auth_per_minute: 2, trusted_proxies: ${trusted} }`;
   const slow = `    deadlines: { first_token_ms: ${2 * LONG_MS}, idle_ms: ${2 * LONG_MS} }`;
   const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'], more: slow } }, more);
   box = await startSignalbox({ policy, env: UPSTREAM_ENV, isProcess: true });
@@ -97,7 +98,8 @@ const PROXIES = {
     const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=localhost', '-days', '2'];
     Bun.spawnSync(['openssl', ...made, '-out', pem, '-keyout', key]);
     const block = fill(blockOf('nginx'), {
-      'listen 443': `listen 127.0.0.1:${port}`,
+      // With HTTP/2, as Caddy has by itself.
+      'listen 443 ssl': `listen 127.0.0.1:${port} ssl http2`,
       '/etc/ssl/llm.example.com.pem': pem,
       '/etc/ssl/llm.example.com.key': key,
       'llm.example.com': 'localhost',
@@ -139,6 +141,48 @@ async function ask(url: string, path: string, asked: Asked) {
   return { status: answer.statusCode, text };
 }
 
+/** The text of a stream, and whether it broke off before its end. */
+interface ClosedStream {
+  readonly text: string;
+  readonly isBroken: boolean;
+}
+
+async function untilClosed(url: string, asked: Asked): Promise<ClosedStream> {
+  const answer = await send(url, CHAT, asked);
+  let text = '';
+  const isBroken = await (async () => {
+    for await (const chunk of answer) text += chunk;
+  })().then(
+    () => false,
+    () => true,
+  );
+  return { text, isBroken };
+}
+
+/** As `untilClosed`, by HTTP/2. */
+async function untilClosed2(url: string, { body, headers }: Asked): Promise<ClosedStream> {
+  const session = connect(`https://127.0.0.1:${new URL(url).port}`, {
+    servername: 'localhost',
+    rejectUnauthorized: false,
+  });
+  const { promise, resolve } = Promise.withResolvers<ClosedStream>();
+  const own = { ':method': 'POST', ':path': CHAT, ':authority': 'localhost', 'content-type': 'application/json' };
+  let text = '';
+  let hasEnded = false;
+  const stream = session.request({ ...own, ...headers });
+  stream.on('data', (chunk) => {
+    text += chunk;
+  });
+  stream.on('end', () => {
+    hasEnded = true;
+  });
+  stream.on('error', () => {});
+  stream.on('close', () => resolve({ text, isBroken: !hasEnded || stream.rstCode !== constants.NGHTTP2_NO_ERROR }));
+  session.on('error', () => resolve({ text, isBroken: true }));
+  stream.end(body);
+  return await promise.finally(() => session.destroy());
+}
+
 const chat = (more: object = {}): Asked => ({
   headers: { authorization: `Bearer ${box.key}` },
   body: JSON.stringify({ model: 'best', messages: [{ role: 'user', content: 'Hi' }], ...more }),
@@ -165,6 +209,18 @@ for (const [name, open] of Object.entries(PROXIES)) {
       await waitFor(() => text.includes('One '));
       leave.abort();
       await waitFor(() => upstream.aborted > before);
+    });
+
+    test('passes on the error event of a failed stream and its broken connection, by HTTP/1.1 and HTTP/2', async () => {
+      for (const ask of [untilClosed, untilClosed2]) {
+        upstream.next({ text: ['One ', 'two ', 'three'], endAfter: 3 });
+        const { text, isBroken } = await ask(url, chat({ stream: true }));
+        expect([isBroken, /data: \{"error":.*"upstream_failed"/.test(text)]).toEqual([true, true]);
+        upstream.next({ text: ['One ', 'two.'] });
+        const whole = await ask(url, chat({ stream: true }));
+        expect([whole.isBroken, whole.text.endsWith('data: [DONE]\n\n')]).toEqual([false, true]);
+      }
+      proved(`${name}: a failed stream shows its error event and a broken connection, by HTTP/1.1 and HTTP/2`);
     });
 
     test(

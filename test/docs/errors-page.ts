@@ -50,7 +50,8 @@ Every error code, and whether to try again. Errors have OpenAI's shape, [but on 
   \`GET /v1/decisions/{id}\` shows each attempt.
 - \`x-should-retry\` says whether to repeat this request, and \`retry-after\` when. It is \`false\` if the request may have
   cost something, and if \`retry-after\` is longer than 60 s: SDKs ignore a longer wait and repeat the request at once. OpenAI's SDK follows it. For the Vercel AI SDK set \`maxRetries: 0\`.
-- A stream that fails after its first part ends with \`data: {"error": …, "platform": …}\` and no \`[DONE]\`.
+- A chat stream that fails after its headers ends with \`data: {"error": …, "platform": …}\` and no \`[DONE]\`. 250 ms later the connection
+  breaks, so that no client takes the part for a whole answer ([streams that fail](../route/failover.md#streams-that-fail)).
 
 ## By dialect
 
@@ -58,7 +59,7 @@ The path decides the shape. On \`/v1/messages\` it is Anthropic's: \`{ "type": "
 \`details\` has \`error_code\`, the code below, and \`param\`. Its types, by status: ${messagesTypes()}.
 
 A refusal of the request itself (400, 413, 422) by a provider of the same dialect is passed on unchanged. A Responses stream that fails ends with
-\`response.failed\`, a Messages stream with the event \`error\`.
+\`response.failed\`, a Messages stream with the event \`error\`, and the body then ends.
 
 \`type\` is \`${COMMON_TYPE}\` unless another is given. **Retry.** means that the same request can succeed later.
 

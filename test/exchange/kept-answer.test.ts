@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, jest, test } from 'bun:test';
 import fc from 'fast-check';
 import {
   ANSWER_BYTES_MAX,
@@ -195,6 +195,23 @@ describe('an answer that is too large to be stored', () => {
     await quietFor(5, 'a fourth batch, which would be read in the same turn', () => source.asked > 3);
     expect(await batchesOf(answer)).toEqual([...large]);
     expect(run.ends).toEqual(['too large']);
+  });
+
+  test('goes on without a reader who takes nothing for ten seconds, and ends with an error for that reader', async () => {
+    jest.useFakeTimers();
+    try {
+      const { run, answer } = play({ batches: large });
+      await answer.open();
+      const first = await nextBatch(answer);
+      // The answer waits for its reader from here on.
+      for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+      jest.advanceTimersByTime(10_000);
+      const rest = await batchesOf(answer);
+      expect([first, rest.length < large.length - 1, run.ends]).toEqual([large[0]!, true, ['too large']]);
+      expect(answer.error).toMatchObject({ code: 'upstream_timeout' });
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   test('goes on once its reader has left', async () => {

@@ -3,7 +3,7 @@ import type { HTTPHeaders } from 'elysia';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { jsonBody } from '../../src/http/answer.ts';
-import { streamResponse } from '../../src/http/stream.ts';
+import { type StreamPolicy, sendTexts, streamResponse } from '../../src/http/stream.ts';
 import { CHUNKS } from '../../src/surface/openai-chat/chunks.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import type { EventForm, Surface } from '../../src/surface/surface.ts';
@@ -20,6 +20,7 @@ const BATCHES: readonly (readonly StreamPart[])[] = [
   ],
 ];
 const broken = () => new SignalboxError('upstream_failed', 'It broke off.');
+const ENDS: StreamPolicy = { commitAfterMs: 1_000, failedStreams: 'end' };
 /** The shape of a key. */
 const SECRET = `sk-proj-${'a1B2c3D4'.repeat(6)}`;
 
@@ -53,7 +54,7 @@ describe.each(FORMS)('%s', (_, surface, form) => {
 
   test('a stream has the form’s content type, and ends as the dialect ends', async () => {
     const source = new ScriptedAnswer({ batches: BATCHES });
-    const response = await streamResponse(source, form, 1_000);
+    const response = await streamResponse(source, form, ENDS);
     expect(response.headers.get('content-type')).toBe(form.contentType);
     const text = await response.text();
     const writer = form.writer(source);
@@ -61,14 +62,14 @@ describe.each(FORMS)('%s', (_, surface, form) => {
   });
 
   test('a failure before the first content and the commit is an ordinary error', async () => {
-    const response = streamResponse(new ScriptedAnswer({ error: broken() }), form, 1_000);
+    const response = streamResponse(new ScriptedAnswer({ error: broken() }), form, ENDS);
     expect(await response.catch((error: unknown) => error)).toEqual(broken());
   });
 
   test('past the commit a heartbeat takes the headers out, and a failure is the last event', async () => {
     const opened = Promise.withResolvers<void>();
     const source = new ScriptedAnswer({ opened: opened.promise, error: broken() });
-    const { body } = await streamResponse(source, form, 1);
+    const { body } = await streamResponse(source, form, { ...ENDS, commitAfterMs: 1 });
     const reader = body!.getReader();
     const decoded = async () => new TextDecoder().decode((await reader.read()).value);
     expect(await decoded()).toBe(form.heartbeat);
@@ -80,17 +81,28 @@ describe.each(FORMS)('%s', (_, surface, form) => {
   test('a failure after the first part is the last event, without its secrets', async () => {
     const error = new SignalboxError('upstream_failed', `It said ${SECRET}.`);
     const source = new ScriptedAnswer({ batches: BATCHES.slice(0, 1), error });
-    const text = await (await streamResponse(source, form, 1_000)).text();
+    const text = await (await streamResponse(source, form, ENDS)).text();
     expect(text).toContain('It said [secret].');
     expect(text).not.toContain(SECRET);
   });
 
   test('a reader who leaves abandons the answer', async () => {
     const source = new ScriptedAnswer({ batches: BATCHES, isQuiet: true });
-    const { body } = await streamResponse(source, form, 1_000);
+    const { body } = await streamResponse(source, form, ENDS);
     const reader = body!.getReader();
     await reader.read();
     await reader.cancel();
     expect(source.abandoned).toBe('caller-gone');
   });
+});
+
+test('the wait before a connection breaks ends at once where the reader leaves', async () => {
+  const gone = new AbortController();
+  const sink = { write: () => 0, flush: () => 0, close: () => {}, end: () => 0, start: () => {} };
+  const isBroken = sendTexts({ next: () => null, isOver: true, isBroken: true }, sink, gone.signal).then(
+    () => false,
+    () => true,
+  );
+  gone.abort();
+  expect(await Promise.race([isBroken, Bun.sleep(200)])).toBe(true);
 });

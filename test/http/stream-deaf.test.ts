@@ -45,7 +45,7 @@ async function taken(answer: EndlessAnswer): Promise<number> {
     port: 0,
     hostname: '127.0.0.1',
     idleTimeout: 0,
-    fetch: () => streamResponse(answer, CHUNKS, 1_000),
+    fetch: () => streamResponse(answer, CHUNKS, { commitAfterMs: 1_000, failedStreams: 'end' }),
   });
   boundUnsentBytes(server.port!);
   callers.push(startDeafCaller(server.port!, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'));

@@ -9,6 +9,18 @@ function stored(head: object, body: string) {
   return answer;
 }
 
+/** The text of a body, and whether its source broke it off. */
+async function untilThrown({ body }: Response): Promise<{ text: string; breaks: boolean }> {
+  const decoder = new TextDecoder();
+  let text = '';
+  try {
+    for await (const bytes of body ?? []) text += decoder.decode(bytes, { stream: true });
+    return { text, breaks: false };
+  } catch {
+    return { text, breaks: true };
+  }
+}
+
 test('a stream of 0.1 is given again with its frame in every event, and in pieces', async () => {
   const frame = 'data: {"id":"chatcmpl-1","choices":[';
   const events = Array.from({ length: 5_000 }, (_, i) => `${FRAME_MARK}{"index":0,"delta":{"content":"${i}"}}]}\n\n`);
@@ -16,6 +28,19 @@ test('a stream of 0.1 is given again with its frame in every event, and in piece
   const response = writtenResponse(stored(head, `${events.join('')}data: [DONE]\n\n`));
   expect(response.headers.get('x-signalbox-replayed')).toBe('true');
   expect(await response.text()).toBe(`${events.join('').replaceAll(FRAME_MARK, frame)}data: [DONE]\n\n`);
+});
+
+test('a stream of 0.1 that failed breaks its connection when it is given again, where the policy says so', async () => {
+  const head = { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, frame: 'data: {' };
+  const failed = `${FRAME_MARK}"choices":[]}\n\ndata: {"error":{"code":"upstream_failed"}}\n\n`;
+  for (const [body, failedStreams, breaks] of [
+    [failed, 'break', true],
+    [failed, 'end', false],
+    [`${FRAME_MARK}"choices":[]}\n\ndata: [DONE]\n\n`, 'break', false],
+  ] as const) {
+    const text = await untilThrown(writtenResponse(stored(head, body), { failedStreams }));
+    expect(text).toEqual({ text: body.replaceAll(FRAME_MARK, 'data: {'), breaks });
+  }
 });
 
 test('an error of 0.1 is given again with its status and headers, and its code is in the log', async () => {

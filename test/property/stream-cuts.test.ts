@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { streamText } from 'ai';
+import { APICallError, streamText, type TextStreamPart, type ToolSet } from 'ai';
 import fc from 'fast-check';
 import OpenAI from 'openai';
 import { effort, isDeep } from '../deep/effort.ts';
@@ -9,15 +9,19 @@ import { DIALECTS } from '../fault/faults.ts';
 import { type RawRequest, type RawUpstream, type ServerConnection, startRawUpstream } from '../fault/raw-upstream.ts';
 import { type CallerSurface, messages, responses } from '../fault/surfaces.ts';
 import { eventsText, eventText, LAST_PIECE, piece, SSE, wordAt } from '../fault/wire.ts';
-import { type Answer, eventsOf } from '../support/answers.ts';
+import { type Answer, eventsIn, untilBreak, waitFor } from '../support/answers.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { errorCodeIn, isWhole, RawStream } from '../support/raw-stream.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /**
  * A stream that is cut, wherever and however, is never taken for a finished one: not by the clients that people use,
- * and not by a bare reader, who gets an error event and no `[DONE]`.
+ * and not by a bare reader, who gets an error event and no `[DONE]`. On the wire a stream is either whole, with `[DONE]` and the end of
+ * the body, or an error event and a broken connection.
  */
 const { runs, seed, proved } = effort('stream-cuts', 1, 500);
+
+const BREAKS = 'gateway: { retries_max: 0, failed_streams: break }\n';
 
 let upstream: RawUpstream;
 let box: Signalbox;
@@ -27,7 +31,7 @@ beforeAll(async () => {
   const more = '    deadlines: { first_token_ms: 700, idle_ms: 700 }\n';
   const upstreams = STREAMS.map(({ name, adapter, base }) => [name, { url: urlOf(base), adapter }] as const);
   const models = STREAMS.map(({ name }) => [name, { endpoints: [name], more }] as const);
-  const policy = testPolicy(Object.fromEntries(upstreams), Object.fromEntries(models));
+  const policy = testPolicy(Object.fromEntries(upstreams), Object.fromEntries(models), BREAKS);
   box = await startSignalbox({ policy, env: UPSTREAM_ENV });
 });
 afterAll(async () => {
@@ -85,7 +89,11 @@ interface Cut {
 /** The prompt says how its answer is to be cut, so that many can run at once. */
 const promptOf = ({ dialect, kind, at }: Cut): string => `cut ${dialect} ${kind} ${at}`;
 
+/** Requests that the upstream has received. */
+let received = 0;
+
 async function cutAsAsked(line: ServerConnection, { body }: RawRequest): Promise<void> {
+  received++;
   const [, dialect, kind, at] = /cut (\w+) (\w+) (\d+)/.exec(JSON.stringify(body))!;
   const { bytes, junk } = STREAMS.find(({ name }) => name === dialect)!;
   await line.write(`HTTP/1.1 200 OK\r\ncontent-type: ${SSE}\r\ntransfer-encoding: chunked\r\n\r\n`);
@@ -96,6 +104,17 @@ async function cutAsAsked(line: ServerConnection, { body }: RawRequest): Promise
   // Time for what was written to be read before the connection breaks.
   if (kind === 'reset') return void setTimeout(() => line.reset(), 20);
   await line.write(LAST_PIECE);
+}
+
+/** A stream on the wire that a client cannot misread, or one that has none. Resolves with whether it is whole. */
+async function expectWire(stream: RawStream): Promise<boolean> {
+  const end = await stream.ended();
+  const hasBegun = stream.head.startsWith('HTTP/1.1 200');
+  const seen = [end, isWhole(stream), hasBegun && errorCodeIn(stream) !== null];
+  if (end === 'clean' && hasBegun) expect(seen).toEqual(['clean', true, false]);
+  else if (hasBegun) expect(seen).toEqual(['broken', false, true]);
+  else expect(stream.head).toMatch(/^HTTP\/1\.1 50[234] /);
+  return isWhole(stream);
 }
 
 /** What a reader made of an answer: the text that it saw, and whether it took that for the end. */
@@ -150,7 +169,13 @@ const readers: Readonly<Record<string, Reader>> = {
   async 'the AI SDK'(model, messages) {
     const provider = createOpenAICompatible({ name: 'signalbox', apiKey: box.key, baseURL: `${box.url}/v1` });
     const result = streamText({ model: provider(model), messages, maxRetries: 0, onError: () => {} });
-    const parts = await Array.fromAsync(result.fullStream);
+    const parts: TextStreamPart<ToolSet>[] = [];
+    try {
+      for await (const part of result.fullStream) parts.push(part);
+    } catch (error) {
+      // The break comes after the error event, which the SDK shows before it throws.
+      expect([APICallError.isInstance(error), parts.at(-1)?.type]).toEqual([true, 'error']);
+    }
     const text = parts.map((part) => (part.type === 'text-delta' ? part.text : '')).join('');
     return { text, finished: parts.every(({ type }) => type !== 'error') };
   },
@@ -162,7 +187,7 @@ const readers: Readonly<Record<string, Reader>> = {
       expect(error.type).toBe('upstream_error');
       return { text: '', finished: false };
     }
-    const { chunks, done } = await eventsOf(response);
+    const { chunks, done } = eventsIn(await untilBreak(response));
     const last = chunks.at(-1)!;
     // One or the other, and never both.
     expect(last.error === undefined).toBe(done);
@@ -170,6 +195,18 @@ const readers: Readonly<Record<string, Reader>> = {
     expect(chunks.some(({ choices }) => choices?.[0]?.finish_reason)).toBe(done);
     const text = chunks.map(({ choices }) => choices?.[0]?.delta.content ?? '').join('');
     return { text, finished: done, platform: last.platform };
+  },
+  async 'the wire, twice by one name'(model, messages) {
+    const headers = [`authorization: Bearer ${box.key}`, `idempotency-key: cut-${crypto.randomUUID()}`];
+    const ask = () => new RawStream(`${box.url}/v1/chat/completions`, { model, messages, stream: true }, headers);
+    const first = ask();
+    const finished = await expectWire(first);
+    const again = ask();
+    // An answer without a charge is not stored: the repeat may end in another way.
+    const isRepeated = (await expectWire(again)) === finished && again.head.includes('x-signalbox-replayed');
+    if (isRepeated) expect(again.body).toBe(first.body);
+    const text = eventsIn(first.body).chunks.map(({ choices }) => choices?.[0]?.delta.content ?? '');
+    return { text: text.join(''), finished };
   },
   'a reader of Messages': readerOf(messages),
   'a reader of Responses': readerOf(responses),
@@ -220,6 +257,26 @@ describe.each(STREAMS)('a stream of $name', ({ name: dialect, bytes, boundaries,
     );
   }, 3_600_000);
 });
+
+test(`nor does the wire show one that a shutdown ends at any moment (seed ${seed})`, async () => {
+  const openai = STREAMS.find(({ name }) => name === 'openai')!;
+  const moments = fc.array(fc.integer({ min: 0, max: openai.bytes.length }), { minLength: 1, maxLength: 8 });
+  const law = fc.asyncProperty(moments, async (cuts) => {
+    const policy = testPolicy({ fake: urlOf('/v1') }, { best: { endpoints: ['fake'] } }, BREAKS);
+    const own = await startSignalbox({ policy, env: UPSTREAM_ENV, args: ['--drain-ms', '0'] });
+    const before = received;
+    const streams = cuts.map((at) => {
+      const content = promptOf({ dialect: 'openai', kind: 'stall', at });
+      const body = { model: 'best', messages: [{ role: 'user', content }], stream: true };
+      return new RawStream(`${own.url}/v1/chat/completions`, body, [`authorization: Bearer ${own.key}`]);
+    });
+    await waitFor(() => received === before + cuts.length);
+    await waitFor(() => streams.every(({ head }, i) => head !== '' || cuts[i]! <= openai.begun));
+    await own.stop();
+    for (const stream of streams) await expectWire(stream);
+  });
+  await fc.assert(law, { seed, numRuns: Math.min(20, runs + 2) });
+}, 600_000);
 
 test('nor one that ends because the server is killed', async () => {
   const own = await startSignalbox({

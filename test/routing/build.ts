@@ -110,6 +110,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
       messagesMax: 1,
       toolsMax: 1,
       commitAfterMs: 1,
+      failedStreams: 'break',
       websockets: true,
       socketBytesMax: 1_048_576,
       retriesMax: 0,

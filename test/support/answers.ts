@@ -1,3 +1,4 @@
+import { expect } from 'bun:test';
 import type { Platform } from '../../src/money/receipt.ts';
 
 /** The JSON that the gateway answers with, as far as tests look into it. Absent members are undefined at run time. */
@@ -70,8 +71,23 @@ export async function vectorsOf<Vector = readonly number[]>(response: Response):
 }
 
 /** The events of a stream: its chunks, an error event if it broke, and whether `[DONE]` came last. */
-export async function eventsOf(response: Response): Promise<{ chunks: Answer[]; done: boolean }> {
-  const events = (await response.text()).split('\n\n').filter((event) => event.startsWith('data: '));
+export const eventsOf = async (response: Response) => eventsIn(await response.text());
+
+/** The text of a stream up to its end, or up to where its connection breaks. */
+export async function untilBreak(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  try {
+    for await (const bytes of response.body ?? []) text += decoder.decode(bytes, { stream: true });
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'ECONNRESET' });
+  }
+  return text;
+}
+
+/** As `eventsOf`, of a text. */
+export function eventsIn(text: string): { chunks: Answer[]; done: boolean } {
+  const events = text.split('\n\n').filter((event) => event.startsWith('data: '));
   const done = events.at(-1) === 'data: [DONE]';
   const chunks = (done ? events.slice(0, -1) : events).map(
     (event) => JSON.parse(event.slice('data: '.length)) as Answer,

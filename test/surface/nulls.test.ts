@@ -4,6 +4,7 @@ import type OpenAI from 'openai';
 import type { Response as OpenAiResponse, ResponseErrorEvent } from 'openai/resources/responses/responses';
 import { isObject, type Json } from '../../plugins/providers/json.ts';
 import { startBench } from '../clients/support.ts';
+import { untilBreak } from '../support/answers.ts';
 import type { Behaviour } from '../support/fake-upstream.ts';
 import { demandedNulls } from '../support/open-responses/schemas.ts';
 
@@ -186,7 +187,7 @@ describe.each(['chat', 'messages', 'responses'] as const)('translated answers of
   async function answersTo(behaviour: Behaviour, stream: boolean, more: object = {}): Promise<void> {
     bench.upstream.next(behaviour);
     const answer = await bench.box.post(path, { model: 'best', ...body, tools: [tool], stream, ...more });
-    const text = await answer.text();
+    const text = await untilBreak(answer);
     if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) compare(JSON.parse(text) as Json);
     else for (const event of eventsIn(text)) compare(event);
   }

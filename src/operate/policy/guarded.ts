@@ -34,6 +34,7 @@ const GATEWAY: Keys<GatewayText> = {
   messages_max: ORDINARY,
   tools_max: ORDINARY,
   commit_after_ms: ORDINARY,
+  failed_streams: ORDINARY,
   websockets: ORDINARY,
   socket_bytes_max: ORDINARY,
   alternatives: ORDINARY,

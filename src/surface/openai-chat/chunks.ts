@@ -5,10 +5,11 @@ import type { AnswerIdentity } from '../../exchange/answer-source.ts';
 import type { Receipt } from '../../money/receipt.ts';
 import { NO_ARGUMENTS } from '../no-arguments.ts';
 import { serverSentEvents } from '../server-sent-events.ts';
-import type { EventWriter } from '../surface.ts';
+import type { EventForm, EventWriter } from '../surface.ts';
 import { completionId, logprobsBody, usageBody } from './completion.ts';
 
-const DONE = 'data: [DONE]\n\n';
+/** The last event of a whole answer. */
+export const DONE = 'data: [DONE]\n\n';
 
 type ToolCall = Extract<StreamPart, { type: 'tool-call' }>;
 
@@ -106,9 +107,11 @@ export class ChunkWriter implements EventWriter {
   }
 }
 
-export const CHUNKS = serverSentEvents((identity) => new ChunkWriter(identity));
+const chunksBy = (writer: EventForm['writer']): EventForm => ({ ...serverSentEvents(writer), hasNoFailedEnd: true });
+
+export const CHUNKS = chunksBy((identity) => new ChunkWriter(identity));
 /** With a last chunk that carries the usage. */
-export const CHUNKS_WITH_USAGE = serverSentEvents((identity) => new ChunkWriter(identity, true));
+export const CHUNKS_WITH_USAGE = chunksBy((identity) => new ChunkWriter(identity, true));
 
 /** Returns the members that a part adds to a chunk's `delta`. */
 function memberOf(

@@ -144,6 +144,6 @@ export const ChatCompletionChunk = field.named(
 
 export const StreamError = field.named(
   'StreamError',
-  'The last event of a stream that failed after its headers were out. No `[DONE]` follows.',
+  'The last event of a stream that failed after its headers were out. No `[DONE]` follows, and the connection breaks.',
   { error: ErrorObject, platform: Type.Optional(Platform) },
 );

@@ -37,7 +37,7 @@ comes again with the header \`PAYMENT-SIGNATURE\`. A body with \`input\` in plac
     schema: ChatCompletionChunk,
     mediaType: 'text/event-stream',
     description:
-      'With `stream: true`, server-sent events: each `data:` line is one chunk; the last chunk with a `finish_reason` carries `platform`; `data: [DONE]` ends a good stream. A stream that fails after its first part ends with `data: {"error": …, "platform": …}` and without `[DONE]`.',
+      'With `stream: true`, server-sent events: each `data:` line is one chunk; the last chunk with a `finish_reason` carries `platform`; `data: [DONE]` ends a good stream. A stream that fails after its headers ends with `data: {"error": …, "platform": …}` and without `[DONE]`; 250 ms later the connection breaks, unless the policy has `failed_streams: end`.',
     example: exampleStream(CHUNKS_WITH_USAGE, 'Hel', 'lo!'),
   },
   error: ErrorBody,

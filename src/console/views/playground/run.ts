@@ -81,14 +81,16 @@ async function carryOut(request: RunRequest, signal: AbortSignal, show: (run: Ru
     put({ decisionId: headers.get('x-signalbox-decision-id') });
     if (headers.get('content-type')?.startsWith('text/event-stream')) await readEvents(result.value, dialect, take);
     else take(partsOfAnswer(dialect, membersOf(await result.value.json()) ?? {}));
-    const broken = run.parts.error;
-    const failure = broken === null ? null : failureOf('broken', broken);
+    const failure = failureIn(run.parts);
     put({ state: failure ? 'failed' : 'done', failure, endMs: performance.now() - sentAt });
   } catch {
     const endMs = performance.now() - sentAt;
     if (signal.aborted) put({ state: 'stopped', endMs });
-    else
-      put({ state: 'failed', endMs, failure: failureOf('unreachable', 'The answer broke off: the connection ended.') });
+    else {
+      // The connection of a failed chat breaks after its error event.
+      const failure = failureIn(run.parts) ?? failureOf('unreachable', 'The answer broke off: the connection ended.');
+      put({ state: 'failed', endMs, failure });
+    }
   }
   const record = await recordOf(run.decisionId);
   if (!record) return;
@@ -96,6 +98,8 @@ async function carryOut(request: RunRequest, signal: AbortSignal, show: (run: Ru
   const money = await read(`/admin/decisions/${record.id}/money`);
   if (money.ok) put({ money: money.value });
 }
+
+const failureIn = ({ error }: AnswerParts): ApiFailure | null => (error === null ? null : failureOf('broken', error));
 
 async function readEvents(response: Response, dialect: Dialect, take: (parts: AnswerParts) => void): Promise<void> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
