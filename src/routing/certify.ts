@@ -27,13 +27,13 @@ import {
   expectedReasoning,
   expectedWriting,
   outputCap,
-  outputCappedBy,
   taskOf,
   withinFunds,
 } from './estimate.ts';
 import { callerWeights, Evaluation, languageWorth, type RankingOptions } from './evaluate.ts';
 import { expectedLength, measuredTasks } from './expected-length.ts';
 import { expectedInput } from './input-tokens.ts';
+import { outputCappedBy } from './output-maximum.ts';
 import { refusalError } from './refuse.ts';
 import { type DecisionInputs, healthOf, judgedFigures, rejectionsAgainst } from './rejections.ts';
 import { allowedEndpoints, endpointsFor, openEndpoints } from './rules.ts';

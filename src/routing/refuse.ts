@@ -15,12 +15,12 @@ import { windowAsked } from './model-name.ts';
 import {
   type DecisionInputs,
   dimensionsOf,
+  excessOutputs,
   healthOf,
   isSet,
   judgedFigures,
   languagesMissing,
   nativeToolText,
-  outputsAbove,
   type RefusalNames,
   rejectionsAgainst,
   USUAL_NAMES,
@@ -289,7 +289,9 @@ function movesFor(model: Model, rejections: number, inputs: DecisionInputs): Mov
   if (latencyMs !== null && isSet(rejections, 'max_latency'))
     moves.push({ field: 'max_latency_ms', from: latencyMs, to: shownMs(figures.latencyMs) });
   if (isSet(rejections, 'max_output'))
-    for (const { field, value } of outputsAbove(model, inputs)) moves.push({ field, from: value, to: model.maxOutput });
+    // Two figures may stand for one field.
+    for (const [field, value] of new Map(excessOutputs(model, inputs).map(({ field, value }) => [field, value])))
+      moves.push({ field, from: value, to: model.maxOutput });
   return moves;
 }
 

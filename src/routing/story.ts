@@ -7,7 +7,7 @@ import type { SourcePlace } from '../core/source-place.ts';
 import { percent, seconds, shownQuality, tradeOff, UNKNOWN_QUALITY } from './advise.ts';
 import type { AppliedPreference, AppliedRule, CandidateEntry, LanguageEntry } from './certificate.ts';
 import type { Certificate } from './certify.ts';
-import { MODEL_CAP } from './estimate.ts';
+import { capReason } from './output-maximum.ts';
 import { estimateText, qualityAdjustments, type StrongWords, shadowText } from './story-estimate.ts';
 
 type Draw = NonNullable<Certificate['draw']>;
@@ -184,10 +184,7 @@ function leads(a: CandidateEntry, b: CandidateEntry): string {
 /** The first hold of the choice, and its cap. */
 function holdText({ worstCaseCredits, outputCap, cappedBy }: CandidateEntry): string {
   const hold = `At most ${worstCaseCredits} Credits are held for up to ${count(outputCap)} tokens of output`;
-  if (cappedBy === null) return `${hold}.`;
-  return cappedBy === MODEL_CAP
-    ? `${hold}: the model can return no more.`
-    : `${hold}: ${cappedBy} can pay for no more.`;
+  return cappedBy === null ? `${hold}.` : `${hold}: ${capReason(cappedBy)}.`;
 }
 
 /** Endpoints of the choice that are not healthy. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Facts } from '../../src/core/facts.ts';
-import { outputCappedBy } from '../../src/routing/estimate.ts';
+import { outputCappedBy } from '../../src/routing/output-maximum.ts';
 import { refusalError } from '../../src/routing/refuse.ts';
 import { decisionOf, facts, funds, idsOf, model, refusalOf, snapshot } from './build.ts';
 
