@@ -14,7 +14,7 @@ const two = useUpstream();
 const claude = useUpstream({ dialect: 'anthropic' });
 const upstreams = [one, two, claude];
 
-const MAX = { small: 2_048, large: 16_384, claude: 8_192, responds: 4_096 } as const;
+const MAX = { small: 2_048, large: 16_384, claude: 8_192, responds: 4_096, thinks: 1_000, narrow: 3_000 } as const;
 
 interface PolicyOptions {
   readonly version?: 1 | 2;
@@ -25,12 +25,12 @@ interface PolicyOptions {
 
 /** `auto` chooses `small`, and falls back to `large`. The others are for requests that name them. */
 function policyOf({ version = 2, gateway = 'retries_max: 0', more = '' }: PolicyOptions = {}): string {
-  const model = (id: keyof typeof MAX, provider: string, quality: number) => `  ${id}:
+  const model = (id: keyof typeof MAX, provider: string, quality: number, window = 200_000) => `  ${id}:
     endpoints: [{ provider: ${provider}, upstream: ${id}-upstream }]
     price: { input: 1, output: 4, as_of: 2026-11-01, basis: own }
-    context_window: 200000
+    context_window: ${window}
     max_output: ${MAX[id]}
-    default_max_output: 1024
+    default_max_output: ${Math.min(1_024, MAX[id])}
     capabilities: [tools, json_schema]
     latency: { ttft_ms: 100, output_tokens_per_second: 100, basis: guessed }
     quality: { default: ${quality}, basis: guessed }
@@ -47,7 +47,10 @@ tasks:
   general: { expected_output_tokens: 400, default_input_tokens: 500, min_useful_output: 64 }
 models:
   "house/*": { provider: one, upstream: "*", max_output: 1000, context_window: 9000, unknown_price: { as: { input: 1, output: 4, basis: own, as_of: 2026-11-01 } } }
-${model('small', 'one', 0.9)}${model('large', 'two', 0.5)}${model('claude', 'claude', 0.1)}${model('responds', 'responds', 0.1)}selectors: { auto: { strategy: auto, models: { require: 'model.id in ["small", "large"]' } } }
+${model('small', 'one', 0.9)}${model('large', 'two', 0.5)}${model('claude', 'claude', 0.1)}${model('responds', 'responds', 0.1)}${model('narrow', 'one', 0.1, 4_096)}${model('thinks', 'one', 0.1)}    reasoning_tokens: 300
+selectors:
+  auto: { strategy: auto, models: { require: 'model.id in ["small", "large"]' } }
+  thinkers: { strategy: auto, models: { require: 'model.id == "thinks"' } }
 ${more}`;
 }
 
@@ -212,17 +215,56 @@ constraints:
     },
   );
 
-  test('is refused where the expected answer is longer than the maximum, with the value that would be served', async () => {
+  test('gets a model that can return the expected answer from a selector, and the named model in any case', async () => {
     const long = [{ role: 'user', content: 'Write an essay of 3,000 words on trains.' }];
     const { platform } = await answerOf(await chat(box, { model: 'auto', messages: long }));
     expect(platform.routed_model).toBe('large');
-    const { message } = await expectError(await chat(box, { messages: long }), 'no_eligible_model');
-    expect(message).toContain(`max_tokens ${ASKED} → ${MAX.small} admits \`small\``);
-    const { platform: shorter } = await answerOf(await chat(box, { messages: long, max_tokens: MAX.small }));
-    expect(shorter.routed_model).toBe('small');
-    const stated = { model: 'auto', messages: hi, max_tokens: ASKED, estimated_output_tokens: 20_000 };
-    const refusal = await expectError(await box.post('/v1/route', stated), 'no_eligible_model');
-    expect(refusal.message).toContain(`estimated_output_tokens 20000 → ${MAX.large} admits \`large\``);
+    for (const max_tokens of [ASKED, MAX.small + 1, MAX.small]) {
+      const named = await answerOf(await chat(box, { messages: long, max_tokens }));
+      expect(named.platform.routed_model).toBe('small');
+      expect(sent().max_tokens).toBe(MAX.small);
+    }
+  });
+
+  test('is refused where no model can return the expected answer, with the value that would be served', async () => {
+    const longer = [{ role: 'user', content: 'Write an essay of 20,000 words on trains.' }];
+    const { message } = await expectError(await chat(box, { model: 'auto', messages: longer }), 'no_eligible_model');
+    expect(message).toContain(`max_tokens ${ASKED} → ${MAX.large} admits \`large\``);
+    for (const [model, most] of [
+      ['auto', MAX.large],
+      ['large', MAX.large],
+      ['small', MAX.small],
+    ] as const) {
+      const stated = { model, messages: hi, max_tokens: ASKED, estimated_output_tokens: 20_000 };
+      const refusal = await expectError(await box.post('/v1/route', stated), 'no_eligible_model');
+      expect(refusal.message).toContain(`estimated_output_tokens 20000 → ${most} admits`);
+    }
+  });
+
+  test('is answered by a named model that has less room than its reasoning, which a selector leaves out', async () => {
+    const { platform } = await answerOf(await chat(box, { model: 'thinks' }));
+    expect(platform).toMatchObject({ routed_model: 'thinks', output_capped_by: 'model' });
+    expect(sent().max_tokens).toBe(MAX.thinks);
+    const { details } = await expectError(await chat(box, { model: 'thinkers' }), 'no_eligible_model');
+    expect(details).toMatchObject({
+      rejected: expect.arrayContaining([
+        {
+          model: 'thinks',
+          reasons: [`it needs 1024 tokens to reason and answer, above its maximum of ${MAX.thinks}`],
+        },
+      ]),
+    });
+  });
+
+  test('does not name the model where its window leaves less than its maximum', async () => {
+    const messages = [{ role: 'user', content: 'word '.repeat(1_500) }];
+    for (const max_tokens of [MAX.narrow, MAX.narrow + 1]) {
+      const asked = { model: 'narrow', messages, max_tokens };
+      const advice = await adviceOf(await box.post('/v1/route', asked));
+      expect(advice.max_output_tokens).toBeLessThan(MAX.narrow);
+      expect(advice).not.toHaveProperty('output_capped_by');
+      expect((await answerOf(await chat(box, asked))).platform).not.toHaveProperty('output_capped_by');
+    }
   });
 
   describe('`constraints.min_output_tokens`', () => {
