@@ -20,6 +20,7 @@ import {
   isSet,
   judgedFigures,
   languagesMissing,
+  leavesUsefulOutput,
   nativeToolText,
   type RefusalNames,
   rejectionsAgainst,
@@ -247,11 +248,17 @@ function contextError(refusal: Refusal, snapshot: PolicySnapshot, param: string)
     });
   }
   const tokens = Math.min(...models.map((model) => expectedInput(refusal.facts, model)));
-  return new SignalboxError(
-    'context_length_exceeded',
-    `The prompt has about ${tokens} tokens. The largest eligible context window has ${window}, output included.`,
-    { param, details: { estimated_input_tokens: tokens, context_window: window } },
-  );
+  const details = { estimated_input_tokens: tokens, context_window: window };
+  const roomy = models.filter((model) => leavesUsefulOutput(model, refusal.facts, snapshot));
+  if (roomy.length > 0) {
+    const room = Math.max(
+      ...roomy.map((model) => Math.floor(model.contextWindow - expectedInput(refusal.facts, model))),
+    );
+    const message = `The prompt has about ${tokens} tokens, and \`min_output_tokens\` is ${refusal.facts.outputTokensMin}. The largest eligible context window has ${window}. Set \`min_output_tokens\` to ${room} or less.`;
+    return new SignalboxError('context_length_exceeded', message, { param: 'constraints.min_output_tokens', details });
+  }
+  const message = `The prompt has about ${tokens} tokens. The largest eligible context window has ${window}, output included.`;
+  return new SignalboxError('context_length_exceeded', message, { param, details });
 }
 
 /** A change of a limit of the request. */

@@ -21,9 +21,11 @@ import {
   outputCap,
   taskOf,
   taskUseful,
+  usefulOutput,
   withinFunds,
 } from './estimate.ts';
 import { expectedOutput } from './expected-length.ts';
+import { expectedInput } from './input-tokens.ts';
 import { windowAsked } from './model-name.ts';
 import { OUTPUT_NEEDS, outputsAbove } from './output-maximum.ts';
 import { endpointsFor, openEndpoints, vectorSpaceOf } from './rules.ts';
@@ -83,7 +85,7 @@ function textsFor(
       'nothing bounds the tokens of images, audio or files on it, so no budget or budget_limit can be kept',
     unpriced: () =>
       `it has no price for ${unpricedIn(model, facts, names).join(', ')}, so no budget or budget_limit can be kept`,
-    context: () => contextText(model, facts),
+    context: () => contextText(model, inputs),
     budget_limit: () => 'its worst case exceeds budget_limit',
     funds: () =>
       facts.funds?.cap === undefined
@@ -106,12 +108,21 @@ function vectorSpaceText({ embedding }: Model, facts: Facts, snapshot: PolicySna
   return `its vector space is \`${embedding?.vectorSpace}\`, and that of the selector is \`${space}\``;
 }
 
-function contextText({ contextWindow }: Model, facts: Facts): string {
+function contextText(model: Model, { facts, snapshot }: DecisionInputs): string {
+  const { contextWindow } = model;
   const window = `its window of ${contextWindow} tokens`;
   if (facts.embedding !== undefined) return `a text exceeds ${window}`;
   const asked = windowAsked(facts);
   if (asked > contextWindow) return `${window} is below the ${asked} that \`${facts.alias}\` asks for`;
-  return `the prompt and a useful output exceed ${window}`;
+  const output = leavesUsefulOutput(model, facts, snapshot) ? 'min_output_tokens' : 'a useful output';
+  return `the prompt and ${output} exceed ${window}`;
+}
+
+/** Whether a prompt leaves room for a useful output in a model's window, given that it leaves too little for `min_output_tokens`. */
+export function leavesUsefulOutput(model: Model, facts: Facts, snapshot: PolicySnapshot): boolean {
+  const { outputTokensMin, ...others } = facts;
+  if (outputTokensMin === undefined) return false;
+  return expectedInput(facts, model) + usefulOutput(model, others, taskOf(facts, snapshot)) <= model.contextWindow;
 }
 
 /** The parts of a request's bill that a model has no price for. */

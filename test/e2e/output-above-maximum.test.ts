@@ -113,15 +113,18 @@ constraints:
     expect([sent(one).max_tokens, sent(two).max_tokens]).toEqual([MAX.small, 9_000]);
   });
 
-  test('is capped in Messages, where the budget of thinking is lowered below the cap', async () => {
-    const thinking = { type: 'enabled', budget_tokens: ASKED - 1 };
-    const response = await box.post('/v1/messages', { model: 'claude', messages: hi, max_tokens: ASKED, thinking });
-    expect(((await response.json()) as { platform: object }).platform).toMatchObject({ output_capped_by: 'model' });
-    expect(sent(claude)).toMatchObject({
-      max_tokens: MAX.claude,
-      thinking: { type: 'enabled', budget_tokens: MAX.claude / 2 },
-    });
-  });
+  test.each([ASKED - 1, MAX.claude - 1])(
+    'is capped in Messages, and a budget of thinking of %p leaves half for the answer',
+    async (budget_tokens) => {
+      const thinking = { type: 'enabled', budget_tokens };
+      const response = await box.post('/v1/messages', { model: 'claude', messages: hi, max_tokens: ASKED, thinking });
+      expect(((await response.json()) as { platform: object }).platform).toMatchObject({ output_capped_by: 'model' });
+      expect(sent(claude)).toMatchObject({
+        max_tokens: MAX.claude,
+        thinking: { type: 'enabled', budget_tokens: MAX.claude / 2 },
+      });
+    },
+  );
 
   test('is capped on a model of a wildcard', async () => {
     const { platform } = await answerOf(await chat(box, { model: 'house/any' }));
@@ -129,7 +132,7 @@ constraints:
     expect(sent().max_tokens).toBe(1_000);
   });
 
-  test('keeps a budget of thinking that is below the cap', async () => {
+  test('keeps a budget of thinking that is at most half of the cap', async () => {
     const thinking = { type: 'enabled', budget_tokens: 4_000 };
     await box.post('/v1/messages', { model: 'claude', messages: hi, max_tokens: ASKED, thinking });
     expect(sent(claude)).toMatchObject({ max_tokens: MAX.claude, thinking });
@@ -302,6 +305,22 @@ constraints:
     test('above every maximum is refused, with the value that would be served', async () => {
       const { message } = await expectError(await chat(box, least(3_000)), 'no_eligible_model');
       expect(message).toContain(`min_output_tokens 3000 → ${MAX.small} admits \`small\``);
+    });
+
+    test('that does not fit into the window with the prompt is named, with the value that would be served', async () => {
+      const asked = (most: number) => ({ model: 'narrow', estimated_input_tokens: 2_000, ...least(most) });
+      const refusal = await box.post('/v1/route', asked(2_500));
+      const { message } = await expectError(refusal, 'context_length_exceeded', 'constraints.min_output_tokens');
+      expect(message).toContain('`min_output_tokens` is 2500');
+      expect(message).toContain('Set `min_output_tokens` to 2096 or less.');
+      expect((await box.post('/v1/route', asked(2_096))).status).toBe(200);
+      const long = { ...asked(2_500), estimated_input_tokens: 4_095 };
+      const { message: other } = await expectError(
+        await box.post('/v1/route', long),
+        'context_length_exceeded',
+        'estimated_input_tokens',
+      );
+      expect(other).not.toContain('min_output_tokens');
     });
 
     test.each([
