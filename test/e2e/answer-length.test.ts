@@ -170,6 +170,12 @@ test('policy explain --url says what is wrong with an address, a key or a flag',
   expect(await explain(box.key, '--url', 'http://127.0.0.1:1')).toContain('No answer from http://127.0.0.1:1');
   expect(await explain(box.key, '--url', box.url, '--label', 'a=b')).toContain('Remove --label.');
   expect(await explain(box.key, '--url', `${box.url}/nowhere`)).toContain('answered 404');
+  expect(await explain(box.key, '--url', box.url, '--data', box.data)).toContain('Remove --data.');
+  expect(await explain(box.key, '--url', box.url, '--policies', box.data)).toContain('Remove --policies.');
+  for (const named of ['--decision', '--case']) {
+    const expected = `${named} states the whole request. Remove --url.`;
+    expect(await explain(box.key, '--url', box.url, named, 'dec_x')).toContain(expected);
+  }
   await box.stop();
 }, 60_000);
 
