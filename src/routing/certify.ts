@@ -106,11 +106,8 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
     draw: outcome?.draw && best ? { ...outcome.draw, best } : null,
     /** The number of the readings; 0 for none. */
     readingsNumber: readings.number,
-    /** Expected visible output tokens of one choice. */
-    outputTokens: writing.outputTokens,
-    /** The source of that length. */
-    outputSource: expectedLength(facts, snapshot, readings).source,
-    /** Tasks whose measured lengths are part of it. */
+    expectedLength: expectedLength(facts, snapshot, readings),
+    /** Tasks whose measured lengths are part of the expected one. */
     measuredTasks: measuredTasks(facts, snapshot, readings),
     /** v·C_ref: the worth of a good answer to this request, Credits. */
     answerWorth: costReference(snapshot, facts, readings),
