@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Json } from '../../plugins/providers/json.ts';
 import { tries } from '../deep/effort.ts';
@@ -6,65 +6,11 @@ import { adviceOf, answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { readPage, total } from '../support/prometheus.ts';
 import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
-import { useSignalbox, useUpstream } from '../support/use.ts';
+import { useSignalbox } from '../support/use.ts';
+import { ASKED, chat, hi, MAX, type PolicyOptions, useCappingModels } from './capping-models.ts';
 
 /** Requests whose `max_tokens` is above the `max_output` of a model, as agents send them. */
-const one = useUpstream();
-const two = useUpstream();
-const claude = useUpstream({ dialect: 'anthropic' });
-const upstreams = [one, two, claude];
-
-const MAX = { small: 2_048, large: 16_384, claude: 8_192, responds: 4_096, thinks: 1_000, narrow: 3_000 } as const;
-
-interface PolicyOptions {
-  readonly version?: 1 | 2;
-  /** Keys of the section `gateway`. */
-  readonly gateway?: string;
-  readonly more?: string;
-}
-
-/** `auto` chooses `small`, and falls back to `large`. The others are for requests that name them. */
-function policyOf({ version = 2, gateway = 'retries_max: 0', more = '' }: PolicyOptions = {}): string {
-  const model = (id: keyof typeof MAX, provider: string, quality: number, window = 200_000) => `  ${id}:
-    endpoints: [{ provider: ${provider}, upstream: ${id}-upstream }]
-    price: { input: 1, output: 4, as_of: 2026-11-01, basis: own }
-    context_window: ${window}
-    max_output: ${MAX[id]}
-    default_max_output: ${Math.min(1_024, MAX[id])}
-    capabilities: [tools, json_schema]
-    latency: { ttft_ms: 100, output_tokens_per_second: 100, basis: guessed }
-    quality: { default: ${quality}, basis: guessed }
-`;
-  return `version: ${version}
-credits: { usd_per_credit: 0.001 }
-gateway: { ${gateway} }
-providers:
-  one: { adapter: openai-compatible, base_url: "${one.url}", api_key_env: TEST_UPSTREAM_KEY }
-  two: { adapter: openai-compatible, base_url: "${two.url}", api_key_env: TEST_UPSTREAM_KEY }
-  claude: { adapter: anthropic, base_url: "${claude.url}", api_key_env: TEST_UPSTREAM_KEY }
-  responds: { adapter: openai, base_url: "${one.url}", api_key_env: TEST_UPSTREAM_KEY }
-tasks:
-  general: { expected_output_tokens: 400, default_input_tokens: 500, min_useful_output: 64 }
-models:
-  "house/*": { provider: one, upstream: "*", max_output: 1000, context_window: 9000, unknown_price: { as: { input: 1, output: 4, basis: own, as_of: 2026-11-01 } } }
-${model('small', 'one', 0.9)}${model('large', 'two', 0.5)}${model('claude', 'claude', 0.1)}${model('responds', 'responds', 0.1)}${model('narrow', 'one', 0.1, 4_096)}${model('thinks', 'one', 0.1)}    reasoning_tokens: 300
-selectors:
-  auto: { strategy: auto, models: { require: 'model.id in ["small", "large"]' } }
-  thinkers: { strategy: auto, models: { require: 'model.id == "thinks"' } }
-${more}`;
-}
-
-const hi = [{ role: 'user', content: 'hi' }];
-/** What Claude Code and opencode send. */
-const ASKED = 32_000;
-
-const chat = (box: Signalbox, body: object = {}, init: RequestInit = {}) =>
-  box.post('/v1/chat/completions', { model: 'small', messages: hi, max_tokens: ASKED, ...body }, init);
-const sent = (upstream = one): Json => upstream.requests.at(-1)!.body as Json;
-
-beforeEach(() => {
-  for (const upstream of upstreams) upstream.behave({ text: 'Hello.' });
-});
+const { one, two, claude, policyOf, sent } = useCappingModels();
 
 describe('with `version: 2`, a request for more output than a model can return', () => {
   const box = useSignalbox(() => ({
@@ -268,81 +214,6 @@ constraints:
       expect(advice).not.toHaveProperty('output_capped_by');
       expect((await answerOf(await chat(box, asked))).platform).not.toHaveProperty('output_capped_by');
     }
-  });
-
-  describe('`constraints.min_output_tokens`', () => {
-    const least = (min_output_tokens: unknown) => ({ constraints: { min_output_tokens } });
-
-    test('leaves out models that cannot return so much, in each dialect', async () => {
-      const more = { model: 'auto', ...least(MAX.small + 1) };
-      expect((await answerOf(await chat(box, more))).platform.routed_model).toBe('large');
-      const inMessages = await box.post('/v1/messages', { ...more, messages: hi, max_tokens: ASKED });
-      expect(((await inMessages.json()) as { model: string }).model).toBe('large');
-      const inResponses = await box.post('/v1/responses', { ...more, input: 'hi', max_output_tokens: ASKED });
-      expect(((await inResponses.json()) as { model: string }).model).toBe('large');
-      const advice = await adviceOf(await box.post('/v1/route', { task_type: 'general', ...least(MAX.small + 1) }));
-      expect(advice.recommended_model).toBe('large');
-      expect(advice.alternatives).toEqual([]);
-    });
-
-    test('raises the cap of a request without `max_tokens`', async () => {
-      const { platform } = await answerOf(await chat(box, { max_tokens: undefined, ...least(2_000) }));
-      expect(platform).not.toHaveProperty('output_capped_by');
-      expect(sent().max_tokens).toBe(2_000);
-    });
-
-    test('holds against budgets, which refuse rather than cap below it', async () => {
-      const key = await box.makeKey('--label', 'purse=yes');
-      await expectError(await chat(box, least(1_000), withKey(key)), 'request_exceeds_budget');
-      const { message } = await expectError(
-        await chat(box, { ...least(1_000), budget_limit: 2 }),
-        'budget_limit_too_low',
-        'budget_limit',
-      );
-      expect(message).toContain(`${(34 + 4_000) / 1_000} Credits`);
-    });
-
-    test('above every maximum is refused, with the value that would be served', async () => {
-      const { message } = await expectError(await chat(box, least(3_000)), 'no_eligible_model');
-      expect(message).toContain(`min_output_tokens 3000 → ${MAX.small} admits \`small\``);
-    });
-
-    test('that does not fit into the window with the prompt is named, with the value that would be served', async () => {
-      const asked = (most: number) => ({ model: 'narrow', estimated_input_tokens: 2_000, ...least(most) });
-      const refusal = await box.post('/v1/route', asked(2_500));
-      const { message } = await expectError(refusal, 'context_length_exceeded', 'constraints.min_output_tokens');
-      expect(message).toContain('`min_output_tokens` is 2500');
-      expect(message).toContain('Set `min_output_tokens` to 2096 or less.');
-      expect((await box.post('/v1/route', asked(2_096))).status).toBe(200);
-      const long = { ...asked(2_500), estimated_input_tokens: 4_095 };
-      const { message: other } = await expectError(
-        await box.post('/v1/route', long),
-        'context_length_exceeded',
-        'estimated_input_tokens',
-      );
-      expect(other).not.toContain('min_output_tokens');
-    });
-
-    test.each([
-      [0, 'out_of_range'],
-      [-5, 'out_of_range'],
-      [1.5, 'invalid_type'],
-      ['many', 'invalid_type'],
-      [ASKED + 1, 'out_of_range'],
-    ] as const)('of %p is an error at its field', async (value, code) => {
-      await expectError(await chat(box, least(value)), code, 'constraints.min_output_tokens');
-    });
-
-    test('is an error for embeddings, which write nothing', async () => {
-      const response = await box.post('/v1/embeddings', { model: 'small', input: 'hi', ...least(5) });
-      await expectError(response, 'unsupported_parameter', 'constraints.min_output_tokens');
-    });
-
-    test('of null counts as absent', async () => {
-      expect((await chat(box, least(null))).status).toBe(200);
-      const messages = { model: 'claude', messages: hi, max_tokens: 10, ...least(null) };
-      expect((await box.post('/v1/messages', messages)).status).toBe(200);
-    });
   });
 });
 
