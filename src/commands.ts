@@ -114,7 +114,10 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
 }
 
 /** The inputs of commands on policies, which must fit the ledger in the data folder. */
-async function policyCommand({ folder, data, database }: PolicyArguments, host: CommandHost): Promise<PolicyCommand> {
+async function policyCommand(
+  { folder, folderFlags, data, database }: PolicyArguments,
+  host: CommandHost,
+): Promise<PolicyCommand> {
   const [{ judgeTools }, { SecretFiles }] = await Promise.all([
     import('./server/policy.ts'),
     import('./runtime/secret-files.ts'),
@@ -130,7 +133,7 @@ async function policyCommand({ folder, data, database }: PolicyArguments, host: 
     onUnusable: (variable, problem) => warn(complaint(`The file of ${variable}_FILE cannot be used: ${problem}.`)),
   });
   const judge = { ...judgeTools({ shipped: await shipped(), env, now }), ledger, labels, teams: () => teams };
-  return { ...host, judge, folder, shippedFolder: defaultPolicies(data), database };
+  return { ...host, judge, folder, folderFlags, shippedFolder: defaultPolicies(data), database };
 }
 
 async function ledger({ args, ...place }: DataArguments, { now, write, warn }: CommandHost): Promise<CommandOutput> {

@@ -19,6 +19,8 @@ export interface DataArguments {
 /** Arguments of a command on a data folder and a policy. */
 export interface PolicyArguments extends DataArguments {
   readonly folder: string;
+  /** The flags among the arguments that name these folders; the environment may name them, too. */
+  readonly folderFlags: readonly string[];
 }
 
 /** Commands on a data folder alone. */
@@ -77,7 +79,11 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
     // As `serve` has it; a folder among the arguments wins.
     const { folder, args } = folderOf('--policies', rest);
     const own = dataOf(args, env);
-    return { name, folder: folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies(own.data)), ...own };
+    const folderFlags = [
+      ...(folder === null ? [] : ['--policies']),
+      ...(own.args.length === args.length ? [] : ['--data']),
+    ];
+    return { name, folder: folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies(own.data)), folderFlags, ...own };
   }
   throw unknownCommand('', name);
 }

@@ -133,7 +133,8 @@ test('the folder of policies is named as for serve, or alone', () => {
   expect(folders('explain', '--policies=mine')).toMatchObject({ folder: 'mine', args: ['explain'] });
   const learn = parse(['learn', 'reset', '--policies', 'mine', '--yes', '--data', 'there']);
   const place = { data: 'there', database: join('there', 'signalbox.db') };
-  expect(learn).toEqual({ name: 'learn', folder: 'mine', ...place, args: ['reset', '--yes'] });
+  const folderFlags = ['--policies', '--data'];
+  expect(learn).toEqual({ name: 'learn', folder: 'mine', folderFlags, ...place, args: ['reset', '--yes'] });
 });
 
 test('the form of the log is named by the flag, else by SIGNALBOX_LOG, else it goes by where it is written', () => {
