@@ -1,12 +1,5 @@
-import {
-  alternativesIn,
-  foreignKeyHint,
-  missingSpaceHint,
-  ownerHint,
-  rounded,
-  twinHint,
-  usdKeyHint,
-} from './slip-hints.ts';
+import { priceRemedy } from './price-remedies.ts';
+import { alternativesIn, foreignKeyHint, missingSpaceHint, ownerHint, twinHint, usdKeyHint } from './slip-hints.ts';
 import type { Tree } from './tree.ts';
 
 /** An unknown key of a map. */
@@ -87,49 +80,4 @@ export function modelTest(names: readonly string[]): string {
   return names.length === 1
     ? `model.id == ${JSON.stringify(first)}`
     : `model.id in [${names.map((name) => JSON.stringify(name)).join(', ')}]`;
-}
-
-/** Words of other tools for the two rates of a price. */
-const RATES: Readonly<Record<string, string>> = {
-  input: 'input',
-  prompt: 'input',
-  output: 'output',
-  completion: 'output',
-};
-const PRICES: ReadonlySet<string> = new Set('price prices pricing cost costs rate rates'.split(' '));
-
-/** The rate of a key such as `input_price`, and the number of its units in 1M tokens; undefined for other keys. */
-function rateOf(key: string): { readonly rate: string; readonly factor: number } | undefined {
-  const words = key.toLowerCase().split('_');
-  const rate = words.map((word) => RATES[word]).find((one) => one !== undefined);
-  const others = words.filter((word) => RATES[word] === undefined);
-  if (rate === undefined || !(others.length === 0 || others.some((word) => PRICES.has(word)))) return undefined;
-  const isPer = words.includes('per');
-  const factor = isPer && words.includes('token') ? 1_000_000 : isPer && /1k|thousand/.test(key) ? 1_000 : 1;
-  return { rate, factor };
-}
-
-/** A price whose rates stand beside the other keys of a model, or under another name. */
-function priceRemedy({ key, value, owner, known }: UnknownKey): KeyRemedy | undefined {
-  if (known.includes('cached_input')) {
-    const rate = rateOf(key)?.rate;
-    return rate === undefined ? undefined : { hint: `did you mean \`${rate}\`?`, meant: rate };
-  }
-  if (!known.includes('price')) return undefined;
-  const isPrice = PRICES.has(key);
-  if (!isPrice && !rateOf(key)) return undefined;
-  const rates = isPrice && value?.kind === 'map' ? value : owner;
-  return { hint: `write \`price: ${priceText(rates)}\`, in USD per 1M tokens`, meant: 'price' };
-}
-
-/** The rates in a map as a price, with the figures that it states. */
-function priceText(tree: Tree | undefined): string {
-  const figures: Record<string, string> = { input: '…', output: '…' };
-  for (const { key, value } of tree?.kind === 'map' ? tree.entries : []) {
-    const found = rateOf(key);
-    if (!found || value.kind !== 'scalar' || typeof value.value !== 'number') continue;
-    // Figures per 1M tokens are shown as they are written.
-    figures[found.rate] = found.factor === 1 ? value.source : `${rounded(value.value * found.factor)}`;
-  }
-  return `{ input: ${figures.input}, output: ${figures.output} }`;
 }
