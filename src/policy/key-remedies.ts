@@ -1,37 +1,18 @@
+import { type KeyRemedy, peerKey, type UnknownKey } from './peer-keys.ts';
 import { priceRemedy } from './price-remedies.ts';
-import { alternativesIn, foreignKeyHint, missingSpaceHint, ownerHint, twinHint, usdKeyHint } from './slip-hints.ts';
+import { alternativesIn, missingSpaceHint, ownerHint, twinHint, usdKeyHint } from './slip-hints.ts';
 import type { Tree } from './tree.ts';
-
-/** An unknown key of a map. */
-export interface UnknownKey {
-  readonly key: string;
-  readonly value: Tree | undefined;
-  /** The map. */
-  readonly owner: Tree | undefined;
-  /** The keys that the map may have. */
-  readonly known: readonly string[];
-  /** USD. */
-  readonly creditWorth: string;
-}
-
-/** The correct form of an unknown key. */
-export interface KeyRemedy {
-  readonly hint: string;
-  /** The known key that it stands for, so that this one is not missing. */
-  readonly meant?: string | undefined;
-}
 
 /** What to write in place of a key that users of other tools expect; undefined for any other key. */
 export function keyRemedy(unknown: UnknownKey): KeyRemedy | undefined {
   const { key, value, known, creditWorth } = unknown;
   const written = value?.kind === 'scalar' ? value.source : '';
-  const hint =
-    missingSpaceHint(key, known) ??
-    foreignKeyHint(key) ??
-    ownerHint(key, written, known) ??
-    twinHint(key, written, known);
-  if (hint !== undefined) return { hint };
-  return ruleRemedy(unknown) ?? priceRemedy(unknown) ?? usdKeyHint(key, written, known, creditWorth);
+  const spaced = missingSpaceHint(key, known);
+  if (spaced !== undefined) return { hint: spaced };
+  const peer = peerKey(key, known);
+  const hint = ownerHint(key, written, known) ?? twinHint(peer?.meant ?? key, written, known);
+  if (hint !== undefined) return { hint, meant: peer?.meant };
+  return peer ?? ruleRemedy(unknown) ?? priceRemedy(unknown) ?? usdKeyHint(key, written, known, creditWorth);
 }
 
 /** Keys that other rule languages have for the models that may serve. */
@@ -41,7 +22,6 @@ const EXCLUDING: ReadonlySet<string> = new Set('deny block exclude forbid'.split
 
 function ruleRemedy({ key, value, known }: UnknownKey): KeyRemedy | undefined {
   if (!known.includes('when')) return undefined;
-  if (key === 'if') return { hint: 'did you mean `when`?', meant: 'when' };
   const meant = ['require', 'prefer'].find((one) => known.includes(one));
   const excludes = EXCLUDING.has(key);
   if (meant === undefined || !(excludes || ADMITTING.has(key))) return undefined;

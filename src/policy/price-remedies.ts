@@ -1,4 +1,4 @@
-import type { KeyRemedy, UnknownKey } from './key-remedies.ts';
+import type { KeyRemedy, UnknownKey } from './peer-keys.ts';
 import { PriceText } from './schema-model.ts';
 import { rounded, usdIn } from './slip-hints.ts';
 import type { Tree } from './tree.ts';

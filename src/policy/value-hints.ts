@@ -40,7 +40,8 @@ const SIZES: ReadonlySet<string> = new Set(['context_window', 'max_output', 'def
 function unitHint(key: string, text: string, creditWorth: string): string | undefined {
   const usd = usdIn(text);
   if (usd !== undefined && key.endsWith('_credits')) return creditsHint(key, usd, creditWorth);
-  if (usd !== undefined && /^\$?[\d.]+\$?$/.test(text)) return `write the number without a unit: \`${key}: ${text.replace('$', '')}\``;
+  if (usd !== undefined && /^\$?[\d.]+\$?$/.test(text))
+    return `write the number without a unit: \`${key}: ${text.replace('$', '')}\``;
   const [, digits, unit] = /^(\d+(?:\.\d+)?)\s*([kKM])$/.exec(text) ?? [];
   if (digits !== undefined) {
     const full = rounded(Number(digits) * (unit === 'M' ? 1e6 : 1e3));
