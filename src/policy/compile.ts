@@ -161,7 +161,7 @@ function* compile(
   if (models.length === 0 && !wildcards?.patterns.length) reportNoProvider(states, parsed.providersPlace, report);
   checkSelectorSpaces(parsed.selectors, vectors, models, report);
   yield;
-  const rules = yield* compileRules({ ...parsed, models: drafts }, programs, models, report);
+  const rules = yield* compileRules({ ...parsed, models: drafts }, programs, available, report);
   if (today !== undefined) reviewSmallBudgets(parsed, models, rules.constraints, report);
   if (report.failed) return null;
   yield* inSteps(models, deepFreeze);
@@ -263,10 +263,12 @@ function reviewPublicFigures({ wildcards }: ParsedPolicy, facts: PublicFigures, 
   reviewFigure(figure, today, report);
 }
 
+const NOTHING_SERVED = { models: [], providers: new Map() };
+
 /** Evaluates the valid rules of a policy that is wrong elsewhere, so that all problems are reported at once. */
 function evaluateSoundRules(parsed: ParsedPolicy, programs: CheckedRules, report: Report) {
   const isWhole = ({ draft }: { readonly draft: { readonly isWhole: boolean } }) => draft.isWhole;
   const constraints = programs.constraints.filter(isWhole);
   const preferences = programs.preferences.filter(isWhole);
-  return compileRules(parsed, { ...programs, constraints, preferences }, [], report);
+  return compileRules(parsed, { ...programs, constraints, preferences }, NOTHING_SERVED, report);
 }
