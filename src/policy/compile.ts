@@ -162,17 +162,25 @@ function* compile(
   checkSelectorSpaces(parsed.selectors, vectors, models, report);
   yield;
   const rules = yield* compileRules({ ...parsed, models: drafts }, programs, available, report);
-  if (today !== undefined) reviewSmallBudgets(parsed, models, rules.constraints, report);
+  const filtered = selectors.map(({ filterOf, ...one }) => ({
+    ...one,
+    allows: allowedBySpace(one.vectorSpace, rules.filters.get(filterOf) ?? null, models),
+  }));
+  if (today !== undefined) {
+    const allowed = new Map(filtered.map(({ name, allows }) => [name, allows]));
+    const constraints = rules.constraints.map(({ allows }, at) => ({
+      allows,
+      when: programs.constraints[at]?.when ?? null,
+    }));
+    reviewSmallBudgets(parsed, budgets, { served: models, constraints, selectors: allowed }, report);
+  }
   if (report.failed) return null;
   yield* inSteps(models, deepFreeze);
   const snapshot = assembleSnapshot(parsed, settings, credit.usd, available, {
     rules,
     wildcards,
     learning,
-    selectors: selectors.map(({ filterOf, ...one }) => ({
-      ...one,
-      allows: allowedBySpace(one.vectorSpace, rules.filters.get(filterOf) ?? null, models),
-    })),
+    selectors: filtered,
     budgets: budgets.map(compileBudget),
     rateLimits: rateLimits.map(compileRateLimit),
     content: compileContent(settings.content, contentMatch),
