@@ -87,6 +87,8 @@ export interface CompiledRules {
 
 /** A model or endpoint of the catalog that a rule is evaluated on. An expression that fails may admit some models of a wildcard. */
 interface RuleTarget extends ConstraintTarget {
+  /** Of the endpoint, or of the model's first one. */
+  readonly provider: string;
   readonly view: Readonly<Record<string, unknown>>;
   /** Its bit; -1 if it cannot be served here, or is no candidate. */
   readonly slot: number;
@@ -180,7 +182,8 @@ class RuleCompiler {
         if (isOpen) withholdOpen(view);
         else if (endpoint.regions.length === 0) this.#undeclared.add(this.#endpoints.length);
         const isServed = isAny || (isOpen ? this.#providers.has(endpoint.provider) : place >= 0);
-        const target = { id, view, operations, isOpen, isHeldBack: alone.includes(endpoint.provider) };
+        const { provider } = endpoint;
+        const target = { id, provider, view, operations, isOpen, isHeldBack: alone.includes(provider) };
         this.#endpoints.push({ ...target, isServed, slot: model && place >= 0 ? model.firstSlot + place : -1 });
         if (i === 0 && !isOpen) this.#models.push({ ...target, isServed: isAny || index >= 0, slot: index });
       }
@@ -215,7 +218,10 @@ class RuleCompiler {
         yield* reviewChats({ require, when, admitted }, this.#endpoints, { spaces: this.#spaces }, this.#report);
       }
     }
-    return { name, place, when: conditionOf(when), allows: matches?.bits ?? null, maxLatencyMs, maxCostCredits };
+    const allows = matches?.bits ?? null;
+    const unserved = unservedOf(matches?.admitted ?? []);
+    const ceilings = { maxLatencyMs, maxCostCredits };
+    return { name, place, when: conditionOf(when), allows, ...(unserved.length > 0 && { unserved }), ...ceilings };
   }
 
   /** Warns of a rule that excludes a region: it admits endpoints that declare none, wherever they compute. */
@@ -339,6 +345,11 @@ class RuleCompiler {
     return { bits, ofCatalog: admitted.size, ofServed, matched, admitted };
   }
 }
+
+/** The providers of endpoints of the catalog that cannot serve here. */
+const unservedOf = (targets: Iterable<RuleTarget>): readonly string[] => [
+  ...new Set([...targets].flatMap(({ isOpen, isServed, provider }) => (isOpen || isServed ? [] : provider))),
+];
 
 const NO_WILDCARDS: ModelRule['wildcards'] = new Map();
 
