@@ -1,4 +1,4 @@
-import { type DeclaredTeam, INHERITED, type UserRole } from '../core/people.ts';
+import { type DeclaredTeam, ID_PREFIXES, INHERITED, type UserRole } from '../core/people.ts';
 import { FORMER_NAMES_MAX, type Team, type User, type UserMaker, type VersionedRow } from '../store/people.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import { type Actor, SERVER, type TrailAction, type TrailDetails } from '../store/trail.ts';
@@ -40,7 +40,7 @@ export class People extends PeopleCopy {
     checkTeam(draft, null);
     return this.#commit(() => {
       this.#checkName(draft.name, null);
-      const team: Team = { ...draft, ...this.#fresh('team_'), origin: 'api' };
+      const team: Team = { ...draft, ...this.#fresh('team'), origin: 'api' };
       return { writes: this.#putTeam(null, team, 'create', by), result: () => this.team(team.id) ?? team };
     });
   }
@@ -92,7 +92,7 @@ export class People extends PeopleCopy {
         const present = this.teamNamed(terms.name);
         const before = present === null ? null : (this.allTeams.get(present.id) ?? null);
         if (present?.origin === 'api') throw PeopleError.made(present);
-        const team: Team = { ...this.#fresh('team_'), ...before?.row, ...terms, origin: 'policy' };
+        const team: Team = { ...this.#fresh('team'), ...before?.row, ...terms, origin: 'policy' };
         return this.#putTeam(before, team, before ? 'change' : 'create', by);
       });
       const left = [...this.allTeams.values()].flatMap((before) => {
@@ -117,7 +117,7 @@ export class People extends PeopleCopy {
     try {
       return await this.#commit(() => {
         this.#checkPerson(draft, null);
-        const user: User = { ...draft, ...this.#fresh('user_'), suspendedAt: null };
+        const user: User = { ...draft, ...this.#fresh('user'), suspendedAt: null };
         const writes = this.#putUser(null, user, 'create', by, within);
         return { writes, result: () => this.user(user.id) ?? user };
       });
@@ -174,7 +174,7 @@ export class People extends PeopleCopy {
       const drafted = { terms: INHERITED, ...present, issuer, sub, name, email, team, role };
       checkUser(drafted, present);
       this.#checkPerson(drafted, present?.id ?? null);
-      const user: User = { ...this.#fresh('user_'), suspendedAt: null, ...drafted };
+      const user: User = { ...this.#fresh('user'), suspendedAt: null, ...drafted };
       const writes = this.#putUser(before, user, before ? 'change' : 'create', by);
       return { writes, result: () => this.user(user.id) ?? user };
     });
@@ -224,11 +224,11 @@ export class People extends PeopleCopy {
   }
 
   /** What a new row has. IDs grow with time, so that lists are in order and can be read on from any. */
-  #fresh(prefix: string) {
+  #fresh(kind: keyof typeof ID_PREFIXES) {
     const createdAt = this.now();
     const random = crypto.getRandomValues(new Uint8Array(8));
     const tail = [...random].map((byte) => (byte % 36).toString(36)).join('');
-    return { id: `${prefix}${createdAt.toString(36).padStart(9, '0')}${tail}`, createdAt, removedAt: null };
+    return { id: `${ID_PREFIXES[kind]}${createdAt.toString(36).padStart(9, '0')}${tail}`, createdAt, removedAt: null };
   }
 
   #putTeam(before: VersionedRow<Team> | null, team: Team, action: TrailAction, by: Actor): readonly Write[] {

@@ -5,6 +5,9 @@ import type { Role } from './role.ts';
 export const USER_ROLES = ['owner', 'admin', 'finance', 'auditor', 'lead', 'member'] as const satisfies readonly Role[];
 export type UserRole = (typeof USER_ROLES)[number];
 
+/** The beginning of the IDs of teams and users. */
+export const ID_PREFIXES = { team: 'team_', user: 'user_' } as const;
+
 /** Terms of a level: the organization, a team or a user. Each level applies beside the others. */
 export interface HolderTerms {
   /** IDs of the models that it may use; null for all. */

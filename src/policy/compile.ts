@@ -161,18 +161,26 @@ function* compile(
   if (models.length === 0 && !wildcards?.patterns.length) reportNoProvider(states, parsed.providersPlace, report);
   checkSelectorSpaces(parsed.selectors, vectors, models, report);
   yield;
-  const rules = yield* compileRules({ ...parsed, models: drafts }, programs, models, report);
-  if (today !== undefined) reviewSmallBudgets(parsed, models, rules.constraints, report);
+  const rules = yield* compileRules({ ...parsed, models: drafts }, programs, available, report);
+  const filtered = selectors.map(({ filterOf, ...one }) => ({
+    ...one,
+    allows: allowedBySpace(one.vectorSpace, rules.filters.get(filterOf) ?? null, models),
+  }));
+  if (today !== undefined) {
+    const allowed = new Map(filtered.map(({ name, allows }) => [name, allows]));
+    const constraints = rules.constraints.map(({ allows }, at) => ({
+      allows,
+      when: programs.constraints[at]?.when ?? null,
+    }));
+    reviewSmallBudgets(parsed, budgets, { served: models, constraints, selectors: allowed }, report);
+  }
   if (report.failed) return null;
   yield* inSteps(models, deepFreeze);
   const snapshot = assembleSnapshot(parsed, settings, credit.usd, available, {
     rules,
     wildcards,
     learning,
-    selectors: selectors.map(({ filterOf, ...one }) => ({
-      ...one,
-      allows: allowedBySpace(one.vectorSpace, rules.filters.get(filterOf) ?? null, models),
-    })),
+    selectors: filtered,
     budgets: budgets.map(compileBudget),
     rateLimits: rateLimits.map(compileRateLimit),
     content: compileContent(settings.content, contentMatch),
@@ -263,10 +271,12 @@ function reviewPublicFigures({ wildcards }: ParsedPolicy, facts: PublicFigures, 
   reviewFigure(figure, today, report);
 }
 
+const NOTHING_SERVED = { models: [], providers: new Map() };
+
 /** Evaluates the valid rules of a policy that is wrong elsewhere, so that all problems are reported at once. */
 function evaluateSoundRules(parsed: ParsedPolicy, programs: CheckedRules, report: Report) {
   const isWhole = ({ draft }: { readonly draft: { readonly isWhole: boolean } }) => draft.isWhole;
   const constraints = programs.constraints.filter(isWhole);
   const preferences = programs.preferences.filter(isWhole);
-  return compileRules(parsed, { ...programs, constraints, preferences }, [], report);
+  return compileRules(parsed, { ...programs, constraints, preferences }, NOTHING_SERVED, report);
 }
