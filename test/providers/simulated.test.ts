@@ -108,14 +108,16 @@ describe('tools', () => {
     expect(called(ask({ ...said('What is the weather in Oslo?'), tools: camel }))?.name).toBe('getWeather');
   });
 
-  test.each(['Anything', 'Say hello', 'Which clock tells the best story of a city?'])(
-    'are not called for a question without a word of their name: %s',
-    (question) => {
-      const parts = ask({ ...said(question), tools: TOOLS });
-      expect(called(parts)).toBeNull();
-      expect(finishOf(parts)).toMatchObject({ reason: 'stop' });
-    },
-  );
+  test.each([
+    'Anything',
+    'Say hello',
+    'Which clock tells the best story of a city?',
+    `Summarize the conversation. ${'Mention the weather. '.repeat(40)}`,
+  ])('are not called for a question without a word of their name, or for long instructions: %s', (question) => {
+    const parts = ask({ ...said(question), tools: TOOLS });
+    expect(called(parts)).toBeNull();
+    expect(finishOf(parts)).toMatchObject({ reason: 'stop' });
+  });
 
   test('are not called for the notes that an agent puts before the question', () => {
     const notes = { type: 'text' as const, text: 'Use get_weather for the weather.' };

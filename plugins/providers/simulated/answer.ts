@@ -5,6 +5,9 @@ import { textOfTurn } from './tokens.ts';
 /** The most characters of the prompt that are echoed. */
 const ECHO_MAX = 160;
 
+/** The most characters of a question that `auto` calls a tool for. Longer texts are the instructions of an agent. */
+const QUESTION_MAX = 500;
+
 const HOW_TO =
   'For real answers, give the gateway a provider: set OPENAI_API_KEY (or the key of another provider in the policy, or the address of a local server) in its environment and start it again.';
 
@@ -46,16 +49,20 @@ function prose(call: ProviderCall, choice: number): string {
 }
 
 /**
- * The tool to call, by `tool_choice`; null for a text answer. `auto` calls only a tool whose name shares a word with the question:
- * agents offer dozens of tools, and some of them start further agents.
+ * The tool to call, by `tool_choice`; null for a text answer. `auto` calls only a tool whose name shares a word with a short
+ * question: agents offer dozens of tools, and some of them start further agents.
  */
 function toolToCall(request: ModelRequest): Pick<ToolDefinition, 'name' | 'parameters'> | null {
   const { turns, tools, toolChoice: choice = 'auto' } = request.conversation;
   if (choice === 'none') return null;
   if (typeof choice === 'object') return tools.find(({ name }) => name === choice.name) ?? choice;
-  const words = wordSet(questionIn(turns));
+  const question = questionIn(turns);
+  const words = wordSet(question);
   const fits = (text: string) => !wordSet(text).isDisjointFrom(words);
-  if (choice === 'auto') return toolResultIn(turns) ? null : (tools.find(({ name }) => fits(name)) ?? null);
+  if (choice === 'auto') {
+    if (toolResultIn(turns) || question.length > QUESTION_MAX) return null;
+    return tools.find(({ name }) => fits(name)) ?? null;
+  }
   return tools.find(({ name, description = '' }) => fits(`${name} ${description}`)) ?? tools[0] ?? null;
 }
 
