@@ -39,6 +39,11 @@ export class PeopleError extends Error {
     );
   static nameTaken = ({ name, id, origin }: Team) =>
     new PeopleError('conflict', `There is a team "${name}" (${id}), ${ORIGINS[origin]}.`);
+  static tooManyNames = (name: string, former: readonly string[]) =>
+    new PeopleError(
+      'conflict',
+      `The team "${name}" has ${former.length} former names, which is the limit: policies can still name it by each. Rename it to one of them, or make another team with one of them, which then takes that name over: ${former.map((one) => JSON.stringify(one)).join(', ')}.`,
+    );
   static personTaken = ({ id }: User) => new PeopleError('conflict', `The user ${id} has this issuer and sub.`);
   static noTeam = (text: string) =>
     new PeopleError('conflict', `There is no team with the ID or name "${text.slice(0, NAME_MAX)}".`);

@@ -29,6 +29,9 @@ export interface DeclaredTeam extends GroupTerms {
   readonly name: string;
 }
 
+/** The most former names that a team keeps, and by which policies can name it. */
+export const FORMER_NAMES_MAX = 16;
+
 /** A team as policies can name it. */
 export interface NamedTeam {
   readonly id: string;

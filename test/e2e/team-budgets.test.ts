@@ -145,6 +145,40 @@ describe('a renamed team', () => {
     await box.stop();
   });
 
+  test('keeps a name in its budget that another team had before it', async () => {
+    await live({ 'policy.yaml': base }, async ({ box, write, reload }) => {
+      await made(box, '/admin/teams', { name: 'a1' });
+      await made(box, '/admin/teams', { name: 'search' });
+      const { key } = await made(box, '/admin/keys', { team: 'a1' });
+      const other = await made(box, '/admin/keys', { team: 'search' });
+      await patch(box, '/admin/teams/search', { name: 'z' });
+      await patch(box, '/admin/teams/a1', { name: 'search' });
+      write('budget.yaml', SEARCH);
+      expect((await reload()).status).toBe(200);
+      let spent = await spend(box, key);
+      expect(await patch(box, '/admin/teams/search', { name: 'w' })).toBe(200);
+      expect((await reload()).status).toBe(200);
+      await spend(box, other.key);
+      spent += await spend(box, key);
+      expect(await spentIn(box)).toEqual(credits(spent));
+    });
+  });
+
+  test('never loses a name that a budget states: the rename that would do so is refused, with the names it can have', async () => {
+    await live({ 'policy.yaml': base }, async ({ box, write, reload }) => {
+      const { id } = await made(box, '/admin/teams', { name: 'search' });
+      write('budget.yaml', SEARCH);
+      expect((await reload()).status).toBe(200);
+      for (let at = 1; at <= 16; at++) expect(await patch(box, `/admin/teams/${id}`, { name: `n${at}` })).toBe(200);
+      const refused = await box.get(`/admin/teams/${id}`, { method: 'PATCH', body: JSON.stringify({ name: 'n17' }) });
+      const { message } = await expectError(refused, 'conflict');
+      expect(message).toContain('"search"');
+      const { key } = await made(box, '/admin/keys', { team: id });
+      const spent = await spend(box, key);
+      expect(await spentIn(box)).toEqual(credits(spent));
+    });
+  });
+
   test('leaves its former name to a new team: the budget then covers the new one, without an edit', async () => {
     await live({ 'policy.yaml': base }, async ({ box, write, reload }) => {
       await made(box, '/admin/teams', { name: 'search' });
