@@ -1,4 +1,4 @@
-import { type DeclaredTeam, INHERITED, type UserRole } from '../core/people.ts';
+import { FORMER_NAMES_MAX, INHERITED, renamedTeam, type TeamDeclaration, type UserRole } from '../core/people.ts';
 import type { Team, User, UserMaker, VersionedRow } from '../store/people.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import { type Actor, SERVER, type TrailAction, type TrailDetails } from '../store/trail.ts';
@@ -61,11 +61,15 @@ export class People extends PeopleCopy {
       const { origin = row.origin, ...terms } = alter(row);
       checkTeam(terms, row);
       const isSame = differing(teamTermsBody(row), teamTermsBody({ ...row, ...terms })) === null;
-      if (row.origin === 'policy' && !(isSame && origin !== 'api')) throw PeopleError.declared(row);
+      if (row.origin === 'policy' && !(isSame && origin !== 'api')) {
+        throw PeopleError.declared(row, terms.name !== row.name);
+      }
       if (row.origin === 'former' && origin !== 'api' && !isSame) throw PeopleError.left(row);
       this.#checkName(terms.name, id);
       const isHanded = row.origin === 'api' && origin === 'policy';
       const names = formerNamesOf(row, terms.name, (one) => this.teamNamed(one));
+      if (terms.name !== row.name && (names.formerNames?.length ?? 0) > FORMER_NAMES_MAX)
+        throw PeopleError.tooManyNames(row);
       const now = origin === 'api' ? 'api' : isHanded ? 'former' : row.origin;
       const team: Team = { ...row, ...terms, ...names, origin: now };
       return { writes: this.#putTeams([{ before, team, action: 'change' }], by), result: () => this.team(id) ?? team };
@@ -86,23 +90,26 @@ export class People extends PeopleCopy {
   }
 
   /**
-   * Writes the teams of a policy that comes into force, in one commit. One that the policy no longer has keeps its terms until it is
+   * Writes the teams of a policy that comes into force, in one commit, and renames those whose former names it states. One that the policy no longer has keeps its terms until it is
    * declared again, taken over or removed.
    * @throws PeopleError, and changes nothing, for the name of a team that was made through the API
    */
-  declare(teams: readonly DeclaredTeam[], by: Actor = SERVER): Promise<void> {
-    const names = new Set(teams.map(({ name }) => name));
+  declare(teams: readonly TeamDeclaration[], by: Actor = SERVER): Promise<void> {
+    const teamNamed = (name: string) => this.teamNamed(name);
     return this.#commit(() => {
-      const declared = teams.map((terms): TeamChange => {
-        const present = this.teamNamed(terms.name);
-        const before = present === null ? null : (this.allTeams.get(present.id) ?? null);
+      const declared = teams.map(({ formerly, ...terms }): TeamChange => {
+        const present = teamNamed(terms.name);
         if (present?.origin === 'api') throw PeopleError.made(present);
-        const team: Team = { ...this.#fresh('team_'), ...before?.row, ...terms, origin: 'policy' };
+        const found = present ?? renamedTeam({ name: terms.name, formerly }, teamNamed);
+        const before = found === null ? null : (this.allTeams.get(found.id) ?? null);
+        const names = found && formerNamesOf(found, terms.name, teamNamed);
+        const team: Team = { ...this.#fresh('team_'), ...before?.row, ...terms, ...names, origin: 'policy' };
         return { before, team, action: before ? 'change' : 'create' };
       });
+      const kept = new Set(declared.map(({ team }) => team.id));
       const left = [...this.allTeams.values()].flatMap((before): TeamChange[] => {
         const { row } = before;
-        if (row.origin !== 'policy' || row.removedAt !== null || names.has(row.name)) return [];
+        if (row.origin !== 'policy' || row.removedAt !== null || kept.has(row.id)) return [];
         return [{ before, team: { ...row, origin: 'former' }, action: 'change' }];
       });
       return { writes: this.#putTeams([...declared, ...left], by), result: () => undefined };

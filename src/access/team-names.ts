@@ -1,7 +1,5 @@
-import { FORMER_NAMES_MAX } from '../core/people.ts';
 import type { Team, VersionedRow } from '../store/people.ts';
 import type { TrailAction } from '../store/trail.ts';
-import { PeopleError } from './people-terms.ts';
 
 /** A row of a team to write. */
 export interface TeamChange {
@@ -14,7 +12,6 @@ export interface TeamChange {
 /**
  * The former names of a team that is renamed, the latest first. Leaves out those that other teams have now.
  * @param teamNamed the team that has a name now
- * @throws PeopleError where the team would have more than `FORMER_NAMES_MAX`: a forgotten name would make policies invalid
  */
 export function formerNamesOf(
   team: Team,
@@ -23,9 +20,7 @@ export function formerNamesOf(
 ): Pick<Team, 'formerNames'> {
   if (name === team.name) return {};
   const others = (team.formerNames ?? []).filter((one) => one !== name && one !== team.name && teamNamed(one) === null);
-  const formerNames = [team.name, ...others];
-  if (formerNames.length > FORMER_NAMES_MAX) throw PeopleError.tooManyNames(team.name, others);
-  return { formerNames };
+  return { formerNames: [team.name, ...others] };
 }
 
 /**

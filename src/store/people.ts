@@ -17,8 +17,8 @@ export interface Team extends DeclaredTeam {
   /** Null while it exists. A removed one keeps its row, so that its name is known in figures of before. */
   readonly removedAt: number | null;
   /**
-   * The names that it had before and that no other team has had since, the latest first, at most `FORMER_NAMES_MAX`; of a removed
-   * team also its last name. Absent for none.
+   * The names that it had before and that no other team has had since, the latest first; of a removed team also its last name.
+   * Absent for none.
    */
   readonly formerNames?: readonly string[];
 }
@@ -32,7 +32,13 @@ export function teamNamesOf(teams: Iterable<Team>): TeamNames {
   const all = [...teams].sort(({ id: one }, { id: other }) => (one < other ? -1 : 1));
   const put = (team: Team, stated: readonly string[]) => {
     const { id, name, origin, removedAt } = team;
-    const named = { id, name, isOfApi: origin === 'api', isDeleted: removedAt !== null };
+    const named = {
+      id,
+      name,
+      isOfApi: origin === 'api',
+      isDeclared: origin === 'policy',
+      isDeleted: removedAt !== null,
+    };
     for (const one of stated) names.set(one, named);
   };
   const [deleted, existing] = [

@@ -66,6 +66,39 @@ test('a rename that would make a team forget a name is refused, and names the fo
   expect([idOf(people, 'name 0'), idOf(people, 'one more')]).toEqual([id, id]);
 });
 
+test('a policy renames a team once, of whatever origin, and keeps its ID', async () => {
+  await using store = await openInMemory();
+  const people = await open(store);
+  const other = await open(store);
+  await people.declare([terms('billing'), terms('ads')]);
+  const [billing, ads] = [people.teamNamed('billing'), people.teamNamed('ads')];
+  const api = await create(people, 'search');
+  const policy = [
+    { ...terms('finance'), formerly: 'billing' },
+    { ...terms('find'), formerly: 'search' },
+    { ...terms('new'), formerly: 'nothing' },
+    terms('ads'),
+  ];
+  // Two servers load the same policy at once.
+  await Promise.all([people.declare(policy), other.declare(policy)]);
+  await people.refresh();
+  const found = people.teams().map(({ id, name, origin }) => [id, name, origin]);
+  expect(found).toEqual([
+    [billing?.id, 'finance', 'policy'],
+    [ads?.id, 'ads', 'policy'],
+    [api.id, 'find', 'policy'],
+    [expect.any(String), 'new', 'policy'],
+  ]);
+  expect([idOf(people, 'billing'), idOf(people, 'search')]).toEqual([billing?.id, api.id]);
+  const trail = await store.trail.list({ keyId: null, limit: 100 });
+  const renames = trail.filter(({ subject, action }) => subject.id === billing?.id && action === 'change');
+  expect(renames.map(({ details }) => details)).toEqual([{ before: { name: 'billing' }, after: { name: 'finance' } }]);
+  // A team that gets the former name later keeps it.
+  const { id } = await create(people, 'billing');
+  await people.declare(policy);
+  expect([people.teamNamed('billing')?.id, people.teamNamed('finance')?.id]).toEqual([id, billing?.id]);
+});
+
 type Step = (people: People, bind: (name: string, id: string) => void) => Promise<void>;
 
 const NAMES = ['a', 'b', 'c', 'd'];
@@ -82,6 +115,16 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   fc.tuple(at, name).map(([place, one]): Step => {
     return async (people, bind) => bind(one, (await rename(people, teamAt(people, place), one)).id);
   }),
+  // Each name once, as a policy must: some teams keep a name, some are renamed, others are new.
+  fc.tuple(fc.shuffledSubarray(NAMES), fc.nat(2), fc.nat(4)).map(([names, renames, end]): Step => {
+    const [formerly, stated] = [names.slice(0, renames), names.slice(renames, renames + end)];
+    return async (people, bind) => {
+      await people.declare(
+        stated.map((one, at) => ({ ...terms(one), ...(formerly[at] && { formerly: formerly[at] }) })),
+      );
+      for (const one of stated) bind(one, people.teamNamed(one)?.id ?? 'none');
+    };
+  }),
   at.map((place): Step => {
     return async (people) => void (await people.removeTeam(teamAt(people, place), SERVER));
   }),
@@ -92,7 +135,7 @@ const refused = (cause: unknown) => {
 };
 
 const LAW =
-  'over any creations, renames and deletions by two servers, a name stays with its team until another team takes it';
+  'over any creations, renames, deletions and policies of two servers, a name stays with its team until another team takes it';
 
 const { runs, seed, proved } = effort('team names', 150, 5_000);
 
