@@ -35,6 +35,7 @@ import { compileSelectors } from './selectors.ts';
 import { compileSignIn } from './sign-in.ts';
 import { reviewSmallBudgets } from './small-budgets.ts';
 import { inSteps } from './steps.ts';
+import { reviewReplacedTeams } from './team-renames.ts';
 import { compileIssuers } from './tokens.ts';
 import { strategiesIn } from './versions.ts';
 import { compileWildcards } from './wildcard-models.ts';
@@ -72,6 +73,8 @@ export interface LoadContext extends PluginMaps {
   readonly labels?: KnownLabels;
   /** The teams of the store that the policy would serve with: it can name them, and must not declare one of the API. Null: not known. */
   readonly teams?: TeamNames | null;
+  /** The IDs of the teams with unrevoked keys. Without them, teams that are no longer declared are not reviewed. */
+  readonly teamsWithKeys?: ReadonlySet<string>;
   /** The settings that the running server keeps from its start. If given, a policy that wants others is told so. */
   readonly started?: StartSettings;
 }
@@ -110,7 +113,19 @@ export function* compileSteps(parsed: ParsedPolicy, context: LoadContext): Gener
 /** Checks the parts that need plugins, expressions and the environment, and compiles. Null if anything is wrong. */
 function* compile(
   parsed: ParsedPolicy,
-  { env, plugins, outside, today, facts = null, ledger, labels, teams = null, started, ...installed }: LoadContext,
+  {
+    env,
+    plugins,
+    outside,
+    today,
+    facts = null,
+    ledger,
+    labels,
+    teams = null,
+    teamsWithKeys,
+    started,
+    ...installed
+  }: LoadContext,
   report: Report,
 ): Generator<undefined, CompiledPolicy | null> {
   const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), outside ?? new Map(), report);
@@ -144,6 +159,7 @@ function* compile(
     for (const model of servable(parsed)) review(model, today, report);
     if (facts) reviewPublicFigures(parsed, facts, today, report);
     check.teams.review();
+    if (teams && teamsWithKeys) reviewReplacedTeams(parsed.people.teams, teams, teamsWithKeys, report);
   }
   // Whether anything can be served is checked only for a valid policy.
   const { settings, credit } = parsed;

@@ -90,6 +90,8 @@ const WARNINGS = {
   'budget-renamed':
     'A budget is new, and one that the ledger counts is gone. A renamed budget is counted again from its entries.',
   'no-such-team': 'An expression compares `team.name` with a name that no team has now.',
+  'team-replaced':
+    'A team with keys is no longer declared, and the policy declares a new team. A team that is renamed without `formerly` starts without keys and with new budget windows.',
   'two-meanings-of-team':
     'The policy uses the label `team` of keys, and there are also teams. A budget of one does not count the other.',
   'trusts-everybody': '`trusted_proxies` covers every IPv4 address, so callers can forge theirs.',

@@ -285,7 +285,7 @@ describe('a budget by team and user', () => {
     expect(problems(wrong)).toEqual(['15:60 cel-unknown-field']);
   });
 
-  const SEARCH: NamedTeam = { id: 'team_1', name: 'find', isOfApi: true, isDeleted: false };
+  const SEARCH: NamedTeam = { id: 'team_1', name: 'find', isOfApi: true, isDeclared: false, isDeleted: false };
   const among = (match: string, teams: TeamNames | null): Budget => {
     const text = section([`name: b, limit_credits: 5, window: day, match: '${match}'`]);
     const [found] = snapshotOf(load([{ path: 'p.yaml', text }], {}, { teams })).budgets;
