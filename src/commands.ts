@@ -2,7 +2,7 @@ import type { DataArguments, PolicyArguments, parseCommand } from './cli/options
 import type { PolicyCommand } from './cli/policy/command.ts';
 import type { CommandOutput, CommandResult } from './cli/result.ts';
 import { visibleLines } from './core/visible.ts';
-import { type DataPlace, labelsOnDisk, ledgerOnDisk, spoolsOf, teamsOnDisk } from './server/data.ts';
+import { type DataPlace, keysOnDisk, ledgerOnDisk, spoolsOf, teamsOnDisk } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
 import { instancesBehind } from './store/instance-reports.ts';
@@ -114,23 +114,26 @@ async function outputOf(command: CommandLine, host: CommandHost): Promise<Comman
 }
 
 /** The inputs of commands on policies, which must fit the ledger in the data folder. */
-async function policyCommand({ folder, data, database }: PolicyArguments, host: CommandHost): Promise<PolicyCommand> {
+async function policyCommand(
+  { folder, folderFlags, data, database }: PolicyArguments,
+  host: CommandHost,
+): Promise<PolicyCommand> {
   const [{ judgeTools }, { SecretFiles }] = await Promise.all([
     import('./server/policy.ts'),
     import('./runtime/secret-files.ts'),
   ]);
   const { shipped, now, warn } = host;
-  const [ledger, labels, teams] = await Promise.all([
+  const [ledger, keys, teams] = await Promise.all([
     ledgerOnDisk(database),
-    labelsOnDisk(database),
+    keysOnDisk(database),
     teamsOnDisk(database),
   ]);
   const { get: env } = new SecretFiles({
     ...host,
     onUnusable: (variable, problem) => warn(complaint(`The file of ${variable}_FILE cannot be used: ${problem}.`)),
   });
-  const judge = { ...judgeTools({ shipped: await shipped(), env, now }), ledger, labels, teams: () => teams };
-  return { ...host, judge, folder, shippedFolder: defaultPolicies(data), database };
+  const judge = { ...judgeTools({ shipped: await shipped(), env, now }), ledger, ...keys, teams: () => teams };
+  return { ...host, judge, folder, folderFlags, shippedFolder: defaultPolicies(data), database };
 }
 
 async function ledger({ args, ...place }: DataArguments, { now, write, warn }: CommandHost): Promise<CommandOutput> {

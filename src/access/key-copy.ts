@@ -164,6 +164,10 @@ export class KeyCopy {
     return labels;
   };
 
+  /** The IDs of the teams with unrevoked keys. */
+  readonly teamsWithKeys = (): ReadonlySet<string> =>
+    new Set([...this.#entries.values()].flatMap(({ info }) => info.team ?? []));
+
   /** The IDs of the keys above a key in memory, the nearest first; null for a key that is not. Cheap. */
   readonly lineOf = (id: string): readonly string[] | null => {
     const entry = this.entryOf(id) ?? this.#ended.get(id);

@@ -1,4 +1,4 @@
-import type { HolderTerms } from '../core/people.ts';
+import { FORMER_NAMES_MAX, type HolderTerms } from '../core/people.ts';
 import type { Team, TeamOrigin, User } from '../store/people.ts';
 import type { TeamDraft, UserDraft } from './people-body.ts';
 import { checkHolderTerms, checkModelBytes, checkText, KeyTermsError } from './terms.ts';
@@ -22,10 +22,10 @@ export class PeopleError extends Error {
     new PeopleError('busy', 'Other changes or keys that are being made hinder this one. Try again.');
   static stale = (tag: string) =>
     new PeopleError('stale', 'It has changed meanwhile, so nothing was changed. Read it again.', tag);
-  static declared = ({ name }: Team) =>
+  static declared = ({ name }: Team, isRename = false) =>
     new PeopleError(
       'conflict',
-      `The team "${name}" is declared in the policy. Change it there, in the section \`teams\`, or remove it there first.`,
+      `The team "${name}" is declared in the policy. ${isRename ? `Change the name in the policy's \`teams\` and add \`formerly: ${name}\`.` : 'Change it there, in the section `teams`, or remove it there first.'}`,
     );
   static left = ({ name }: Team) =>
     new PeopleError(
@@ -39,6 +39,11 @@ export class PeopleError extends Error {
     );
   static nameTaken = ({ name, id, origin }: Team) =>
     new PeopleError('conflict', `There is a team "${name}" (${id}), ${ORIGINS[origin]}.`);
+  static tooManyNames = ({ name, formerNames = [] }: Team) =>
+    new PeopleError(
+      'conflict',
+      `The team "${name}" already has ${FORMER_NAMES_MAX} former names, which is the limit, and policies can state each of them. Rename it to one of them, or make another team with one of them, which takes that name over: ${formerNames.map((one) => JSON.stringify(one)).join(', ')}.`,
+    );
   static personTaken = ({ id }: User) => new PeopleError('conflict', `The user ${id} has this issuer and sub.`);
   static noTeam = (text: string) =>
     new PeopleError('conflict', `There is no team with the ID or name "${text.slice(0, NAME_MAX)}".`);

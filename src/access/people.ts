@@ -1,10 +1,18 @@
-import { type DeclaredTeam, INHERITED, type UserRole } from '../core/people.ts';
-import { FORMER_NAMES_MAX, type Team, type User, type UserMaker, type VersionedRow } from '../store/people.ts';
+import {
+  FORMER_NAMES_MAX,
+  ID_PREFIXES,
+  INHERITED,
+  renamedTeam,
+  type TeamDeclaration,
+  type UserRole,
+} from '../core/people.ts';
+import type { Team, User, UserMaker, VersionedRow } from '../store/people.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import { type Actor, SERVER, type TrailAction, type TrailDetails } from '../store/trail.ts';
 import { differing, type TeamDraft, teamTermsBody, type UserDraft, userTermsBody } from './people-body.ts';
 import { PeopleCopy, type PeopleOptions } from './people-copy.ts';
 import { checkTeam, checkUser, PeopleError, tooManyUsers, USERS_A_DAY_MAX } from './people-terms.ts';
+import { formerNamesOf, type TeamChange, withNamesGivenUp } from './team-names.ts';
 
 /** A person as a sign-in or a token names it. */
 export interface SignedPerson {
@@ -40,8 +48,11 @@ export class People extends PeopleCopy {
     checkTeam(draft, null);
     return this.#commit(() => {
       this.#checkName(draft.name, null);
-      const team: Team = { ...draft, ...this.#fresh('team_'), origin: 'api' };
-      return { writes: this.#putTeam(null, team, 'create', by), result: () => this.team(team.id) ?? team };
+      const team: Team = { ...draft, ...this.#fresh('team'), origin: 'api' };
+      return {
+        writes: this.#putTeams([{ before: null, team, action: 'create' }], by),
+        result: () => this.team(team.id) ?? team,
+      };
     });
   }
 
@@ -57,14 +68,18 @@ export class People extends PeopleCopy {
       const { origin = row.origin, ...terms } = alter(row);
       checkTeam(terms, row);
       const isSame = differing(teamTermsBody(row), teamTermsBody({ ...row, ...terms })) === null;
-      if (row.origin === 'policy' && !(isSame && origin !== 'api')) throw PeopleError.declared(row);
+      if (row.origin === 'policy' && !(isSame && origin !== 'api')) {
+        throw PeopleError.declared(row, terms.name !== row.name);
+      }
       if (row.origin === 'former' && origin !== 'api' && !isSame) throw PeopleError.left(row);
       this.#checkName(terms.name, id);
       const isHanded = row.origin === 'api' && origin === 'policy';
-      const names = formerNamesOf(row, terms.name);
+      const names = formerNamesOf(row, terms.name, (one) => this.teamNamed(one));
+      if (terms.name !== row.name && (names.formerNames?.length ?? 0) > FORMER_NAMES_MAX)
+        throw PeopleError.tooManyNames(row);
       const now = origin === 'api' ? 'api' : isHanded ? 'former' : row.origin;
       const team: Team = { ...row, ...terms, ...names, origin: now };
-      return { writes: this.#putTeam(before, team, 'change', by), result: () => this.team(id) ?? team };
+      return { writes: this.#putTeams([{ before, team, action: 'change' }], by), result: () => this.team(id) ?? team };
     });
   }
 
@@ -75,32 +90,36 @@ export class People extends PeopleCopy {
       if (before.row.origin === 'policy') throw PeopleError.declared(before.row);
       const members = this.users().filter(({ team }) => team === id).length;
       if (members > 0) throw PeopleError.inUse(before.row.name, members, 'user');
-      const team = { ...before.row, removedAt: this.now() };
-      return { writes: this.#putTeam(before, team, 'remove', by), result: () => team };
+      const { name, formerNames = [] } = before.row;
+      const team = { ...before.row, removedAt: this.now(), formerNames: [name, ...formerNames] };
+      return { writes: this.#putTeams([{ before, team, action: 'remove' }], by), result: () => team };
     });
   }
 
   /**
-   * Writes the teams of a policy that comes into force, in one commit. One that the policy no longer has keeps its terms until it is
+   * Writes the teams of a policy that comes into force, in one commit, and renames those whose former names it states. One that the policy no longer has keeps its terms until it is
    * declared again, taken over or removed.
    * @throws PeopleError, and changes nothing, for the name of a team that was made through the API
    */
-  declare(teams: readonly DeclaredTeam[], by: Actor = SERVER): Promise<void> {
-    const names = new Set(teams.map(({ name }) => name));
+  declare(teams: readonly TeamDeclaration[], by: Actor = SERVER): Promise<void> {
+    const teamNamed = (name: string) => this.teamNamed(name);
     return this.#commit(() => {
-      const declared = teams.flatMap((terms) => {
-        const present = this.teamNamed(terms.name);
-        const before = present === null ? null : (this.allTeams.get(present.id) ?? null);
+      const declared = teams.map(({ formerly, ...terms }): TeamChange => {
+        const present = teamNamed(terms.name);
         if (present?.origin === 'api') throw PeopleError.made(present);
-        const team: Team = { ...this.#fresh('team_'), ...before?.row, ...terms, origin: 'policy' };
-        return this.#putTeam(before, team, before ? 'change' : 'create', by);
+        const found = present ?? renamedTeam({ name: terms.name, formerly }, teamNamed);
+        const before = found === null ? null : (this.allTeams.get(found.id) ?? null);
+        const names = found && formerNamesOf(found, terms.name, teamNamed);
+        const team: Team = { ...this.#fresh('team'), ...before?.row, ...terms, ...names, origin: 'policy' };
+        return { before, team, action: before ? 'change' : 'create' };
       });
-      const left = [...this.allTeams.values()].flatMap((before) => {
+      const kept = new Set(declared.map(({ team }) => team.id));
+      const left = [...this.allTeams.values()].flatMap((before): TeamChange[] => {
         const { row } = before;
-        if (row.origin !== 'policy' || row.removedAt !== null || names.has(row.name)) return [];
-        return this.#putTeam(before, { ...row, origin: 'former' }, 'change', by);
+        if (row.origin !== 'policy' || row.removedAt !== null || kept.has(row.id)) return [];
+        return [{ before, team: { ...row, origin: 'former' }, action: 'change' }];
       });
-      return { writes: [...declared, ...left], result: () => undefined };
+      return { writes: this.#putTeams([...declared, ...left], by), result: () => undefined };
     });
   }
 
@@ -117,7 +136,7 @@ export class People extends PeopleCopy {
     try {
       return await this.#commit(() => {
         this.#checkPerson(draft, null);
-        const user: User = { ...draft, ...this.#fresh('user_'), suspendedAt: null };
+        const user: User = { ...draft, ...this.#fresh('user'), suspendedAt: null };
         const writes = this.#putUser(null, user, 'create', by, within);
         return { writes, result: () => this.user(user.id) ?? user };
       });
@@ -174,7 +193,7 @@ export class People extends PeopleCopy {
       const drafted = { terms: INHERITED, ...present, issuer, sub, name, email, team, role };
       checkUser(drafted, present);
       this.#checkPerson(drafted, present?.id ?? null);
-      const user: User = { ...this.#fresh('user_'), suspendedAt: null, ...drafted };
+      const user: User = { ...this.#fresh('user'), suspendedAt: null, ...drafted };
       const writes = this.#putUser(before, user, before ? 'change' : 'create', by);
       return { writes, result: () => this.user(user.id) ?? user };
     });
@@ -224,20 +243,23 @@ export class People extends PeopleCopy {
   }
 
   /** What a new row has. IDs grow with time, so that lists are in order and can be read on from any. */
-  #fresh(prefix: string) {
+  #fresh(kind: keyof typeof ID_PREFIXES) {
     const createdAt = this.now();
     const random = crypto.getRandomValues(new Uint8Array(8));
     const tail = [...random].map((byte) => (byte % 36).toString(36)).join('');
-    return { id: `${prefix}${createdAt.toString(36).padStart(9, '0')}${tail}`, createdAt, removedAt: null };
+    return { id: `${ID_PREFIXES[kind]}${createdAt.toString(36).padStart(9, '0')}${tail}`, createdAt, removedAt: null };
   }
 
-  #putTeam(before: VersionedRow<Team> | null, team: Team, action: TrailAction, by: Actor): readonly Write[] {
-    const details = detailsOf(before && teamTermsBody(before.row), teamTermsBody(team), action);
-    if (details === null) return [];
+  #putTeams(changes: readonly TeamChange[], by: Actor): readonly Write[] {
     const { people, trail } = this.store;
-    const subject = { kind: 'team', id: team.id };
-    const event = { time: this.now(), actor: by, action, subject, details };
-    return [people.putTeam(team, before?.version ?? null), trail.add(event)];
+    return withNamesGivenUp(changes, this.allTeams.values()).flatMap(({ before, team, action }) => {
+      const details = detailsOf(before && teamTermsBody(before.row), teamTermsBody(team), action);
+      const put = people.putTeam(team, before?.version ?? null);
+      // A former name that another team has taken over is no change of this team's terms.
+      if (details === null) return before?.row.formerNames === team.formerNames ? [] : [put];
+      const subject = { kind: 'team', id: team.id };
+      return [put, trail.add({ time: this.now(), actor: by, action, subject, details })];
+    });
   }
 
   #putUser(
@@ -254,13 +276,6 @@ export class People extends PeopleCopy {
     const event = { time: this.now(), actor: by, action, subject, details };
     return [people.putUser(user, before?.version ?? null, within), trail.add(event)];
   }
-}
-
-/** The former names of a team that gets a name, for policies that state one of them. */
-function formerNamesOf({ name: before, formerNames = [] }: Team, name: string): Pick<Team, 'formerNames'> {
-  if (name === before) return {};
-  const others = formerNames.filter((one) => one !== name && one !== before);
-  return { formerNames: [before, ...others].slice(0, FORMER_NAMES_MAX) };
 }
 
 /** What the trail says of a change; null for one that changes nothing. */

@@ -97,6 +97,10 @@ export const shapeOrNull = <Fields extends TProperties>(description: string, fie
 export const textOrNull = (description: string, ...examples: (string | null)[]) =>
   orNull(Type.String(), description, ...examples);
 
+/** Describes `output_capped_by`. @param what the cap that was lowered @param none the value where neither a fund nor the model did */
+export const cappedByText = (what: string, none: 'Absent' | 'Null'): string =>
+  `What lowered ${what}: a budget’s name, \`balance\`, or \`model\` for the maximum of the model. ${none} if none of them did. \`budget_limit\` and the context window are not reported.`;
+
 /** A list of texts, or null. */
 export const textListOrNull = (description: string, ...examples: (string[] | null)[]) =>
   orNull(Type.Array(Type.String()), description, ...examples);

@@ -53,7 +53,7 @@ export const Platform = field.named('Platform', 'The routing and the cost of the
   ),
   output_capped_by: Type.Optional(
     field.text(
-      'What lowered the cap on the output, whether the answer reached it or not: a budget’s name, `balance`, or `model` for the maximum of the model. Absent if nothing did. An answer that reached the cap ends with `length`.',
+      `${field.cappedByText('the cap on the output, whether the answer reached it or not', 'Absent')} An answer that reached the cap ends with \`length\`.`,
       'team-month',
     ),
   ),

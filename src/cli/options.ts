@@ -7,7 +7,7 @@ import { isShared, refuseUrl, storeUrlOf } from '../store/open.ts';
 import { LOG_FORMS } from '../telemetry/log.ts';
 import { choiceOf, parseFlags, SWITCH, TEXT, wholeOf } from './arguments.ts';
 import { helpOf } from './help.ts';
-import { unknownCommand } from './unknown-command.ts';
+import { checkWord, unknownCommand } from './unknown-command.ts';
 
 /** Arguments of a command on a data folder, with the URL of its store. */
 export interface DataArguments {
@@ -19,6 +19,8 @@ export interface DataArguments {
 /** Arguments of a command on a data folder and a policy. */
 export interface PolicyArguments extends DataArguments {
   readonly folder: string;
+  /** The flags among the arguments that name these folders; the environment may name them, too. */
+  readonly folderFlags: readonly string[];
 }
 
 /** Commands on a data folder alone. */
@@ -72,12 +74,21 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
   if (name === 'health') return { name, port: portOf(env.PORT || PORT), args: rest };
   if (name === 'plugin' || name === 'import') return { name, args: rest };
   const onData = DATA_COMMANDS.find((one) => one === name);
-  if (onData) return { name: onData, ...dataOf(rest, env) };
+  if (onData) {
+    const place = dataOf(rest, env);
+    checkWord(onData, place.args);
+    return { name: onData, ...place };
+  }
   if (name === 'policy' || name === 'learn' || name === 'catalog' || name === 'alerts') {
     // As `serve` has it; a folder among the arguments wins.
     const { folder, args } = folderOf('--policies', rest);
     const own = dataOf(args, env);
-    return { name, folder: folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies(own.data)), ...own };
+    checkWord(name, own.args);
+    const folderFlags = [
+      ...(folder === null ? [] : ['--policies']),
+      ...(own.args.length === args.length ? [] : ['--data']),
+    ];
+    return { name, folder: folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies(own.data)), folderFlags, ...own };
   }
   throw unknownCommand('', name);
 }

@@ -8,6 +8,8 @@ interface PeerWords {
   readonly command?: string;
   /** What a user of the other tool must also know. */
   readonly note?: string;
+  /** The only group in which the words mean this. */
+  readonly within?: string;
 }
 
 const PEER_WORDS: readonly PeerWords[] = [
@@ -63,6 +65,13 @@ const PEER_WORDS: readonly PeerWords[] = [
   },
   { words: ['ls'], tools: 'Docker', command: 'list' },
   { words: ['generate', 'new', 'add'], tools: 'LiteLLM', command: 'create' },
+  {
+    words: ['get', 'show', 'describe', 'view', 'export', 'list', 'ls'],
+    tools: 'kubectl',
+    command: 'policy history',
+    within: 'policy',
+    note: 'It lists the pushed revisions. The policy itself is the YAML files in its folder; a running server shows its active revision and files at `GET /admin/policy`.',
+  },
   { words: ['describe', 'get', 'info', 'inspect'], tools: 'kubectl', command: 'show' },
   { words: ['update', 'edit', 'set'], tools: 'LiteLLM', command: 'change' },
   { words: ['delete', 'remove', 'rm'], tools: 'LiteLLM', command: 'revoke' },
@@ -84,8 +93,8 @@ export interface PeerCommand {
  * @returns undefined for a word that no tool in the table has, or that has no command in this group
  */
 export function peerCommand(start: string, word: string, named: readonly string[]): PeerCommand | undefined {
-  for (const { words, tools, command = null, note } of PEER_WORDS) {
-    if (!words.includes(word)) continue;
+  for (const { words, tools, command = null, note, within } of PEER_WORDS) {
+    if (!words.includes(word) || (within !== undefined && start !== `${within} `)) continue;
     const notes = note === undefined ? [] : [note];
     if (command === null) {
       if (start === '') return { command, sentences: notes };

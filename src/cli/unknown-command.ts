@@ -4,6 +4,12 @@ import { nearest } from '../policy/nearest.ts';
 import { HELP } from './help-texts.ts';
 import { peerCommand } from './peer-words.ts';
 
+/** Checks the word after a group of commands before anything is opened. Throws UsageError for one that names no command. */
+export function checkWord(group: string, [word = '']: readonly string[]): void {
+  const commands = Object.keys(HELP).filter((command) => command.startsWith(`${group} `));
+  if (commands.length > 0 && !commands.includes(`${group} ${word}`)) throw unknownCommand(group, word);
+}
+
 /**
  * Returns the error for a word that names no command, with the commands there are.
  * @param group such as `policy`; '' for the first word of a command line

@@ -63,7 +63,8 @@ export interface Facts {
   readonly outputTokensMin?: number;
   /**
    * Whether a model whose maximum is below `outputTokensMax` serves the request with its output capped there. Absent where it
-   * is rejected, where `outputTokensMax` is above no model's maximum, and in records of earlier versions.
+   * is rejected, where `outputTokensMax` is above no model's maximum, nor above the default of a named model, and in records of
+   * earlier versions.
    */
   readonly capsOutput?: true;
   readonly choices: number;

@@ -5,6 +5,9 @@ import type { Role } from './role.ts';
 export const USER_ROLES = ['owner', 'admin', 'finance', 'auditor', 'lead', 'member'] as const satisfies readonly Role[];
 export type UserRole = (typeof USER_ROLES)[number];
 
+/** The beginning of the IDs of teams and users. */
+export const ID_PREFIXES = { team: 'team_', user: 'user_' } as const;
+
 /** Terms of a level: the organization, a team or a user. Each level applies beside the others. */
 export interface HolderTerms {
   /** IDs of the models that it may use; null for all. */
@@ -29,6 +32,26 @@ export interface DeclaredTeam extends GroupTerms {
   readonly name: string;
 }
 
+/** A team as a policy declares it. */
+export interface TeamDeclaration extends DeclaredTeam {
+  /** The name that it had before; absent for none. */
+  readonly formerly?: string;
+}
+
+/**
+ * The team that a declaration renames: the one with the former name, where no team has the new one. Null for none.
+ * @param teamNamed the existing team that has a name now
+ */
+export function renamedTeam<Found>(
+  { name, formerly }: Pick<TeamDeclaration, 'name' | 'formerly'>,
+  teamNamed: (name: string) => Found | null,
+): Found | null {
+  return formerly === undefined || teamNamed(name) ? null : teamNamed(formerly);
+}
+
+/** The most former names of a team that requests and commands rename. */
+export const FORMER_NAMES_MAX = 16;
+
 /** A team as policies can name it. */
 export interface NamedTeam {
   readonly id: string;
@@ -36,6 +59,8 @@ export interface NamedTeam {
   readonly name: string;
   /** Whether requests and commands change it, and not a policy. */
   readonly isOfApi: boolean;
+  /** Whether the policy in force declares it. */
+  readonly isDeclared: boolean;
   readonly isDeleted: boolean;
 }
 

@@ -75,6 +75,8 @@ interface Rule {
 export interface Constraint extends Rule {
   /** Bits by endpoint slot; null when it requires nothing of models and endpoints. */
   readonly allows: Uint32Array | null;
+  /** Providers of endpoints that `allows` would admit and that cannot serve here; absent for none. */
+  readonly unserved?: readonly string[];
   readonly maxLatencyMs: number | null;
   readonly maxCostCredits: number | null;
 }

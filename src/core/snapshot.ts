@@ -8,7 +8,7 @@ import type { AnswerLengthMode } from './expected-length.ts';
 import type { Languages } from './language-support.ts';
 import type { LearningPolicy } from './learning-policy.ts';
 import type { PaymentPolicy } from './payment-policy.ts';
-import type { DeclaredTeam, GroupTerms } from './people.ts';
+import type { GroupTerms, TeamDeclaration } from './people.ts';
 import type { PolicyCase } from './policy-case.ts';
 import type { Price } from './price.ts';
 import type { AdmissionPolicy, LimitScope, RateLimit } from './rate-limit.ts';
@@ -103,7 +103,7 @@ export interface PolicySnapshot {
   /** Terms of all callers together. */
   readonly organization: GroupTerms;
   /** Teams of the policy, which the store has under their IDs once it is in force. */
-  readonly teams: readonly DeclaredTeam[];
+  readonly teams: readonly TeamDeclaration[];
   /** The names of teams that budgets state: each with the ID that it stood for at the load, or null for a team that did not exist yet. */
   readonly teamIds: ReadonlyMap<string, string | null>;
   /** Where the policy states each of them, by name. */

@@ -3,7 +3,6 @@ import type { ProviderCall } from '../contract/provider.ts';
 import { type AbortBilling, abortBillingOf } from '../core/abort-billing.ts';
 import type { RankedEndpoint } from '../core/decision.ts';
 import type { AttemptRecord } from '../core/decision-record.ts';
-import { type Facts, isIntentRead } from '../core/facts.ts';
 import { lineFor } from '../core/price.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
@@ -27,6 +26,7 @@ import type { AnswerRoom, NextParts, UpstreamCall, UpstreamTarget } from '../ups
 import { callSpan } from './call-span.ts';
 import { callFor, droppedPaths } from './endpoint-request.ts';
 import { isOfAskedModel, isUnknownName } from './failure.ts';
+import { observedLength } from './observed-length.ts';
 import type { RunnableRequest } from './runnable-request.ts';
 import { StopCut } from './stop-cut.ts';
 
@@ -186,13 +186,10 @@ export class Attempt {
     // Some providers report reasoning as ordinary output.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;
     if (estimated || isMixed || this.meter.isFiltered) return;
-    const usual = readings.outputTokens[runtime.snapshot.taskIndex.get(facts.task) ?? 0]!;
-    if (!isOpenEnded(facts, usual, this.way.ranked.outputCap)) return;
     const tokens = (usage.outputTokens - usage.reasoningTokens) / facts.choices;
-    // An answer cut at the cap is at least this long: a median without such answers would be that of the short ones.
-    // A model that reasons may have been cut before its first visible word.
-    if (this.meter.isCut && (this.model.reasoningTokens > 0 || tokens < usual)) return;
-    runtime.outputs.observe(facts.task, tokens, history.keyId);
+    const whole = { tokens, cap: this.way.ranked.outputCap, isCut: this.meter.isCut };
+    const observed = observedLength(whole, this.model, facts, readings, runtime.snapshot);
+    if (observed !== null) runtime.outputs.observe(facts.task, observed, history.keyId);
   }
 
   /**
@@ -387,11 +384,3 @@ export class Attempt {
 /** Whether the provider had so much of the prompt in its cache that the first token came sooner. */
 const isWarm = (usage: Usage): boolean =>
   usage.inputTokens > 0 && usage.cachedInputTokens >= WARM_SHARE * usage.inputTokens;
-
-/** Whether an answer's length is typical of its task: the task is more likely than not, and the caller stated no length. */
-function isOpenEnded(facts: Facts, usual: number, cap: number): boolean {
-  const { mix, outputTokens, outputTokensAsked } = facts;
-  const isCertain = mix.length === 0 || mix[0]!.share > 0.5;
-  // A cap below the usual length, by the caller or by the funds, teaches nothing new.
-  return isIntentRead(facts) && isCertain && outputTokens === null && outputTokensAsked === null && cap >= usual;
-}

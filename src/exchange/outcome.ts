@@ -3,7 +3,7 @@ import { type Timers, within } from '../core/timers.ts';
 import type { FundedHold } from '../money/funding.ts';
 import type { MeasuredUsage } from '../money/meter.ts';
 import { type Receipt, type ExchangeEnd as ReceiptFacts, receiptOf } from '../money/receipt.ts';
-import { outputCappedBy } from '../routing/estimate.ts';
+import { outputCappedBy } from '../routing/output-maximum.ts';
 import type { Attempt } from './attempt.ts';
 import type { GrowingAnswer } from './growing-answer.ts';
 import type { ExchangeParts, RunnableRequest } from './runnable-request.ts';

@@ -21,7 +21,7 @@ export interface Platform {
   readonly dropped: readonly string[];
   /** The attempts made, in their order; the last one answered unless it has a `failure`. */
   readonly attempts: readonly PlatformAttempt[];
-  /** What lowered the cap on the output, reached or not: a budget's name, `balance`, or `model`; absent for nothing. */
+  /** What lowered the cap on the output, reached or not: a budget's name, `balance`, or `model`; absent for none of them. */
   readonly output_capped_by?: string;
   /** The one change of an answer that goes out as it came: its service's usage cannot be true, so the count made here stands there. Absent for none. */
   readonly usage_replaced?: true;
@@ -95,7 +95,7 @@ export interface ExchangeEnd {
   readonly attempts: readonly AttemptRecord[];
   /** Null for a key's own funds. */
   readonly payment: PlatformPayment | null;
-  /** What lowered the cap on the output that is answered, reached or not: a fund, or `model`; null for nothing. */
+  /** What lowered the cap on the output that is answered, reached or not: a fund, or `model`; null for neither. */
   readonly cappedBy: string | null;
   readonly usageReplaced: boolean;
 }

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { shownCredits } from '../core/ceiling.ts';
+import type { ExpectedLength } from '../core/expected-length.ts';
 import type { Facts } from '../core/facts.ts';
 import type { AppliedRule, CandidateEntry, EstimateEntry } from '../routing/certificate.ts';
 import type { Certificate } from '../routing/certify.ts';
@@ -11,8 +12,7 @@ export function certificateBody(certificate: Certificate, facts: Facts) {
   const { constraints, preferences, runnerUp, baseline, learning } = certificate;
   return {
     explanation: story(certificate, facts),
-    expected_output_tokens: certificate.outputTokens,
-    expected_output_source: certificate.outputSource,
+    ...lengthBody(certificate),
     answer_worth_credits: shownCredits(certificate.answerWorth),
     candidates: certificate.candidates.map(candidateBody),
     constraints: constraints.map(ruleBody),
@@ -25,6 +25,12 @@ export function certificateBody(certificate: Certificate, facts: Facts) {
     baseline: baseline && snakeKeys(baseline),
   };
 }
+
+/** An expected length, of a decision made again or as its record keeps it. */
+export const lengthBody = ({ expectedLength }: { readonly expectedLength: ExpectedLength | null }) => ({
+  expected_output_tokens: expectedLength?.tokens ?? null,
+  expected_output_source: expectedLength?.source ?? null,
+});
 
 /** The same members where the decision cannot be made again. */
 export const NO_CERTIFICATE: Readonly<Record<keyof ReturnType<typeof certificateBody>, null>> = {

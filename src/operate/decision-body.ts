@@ -9,7 +9,7 @@ import { platformAttempt } from '../money/receipt.ts';
 import type { Hindsight } from '../request/certificate.ts';
 import type { Explanation } from '../request/explain.ts';
 import { usageBody } from '../surface/openai-chat/completion.ts';
-import { certificateBody, NO_CERTIFICATE } from './certificate-body.ts';
+import { certificateBody, lengthBody, NO_CERTIFICATE } from './certificate-body.ts';
 import { FULL_SIGHT } from './sight.ts';
 import { snakeKeys } from './snake-keys.ts';
 
@@ -50,12 +50,6 @@ export function decisionBody(explanation: Explanation, sight = FULL_SIGHT, trace
     trace_url: traceUrl?.replaceAll('{decision_id}', idText('dec_', record.id)) ?? null,
   };
 }
-
-/** As the record keeps it, for a decision that cannot be made again. */
-const lengthBody = ({ expectedLength }: DecisionRecord) => ({
-  expected_output_tokens: expectedLength?.tokens ?? null,
-  expected_output_source: expectedLength?.source ?? null,
-});
 
 export function factsBody(facts: Facts): object {
   const { operation, model, alias, pinned, task, weights, ceilings, addOns } = facts;

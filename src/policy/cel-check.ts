@@ -18,6 +18,7 @@ export interface CheckedExpression<Value> {
   /** The place of a part of the expression in its file. */
   placeOf(node: TextRange): SourceSpan;
   readonly draft: ExpressionDraft;
+  readonly kind: CelKind;
 }
 export type Program = CheckedExpression<boolean>;
 export type TextProgram = CheckedExpression<string>;
@@ -91,7 +92,7 @@ export function checkExpression<Value>(
   const { read, code, must, expected } = wanted;
   // The type of a claim is known only when a token is read.
   if (type === wanted.type || (kind === 'claims' && type === 'dyn'))
-    return { ast, run: (view) => read(parsed(view)), placeOf, draft };
+    return { ast, run: (view) => read(parsed(view)), placeOf, draft, kind };
   const message = `\`${draft.path}\` must be ${must}, but is ${nameOfType(type)}`;
   const hint = wanted.type === 'string' ? hintForText(type, draft.text.trim(), kind) : undefined;
   const form = kind === 'claims' && hint !== undefined ? undefined : expected;

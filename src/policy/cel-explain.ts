@@ -1,7 +1,7 @@
 import type { TypeError as CelTypeError, ParseError } from '@marcbachmann/cel-js';
 import { type ASTNode, accessesOf, isWhole, literalOf, nodesOf, pathOf, type TextRange } from './cel-ast.ts';
 import { ALIASES, fieldHint, isOfRequests, NOT_IN_BUDGETS, NOT_IN_LIMITS } from './cel-fields.ts';
-import { listHint, objectHint } from './cel-hints.ts';
+import { alwaysHint, inputHint, listHint, objectHint, sourceOf, textInTextHint } from './cel-hints.ts';
 import { type CelKind, FIELDS, isTypeName, type TypeName, VARIABLES } from './cel-types.ts';
 import type { DiagnosticCode, DiagnosticDetails } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
@@ -43,7 +43,12 @@ export function explainSyntax({ code, range, summary }: ParseError, text: string
   const list = /^(?:or|,|\|)$/i.test(word) ? listHint(text, kind) : undefined;
   if (WORDS.has(word.toLowerCase())) return notCel(word, start, list);
   const message = `not valid CEL: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}`;
-  return { code: 'cel-syntax', at, message, hint: hintFor(code, word, text.slice(0, start)) ?? list };
+  return {
+    code: 'cel-syntax',
+    at,
+    message,
+    hint: hintFor(code, word, text.slice(0, start)) ?? alwaysHint(text, kind) ?? list,
+  };
 }
 
 function hintFor(code: string, sign: string, before: string): string | undefined {
@@ -87,7 +92,8 @@ function unknownName(name: string, at: TextRange, kind: CelKind, ast: ASTNode): 
   const ofKeys = (kind === 'budget' || kind === 'limit') && !path ? hintForKeys(name, ast, kind) : null;
   const ofCaller = hintForCaller(name, ast, kind);
   const ofLabel = kind === 'when' && isLeftOperand(name, ast) ? `; a label of the key is \`key.labels.${name}\`` : '';
-  const hint = ofCaller ?? ofKeys ?? meant ?? `a text needs quotes: "${name}"${ofLabel}`;
+  const ofPeers = inputHint(name, ast, kind) ?? alwaysHint(ast.input, kind);
+  const hint = ofPeers ?? ofCaller ?? ofKeys ?? meant ?? `a text needs quotes: "${name}"${ofLabel}`;
   const expected = `one of ${listNames(variables)}`;
   return { code: 'cel-unknown-name', at, message: `\`${name}\` is not defined here`, expected, hint };
 }
@@ -197,7 +203,8 @@ export const TYPE_WORDS = { string: 'text', double: 'number', int: 'whole number
 const plainTypes = (text: string): string =>
   Object.entries(TYPE_WORDS).reduce(
     (plain, [type, word]) => plain.replaceAll(new RegExp(`\\b${type}\\b`, 'g'), word),
-    text,
+    // The types of budgets have names of their own.
+    text.replaceAll(/\bBudget(?=[A-Z])/g, ''),
   );
 
 /** Explains types that do not fit each other: mostly an integer literal and a double. */
@@ -214,7 +221,7 @@ function clash(summary: string, node: ASTNode | undefined, at: TextRange, kind: 
     code: 'cel-type',
     at,
     message,
-    hint: clashHint(summary, node) ?? objectHint(node, kind) ?? alternativesHint(summary, node, kind),
+    hint: clashHint(summary, node, kind) ?? objectHint(node, kind) ?? alternativesHint(summary, node, kind),
   };
 }
 
@@ -222,8 +229,9 @@ function clash(summary: string, node: ASTNode | undefined, at: TextRange, kind: 
 const alternativesHint = (summary: string, node: ASTNode | undefined, kind: CelKind): string | undefined =>
   node && /^Logical operator requires/.test(summary) ? listHint(node.input, kind) : undefined;
 
-function clashHint(summary: string, node: ASTNode | undefined): string | undefined {
+function clashHint(summary: string, node: ASTNode | undefined, kind: CelKind): string | undefined {
   if (/double % int|double % double/.test(summary)) return '`%` takes whole numbers: `int(time.hour) % 2 == 0`';
+  if (/string in string$/.test(summary)) return textInTextHint(node, kind);
   if (/^no such overload: string [<>]=? (?:int|double)|^no such overload: string [!=]= (?:int|double)/.test(summary)) {
     return 'compare with a text in quotes, or convert: `double(…) > 3.0`';
   }
@@ -234,7 +242,7 @@ function clashHint(summary: string, node: ASTNode | undefined): string | undefin
     return 'name a task: `model.quality["coding"] > 0.8`; `model.quality["default"]` is the quality for other tasks';
   }
   const isListAgainstText = /list<string> [!=]= string|string [!=]= list<string>/.test(summary);
-  return isListAgainstText ? `test whether the list contains it: ${inList(node)}` : undefined;
+  return isListAgainstText ? `test whether the list contains the text: ${inList(node)}` : undefined;
 }
 
 /** The CEL form of `list.contains(text)`. */
@@ -248,13 +256,10 @@ function membership({ op, args }: ASTNode): string | undefined {
 function inList(node: ASTNode | undefined): string {
   if (node?.op !== '==' && node?.op !== '!=') return '`"…" in …`';
   const [left, right] = node.args;
-  const [item, list] = literalOf(left) === undefined ? [right, left] : [left, right];
+  const isReversed = literalOf(left) === undefined && right.op !== 'list';
+  const [item, list] = isReversed ? [right, left] : [left, right];
   const test = `${sourceOf(item)} in ${sourceOf(list)}`;
   return node.op === '!=' ? `\`!(${test})\`` : `\`${test}\``;
-}
-
-function sourceOf({ input, start, end }: ASTNode): string {
-  return input.slice(start, end);
 }
 
 /** The integer literal in an operation on a double; undefined for any other error. */

@@ -4,6 +4,20 @@ import { RouteConstraints } from '../api/routing-fields.ts';
 import { FIELDS, type TypeName } from './cel-types.ts';
 import { nearest } from './nearest.ts';
 
+/** The hint for other fields of a user than its ID in a budget. */
+export const USER_IN_BUDGETS =
+  'budgets see a user by its ID alone: write `user.id == "user_…"` with the ID that `signalbox users list` prints, or `each: user` to give each user a window';
+
+export const ADDRESS_OF_USER =
+  'expressions do not see the address of a user: write `user.id == "user_…"` with the ID that `signalbox users show ADDRESS` prints';
+
+/** Type → a field that other tools have → what to write. */
+const OTHER_FIELDS: Partial<Record<TypeName, Readonly<Record<string, string>>>> = {
+  Request: { team: 'team.name', key: 'key.id', labels: 'key.labels' },
+  BudgetRequest: { team: 'team.name', key: 'key.id', labels: 'key.labels' },
+  Model: { name: 'model.id', vendor: 'model.provider', cost: 'model.price' },
+};
+
 /** Names in the API and in other gateways → the field of `request` with the same meaning. */
 export const ALIASES: ReadonlyMap<string, string> = new Map([
   ['task_type', 'task'],
@@ -49,6 +63,10 @@ export function fieldHint(
   type: TypeName | null,
   known: readonly string[],
 ): string | undefined {
+  if (type === 'BudgetUser') return USER_IN_BUDGETS;
+  if (type === 'User' && field === 'email') return ADDRESS_OF_USER;
+  const other = type && OTHER_FIELDS[type]?.[field];
+  if (other) return `write \`${other}\``;
   if (type === 'BudgetRequest' && isOfRequests(field)) return NOT_IN_BUDGETS;
   const alias = type === 'Request' ? ALIASES.get(field) : undefined;
   if (alias) return `write \`${owner}.${alias}\``;

@@ -35,6 +35,7 @@ import { compileSelectors } from './selectors.ts';
 import { compileSignIn } from './sign-in.ts';
 import { reviewSmallBudgets } from './small-budgets.ts';
 import { inSteps } from './steps.ts';
+import { reviewReplacedTeams } from './team-renames.ts';
 import { compileIssuers } from './tokens.ts';
 import { strategiesIn } from './versions.ts';
 import { compileWildcards } from './wildcard-models.ts';
@@ -72,6 +73,8 @@ export interface LoadContext extends PluginMaps {
   readonly labels?: KnownLabels;
   /** The teams of the store that the policy would serve with: it can name them, and must not declare one of the API. Null: not known. */
   readonly teams?: TeamNames | null;
+  /** The IDs of the teams with unrevoked keys. Without them, teams that are no longer declared are not reviewed. */
+  readonly teamsWithKeys?: ReadonlySet<string>;
   /** The settings that the running server keeps from its start. If given, a policy that wants others is told so. */
   readonly started?: StartSettings;
 }
@@ -110,7 +113,19 @@ export function* compileSteps(parsed: ParsedPolicy, context: LoadContext): Gener
 /** Checks the parts that need plugins, expressions and the environment, and compiles. Null if anything is wrong. */
 function* compile(
   parsed: ParsedPolicy,
-  { env, plugins, outside, today, facts = null, ledger, labels, teams = null, started, ...installed }: LoadContext,
+  {
+    env,
+    plugins,
+    outside,
+    today,
+    facts = null,
+    ledger,
+    labels,
+    teams = null,
+    teamsWithKeys,
+    started,
+    ...installed
+  }: LoadContext,
   report: Report,
 ): Generator<undefined, CompiledPolicy | null> {
   const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), outside ?? new Map(), report);
@@ -144,6 +159,7 @@ function* compile(
     for (const model of servable(parsed)) review(model, today, report);
     if (facts) reviewPublicFigures(parsed, facts, today, report);
     check.teams.review();
+    if (teams && teamsWithKeys) reviewReplacedTeams(parsed.people.teams, teams, teamsWithKeys, report);
   }
   // Whether anything can be served is checked only for a valid policy.
   const { settings, credit } = parsed;
@@ -161,18 +177,26 @@ function* compile(
   if (models.length === 0 && !wildcards?.patterns.length) reportNoProvider(states, parsed.providersPlace, report);
   checkSelectorSpaces(parsed.selectors, vectors, models, report);
   yield;
-  const rules = yield* compileRules({ ...parsed, models: drafts }, programs, models, report);
-  if (today !== undefined) reviewSmallBudgets(parsed, models, rules.constraints, report);
+  const rules = yield* compileRules({ ...parsed, models: drafts }, programs, available, report);
+  const filtered = selectors.map(({ filterOf, ...one }) => ({
+    ...one,
+    allows: allowedBySpace(one.vectorSpace, rules.filters.get(filterOf) ?? null, models),
+  }));
+  if (today !== undefined) {
+    const allowed = new Map(filtered.map(({ name, allows }) => [name, allows]));
+    const constraints = rules.constraints.map(({ allows }, at) => ({
+      allows,
+      when: programs.constraints[at]?.when ?? null,
+    }));
+    reviewSmallBudgets(parsed, budgets, { served: models, constraints, selectors: allowed }, report);
+  }
   if (report.failed) return null;
   yield* inSteps(models, deepFreeze);
   const snapshot = assembleSnapshot(parsed, settings, credit.usd, available, {
     rules,
     wildcards,
     learning,
-    selectors: selectors.map(({ filterOf, ...one }) => ({
-      ...one,
-      allows: allowedBySpace(one.vectorSpace, rules.filters.get(filterOf) ?? null, models),
-    })),
+    selectors: filtered,
     budgets: budgets.map(compileBudget),
     rateLimits: rateLimits.map(compileRateLimit),
     content: compileContent(settings.content, contentMatch),
@@ -264,10 +288,12 @@ function reviewPublicFigures({ wildcards }: ParsedPolicy, facts: PublicFigures, 
   reviewFigure(figure, today, report);
 }
 
+const NOTHING_SERVED = { models: [], providers: new Map() };
+
 /** Evaluates the valid rules of a policy that is wrong elsewhere, so that all problems are reported at once. */
 function evaluateSoundRules(parsed: ParsedPolicy, programs: CheckedRules, report: Report) {
   const isWhole = ({ draft }: { readonly draft: { readonly isWhole: boolean } }) => draft.isWhole;
   const constraints = programs.constraints.filter(isWhole);
   const preferences = programs.preferences.filter(isWhole);
-  return compileRules(parsed, { ...programs, constraints, preferences }, [], report);
+  return compileRules(parsed, { ...programs, constraints, preferences }, NOTHING_SERVED, report);
 }

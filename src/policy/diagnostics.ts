@@ -69,11 +69,13 @@ const WARNINGS = {
   'departs-from-base':
     '`auto-cheap` or `auto-fast` sets an option that it would inherit, and can then be dearer or slower than `auto`.',
   'selector-idle': "No model that can be served here passes a selector's filter.",
-  'satisfied-by-none': 'No model fulfils a constraint, so requests that it applies to are refused.',
+  'satisfied-by-none':
+    'No model fulfils a constraint, or no model for chats that can serve here, so requests that it applies to are refused.',
   'rules-conflict':
     'Two rules each admit models, and no model is admitted by both. Requests that both apply to are refused.',
   'admits-undeclared': 'A constraint excludes a region and admits endpoints that declare none.',
-  'misspelt-value': 'A rule compares with a text that nothing has, and that resembles one which something has.',
+  'misspelt-value':
+    'A rule compares with a text that nothing has: it resembles one which something has, or cannot be the ID of a team or user.',
   'prefers-none': 'A preference prefers no model, or its `worth` is 0.',
   'rule-never-applies': 'The condition of a rule, budget or rate limit can never be true.',
   'when-can-fail': 'A condition or an `each` fails for some requests. A condition that fails counts as true.',
@@ -88,6 +90,8 @@ const WARNINGS = {
   'budget-renamed':
     'A budget is new, and one that the ledger counts is gone. A renamed budget is counted again from its entries.',
   'no-such-team': 'An expression compares `team.name` with a name that no team has now.',
+  'team-replaced':
+    'A team with keys is no longer declared, and the policy declares a new team. A team that is renamed without `formerly` starts without keys and with new budget windows.',
   'two-meanings-of-team':
     'The policy uses the label `team` of keys, and there are also teams. A budget of one does not count the other.',
   'trusts-everybody': '`trusted_proxies` covers every IPv4 address, so callers can forge theirs.',

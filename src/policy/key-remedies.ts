@@ -1,44 +1,18 @@
-import {
-  alternativesIn,
-  foreignKeyHint,
-  missingSpaceHint,
-  ownerHint,
-  rounded,
-  twinHint,
-  usdKeyHint,
-} from './slip-hints.ts';
+import { type KeyRemedy, peerKey, type UnknownKey } from './peer-keys.ts';
+import { priceRemedy } from './price-remedies.ts';
+import { alternativesIn, missingSpaceHint, ownerHint, twinHint, usdKeyHint } from './slip-hints.ts';
 import type { Tree } from './tree.ts';
-
-/** An unknown key of a map. */
-export interface UnknownKey {
-  readonly key: string;
-  readonly value: Tree | undefined;
-  /** The map. */
-  readonly owner: Tree | undefined;
-  /** The keys that the map may have. */
-  readonly known: readonly string[];
-  /** USD. */
-  readonly creditWorth: string;
-}
-
-/** The correct form of an unknown key. */
-export interface KeyRemedy {
-  readonly hint: string;
-  /** The known key that it stands for, so that this one is not missing. */
-  readonly meant?: string | undefined;
-}
 
 /** What to write in place of a key that users of other tools expect; undefined for any other key. */
 export function keyRemedy(unknown: UnknownKey): KeyRemedy | undefined {
   const { key, value, known, creditWorth } = unknown;
   const written = value?.kind === 'scalar' ? value.source : '';
-  const hint =
-    missingSpaceHint(key, known) ??
-    foreignKeyHint(key) ??
-    ownerHint(key, written, known) ??
-    twinHint(key, written, known);
-  if (hint !== undefined) return { hint };
-  return ruleRemedy(unknown) ?? priceRemedy(unknown) ?? usdKeyHint(key, written, known, creditWorth);
+  const spaced = missingSpaceHint(key, known);
+  if (spaced !== undefined) return { hint: spaced };
+  const peer = peerKey(key, known);
+  const hint = ownerHint(key, written, known) ?? twinHint(peer?.meant ?? key, written, known);
+  if (hint !== undefined) return { hint, meant: peer?.meant };
+  return peer ?? ruleRemedy(unknown) ?? priceRemedy(unknown) ?? usdKeyHint(key, written, known, creditWorth);
 }
 
 /** Keys that other rule languages have for the models that may serve. */
@@ -48,7 +22,6 @@ const EXCLUDING: ReadonlySet<string> = new Set('deny block exclude forbid'.split
 
 function ruleRemedy({ key, value, known }: UnknownKey): KeyRemedy | undefined {
   if (!known.includes('when')) return undefined;
-  if (key === 'if') return { hint: 'did you mean `when`?', meant: 'when' };
   const meant = ['require', 'prefer'].find((one) => known.includes(one));
   const excludes = EXCLUDING.has(key);
   if (meant === undefined || !(excludes || ADMITTING.has(key))) return undefined;
@@ -87,49 +60,4 @@ export function modelTest(names: readonly string[]): string {
   return names.length === 1
     ? `model.id == ${JSON.stringify(first)}`
     : `model.id in [${names.map((name) => JSON.stringify(name)).join(', ')}]`;
-}
-
-/** Words of other tools for the two rates of a price. */
-const RATES: Readonly<Record<string, string>> = {
-  input: 'input',
-  prompt: 'input',
-  output: 'output',
-  completion: 'output',
-};
-const PRICES: ReadonlySet<string> = new Set('price prices pricing cost costs rate rates'.split(' '));
-
-/** The rate of a key such as `input_price`, and the number of its units in 1M tokens; undefined for other keys. */
-function rateOf(key: string): { readonly rate: string; readonly factor: number } | undefined {
-  const words = key.toLowerCase().split('_');
-  const rate = words.map((word) => RATES[word]).find((one) => one !== undefined);
-  const others = words.filter((word) => RATES[word] === undefined);
-  if (rate === undefined || !(others.length === 0 || others.some((word) => PRICES.has(word)))) return undefined;
-  const isPer = words.includes('per');
-  const factor = isPer && words.includes('token') ? 1_000_000 : isPer && /1k|thousand/.test(key) ? 1_000 : 1;
-  return { rate, factor };
-}
-
-/** A price whose rates stand beside the other keys of a model, or under another name. */
-function priceRemedy({ key, value, owner, known }: UnknownKey): KeyRemedy | undefined {
-  if (known.includes('cached_input')) {
-    const rate = rateOf(key)?.rate;
-    return rate === undefined ? undefined : { hint: `did you mean \`${rate}\`?`, meant: rate };
-  }
-  if (!known.includes('price')) return undefined;
-  const isPrice = PRICES.has(key);
-  if (!isPrice && !rateOf(key)) return undefined;
-  const rates = isPrice && value?.kind === 'map' ? value : owner;
-  return { hint: `write \`price: ${priceText(rates)}\`, in USD per 1M tokens`, meant: 'price' };
-}
-
-/** The rates in a map as a price, with the figures that it states. */
-function priceText(tree: Tree | undefined): string {
-  const figures: Record<string, string> = { input: '…', output: '…' };
-  for (const { key, value } of tree?.kind === 'map' ? tree.entries : []) {
-    const found = rateOf(key);
-    if (!found || value.kind !== 'scalar' || typeof value.value !== 'number') continue;
-    // Figures per 1M tokens are shown as they are written.
-    figures[found.rate] = found.factor === 1 ? value.source : `${rounded(value.value * found.factor)}`;
-  }
-  return `{ input: ${figures.input}, output: ${figures.output} }`;
 }

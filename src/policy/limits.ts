@@ -11,7 +11,7 @@ import type { Report } from './report.ts';
 import { inSteps } from './steps.ts';
 
 /** A budget or rate limit with its checked expressions; null for an expression that is absent or wrong. */
-interface CheckedLimit<Draft> {
+export interface CheckedLimit<Draft> {
   readonly draft: Draft;
   readonly match: Program | null;
   readonly each: TextProgram | null;

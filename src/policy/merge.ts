@@ -1,8 +1,8 @@
 import { Value } from '@sinclair/typebox/value';
 import { didYouMean, listNames, nearest } from './nearest.ts';
+import { LITELLM_SECTIONS, peerKey } from './peer-keys.ts';
 import type { Report } from './report.ts';
 import { SECTIONS } from './schema.ts';
-import { foreignKeyHint } from './slip-hints.ts';
 import { type Entry, type MapTree, type Tree, toData } from './tree.ts';
 import { dashHint } from './value-hints.ts';
 
@@ -55,13 +55,15 @@ function intendedSection(
   stated: ReadonlySet<string>,
   report: Report,
 ): SectionName | null {
-  const remedy = foreignKeyHint(key);
+  // One diagnostic is enough for a whole configuration of LiteLLM.
+  if (LITELLM_SECTIONS.has(key) && key !== [...stated].find((one) => LITELLM_SECTIONS.has(one))) return null;
+  const remedy = peerKey(key, NAMES);
   report.add('unknown-key', place, `there is no section \`${key}\``, {
     // The remedy says more than the list of sections.
     ...(remedy === undefined && { expected: `one of ${listNames(NAMES)}` }),
-    hint: remedy ?? didYouMean(key, NAMES),
+    hint: remedy?.hint ?? didYouMean(key, NAMES),
   });
-  const meant = nearest(key, NAMES);
+  const meant = remedy?.meant ?? nearest(key, NAMES);
   const isMeant = meant !== null && isSection(meant) && !stated.has(meant) && kindOf(meant) === value.kind;
   return isMeant ? meant : null;
 }

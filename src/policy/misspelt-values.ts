@@ -1,7 +1,10 @@
 import { editDistance } from '../core/edit-distance.ts';
+import { ID_PREFIXES } from '../core/people.ts';
 import { accessesOf } from './cel-ast.ts';
 import type { CheckedExpression } from './cel-check.ts';
+import { USER_IN_BUDGETS } from './cel-fields.ts';
 import { comparedTexts } from './cel-references.ts';
+import type { CelKind } from './cel-types.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
@@ -24,6 +27,8 @@ export function knownValues(parsed: ParsedPolicy, labels: KnownLabels) {
     regions: [...new Set(models.flatMap(({ endpoints }) => endpoints.flatMap(({ endpoint }) => endpoint.regions)))],
     tags: [...new Set(models.flatMap(({ model }) => model.tags))],
     labels: all,
+    /** IDs that cases state, in any form. */
+    imagined: new Set(parsed.cases.flatMap(({ given: { team, user } }) => [team?.id ?? [], user?.id ?? []].flat())),
   };
 }
 
@@ -45,10 +50,12 @@ export function reviewLabel({ label, place, path }: NamedLabel, labels: KnownLab
 
 /** Warns of texts that nothing has, and that resemble one which something has: `"EU"` where a region is `eu`. */
 export function reviewValues(
-  { ast, placeOf }: CheckedExpression<unknown>,
-  { regions, tags, labels }: ReturnType<typeof knownValues>,
+  program: CheckedExpression<unknown>,
+  { regions, tags, labels, imagined }: ReturnType<typeof knownValues>,
   report: Report,
 ): void {
+  reviewIds(program, imagined, report);
+  const { ast, placeOf } = program;
   for (const { node, path } of accessesOf(ast)) {
     const [owner, field, label] = path;
     if (owner !== 'key' || field !== 'labels' || label === undefined) continue;
@@ -68,6 +75,22 @@ export function reviewValues(
     const meant = known.find((one) => resembles(text, one));
     if (meant === undefined) continue;
     report.add('misspelt-value', placeOf(literal), `no ${what} \`${text}\``, { hint: `did you mean "${meant}"?` });
+  }
+}
+
+/** What to compare in place of an ID. A budget sees no other field of a user. */
+const INSTEAD_OF_IDS: Readonly<Record<keyof typeof ID_PREFIXES, (kind: CelKind) => string>> = {
+  team: () => 'to compare names, write `team.name`',
+  user: (kind) => (kind === 'budget' ? USER_IN_BUDGETS : 'to compare names, write `user.name`'),
+};
+
+/** Warns of texts that are compared with the ID of a team or user, and that cannot be one. */
+function reviewIds({ ast, placeOf, kind }: CheckedExpression<unknown>, imagined: ReadonlySet<string>, report: Report) {
+  for (const { text, path, literal } of comparedTexts(ast)) {
+    const owner = path === 'team.id' ? 'team' : path === 'user.id' ? 'user' : null;
+    if (owner === null || text === '' || imagined.has(text) || text.startsWith(ID_PREFIXES[owner])) continue;
+    const message = `\`${text}\` is not the ID of a ${owner}, which begins with \`${ID_PREFIXES[owner]}\``;
+    report.add('misspelt-value', placeOf(literal), message, { hint: INSTEAD_OF_IDS[owner](kind) });
   }
 }
 

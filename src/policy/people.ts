@@ -1,11 +1,11 @@
 import type { Static } from '@sinclair/typebox';
 import type { Microcredits } from '../core/credits.ts';
 import {
-  type DeclaredTeam,
   type GroupTerms,
   type HolderTerms,
   NO_GROUP_TERMS,
   NO_TERMS,
+  type TeamDeclaration,
   type TeamNames,
 } from '../core/people.ts';
 import type { SourceSpan } from './diagnostics.ts';
@@ -13,6 +13,7 @@ import { decimalAt } from './prices.ts';
 import type { Report } from './report.ts';
 import type { OrganizationText } from './schema-people.ts';
 import { type CheckContext, checkList, checkSection, sectionSubject } from './sections.ts';
+import { checkFormerNames } from './team-renames.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 import { CREDIT_DECIMALS, unitsOf } from './usd.ts';
@@ -39,7 +40,7 @@ export interface ModelNames {
 /** The organization and the teams of a policy, with the place of each team's name. */
 export interface PeopleDraft {
   readonly organization: GroupTerms;
-  readonly teams: readonly (DeclaredTeam & { readonly place: SourceSpan })[];
+  readonly teams: readonly (TeamDeclaration & { readonly place: SourceSpan })[];
 }
 
 /** Checks the sections `organization` and `teams`. Of a team that is wrong, nothing is read. */
@@ -47,12 +48,15 @@ export function draftPeople(context: CheckContext, zone: string, models: ModelNa
   const terms: TermsContext = { report: context.report, zone, models };
   const organization = checkSection('organization', context);
   const { tree } = sectionSubject('organization', context);
+  const items = checkList('teams', context);
+  checkFormerNames(items, context.report);
   return {
     organization: organization ? groupOf(organization, tree, 'organization', terms) : NO_GROUP_TERMS,
-    teams: checkList('teams', context).flatMap(({ data, tree: item, path }) => {
+    teams: items.flatMap(({ data, tree: item, path }) => {
       if (!data) return [];
-      const { name, ...text } = data;
-      return { name, place: placeAt(item, 'name'), ...groupOf(text, item, path, terms) };
+      const { name, formerly, ...text } = data;
+      const names = { name, ...(formerly !== undefined && { formerly }) };
+      return { ...names, place: placeAt(item, 'name'), ...groupOf(text, item, path, terms) };
     }),
   };
 }

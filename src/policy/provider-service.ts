@@ -1,9 +1,10 @@
 import type { ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
 import type { SourceSpan } from './diagnostics.ts';
+import { isStated } from './peer-keys.ts';
 import type { Report } from './report.ts';
 import type { ProviderText } from './schema.ts';
 import type { NamedItem } from './sections.ts';
-import { placeAt, valueAt } from './tree.ts';
+import { placeAt } from './tree.ts';
 
 /** The adapter of a provider, and the preset with its defaults. */
 export interface ProviderService {
@@ -53,7 +54,7 @@ export function findService(
     return (isElsewhere ? null : presetOf(plugin, plugin.name)) ?? { plugin, preset: {} };
   }
   // A key with a wrong value was already reported.
-  if (!valueAt(tree, 'adapter') && !valueAt(tree, 'preset')) {
+  if (!isStated(tree, 'adapter') && !isStated(tree, 'preset')) {
     report.add('missing-key', place, `\`${path}\` needs the key \`adapter\` or \`preset\``, {
       hint: 'a preset names a known service, with its address and adapter; an `adapter` needs a `base_url`',
     });

@@ -6,6 +6,7 @@ import { messageOf } from '../core/thrown.ts';
 import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPrivateName } from './addresses.ts';
 import { checkOptions, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
+import { isStated } from './peer-keys.ts';
 import { findService, type ProviderService } from './provider-service.ts';
 import type { Report } from './report.ts';
 import { ProviderText } from './schema.ts';
@@ -112,7 +113,7 @@ function prepareAdapter(
     return null;
   }
   const isAddressed =
-    ['base_url', 'base_url_env'].some((key) => valueAt(tree, key)) || preset.baseUrl || preset.baseUrlEnv;
+    ['base_url', 'base_url_env'].some((key) => isStated(tree, key)) || preset.baseUrl || preset.baseUrlEnv;
   if (prepared.kind === 'wire' && !isAddressed) {
     scope.report.add('missing-key', place, `\`${path}\` needs the key \`base_url\` or \`base_url_env\``, {
       hint: `adapter \`${plugin.name}\` calls a service and needs its address`,

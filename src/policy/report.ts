@@ -13,6 +13,17 @@ const LISTED_MAX = 1_000;
 /** Names that are compared for hints in one load. Without a bound, thousands of unknown names among thousands would hold up the server for hours. */
 const COMPARISONS_MAX = 50_000;
 
+/** The part of a policy that declares what a name can stand for. */
+const WHERE_DECLARED: ReadonlyMap<string, string> = new Map([
+  ['budget', 'budgets'],
+  ['model', 'models'],
+  ['provider', 'providers'],
+  ['task', 'tasks'],
+  ['team', 'teams'],
+  ['vector space', 'embedding.vector_space'],
+  ['webhook', 'alerts.webhooks'],
+]);
+
 /** Collects the problems of one load, as many as people read. */
 export class Report {
   readonly #found: Diagnostic[];
@@ -72,6 +83,12 @@ export class Report {
       return;
     }
     // A long list shows the most similar names.
+    if (all.length === 0) {
+      const remedy = WHERE_DECLARED.get(what);
+      const hint = `there are no ${what}s yet${remedy ? `: declare it in \`${remedy}\`` : ''}`;
+      this.add('unknown-reference', place, `there is no ${what} \`${name}\``, { hint });
+      return;
+    }
     const names = all.length > NAMES_SHOWN ? byNearness(name, all) : all;
     const details = { expected: `one of ${listNames(names)}`, hint: didYouMean(name, names) };
     this.add('unknown-reference', place, `there is no ${what} \`${name}\``, details);

@@ -1,3 +1,4 @@
+import { OPERATIONS, type Operation } from '../core/operation.ts';
 import { accessesOf, literalOf } from './cel-ast.ts';
 import type { Program } from './cel-check.ts';
 import { findContradiction } from './cel-contradictions.ts';
@@ -5,7 +6,7 @@ import { viewOf } from './cel-types.ts';
 import { EMPTY_REQUEST, tryRun } from './expressions.ts';
 import { listNames } from './nearest.ts';
 import type { Report } from './report.ts';
-import { type SharedRequest, sharedRequest } from './shared-request.ts';
+import { type RequestSpace, type SharedRequest, sharedRequest } from './shared-request.ts';
 
 /** Pairs that one load lists at most. */
 const CONFLICTS_MAX = 20;
@@ -16,13 +17,17 @@ const PAIRS_PER_STEP = 16;
 /** Models that a message names of each rule. */
 const NAMES_MAX = 5;
 
-/** A rule on models with the endpoints that it admits. */
+/** A rule on models with what it admits of all that can be served. */
 export interface ModelRule {
   /** Such as ``constraint `legal` ``. */
   readonly title: string;
   readonly require: Program;
-  /** The endpoints, by their places in the catalog. An endpoint of a wildcard counts if the rule may admit one of its models. */
-  readonly admits: ReadonlySet<number>;
+  /** Endpoints of the catalog that can serve here, by their places there and by operation. */
+  readonly admits: Readonly<Record<Operation, ReadonlySet<number>>>;
+  /** The same with those that cannot serve here. */
+  readonly fits: Readonly<Record<Operation, ReadonlySet<number>>>;
+  /** Wildcard → whether the rule admits all of its models; false where that depends on the model. */
+  readonly wildcards: ReadonlyMap<string, boolean>;
 }
 
 /** A constraint with its condition; null for none. */
@@ -41,63 +46,133 @@ export interface CatalogRules {
   readonly filters: readonly SelectorRule[];
   /** The ID of the model of an endpoint, by the endpoint's place in the catalog. */
   readonly ids: readonly string[];
+  /** The requests of each operation that is served. */
+  readonly spaces: readonly RequestSpace[];
 }
 
 /**
- * Warns of pairs of rules that each admit some model, and together none. Takes constraints × rules steps, and is silent unless one request
- * can certainly be subject to both.
+ * Warns of pairs of rules that each admit some model, and together none, and of more rules for every request that do. Takes
+ * constraints × rules steps, and is silent unless one request can certainly be subject to both.
  */
 export function* reviewConflicts(rules: CatalogRules, report: Report): Generator<undefined, void> {
-  const { constraints, filters } = rules;
-  let listed = 0;
-  let compared = 0;
+  const { constraints, filters, spaces } = rules;
+  const limits = { listed: 0, compared: 0 };
   for (const [at, rule] of constraints.entries()) {
     for (const [i, filter] of filters.entries()) {
       if (i % PAIRS_PER_STEP === 0) yield;
-      if (listed < CONFLICTS_MAX && isDisjoint(rule, filter) && alwaysAppliesTo(filter.selector, rule.when)) {
-        listed++;
-        const hint = `every request to the selector \`${filter.selector}\` is refused`;
-        reportConflict(filter, rule, rules, report, hint);
-      }
+      const space = spaces.find(({ operation }) => isDisjoint(filter, rule, operation));
+      if (!space || limits.listed >= CONFLICTS_MAX || !alwaysAppliesTo(filter.selector, rule.when, space)) continue;
+      limits.listed++;
+      const hint = `every ${wordsFor(space, rules)[0]} to the selector \`${filter.selector}\` is refused`;
+      reportConflict([filter, rule], space, rules, report, hint);
     }
     for (const [i, other] of constraints.slice(0, at).entries()) {
       if (i % PAIRS_PER_STEP === 0) yield;
-      if (listed >= CONFLICTS_MAX || compared >= COMPARED_MAX || !isDisjoint(rule, other)) continue;
-      compared++;
-      const hint = yield* sharedHint(other.when, rule.when);
-      if (hint === null) continue;
-      listed++;
-      reportConflict(other, rule, rules, report, hint);
+      if (limits.listed < CONFLICTS_MAX && (yield* reviewPair([other, rule], rules, limits, report))) limits.listed++;
     }
   }
+  if (limits.listed === 0) reviewTogether(rules, report);
 }
 
-const isDisjoint = (a: ModelRule, b: ModelRule): boolean =>
+type Pair<Rule extends ModelRule = ModelRule> = readonly [first: Rule, second: Rule];
+
+/** Warns of two constraints that together admit no model for requests of an operation. Returns whether it did. */
+function* reviewPair(
+  pair: Pair<ConditionalRule>,
+  rules: CatalogRules,
+  limits: { compared: number },
+  report: Report,
+): Generator<undefined, boolean> {
+  for (const space of rules.spaces) {
+    if (limits.compared >= COMPARED_MAX || !isDisjoint(...pair, space.operation)) continue;
+    limits.compared++;
+    const hint = yield* sharedHint(pair, space, rules);
+    if (hint === null) continue;
+    reportConflict(pair, space, rules, report, hint);
+    return true;
+  }
+  return false;
+}
+
+/** Warns of constraints that apply to every request and leave no model for chats, although each two of them leave one. */
+function reviewTogether(rules: CatalogRules, report: Report): void {
+  const space = rules.spaces.find(({ operation }) => operation === 'chat');
+  const constraints = rules.constraints.filter(({ when, admits }) => when === null && admits.chat.size > 0);
+  const [first, ...others] = constraints;
+  if (!space || !first) return;
+  let left = first.admits.chat;
+  for (const [at, rule] of others.entries()) {
+    left = left.intersection(rule.admits.chat);
+    if (left.size > 0) continue;
+    const titles = [first, ...others.slice(0, at + 1)].map(({ title }) => title);
+    const message = `no model that can serve here satisfies ${titles.slice(0, -1).join(', ')} and ${titles.at(-1)} together`;
+    const related = { place: first.require.placeOf(first.require.ast), message: first.title };
+    const hint = `all apply to every request, so every ${wordsFor(space, rules)[0]} is refused`;
+    report.add('rules-conflict', rule.require.placeOf(rule.require.ast), message, { hint, related });
+    return;
+  }
+}
+
+/** Whether two rules have no model of the catalog in common, nor a wildcard of which both admit all. */
+const isDisjoint = (a: ModelRule, b: ModelRule, operation: Operation): boolean =>
   // One rule that admits nothing is reported alone.
-  a.admits.size > 0 && b.admits.size > 0 && a.admits.isDisjointFrom(b.admits);
+  a.admits[operation].size > 0 &&
+  b.admits[operation].size > 0 &&
+  a.admits[operation].isDisjointFrom(b.admits[operation]) &&
+  !sharedWildcards([a, b]).some((name) => a.wildcards.get(name) && b.wildcards.get(name));
+
+const sharedWildcards = ([a, b]: Pair): readonly string[] =>
+  [...a.wildcards.keys()].filter((name) => b.wildcards.has(name));
 
 /** Whether a constraint applies to every request to a selector. */
-function alwaysAppliesTo(selector: string, when: Program | null): boolean {
+function alwaysAppliesTo(selector: string, when: Program | null, { operation }: RequestSpace): boolean {
   if (when === null) return true;
-  if ([...accessesOf(when.ast)].some(({ path }) => path.join('.') !== 'request.model')) return false;
+  const reads = new Set([...accessesOf(when.ast)].map(({ path }) => path.join('.')));
+  if (!reads.isSubsetOf(new Set(['request.model', 'request.operation']))) return false;
   const { request } = EMPTY_REQUEST;
-  return tryRun(when, viewOf({ ...EMPTY_REQUEST, request: { ...request, model: selector } })).value === true;
+  const view = viewOf({ ...EMPTY_REQUEST, request: { ...request, operation, model: selector } });
+  return tryRun(when, view).value === true;
 }
 
+/** What requests of an operation are called where there are others. */
+const REQUESTS = { chat: ['chat', 'chats'], embed: ['request for embeddings', 'requests for embeddings'] } as const;
+
+/** Requests of an operation in words, one and several. */
+const wordsFor = ({ operation }: RequestSpace, { spaces }: Pick<CatalogRules, 'spaces'>) =>
+  spaces.length < 2 ? (['request', 'requests'] as const) : REQUESTS[operation];
+
 /** What happens to requests that two conditions are true for; null unless there certainly are such requests. */
-function* sharedHint(a: Program | null, b: Program | null): Generator<undefined, string | null> {
-  if (a === null && b === null) return 'both apply to every request, so every request is refused';
-  const condition = a ?? b;
-  if (a === null || b === null || a.draft.text.trim() === b.draft.text.trim()) {
-    if (condition && neverApplies(condition)) return null;
-    return `requests with \`${condition?.draft.text.trim()}\` are refused`;
-  }
-  const [ofA, ofB] = [callerFields(a), callerFields(b)];
+function* sharedHint(
+  pair: Pair<ConditionalRule>,
+  space: RequestSpace,
+  rules: CatalogRules,
+): Generator<undefined, string | null> {
+  const [{ when: a }, { when: b }] = pair;
+  const [one, several] = wordsFor(space, rules);
+  const conditions = [a, b].filter((condition) => condition !== null);
+  const [condition, other] = conditions;
+  const open = sharedWildcards(pair);
+  const orOpen = openText(open);
+  if (!condition) return `both apply to every request, so every ${one} is refused${orOpen}`;
+  const text = condition.draft.text.trim();
+  const isOne = other === undefined || other.draft.text.trim() === text;
   // Perhaps no caller has both, such as an intern of the legal department. But every caller can send every request.
-  if (ofA !== '' && ofB !== '' && ofA !== ofB) return null;
-  const request = yield* sharedRequest(a, b);
-  return request && `requests to which both apply are refused, such as one with ${requestText(request)}`;
+  const fields = conditions.map(callerFields);
+  if (!isOne && fields.every((read) => read !== '') && fields[0] !== fields[1]) return null;
+  const request = yield* sharedRequest(conditions, space);
+  // Another name may be that of a wildcard's model.
+  const named = request?.get('request.model');
+  if (open.length > 0 && named !== undefined && named !== space.model && !space.names.has(String(named))) return null;
+  if (isOne)
+    return request || certainlyApplies(condition, space) ? `${several} with \`${text}\` are refused${orOpen}` : null;
+  return request && `${several} to which both apply are refused, such as one with ${requestText(request)}${orOpen}`;
 }
+
+/** Whether a condition for which no request was found applies to some chat all the same: it reads no operation and contradicts itself nowhere. */
+const certainlyApplies = (when: Program, { operation }: RequestSpace): boolean =>
+  operation === 'chat' &&
+  ![...accessesOf(when.ast)].some(({ path }) => path.join('.') === 'request.operation') &&
+  !neverApplies(when);
 
 /** What a condition reads of the caller, as one text. */
 function callerFields({ ast }: Program): string {
@@ -113,19 +188,97 @@ const requestText = (request: SharedRequest): string =>
   [...request].map(([path, value]) => `\`${path}\` ${JSON.stringify(value)}`).join(' and ');
 
 function reportConflict(
-  first: ModelRule,
-  second: ModelRule,
+  [first, second]: Pair,
+  { operation }: RequestSpace,
   { ids }: CatalogRules,
   report: Report,
   hint: string,
 ): void {
-  const admitted = ({ admits }: ModelRule) => few(new Set([...admits].map((at) => ids[at]!)));
-  const message = `no model that can serve satisfies both ${first.title} and ${second.title}: the first admits ${admitted(first)}, the second ${admitted(second)}`;
+  const admitted = ({ admits }: ModelRule) => few(new Set([...admits[operation]].map((at) => ids[at]!)));
+  const elsewhere = !first.fits[operation].isDisjointFrom(second.fits[operation]);
+  const message = `no model${elsewhere ? ' that can serve here' : ''} satisfies both ${first.title} and ${second.title}: the first admits ${admitted(first)}, the second ${admitted(second)}`;
   const related = { place: first.require.placeOf(first.require.ast), message: first.title };
   report.add('rules-conflict', second.require.placeOf(second.require.ast), message, { hint, related });
 }
 
+/** What a message adds where rules may admit models of wildcards. */
+const openText = (wildcards: readonly string[]): string =>
+  wildcards.length > 0
+    ? `; a model of ${few(new Set(wildcards))} that a caller names is checked when it is requested`
+    : '';
+
 function few(names: ReadonlySet<string>): string {
   const more = names.size - NAMES_MAX;
   return listNames([...names].slice(0, NAMES_MAX)) + (more > 0 ? ` and ${more} more` : '');
+}
+
+/** A model with one of its endpoints, or a wildcard, as a constraint sees it. */
+export interface ConstraintTarget {
+  readonly id: string;
+  /** Bits of `OPERATIONS`. */
+  readonly operations: number;
+  readonly isServed: boolean;
+  /** Whether its provider serves only while no other can. */
+  readonly isHeldBack: boolean;
+  /** Whether it stands for the models of a wildcard. */
+  readonly isOpen: boolean;
+}
+
+/** A constraint with the targets that it admits, which are at least one. */
+interface AdmittingConstraint {
+  readonly require: Program;
+  /** Null for none, undefined for a wrong one. */
+  readonly when: Program | null | undefined;
+  readonly admitted: ReadonlySet<ConstraintTarget>;
+}
+
+/**
+ * Warns of a constraint that leaves chats no model that can be served, although it admits others: models for embeddings, models
+ * that cannot be served here, or perhaps models of wildcards, which no selector chooses.
+ */
+export function* reviewChats(
+  { require, when, admitted }: AdmittingConstraint,
+  targets: readonly ConstraintTarget[],
+  { spaces }: Pick<CatalogRules, 'spaces'>,
+  report: Report,
+): Generator<undefined, void> {
+  const isChat = ({ operations, isOpen }: ConstraintTarget) => !isOpen && (operations & OPERATIONS.chat.bit) !== 0;
+  const fitting = [...admitted].filter(isChat);
+  const isServable = targets.some((one) => isChat(one) && one.isServed);
+  if (!isServable || when === undefined || fitting.some(({ isServed }) => isServed)) return;
+  const at = require.placeOf(require.ast);
+  const path = require.draft.path;
+  const open = openText([...admitted].flatMap(({ id, isOpen, isServed }) => (isOpen && isServed ? id : [])));
+  if (fitting.length > 0) {
+    // A rule for some requests may be meant for another environment, and so may providers that serve alone.
+    if (when !== null || fitting.some(({ isHeldBack }) => isHeldBack)) return;
+    const names = few(new Set(fitting.map(({ id }) => id)));
+    report.add(
+      'satisfied-by-none',
+      at,
+      `no model that can serve here fulfils \`${path}\`: no provider can serve ${names}`,
+      {
+        hint: `every chat is refused; set the variable of a provider that serves such a model${open}`,
+      },
+    );
+    return;
+  }
+  if (when !== null && !(yield* isForChatsAlone(when, spaces))) return;
+  const others = new Set([...admitted].flatMap(({ id, isOpen }) => (isOpen ? [] : id)));
+  const whose = others.size > 0 ? `: ${few(others)} embeds texts and answers no chat` : '';
+  const which = when === null ? 'every chat is refused' : 'chats that this constraint applies to are refused';
+  const only =
+    when === null && others.size > 0 ? '; for a rule on embeddings, add `when: request.operation == "embed"`' : '';
+  report.add('satisfied-by-none', at, `no model for chats fulfils \`${path}\`${whose}`, { hint: which + only + open });
+}
+
+/** Whether a condition is true for some chat, and for no request for embeddings. A condition on callers alone is true for both. */
+function* isForChatsAlone(when: Program, spaces: readonly RequestSpace[]): Generator<undefined, boolean> {
+  let isForChats = false;
+  for (const space of spaces) {
+    const isFound = (yield* sharedRequest([when], space)) !== null;
+    if (isFound && space.operation !== 'chat') return false;
+    isForChats ||= isFound;
+  }
+  return isForChats;
 }

@@ -1,21 +1,29 @@
 import { capabilityNames, OF_EVERY_DIALECT } from '../core/capability.ts';
-import { OPERATIONS } from '../core/operation.ts';
+import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/operation.ts';
 import { type Constraint, emptyBits, type Preference, setBit } from '../core/rules.ts';
-import type { Model, WildcardModel } from '../core/snapshot.ts';
+import type { Model, PolicySnapshot, WildcardModel } from '../core/snapshot.ts';
 import { plural } from '../core/text.ts';
 import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { Program } from './cel-check.ts';
 import { hintForTags } from './cel-references.ts';
 import { modelViews, viewOf, withholdOpen, withholdUnstated } from './cel-types.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { type ExpressionChecker, tryRun } from './expressions.ts';
+import { EMPTY_REQUEST, type ExpressionChecker, tryRun } from './expressions.ts';
 import { readsIntent } from './intent.ts';
 import { isWildcard, type ModelDraft } from './models.ts';
 import { listNames } from './nearest.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
-import { type ConditionalRule, reviewConflicts, type SelectorRule } from './rule-conflicts.ts';
+import {
+  type ConditionalRule,
+  type ConstraintTarget,
+  type ModelRule,
+  reviewChats,
+  reviewConflicts,
+  type SelectorRule,
+} from './rule-conflicts.ts';
 import { type ConstraintDraft, expressionAt, type PreferenceDraft } from './rule-drafts.ts';
+import type { RequestSpace } from './shared-request.ts';
 import { inSteps } from './steps.ts';
 import { servable } from './wildcards.ts';
 
@@ -77,17 +85,17 @@ export interface CompiledRules {
   readonly readIntent: boolean;
 }
 
-/** A model or endpoint of the catalog that a rule is evaluated on. */
-interface RuleTarget {
-  readonly id: string;
+/** A model or endpoint of the catalog that a rule is evaluated on. An expression that fails may admit some models of a wildcard. */
+interface RuleTarget extends ConstraintTarget {
+  /** Of the endpoint, or of the model's first one. */
+  readonly provider: string;
   readonly view: Readonly<Record<string, unknown>>;
   /** Its bit; -1 if it cannot be served here, or is no candidate. */
   readonly slot: number;
-  /** Whether it can answer a chat. */
-  readonly isChat: boolean;
-  /** Whether it stands for the models of a wildcard, of which an expression that fails may admit some. */
-  readonly isOpen: boolean;
 }
+
+/** What can be served here. Without models, rules are checked as if all could. */
+type ServedCatalog = Pick<PolicySnapshot, 'models' | 'providers'>;
 
 /** Models turned into views in one step. */
 const VIEWS_PER_STEP = 50;
@@ -98,10 +106,10 @@ const EVALUATIONS_PER_STEP = 16;
 export function* compileRules(
   parsed: ParsedPolicy,
   rules: CheckedRules,
-  served: readonly Model[],
+  { models: served, providers }: ServedCatalog,
   report: Report,
 ): Generator<undefined, CompiledRules> {
-  const compiler = new RuleCompiler(parsed, served, report);
+  const compiler = new RuleCompiler(parsed, { models: served, providers }, report);
   yield* compiler.readCatalog();
   const constraints: Constraint[] = [];
   for (const constraint of rules.constraints) constraints.push(yield* compiler.constraint(constraint));
@@ -139,27 +147,32 @@ export function judgeModel(
 class RuleCompiler {
   readonly #parsed: ParsedPolicy;
   readonly #served: readonly Model[];
+  readonly #providers: ServedCatalog['providers'];
   readonly #report: Report;
   readonly #endpoints: RuleTarget[] = [];
   readonly #models: RuleTarget[] = [];
   readonly #constraints: ConditionalRule[] = [];
   readonly #filters: SelectorRule[] = [];
+  #spaces: readonly RequestSpace[] = [];
   /** Places among the endpoints of those that declare no regions. */
   readonly #undeclared = new Set<number>();
 
-  constructor(parsed: ParsedPolicy, served: readonly Model[], report: Report) {
+  constructor(parsed: ParsedPolicy, { models, providers }: ServedCatalog, report: Report) {
     this.#parsed = parsed;
-    this.#served = served;
+    this.#served = models;
+    this.#providers = providers;
     this.#report = report;
   }
 
   *readCatalog(): Generator<undefined, void> {
     const tasks = this.#parsed.tasks.map(({ name }) => name);
+    const alone = this.#parsed.providers.flatMap(({ name, data }) => (data?.serve === 'when_alone' ? name : []));
     const indexes = new Map(this.#served.map((model, index) => [model.id, index]));
     for (const [at, draft] of servable(this.#parsed).entries()) {
       const { id } = draft.model;
+      const { operations } = draft.model;
       const isOpen = isWildcard(id);
-      const isChat = (draft.model.operations & OPERATIONS.chat.bit) !== 0;
+      const isAny = this.#served.length === 0;
       const index = indexes.get(id) ?? -1;
       const model = this.#served[index];
       const views = modelViews(draft, capabilityNames(draft.model.capabilities & ~OF_EVERY_DIALECT), tasks);
@@ -168,11 +181,15 @@ class RuleCompiler {
         const view = views[i] ?? {};
         if (isOpen) withholdOpen(view);
         else if (endpoint.regions.length === 0) this.#undeclared.add(this.#endpoints.length);
-        this.#endpoints.push({ id, view, slot: model && place >= 0 ? model.firstSlot + place : -1, isChat, isOpen });
-        if (i === 0 && !isOpen) this.#models.push({ id, view, slot: index, isChat, isOpen });
+        const isServed = isAny || (isOpen ? this.#providers.has(endpoint.provider) : place >= 0);
+        const { provider } = endpoint;
+        const target = { id, provider, view, operations, isOpen, isHeldBack: alone.includes(provider) };
+        this.#endpoints.push({ ...target, isServed, slot: model && place >= 0 ? model.firstSlot + place : -1 });
+        if (i === 0 && !isOpen) this.#models.push({ ...target, isServed: isAny || index >= 0, slot: index });
       }
       if (at % VIEWS_PER_STEP === 0) yield;
     }
+    this.#spaces = this.#spacesServed();
   }
 
   *constraint({ draft, when, require }: CheckedConstraint): Generator<undefined, Constraint> {
@@ -191,10 +208,20 @@ class RuleCompiler {
     if (require) yield* this.#reviewUndeclared(require);
     // A wrong condition does not tell when the rule applies.
     if (require && matches && (when || !draft.when)) {
-      const admits = this.#serving(this.#endpoints.keys().filter((at) => matches.admitted.has(this.#endpoints[at]!)));
-      this.#constraints.push({ title: `constraint \`${name}\``, require, when, admits });
+      const { admitted, matched } = matches;
+      const open = [...admitted].filter(({ isOpen, isServed }) => isOpen && isServed).map(({ id }) => id);
+      const wildcards = new Map(open.map((id) => [id, matched.has(id)]));
+      const sets = this.#admitting((target) => admitted.has(target));
+      this.#constraints.push({ title: `constraint \`${name}\``, require, when, ...sets, wildcards });
+      const isCertain = open.some((id) => matched.has(id));
+      if (admitted.size > 0 && !isCertain) {
+        yield* reviewChats({ require, when, admitted }, this.#endpoints, { spaces: this.#spaces }, this.#report);
+      }
     }
-    return { name, place, when: conditionOf(when), allows: matches?.bits ?? null, maxLatencyMs, maxCostCredits };
+    const allows = matches?.bits ?? null;
+    const unserved = unservedOf(matches?.admitted ?? []);
+    const ceilings = { maxLatencyMs, maxCostCredits };
+    return { name, place, when: conditionOf(when), allows, ...(unserved.length > 0 && { unserved }), ...ceilings };
   }
 
   /** Warns of a rule that excludes a region: it admits endpoints that declare none, wherever they compute. */
@@ -239,25 +266,39 @@ class RuleCompiler {
       this.#report.add('selector-idle', at, message, { hint });
     }
     if (vectorSpace === null) this.#checkSpaces(selector, matched, at);
-    const admits = this.#serving(this.#endpoints.keys().filter((one) => matched.has(this.#endpoints[one]!.id)));
-    this.#filters.push({ title: `the filter of the selector \`${selector}\``, require, selector, admits });
+    const sets = this.#admitting(({ id }) => matched.has(id));
+    const title = `the filter of the selector \`${selector}\``;
+    this.#filters.push({ title, require, selector, ...sets, wildcards: NO_WILDCARDS });
     return bits;
   }
 
   /** Warns of rules that together admit no model. */
   *reviewConflicts(): Generator<undefined, void> {
     const ids = this.#endpoints.map(({ id }) => id);
-    yield* reviewConflicts({ constraints: this.#constraints, filters: this.#filters, ids }, this.#report);
+    const rules = { constraints: this.#constraints, filters: this.#filters, ids, spaces: this.#spaces };
+    yield* reviewConflicts(rules, this.#report);
   }
 
-  /** Those of some endpoints that can answer chats here, or that could if any model were served. */
-  #serving(places: Iterable<number>): ReadonlySet<number> {
-    const isAny = this.#served.length === 0;
-    const found = [...places].filter((at) => {
-      const { slot, isChat, isOpen } = this.#endpoints[at]!;
-      return isChat && (isAny || isOpen || slot >= 0);
+  /** The endpoints of the catalog that fit, by operation: those that can serve here, and all. */
+  #admitting(isFitting: (target: RuleTarget) => boolean): Pick<ModelRule, 'admits' | 'fits'> {
+    const fitting = [...this.#endpoints.keys()].filter((at) => isFitting(this.#endpoints[at]!));
+    const of = (operation: Operation, isServed: boolean) =>
+      new Set(fitting.filter((at) => canServe(this.#endpoints[at]!, operation, isServed)));
+    return {
+      admits: { chat: of('chat', true), embed: of('embed', true) },
+      fits: { chat: of('chat', false), embed: of('embed', false) },
+    };
+  }
+
+  /** The requests of each operation that a model of the catalog can serve here. */
+  #spacesServed(): readonly RequestSpace[] {
+    const names = new Map(this.#parsed.models.map(({ model }) => [model.id, model.operations]));
+    for (const { name, data } of this.#parsed.selectors)
+      names.set(name, OPERATIONS[data?.vector_space === undefined ? 'chat' : 'embed'].bit);
+    return OPERATION_NAMES.flatMap((operation) => {
+      const target = this.#endpoints.find((one) => canServe(one, operation, true));
+      return target ? { operation, names, model: operation === 'chat' ? EMPTY_REQUEST.request.model : target.id } : [];
     });
-    return new Set(found);
   }
 
   /** A selector of embedding models alone would serve nothing without their vector space. */
@@ -304,6 +345,17 @@ class RuleCompiler {
     return { bits, ofCatalog: admitted.size, ofServed, matched, admitted };
   }
 }
+
+/** The providers of endpoints of the catalog that cannot serve here. */
+const unservedOf = (targets: Iterable<RuleTarget>): readonly string[] => [
+  ...new Set([...targets].flatMap(({ isOpen, isServed, provider }) => (isOpen || isServed ? [] : provider))),
+];
+
+const NO_WILDCARDS: ModelRule['wildcards'] = new Map();
+
+/** Whether an endpoint of the catalog serves an operation; with `isServed`, here. */
+const canServe = (target: RuleTarget, operation: Operation, isServed: boolean): boolean =>
+  !target.isOpen && (target.isServed || !isServed) && (target.operations & OPERATIONS[operation].bit) !== 0;
 
 /** The negated test for a region, such as `!("us" in endpoint.regions)`. */
 const excludedRegion = (ast: ASTNode): ASTNode | undefined =>

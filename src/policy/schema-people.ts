@@ -51,13 +51,25 @@ export const OrganizationText = closed('Terms of all keys and users of this inst
   member_defaults: Type.Optional(MemberDefaultsText),
 });
 
-export const TeamText = closed('A team, with the terms of all of its keys and users together.', {
-  name: Type.String({
+const teamName = (example: string, description: string) =>
+  Type.String({
     pattern: '^(?!team_[0-9a-z]{17}$)[^\\s\\x00-\\x1f](?:[^\\x00-\\x1f]{0,126}[^\\s\\x00-\\x1f])?$',
     expected: '1 to 128 characters in one line, without spaces around them, not like the ID of a team',
-    examples: ['search'],
-    description: 'Its name. Under another name it is another team. It has nothing to do with a label `team` of keys.',
-  }),
+    examples: [example],
+    description,
+  });
+
+export const TeamText = closed('A team, with the terms of all of its keys and users together.', {
+  name: teamName(
+    'search',
+    'Its name. To rename the team, change it and add `formerly`. It has nothing to do with a label `team` of keys.',
+  ),
+  formerly: Type.Optional(
+    teamName(
+      'find',
+      'The former name of a team that you rename. If no team has the new name, the team with this name gets it, and keeps its ID, keys and budget windows. Otherwise it has no effect.',
+    ),
+  ),
   ...TERMS,
   member_defaults: Type.Optional(MemberDefaultsText),
 });

@@ -117,7 +117,7 @@ export const GatewayText = closed('Limits of the whole gateway.', {
   ),
   output_above_maximum: oneOfExplained({
     means: {
-      cap: 'The output is capped at the model’s `max_output`, if that covers the answer that is expected.',
+      cap: 'The output is capped at the model’s `max_output`. A selector leaves the model out if that is below the expected answer.',
       refuse: 'The model is left out. A request that names it is refused with 422.',
     },
     default: 'cap',

@@ -1,3 +1,5 @@
+import { UNREAD_TASK } from '../core/facts.ts';
+import { OPERATIONS, type Operation } from '../core/operation.ts';
 import type { RuleScope } from '../core/rules.ts';
 import { type ASTNode, accessesOf, literalOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { Program } from './cel-check.ts';
@@ -5,7 +7,7 @@ import { RANGES } from './cel-contradictions.ts';
 import { FIELDS, VARIABLES, viewOf } from './cel-types.ts';
 import { EMPTY_REQUEST, tryRun } from './expressions.ts';
 
-/** Requests that are tried for one pair of conditions. */
+/** Requests that are tried for one set of conditions. */
 const TRIES_MAX = 400;
 
 type FieldValue = string | number | boolean | readonly string[];
@@ -13,21 +15,87 @@ type FieldValue = string | number | boolean | readonly string[];
 /** Values of fields, by path. */
 export type SharedRequest = ReadonlyMap<string, FieldValue>;
 
+/** The requests to look among. */
+export interface RequestSpace {
+  readonly operation: Operation;
+  /** A name that requests of the operation can send as `model`. */
+  readonly model: string;
+  /** The names of models and selectors, each with the bits of the operations that it serves. */
+  readonly names: ReadonlyMap<string, number>;
+}
+
 /**
- * Finds a request for which both conditions are true, from the values that they compare with. Tries no other values, so it does not
+ * Finds a request for which all conditions are true, from the values that they compare with. Tries no other values, so it does not
  * find every such request.
  * @returns the fields that the conditions read; null for none. Yields after every try.
  */
-export function* sharedRequest(a: Program, b: Program): Generator<undefined, SharedRequest | null> {
-  const fields = [...fieldsOf([a.ast, b.ast])];
+export function* sharedRequest(
+  conditions: readonly Program[],
+  space: RequestSpace,
+): Generator<undefined, SharedRequest | null> {
+  const fields = [...fieldsOf(conditions.map(({ ast }) => ast))].map(
+    ([path, values]): FieldChoices => [path, choicesWithin(path, values, space)],
+  );
   for (let attempt = 0; attempt < TRIES_MAX; attempt++) {
-    const values = valuesOf(fields, attempt);
-    if (values === null) return null;
-    const view = viewOf(scopeOf(values));
-    if (tryRun(a, view).value === true && tryRun(b, view).value === true) return values;
+    const chosen = valuesOf(fields, attempt);
+    if (chosen === null) return null;
+    const values = withTies(chosen);
+    const view = viewOf(scopeOf(values, space));
+    if (conditions.every((one) => tryRun(one, view).value === true)) return values;
     yield;
   }
   return null;
+}
+
+type RequestFields = Partial<Omit<RuleScope['request'], 'metadata'>>;
+
+/** Operation → the fields that all of its requests have in common. Nothing reads or writes a prompt for embeddings. */
+const FIELDS_OF: Readonly<Record<Operation, RequestFields>> = {
+  chat: { operation: 'chat' },
+  embed: {
+    operation: 'embed',
+    task: UNREAD_TASK,
+    difficulty: 'usual',
+    max_tokens: 0,
+    stream: false,
+    tools: false,
+    images: 0,
+    output_tokens: 0,
+    languages: [],
+    natural_language: 'und',
+  },
+};
+
+/** The values of a field that a request of the operation can have. */
+function choicesWithin(path: string, values: readonly FieldValue[], space: RequestSpace): readonly FieldValue[] {
+  if (path === 'request.model') {
+    const { bit } = OPERATIONS[space.operation];
+    return [...values.filter((name) => ((space.names.get(String(name)) ?? bit) & bit) !== 0), space.model];
+  }
+  if (path === 'request.needs' && space.operation === 'embed') {
+    return values.filter((needs) => listed(needs).every((need) => need === 'token_input'));
+  }
+  const fixed = Object.entries(FIELDS_OF[space.operation]).find(([field]) => path === `request.${field}`)?.[1];
+  return fixed === undefined ? values : [fixed];
+}
+
+const listed = (value: FieldValue | undefined): readonly string[] => (typeof value === 'object' ? value : []);
+
+/** The same request with the fields that depend on others, as the facts of a request are read. */
+function withTies(chosen: SharedRequest): SharedRequest {
+  const values = new Map(chosen);
+  const tie = (path: string, value: FieldValue) => values.has(path) && values.set(path, value);
+  const needs = new Set(listed(chosen.get('request.needs')));
+  const tools = chosen.get('request.tools');
+  const hasImages = Number(chosen.get('request.images') ?? 0) > 0;
+  if (tools === true) needs.add('tools');
+  if (tools === false) needs.delete('tools');
+  if (hasImages || chosen.get('request.task') === 'vision') needs.add('vision');
+  tie('request.needs', [...needs]);
+  if (hasImages) tie('request.difficulty', 'usual');
+  const most = Number(chosen.get('request.max_tokens') ?? 0);
+  if (most > 0) tie('request.output_tokens', Math.min(most, Number(chosen.get('request.output_tokens') ?? 0)));
+  return values;
 }
 
 /** A field with the values to try. */
@@ -108,7 +176,7 @@ function numbersAround(path: string, literals: readonly unknown[]): readonly num
 }
 
 /** The usual request with these values. */
-function scopeOf(values: SharedRequest): RuleScope {
+function scopeOf(values: SharedRequest, { operation, model }: RequestSpace): RuleScope {
   const scope = { ...EMPTY_REQUEST, key: { id: '', labels: new Map<string, string>() } };
   const metadata = new Map<string, string>();
   const owners: Record<string, Record<string, unknown>> = {};
@@ -120,7 +188,7 @@ function scopeOf(values: SharedRequest): RuleScope {
     else owners[variable] = { ...owners[variable], [field]: value };
   }
   return {
-    request: { ...scope.request, ...owners.request, metadata },
+    request: { ...scope.request, model, ...FIELDS_OF[operation], ...owners.request, metadata },
     key: { ...scope.key, ...owners.key },
     team: { ...scope.team, ...owners.team },
     user: { ...scope.user, ...owners.user },

@@ -24,25 +24,6 @@ export function variableHint(key: string, variable: string): string {
   return key.endsWith('_env') ? `write \`${key}: ${name}\`` : 'write the value itself';
 }
 
-const FALLBACKS =
-  'Signalbox ranks the fallbacks of each request itself. Remove this key: a constraint says which models may serve, `gateway.alternatives` how many are kept, and `endpoints` lists other providers of one model';
-
-/** Keys of other gateways → the Signalbox way. */
-const FOREIGN_KEYS: ReadonlyMap<string, string> = new Map([
-  ...['fallback', 'fallbacks', 'fallback_models', 'default_fallbacks', 'context_window_fallbacks'].map(
-    (key) => [key, FALLBACKS] as const,
-  ),
-  [
-    'default_model',
-    'there is no default model: callers send the name of a selector as `model`, such as `auto`. For a choice of your own, add a selector: `selectors: { mine: { strategy: auto } }`',
-  ],
-  ['rpm', 'write `requests_per_minute`'],
-  ['tpm', 'write `tokens_per_minute`'],
-]);
-
-/** The hint for a key that other gateways have; undefined for other keys. */
-export const foreignKeyHint = (key: string): string | undefined => FOREIGN_KEYS.get(key);
-
 /** Keys that other gateways have for the owner of a budget or rate limit. */
 const OWNERS: ReadonlySet<string> = new Set('team user tenant customer department project organization'.split(' '));
 
@@ -53,6 +34,13 @@ export function ownerHint(key: string, value: string, known: readonly string[]):
   if (key === 'team') {
     const name = JSON.stringify(value);
     return `write \`match: team.name == ${name}\` for the keys of a team, or \`match: ${label} == ${name}\` for keys with a label \`team\``;
+  }
+  if (key === 'user') {
+    // Budgets do not see the names of users.
+    const test = known.includes('limit_credits')
+      ? '`match: user.id == "user_…"` with the ID that `signalbox users list` prints'
+      : `\`match: user.name == ${JSON.stringify(value)}\``;
+    return `write ${test}, or \`each: user\` for one of each user`;
   }
   return `a ${key} is a label of its keys: write \`match: ${label} == ${JSON.stringify(value)}\`, or \`each: ${label}\` for one of each ${key}`;
 }

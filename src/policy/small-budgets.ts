@@ -1,7 +1,15 @@
+import { serialize } from '@marcbachmann/cel-js';
 import type { ExhaustedAction } from '../core/budget.ts';
 import { OPERATIONS } from '../core/operation.ts';
 import { type Constraint, hasBit } from '../core/rules.ts';
 import type { Model } from '../core/snapshot.ts';
+import { type ASTNode, accessesOf } from './cel-ast.ts';
+import type { Program } from './cel-check.ts';
+import { operandsOf } from './cel-contradictions.ts';
+import { budgetViewOf, environmentOf } from './cel-types.ts';
+import { EMPTY_KEY, tryRun } from './expressions.ts';
+import type { BudgetDraft } from './limit-drafts.ts';
+import type { CheckedLimit } from './limits.ts';
 import type { ModelDraft } from './models.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
@@ -16,41 +24,71 @@ const CONSEQUENCES: Readonly<Record<ExhaustedAction, string>> = {
   downgrade: 'long answers are cut short, because no model fits',
 };
 
-/**
- * Warns of budgets that are worth less than one long answer of the cheapest model, which probably state USD.
- * @param served the models that can be served here
- */
+/** What the callers of a budget may use. */
+interface UsableModels {
+  /** The models that can be served here. */
+  readonly served: readonly Model[];
+  readonly constraints: readonly (Pick<Constraint, 'allows'> & { readonly when: Program | null })[];
+  /** Selector → the bits of the models that it chooses from; null for all. */
+  readonly selectors: ReadonlyMap<string, Uint32Array | null>;
+}
+
+/** Warns of budgets that are worth less than one long answer of the cheapest model that they cover, which probably state USD. */
 export function reviewSmallBudgets(
-  { budgets, models, credit }: ParsedPolicy,
-  served: readonly Model[],
-  constraints: readonly Constraint[],
+  { models, credit }: Pick<ParsedPolicy, 'models' | 'credit'>,
+  budgets: readonly CheckedLimit<BudgetDraft>[],
+  usable: UsableModels,
   report: Report,
 ): void {
-  const usable = new Set(served.filter((model) => isUsable(model, constraints)).map(({ id }) => id));
-  const answers = models
-    .filter(({ model }) => usable.has(model.id))
-    .map((draft) => ({ id: draft.model.id, usd: longestUsd(draft) }))
-    .sort((a, b) => a.usd - b.usd);
-  const [cheapest] = answers;
-  if (!cheapest || !credit) return;
+  const answers = models.map((draft) => ({ id: draft.model.id, usd: longestUsd(draft) })).sort((a, b) => a.usd - b.usd);
+  if (!credit) return;
   const usdPerCredit = Number(credit.usd);
-  for (const { name, limit, limitPlace, onExhausted } of budgets) {
+  for (const { draft, match } of budgets) {
+    const { name, limit, limitPlace, onExhausted } = draft;
+    const covered = modelsOf(match, usable);
+    const cheapest = answers.find(({ id }) => covered.has(id));
+    if (!cheapest) continue;
     const credits = limit / MICRO;
     const usd = rounded(credits * usdPerCredit);
     if (credits === 0 || usd >= cheapest.usd) continue;
-    const message = `budget \`${name}\` is worth less than one long answer of the cheapest model: ${credits} Credits are ${usdText(usd)} USD, and the longest answer of \`${cheapest.id}\` costs ${usdText(cheapest.usd)} USD`;
+    const message = `budget \`${name}\` is worth less than one long answer of the cheapest model${match ? ' that it covers' : ''}: ${credits} Credits are ${usdText(usd)} USD, and the longest answer of \`${cheapest.id}\` costs ${usdText(cheapest.usd)} USD`;
     report.add('small-budget', limitPlace, message, {
       hint: `for ${credits} USD write \`limit_credits: ${rounded(credits / usdPerCredit)}\`; with ${credits} Credits, ${CONSEQUENCES[onExhausted]}`,
     });
   }
 }
 
-/** Whether a model chats, and constraints that apply to every request let it serve. */
-const isUsable = ({ operations, endpoints, firstSlot }: Model, constraints: readonly Constraint[]): boolean =>
-  (operations & OPERATIONS.chat.bit) !== 0 &&
-  constraints.every(
-    ({ when, allows }) => when !== null || allows === null || endpoints.some((_, at) => hasBit(allows, firstSlot + at)),
+/** The IDs of the models that chats of a budget may use: by the names that callers send, and by the constraints that apply to all of them. */
+function modelsOf(match: Program | null, { served, constraints, selectors }: UsableModels): ReadonlySet<string> {
+  const parts = match ? operandsOf(match.ast) : [];
+  const covers = nameTest(parts);
+  const stated = new Set(parts.map((part) => serialize(part)));
+  const applying = constraints.filter(
+    ({ when }) => when === null || operandsOf(when.ast).every((part) => stated.has(serialize(part))),
   );
+  const chosen = [...selectors].filter(([name]) => covers(name)).map(([, bits]) => bits);
+  const usable = served.filter((model, index) => {
+    const isNamed = covers(model.id) || chosen.some((bits) => bits === null || hasBit(bits, index));
+    return isNamed && (model.operations & OPERATIONS.chat.bit) !== 0 && applying.every((one) => isAllowed(model, one));
+  });
+  return new Set(usable.map(({ id }) => id));
+}
+
+/** Whether conditions on the name that callers send are true. Other parts of a condition may be true for some caller. */
+function nameTest(parts: readonly ASTNode[]): (name: string) => boolean {
+  const ofNames = parts.filter((part) => {
+    const accesses = [...accessesOf(part)];
+    return accesses.length > 0 && accesses.every(({ path }) => path.join('.') === 'request.model');
+  });
+  const programs = ofNames.map((part) => ({ run: environmentOf('budget').parse(serialize(part)) }));
+  return (name) => {
+    const view = budgetViewOf({ ...EMPTY_KEY, request: { model: name } });
+    return programs.every((program) => tryRun(program, view).value !== false);
+  };
+}
+
+const isAllowed = ({ endpoints, firstSlot }: Model, { allows }: Pick<Constraint, 'allows'>): boolean =>
+  allows === null || endpoints.some((_, at) => hasBit(allows, firstSlot + at));
 
 /** USD of the longest answer of a model, at its cheapest endpoint. */
 const longestUsd = ({ model, endpoints }: ModelDraft): number =>

@@ -8,17 +8,19 @@ import type { NamedLabel } from './misspelt-values.ts';
 import { didYouMean } from './nearest.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
+import { namesAfterRenames } from './team-renames.ts';
 
 export type TeamChecker = ReturnType<typeof createTeamChecker>;
 
 const isTeamName = (node: ASTNode): boolean => pathOf(node)?.join('.') === 'team.name';
 
-/** Checks the names of teams in the expressions of one policy. @param known the teams of the store; null where they are not known */
+/** Checks the names of teams in the expressions of one policy. @param present the teams of the store; null where they are not known */
 export function createTeamChecker(
   parsed: Pick<ParsedPolicy, 'people' | 'cases'>,
-  known: TeamNames | null,
+  present: TeamNames | null,
   report: Report,
 ) {
+  const known = present && namesAfterRenames(present, parsed.people.teams);
   const declared = new Set(parsed.people.teams.map(({ name }) => name));
   const imagined = new Set(parsed.cases.flatMap(({ given }) => given.team?.name ?? []));
   const names = lazyNames(known, declared);

@@ -38,8 +38,10 @@ const SIZES: ReadonlySet<string> = new Set(['context_window', 'max_output', 'def
 
 /** A hint for a number with a unit, such as `$5`, `32k` or `250ms`. */
 function unitHint(key: string, text: string, creditWorth: string): string | undefined {
-  const usd = key.endsWith('_credits') ? usdIn(text) : undefined;
-  if (usd !== undefined) return creditsHint(key, usd, creditWorth);
+  const usd = usdIn(text);
+  if (usd !== undefined && key.endsWith('_credits')) return creditsHint(key, usd, creditWorth);
+  if (usd !== undefined && /^\$?[\d.]+\$?$/.test(text))
+    return `write the number without a unit: \`${key}: ${text.replace('$', '')}\``;
   const [, digits, unit] = /^(\d+(?:\.\d+)?)\s*([kKM])$/.exec(text) ?? [];
   if (digits !== undefined) {
     const full = rounded(Number(digits) * (unit === 'M' ? 1e6 : 1e3));

@@ -4,7 +4,7 @@ import type { Decision, RankedModel } from '../core/decision.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
 import { idText } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { MODEL_CAP, outputCappedBy } from './estimate.ts';
+import { capReason, outputCappedBy } from './output-maximum.ts';
 
 /** The body of an answer of `/v1/route`. */
 export type Advice = Readonly<ReturnType<typeof advise>>;
@@ -61,9 +61,6 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
   const task = isIntentRead(facts) ? `For the task ${facts.task}, ` : '';
   return `${note ?? ''}${task}${why}: ${figures}.${capped}`;
 }
-
-const capReason = (cappedBy: string): string =>
-  cappedBy === MODEL_CAP ? 'the model can return no more' : `${cappedBy} pays for no more now`;
 
 /** Languages and preferences count, and are no share of good answers. */
 function qualityText({ share, quality }: RankedModel): string {

@@ -57,7 +57,7 @@ export interface CandidateEntry {
   readonly cachedInputTokens: number;
   /** Output tokens of one choice at most. */
   readonly outputCap: number;
-  /** What lowered that below the request's: the fund whose money did, or `MODEL_CAP`; null for neither. */
+  /** What lowered that, by `outputCappedBy`. */
   readonly cappedBy: string | null;
   /** The worst case, Credits, which is the amount reserved. */
   readonly worstCaseCredits: number;

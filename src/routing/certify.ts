@@ -27,13 +27,13 @@ import {
   expectedReasoning,
   expectedWriting,
   outputCap,
-  outputCappedBy,
   taskOf,
   withinFunds,
 } from './estimate.ts';
 import { callerWeights, Evaluation, languageWorth, type RankingOptions } from './evaluate.ts';
 import { expectedLength, measuredTasks } from './expected-length.ts';
 import { expectedInput } from './input-tokens.ts';
+import { outputCappedBy } from './output-maximum.ts';
 import { refusalError } from './refuse.ts';
 import { type DecisionInputs, healthOf, judgedFigures, rejectionsAgainst } from './rejections.ts';
 import { allowedEndpoints, endpointsFor, openEndpoints } from './rules.ts';
@@ -106,11 +106,8 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
     draw: outcome?.draw && best ? { ...outcome.draw, best } : null,
     /** The number of the readings; 0 for none. */
     readingsNumber: readings.number,
-    /** Expected visible output tokens of one choice. */
-    outputTokens: writing.outputTokens,
-    /** The source of that length. */
-    outputSource: expectedLength(facts, snapshot, readings).source,
-    /** Tasks whose measured lengths are part of it. */
+    expectedLength: expectedLength(facts, snapshot, readings),
+    /** Tasks whose measured lengths are part of the expected one. */
     measuredTasks: measuredTasks(facts, snapshot, readings),
     /** v·C_ref: the worth of a good answer to this request, Credits. */
     answerWorth: costReference(snapshot, facts, readings),

@@ -7,8 +7,9 @@ import { OPERATIONS } from '../core/operation.ts';
 import { coversAll } from '../core/price.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model, Task } from '../core/snapshot.ts';
-import { coveredOutput, type ExpectedWriting, usefulRequested } from './estimate.ts';
+import { type ExpectedWriting, usefulOutput } from './estimate.ts';
 import { inputBound } from './input-tokens.ts';
+import { outputsAbove } from './output-maximum.ts';
 import { canServe, type RuleLimits } from './rules.ts';
 
 /** The requirements of one request that every model is checked against. */
@@ -51,9 +52,8 @@ export function rejectionsOf(
   if (thread !== undefined && thread.model !== model.id) bits |= REJECTIONS.thread.bit;
   if (readers !== undefined && !readers.includes(model.id)) bits |= REJECTIONS.thoughts.bit;
   if (needs !== 0 && !canServe(model, needs)) bits |= REJECTIONS.capability.bit;
-  const requested = usefulRequested(model, facts, task);
-  if (coveredOutput(facts, writing.outputTokens, requested) > model.maxOutput) bits |= REJECTIONS.max_output.bit;
-  const useful = Math.min(requested, model.maxOutput);
+  if (outputsAbove(model, facts, task, writing.outputTokens) !== 0) bits |= REJECTIONS.max_output.bit;
+  const useful = usefulOutput(model, facts, task);
   if (embedding !== undefined) bits |= embeddingRejections(model, embedding, vectorSpace);
   else if (Math.max(input + useful, windowMin) > model.contextWindow) bits |= REJECTIONS.context.bit;
   if (budget !== null || facts.funds !== null) {

@@ -1,5 +1,4 @@
 import { MICROCREDITS, type Microcredits } from '../core/credits.ts';
-import type { RankedModel } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import { costBound, lineFor, outputWithin, type Price } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
@@ -164,50 +163,26 @@ export function costReference(
   return snapshot.answerWorth * worthFactor(facts) * reference;
 }
 
-/** The least useful output of one choice, in tokens; at most the requested maximum and the model's. */
-export const usefulOutput = (model: Model, facts: Facts, task: Task): number =>
-  Math.min(usefulRequested(model, facts, task), model.maxOutput);
-
-/** The same, even where it is above the model's maximum. */
-export function usefulRequested(model: Model, facts: Facts, task: Task): number {
-  const useful =
-    model.reasoningTokens > 0 ? Math.max(REASONING_OUTPUT_MIN, model.reasoningTokens) : task.minUsefulOutput;
-  return Math.min(Math.max(useful, facts.outputTokensMin ?? 0), requestedOutput(model, facts));
+/**
+ * The least useful output of one choice, in tokens; at most the requested maximum and the model's. A named model that caps
+ * outputs needs no more than without the caller's cap, so that the cap never refuses a request that is served without one.
+ */
+export function usefulOutput(model: Model, facts: Facts, task: Task): number {
+  const { outputTokensMax, outputTokensMin = 0, capsOutput, pinned } = facts;
+  const useful = Math.min(Math.max(taskUseful(model, task), outputTokensMin), model.maxOutput);
+  if (outputTokensMax === null) return Math.min(useful, uncappedOutput(model, facts));
+  const most = Math.min(useful, outputTokensMax);
+  return capsOutput && pinned ? Math.min(most, uncappedOutput(model, facts)) : most;
 }
 
-/**
- * The output of one choice that a model's maximum must cover, in tokens. Where the policy caps outputs there: the expected and
- * the useful output, which are at most the caller's cap. Else the caller's cap.
- *
- * @param expected visible output tokens
- * @param useful tokens, by `usefulRequested`
- */
-export const coveredOutput = (facts: Facts, expected: number, useful: number): number =>
-  facts.capsOutput
-    ? Math.max(expected, useful)
-    : Math.max(facts.outputTokensMax ?? facts.outputTokens ?? 0, facts.outputTokensMin ?? 0);
+/** The least useful output of a model for a task, whatever the request states, in tokens. */
+export const taskUseful = ({ reasoningTokens }: Model, { minUsefulOutput }: Task): number =>
+  reasoningTokens > 0 ? Math.max(REASONING_OUTPUT_MIN, reasoningTokens) : minUsefulOutput;
 
-/** The requested maximum of output tokens of one choice: the caller's cap, else the model's default unless more is expected. */
-function requestedOutput(model: Model, facts: Facts): number {
-  if (facts.outputTokensMax !== null) return facts.outputTokensMax;
-  const expected = facts.outputTokens === null ? 0 : facts.outputTokens + model.reasoningTokens;
-  return Math.max(model.defaultMaxOutput, expected, facts.outputTokensMin ?? 0);
-}
-
-/** The name that answers and reports give to the maximum output of a model, where it lowered the caller's cap. */
-export const MODEL_CAP = 'model';
-
-/**
- * What lowered the cap on the output of one choice below the caller's: the fund whose money did, else `MODEL_CAP`; null for
- * neither, and where `budget_limit` did.
- */
-export function outputCappedBy(
-  { outputCap: cap, cappedBy }: Pick<RankedModel, 'outputCap' | 'cappedBy'>,
-  model: Model,
-  facts: Facts,
-): string | null {
-  if (cappedBy !== null || !facts.capsOutput || facts.outputTokensMax! <= model.maxOutput) return cappedBy;
-  return cap === outputCap(model, facts) ? MODEL_CAP : null;
+/** The requested maximum of output tokens of one choice without a cap of the caller's: the model's default unless more is expected. */
+function uncappedOutput(model: Model, { outputTokens, outputTokensMin = 0 }: Facts): number {
+  const expected = outputTokens === null ? 0 : outputTokens + model.reasoningTokens;
+  return Math.max(model.defaultMaxOutput, expected, outputTokensMin);
 }
 
 /**
@@ -215,7 +190,10 @@ export function outputCappedBy(
  * @param input expected tokens of input
  */
 export const outputCap = (model: Model, facts: Facts, input = expectedInput(facts, model)): number =>
-  Math.max(0, Math.min(requestedOutput(model, facts), model.maxOutput, model.contextWindow - input));
+  Math.max(
+    0,
+    Math.min(facts.outputTokensMax ?? uncappedOutput(model, facts), model.maxOutput, model.contextWindow - input),
+  );
 
 /** Lowers the cap until the worst case on the dearest endpoint fits `budget_limit`; -1 when not even the input does. */
 export const affordableCap = (model: Model, endpoints: readonly number[], facts: Facts, cap: number): number =>

@@ -43,8 +43,9 @@ const indexOf = (task: string, { taskIndex }: Tasks): number => taskIndex.get(ta
 const lengthAt = (at: number, { tasks }: Tasks, lengths: TaskLengths): number =>
   lengths === null ? tasks[at]!.expectedOutputTokens : lengths[at]!;
 
-/** The expected length of an answer with its source. */
-export function expectedLength(facts: Facts, snapshot: Tasks, readings: Readings): ExpectedLength {
+/** The expected length of an answer with its source; null for embeddings, which write nothing. */
+export function expectedLength(facts: Facts, snapshot: Tasks, readings: Readings): ExpectedLength | null {
+  if (facts.embedding !== undefined) return null;
   return { tokens: expectedOutput(facts, snapshot, readings), source: sourceOf(facts, snapshot, readings) };
 }
 

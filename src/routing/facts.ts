@@ -96,20 +96,19 @@ const UNREAD: Intent = {
 
 /**
  * Whether anything that a caller can notice depends on what the prompt asks for, given that the caller names the model.
- * Ceilings, budgets and limits of tokens go by the expected or the least useful output, which depend on the task; so do a
- * maximum output below the request's, and a prompt that nearly fills the window. The time to the first token of a model that reasons is compared with that of its task.
+ * Ceilings, budgets and limits of tokens go by the expected or the least useful output, which depend on the task; so does a
+ * prompt that nearly fills the window. The time to the first token of a model that reasons is compared with that of its task.
  */
 function dependsOnIntent(
   name: string,
-  { routing, settings }: ModelRequest,
+  { routing }: ModelRequest,
   size: RequestSize,
   { limits }: Caller,
-  { namedModelsReadIntent, models, modelIndex, usefulOutputMax, gateway }: PolicySnapshot,
+  { namedModelsReadIntent, models, modelIndex, usefulOutputMax }: PolicySnapshot,
 ): boolean {
   if (namedModelsReadIntent || hasMedia(size) || limits?.tokensPerMinute != null) return true;
   if (routing.costCreditsMax !== undefined || routing.latencyMsMax !== undefined) return true;
   const model = models[modelIndex.get(name)!]!;
-  if (isCapping(settings, model.maxOutput, gateway)) return true;
   const useful = Math.max(usefulOutputMax, routing.outputTokensMin ?? 0);
   return model.mayReason || size.bytes + useful > model.contextWindow;
 }
@@ -162,7 +161,7 @@ function factsOf(
   };
   const qualityFactor = facts.difficulty === 'hard' ? snapshot.hardQualityFactor : null;
   const outputTokensMin = outputMinOf(request);
-  const capsOutput = isCapping(settings, snapshot.maxOutputMin, snapshot.gateway);
+  const capsOutput = mayCapOutput(settings, target, snapshot);
   if (addOns === null && qualityFactor === null && outputTokensMin === null && !capsOutput) return facts;
   return {
     ...facts,
@@ -173,12 +172,18 @@ function factsOf(
   };
 }
 
-/** Whether the policy caps the output of a request at a maximum of so many tokens. */
-const isCapping = (
+/**
+ * Whether the policy may cap the output of a request at the maximum of a model. A named model gets from its default on what it
+ * gets at its maximum.
+ */
+function mayCapOutput(
   { outputTokensMax = 0 }: ModelRequest['settings'],
-  maxOutput: number,
-  { outputAboveMaximum }: PolicySnapshot['gateway'],
-): boolean => outputTokensMax > maxOutput && outputAboveMaximum === 'cap';
+  { model, pinned }: NamedTarget,
+  { gateway, models, modelIndex, maxOutputMin }: PolicySnapshot,
+): boolean {
+  if (gateway.outputAboveMaximum !== 'cap') return false;
+  return outputTokensMax > (pinned ? models[modelIndex.get(model)!]!.defaultMaxOutput : maxOutputMin);
+}
 
 /**
  * The least output that a request may be capped at; null where it states none.

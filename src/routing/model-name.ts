@@ -40,8 +40,9 @@ export function targetOf(name: string, caller: Caller, snapshot: PolicySnapshot)
  * aliases, then any other name that a wildcard covers.
  * @returns the selector or model that it stands for, and the name itself where it is another
  */
-export function meaningOf(name: string, snapshot: PolicySnapshot): Pick<NamedTarget, 'model' | 'alias'> {
+export function meaningOf(sent: string, snapshot: PolicySnapshot): Pick<NamedTarget, 'model' | 'alias'> {
   const { selectors, modelIndex, aliases } = snapshot;
+  const name = sent.replace(MILLION_SUFFIX_IN_CAPITALS, MILLION_SUFFIX);
   if (selectors.has(name) || modelIndex.has(name)) return { model: name, alias: null };
   const meant = aliases.get(name) ?? coveredBy(name, snapshot);
   return meant === null || meant === name ? { model: name, alias: null } : { model: meant, alias: name };
@@ -49,6 +50,9 @@ export function meaningOf(name: string, snapshot: PolicySnapshot): Pick<NamedTar
 
 /** Claude Code's suffix for a window of a million tokens. It sends the name without it; others send both. */
 const MILLION_SUFFIX = '[1m]';
+
+/** Decisions keep the suffix in lower case. A record of an earlier build can have capitals, which meant nothing. */
+const MILLION_SUFFIX_IN_CAPITALS = /\[1M\]$/;
 
 /** The window that a request asks for by the suffix of its name, in tokens; 0 for none. No name of a policy ends so. */
 export const windowAsked = ({ alias }: Facts): number => (alias?.endsWith(MILLION_SUFFIX) ? 1_000_000 : 0);

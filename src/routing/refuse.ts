@@ -15,12 +15,13 @@ import { windowAsked } from './model-name.ts';
 import {
   type DecisionInputs,
   dimensionsOf,
+  excessOutputs,
   healthOf,
   isSet,
   judgedFigures,
   languagesMissing,
+  leavesUsefulOutput,
   nativeToolText,
-  outputsAbove,
   type RefusalNames,
   rejectionsAgainst,
   USUAL_NAMES,
@@ -241,11 +242,17 @@ function contextError(refusal: Refusal, snapshot: PolicySnapshot, param: string)
     });
   }
   const tokens = Math.min(...models.map((model) => expectedInput(refusal.facts, model)));
-  return new SignalboxError(
-    'context_length_exceeded',
-    `The prompt has about ${tokens} tokens. The largest eligible context window has ${window}, output included.`,
-    { param, details: { estimated_input_tokens: tokens, context_window: window } },
-  );
+  const details = { estimated_input_tokens: tokens, context_window: window };
+  const roomy = models.filter((model) => leavesUsefulOutput(model, refusal.facts, snapshot));
+  if (roomy.length > 0) {
+    const room = Math.max(
+      ...roomy.map((model) => Math.floor(model.contextWindow - expectedInput(refusal.facts, model))),
+    );
+    const message = `The prompt has about ${tokens} tokens, and \`min_output_tokens\` is ${refusal.facts.outputTokensMin}. The largest eligible context window has ${window}. Set \`min_output_tokens\` to ${room} or less.`;
+    return new SignalboxError('context_length_exceeded', message, { param: 'constraints.min_output_tokens', details });
+  }
+  const message = `The prompt has about ${tokens} tokens. The largest eligible context window has ${window}, output included.`;
+  return new SignalboxError('context_length_exceeded', message, { param, details });
 }
 
 /** A change of a limit of the request. */
@@ -283,7 +290,9 @@ function movesFor(model: Model, rejections: number, inputs: DecisionInputs): Mov
   if (latencyMs !== null && isSet(rejections, 'max_latency'))
     moves.push({ field: 'max_latency_ms', from: latencyMs, to: shownMs(figures.latencyMs) });
   if (isSet(rejections, 'max_output'))
-    for (const { field, value } of outputsAbove(model, inputs)) moves.push({ field, from: value, to: model.maxOutput });
+    // Two figures may stand for one field.
+    for (const [field, value] of new Map(excessOutputs(model, inputs).map(({ field, value }) => [field, value])))
+      moves.push({ field, from: value, to: model.maxOutput });
   return moves;
 }
 

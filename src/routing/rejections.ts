@@ -20,11 +20,14 @@ import {
   expectedWriting,
   outputCap,
   taskOf,
-  usefulRequested,
+  taskUseful,
+  usefulOutput,
   withinFunds,
 } from './estimate.ts';
 import { expectedOutput } from './expected-length.ts';
+import { expectedInput } from './input-tokens.ts';
 import { windowAsked } from './model-name.ts';
+import { OUTPUT_NEEDS, outputsAbove } from './output-maximum.ts';
 import { endpointsFor, openEndpoints, vectorSpaceOf } from './rules.ts';
 
 /** The inputs that a decision or refusal is based on. */
@@ -73,7 +76,7 @@ function textsFor(
     capability: () => capabilityText(model, facts.needs),
     language: () => languagesAgainst(model, facts.languages, snapshot).join(', and '),
     max_output: () =>
-      outputsAbove(model, inputs)
+      excessOutputs(model, inputs)
         .map(({ text }) => text)
         .join(', and '),
     max_cost: () => `its expected cost of ${shownCredits(figures().costCredits)} Credits is above max_cost_credits`,
@@ -82,7 +85,7 @@ function textsFor(
       'nothing bounds the tokens of images, audio or files on it, so no budget or budget_limit can be kept',
     unpriced: () =>
       `it has no price for ${unpricedIn(model, facts, names).join(', ')}, so no budget or budget_limit can be kept`,
-    context: () => contextText(model, facts),
+    context: () => contextText(model, inputs),
     budget_limit: () => 'its worst case exceeds budget_limit',
     funds: () =>
       facts.funds?.cap === undefined
@@ -105,12 +108,21 @@ function vectorSpaceText({ embedding }: Model, facts: Facts, snapshot: PolicySna
   return `its vector space is \`${embedding?.vectorSpace}\`, and that of the selector is \`${space}\``;
 }
 
-function contextText({ contextWindow }: Model, facts: Facts): string {
+function contextText(model: Model, { facts, snapshot }: DecisionInputs): string {
+  const { contextWindow } = model;
   const window = `its window of ${contextWindow} tokens`;
   if (facts.embedding !== undefined) return `a text exceeds ${window}`;
   const asked = windowAsked(facts);
   if (asked > contextWindow) return `${window} is below the ${asked} that \`${facts.alias}\` asks for`;
-  return `the prompt and a useful output exceed ${window}`;
+  const output = leavesUsefulOutput(model, facts, snapshot) ? 'min_output_tokens' : 'a useful output';
+  return `the prompt and ${output} exceed ${window}`;
+}
+
+/** Whether a prompt leaves room for a useful output in a model's window, given that it leaves too little for `min_output_tokens`. */
+export function leavesUsefulOutput(model: Model, facts: Facts, snapshot: PolicySnapshot): boolean {
+  const { outputTokensMin, ...others } = facts;
+  if (outputTokensMin === undefined) return false;
+  return expectedInput(facts, model) + usefulOutput(model, others, taskOf(facts, snapshot)) <= model.contextWindow;
 }
 
 /** The parts of a request's bill that a model has no price for. */
@@ -214,33 +226,40 @@ export function violatedConstraints(model: Model, rejections: number, inputs: De
   return violated.length > 0 ? violated : active.filter(({ allows }) => allows !== null);
 }
 
-/** A field of the request that asks for more output than a model's maximum. */
-interface OutputAbove {
+/** A figure that is above a model's maximum output, and the field of the request that sets it. */
+interface ExcessOutput {
   readonly field: string;
   readonly value: number;
   readonly text: string;
 }
 
-/** The fields for which a model is rejected with `max_output`. With each at its maximum, the model covers the output. */
-export function outputsAbove(model: Model, inputs: DecisionInputs): OutputAbove[] {
-  const { facts, readings, snapshot, names = USUAL_NAMES } = inputs;
-  const { outputTokens, outputTokensMax, outputTokensMin = 0, capsOutput } = facts;
-  const { maxOutput } = model;
-  const above = (field: string, value: number, what = field): OutputAbove => ({
-    ...{ field, value },
-    text: `${what} is above its maximum of ${maxOutput}`,
-  });
-  const found = outputTokensMin > maxOutput ? [above('min_output_tokens', outputTokensMin)] : [];
-  const stated = outputTokensMax === null ? 'estimated_output_tokens' : names.outputTokensMax;
-  const most = outputTokensMax ?? outputTokens ?? 0;
-  if (!capsOutput) return most > maxOutput ? [...found, above(stated, most)] : found;
-  const unbounded = { ...facts, outputTokensMin: 0 };
+/** The reasons for which a model is rejected with `max_output`. With each field at its maximum, the model covers the output. */
+export function excessOutputs(
+  model: Model,
+  { facts, readings, snapshot, names = USUAL_NAMES }: DecisionInputs,
+): ExcessOutput[] {
+  const { outputTokensMax, outputTokens, outputTokensMin } = facts;
   const expected = expectedOutput(facts, snapshot, readings);
-  const needed = Math.max(expected, usefulRequested(model, unbounded, taskOf(facts, snapshot)));
-  if (needed <= maxOutput) return found;
-  const what = `the expected answer (${Math.ceil(needed)} tokens)`;
-  const isStated = outputTokens !== null && needed === expected;
-  return [...found, isStated ? above('estimated_output_tokens', outputTokens, what) : above(stated, most, what)];
+  const task = taskOf(facts, snapshot);
+  const bits = outputsAbove(model, facts, task, expected);
+  const above = `above its maximum of ${model.maxOutput}`;
+  const aim = model.reasoningTokens > 0 ? 'to reason and answer' : 'for a useful answer';
+  const found: ExcessOutput[] = [];
+  const add = (
+    need: keyof typeof OUTPUT_NEEDS,
+    field: string,
+    value: number | null = 0,
+    text = `${field} is ${above}`,
+  ) => {
+    if ((bits & OUTPUT_NEEDS[need]) !== 0) found.push({ field, value: value ?? 0, text });
+  };
+  const { outputTokensMax: cap } = names;
+  add('least', 'min_output_tokens', outputTokensMin);
+  add('cap', cap, outputTokensMax);
+  add('stated', 'estimated_output_tokens', outputTokens);
+  add('expected', cap, outputTokensMax, `the expected answer (${Math.ceil(expected)} tokens) is ${above}`);
+  add('useful', cap, outputTokensMax, `it needs ${taskUseful(model, task)} tokens ${aim}, ${above}`);
+  return found;
 }
 
 /** Expected cost and latency at the endpoint that the shortlist based these rejections of a model on. */

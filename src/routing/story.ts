@@ -1,25 +1,25 @@
 import { capabilityNames } from '../core/capability.ts';
 import { shownCredits } from '../core/ceiling.ts';
 import { toCredits } from '../core/credits.ts';
-import type { LengthSource } from '../core/expected-length.ts';
+import type { ExpectedLength, LengthSource } from '../core/expected-length.ts';
 import { type Difficulty, type Facts, isIntentRead } from '../core/facts.ts';
 import type { SourcePlace } from '../core/source-place.ts';
 import { percent, seconds, shownQuality, tradeOff, UNKNOWN_QUALITY } from './advise.ts';
 import type { AppliedPreference, AppliedRule, CandidateEntry, LanguageEntry } from './certificate.ts';
 import type { Certificate } from './certify.ts';
-import { MODEL_CAP } from './estimate.ts';
+import { capReason } from './output-maximum.ts';
 import { estimateText, qualityAdjustments, type StrongWords, shadowText } from './story-estimate.ts';
 
 type Draw = NonNullable<Certificate['draw']>;
 
 /** Explains a decision in a few sentences. `words`: given where the text of the request is at hand. */
 export function story(certificate: Certificate, facts: Facts, words: StrongWords = new Map()): string[] {
-  const { constraints, preferences, unpreferred, refusal } = certificate;
+  const { constraints, preferences, unpreferred, refusal, expectedLength } = certificate;
   const ranked = certificate.candidates.filter(({ rank }) => rank !== null);
   const [choice, runnerUp] = ranked;
   return [
     requestText(certificate, facts),
-    ...(facts.embedding === undefined ? [lengthText(certificate, facts)] : []),
+    ...(expectedLength ? [lengthText(expectedLength, certificate, facts)] : []),
     ...(constraints.length > 0 ? [`Constraints that apply: ${constraints.map(ruleText).join(', ')}.`] : []),
     ...rejectedTexts(certificate.candidates.filter(({ rank }) => rank === null)),
     ...(refusal ? [`Refused with ${refusal.code}: ${refusal.message}`] : []),
@@ -82,7 +82,7 @@ function requestText({ candidates }: Certificate, facts: Facts): string {
 }
 
 /** `Expected answer: 640 tokens, measured from answers to coding tasks.` */
-function lengthText({ outputTokens, outputSource, measuredTasks }: Certificate, facts: Facts): string {
+function lengthText({ tokens, source }: ExpectedLength, { measuredTasks }: Certificate, facts: Facts): string {
   const { task, mix } = facts;
   const tasksText = (all: readonly string[]) => `${all.join(', ')} tasks`;
   const all = mix.length === 0 ? [task] : mix.map((one) => one.task);
@@ -96,7 +96,7 @@ function lengthText({ outputTokens, outputSource, measuredTasks }: Certificate, 
     blended: `${measured}, blended with the declared length`,
     declared: `declared by the policy${isIntentRead(facts) ? ` for ${tasksText(all)}` : ''}`,
   };
-  return `Expected answer: ${count(outputTokens)} ${outputTokens === 1 ? 'token' : 'tokens'}, ${sources[outputSource]}.`;
+  return `Expected answer: ${count(tokens)} ${tokens === 1 ? 'token' : 'tokens'}, ${sources[source]}.`;
 }
 
 /** Groups and names that are listed; the rest is counted. */
@@ -184,10 +184,7 @@ function leads(a: CandidateEntry, b: CandidateEntry): string {
 /** The first hold of the choice, and its cap. */
 function holdText({ worstCaseCredits, outputCap, cappedBy }: CandidateEntry): string {
   const hold = `At most ${worstCaseCredits} Credits are held for up to ${count(outputCap)} tokens of output`;
-  if (cappedBy === null) return `${hold}.`;
-  return cappedBy === MODEL_CAP
-    ? `${hold}: the model can return no more.`
-    : `${hold}: ${cappedBy} can pay for no more.`;
+  return cappedBy === null ? `${hold}.` : `${hold}: ${capReason(cappedBy)}.`;
 }
 
 /** Endpoints of the choice that are not healthy. */

@@ -65,6 +65,8 @@ export interface PolicyTools {
   readonly ledger?: () => LedgerState;
   /** The teams of the store that the policy would serve with. Null and the default: not known. */
   readonly teams?: () => TeamNames | null;
+  /** The IDs of the teams with unrevoked keys. Default: not known. */
+  readonly teamsWithKeys?: () => ReadonlySet<string>;
   /** The labels of the keys in the data folder. Default: not known. */
   readonly labels?: () => KnownLabels;
   /** The settings that the running server keeps from its start. Default: none runs. */
@@ -185,7 +187,7 @@ const hashesOf = (own: PluginModules) => modulesIn(own).map(({ specifier, hash }
 
 function contextOf(
   own: PluginModules,
-  { env, shipped, today, ledger, labels, teams, started }: PolicyTools,
+  { env, shipped, today, ledger, labels, teams, teamsWithKeys, started }: PolicyTools,
 ): LoadContext {
   const hashes = hashesOf(own);
   const plugins = new Map([...own].map(([name, found]) => [name, found instanceof Error ? found : found.plugins]));
@@ -200,6 +202,7 @@ function contextOf(
     ledger: ledger?.(),
     labels: labels?.(),
     teams: teams?.() ?? null,
+    teamsWithKeys: teamsWithKeys?.(),
     started,
     // The code of operators' plugins is part of the revision.
     revisionOf: (content: string) => hashOf(hashes.length === 0 ? content : JSON.stringify([content, hashes])),

@@ -4,7 +4,7 @@ import { type LedgerState, NO_LEDGER } from '../core/budget.ts';
 import type { TeamNames } from '../core/people.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { processFolder, type ServeOptions } from '../operate/serve-options.ts';
-import type { KnownLabels } from '../policy/misspelt-values.ts';
+import type { PolicyTools } from '../runtime/candidate.ts';
 import { readStore, storeExists } from '../store/open.ts';
 import { type PeopleChanges, teamNamesOf } from '../store/people.ts';
 import type { PushedPolicy } from '../store/pushed-policies.ts';
@@ -62,8 +62,9 @@ function orNone(error: unknown): Pick<PeopleChanges, 'teams'> {
   throw error;
 }
 
-/** Reads the labels of the keys in a store that are not revoked. */
-export async function labelsOnDisk(database: string): Promise<() => KnownLabels> {
+/** Reads what policies are judged by of the keys in a store that are not revoked: their labels, and the IDs of their teams. */
+export async function keysOnDisk(database: string): Promise<Pick<PolicyTools, 'labels' | 'teamsWithKeys'>> {
+  const teams = new Set<string>();
   const labels = new Map<string, Set<string>>();
   if (await storeExists(database)) {
     using reader = await readStore(database, ['access']);
@@ -73,11 +74,12 @@ export async function labelsOnDisk(database: string): Promise<() => KnownLabels>
       throw error;
     });
     for (const { key } of rows) {
+      if (key.info.team !== null) teams.add(key.info.team);
       for (const [name, value] of Object.entries(key.info.labels))
         labels.set(name, (labels.get(name) ?? new Set()).add(value));
     }
   }
-  return () => labels;
+  return { labels: () => labels, teamsWithKeys: () => teams };
 }
 
 /** Reads the state of the ledger in a store, which a policy must fit before a server starts. */

@@ -42,7 +42,10 @@ export function openPolicyDesk(
     inForce: () => reloader.inForce,
     folder: tools.folder,
     home,
-    judge: { ...judging, ...reloader.surroundings, labels: keys.labels, parse: oneAtATime(parser.parse) },
+    judge: {
+      ...{ ...judging, ...reloader.surroundings, labels: keys.labels, teamsWithKeys: keys.teamsWithKeys },
+      parse: oneAtATime(parser.parse),
+    },
     findRevision: gateway.records.findRevision,
     revisionsLike: (beginning) => store.records.revisions.findByPrefix(beginning),
     turns: new Turns(clock),

@@ -16,26 +16,37 @@ export interface Team extends DeclaredTeam {
   readonly createdAt: number;
   /** Null while it exists. A removed one keeps its row, so that its name is known in figures of before. */
   readonly removedAt: number | null;
-  /** The names that it had before, the latest first, at most `FORMER_NAMES_MAX`; absent for none. */
+  /**
+   * The names that it had before and that no other team has had since, the latest first; of a removed team also its last name.
+   * Absent for none.
+   */
   readonly formerNames?: readonly string[];
 }
 
-export const FORMER_NAMES_MAX = 16;
-
-/** Finds which team a name stands for. A present name comes before a former one, and an existing team before a deleted one. */
+/**
+ * Finds which team a name stands for: the one that has it, else the one that had it last. Of teams written by earlier builds, which
+ * can share former names, an existing team comes before a deleted one.
+ */
 export function teamNamesOf(teams: Iterable<Team>): TeamNames {
   const names = new Map<string, NamedTeam>();
   const all = [...teams].sort(({ id: one }, { id: other }) => (one < other ? -1 : 1));
   const put = (team: Team, stated: readonly string[]) => {
     const { id, name, origin, removedAt } = team;
-    const named = { id, name, isOfApi: origin === 'api', isDeleted: removedAt !== null };
+    const named = {
+      id,
+      name,
+      isOfApi: origin === 'api',
+      isDeclared: origin === 'policy',
+      isDeleted: removedAt !== null,
+    };
     for (const one of stated) names.set(one, named);
   };
   const [deleted, existing] = [
     all.filter((team) => team.removedAt !== null),
     all.filter((team) => team.removedAt === null),
   ];
-  for (const team of deleted) put(team, [...(team.formerNames ?? []), team.name]);
+  for (const team of deleted) put(team, [team.name]);
+  for (const team of deleted) put(team, team.formerNames ?? []);
   for (const team of existing) put(team, team.formerNames ?? []);
   for (const team of existing) put(team, [team.name]);
   return names;

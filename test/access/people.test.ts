@@ -66,35 +66,6 @@ test('a user has its own terms, else those that its team states for members, els
   expect(people.termsOf({ team: id, user: plain.id })[0]).toMatchObject({ limits: limits(9) });
 });
 
-test('a name stands for the team that has it, else for the one that had it last, also after a deletion', async () => {
-  await using store = await openInMemory();
-  const people = await open(store);
-  const found = (name: string) => people.teamNames().get(name);
-  const rename = (id: string, name: string) => people.changeTeam(id, (before) => ({ ...before, name }), SERVER);
-  const first = await people.createTeam(team('search'), SERVER);
-  await rename(first.id, 'find');
-  await rename(first.id, 'seek');
-  for (const name of ['search', 'find', 'seek']) expect(found(name)).toMatchObject({ id: first.id, name: 'seek' });
-  const second = await people.createTeam(team('find'), SERVER);
-  expect([found('find')?.id, found('search')?.id]).toEqual([second.id, first.id]);
-  await people.removeTeam(second.id, SERVER);
-  expect(found('find')).toMatchObject({ id: first.id, isDeleted: false });
-  await people.removeTeam(first.id, SERVER);
-  expect(found('seek')).toMatchObject({ id: first.id, isDeleted: true });
-  const again = await people.createTeam(team('seek'), SERVER);
-  expect(found('seek')).toMatchObject({ id: again.id, isDeleted: false });
-  expect(found('other')).toBeUndefined();
-});
-
-test('a team remembers a bounded number of former names, the latest', async () => {
-  await using store = await openInMemory();
-  const people = await open(store);
-  const { id } = await people.createTeam(team('name 0'), SERVER);
-  for (let at = 1; at <= 20; at++) await people.changeTeam(id, (before) => ({ ...before, name: `name ${at}` }), SERVER);
-  expect(people.team(id)?.formerNames).toHaveLength(16);
-  expect([people.teamNames().has('name 19'), people.teamNames().has('name 3')]).toEqual([true, false]);
-});
-
 test('a person who signs in is one user, written where something is new alone, and keeps what a sign-in does not state', async () => {
   await using store = await openInMemory();
   const people = await open(store);

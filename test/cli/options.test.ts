@@ -37,8 +37,25 @@ test.each([
   ['keys', 'delete', 'keys revoke'],
   ['teams', 'rm', 'teams delete'],
   ['users', 'add', 'users create'],
+  ['policy', 'get', 'policy history'],
 ])('a word of another tool leads to the command that does the same: %s %s', (group, word, command) => {
   expect(unknownCommand(group, word).message).toContain(`Did you mean \`${command}\`?`);
+});
+
+test.each([
+  ['keys', 'new', 'keys create'],
+  ['keys', 'add', 'keys create'],
+  ['keys', 'ls', 'keys list'],
+  ['keys', 'delete', 'keys revoke'],
+  ['users', 'add', 'users create'],
+  ['decisions', 'ls', 'decisions list'],
+])('such a word within a group is recognized before a database is opened: %s %s', (group, word, command) => {
+  expect(() => parse([group, word, '--data', '/no/such/folder'])).toThrow(`Did you mean \`${command}\`?`);
+});
+
+test('every command of every group is accepted before a database is opened', () => {
+  for (const command of Object.keys(HELP))
+    expect(() => parse([...command.split(' '), '--data', '/a'])).not.toThrow(/takes/);
 });
 
 test('a word for which no command is needed says what to do instead', () => {
@@ -133,7 +150,8 @@ test('the folder of policies is named as for serve, or alone', () => {
   expect(folders('explain', '--policies=mine')).toMatchObject({ folder: 'mine', args: ['explain'] });
   const learn = parse(['learn', 'reset', '--policies', 'mine', '--yes', '--data', 'there']);
   const place = { data: 'there', database: join('there', 'signalbox.db') };
-  expect(learn).toEqual({ name: 'learn', folder: 'mine', ...place, args: ['reset', '--yes'] });
+  const folderFlags = ['--policies', '--data'];
+  expect(learn).toEqual({ name: 'learn', folder: 'mine', folderFlags, ...place, args: ['reset', '--yes'] });
 });
 
 test('the form of the log is named by the flag, else by SIGNALBOX_LOG, else it goes by where it is written', () => {

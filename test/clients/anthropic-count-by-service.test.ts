@@ -61,6 +61,13 @@ describe('a count by Anthropic', () => {
     policy: testPolicy({ one: { url: upstream.url, adapter: 'anthropic' } }, { best: { endpoints: ['one'] } }),
   }));
 
+  test('is not refused for the constraints of an answer, which the service does not get', async () => {
+    const constraints = { min_output_tokens: 5_000, max_latency_ms: 1 };
+    const answer = await box.post('/v1/messages/count_tokens', { ...body, constraints });
+    expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ basis: 'provider' })]);
+    expect(upstream.requests.at(-1)!.body).not.toHaveProperty('constraints');
+  });
+
   test('gets the prompt as it was sent, with its headers, without what is ours', async () => {
     const mark = { cache_control: { type: 'ephemeral' } };
     const sent = {

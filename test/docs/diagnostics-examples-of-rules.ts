@@ -71,7 +71,7 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
     },
     'satisfied-by-none': {
       golden: 'rule-satisfied-by-none',
-      mend: 'Correct the rule.',
+      mend: 'Correct the rule, or set the variable of a provider that serves such a model.',
       correction: ['"ch" in', '"eu" in'],
     },
     'nothing-to-inherit': {
@@ -126,7 +126,7 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
     },
     'misspelt-value': {
       golden: 'tag-misspelt',
-      mend: 'Correct its spelling.',
+      mend: 'Correct its spelling, or compare with the name: `team.name` in place of `team.id`.',
       correction: ['"privat"', '"private"'],
     },
     'prefers-none': {

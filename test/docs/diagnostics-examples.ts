@@ -176,6 +176,11 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'Write the present name of the team.',
       correction: ['"search"', '"find"'],
     },
+    'team-replaced': {
+      golden: 'team-replaced',
+      mend: 'Add `formerly` with the old name to the new team if it is the same team.',
+      correction: ['- name: finance', '- name: finance\n    formerly: billing'],
+    },
     'two-meanings-of-team': {
       golden: 'two-meanings-of-team',
       mend: 'Use teams, or give the label another name.',

@@ -261,6 +261,7 @@ function commandIn(folder: string): PolicyCommand {
     judge: judgeTools({ ...host, now: Date.now }),
     folder,
     shippedFolder: folder,
+    folderFlags: [],
     database: join(folder, 'none.db'),
     terminal: false,
     input: refused,

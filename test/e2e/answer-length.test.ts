@@ -1,5 +1,5 @@
-import { expect, test } from 'bun:test';
-import { answerOf, waitFor } from '../support/answers.ts';
+import { describe, expect, test } from 'bun:test';
+import { answerOf, quietFor, waitFor } from '../support/answers.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { type Signalbox, startSignalbox, writePolicy } from '../support/signalbox.ts';
@@ -12,6 +12,7 @@ const MODELS = {
   cheap: { endpoints: ['up'], price: { input: 0.01, output: 0.4 }, quality: 0.6 },
   expensive: { endpoints: ['up'], price: { input: 0.24, output: 9.6 }, quality: 0.9 },
   writer: { endpoints: ['up'], price: { input: 1, output: 4 }, quality: 0.7 },
+  short: { endpoints: ['up'], price: { input: 1, output: 4 }, quality: 0.7 },
 };
 /** `writer` gives the answers that are measured, so that the candidates of the others keep their declared speeds. */
 const SELECTORS = ['auto', 'auto-cheap', 'auto-fast'];
@@ -20,11 +21,13 @@ const policyOf = (declared: number, head = 'version: 2') =>
     { up: upstream.url },
     MODELS,
     `selectors:
-${SELECTORS.map((name) => `  ${name}: { strategy: ${name}, models: { require: model.id != "writer" } }`).join('\n')}
+${SELECTORS.map((name) => `  ${name}: { strategy: ${name}, models: { require: '!(model.id in ["writer", "short"])' } }`).join('\n')}
   traffic: { strategy: auto, models: { require: model.id == "writer" } }
+  only-short: { strategy: auto, models: { require: model.id == "short" } }
 `,
   )
     .replaceAll('default_max_output: 1024', 'default_max_output: 8192')
+    .replace(/^ {2}short:[\s\S]*/m, (text) => text.replaceAll('8192', '2000'))
     .replace('version: 1', head)
     .replace('coding: { expected_output_tokens: 1200', `coding: { expected_output_tokens: ${declared}`);
 
@@ -56,10 +59,10 @@ async function start(declared: number, head?: string) {
   const policy = policyOf(declared, head);
   const clock = () => performance.now() + skippedMs;
   const box = await startSignalbox({ policy, env: UPSTREAM_ENV, clock });
-  const chat = async (model: string) => {
+  const chat = async (model: string, more: object = {}) => {
     // A key adds one answer of a task in ten seconds.
     skippedMs += 10_001;
-    const response = await box.post('/v1/chat/completions', { model, messages });
+    const response = await box.post('/v1/chat/completions', { model, messages, ...more });
     expect(response.status).toBe(200);
     return await answerOf(response);
   };
@@ -67,9 +70,9 @@ async function start(declared: number, head?: string) {
 }
 
 /** A server after so many answers of `words` words, once it has published what it measured. */
-async function warm(words: number) {
+async function warm(words: number, head?: string) {
   upstream.behave({ text: 'word '.repeat(words) });
-  const server = await start(1_200);
+  const server = await start(1_200, head);
   for (let i = 0; i < 30; i++) await server.chat('traffic');
   await waitFor(async () => (await explainedBy(server.box, 'auto')).expected_output_source !== 'declared');
   return server;
@@ -117,6 +120,63 @@ test('auto-cheap stays with the cheap model while a server measures short answer
   expect(await choices('version: 2\nanswer_length: blended')).toEqual(['cheap', 'expensive']);
   expect(await choices('version: 1')).toEqual(['cheap', 'expensive']);
 }, 60_000);
+
+test('20 answers suffice for a measured length, and 19 do not', async () => {
+  upstream.behave({ text: 'word '.repeat(40) });
+  const { box, chat } = await start(1_200);
+  const isMeasured = async () => (await explainedBy(box, 'auto')).expected_output_source === 'measured';
+  for (let i = 0; i < 19; i++) await chat('traffic');
+  await quietFor(1_500, 'a measured length', isMeasured);
+  await chat('traffic');
+  await waitFor(isMeasured);
+  await box.stop();
+}, 60_000);
+
+describe('a measured length that has become long', () => {
+  /** A server that has measured 3,600 tokens, after more answers of so many words under this cap; its length may change. */
+  async function after(words: number, max_tokens: number, head?: string) {
+    const { box, chat } = await warm(3_600, head);
+    const lengthNow = async () => (await explainedBy(box, 'auto')).expected_output_tokens;
+    const before = await lengthNow();
+    upstream.behave(({ body }) => {
+      const cap = Number(body.max_tokens);
+      return words > cap ? { text: 'word '.repeat(cap), finish: 'length' } : { text: 'word '.repeat(words) };
+    });
+    for (let i = 0; i < 40; i++) await chat('traffic', { max_tokens });
+    return { box, lengthNow, hasChanged: async () => (await lengthNow()) !== before };
+  }
+
+  test('falls by short answers whose caps are below it, and above the declared length', async () => {
+    const { box, lengthNow } = await after(40, 2_000);
+    await waitFor(async () => (await lengthNow()) < 100);
+    await box.stop();
+  }, 60_000);
+
+  test.each([
+    ['answers that such caps cut', 3_600, 2_000, 'version: 2'],
+    ['answers whose caps are below the declared length', 40, 1_000, 'version: 2'],
+    ['short answers with `version: 1`', 40, 2_000, 'version: 1'],
+  ] as const)(
+    'stays after %s',
+    async (_, words, cap, head) => {
+      const { box, hasChanged } = await after(words, cap, head);
+      await quietFor(1_500, 'another length', hasChanged);
+      await box.stop();
+    },
+    60_000,
+  );
+
+  test('does not refuse a named model that can return less, in mid-session', async () => {
+    const { box } = await warm(3_600);
+    upstream.behave({ text: 'word '.repeat(40) });
+    const asked = { model: 'short', messages, max_tokens: 32_000 };
+    const { platform } = await answerOf(await box.post('/v1/chat/completions', asked));
+    expect(platform).toMatchObject({ routed_model: 'short', output_capped_by: 'model' });
+    const refusal = await box.post('/v1/chat/completions', { ...asked, model: 'only-short' });
+    expect(refusal.status).toBe(422);
+    await box.stop();
+  }, 60_000);
+});
 
 test('the record keeps the length with its source, and the decision is made again as equal', async () => {
   const { box, chat } = await warm(40);
@@ -170,6 +230,12 @@ test('policy explain --url says what is wrong with an address, a key or a flag',
   expect(await explain(box.key, '--url', 'http://127.0.0.1:1')).toContain('No answer from http://127.0.0.1:1');
   expect(await explain(box.key, '--url', box.url, '--label', 'a=b')).toContain('Remove --label.');
   expect(await explain(box.key, '--url', `${box.url}/nowhere`)).toContain('answered 404');
+  expect(await explain(box.key, '--url', box.url, '--data', box.data)).toContain('Remove --data.');
+  expect(await explain(box.key, '--url', box.url, '--policies', box.data)).toContain('Remove --policies.');
+  for (const named of ['--decision', '--case']) {
+    const expected = `${named} states the whole request. Remove --url.`;
+    expect(await explain(box.key, '--url', box.url, named, 'dec_x')).toContain(expected);
+  }
   await box.stop();
 }, 60_000);
 

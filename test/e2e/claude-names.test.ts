@@ -28,6 +28,7 @@ describe('without a key of Anthropic', () => {
   test.each([
     ['claude-opus-4-8', 'auto'],
     ['claude-opus-4-8[1m]', 'auto'],
+    ['claude-opus-4-8[1M]', 'auto'],
     ['claude-opus-5-5', 'auto'],
     ['claude-opus-9-20290101', 'auto'],
     ['claude-sonnet-4-6-20260101', 'auto'],
@@ -45,6 +46,7 @@ describe('with a key of Anthropic', () => {
   test.each([
     ['claude-opus-5-5', 'claude-opus-5-5'],
     ['claude-opus-5-5[1m]', 'claude-opus-5-5'],
+    ['claude-opus-5-5[1M]', 'claude-opus-5-5'],
     ['claude-opus-5-5-20260922', 'claude-opus-5-5'],
     ['claude-sonnet-5-5', 'claude-sonnet-5-5'],
     ['claude-haiku-4-5-20251001', 'claude-haiku-4-5'],
@@ -86,6 +88,7 @@ ${more}`,
   test.each([
     ['claude-opus-7', 'claude-opus-7'],
     ['claude-opus-7[1m]', 'unsupported_parameter'],
+    ['claude-opus-7[1M]', 'unsupported_parameter'],
     ['claude-opus-8', 'auto'],
     ['claude-opus-4-77', 'other'],
     ['claude-opus-4-8-x', 'auto-cheap'],

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { adviceOf, answerOf, type VectorsAnswer, vectorsOf } from '../support/answers.ts';
+import { adviceOf, answerOf, type VectorsAnswer, vectorsOf, waitFor } from '../support/answers.ts';
 import { tokensFor, useEmbeddings, vectorFor } from '../support/embedding-upstream.ts';
+import { withKey } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';
 
 const first = useEmbeddings('openai');
@@ -228,6 +229,18 @@ describe('money', () => {
     const { total_credits: spent } = (await usage.json()) as { readonly total_credits: number };
     expect(spent <= 0.05).toBe(isKept);
     expect(spent).toBeLessThanOrEqual(tokens / 1000);
+  });
+
+  test('their decision has no expected length of an answer, whether it is decided again or read from its record', async () => {
+    const { platform } = await vectorsOf(await embed({ input: 'a b' }));
+    const reader = await box.makeKey('--scope', 'report');
+    for (const init of [{}, withKey(reader)]) {
+      const decision = await waitFor(async () => {
+        const response = await box.get(`/v1/decisions/${platform.decision_id}`, init);
+        return response.status === 200 ? response : null;
+      });
+      expect(await decision.json()).toMatchObject({ expected_output_tokens: null, expected_output_source: null });
+    }
   });
 
   test('budget_limit bounds the bytes of the texts', async () => {

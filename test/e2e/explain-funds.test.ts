@@ -20,7 +20,8 @@ beforeAll(async () => {
   const policy = testPolicy(
     { up: service.url },
     { m: { endpoints: ['up'] } },
-    `budgets:
+    `gateway: { retries_max: 0, output_above_maximum: cap }
+budgets:
   - { name: shared, each: key, match: 'key.labels.purse == "cap"', limit_credits: 40, window: total }
   - { name: strict, each: key, match: 'key.labels.purse == "reject"', limit_credits: 5, window: total, on_exhausted: reject }
 `,
@@ -56,15 +57,25 @@ describe('the first hold of a request', () => {
     const advice = await advised(key);
     expect(advice.first_hold_credits).toBe(14.85);
     const cap = Math.floor((14_850 - 1_000 * PROMPT) / 4);
-    expect(advice.reasoning).toEndWith(` Its output is capped at ${cap} tokens: key-month:cap pays for no more now.`);
+    expect(advice.reasoning).toEndWith(` Its output is capped at ${cap} tokens: key-month:cap can pay for no more.`);
     expect(advice.max_cost_credits).toBe((34 + 4 * cap) / 1_000);
     expect(await explained(key)).toMatchObject({ first_hold_credits: 14.85, shortage: null, code: 0 });
     const { out } = await explain(key);
     expect(out.replace(/\s+/g, ' ')).toContain(
-      `Of the money of its key, 14.85 Credits are held, which caps its output at ${cap} tokens: key-month:cap pays for no more now.`,
+      `Of the money of its key, 14.85 Credits are held. Its output is capped at ${cap} tokens: key-month:cap can pay for no more.`,
     );
     await answerOf(await ask(key));
     expect(service.bills.at(-1)!.cap).toBe(cap);
+  });
+
+  test('is told with the maximum of the model where that caps the output', async () => {
+    const key = await box.makeKey('--budget', '1000/month:cap');
+    const id = key.slice('sb_live_'.length).split('_')[0]!;
+    const args = ['policy', 'explain', folder, '-', '--key', id, '--data', box.data];
+    const { out } = await runHere(args, UPSTREAM_ENV, JSON.stringify({ ...hi, max_tokens: 32_000 }));
+    expect(out.replace(/\s+/g, ' ')).toContain(
+      `Of the money of its key, ${(34 + 4 * 15_360) / 1_000} Credits are held. Its output is capped at 15360 tokens: the model can return no more.`,
+    );
   });
 
   test('is null by advice while it would wait, and the whole worst case where that fits', async () => {

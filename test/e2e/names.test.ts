@@ -59,6 +59,8 @@ describe('`[1m]` behind a name', () => {
     ['haiku[1m]', 'wide'],
     ['auto-cheap[1m]', 'wide'],
     ['wide[1m]', 'wide'],
+    ['haiku[1M]', 'wide'],
+    ['wide[1M]', 'wide'],
   ])('%s: a model whose window has as much answers, and the decision repeats', async (name, model) => {
     const { platform } = await answerOf(await chat(name));
     expect(platform).toMatchObject({ routed_model: model });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Json } from '../../plugins/providers/json.ts';
 import { tries } from '../deep/effort.ts';
@@ -6,62 +6,11 @@ import { adviceOf, answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { readPage, total } from '../support/prometheus.ts';
 import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
-import { useSignalbox, useUpstream } from '../support/use.ts';
+import { useSignalbox } from '../support/use.ts';
+import { ASKED, chat, hi, MAX, type PolicyOptions, useCappingModels } from './capping-models.ts';
 
 /** Requests whose `max_tokens` is above the `max_output` of a model, as agents send them. */
-const one = useUpstream();
-const two = useUpstream();
-const claude = useUpstream({ dialect: 'anthropic' });
-const upstreams = [one, two, claude];
-
-const MAX = { small: 2_048, large: 16_384, claude: 8_192, responds: 4_096 } as const;
-
-interface PolicyOptions {
-  readonly version?: 1 | 2;
-  /** Keys of the section `gateway`. */
-  readonly gateway?: string;
-  readonly more?: string;
-}
-
-/** `auto` chooses `small`, and falls back to `large`. The others are for requests that name them. */
-function policyOf({ version = 2, gateway = 'retries_max: 0', more = '' }: PolicyOptions = {}): string {
-  const model = (id: keyof typeof MAX, provider: string, quality: number) => `  ${id}:
-    endpoints: [{ provider: ${provider}, upstream: ${id}-upstream }]
-    price: { input: 1, output: 4, as_of: 2026-11-01, basis: own }
-    context_window: 200000
-    max_output: ${MAX[id]}
-    default_max_output: 1024
-    capabilities: [tools, json_schema]
-    latency: { ttft_ms: 100, output_tokens_per_second: 100, basis: guessed }
-    quality: { default: ${quality}, basis: guessed }
-`;
-  return `version: ${version}
-credits: { usd_per_credit: 0.001 }
-gateway: { ${gateway} }
-providers:
-  one: { adapter: openai-compatible, base_url: "${one.url}", api_key_env: TEST_UPSTREAM_KEY }
-  two: { adapter: openai-compatible, base_url: "${two.url}", api_key_env: TEST_UPSTREAM_KEY }
-  claude: { adapter: anthropic, base_url: "${claude.url}", api_key_env: TEST_UPSTREAM_KEY }
-  responds: { adapter: openai, base_url: "${one.url}", api_key_env: TEST_UPSTREAM_KEY }
-tasks:
-  general: { expected_output_tokens: 400, default_input_tokens: 500, min_useful_output: 64 }
-models:
-  "house/*": { provider: one, upstream: "*", max_output: 1000, context_window: 9000, unknown_price: { as: { input: 1, output: 4, basis: own, as_of: 2026-11-01 } } }
-${model('small', 'one', 0.9)}${model('large', 'two', 0.5)}${model('claude', 'claude', 0.1)}${model('responds', 'responds', 0.1)}selectors: { auto: { strategy: auto, models: { require: 'model.id in ["small", "large"]' } } }
-${more}`;
-}
-
-const hi = [{ role: 'user', content: 'hi' }];
-/** What Claude Code and opencode send. */
-const ASKED = 32_000;
-
-const chat = (box: Signalbox, body: object = {}, init: RequestInit = {}) =>
-  box.post('/v1/chat/completions', { model: 'small', messages: hi, max_tokens: ASKED, ...body }, init);
-const sent = (upstream = one): Json => upstream.requests.at(-1)!.body as Json;
-
-beforeEach(() => {
-  for (const upstream of upstreams) upstream.behave({ text: 'Hello.' });
-});
+const { one, two, claude, policyOf, sent } = useCappingModels();
 
 describe('with `version: 2`, a request for more output than a model can return', () => {
   const box = useSignalbox(() => ({
@@ -110,15 +59,18 @@ constraints:
     expect([sent(one).max_tokens, sent(two).max_tokens]).toEqual([MAX.small, 9_000]);
   });
 
-  test('is capped in Messages, where the budget of thinking is lowered below the cap', async () => {
-    const thinking = { type: 'enabled', budget_tokens: ASKED - 1 };
-    const response = await box.post('/v1/messages', { model: 'claude', messages: hi, max_tokens: ASKED, thinking });
-    expect(((await response.json()) as { platform: object }).platform).toMatchObject({ output_capped_by: 'model' });
-    expect(sent(claude)).toMatchObject({
-      max_tokens: MAX.claude,
-      thinking: { type: 'enabled', budget_tokens: MAX.claude / 2 },
-    });
-  });
+  test.each([ASKED - 1, MAX.claude - 1])(
+    'is capped in Messages, and a budget of thinking of %p leaves half for the answer',
+    async (budget_tokens) => {
+      const thinking = { type: 'enabled', budget_tokens };
+      const response = await box.post('/v1/messages', { model: 'claude', messages: hi, max_tokens: ASKED, thinking });
+      expect(((await response.json()) as { platform: object }).platform).toMatchObject({ output_capped_by: 'model' });
+      expect(sent(claude)).toMatchObject({
+        max_tokens: MAX.claude,
+        thinking: { type: 'enabled', budget_tokens: MAX.claude / 2 },
+      });
+    },
+  );
 
   test('is capped on a model of a wildcard', async () => {
     const { platform } = await answerOf(await chat(box, { model: 'house/any' }));
@@ -126,7 +78,7 @@ constraints:
     expect(sent().max_tokens).toBe(1_000);
   });
 
-  test('keeps a budget of thinking that is below the cap', async () => {
+  test('keeps a budget of thinking that is at most half of the cap', async () => {
     const thinking = { type: 'enabled', budget_tokens: 4_000 };
     await box.post('/v1/messages', { model: 'claude', messages: hi, max_tokens: ASKED, thinking });
     expect(sent(claude)).toMatchObject({ max_tokens: MAX.claude, thinking });
@@ -212,76 +164,56 @@ constraints:
     },
   );
 
-  test('is refused where the expected answer is longer than the maximum, with the value that would be served', async () => {
+  test('gets a model that can return the expected answer from a selector, and the named model in any case', async () => {
     const long = [{ role: 'user', content: 'Write an essay of 3,000 words on trains.' }];
     const { platform } = await answerOf(await chat(box, { model: 'auto', messages: long }));
     expect(platform.routed_model).toBe('large');
-    const { message } = await expectError(await chat(box, { messages: long }), 'no_eligible_model');
-    expect(message).toContain(`max_tokens ${ASKED} → ${MAX.small} admits \`small\``);
-    const { platform: shorter } = await answerOf(await chat(box, { messages: long, max_tokens: MAX.small }));
-    expect(shorter.routed_model).toBe('small');
-    const stated = { model: 'auto', messages: hi, max_tokens: ASKED, estimated_output_tokens: 20_000 };
-    const refusal = await expectError(await box.post('/v1/route', stated), 'no_eligible_model');
-    expect(refusal.message).toContain(`estimated_output_tokens 20000 → ${MAX.large} admits \`large\``);
+    for (const max_tokens of [ASKED, MAX.small + 1, MAX.small]) {
+      const named = await answerOf(await chat(box, { messages: long, max_tokens }));
+      expect(named.platform.routed_model).toBe('small');
+      expect(sent().max_tokens).toBe(MAX.small);
+    }
   });
 
-  describe('`constraints.min_output_tokens`', () => {
-    const least = (min_output_tokens: unknown) => ({ constraints: { min_output_tokens } });
+  test('is refused where no model can return the expected answer, with the value that would be served', async () => {
+    const longer = [{ role: 'user', content: 'Write an essay of 20,000 words on trains.' }];
+    const { message } = await expectError(await chat(box, { model: 'auto', messages: longer }), 'no_eligible_model');
+    expect(message).toContain(`max_tokens ${ASKED} → ${MAX.large} admits \`large\``);
+    for (const [model, most] of [
+      ['auto', MAX.large],
+      ['large', MAX.large],
+      ['small', MAX.small],
+    ] as const) {
+      const stated = { model, messages: hi, max_tokens: ASKED, estimated_output_tokens: 20_000 };
+      const refusal = await expectError(await box.post('/v1/route', stated), 'no_eligible_model');
+      expect(refusal.message).toContain(`estimated_output_tokens 20000 → ${most} admits`);
+    }
+  });
 
-    test('leaves out models that cannot return so much, in each dialect', async () => {
-      const more = { model: 'auto', ...least(MAX.small + 1) };
-      expect((await answerOf(await chat(box, more))).platform.routed_model).toBe('large');
-      const inMessages = await box.post('/v1/messages', { ...more, messages: hi, max_tokens: ASKED });
-      expect(((await inMessages.json()) as { model: string }).model).toBe('large');
-      const inResponses = await box.post('/v1/responses', { ...more, input: 'hi', max_output_tokens: ASKED });
-      expect(((await inResponses.json()) as { model: string }).model).toBe('large');
-      const advice = await adviceOf(await box.post('/v1/route', { task_type: 'general', ...least(MAX.small + 1) }));
-      expect(advice.recommended_model).toBe('large');
-      expect(advice.alternatives).toEqual([]);
+  test('is answered by a named model that has less room than its reasoning, which a selector leaves out', async () => {
+    const { platform } = await answerOf(await chat(box, { model: 'thinks' }));
+    expect(platform).toMatchObject({ routed_model: 'thinks', output_capped_by: 'model' });
+    expect(sent().max_tokens).toBe(MAX.thinks);
+    const { details } = await expectError(await chat(box, { model: 'thinkers' }), 'no_eligible_model');
+    expect(details).toMatchObject({
+      rejected: expect.arrayContaining([
+        {
+          model: 'thinks',
+          reasons: [`it needs 1024 tokens to reason and answer, above its maximum of ${MAX.thinks}`],
+        },
+      ]),
     });
+  });
 
-    test('raises the cap of a request without `max_tokens`', async () => {
-      const { platform } = await answerOf(await chat(box, { max_tokens: undefined, ...least(2_000) }));
-      expect(platform).not.toHaveProperty('output_capped_by');
-      expect(sent().max_tokens).toBe(2_000);
-    });
-
-    test('holds against budgets, which refuse rather than cap below it', async () => {
-      const key = await box.makeKey('--label', 'purse=yes');
-      await expectError(await chat(box, least(1_000), withKey(key)), 'request_exceeds_budget');
-      const { message } = await expectError(
-        await chat(box, { ...least(1_000), budget_limit: 2 }),
-        'budget_limit_too_low',
-        'budget_limit',
-      );
-      expect(message).toContain(`${(34 + 4_000) / 1_000} Credits`);
-    });
-
-    test('above every maximum is refused, with the value that would be served', async () => {
-      const { message } = await expectError(await chat(box, least(3_000)), 'no_eligible_model');
-      expect(message).toContain(`min_output_tokens 3000 → ${MAX.small} admits \`small\``);
-    });
-
-    test.each([
-      [0, 'out_of_range'],
-      [-5, 'out_of_range'],
-      [1.5, 'invalid_type'],
-      ['many', 'invalid_type'],
-      [ASKED + 1, 'out_of_range'],
-    ] as const)('of %p is an error at its field', async (value, code) => {
-      await expectError(await chat(box, least(value)), code, 'constraints.min_output_tokens');
-    });
-
-    test('is an error for embeddings, which write nothing', async () => {
-      const response = await box.post('/v1/embeddings', { model: 'small', input: 'hi', ...least(5) });
-      await expectError(response, 'unsupported_parameter', 'constraints.min_output_tokens');
-    });
-
-    test('of null counts as absent', async () => {
-      expect((await chat(box, least(null))).status).toBe(200);
-      const messages = { model: 'claude', messages: hi, max_tokens: 10, ...least(null) };
-      expect((await box.post('/v1/messages', messages)).status).toBe(200);
-    });
+  test('does not name the model where its window leaves less than its maximum', async () => {
+    const messages = [{ role: 'user', content: 'word '.repeat(1_500) }];
+    for (const max_tokens of [MAX.narrow, MAX.narrow + 1]) {
+      const asked = { model: 'narrow', messages, max_tokens };
+      const advice = await adviceOf(await box.post('/v1/route', asked));
+      expect(advice.max_output_tokens).toBeLessThan(MAX.narrow);
+      expect(advice).not.toHaveProperty('output_capped_by');
+      expect((await answerOf(await chat(box, asked))).platform).not.toHaveProperty('output_capped_by');
+    }
   });
 });
 

@@ -72,7 +72,7 @@ test('a push states the revision that it began from, and changes something', asy
   ).toBe(true);
   expect(out).toContain('patch=diff --git a/policy.yaml b/policy.yaml … ');
   const again = await box.run('policy', 'push', folder, '--from', '2');
-  expect([again.code, again.err]).toEqual([1, expect.stringContaining('in force already')]);
+  expect([again.code, again.err]).toEqual([1, expect.stringContaining('active already, as push 2')]);
 });
 
 test('a push shows the difference from the active policy, also one that stores nothing because it does not say where it began', async () => {
@@ -123,6 +123,10 @@ test('a start comes up with the stored revision, also with one that was pushed w
   write(policyOf('language_worth: 0.05\n'));
   const { code, out: text } = await box.run('policy', 'push', folder, '--from', revision);
   expect([code, text]).toEqual([0, expect.stringMatching(/^Stored: .*push 5.*\nNo server follows pushes now/m)]);
+  // Nothing serves them, so they are not called active.
+  const again = await box.run('policy', 'push', folder, '--from', '5');
+  expect(again.code).toBe(1);
+  expect(again.err).toContain('stored already, as push 5. No server follows pushes');
   const history = async () => (await box.run('policy', 'history', '--limit', '1')).out;
   expect(await history()).toMatch(/accepted .*\nNo server follows pushes now/);
   box = await start();

@@ -145,6 +145,40 @@ describe('a renamed team', () => {
     await box.stop();
   });
 
+  test('keeps a name in its budget that another team had before it', async () => {
+    await live({ 'policy.yaml': base }, async ({ box, write, reload }) => {
+      await made(box, '/admin/teams', { name: 'a1' });
+      await made(box, '/admin/teams', { name: 'search' });
+      const { key } = await made(box, '/admin/keys', { team: 'a1' });
+      const other = await made(box, '/admin/keys', { team: 'search' });
+      await patch(box, '/admin/teams/search', { name: 'z' });
+      await patch(box, '/admin/teams/a1', { name: 'search' });
+      write('budget.yaml', SEARCH);
+      expect((await reload()).status).toBe(200);
+      let spent = await spend(box, key);
+      expect(await patch(box, '/admin/teams/search', { name: 'w' })).toBe(200);
+      expect((await reload()).status).toBe(200);
+      await spend(box, other.key);
+      spent += await spend(box, key);
+      expect(await spentIn(box)).toEqual(credits(spent));
+    });
+  });
+
+  test('never loses a name that a budget states: the rename that would do so is refused, with the names it can have', async () => {
+    await live({ 'policy.yaml': base }, async ({ box, write, reload }) => {
+      const { id } = await made(box, '/admin/teams', { name: 'search' });
+      write('budget.yaml', SEARCH);
+      expect((await reload()).status).toBe(200);
+      for (let at = 1; at <= 16; at++) expect(await patch(box, `/admin/teams/${id}`, { name: `n${at}` })).toBe(200);
+      const refused = await box.get(`/admin/teams/${id}`, { method: 'PATCH', body: JSON.stringify({ name: 'n17' }) });
+      const { message } = await expectError(refused, 'conflict');
+      expect(message).toContain('"search"');
+      const { key } = await made(box, '/admin/keys', { team: id });
+      const spent = await spend(box, key);
+      expect(await spentIn(box)).toEqual(credits(spent));
+    });
+  });
+
   test('leaves its former name to a new team: the budget then covers the new one, without an edit', async () => {
     await live({ 'policy.yaml': base }, async ({ box, write, reload }) => {
       await made(box, '/admin/teams', { name: 'search' });
@@ -161,6 +195,82 @@ describe('a renamed team', () => {
         return (await spentIn(box)).length > 0 && Math.abs((await spentIn(box))[0]! - spent) < 1e-6;
       });
     });
+  });
+});
+
+const declared = (entry: string, name: string) =>
+  `${base}teams:\n  - { ${entry}, budgets: [{ limit_credits: 500, window: total }] }\n${budget(`team.name == "${name}"`)}`;
+
+/** What the own budget of a team has spent. */
+async function spentBy(box: Signalbox, team: string): Promise<number> {
+  const response = await box.get(`/admin/teams/${team}`);
+  const { budgets } = (await response.json()) as { budgets: readonly Fund[] };
+  return budgets[0]?.spent_credits ?? Number.NaN;
+}
+
+describe('a team that the policy renames with `formerly`', () => {
+  test('keeps its ID, keys and windows: at once, after a restart, and without `formerly`', async () => {
+    const at = stage(declared('name: billing', 'billing'));
+    let box = await at.start();
+    const { key } = await made(box, '/admin/keys', { team: 'billing' });
+    const { id } = (await (await box.get('/admin/teams/billing')).json()) as Made;
+    let spent = await spend(box, key);
+    const check = async () => {
+      spent += await spend(box, key);
+      expect(await spentIn(box)).toEqual(credits(spent));
+      expect(await spentBy(box, 'finance')).toBeCloseTo(spent, 6);
+      expect(await (await box.get('/admin/teams/finance')).json()).toMatchObject({ id, origin: 'policy' });
+      expect((await box.get('/admin/teams/billing')).status).toBe(404);
+    };
+    at.write(declared('name: finance, formerly: billing', 'finance'));
+    const reloaded = await box.post('/admin/policy/reload', {});
+    expect(await reloaded.json()).toMatchObject({ result: 'applied' });
+    await check();
+    await box.stop();
+    box = await at.start();
+    await check();
+    at.write(declared('name: finance', 'finance'));
+    await box.post('/admin/policy/reload', {});
+    await check();
+    await box.stop();
+  });
+
+  test('is renamed by the start of a server, too', async () => {
+    const at = stage(declared('name: billing', 'billing'));
+    let box = await at.start();
+    const { key } = await made(box, '/admin/keys', { team: 'billing' });
+    const before = await spend(box, key);
+    await box.stop();
+    at.write(declared('name: finance, formerly: billing', 'finance'));
+    box = await at.start();
+    const spent = before + (await spend(box, key));
+    expect(await spentIn(box)).toEqual(credits(spent));
+    expect(await spentBy(box, 'finance')).toBeCloseTo(spent, 6);
+    await box.stop();
+  });
+
+  test('is a new team without `formerly`: `policy check` and the server warn before, and a command says how to rename', async () => {
+    const at = stage(declared('name: billing', 'billing'));
+    const box = await at.start();
+    const refused = await box.run('teams', 'change', 'billing', '--name', 'finance');
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('add `formerly: billing`')]);
+    const codesOf = async (entry: string) => {
+      const text = declared(entry, 'finance');
+      const folder = writePolicy({ 'policy.yaml': text });
+      folders.push(folder);
+      const { out } = await box.run('policy', 'check', folder, '--json');
+      const changes = [{ name: 'policy.yaml', text }];
+      const served = await (await box.post('/admin/policy/check', { changes })).json();
+      return [JSON.parse(out), served].map(({ diagnostics }: { diagnostics: readonly { code: string }[] }) =>
+        diagnostics.some(({ code }) => code === 'team-replaced'),
+      );
+    };
+    expect(await codesOf('name: finance')).toEqual([false, false]);
+    const { key } = await made(box, '/admin/keys', { team: 'billing' });
+    expect(await codesOf('name: finance')).toEqual([true, true]);
+    expect(await codesOf('name: finance, formerly: billing')).toEqual([false, false]);
+    await spend(box, key);
+    await box.stop();
   });
 });
 
@@ -259,4 +369,25 @@ test('two servers that share one PostgreSQL database count a renamed team in one
       const found = await spentIn(box);
       return found.length === 1 && Math.abs(found[0]! - spent) < 1e-6;
     });
+}, 60_000);
+
+test('two servers that share one PostgreSQL database rename a declared team once, and count it in one window', async () => {
+  const folder = writePolicy(declared('name: billing', 'billing'));
+  folders.push(folder);
+  await using fleet = await startServers(2, { env: UPSTREAM_ENV, args: ['--policies', folder] });
+  const [one, other] = fleet.servers as [Signalbox, Signalbox];
+  const { key } = await made(one, '/admin/keys', { team: 'billing' });
+  await waitFor(async () => (await other.get('/v1/models', withKey(key))).status === 200);
+  const before = (await spend(one, key)) + (await spend(other, key));
+  writeFileSync(join(folder, 'policy.yaml'), declared('name: finance, formerly: billing', 'finance'));
+  await Promise.all([one, other].map((box) => box.post('/admin/policy/reload', {})));
+  const spent = before + (await spend(one, key)) + (await spend(other, key));
+  for (const box of [one, other]) {
+    const { data } = (await (await box.get('/admin/teams')).json()) as { data: readonly { name: string }[] };
+    expect(data.map(({ name }) => name)).toEqual(['finance']);
+    await waitFor(async () => {
+      const found = await spentIn(box);
+      return found.length === 1 && Math.abs(found[0]! - spent) < 1e-6;
+    });
+  }
 }, 60_000);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { FinishReason, ProviderFailure, StreamPart } from '../../src/contract/parts.ts';
+import type { AnswerLengthMode } from '../../src/core/expected-length.ts';
 import type { Facts } from '../../src/core/facts.ts';
 import type { Price } from '../../src/core/price.ts';
 import type { Endpoint, Model } from '../../src/core/snapshot.ts';
@@ -26,6 +27,9 @@ interface Options {
   readonly cap?: number;
   readonly cost?: Price;
   readonly bills?: 'whole' | 'unknown';
+  readonly answerLength?: AnswerLengthMode;
+  /** The expected length of its task, in tokens. */
+  readonly usual?: number;
 }
 
 type Remembered = Record<'inputTokens' | 'expectedTokens' | 'at', number>;
@@ -33,8 +37,8 @@ type Remembered = Record<'inputTokens' | 'expectedTokens' | 'at', number>;
 /** An attempt on a clock of its own, whose call gives these batches, each at its time; and what its endpoint is told. */
 function attempting(more: Options = {}) {
   const { sent = true, deadlineAt = 4_000, choices = 1, stream = true, of = {}, reasoningTokens = 0, cap = 30 } = more;
-  const { cost = price(1, 4), bills = 'unknown' } = more;
-  const from = snapshot([model('a', { deadlines: DEADLINES, reasoningTokens, cost })]);
+  const { cost = price(1, 4), bills = 'unknown', answerLength = 'blended', usual = 400 } = more;
+  const from = snapshot([model('a', { deadlines: DEADLINES, reasoningTokens, cost })], { answerLength });
   const told: unknown[] = [];
   const remembered: (Remembered & { readonly mark: number })[] = [];
   const reporter = {
@@ -58,7 +62,7 @@ function attempting(more: Options = {}) {
     },
     decision: {
       facts: facts({ choices, ...of }),
-      readings: { ttftMs: [100], tokensPerSecond: [50], outputTokens: [400] },
+      readings: { ttftMs: [100], tokensPerSecond: [50], outputTokens: [usual] },
     },
     clock: () => now,
     dropped: [],
@@ -240,6 +244,25 @@ describe('a whole answer', () => {
     expect((await ended({}, plainUsage(5, 400), 'length', { cap: 400 })).saw).toEqual(['general', 400]);
     expect((await ended({}, plainUsage(5, 90), 'length', { cap: 400 })).saw).toBeNull();
     expect((await ended({ mix: [{ task: 'general', share: 0.6 }] }, usage)).saw).toEqual(['general', 60]);
+  });
+
+  test('counts by its cap where the measured length counts alone: as long as usual if it was cut, else as long as it is', async () => {
+    const seen = async (tokens: number, reason: FinishReason, more: Options) =>
+      (await ended({}, plainUsage(5, tokens), reason, { answerLength: 'measured', ...more })).saw?.[1] ?? null;
+    const long = { usual: 3_000 };
+    expect(await seen(60, 'stop', { cap: 2_000, ...long })).toBe(60);
+    expect(await seen(1_990, 'stop', { cap: 2_000, ...long })).toBe(1_990);
+    expect(await seen(2_000, 'length', { cap: 2_000, ...long })).toBe(3_000);
+    expect(await seen(4_000, 'length', { cap: 4_000, ...long })).toBe(4_000);
+    expect(await seen(2_000, 'length', { cap: 2_000, reasoningTokens: 500, ...long })).toBeNull();
+    // Below the declared 400 as well.
+    expect(await seen(60, 'stop', { cap: 399, ...long })).toBeNull();
+    expect(await seen(60, 'stop', { cap: 100, usual: 100 })).toBe(60);
+    expect(await seen(60, 'stop', { cap: 99, usual: 100 })).toBeNull();
+    // Blended lengths count as before.
+    expect(await seen(60, 'stop', { cap: 2_000, answerLength: 'blended', ...long })).toBeNull();
+    expect(await seen(3_000, 'length', { cap: 3_000, answerLength: 'blended', ...long })).toBe(3_000);
+    expect(await seen(2_990, 'length', { cap: 3_000, answerLength: 'blended', ...long })).toBeNull();
   });
 
   test('teaches no length where the length was fixed, cut or unknown, or the task is uncertain', async () => {

@@ -126,13 +126,9 @@ function decisionOf({ prompt, model, body }: World, runtime: Runtime, readings: 
   const facts = hypotheticalFacts(hypothetical, runtime);
   const given = { ...UNNAMED, ...strategyOf(facts, runtime), readings };
   const outcome = runtime.decider.decide(facts, given);
-  const {
-    readingsNumber: _,
-    outputSource: __,
-    measuredTasks: ___,
-    ...certificate
-  } = certify(runtime.snapshot, facts, given);
-  const { readings: ____, ...decided } = outcome;
+  const { readingsNumber: _, measuredTasks: __, expectedLength, ...rest } = certify(runtime.snapshot, facts, given);
+  const { readings: ___, ...decided } = outcome;
+  const certificate = { ...rest, expectedTokens: expectedLength?.tokens };
   return { facts, decided, certificate, isRefused: isRefusal(outcome) };
 }
 

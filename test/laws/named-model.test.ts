@@ -7,7 +7,7 @@ import { isRefusal } from '../../src/routing/decide.ts';
 import { expectedWriting, ttftFactor } from '../../src/routing/estimate.ts';
 import { withRules } from '../../src/routing/rules.ts';
 import { tries } from '../deep/effort.ts';
-import { loadWith, outcomeOf } from '../routing/build.ts';
+import { loadWith, model, outcomeOf, snapshot } from '../routing/build.ts';
 import { type ChatBody, chatFacts } from '../support/chat-body.ts';
 
 /** What a policy may have beside its models. */
@@ -142,7 +142,6 @@ describe('a request that names its model', () => {
     'the ceilings of the request were overlooked': overlooking((world) => without(world, 'constraints')),
     'its budget were overlooked': overlooking((world) => without(world, 'budget_limit')),
     'the window were overlooked': overlooking(({ snapshot }) => withModels(snapshot, { contextWindow: 1e9 })),
-    'the maximum output were overlooked': overlooking(({ snapshot }) => withModels(snapshot, { maxOutput: 1e9 })),
     'the least useful output were overlooked': overlooking(({ snapshot }) => ({
       snapshot: { ...snapshot, usefulOutputMax: 0 },
     })),
@@ -152,5 +151,69 @@ describe('a request that names its model', () => {
   };
   test.each(Object.entries(MUTANTS))('would be decided otherwise if %s', (_, mutant) => {
     expect(fc.check(law(mutant), { numRuns: 3_000, endOnFailure: true }).failed).toBe(true);
+  });
+});
+
+describe('where outputs are capped at the maximum of a model, a named model that serves a request without `max_tokens`', () => {
+  const capping = (policy: PolicySnapshot): PolicySnapshot => ({
+    ...policy,
+    gateway: { ...policy.gateway, outputAboveMaximum: 'cap' },
+  });
+  const sizes = fc.record({
+    maxOutput: fc.integer({ min: 1, max: 3_000 }),
+    share: fc.double({ min: 0.01, max: 1, noNaN: true }),
+    contextWindow: fc.integer({ min: 50, max: 5_000 }),
+    reasoningTokens: fc.constantFrom(0, 0, 40, 2_000),
+  });
+  const requests = fc.record({
+    messages,
+    most: fc.integer({ min: 1, max: 9_000 }),
+    least: fc.option(fc.integer({ min: 1, max: 3_000 }), { freq: 1 }),
+    limit: fc.option(credits(9), { freq: 1 }),
+    purse: fc.option(credits(9), { freq: 1 }),
+  });
+  type NamedCase = Readonly<Record<'without' | 'capped', Facts> & { from: PolicySnapshot }>;
+  const cases: fc.Arbitrary<NamedCase> = fc.tuple(sizes, requests).map(([{ share, ...size }, request]) => {
+    const { messages: said, most, least, limit, purse } = request;
+    const defaultMaxOutput = Math.ceil(share * size.maxOutput);
+    const from = capping(snapshot([model('x', { ...size, defaultMaxOutput }), model('y')]));
+    const body: ChatBody = {
+      model: 'x',
+      messages: said,
+      ...(limit !== null && { budget_limit: limit }),
+      ...(least !== null && { constraints: { min_output_tokens: least } }),
+    };
+    const funds = purse === null ? null : { free: null, cap: { by: 'purse', unspent: Math.floor(purse * 1e6) } };
+    const factsOf = (more: Partial<ChatBody>): Facts => ({ ...chatFacts({ ...body, ...more }, OPERATOR, from), funds });
+    return { from, without: factsOf({}), capped: factsOf({ max_tokens: Math.max(most, least ?? 0) }) };
+  });
+  const law = (mutate: (facts: Facts, from: PolicySnapshot) => Facts, count = () => {}) =>
+    fc.property(cases, ({ from, without, capped }) => {
+      if (isRefusal(outcomeOf(from, without))) return;
+      count();
+      const outcome = outcomeOf(from, mutate(capped, from));
+      if (isRefusal(outcome)) throw new Error(JSON.stringify(outcome.rejected));
+      expect(outcome.ranked[0].outputCap).toBeLessThanOrEqual(from.models[0]!.maxOutput);
+    });
+
+  test('serves it with any `max_tokens`, within its maximum', () => {
+    let served = 0;
+    const counting = law(
+      (facts) => facts,
+      () => served++,
+    );
+    fc.assert(counting, tries('a named model serves any `max_tokens`', 1_000, 50_000));
+    expect(served).toBeGreaterThan(200);
+  });
+
+  test.each<[string, (facts: Facts, from: PolicySnapshot) => Facts]>([
+    ['it were refused above its maximum', ({ capsOutput: _, ...facts }) => facts],
+    [
+      'its least useful output were another up to its maximum',
+      ({ capsOutput, ...facts }, { models }) =>
+        capsOutput && facts.outputTokensMax! > models[0]!.maxOutput ? { ...facts, capsOutput } : facts,
+    ],
+  ])('would not if %s', (_, mutate) => {
+    expect(fc.check(law(mutate), { numRuns: 20_000, endOnFailure: true }).failed).toBe(true);
   });
 });

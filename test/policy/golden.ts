@@ -28,6 +28,8 @@ interface GoldenEnvironment {
   readonly ledger?: LedgerState;
   /** Teams that exist: a name that one has or had → the team. */
   readonly teams?: Record<string, NamedTeam>;
+  /** IDs of teams. */
+  readonly teamsWithKeys?: string[];
   readonly started?: StartSettings;
   /** Failed cases. */
   readonly failures?: CaseFailure[];
@@ -67,6 +69,7 @@ export function loadGolden(folder: string, change: (text: string) => string = (t
     ...(environment.today && { today: environment.today }),
     ledger: environment.ledger,
     started: environment.started,
+    ...(environment.teamsWithKeys && { teamsWithKeys: new Set(environment.teamsWithKeys) }),
     teams: environment.teams ? new Map(Object.entries(environment.teams)) : null,
   };
   const { diagnostics } = load(files, environment.variables ?? {}, more);

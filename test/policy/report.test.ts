@@ -13,6 +13,16 @@ test('a load lists at most 1,000 errors and 1,000 warnings, and has failed also 
   expect([later.sorted().length, later.failed]).toEqual([2_000, true]);
 });
 
+test('an unknown name where there are none says so, and where to declare one', () => {
+  const report = new Report();
+  report.addUnknown('team', 'search', [], place(1));
+  report.addUnknown('preset', 'fast', [], place(2));
+  expect(report.sorted().map(({ expected, hint }) => [expected, hint])).toEqual([
+    [undefined, 'there are no teams yet: declare it in `teams`'],
+    [undefined, 'there are no presets yet'],
+  ]);
+});
+
 test('names are compared for hints 50,000 times in a load; later unknown names are reported without them', () => {
   const report = new Report();
   const known = Array.from({ length: 1_000 }, (_, at) => `model-${at}`);

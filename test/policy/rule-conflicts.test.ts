@@ -1,4 +1,9 @@
 import { describe, expect, test } from 'bun:test';
+import { OPERATOR } from '../../src/core/caller.ts';
+import { EMPTY_REQUEST } from '../../src/policy/expressions.ts';
+import { embeddingFacts } from '../../src/routing/facts.ts';
+import { withRules } from '../../src/routing/rules.ts';
+import { readEmbeddings, readEmbeddingsRequest } from '../../src/surface/openai-embeddings/reader.ts';
 import { load, only } from './support.ts';
 
 const model = (id: string, price: number, more: string) =>
@@ -8,6 +13,7 @@ const CATALOG = `version: 2
 providers:
   sim: { adapter: simulated }
   cloud: { adapter: openai-compatible, base_url: "https://cloud.example/v1", api_key_env: CLOUD_KEY }
+  mine: { adapter: openai-compatible, base_url: "https://mine.example/v1" }
 models:
 ${model('in-the-eu', 1, 'regions: [eu], tags: [plain]')}${model('strong', 9, 'regions: [us], tags: [flagship]')}`;
 
@@ -44,7 +50,7 @@ describe('two constraints that together admit no model are reported', () => {
   test('with the places and models of both, and a request to which both apply', () => {
     const [found] = conflictsIn(pair('key.labels.team == "legal"', 'request.task == "coding"'));
     expect(found?.message).toContain('the first admits `in-the-eu`, the second `strong`');
-    expect([found?.line, found?.related?.place.line]).toEqual([10, 9]);
+    expect([found?.line, found?.related?.place.line]).toEqual([11, 10]);
     expect(found?.hint).toContain('`key.labels.team` "legal" and `request.task` "coding"');
   });
 
@@ -111,6 +117,108 @@ describe('a selector and a constraint', () => {
       expect(conflictsIn(selector(when))).toEqual([]);
     },
   );
+});
+
+const VECTORS =
+  '  vectors: { provider: mine, operations: [embed], embedding: { dimensions: 8, vector_space: v }, price: { input: 1, output: 0 }, context_window: 100, max_output: 1, quality: { default: 0.5 }, regions: [eu] }\n' +
+  '  more-vectors: { provider: mine, operations: [embed], embedding: { dimensions: 8, vector_space: w }, price: { input: 1, output: 0 }, context_window: 100, max_output: 1, quality: { default: 0.5 }, tags: [flagship] }\n';
+
+describe('requests that cannot exist are no conflict', () => {
+  test.each([
+    ['embeddings with tools', 'request.operation == "embed"', 'request.tools'],
+    ['embeddings of a task', 'request.operation == "embed"', 'request.task == "coding"'],
+    ['embeddings with a stream', 'request.operation == "embed"', 'request.stream'],
+    ['embeddings with images', 'request.operation == "embed"', 'request.images > 0.0'],
+    ['embeddings with a cap on output', 'request.operation == "embed"', 'request.max_tokens > 100.0'],
+    ['tools that the needs do not name', 'request.tools', '!("tools" in request.needs)'],
+    ['needs with tools that are not offered', '!request.tools', '"tools" in request.needs'],
+    ['images that the needs do not name', 'request.images > 0.0', '!("vision" in request.needs)'],
+    ['a task of images without the need', 'request.task == "vision"', '!("vision" in request.needs)'],
+    ['a difficult question about images', 'request.images > 0.0', 'request.difficulty == "hard"'],
+    ['a chat with an embedding model', 'request.model == "vectors"', 'request.tools'],
+    ['embeddings by a selector for chats', 'request.model == "auto"', 'request.operation == "embed"'],
+  ])('%s', (_, a, b) => {
+    expect(conflictsIn(VECTORS + pair(a, b))).toEqual([]);
+  });
+
+  test('but requests with the same fields that can exist are one', () => {
+    expect(conflictsIn(VECTORS + pair('request.tools', '"tools" in request.needs'))).toHaveLength(1);
+    expect(conflictsIn(VECTORS + pair('request.images > 0.0', '!("tools" in request.needs)'))).toHaveLength(1);
+    expect(conflictsIn(VECTORS + pair('request.operation == "embed"', 'request.user == "a"'))).toHaveLength(1);
+  });
+
+  test('every request for embeddings has the fields that the check takes for granted', () => {
+    const condition =
+      'request.task.startsWith("unread") && request.difficulty == "usual" && request.max_tokens == 0.0 && !request.stream && !request.tools && request.images == 0.0 && request.output_tokens == 0.0 && request.natural_language == "und" && size(request.needs) == 0 && size(request.languages) == 0';
+    const { snapshot } = loaded(`${VECTORS}constraints:\n${rule('of-embeddings', condition, '"true"')}`);
+    const request = readEmbeddingsRequest(readEmbeddings({ model: 'vectors', input: ['a text'] }));
+    const inputs = { stream: false, user: '', metadata: undefined, caller: OPERATOR, time: EMPTY_REQUEST.time };
+    const facts = withRules(embeddingFacts(request, OPERATOR, snapshot!), snapshot!, inputs, () => {});
+    expect(facts.rules.constraints).toEqual([0]);
+  });
+});
+
+describe('models that a message names', () => {
+  test('serve the operation: embeddings are compared with models for embeddings', () => {
+    const [found] = conflictsIn(VECTORS + pair('request.operation == "embed"', 'request.operation == "embed"'));
+    expect(found?.message).toContain('the first admits `vectors`, the second `more-vectors`');
+    expect(found?.hint).toContain('requests for embeddings');
+  });
+
+  test('are served here: no wildcard of a provider without its key', () => {
+    const wildcard = '  "cloud/*": { provider: cloud, price: { input: 1, output: 2 }, tags: [flagship] }\n';
+    const [found] = conflictsIn(wildcard + pair(null, null));
+    expect(found?.message).toContain('the second `strong`');
+    expect(found?.message).not.toContain('cloud');
+  });
+});
+
+describe('rules for every request that leave chats no model are reported', () => {
+  const alone = (text: string, variables: Record<string, string> = {}) =>
+    only(loaded(text, variables), 'satisfied-by-none');
+
+  test('where only embedding models are left', () => {
+    const found = alone(`${VECTORS}constraints:\n${rule('cheap', null, 'model.price.output < 0.5')}`);
+    expect(found.message).toContain('`vectors`, `more-vectors`');
+    expect(found.hint).toContain('every chat is refused');
+  });
+
+  test('but not where the rule is for embeddings, or for callers that may only embed', () => {
+    for (const when of ['request.operation == "embed"', 'key.labels.app == "index"']) {
+      expect(loaded(`${VECTORS}constraints:\n${rule('a', when, 'model.price.output < 0.5')}`).diagnostics).toEqual([]);
+    }
+  });
+
+  test('where a rule for a kind of chats leaves only embedding models', () => {
+    const found = alone(`${VECTORS}constraints:\n${rule('a', 'request.task == "coding"', 'model.price.output < 0.5')}`);
+    expect(found.hint).toContain('chats that this constraint applies to');
+  });
+
+  test('where the models that are left cannot be served here', () => {
+    const left =
+      '  left: { provider: cloud, price: { input: 1, output: 2 }, context_window: 100, max_output: 50, quality: { default: 0.5 }, tags: [far] }\n';
+    const text = `${left}constraints:\n${rule('a', null, `'"far" in model.tags'`)}`;
+    expect(alone(text).message).toContain('`left`');
+    expect(loaded(text, { CLOUD_KEY: 'a-long-enough-key' }).diagnostics).toEqual([]);
+  });
+
+  test('where only models of wildcards are left that the rule cannot judge yet', () => {
+    const wildcard = '  "cloud/*": { provider: cloud }\n';
+    const key = { CLOUD_KEY: 'a-long-enough-key' };
+    const found = alone(`${wildcard}constraints:\n${rule('a', null, 'model.price.output < 0.5')}`, key);
+    expect(found.hint).toContain('`cloud/*`');
+    const chosen = `${wildcard}constraints:\n${rule('a', null, 'model.provider == "cloud"')}`;
+    expect(loaded(chosen, key).diagnostics).toEqual([]);
+  });
+
+  test('where each two rules leave a model, and all three none', () => {
+    const both =
+      '  both: { provider: sim, price: { input: 1, output: 9 }, context_window: 100, max_output: 50, quality: { default: 0.5 }, regions: [eu], tags: [flagship] }\n';
+    const rules = pair(null, null) + rule('c', null, `'model.price.output < 5.0 || !("eu" in endpoint.regions)'`);
+    expect(conflictsIn(both + rules).map(({ message }) => message)).toEqual([
+      expect.stringContaining('constraint `a`, constraint `b` and constraint `c` together'),
+    ]);
+  });
 });
 
 test('a load reports at most 20 pairs', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { NO_GROUPS } from '../../src/core/holder.ts';
 import { hasBit, type RuleScope } from '../../src/core/rules.ts';
-import { brief, load, loadText, problems, SMALL, snapshotOf } from './support.ts';
+import { brief, load, loadText, only, problems, SMALL, snapshotOf } from './support.ts';
 
 const CATALOG = `version: 1
 providers:
@@ -162,9 +162,10 @@ describe('`require` is a bit for each endpoint', () => {
     expect(allowed('model.tags[0] == "local"')).toEqual(['b-both/0', 'b-both/1', 'b-both/2']);
   });
 
-  test('is evaluated over the whole catalog: a model that is only left out here is no error', () => {
-    const text = CATALOG + constraint('    require: model.id == "c-far"\n');
-    expect(loadText(text).diagnostics).toEqual([]);
+  test('is evaluated over the whole catalog: a model that is only left out here is no error, but a warning', () => {
+    const loaded = loadText(CATALOG + constraint('    require: model.id == "c-far"\n'));
+    expect(loaded.snapshot).not.toBeNull();
+    expect(only(loaded, 'satisfied-by-none').hint).toContain('set the variable of a provider');
   });
 });
 

@@ -96,10 +96,11 @@ describe('a request that goes out as it came', () => {
     expect(sentOf({ thinking }, { outputCap: 4_000 }).thinking).toEqual(thinking);
   });
 
-  test('has its thinking below a cap that was lowered, or none', () => {
+  test('has its thinking within half of a cap that was lowered, from the least budget on, or none', () => {
     const thinking = { type: 'enabled', budget_tokens: 3_000 };
-    expect(sentOf({ thinking }, { outputCap: 3_001 }).thinking).toEqual(thinking);
-    expect(sentOf({ thinking }, { outputCap: 3_000 }).thinking).toEqual({ ...thinking, budget_tokens: 1_500 });
+    const half = { ...thinking, budget_tokens: 1_900 };
+    expect(sentOf({ thinking: half }, { outputCap: 3_800 }).thinking).toEqual(half);
+    expect(sentOf({ thinking }, { outputCap: 3_001 }).thinking).toEqual({ ...thinking, budget_tokens: 1_500 });
     expect(sentOf({ thinking }, { outputCap: 1_025 }).thinking).toEqual({ ...thinking, budget_tokens: 1_024 });
     const { body, dropped } = passed({ ...hello, thinking }, { outputCap: 1_024 });
     expect([JSON.parse(body).thinking, dropped]).toEqual([undefined, ['thinking']]);

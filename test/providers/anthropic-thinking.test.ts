@@ -102,7 +102,14 @@ describe('a budget of thinking that the policy passes', () => {
     expect(sent(32_000).thinking).toEqual(own);
   });
 
-  test('is lowered below a cap that was lowered, or left out', () => {
+  test('stays without a cap of the caller’s where it fits', () => {
+    const sentWithin = (outputCap: number) => build('claude-opus-4-5', {}, { outputCap, extras: { thinking: own } });
+    expect(sentWithin(30_001).thinking).toEqual(own);
+    expect(sentWithin(30_000).thinking).toEqual({ ...own, budget_tokens: 15_000 });
+  });
+
+  test('is lowered to half of a cap that was lowered, or left out', () => {
+    expect(sent(30_001).thinking).toEqual({ ...own, budget_tokens: 15_000 });
     expect(sent(8_192).thinking).toEqual({ ...own, budget_tokens: 4_096 });
     expect(sent(1_000)).toMatchObject({ thinking: undefined, dropped: ['thinking'] });
   });

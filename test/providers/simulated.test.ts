@@ -95,7 +95,7 @@ describe('a simulated answer', () => {
 });
 
 describe('tools', () => {
-  test('are called when given: the one that fits the prompt, with the required properties', () => {
+  test('are called if the question has a word of their name, with the required properties', () => {
     const parts = ask({ ...said('What is the weather in Oslo?'), tools: TOOLS });
     expect(called(parts)).toEqual({
       name: 'get_weather',
@@ -104,7 +104,27 @@ describe('tools', () => {
     });
     expect(finishOf(parts)).toMatchObject({ reason: 'tool_calls' });
     expect(textIn(parts)).toBe('');
-    expect(called(ask({ ...said('Anything'), tools: TOOLS }))?.name).toBe('get_time');
+    const camel = [tool('getTime', ''), tool('getWeather', '')];
+    expect(called(ask({ ...said('What is the weather in Oslo?'), tools: camel }))?.name).toBe('getWeather');
+  });
+
+  test.each([
+    'Anything',
+    'Say hello',
+    'Which clock tells the best story of a city?',
+    `Summarize the conversation. ${'Mention the weather. '.repeat(40)}`,
+  ])('are not called for a question without a word of their name, or for long instructions: %s', (question) => {
+    const parts = ask({ ...said(question), tools: TOOLS });
+    expect(called(parts)).toBeNull();
+    expect(finishOf(parts)).toMatchObject({ reason: 'stop' });
+  });
+
+  test('are not called for the notes that an agent puts before the question', () => {
+    const notes = { type: 'text' as const, text: 'Use get_weather for the weather.' };
+    const content = [notes, { type: 'text' as const, text: 'Say hello' }];
+    const parts = ask({ messages: [{ role: 'user', content }], tools: TOOLS });
+    expect(called(parts)).toBeNull();
+    expect(textIn(parts)).toContain('You said: "Say hello"');
   });
 
   test('are not called after their result, which the answer repeats', () => {
@@ -117,6 +137,24 @@ describe('tools', () => {
     expect(called(parts)).toBeNull();
     expect(textIn(parts)).toContain('12 degrees');
     expect(called(ask({ messages, tools: TOOLS, tool_choice: 'required' }))).not.toBeNull();
+    const withNote: ChatRequest['messages'] = [
+      ...messages,
+      { role: 'user', content: 'The weather tool has answered.' },
+    ];
+    const afterNote = ask({ messages: withNote, tools: TOOLS });
+    expect(called(afterNote)).toBeNull();
+    expect(textIn(afterNote)).toContain('The tool answered: "12 degrees"');
+  });
+
+  test('are called again for a new question after an answer', () => {
+    const messages: ChatRequest['messages'] = [
+      { role: 'user', content: 'Weather?' },
+      { role: 'assistant', content: null, tool_calls: [] },
+      { role: 'tool', tool_call_id: 'c', content: '12 degrees' },
+      { role: 'assistant', content: 'It has 12 degrees.' },
+      { role: 'user', content: 'And the weather tomorrow?' },
+    ];
+    expect(called(ask({ messages, tools: TOOLS }))?.name).toBe('get_weather');
   });
 
   test('obey tool_choice', () => {
@@ -124,6 +162,7 @@ describe('tools', () => {
     expect(called(ask({ ...request, tool_choice: 'none' }))).toBeNull();
     const named = { type: 'function' as const, function: { name: 'get_time' } };
     expect(called(ask({ ...request, tool_choice: named }))).toMatchObject({ name: 'get_time', arguments: '{}' });
+    expect(called(ask({ ...request, ...said('Say hello'), tool_choice: 'required' }))?.name).toBe('get_time');
   });
 });
 

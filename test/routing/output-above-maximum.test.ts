@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Facts } from '../../src/core/facts.ts';
-import { outputCappedBy } from '../../src/routing/estimate.ts';
+import { outputCappedBy } from '../../src/routing/output-maximum.ts';
 import { refusalError } from '../../src/routing/refuse.ts';
 import { decisionOf, facts, funds, idsOf, model, refusalOf, snapshot } from './build.ts';
 
@@ -21,15 +21,15 @@ describe('a model that cannot return `max_tokens`', () => {
     expect(idsOf(decisionOf(from, accepted), from)).toEqual(['x']);
   });
 
-  test('gets its maximum as the cap, and is named as what lowered it, also where its window leaves less', () => {
-    for (const [contextWindow, cap] of [
-      [100_000, 500],
-      [900, 400],
+  test('gets its maximum as the cap, and is named as what lowered it unless its window leaves less', () => {
+    for (const [contextWindow, cap, by] of [
+      [100_000, 500, 'model'],
+      [900, 400, null],
     ] as const) {
       const from = snapshot([model('x', { maxOutput: 500, contextWindow })]);
       const request = capping({ inputTokens: 500, inputTokensMax: 500 });
       const [choice] = decisionOf(from, request).ranked;
-      expect([choice.outputCap, outputCappedBy(choice, from.models[0]!, request)]).toEqual([cap, 'model']);
+      expect([choice.outputCap, outputCappedBy(choice, from.models[0]!, request)]).toEqual([cap, by]);
     }
   });
 
@@ -45,11 +45,44 @@ describe('a model that cannot return `max_tokens`', () => {
     expect(named(facts({ model: 'y', pinned: true, outputTokensMax: 500 }))).toBeNull();
   });
 
+  test('is refused by name only for a length that the request states', () => {
+    const named = { model: 'x', pinned: true };
+    const from = snapshot([model('x', { maxOutput: 300, reasoningTokens: 2_000 })]);
+    for (const guessed of [{}, { outputTokensAsked: 5_000 }, { outputTokens: 300 }, { outputTokensMin: 300 }]) {
+      const request = capping({ ...named, ...guessed });
+      const [choice] = decisionOf(from, request).ranked;
+      expect([choice.outputCap, outputCappedBy(choice, from.models[0]!, request)]).toEqual([300, 'model']);
+    }
+    for (const stated of [{ outputTokens: 301 }, { outputTokensMin: 301 }]) {
+      expect(refusalOf(from, capping({ ...named, ...stated })).group).toBe('constraints');
+    }
+  });
+
   test('is left out of a decision that was recorded before outputs were capped', () => {
     const one = model('x', { maxOutput: 500 });
     const { gateway } = snapshot([one]);
     const from = snapshot([one], { gateway: { ...gateway, outputAboveMaximum: 'cap' } });
     expect(refusalOf(from, facts({ outputTokensMax: 9_000 })).group).toBe('constraints');
+  });
+
+  test('has the figure that falls short in the error', () => {
+    const errorOf = (has: Parameters<typeof model>[1], request = capping()) => {
+      const from = snapshot([model('x', has)]);
+      return refusalError(refusalOf(from, request), from).message;
+    };
+    const reasons = { maxOutput: 1_000, reasoningTokens: 300 };
+    expect(errorOf(reasons)).toContain(
+      'it needs 1024 tokens to reason and answer, above its maximum of 1000; max_tokens',
+    );
+    expect(errorOf({ maxOutput: 50 }, capping({ outputTokensAsked: 40 }))).toContain(
+      'it needs 64 tokens for a useful answer, above its maximum of 50;',
+    );
+    const both = errorOf({ maxOutput: 50 });
+    expect(both).toContain('the expected answer (400 tokens) is above its maximum of 50, and it needs 64 tokens');
+    expect(both).toEndWith('; max_tokens 9000 → 50 admits `x`.');
+    expect(errorOf({ maxOutput: 500 }, capping({ outputTokens: 600 }))).toContain(
+      'estimated_output_tokens is above its maximum of 500; estimated_output_tokens 600 → 500',
+    );
   });
 
   test('has each field at fault, and the value that would admit it, in the error', () => {

@@ -42,8 +42,9 @@ export function thinkingFor(call: ProviderCall, rules: ModelRules, limits: Think
   const { request, extras, model, outputCap } = call;
   const requested = request.settings.reasoningEffort ?? null;
   if (isObject(extras.thinking)) {
-    // The service judges a budget against the caller's own cap.
-    const isLowered = outputCap !== request.settings.outputTokensMax;
+    // The service judges a budget against the caller's own cap. Without one, only a budget that does not fit is lowered.
+    const { outputTokensMax: stated } = request.settings;
+    const isLowered = stated === undefined ? !isBelow(outputCap, extras.thinking) : outputCap !== stated;
     const config = isLowered ? thinkingBelow(outputCap, extras.thinking) : extras.thinking;
     const on = config !== null && config.type !== 'disabled';
     return { config: config ?? undefined, on, honored: requested === null };
@@ -55,12 +56,20 @@ export function thinkingFor(call: ProviderCall, rules: ModelRules, limits: Think
   return limits.isForced && adaptive.config === ADAPTIVE ? { ...adaptive, config: undefined } : adaptive;
 }
 
-/** The caller's `thinking` with its budget below a cap that was lowered; null where the cap leaves no room for thinking. */
+/**
+ * The caller's `thinking` under a cap that was lowered: its budget takes at most half of the cap, so that an answer follows.
+ * Null where the cap leaves no room for thinking.
+ */
 export function thinkingBelow(cap: number, thinking: Members): Members | null {
   const { budget_tokens: budget } = thinking;
-  if (typeof budget !== 'number' || budget < cap) return thinking;
-  return cap > BUDGET_MIN ? { ...thinking, budget_tokens: Math.max(BUDGET_MIN, Math.floor(cap / 2)) } : null;
+  if (typeof budget !== 'number') return thinking;
+  if (cap <= BUDGET_MIN) return isBelow(cap, thinking) ? thinking : null;
+  const most = Math.max(BUDGET_MIN, Math.floor(cap / 2));
+  return budget <= most ? thinking : { ...thinking, budget_tokens: most };
 }
+
+const isBelow = (cap: number, { budget_tokens: budget }: Members): boolean =>
+  typeof budget !== 'number' || budget < cap;
 
 function adaptiveThinking(requested: string | null, rules: ModelRules): ThinkingConfig {
   if (requested === 'none') return disabledThinking(rules);

@@ -5,6 +5,9 @@ import { textOfTurn } from './tokens.ts';
 /** The most characters of the prompt that are echoed. */
 const ECHO_MAX = 160;
 
+/** The most characters of a question that `auto` calls a tool for. Longer texts are the instructions of an agent. */
+const QUESTION_MAX = 500;
+
 const HOW_TO =
   'For real answers, give the gateway a provider: set OPENAI_API_KEY (or the key of another provider in the policy, or the address of a local server) in its environment and start it again.';
 
@@ -38,45 +41,55 @@ function prose(call: ProviderCall, choice: number): string {
   const { request } = call;
   const { choices = 1 } = request.settings;
   const echo = echoOf(request);
-  const said = isToolResult(request.conversation.turns.at(-1)) ? 'The tool answered' : 'You said';
+  const said = toolResultIn(request.conversation.turns) ? 'The tool answered' : 'You said';
   const which = choices > 1 ? ` (choice ${choice + 1} of ${choices})` : '';
   return `This is a simulated answer by "${call.upstream}"${which}: no real model was asked. ${
     echo === '' ? '' : `${said}: "${echo}". `
   }${HOW_TO}`;
 }
 
-/** The tool to call, by `tool_choice`; null for a text answer. */
+/**
+ * The tool to call, by `tool_choice`; null for a text answer. `auto` calls only a tool whose name shares a word with a short
+ * question: agents offer dozens of tools, and some of them start further agents.
+ */
 function toolToCall(request: ModelRequest): Pick<ToolDefinition, 'name' | 'parameters'> | null {
-  const { tools, toolChoice: choice = 'auto' } = request.conversation;
+  const { turns, tools, toolChoice: choice = 'auto' } = request.conversation;
   if (choice === 'none') return null;
   if (typeof choice === 'object') return tools.find(({ name }) => name === choice.name) ?? choice;
-  // After a tool's result a model answers with text: only `required` forces another call.
-  if (choice === 'auto' && isToolResult(request.conversation.turns.at(-1))) return null;
-  const words = wordSet(lastOfUser(request));
-  const fits = (name: string, description: string) => !wordSet(`${name} ${description}`).isDisjointFrom(words);
-  return tools.find(({ name, description = '' }) => fits(name, description)) ?? tools[0] ?? null;
+  const question = questionIn(turns);
+  const words = wordSet(question);
+  const fits = (text: string) => !wordSet(text).isDisjointFrom(words);
+  if (choice === 'auto') {
+    if (toolResultIn(turns) || question.length > QUESTION_MAX) return null;
+    return tools.find(({ name }) => fits(name)) ?? null;
+  }
+  return tools.find(({ name, description = '' }) => fits(`${name} ${description}`)) ?? tools[0] ?? null;
 }
 
-const isToolResult = (turn: Turn | undefined): boolean => turn?.role === 'tool';
+/** The last tool result since the model's last turn. It need not be the last turn: agents add notes after it. */
+const toolResultIn = (turns: readonly Turn[]): Turn | undefined =>
+  turns.slice(turns.findLastIndex(({ role }) => role === 'assistant') + 1).findLast(({ role }) => role === 'tool');
 
-function lastOfUser(request: ModelRequest): string {
-  const turn = request.conversation.turns.findLast(({ role }) => role === 'user');
-  return turn ? textOfTurn(turn) : '';
+/** The last text of the user's last turn: agents put their notes before the user's own words. */
+function questionIn(turns: readonly Turn[]): string {
+  const turn = turns.findLast(({ role }) => role === 'user');
+  return turn?.parts.findLast((part) => part.type === 'text')?.text ?? '';
 }
 
-/** The distinctive words of a text. */
+/** The distinctive words of a text or of a tool's name, such as `getWeather`. */
 function wordSet(text: string): Set<string> {
   return new Set(
     text
       .slice(0, 2_000)
+      .replace(/(?<=\p{Ll})(?=\p{Lu})/gu, ' ')
       .toLowerCase()
       .match(/\p{L}{4,}/gu) ?? [],
   );
 }
 
-function echoOf(request: ModelRequest): string {
-  const last = request.conversation.turns.at(-1);
-  const text = (last ? textOfTurn(last) : '').slice(0, 2_000).replace(/\s+/g, ' ').trim();
+function echoOf({ conversation: { turns } }: ModelRequest): string {
+  const result = toolResultIn(turns);
+  const text = (result ? textOfTurn(result) : questionIn(turns)).slice(0, 2_000).replace(/\s+/g, ' ').trim();
   const chars = Array.from(text);
   return chars.length > ECHO_MAX ? `${chars.slice(0, ECHO_MAX).join('')}…` : text;
 }

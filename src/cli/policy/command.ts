@@ -5,6 +5,8 @@ import type { PolicyWorkspace } from '../../operate/policy/tools.ts';
 export interface PolicyCommand extends PolicyWorkspace {
   /** The default of `folder`. */
   readonly shippedFolder: string;
+  /** The flags among the arguments that name the folders of the policy and of the data. */
+  readonly folderFlags: readonly string[];
   /** Whether to write for a terminal: with colours, and lines that fit. */
   readonly terminal: boolean;
   /** Reads the standard input to its end. */

@@ -7,25 +7,28 @@ import { FULL_SIGHT } from '../../operate/sight.ts';
 import { explainStoredDecision } from '../../operate/stored-decision.ts';
 import type { Explanation } from '../../request/explain.ts';
 import { story } from '../../routing/story.ts';
-import { parseArguments, SWITCH, TEXT } from '../arguments.ts';
+import { parseArguments } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
 import { operator } from '../user.ts';
 import type { PolicyCommand } from './command.ts';
+import { EXPLAIN_FLAGS, refuseOthers } from './explain-flags.ts';
 import { certificateText } from './explain-text.ts';
 
 /** `signalbox policy explain --decision`: of the records, beside a running server or without one. Throws UsageError. */
 export async function runExplainDecision(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
-  const { values, positionals } = parseArguments(args, { decision: TEXT, json: SWITCH });
+  const { values, positionals } = parseArguments(args, EXPLAIN_FLAGS);
+  const { decision = '', json, here, ...more } = values;
+  refuseOthers('--decision', here ? { here } : more, undefined);
   if (positionals.length > 1) throw new UsageError('policy explain --decision takes one folder at most.');
   const folder = positionals[0] ?? command.folder;
-  const { explanation, keyName } = await explainStoredDecision(operator(), values.decision ?? '', {
+  const { explanation, keyName } = await explainStoredDecision(operator(), decision, {
     ...command,
     folder,
   });
   const { terminal } = command;
-  const text = values.json
+  const text = json
     ? jsonText(decisionBody(explanation, { ...FULL_SIGHT, nameOf: () => keyName }))
     : decisionText(explanation, terminal);
   return { text, code: explanation.matches ? 0 : 2 };

@@ -1,13 +1,31 @@
 import { isObject } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { Body } from '../../operate/policy/tools.ts';
-import { LIST, pairsOf, type parseFlags, TEXT } from '../arguments.ts';
+import { LIST, pairsOf, type parseFlags, SWITCH, TEXT } from '../arguments.ts';
 
 /** Flags that stand for fields of a request's body. */
-export const BODY_FLAGS = {
+const BODY_FLAGS = {
   ...{ model: TEXT, task: TEXT, 'input-tokens': TEXT, 'output-tokens': TEXT, message: TEXT, metadata: LIST },
   ...{ 'cost-weight': TEXT, 'quality-weight': TEXT, 'latency-weight': TEXT },
 };
+
+/** The flags of `policy explain`. */
+export const EXPLAIN_FLAGS = {
+  ...BODY_FLAGS,
+  ...{ label: LIST, time: TEXT, key: TEXT, 'key-models': TEXT, url: TEXT },
+  ...{ case: TEXT, decision: TEXT, here: SWITCH, json: SWITCH },
+};
+
+/**
+ * Refuses what would change the request of a case or of a record. Throws UsageError.
+ * @param flag the flag that names it
+ * @param more other flags that are set
+ */
+export function refuseOthers(flag: string, more: object, file: string | undefined): void {
+  const [extra] = Object.keys(more);
+  if (extra || file) throw new UsageError(`${flag} states the whole request. Remove ${extra ? `--${extra}` : file}.`);
+}
+
 type BodyFlags = ReturnType<typeof parseFlags<typeof BODY_FLAGS>>;
 
 /** Returns a body with the fields that flags state in place of its own. Throws UsageError. */

@@ -15,19 +15,14 @@ import { percent } from '../../routing/advise.ts';
 import { leftOutProviders } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { readRouteBody } from '../../surface/route-body.ts';
-import { LIST, pairsOf, parseArguments, SWITCH, TEXT } from '../arguments.ts';
+import { pairsOf, parseArguments } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { operator } from '../user.ts';
 import type { PolicyCommand } from './command.ts';
 import { runExplainCase } from './explain-case.ts';
-import { BODY_FLAGS, withFlags } from './explain-flags.ts';
+import { EXPLAIN_FLAGS, refuseOthers, withFlags } from './explain-flags.ts';
 import { explanationResult } from './explain-result.ts';
 import { runExplainServed } from './explain-served.ts';
-
-const FLAGS = {
-  ...BODY_FLAGS,
-  ...{ label: LIST, time: TEXT, key: TEXT, 'key-models': TEXT, case: TEXT, here: SWITCH, json: SWITCH, url: TEXT },
-};
 
 const NOTE =
   'The figures come from the policy, corrected by what this data folder has seen: lengths of questions and, where learning is on, outcomes. Only a running server knows measured lengths of answers, measured latencies and which endpoints are healthy: name it with --url.';
@@ -36,13 +31,12 @@ const FUNDED = 'Budgets and balances are those of the stored books; a budget tha
 
 /** `signalbox policy explain` of a hypothetical request. Throws UsageError, or SignalboxError as the API would. */
 export async function runExplain(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
-  const { values: flags, positionals } = parseArguments(args, FLAGS);
+  const { values: flags, positionals } = parseArguments(args, EXPLAIN_FLAGS);
   const { folder: named, file } = placesIn(positionals);
   const folder = named ?? command.folder;
   if (flags.case !== undefined) {
     const { case: name, here, json, ...more } = flags;
-    const [extra] = Object.keys(more);
-    if (extra || file) throw new UsageError(`--case states the whole request. Remove ${extra ? `--${extra}` : file}.`);
+    refuseOthers('--case', more, file);
     return runExplainCase(name, folder, { here, json }, command);
   }
   if (flags.here)
@@ -53,7 +47,8 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   if (flags.url !== undefined) {
     const { url, key, time, json, label, 'key-models': keyModels } = flags;
     // The server has its own policy, and the labels and models of its keys.
-    const other = [named && 'the folder', label && '--label', keyModels && '--key-models'].find(Boolean);
+    const others = [named && 'the folder', ...command.folderFlags, label && '--label', keyModels && '--key-models'];
+    const other = others.find(Boolean);
     if (other) throw new UsageError(`--url explains by the policy and the keys of the server. Remove ${other}.`);
     return await runExplainServed({ url, request: body, key, time, json }, command);
   }

@@ -2,6 +2,7 @@ import { toCredits } from '../../core/credits.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import type { HypotheticalExplanation } from '../../operate/policy/explain.ts';
 import { explanationBody } from '../../operate/policy/explanation-body.ts';
+import { capReason } from '../../routing/output-maximum.ts';
 import { story } from '../../routing/story.ts';
 import type { CommandResult } from '../result.ts';
 import { paragraphs } from '../terminal.ts';
@@ -42,7 +43,7 @@ function holdText({ certificate: { choice }, firstHold, isFunded, shortage }: Hy
   const more = grows
     ? ' first, and the hold grows with the answer: its service stops billing when it is aborted'
     : capped
-      ? `, which caps its output at ${capped.outputCap} tokens: ${capped.by} pays for no more now`
+      ? `. Its output is capped at ${capped.outputCap} tokens: ${capReason(capped.by)}`
       : '';
   return [`Of the money of its key, ${toCredits(amount)} Credits are held${more}.`];
 }

@@ -7,12 +7,7 @@ const latency = field.milliseconds('Expected time to the end of the answer, as a
 
 const cap = {
   max_output_tokens: field.count('Most output tokens of one choice that a chat would request of this model.', 4_096),
-  output_capped_by: Type.Optional(
-    field.text(
-      'What lowered `max_output_tokens` below the request’s: a fund, or `model` for the maximum of the model. Absent if nothing did.',
-      'model',
-    ),
-  ),
+  output_capped_by: Type.Optional(field.text(field.cappedByText('`max_output_tokens`', 'Absent'), 'model')),
 };
 
 export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat request of the same facts would get.', {

@@ -106,10 +106,7 @@ const Candidate = Type.Object({
   input_tokens: field.figure('Expected input tokens on this model.', 120),
   cached_input_tokens: field.figure('The input tokens that its provider is likely to have in its cache.'),
   max_output_tokens: field.figure('Output tokens of one choice at most.', 4_096),
-  output_capped_by: field.textOrNull(
-    'What lowered `max_output_tokens` below the request’s: a fund, or `model` for the maximum of the model. Null if nothing did.',
-    null,
-  ),
+  output_capped_by: field.textOrNull(field.cappedByText('`max_output_tokens`', 'Null'), null),
   worst_case_credits: field.credits('The most that it can cost, which is the reserved amount.', 1.9),
   endpoints: field.arrayOf(Endpoint, 'In the order in which they are tried.'),
   rejections: field.arrayOf(Rejection, 'The reasons why it was left out; empty for an eligible model.', []),

@@ -163,7 +163,7 @@ const Outcome = Type.Object({
   first_part_ms: firstPart('admission'),
   total_ms: field.milliseconds('From admission to the end.', 1_850),
   output_capped_by: field.textOrNull(
-    'What lowered the cap on the output, whether the answer reached it or not: a fund, or `model` for the maximum of the model. Null if nothing did.',
+    field.cappedByText('the cap on the output, whether the answer reached it or not', 'Null'),
     null,
   ),
   usage_replaced: field.flag(

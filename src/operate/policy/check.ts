@@ -35,8 +35,12 @@ export async function checkBundle(folder: string, bundle: PolicyBundle, judge: J
     bundle,
     // Null for a policy with errors that keep it from being built.
     snapshot: isRejected(judged) ? null : judged.runtime.snapshot,
-    // First the findings with every variable set, then those that show only with the variables set here.
-    diagnostics: [...anywhere, ...here.diagnostics.filter((one) => !anywhere.some((other) => isSame(one, other)))],
+    // First the findings with every variable set, then those that show only with the variables set here. A finding of both names the
+    // models that can be served here.
+    diagnostics: [
+      ...anywhere.map((one) => here.diagnostics.find((other) => isSame(one, other)) ?? one),
+      ...here.diagnostics.filter((one) => !anywhere.some((other) => isSame(one, other))),
+    ],
     // Providers that the variables set here leave out, with the reason.
     missing: here.missing,
     // Teams that conditions of budgets name, where no store says whether they exist.
@@ -53,7 +57,7 @@ const strategiesOf = (plugins: JudgeTools['shipped']): ReadonlyMap<string, Strat
   new Map(plugins.flatMap((plugin) => (plugin.kind === 'strategy' ? [[plugin.name, plugin] as const] : [])));
 
 /** Warnings that depend on the models that can be served, and whose messages name some of them. */
-const OF_SERVED_MODELS: ReadonlySet<DiagnosticCode> = new Set(['small-budget', 'rules-conflict']);
+const OF_SERVED_MODELS: ReadonlySet<DiagnosticCode> = new Set(['small-budget', 'rules-conflict', 'satisfied-by-none']);
 
 const NO_FINDINGS = { missing: [], diagnostics: [] };
 

@@ -13,6 +13,7 @@ import { shortageErrorOf } from '../../money/shortage.ts';
 import { taskNote } from '../../routing/advise.ts';
 import { certify } from '../../routing/certify.ts';
 import { isRefusal } from '../../routing/decide.ts';
+import { outputCappedBy } from '../../routing/output-maximum.ts';
 import { influentialWords } from '../../routing/profile/influential-words.ts';
 import type { ProfileInput } from '../../routing/profile/input.ts';
 import type { OnRuleFailure } from '../../routing/rules.ts';
@@ -34,7 +35,7 @@ export type HypotheticalExplanation = ReturnType<typeof explained>;
 
 /** A hold, and the output that it pays for. */
 interface ExplainedHold extends FirstHold {
-  /** The fund that lowers the cap, and the cap in tokens; null for none. */
+  /** What lowers the cap, by `outputCappedBy`, and the cap in tokens; null for nothing. */
   readonly capped: { readonly by: string; readonly outputCap: number } | null;
 }
 
@@ -143,8 +144,10 @@ function trancheOf(decided: DecidedRequest): ExplainedHold | null {
 
 function heldOf(hold: FirstHold | null, { decision, runtime }: DecidedRequest): ExplainedHold | null {
   if (!hold) return null;
-  const { cappedBy, outputCap } = choiceWithin(hold, decision, runtime.snapshot);
-  return { ...hold, capped: cappedBy === null ? null : { by: cappedBy, outputCap } };
+  const { snapshot } = runtime;
+  const choice = choiceWithin(hold, decision, snapshot);
+  const by = outputCappedBy(choice, snapshot.models[choice.model]!, decision.facts);
+  return { ...hold, capped: by === null ? null : { by, outputCap: choice.outputCap } };
 }
 
 /** The evidence for a request's task, read from its text. */

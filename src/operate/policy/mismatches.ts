@@ -112,15 +112,19 @@ function choiceMismatches(
   ];
 }
 
-/** The message of a refusal, with what rejected each model. */
+/** The message of a refusal, with what rejected each model. That no model is eligible needs no reasons twice. */
 function refusalText(
-  { message }: SignalboxError,
+  { code, message, info }: SignalboxError,
   outcome: CaseOutcome,
   first: readonly string[],
   runtime: Runtime,
 ): string {
-  const rejected = outcome instanceof SignalboxError || isDecision(outcome) ? '' : whyRejected(outcome, first, runtime);
-  return rejected === '' ? message : `${message} ${rejected}`;
+  if (outcome instanceof SignalboxError || isDecision(outcome)) return message;
+  const rejected = whyRejected(outcome, first, runtime);
+  if (rejected === '') return message;
+  if (code !== 'no_eligible_model') return `${message} ${rejected}`;
+  const relaxation = info.details?.relaxation;
+  return typeof relaxation === 'string' ? `${rejected}. A change that admits a model: ${relaxation}` : rejected;
 }
 
 const refusedMiss = ({ code }: SignalboxError, hint: string): Miss => ({

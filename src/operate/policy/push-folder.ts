@@ -12,7 +12,7 @@ import { namedBundle } from './bundles.ts';
 import { differenceOf, type PolicyDifference } from './diff.ts';
 import { buildSide } from './diff-side.ts';
 import { type GuardedChange, guardedChanges } from './guarded.ts';
-import { lagging, type PushTarget, push } from './push.ts';
+import { followers, lagging, type PushTarget, push } from './push.ts';
 import { formerPush } from './pushed.ts';
 import { outlineOf, patchOf } from './served-check.ts';
 import { generous, type JudgeTools, type PolicySource, readPolicy } from './tools.ts';
@@ -100,7 +100,7 @@ async function pushed(
   const { judge, store } = desk;
   const before = head ? pushedBundle(head) : { files: [], hash: '' };
   const edits = editsOf(before, after);
-  if (edits.length === 0) throw new UsageError('These files are in force already.');
+  if (edits.length === 0) throw await nothingToPush(head, desk);
   const candidate = await judged(after, folder, judge);
   const active = await activePolicy(head, desk, folder);
   const next: PolicySource = { label, kind: 'folder', bundle: after, folder, loader: judge.loader };
@@ -118,6 +118,16 @@ async function pushed(
   const followingFiles = others.filter(({ follows }) => follows === 'files').map(({ name }) => name);
   const isFollowed = others.length > followingFiles.length;
   return { push: stored, previous, guarded, difference, lagging: await lagging(desk), followingFiles, isFollowed };
+}
+
+/** The error for files that the last push has. They are active only where a server follows pushes. */
+async function nothingToPush(head: PushedPolicy | null, { store, isServed }: PushDesk): Promise<UsageError> {
+  if (!head) return new UsageError('The folder has no files to push.');
+  if ((await followers(store, isServed)).length > 0)
+    return new UsageError(`These files are active already, as push ${head.id}.`);
+  return new UsageError(
+    `These files are stored already, as push ${head.id}. No server follows pushes: start one with --policies-from store to use them.`,
+  );
 }
 
 /** Servers judge it again, each with the variables that are set there. */

@@ -1,9 +1,11 @@
 import type { Decision, Refusal } from '../../core/decision.ts';
 import type { Facts } from '../../core/facts.ts';
+import type { Constraint } from '../../core/rules.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { listNames } from '../../policy/nearest.ts';
 import type { CandidateEntry, RejectionEntry } from '../../routing/certificate.ts';
 import { certify } from '../../routing/certify.ts';
-import { rejectionsAgainst } from '../../routing/rejections.ts';
+import { rejectionsAgainst, violatedConstraints } from '../../routing/rejections.ts';
 import { shortPlace } from '../../routing/story.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
 import { UNNAMED } from './hypothetical.ts';
@@ -31,10 +33,27 @@ export function whyRejected(
   const texts = groups.slice(0, GROUPS_MAX).map(([why, models]) => {
     const more = models.length - NAMES_MAX;
     const names = listNames(models.slice(0, NAMES_MAX).map(({ id }) => id));
-    return `${names}${more > 0 ? ` and ${more} more` : ''}: ${why}`;
+    return `${models.length > 1 ? 'each of ' : ''}${names}${more > 0 ? ` and ${more} more` : ''}: ${why}`;
   });
   const rest = groups.slice(GROUPS_MAX).reduce((sum, [, models]) => sum + models.length, 0);
-  return [...texts, ...(rest > 0 ? [`${rest} more for other reasons`] : [])].join('; ');
+  const whole = [...texts, ...(rest > 0 ? [`${rest} more for other reasons`] : [])].join('; ');
+  const rules = rejected.flatMap(({ model, rejections }) =>
+    violatedConstraints(snapshot.models[model]!, rejections, inputs),
+  );
+  const unserved = [...new Set(rules)].flatMap((rule) => unservedBy(rule, snapshot) ?? []);
+  return [whole, ...unserved].join('. ');
+}
+
+/** Providers that a line names with what they lack. */
+const PROVIDERS_MAX = 3;
+
+/** The providers of endpoints that a rule admits and that cannot serve here, with the reasons; undefined for none. */
+function unservedBy({ name, unserved = [] }: Constraint, { leftOut }: PolicySnapshot): string | undefined {
+  const found = leftOut.filter((one) => one.kind === 'provider' && unserved.includes(one.name));
+  if (found.length === 0) return undefined;
+  const shown = found.slice(0, PROVIDERS_MAX).map((one) => `\`${one.name}\` (${one.reason})`);
+  const more = found.length - shown.length;
+  return `\`${name}\` admits endpoints of ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}, which cannot serve here`;
 }
 
 /** Returns, in a line, why none of these models was chosen: the rank of the best one, and the reasons against those that have none. */
@@ -58,11 +77,12 @@ export function whyNotChosen(models: readonly string[], { facts, reason }: Decis
 const utility = ({ utility: value }: CandidateEntry): string => (value ?? 0).toPrecision(4);
 
 const against = (rejections: readonly RejectionEntry[]): string =>
-  rejections
-    .map(({ text, rules }) =>
-      rules.length === 0 ? text : `${text} (${rules.map(({ place }) => shortPlace(place)).join(', ')})`,
-    )
-    .join('; ');
+  rejections.map(({ text, rules }) => (rules.length === 0 ? text : `rejected by ${rulesText(rules)}`)).join('; ');
+
+function rulesText(rules: RejectionEntry['rules']): string {
+  const names = rules.map(({ name, place }) => `\`${name}\` (${shortPlace(place)})`);
+  return `${names.length > 1 ? 'the constraints' : 'the constraint'} ${names.join(', ')}`;
+}
 
 /** Returns why a rule does not reject a model; undefined where it is no constraint of the policy. */
 export function whyNotRejectedBy(

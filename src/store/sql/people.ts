@@ -12,6 +12,8 @@ const SELECT_USERS =
 /** Each write is conditional; the unique indexes stand behind the conditions. */
 const CONDITIONAL = { mustChange: true, takesTurns: true };
 const NAME_IS_FREE = 'NOT EXISTS (SELECT 1 FROM teams WHERE name = $name AND removed_at IS NULL AND id <> $id)';
+/** A removed team has its name no more, also while another team has it. */
+const NAME_CAN_STAY = `(CAST($removedAt AS BIGINT) IS NOT NULL OR ${NAME_IS_FREE})`;
 const TEAM_IS_EMPTY = `(CAST($removedAt AS BIGINT) IS NULL OR NOT EXISTS (SELECT 1 FROM users WHERE team = $id AND removed_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM keys WHERE team = $id AND parent IS NULL AND revoked_at IS NULL))`;
 const PERSON_IS_FREE = `NOT EXISTS (SELECT 1 FROM users WHERE issuer = $issuer AND sub = $sub AND removed_at IS NULL AND id <> $id)
@@ -25,7 +27,7 @@ const INSERT_TEAM = sql(
 );
 const UPDATE_TEAM = sql(
   `UPDATE teams SET name = $name, origin = $origin, terms = $terms, member_defaults = $memberDefaults, removed_at = $removedAt
-    WHERE id = $id AND changed = $version AND ${NAME_IS_FREE} AND ${TEAM_IS_EMPTY}`,
+    WHERE id = $id AND changed = $version AND ${NAME_CAN_STAY} AND ${TEAM_IS_EMPTY}`,
   CONDITIONAL,
 );
 const DAY_MS = 86_400_000;

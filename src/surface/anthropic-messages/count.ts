@@ -34,5 +34,6 @@ export function readCount(body: unknown, headers: Headers): ModelRequest {
   checkMessages(count);
   if (Reflect.get(count, 'thread') != null)
     throw unsupportedThread('The tokens of a history elsewhere cannot be counted.');
-  return modelRequest({ ...count, max_tokens: 1 }, MESSAGES_READER, requestHeaders(headers));
+  // A count writes nothing, so limits of an answer do not apply.
+  return modelRequest({ ...count, constraints: null, max_tokens: 1 }, MESSAGES_READER, requestHeaders(headers));
 }

@@ -59,7 +59,8 @@ export class OutputLengths {
       const { published } = median;
       if (published === null) this.#byTask.delete(task);
       const least = this.#measured.has(task) ? ENOUGH_ANSWERS.below : ENOUGH_ANSWERS.from;
-      if (published === null || published.weight < least) this.#measured.delete(task);
+      // Weights decay from the first moment on, so that 20 answers of the last minutes weigh a little less.
+      if (published === null || Math.round(published.weight) < least) this.#measured.delete(task);
       else this.#measured.set(task, Math.max(1, Math.round(published.median)));
     }
     return isNew;

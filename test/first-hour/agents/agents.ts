@@ -10,15 +10,16 @@ export interface TerminalUse {
   readonly ready: string;
 }
 
-/** A coding agent, as npm installs it and as its page in `docs/clients/` sets it up. */
+/** A coding agent, as its page in `docs/clients/` installs it and sets it up. */
 export interface Agent {
   readonly name: string;
-  readonly package: string;
   readonly program: string;
   /** The page, with the heading of the part that is about the agent if there are others. */
   readonly page: readonly [file: string, heading?: string];
   /** The file of the page's configuration, in the home folder; absent where the page has none. */
   readonly config?: string;
+  /** True for an agent that sends every request to the proxy of the environment, whatever `NO_PROXY` says. */
+  readonly ignoresNoProxy?: boolean;
   /** Runs one prompt in a new session. */
   readonly run: Arguments;
   /** Runs one more prompt in the last session of the folder; absent for an agent that only resumes in a terminal. */
@@ -30,7 +31,6 @@ export interface Agent {
 export const AGENTS: readonly Agent[] = [
   {
     name: 'Claude Code',
-    package: '@anthropic-ai/claude-code',
     program: 'claude',
     page: ['claude-code.md'],
     run: (prompt) => ['-p', prompt, '--permission-mode', 'acceptEdits'],
@@ -38,7 +38,6 @@ export const AGENTS: readonly Agent[] = [
   },
   {
     name: 'Codex',
-    package: '@openai/codex',
     program: 'codex',
     page: ['codex.md'],
     config: '.codex/config.toml',
@@ -54,7 +53,6 @@ export const AGENTS: readonly Agent[] = [
   },
   {
     name: 'opencode',
-    package: 'opencode-ai',
     program: 'opencode',
     page: ['opencode.md'],
     config: '.config/opencode/opencode.json',
@@ -63,16 +61,16 @@ export const AGENTS: readonly Agent[] = [
   },
   {
     name: 'qwen-code',
-    package: '@qwen-code/qwen-code',
     program: 'qwen',
     page: ['qwen-code.md'],
     config: '.qwen/settings.json',
+    // As of 0.15.10, which npm installs on Node 20.
+    ignoresNoProxy: true,
     run: (prompt) => ['--approval-mode', 'auto-edit', '-p', prompt],
     resume: (prompt) => ['--approval-mode', 'auto-edit', '--continue', '-p', prompt],
   },
   {
     name: 'cline',
-    package: 'cline',
     program: 'cline',
     page: ['editors.md', 'Cline'],
     run: (prompt) => [prompt],
@@ -80,7 +78,6 @@ export const AGENTS: readonly Agent[] = [
   },
   {
     name: 'Kilo',
-    package: '@kilocode/cli',
     program: 'kilo',
     page: ['editors.md', 'Kilo'],
     config: '.config/kilo/kilo.json',

@@ -7,6 +7,7 @@ export const AFTER = 'Hello, world\n';
 
 /** What the agents are asked. */
 export const PROMPTS = {
+  hello: 'Say hello',
   answer: 'Name the arm that stops a train, in one word.',
   edit: `Make ${FILE} greet the world.`,
   turns: ['This is the first turn.', 'This is the second turn.', 'This is the third turn.'],

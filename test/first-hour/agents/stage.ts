@@ -10,7 +10,7 @@ import { BEFORE, FILE } from './script.ts';
 const CLIENTS = join(import.meta.dir, '../../../docs/clients');
 const INSTALL_MS = 300_000;
 const RUN_MS = 180_000;
-/** Older versions that are tried where npm cannot install the latest. */
+/** Older versions that are tried if npm cannot install the package by its name. */
 const OLDER_MAX = 5;
 
 /** A Node of npm's package `node`, before the system's own in `PATH`. */
@@ -37,8 +37,8 @@ async function runHere(
 const npm = (folder: string, path: string, ...args: readonly string[]): Promise<Outcome> =>
   runHere(['npm', ...args, '--prefix', folder], folder, { ...process.env, PATH: path }, INSTALL_MS);
 
-const install = (folder: string, path: string, name: string) =>
-  npm(folder, path, 'install', name, '--no-audit', '--no-fund', '--loglevel=error');
+const install = (folder: string, path: string, ...args: readonly string[]) =>
+  npm(folder, path, 'install', ...args, '--no-audit', '--no-fund', '--loglevel=error');
 
 /** Installs a major of Node into a folder of its own. @returns the folder */
 export async function installedNode(major: number): Promise<string> {
@@ -50,42 +50,51 @@ export async function installedNode(major: number): Promise<string> {
 
 export interface InstalledAgent {
   readonly folder: string;
+  readonly package: string;
   readonly version: string;
-  /** The reason why npm cannot install the latest version, where an older one is installed in its place. */
-  readonly latestFails?: string;
+  /** The reason why npm cannot install the package by its name, if an older version is installed instead. */
+  readonly nameFails?: string;
 }
 
-/** Installs the latest version of an agent that npm can install. */
+/** Installs an agent as its page says, with the Node of a path. npm chooses the version. */
 export async function installedAgent(agent: Agent, path: string): Promise<InstalledAgent> {
   const folder = temporaryFolder();
-  const latest = await install(folder, path, `${agent.package}@latest`);
-  if (latest.code === 0) return { folder, version: versionIn(folder, agent) };
-  const { out } = await npm(folder, path, 'view', agent.package, 'versions', '--json');
+  const name = packageOf(agent);
+  const installed = () => ({ folder, package: name, version: versionIn(folder, name) });
+  const byName = await install(folder, path, '-g', name);
+  if (byName.code === 0) return installed();
+  const { out } = await npm(folder, path, 'view', name, 'versions', '--json');
   const older = listOf(parseJson(out))
     .map(textOf)
     .filter((version) => !version.includes('-'));
   for (const version of older.slice(-OLDER_MAX - 1, -1).reverse()) {
-    const { code } = await install(folder, path, `${agent.package}@${version}`);
-    if (code === 0) return { folder, version: versionIn(folder, agent), latestFails: reasonIn(latest.err) };
+    const { code } = await install(folder, path, '-g', `${name}@${version}`);
+    if (code === 0) return { ...installed(), nameFails: reasonIn(byName.err) };
   }
-  throw new Error(`no version of ${agent.package} can be installed: ${latest.err}`);
+  throw new Error(`no version of ${name} can be installed: ${byName.err}`);
 }
 
 /** The line of npm's error that has the reason; the whole error where no such line is in it. */
 const reasonIn = (err: string): string => /No matching version found for \S+(?=\.\n)/.exec(err)?.[0] ?? err.trim();
 
-function versionIn(folder: string, agent: Agent): string {
-  const file = join(folder, 'node_modules', agent.package, 'package.json');
+function versionIn(folder: string, name: string): string {
+  const file = join(folder, 'lib/node_modules', name, 'package.json');
   return textOf(objectOf(parseJson(readFileSync(file, 'utf8'))).version);
 }
 
-/** The blocks of code of an agent's page, by their language, with the address and the key of a server. */
-function codeIn({ page: [file, heading] }: Agent, { url, key }: Served): ReadonlyMap<string, string> {
+/** The blocks of code of an agent's page, by their language. */
+function codeIn({ page: [file, heading] }: Agent): ReadonlyMap<string, string> {
   const text = readFileSync(join(CLIENTS, file), 'utf8');
   const part = heading === undefined ? text : text.split(/^## /m).find((one) => one.startsWith(`${heading}\n`))!;
   const blocks = part.matchAll(/^```(\w+)\n(.*?)^```/gms);
-  const filled = (code: string) => code.replaceAll('http://127.0.0.1:8787', url).replaceAll('sb_live_…', key);
-  return new Map([...blocks].reverse().map(([, language, code]) => [language!, filled(code!)]));
+  return new Map([...blocks].reverse().map(([, language, code]) => [language!, code!]));
+}
+
+/** The package that an agent's page installs. @throws Error if the page has no such command */
+function packageOf(agent: Agent): string {
+  const [, name] = /^npm install -g (\S+)$/m.exec(codeIn(agent).get('sh') ?? '') ?? [];
+  if (name === undefined) throw new Error(`docs/clients/${agent.page[0]} does not install ${agent.name}`);
+  return name;
 }
 
 /** An agent that is set up in a home of its own, as its page says, with a folder to work in. */
@@ -95,15 +104,16 @@ export class AgentSetup {
   readonly #program: string;
   readonly #env: Record<string, string>;
 
-  constructor(agent: Agent, { folder }: InstalledAgent, path: string, served: Served, home: string) {
+  constructor(agent: Agent, { folder }: InstalledAgent, path: string, { url, key }: Served, home: string) {
     this.#agent = agent;
-    this.#program = join(folder, 'node_modules/.bin', agent.program);
+    this.#program = join(folder, 'bin', agent.program);
     this.folder = join(home, 'work');
-    const code = codeIn(agent, served);
+    const filled = (code: string) => code.replaceAll('http://127.0.0.1:8787', url).replaceAll('sb_live_…', key);
+    const code = new Map([...codeIn(agent)].map(([language, text]) => [language, filled(text)]));
     const exported = (code.get('sh') ?? '').matchAll(/^export (\w+)=(\S+)/gm);
     // No other server than the gateway is in reach.
     const nowhere = { HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', NO_PROXY: '127.0.0.1' };
-    this.#env = { PATH: path, HOME: home, ...nowhere };
+    this.#env = { PATH: path, HOME: home, ...(agent.ignoresNoProxy ? {} : nowhere) };
     for (const [, name, value] of exported) this.#env[name!] = value!;
     const files = { [join(this.folder, FILE)]: BEFORE, ...this.#config(code, home) };
     for (const [file, text] of Object.entries(files)) {

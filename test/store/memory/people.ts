@@ -40,7 +40,8 @@ export function memoryPeople(
     }),
     putTeam: (team, version) =>
       store.write(() => {
-        const isTaken = living(teams).some(({ id, name }) => name === team.name && id !== team.id);
+        const isTaken =
+          team.removedAt === null && living(teams).some(({ id, name }) => name === team.name && id !== team.id);
         const isUsed = living(users).some((user) => user.team === team.id) || keys.isInUse({ team: team.id });
         if (isTaken || (version !== null && team.removedAt !== null && isUsed)) unmet();
         checkVersion(teams.get(team.id), version);

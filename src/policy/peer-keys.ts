@@ -1,0 +1,81 @@
+import type { Tree } from './tree.ts';
+
+/** An unknown key of a map. */
+export interface UnknownKey {
+  readonly key: string;
+  readonly value: Tree | undefined;
+  /** The map. */
+  readonly owner: Tree | undefined;
+  /** The keys that the map may have. */
+  readonly known: readonly string[];
+  /** USD. */
+  readonly creditWorth: string;
+}
+
+/** The correct form of an unknown key. */
+export interface KeyRemedy {
+  readonly hint: string;
+  /** The known key that it stands for, so that this one is not missing. */
+  readonly meant?: string | undefined;
+}
+
+/** Keys and sections that other tools have, and the Signalbox way. */
+interface PeerKeys {
+  readonly words: readonly string[];
+  /** The key with this meaning. The words are read so only where this key is known; without it, everywhere. */
+  readonly meant?: string;
+  /** Default: `did you mean …?` with the key that is meant. */
+  readonly hint?: string;
+}
+
+const words = (text: string): readonly string[] => text.split(' ');
+
+/** Sections of a LiteLLM configuration. */
+export const LITELLM_SECTIONS: ReadonlySet<string> = new Set(
+  words('model_list litellm_settings router_settings general_settings environment_variables'),
+);
+
+const FALLBACKS =
+  'Signalbox ranks the fallbacks of each request itself. Remove this key: a constraint says which models may serve, `gateway.alternatives` how many are kept, and `endpoints` lists other providers of one model';
+
+const PEER_KEYS: readonly PeerKeys[] = [
+  {
+    words: [...LITELLM_SECTIONS],
+    hint: 'this is a configuration of LiteLLM: `signalbox import litellm FILE` makes a policy of it',
+  },
+  { words: words('fallback fallbacks fallback_models default_fallbacks context_window_fallbacks'), hint: FALLBACKS },
+  {
+    words: ['default_model'],
+    hint: 'there is no default model: callers send the name of a selector as `model`, such as `auto`. For a choice of your own, add a selector: `selectors: { mine: { strategy: auto } }`',
+  },
+  { words: ['rpm'], hint: 'write `requests_per_minute`' },
+  { words: ['tpm'], hint: 'write `tokens_per_minute`' },
+  { words: words('rules rule policies policy'), meant: 'constraints' },
+  { words: words('if match condition conditions'), meant: 'when' },
+  { words: words('if when condition conditions'), meant: 'match' },
+  { words: words('period duration budget_duration interval'), meant: 'window' },
+  { words: words('max_tokens max_output_tokens max_completion_tokens'), meant: 'max_output' },
+  {
+    words: words('max_input_tokens context_length max_context_length context_size'),
+    meant: 'context_window',
+    hint: 'did you mean `context_window`? It counts the tokens of input and output together',
+  },
+  {
+    words: words('type kind api_type provider_type custom_llm_provider'),
+    meant: 'adapter',
+    hint: 'did you mean `adapter`? For a service that Signalbox knows, write `preset` instead, such as `preset: openai`',
+  },
+  { words: words('api_base api_url endpoint url host'), meant: 'base_url' },
+];
+
+/** The remedy for a key that other tools have; undefined for other keys. `known`: the keys that fit here. */
+export function peerKey(key: string, known: readonly string[]): KeyRemedy | undefined {
+  const found = PEER_KEYS.find(
+    ({ words, meant }) => words.includes(key) && (meant === undefined || known.includes(meant)),
+  );
+  return found && { hint: found.hint ?? `did you mean \`${found.meant}\`?`, meant: found.meant };
+}
+
+/** Whether a map states a key, or a word that other tools have for it. */
+export const isStated = (tree: Tree, key: string): boolean =>
+  tree.kind === 'map' && tree.entries.some((entry) => entry.key === key || peerKey(entry.key, [key])?.meant === key);
