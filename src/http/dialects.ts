@@ -3,9 +3,9 @@ import type { Surface } from '../surface/surface.ts';
 import { pathOf, type RouteEntry } from './routes.ts';
 
 /** What an answer outside a surface takes from a dialect. */
-export type Dialect = Pick<Surface, 'errorBody' | 'requestIdHeader'>;
+type ErrorDialect = Pick<Surface, 'errorBody' | 'requestIdHeader'>;
 
-const USUAL: Dialect = { errorBody };
+const USUAL: ErrorDialect = { errorBody };
 
 /**
  * Returns the dialect of a request's errors. A surface's path, and every path below it, has that surface's dialect. A path that
@@ -16,7 +16,7 @@ export function dialectFor(
   { url, headers }: Request,
   route: RouteEntry | undefined,
   surfaces: readonly Surface[],
-): Dialect {
+): ErrorDialect {
   const isShared = route ? route.anyDialect : !pathOf(url).startsWith('/admin');
   const found = isShared
     ? surfaces.find(({ versionHeader }) => versionHeader !== undefined && headers.has(versionHeader))
