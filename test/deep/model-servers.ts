@@ -13,6 +13,8 @@ export interface ModelServer {
   readonly capabilities: readonly string[];
   /** What it does about `tool_choice` with the model of the section. */
   readonly forcedTools: 'obeyed' | 'ignored' | 'lacked';
+  /** Whether its streams have their usage. */
+  readonly streamsUsage: boolean;
   command(place: ServerPlace): { readonly command: readonly string[]; readonly env?: Readonly<Record<string, string>> };
   /** Makes the model known to a server that runs. */
   prepare?(place: ServerPlace): Promise<void>;
@@ -39,6 +41,7 @@ export const MODEL_SERVERS: readonly ModelServer[] = [
     // Its `response_format` knows `json_object` alone.
     capabilities: ['tools', 'json_mode'],
     forcedTools: 'obeyed',
+    streamsUsage: false,
     command: ({ home, weights, port }) => {
       const options = ['--model', weights, '--model_alias', 'smol', '--n_ctx', '2048'];
       return {
@@ -52,6 +55,7 @@ export const MODEL_SERVERS: readonly ModelServer[] = [
     provider: 'preset: llama-cpp',
     capabilities: ['tools', 'json_schema'],
     forcedTools: 'ignored',
+    streamsUsage: true,
     command: ({ weights, port }) => {
       const options = ['-m', weights, '--alias', 'smol', '--jinja', '-np', '2', '-c', '4096'];
       return { command: ['llama-server', ...options, '--host', '127.0.0.1', '--port', String(port)] };
@@ -63,6 +67,7 @@ export const MODEL_SERVERS: readonly ModelServer[] = [
     provider: 'preset: ollama',
     capabilities: ['tools', 'json_schema'],
     forcedTools: 'lacked',
+    streamsUsage: true,
     command: (place) => ({ command: ['ollama', 'serve'], env: ollamaEnv(place) }),
     async prepare(place) {
       const file = join(place.folder, 'Modelfile');
