@@ -290,11 +290,11 @@ export const providers = [
     min: 0,
     queries: [
       [
-        `max by (provider, upstream) (signalbox_endpoint_ttft_seconds{${ENDPOINT}, quantile="0.5"})`,
+        `max by (provider, upstream) (signalbox_endpoint_ttft_seconds{${ENDPOINT}, percentile="50"})`,
         '{{provider}} {{upstream}}',
       ],
       [
-        `max by (provider, upstream) (signalbox_endpoint_warm_ttft_seconds{${ENDPOINT}, quantile="0.5"})`,
+        `max by (provider, upstream) (signalbox_endpoint_warm_ttft_seconds{${ENDPOINT}, percentile="50"})`,
         '{{provider}} {{upstream}}, prompt in its cache',
       ],
     ],
@@ -307,7 +307,7 @@ export const providers = [
     min: 0,
     queries: [
       [
-        `min by (provider, upstream) (signalbox_endpoint_output_tokens_per_second{${ENDPOINT}, quantile="0.5"})`,
+        `min by (provider, upstream) (signalbox_endpoint_output_tokens_per_second{${ENDPOINT}, percentile="50"})`,
         '{{provider}} {{upstream}}',
       ],
     ],

@@ -11,6 +11,14 @@ import { PLAIN } from './openai-compatible/settings.ts';
 // developers.openai.com/api/docs/guides/prompt-caching; `prompt_cache_options` in the types of openai 7.55.0.
 const PASSED = ['verbosity', 'prompt_cache_key', 'safety_identifier'];
 
+/** What OpenAI's own API has differently from the servers that copied it. */
+const OPENAI = {
+  max_tokens_field: 'max_completion_tokens',
+  developer_role: 'developer',
+  empty_content: 'null',
+  embeddings_as: 'base64',
+} as const;
+
 /** OpenAI's models, by chat completions and Responses, with the rules of reasoning models. */
 export const openai = defineProvider({
   contract: 2,
@@ -34,8 +42,8 @@ export const openai = defineProvider({
     },
   },
   prepare(settings) {
-    const auth = settings.service === 'azure' ? 'api-key' : 'authorization';
-    const dialect = { ...PLAIN, auth, max_tokens_field: 'max_completion_tokens', embeddings_as: 'base64' } as const;
+    const auth = settings.service === 'azure' ? ('api-key' as const) : ('authorization' as const);
+    const dialect = { ...PLAIN, ...OPENAI, auth };
     const chat = chatCompletions(dialect);
     const format = formatOf(settings);
     return {

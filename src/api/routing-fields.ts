@@ -1,6 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import type { RoutingTerms } from '../core/conversation.ts';
 import { nullable } from '../core/nullable.ts';
+import { TEXT_REMEDY } from '../core/schema-errors.ts';
 
 export const RouteStrategy = Type.Object(
   {
@@ -8,7 +9,11 @@ export const RouteStrategy = Type.Object(
     quality_weight: nullable(Type.Number({ minimum: 0, description: 'How much quality counts.' })),
     latency_weight: nullable(Type.Number({ minimum: 0, default: 0, description: 'How much latency counts.' })),
   },
-  { additionalProperties: false, description: 'Routes by these weights with the strategy `weighted`.' },
+  {
+    additionalProperties: false,
+    description: 'Routes by these weights with the strategy `weighted`.',
+    [TEXT_REMEDY]: 'It holds weights. To name a strategy, put a selector such as `auto-fast` into `model`.',
+  },
 );
 
 export const RouteConstraints = Type.Object(

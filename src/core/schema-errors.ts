@@ -1,5 +1,8 @@
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
 
+/** The member of a schema for an object that says what to do in place of a text, for callers who send one. */
+export const TEXT_REMEDY = Symbol('in place of a text');
+
 /** Errors read of one variant of a union before it is given up. */
 const ERRORS_MAX = 32;
 

@@ -223,6 +223,8 @@ export interface Model {
   readonly embedding: EmbeddingModel | null;
   /** Bits of `CAPABILITIES`: what it can do at one of its endpoints at least. */
   readonly capabilities: number;
+  /** Bits of `CAPABILITIES` that the policy does not declare, and could: an adapter can express them. Absent for none. */
+  readonly declarable?: number;
   /** Programming languages that it is known to handle, in their canonical names. */
   readonly languages: ReadonlySet<string>;
   /** Those that it is known not to handle. A language in neither set is unknown. */

@@ -6,7 +6,7 @@ import { type ErrorCode, SignalboxError } from './errors.ts';
 import { dropNulls } from './nullable.ts';
 import { isObject } from './object.ts';
 import { SchemaCheck } from './schema-check.ts';
-import { mostTelling, stepsOf } from './schema-errors.ts';
+import { mostTelling, stepsOf, TEXT_REMEDY } from './schema-errors.ts';
 
 /**
  * Compiles a schema to a check that throws the *one* most telling error: of the variants of a union
@@ -84,7 +84,7 @@ function explain(error: ValueError, name: string, body: unknown): [ErrorCode, st
     case ValueErrorType.Union:
       return explainUnion(error, name);
     default:
-      return ['invalid_type', `${name} must be ${kindOf(schema)}, not ${nameOf(error.value)}.`];
+      return ['invalid_type', `${name} must be ${kindOf(schema)}, not ${nameOf(error.value)}.${textRemedy(error)}`];
   }
 }
 
@@ -116,7 +116,13 @@ function explainUnion(error: ValueError, name: string): [ErrorCode, string] {
     return ['invalid_value', `${name} must be one of ${literals.join(', ')}.`];
   }
   const kinds = [...new Set(variants.map(kindOf))];
-  return ['invalid_type', `${name} must be ${kinds.join(' or ')}, not ${nameOf(error.value)}.`];
+  return ['invalid_type', `${name} must be ${kinds.join(' or ')}, not ${nameOf(error.value)}.${textRemedy(error)}`];
+}
+
+/** What to do in place of a text, as a further sentence. */
+function textRemedy({ schema, value }: ValueError): string {
+  const remedy = variantsOf(schema).find((variant) => TEXT_REMEDY in variant)?.[TEXT_REMEDY];
+  return typeof value === 'string' && typeof remedy === 'string' ? ` ${remedy}` : '';
 }
 
 const variantsOf = (schema: TSchema): TSchema[] => {

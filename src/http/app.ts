@@ -10,7 +10,6 @@ import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import { SharedCounts } from '../access/limits/shared-counts.ts';
 import type { SignIn } from '../access/sign-in/sign-in.ts';
 import type { Tokens } from '../access/tokens/tokens.ts';
-import { errorBody } from '../api/error.ts';
 import type { ChildKeys } from '../operate/child-keys.ts';
 import type { MoneySources } from '../operate/decision-money.ts';
 import type { GrantStore, KeyAdmin } from '../operate/keys.ts';
@@ -44,6 +43,7 @@ import { countTokensRoutes } from './count-tokens.ts';
 import { DailyChanges } from './daily-changes.ts';
 import { decisionDetailRoutes } from './decision-details.ts';
 import { decisionRoutes } from './decisions.ts';
+import { dialectFor } from './dialects.ts';
 import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
@@ -282,10 +282,6 @@ function servicesOf(
   };
 }
 
-/** The dialect of the errors of a route. A path below a surface's is of its dialect. */
-const dialectAt = (route: string, surfaces: readonly Surface[]): Pick<Surface, 'errorBody' | 'requestIdHeader'> =>
-  surfaces.find(({ path }) => route === path || route.startsWith(`${path}/`)) ?? { errorBody };
-
 /**
  * The whole HTTP edge. `onRequest` admits before a byte of the body is read (validation would run
  * before any later hook), and the one error mapping stands at the root. `normalize` is off: it
@@ -317,6 +313,10 @@ export function createApp(options: AppOptions) {
         const isBack = held.isBack(request);
         const context = isBack ? contextOf(request) : open(request, route);
         set.headers['x-request-id'] = context.requestId;
+        if (route?.anyDialect) {
+          const { requestIdHeader } = dialectFor(request, route, surfaces);
+          if (requestIdHeader) set.headers[requestIdHeader] = context.requestId;
+        }
         set.headers['x-signalbox-version'] = version;
         if (gateway.isLeaving) set.headers.connection = 'close';
         // A shared computer's browser keeps none of what a login was shown.
@@ -360,7 +360,8 @@ export function createApp(options: AppOptions) {
         context.handled(known.status, known.code);
         // After an internal error, something may have changed.
         if (known.status < 500) changes.giveBack(request);
-        return errorResponse(known, dialectAt(context.route, surfaces), errorHeaders(set.headers, gateway.funding));
+        const dialect = dialectFor(request, routes.at(context.route), surfaces);
+        return errorResponse(known, dialect, errorHeaders(set.headers, gateway.funding));
       })
       .use(requests)
       // Behind those routes, which would pay for Elysia's parsing without using it.

@@ -1,9 +1,10 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Elysia, type HTTPHeaders, t } from 'elysia';
+import { ErrorBody } from '../api/error-schema.ts';
 import { SignalboxError } from '../core/errors.ts';
-import type { Action } from '../operate/roles.ts';
 import { meaningOf, nameHint } from '../routing/model-name.ts';
-import { routeDocs } from './docs/route-docs.ts';
+import { MessagesError } from '../surface/anthropic-messages/error-schema.ts';
+import { API_ERRORS, type RouteDocs, routeDocs } from './docs/route-docs.ts';
 import { detailedDirectoryOf, directoryOf, type PageQuery } from './model-list.ts';
 import { queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
@@ -63,11 +64,30 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
       .get('/admin/models', ({ request, set }) => list(request, set.headers, detailedDirectoryOf), ADMIN_LIST)
       .get('/v1/models/:id', ({ request, params }) => find(request, params.id), GET)
       // For IDs whose slashes were not encoded.
-      .get('/v1/models/*', ({ request, params }) => find(request, params['*']), unlisted({ access: 'models.read' }))
+      .get('/v1/models/*', ({ request, params }) => find(request, params['*']), unlisted(ANY_DIALECT))
   );
 }
 
-const listDocs = (access: Action, schema: TSchema, summary: string, description: string) => ({
+const ANY_DIALECT = { access: 'models.read', anyDialect: true } as const;
+
+/** The documentation of what clients of several dialects use. */
+const SHARED = {
+  ...ANY_DIALECT,
+  headers: { 'request-id': 'The same as `x-request-id`, for a request with the header `anthropic-version`.' },
+  errorForm: {
+    ...API_ERRORS,
+    schema: t.Union([ErrorBody, MessagesError], {
+      description: 'Anthropic’s for a request with the header `anthropic-version`, otherwise OpenAI’s.',
+    }),
+  },
+} as const;
+
+const listDocs = (
+  shared: Pick<RouteDocs, 'access' | 'anyDialect' | 'errorForm' | 'headers'>,
+  schema: TSchema,
+  summary: string,
+  description: string,
+) => ({
   query: t.Object(
     {
       limit: queryText(`Models of a page, 1 to ${LIMIT_MAX}. Default: all. A page also ends at 1 MiB.`),
@@ -78,7 +98,7 @@ const listDocs = (access: Action, schema: TSchema, summary: string, description:
     { additionalProperties: true },
   ),
   ...routeDocs({
-    access,
+    ...shared,
     summary,
     description,
     tag: 'Models',
@@ -89,21 +109,21 @@ const listDocs = (access: Action, schema: TSchema, summary: string, description:
 });
 
 const LIST = listDocs(
-  'models.read',
+  SHARED,
   ModelList,
   'List models',
   'Selectors first, then the models that the key may use, and behind each its aliases. One body serves the clients of OpenAI, Anthropic and Codex.',
 );
 
 const ADMIN_LIST = listDocs(
-  'models.list',
+  { access: 'models.list' },
   DetailedModelList,
   'List models to people',
   'The same list as `GET /v1/models` and the wildcards of the policy, for people who have signed in, with the price, the quality and the selectors of each model that the caller may use.',
 );
 
 const GET = routeDocs({
-  access: 'models.read',
+  ...SHARED,
   summary: 'Get a model',
   description: 'Returns one model, selector or alias by its ID, which can contain slashes.',
   tag: 'Models',

@@ -19,6 +19,8 @@ export const RouteAccess = Type.Object({
   counts: Type.Optional(Type.Boolean()),
   /** Whether a caller without a key may pay for it, where the policy takes payments. */
   pays: Type.Optional(Type.Boolean()),
+  /** Whether clients of several dialects use it, so that its errors have the dialect that the request's headers name. */
+  anyDialect: Type.Optional(Type.Boolean()),
   /** The operation that it asks of a model. */
   operation: Type.Optional(Type.Union(OPERATION_NAMES.map((name) => Type.Literal(name)))),
 });
@@ -82,23 +84,34 @@ export interface RouteEntry {
   readonly isOpen: boolean;
   /** Whether the cookie of a login may stand for a key. */
   readonly takesLogins: boolean;
+  /** As in `RouteAccess`, by any method. */
+  readonly anyDialect: boolean;
   /** Comma-separated, as headers list them. */
   readonly allow: string;
   readonly matches: (path: string) => boolean;
 }
 
-const entryOf = (path: string, rules: readonly RouteRule[]): RouteEntry => ({
-  path,
-  methods: new Map(rules.map((rule) => [rule.method, rule])),
-  isOpen: rules.every(({ access }) => access === 'open'),
-  takesLogins: path.startsWith('/admin/'),
-  allow: rules.map(({ method }) => method).join(', '),
-  matches: matcher(path),
-});
+function entryOf(path: string, rules: readonly RouteRule[]): RouteEntry {
+  const anyDialect = rules.some((rule) => rule.anyDialect);
+  const isAt = matcher(path);
+  return {
+    path,
+    methods: new Map(rules.map((rule) => [rule.method, rule])),
+    isOpen: rules.every(({ access }) => access === 'open'),
+    takesLogins: path.startsWith('/admin/'),
+    anyDialect,
+    allow: rules.map(({ method }) => method).join(', '),
+    // Some clients end the path of a list with a slash.
+    matches: anyDialect ? (other) => isAt(other) || other === `${path}/` : isAt,
+  };
+}
 
 /** Whether a path is only for callers with a key, though nothing may be there. */
 export const needsKey = (path: string): boolean =>
   path.startsWith('/v1/') || path.startsWith('/admin/') || path === '/v1' || path === '/admin';
+
+/** Ends the paths of Gemini's API, which begin like a model's in the list of models. No ID of a model ends in it. */
+export const GEMINI_METHOD = /:(?:(?:streamG|g)enerateContent|countTokens|(?:batchE|e)mbedContents?)$/;
 
 /** All routes by path. A path that is not in it does not exist. */
 export class RouteTable {
@@ -112,7 +125,9 @@ export class RouteTable {
 
   /** Finds the entry of a path, or of a route's pattern. */
   find(path: string): RouteEntry | undefined {
-    return this.#exact.get(path) ?? this.#exact.values().find(({ matches }) => matches(path));
+    const exact = this.#exact.get(path);
+    if (exact || GEMINI_METHOD.test(path)) return exact;
+    return this.#exact.values().find(({ matches }) => matches(path));
   }
 
   /** All rules by path, in the order of registration. */

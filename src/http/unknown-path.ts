@@ -2,7 +2,7 @@ import { editDistance } from '../core/edit-distance.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Operation } from '../core/operation.ts';
 import { nearest } from '../policy/nearest.ts';
-import type { RouteTable } from './routes.ts';
+import { GEMINI_METHOD, type RouteTable } from './routes.ts';
 
 /** Paths of other APIs that clients try, below `/v1` or not, and the name of the API. */
 const OTHER_APIS: readonly (readonly [path: RegExp, name: string])[] = [
@@ -13,7 +13,7 @@ const OTHER_APIS: readonly (readonly [path: RegExp, name: string])[] = [
   [/^\/audio\//, 'audio'],
   [/^\/moderations$/, 'moderations'],
   [/^\/api\/(?:chat|generate|tags|embed|embeddings)$/, 'Ollama’s API'],
-  [/^\/v1beta\/|:(?:streamG|g)enerateContent$/, 'Gemini’s API'],
+  [new RegExp(`^/v1beta/|${GEMINI_METHOD.source}`), 'Gemini’s API'],
 ];
 
 /** Longer paths are not compared with the known ones. */

@@ -136,11 +136,15 @@ export function* narrowCapabilities(
   };
   return yield* inSteps(drafts, (draft) => {
     const traits = traitsOf(draft.model);
+    const { declarable = 0 } = draft.model;
+    let expressed = 0;
     const endpoints = draft.endpoints.map((one) => {
-      const capabilities = narrowed(one.endpoint, traits);
+      const all = narrowed({ ...one.endpoint, capabilities: one.endpoint.capabilities | declarable }, traits);
+      expressed |= all & declarable;
+      const capabilities = all & ~declarable;
       return capabilities === one.endpoint.capabilities ? one : { ...one, endpoint: { ...one.endpoint, capabilities } };
     });
     const capabilities = endpoints.reduce((bits, { endpoint }) => bits | endpoint.capabilities, 0);
-    return { ...draft, endpoints, model: { ...draft.model, capabilities } };
+    return { ...draft, endpoints, model: { ...draft.model, capabilities, declarable: expressed } };
   });
 }

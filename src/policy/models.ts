@@ -1,4 +1,4 @@
-import { capabilityBits, lackingBits, OF_EVERY_DIALECT } from '../core/capability.ts';
+import { capabilityBits, lackingBits, MODEL_CAPABILITIES, OF_EVERY_DIALECT } from '../core/capability.ts';
 import type { Decimal } from '../core/decimal.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import { operationBits } from '../core/operation.ts';
@@ -112,6 +112,7 @@ export function draftModel(
     operations: operationBits(data.operations),
     embedding,
     capabilities: (capabilityBits(data.capabilities) | OF_EVERY_DIALECT) & ~lackingBits(data.lacks),
+    declarable: lackingBits(MODEL_CAPABILITIES) & ~capabilityBits(data.capabilities) & ~lackingBits(data.lacks),
     languages: new Set(data.languages.map(canonicalLanguage)),
     lacksLanguages: new Set(data.lacks_languages.map(canonicalLanguage)),
     tags: data.tags,

@@ -6,7 +6,6 @@ import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
-import { OPERATIONS } from '../core/operation.ts';
 import { pathText } from '../core/original.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { affordableCap, outputCap, taskOf, usefulOutput, worstCase } from './estimate.ts';
@@ -27,9 +26,9 @@ import {
   USUAL_NAMES,
   unpricedIn,
 } from './rejections.ts';
-import { canServe, endpointsFor } from './rules.ts';
+import { remediesFor } from './remedies.ts';
+import { endpointsFor } from './rules.ts';
 import { unavailableError } from './unavailable.ts';
-import { type NeededField, neededFields } from './unsupported.ts';
 
 /**
  * Turns a refusal into an error, with every model's reasons and the nearest relaxation.
@@ -68,11 +67,13 @@ export function refusalError(
   // One reason for all, or one model, fits into the message; the details have every reason.
   const why = reasons.length === 1 || facts.pinned ? `: ${reasons.join('; ')}` : '';
   const summary = `${facts.pinned ? `\`${facts.model}\` does not meet the request` : 'No model meets the request'}${why}`;
-  const atFault = request && fieldsAtFault(refusal, snapshot, neededFields(request, facts.needs));
-  const sentences = [relaxation ? `${summary}; ${relaxation}.` : `${summary}.`];
-  if (atFault) sentences.push(remediesFor(atFault, takersOf(refusal, snapshot)));
+  const remedies = remediesFor(refusal, snapshot, request);
+  const sentences = [
+    relaxation ? `${summary}; ${relaxation}.` : `${summary}.`,
+    ...(remedies.text ? [remedies.text] : []),
+  ];
   return new SignalboxError('no_eligible_model', sentences.join(' '), {
-    ...(atFault && { param: atFault[0].name }),
+    ...(remedies.param !== undefined && { param: remedies.param }),
     details: { rejected, ...(relaxation && { relaxation }) },
   });
 }
@@ -99,51 +100,6 @@ function dialectToolError(tool: Pick<NativeTool, 'kind' | 'at'>, { pinned, model
   const who = pinned ? `\`${model}\` cannot be` : 'No eligible model can be';
   const message = `${who} given the tool ${nativeToolText(tool)}: only a service that knows it can run it. Leave it out, or choose a model of that service.`;
   return new SignalboxError('unsupported_parameter', message, { param: `${pathText(tool.at)}.type` });
-}
-
-type SomeFields = readonly [NeededField, ...NeededField[]];
-
-/** The fewest fields without which a model would be eligible; null where fields alone keep none from it. */
-function fieldsAtFault(
-  { rejected, facts }: Refusal,
-  { models }: PolicySnapshot,
-  fields: readonly NeededField[],
-): SomeFields | null {
-  let fewest: SomeFields | null = null;
-  for (const { model, rejections } of rejected) {
-    if (rejections !== REJECTIONS.capability.bit) continue;
-    const missing = facts.needs & ~models[model]!.capabilities;
-    const [first, ...others] = fields.filter(({ bits }) => (bits & missing) !== 0);
-    if (!first || (missing & ~[first, ...others].reduce((all, { bits }) => all | bits, 0)) !== 0) continue;
-    if (fewest === null || others.length + 1 < fewest.length) fewest = [first, ...others];
-  }
-  return fewest;
-}
-
-/** The models that take every field of a request, and that its caller may name. */
-function takersOf({ facts, rejected }: Refusal, snapshot: PolicySnapshot): string[] {
-  const refused = new Set(rejected.map(({ model }) => model));
-  const isTaker = (model: Model, at: number): boolean =>
-    !refused.has(at) &&
-    (facts.allowedModels?.includes(model.id) ?? true) &&
-    (model.operations & OPERATIONS[facts.operation].bit) !== 0 &&
-    canServe(model, facts.needs) &&
-    endpointsFor(model, facts, snapshot).length > 0;
-  return snapshot.models.filter(isTaker).map(({ id }) => id);
-}
-
-/** Models that an error names at most. */
-const TAKERS_SHOWN = 5;
-
-function remediesFor(fields: SomeFields, takers: readonly string[]): string {
-  const named = fields.map(({ name }) => `\`${name}\``).join(' and ');
-  const it = fields.length === 1 ? 'it' : 'them';
-  const ways = [`Leave ${named} out`];
-  if (fields.every(({ droppable }) => droppable !== null)) ways.push(`list ${it} in \`gateway.drop_unsupported\``);
-  const [first, ...others] = takers.slice(0, TAKERS_SHOWN).map((id) => `\`${id}\``);
-  if (first !== undefined) ways.push(`use one of: ${[first, ...others].join(', ')}`);
-  const last = ways.pop();
-  return ways.length === 0 ? `${last}.` : `${ways.join(', ')}${ways.length > 1 ? ',' : ''} or ${last}.`;
 }
 
 /** @param unpriced what each of some models has no price for */

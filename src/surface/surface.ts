@@ -59,6 +59,11 @@ export interface Surface {
    * @param requestId as in the header `x-request-id`
    */
   errorBody(error: SignalboxError, requestId?: string): object;
+  /**
+   * The header that every client of this dialect sends, and no other client; in lower case. On paths that clients of several
+   * dialects use, errors have the dialect of the request's header. Absent for none.
+   */
+  readonly versionHeader?: string;
   /** The header that names the request in this dialect, beside `x-request-id`; in lower case. */
   readonly requestIdHeader?: string;
 }

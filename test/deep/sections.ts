@@ -57,6 +57,7 @@ export const SECTIONS: readonly Section[] = [
   },
   { name: 'model', files: ['test/instances/postgres/model.test.ts'] },
   { name: 'programs', files: ['./test/deep/programs.ts'] },
+  { name: 'servers', files: ['./test/deep/servers.ts'] },
   { name: 'proxies', files: ['./test/deep/proxies.ts', './test/deep/compose.ts'] },
   { name: 'ledger', files: ['test/ledger/model/model.test.ts'] },
   { name: 'state', files: ['test/instances/seeds/seeds.test.ts', './test/deep/state.ts'] },

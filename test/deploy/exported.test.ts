@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { documentedFamilies } from '../docs/metrics-page.ts';
 import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
@@ -139,6 +140,21 @@ describe('What the alarms and the dashboard are checked against', () => {
       'signalbox_payments_unsettled',
       'signalbox_prompt_counts_total',
     ]);
+  });
+
+  test('has no label that Prometheus keeps for summaries and histograms', () => {
+    const reserved = documentedFamilies.filter(({ labels }) => labels.some((label) => /^(?:le|quantile)$/.test(label)));
+    expect(reserved.map(({ name }) => name)).toEqual([]);
+  });
+
+  test.skipIf(Bun.which('promtool') === null)('is clean in the eyes of `promtool check metrics`', async () => {
+    const child = Bun.spawn(['promtool', 'check', 'metrics'], {
+      stdin: new TextEncoder().encode(page),
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    const [faults, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
+    expect([faults, code]).toEqual(['', 0]);
   });
 
   test('has the bucket that the objective for the first token is about', () => {

@@ -8,7 +8,7 @@ const TARGET = ['job', 'instance'];
 const OUTCOME = {
   outcome: ['completed', 'failed', 'broken', 'abandoned', 'replayed', 'refused', 'quoted', 'unavailable'],
 };
-const QUANTILE = { quantile: ['0.5', '0.9'] };
+const PERCENTILE = { percentile: ['50', '90'] };
 const ATTEMPT = {
   outcome: [
     'ok',
@@ -40,9 +40,9 @@ export const VALUES: Readonly<Record<string, NonNullable<Metric['values']>>> = {
   signalbox_failovers_total: { to: ['endpoint', 'model'] },
   signalbox_http_errors_total: { code: Object.keys(ERRORS) },
   signalbox_endpoint_state: { state: Object.keys(HEALTH) },
-  signalbox_endpoint_ttft_seconds: QUANTILE,
-  signalbox_endpoint_warm_ttft_seconds: QUANTILE,
-  signalbox_endpoint_output_tokens_per_second: QUANTILE,
+  signalbox_endpoint_ttft_seconds: PERCENTILE,
+  signalbox_endpoint_warm_ttft_seconds: PERCENTILE,
+  signalbox_endpoint_output_tokens_per_second: PERCENTILE,
   signalbox_attempts_total: ATTEMPT,
   signalbox_contention_waits_total: { outcome: ['served', 'gave_up', 'crowded'] },
   signalbox_log_lines_total: { level: ['info', 'warn', 'error'] },

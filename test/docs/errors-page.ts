@@ -39,7 +39,7 @@ export function errorsPage(): string {
   });
   return `# Errors
 
-Every error code, and whether to try again. Errors have OpenAI's shape, [but on \`/v1/messages\`](#by-dialect):
+Every error code, and whether to try again. Errors have OpenAI's shape, [except for clients of Anthropic's API](#by-dialect):
 
 \`\`\`json
 { "error": { "message": "…", "type": "…", "param": "messages[0].content", "code": "…" } }
@@ -55,7 +55,8 @@ Every error code, and whether to try again. Errors have OpenAI's shape, [but on 
 
 ## By dialect
 
-The path decides the shape. On \`/v1/messages\` it is Anthropic's: \`{ "type": "error", "error": { "type", "message", "details" }, "request_id" }\`, where
+The path decides the shape. \`/v1/messages\` answers in Anthropic's shape, with the header \`request-id\`. So do \`/v1/models\` and unknown paths, if
+the request has the header \`anthropic-version\`. Every other path keeps the shape above. Anthropic's shape is \`{ "type": "error", "error": { "type", "message", "details" }, "request_id" }\`, where
 \`details\` has \`error_code\`, the code below, and \`param\`. Its types, by status: ${messagesTypes()}.
 
 A refusal of the request itself (400, 413, 422) by a provider of the same dialect is passed on unchanged. A Responses stream that fails ends with

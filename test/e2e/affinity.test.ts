@@ -203,6 +203,6 @@ test('how long answers are, and how soon they come from a cache, is learnt and s
   expect(await answers()).toBeLessThan(known + 2.1);
   expect(await expected()).toBeLessThan(before);
   const warm =
-    'signalbox_endpoint_warm_ttft_seconds{provider="first",model="dear",upstream="dear-upstream",quantile="0.5"}';
+    'signalbox_endpoint_warm_ttft_seconds{provider="first",model="dear",upstream="dear-upstream",percentile="50"}';
   expect((await live.metrics()).get(warm)).toBeGreaterThan(0.004);
 }, 20_000);

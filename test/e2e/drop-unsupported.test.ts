@@ -31,6 +31,20 @@ beforeAll(async () => {
         sol: { endpoints: ['openai'], quality: 0.1, capabilities: ['reasoning'], more: '    lacks: [seed]\n' },
         'claude-opus-4-8': { endpoints: ['claude'], quality: 0.9 },
         able: { endpoints: ['other'], quality: 0.2, capabilities: ['tools', 'json_schema', 'logprobs', 'choices'] },
+        seeing: { endpoints: ['other'], quality: 0.1, capabilities: ['vision'], more: '    lacks: [seed]\n' },
+        toolless: { endpoints: ['other'], quality: 0.1, capabilities: [], more: '    lacks: [seed, tools]\n' },
+        freely: {
+          endpoints: ['other'],
+          quality: 0.1,
+          capabilities: ['tools', 'json_schema'],
+          more: '    lacks: [forced_tools, seed]\n',
+        },
+        formless: {
+          endpoints: ['other'],
+          quality: 0.1,
+          capabilities: ['tools'],
+          more: '    lacks: [forced_tools, seed]\n',
+        },
         mute: { endpoints: ['other'], quality: 0.1, capabilities: [], more: '    lacks: [seed]\n' },
         plain: { endpoints: ['other'], quality: 0.1, more: '    lacks: [single_tool_calls, seed]\n' },
       },
@@ -212,17 +226,54 @@ describe('another field', () => {
   test('that bounds money, content or form is never offered to be dropped', async () => {
     const { status, param, message } = await refusal(lax, chat({ tools, seed: 7 }, 'mute'));
     expect([status, param]).toEqual([422, 'tools']);
-    expect(message).toEndWith('it lacks tools. Leave `tools` out or use one of: `able`, `claude-opus-4-8`, `plain`.');
+    expect(message).toContain(
+      'it lacks tools. Leave `tools` out or use one of: `able`, `claude-opus-4-8`, `formless`, `freely`, `plain`.',
+    );
+  });
+
+  const CURE = 'under its `capabilities` in the policy';
+
+  test('names the declaration of a capability, unless the adapter lacks it or the policy says that the model does', async () => {
+    const cured = async (body: object) => (await refusal(strict, body)).message.includes(CURE);
+    const image = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://x.example/a.png' } }] }];
+    expect(await cured(chat({ tools }, 'mute'))).toBeTrue();
+    expect(await cured(chat({ response_format: { type: 'json_object' } }, 'mute'))).toBeTrue();
+    expect(await cured({ model: 'plain', messages: image })).toBeTrue();
+    // No adapter of Anthropic's has it.
+    expect(await cured(chat({ n: 2 }))).toBeFalse();
+    expect(await cured(chat({ seed: 7 }, 'mute'))).toBeFalse();
+    expect(await cured(chat({ tools }, 'toolless'))).toBeFalse();
+  });
+
+  test('as an image leads to the models that read images', async () => {
+    const image = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://x.example/a.png' } }] }];
+    const { status, message } = await refusal(lax, { model: 'plain', messages: image });
+    expect([status, message]).toEqual([422, expect.stringContaining('it lacks vision. Use one of: `seeing`.')]);
+  });
+
+  test('as a forced tool leads to an answer by a JSON schema, only where the model has that', async () => {
+    const forced = async (model: string, more: object = {}) =>
+      (await refusal(lax, chat({ tools, tool_choice: 'required', ...more }, model))).message;
+    expect(await forced('freely')).toContain('send the schema as `response_format` of the type `json_schema`');
+    expect(await forced('formless')).not.toContain('response_format');
+    expect(await forced('freely', { n: 2 })).not.toContain('`response_format`');
+    const input = [{ role: 'user', content: 'Hi' }];
+    const own = [{ type: 'function', name: 'look', parameters: { type: 'object' } }];
+    const answer = await lax.post('/v1/responses', { model: 'freely', input, tools: own, tool_choice: 'required' });
+    expect((await answerOf(answer)).error.message).toContain('send the schema as `text.format`');
+    const schema = { name: 'look', schema: { type: 'object', properties: {} } };
+    const done = await lax.post(
+      CHAT,
+      chat({ response_format: { type: 'json_schema', json_schema: schema } }, 'freely'),
+    );
+    expect(done.status).toBe(200);
   });
 
   test('as `n` leads to the models that give several choices', async () => {
     for (const model of ['plain', 'claude-opus-4-8']) {
-      expect(await refusal(lax, chat({ n: 2 }, model))).toEqual({
-        status: 422,
-        code: 'no_eligible_model',
-        param: 'n',
-        message: `\`${model}\` does not meet the request: it lacks choices. Leave \`n\` out or use one of: \`able\`.`,
-      });
+      const { message, ...rest } = await refusal(lax, chat({ n: 2 }, model));
+      expect(rest).toEqual({ status: 422, code: 'no_eligible_model', param: 'n' });
+      expect(message).toContain('it lacks choices. Leave `n` out or use one of: `able`.');
     }
     expect(await answerOf(await lax.post(CHAT, chat({ n: 2 }, 'auto')))).toMatchObject({ model: 'able' });
   });

@@ -208,7 +208,7 @@ test('what is measured of answers becomes what decisions expect', async () => {
   await waitFor(async () => (await expected()) > before + 50);
   const measured = await metric(
     box,
-    'signalbox_endpoint_ttft_seconds{provider="first",model="best",upstream="best-upstream",quantile="0.5"}',
+    'signalbox_endpoint_ttft_seconds{provider="first",model="best",upstream="best-upstream",percentile="50"}',
   );
   expect(measured).toBeWithin(0.3, 4);
 }, 20_000);

@@ -62,6 +62,20 @@ beforeAll(async () => {
 });
 
 describe('the OpenAPI document', () => {
+  test('is at /openapi.json and at /docs/json, for callers without a key', async () => {
+    expect(await (await fetch(`${box.url}/openapi.json`)).json()).toEqual(document);
+  });
+
+  test('has both shapes of errors where clients of several dialects call', () => {
+    const shapesOf = (path: string) => {
+      const found = JSON.stringify(document.paths[path]?.get?.responses?.['401']);
+      return ['ErrorBody', 'MessagesError'].filter((name) => found.includes(`#/components/schemas/${name}"`));
+    };
+    expect(shapesOf('/v1/models')).toEqual(['ErrorBody', 'MessagesError']);
+    expect(shapesOf('/v1/models/{id}')).toEqual(['ErrorBody', 'MessagesError']);
+    expect(shapesOf('/admin/models')).toEqual(['ErrorBody']);
+  });
+
   test('is valid 3.1', async () => {
     expect(document.openapi).toBe('3.1.0');
     await SwaggerParser.validate(structuredClone(document) as unknown as Parameters<typeof SwaggerParser.validate>[0]);
@@ -72,7 +86,7 @@ describe('the OpenAPI document', () => {
       Object.keys(methods).map((method) => `${method} ${path}`),
     );
     const served = ROUTES.filter(
-      ({ path }) => path !== '/' && path !== '/health' && !/^\/(?:docs|console)/.test(path),
+      ({ path }) => path !== '/' && path !== '/health' && !/^\/(?:docs|console|openapi)/.test(path),
     ).map(({ method, path }) => `${method.toLowerCase()} ${path.replace(':id', '{id}').replace('*', '{id}')}`);
     expect(documented.sort()).toEqual([...new Set(served)].sort());
   });

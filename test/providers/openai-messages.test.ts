@@ -9,7 +9,7 @@ const plainMessages = [
   { role: 'user', content: [{ type: 'text', text: 'What is this?' }], name: 'ann' },
   {
     role: 'assistant',
-    content: null,
+    content: '',
     tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }],
   },
   { role: 'tool', tool_call_id: 'call_1', content: 'A cat.' },
@@ -55,6 +55,7 @@ const tool = fc.record(
 );
 const settings: fc.Arbitrary<Partial<DialectSettings>> = fc.record({
   developer_role: fc.constantFrom('developer', 'system'),
+  empty_content: fc.constantFrom('empty_text', 'null'),
   reasoning_history: fc.constantFrom('left_out', 'reasoning', 'reasoning_details', 'demanded'),
   unknown_members: fc.constantFrom('sent', 'left_out'),
   cache_hints: fc.constantFrom('sent', 'left_out'),
@@ -93,7 +94,7 @@ test('an answer of which nothing is left is left out: servers refuse one without
   expect(dropped).toEqual(['messages[2].cache_control']);
   const reader: DialectSettings = { ...PLAIN, reasoning_history: 'reasoning_details' };
   const { refusal: _, ...kept } = thought;
-  expect(messagesFor([thought], { settings: reader, reasons: true, dropped: [] })).toEqual([kept]);
+  expect(messagesFor([thought], { settings: reader, reasons: true, dropped: [] })).toEqual([{ ...kept, content: '' }]);
 });
 
 test.each(['reasoning_content', 'reasoning', 'demanded'] as const)(

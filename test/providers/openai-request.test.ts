@@ -49,7 +49,7 @@ describe('the request', () => {
       tool_calls: calls,
     };
     const call = providerCall({ messages: [answer] }, { model: { capabilities: ['reasoning'] } });
-    const bare = { role: 'assistant', content: null, tool_calls: calls };
+    const bare = { role: 'assistant', content: '', tool_calls: calls };
     expect(build(call).body.messages).toEqual([bare]);
     const kept = build(call, { reasoning_history: 'reasoning_content' });
     expect(kept.body.messages).toEqual([{ ...bare, reasoning_content: 'Hm' }]);
@@ -113,9 +113,20 @@ describe('the request', () => {
     expect(body.stream_options).toEqual({ include_usage: true, include_obfuscation: false });
   });
 
-  test('sends a developer’s message as the system’s where the provider needs that', () => {
+  test('sends a developer’s message as the system’s, unless the provider has developers', () => {
     const call = providerCall({ messages: [{ role: 'developer', content: 'Be kind.' }] });
-    expect(build(call).body.messages).toEqual([{ role: 'developer', content: 'Be kind.' }]);
-    expect(build(call, { developer_role: 'system' }).body.messages).toEqual([{ role: 'system', content: 'Be kind.' }]);
+    expect(build(call).body.messages).toEqual([{ role: 'system', content: 'Be kind.' }]);
+    const own = build(call, { developer_role: 'developer' });
+    expect(own.body.messages).toEqual([{ role: 'developer', content: 'Be kind.' }]);
+  });
+
+  test('sends an empty text for the missing content of an answer with calls, unless the provider takes null', () => {
+    const tool_calls = [{ id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{}' } }];
+    for (const content of [{ content: null }, {}]) {
+      const call = providerCall({ messages: [{ role: 'assistant', ...content, tool_calls }] });
+      expect(build(call).body.messages).toEqual([{ role: 'assistant', content: '', tool_calls }]);
+      const sent = build(call, { empty_content: 'null' }).body.messages;
+      expect(sent).toEqual([{ role: 'assistant', ...content, tool_calls }]);
+    }
   });
 });

@@ -204,6 +204,31 @@ describe('JSON', () => {
     });
   });
 
+  const node = (items: object) => ({
+    type: 'object',
+    required: ['name', 'children'],
+    properties: { name: { type: 'string' }, children: { type: 'array', items } },
+  });
+  const self = { $ref: '#' };
+  const either = { anyOf: [self, { type: 'null' }] };
+  test.each<[string, object, object]>([
+    ['whose items are the schema itself', node(self), { name: 'simulated', children: [] }],
+    [
+      'whose items contain the schema',
+      node({ type: 'object', required: ['node'], properties: { node: self } }),
+      { name: 'simulated', children: [] },
+    ],
+    ['with another way to end', node(either), { name: 'simulated', children: [null] }],
+    [
+      'by name',
+      { $ref: '#/$defs/tree', $defs: { tree: node({ $ref: '#/$defs/tree' }) } },
+      { name: 'simulated', children: [] },
+    ],
+  ])('ends a recursive schema with an empty list, or the first alternative that ends: %s', (_, schema, value) => {
+    const response_format = { type: 'json_schema' as const, json_schema: { name: 'n', schema } };
+    expect(JSON.parse(textIn(ask({ ...said('x'), response_format }, { outputCap: 5_000 })))).toEqual(value);
+  });
+
   test.each([
     { $ref: '#' },
     { $ref: '#/nowhere' },

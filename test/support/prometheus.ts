@@ -79,6 +79,9 @@ function check({ name, type, help, samples }: PageFamily): void {
   if (new Set(samples.map(({ labels: { le, ...labels } }) => Object.keys(labels).join())).size > 1) {
     throw fail('has not the same labels everywhere');
   }
+  // Labels of summaries and histograms, which Prometheus' linter refuses elsewhere.
+  const reserved = type === 'histogram' ? ['quantile'] : ['quantile', 'le'];
+  if (samples.some(({ labels }) => reserved.some((label) => label in labels))) throw fail('has a reserved label');
   if (type === 'histogram') checkHistogram(samples, fail);
 }
 

@@ -37,7 +37,8 @@ interface MessageContext {
 export function messagesFor(messages: unknown, context: MessageContext): readonly Members[] {
   const sent = mapObjects(listOf(messages), (message, index) => {
     const translated = messageFor(message, index, context);
-    return isBare(translated) ? null : translated;
+    if (isBare(translated)) return null;
+    return isTextless(translated, context.settings) ? { ...translated, content: '' } : translated;
   });
   return context.settings.system_messages === 'first' ? systemFirst(sent) : sent;
 }
@@ -51,6 +52,10 @@ function isBare(message: Members): boolean {
   for (const name in message) if (!BARE.has(name)) return false;
   return true;
 }
+
+/** Whether the server needs an empty text where an answer has no content. */
+const isTextless = ({ role, content }: Members, { empty_content }: DialectSettings): boolean =>
+  role === 'assistant' && content == null && empty_content === 'empty_text';
 
 function messageFor(original: Members, index: number, context: MessageContext): Members {
   const { settings, dropped } = context;

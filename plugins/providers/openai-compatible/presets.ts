@@ -21,17 +21,17 @@ const DEPTHS: readonly Effort[] = ['low', 'high', 'max'];
 /** Usual efforts of servers that can disable thinking. */
 const USUAL: readonly Effort[] = ['none', 'low', 'medium', 'high'];
 
-/**
- * Services that speak the dialect. Each entry names the sources of its settings; `lacks` lists what the service’s own
- * types and pages omit or refuse.
- */
 /** Chat templates know no developer, and take one system message. */
 const ONE_SYSTEM_MESSAGE = { developer_role: 'system', system_messages: 'first' } as const;
 
 /** A server of the operator's own, at the address in a variable. */
 const local = (baseUrlEnv: string) => ({ baseUrlEnv, basePath: '/v1', allowPrivateNetwork: true });
 
-export const presets: Readonly<Record<string, Preset>> = {
+/**
+ * Services that speak the dialect. Each entry names the sources of its settings; `lacks` lists what the service’s own
+ * types and pages omit or refuse.
+ */
+const SERVICES: Readonly<Record<string, Preset>> = {
   // Types of @mistralai/mistralai 2.7.0. A field outside them is a 422 `extra_forbidden`
   // (mistralai/platform-docs-public#7, BerriAI/litellm#30835). Its streams always end with usage; an answer is
   // continued only with `prefix`. Efforts: withceleste/celeste-python#311. A system message behind an answer is refused:
@@ -102,7 +102,12 @@ export const presets: Readonly<Record<string, Preset>> = {
     baseUrl: 'https://openrouter.ai/api/v1',
     apiKeyEnv: 'OPENROUTER_API_KEY',
     passthrough: ['top_k', 'min_p', 'top_a', 'repetition_penalty', 'reasoning', 'verbosity', 'session_id'],
-    settings: { reasoning_history: 'reasoning_details', cache_hints: 'sent', lacks: ['choices', 'file_ids'] },
+    settings: {
+      developer_role: 'developer',
+      reasoning_history: 'reasoning_details',
+      cache_hints: 'sent',
+      lacks: ['choices', 'file_ids'],
+    },
   },
 
   // Types of together-ai 0.52.0: log probabilities have a form of their own.
@@ -234,3 +239,11 @@ export const presets: Readonly<Record<string, Preset>> = {
     },
   },
 };
+
+/** Services accept `null` where OpenAI's API has it: only unknown servers need an empty text. */
+export const presets: Readonly<Record<string, Preset>> = Object.fromEntries(
+  Object.entries(SERVICES).map(([name, preset]) => [
+    name,
+    { ...preset, settings: { empty_content: 'null', ...preset.settings } },
+  ]),
+);

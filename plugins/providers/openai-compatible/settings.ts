@@ -20,7 +20,14 @@ export const DialectSettings = Type.Object(
       ['max_tokens', 'max_completion_tokens'],
       'Field that caps the output. OpenAI wants the newer one for reasoning models.',
     ),
-    developer_role: oneOf(['developer', 'system'], 'Role of `developer` messages; `system` for servers without it.'),
+    developer_role: oneOf(
+      ['system', 'developer'],
+      'Role of `developer` messages. Servers without it refuse `developer`.',
+    ),
+    empty_content: oneOf(
+      ['empty_text', 'null'],
+      'Content of earlier answers without text, such as answers with tool calls. Strict servers refuse `null`.',
+    ),
     system_messages: oneOf(
       ['anywhere', 'first'],
       'Where the server takes system messages. `first`: one, at the beginning, as many chat templates; later ones become marked text of the user.',
@@ -65,7 +72,7 @@ export const DialectSettings = Type.Object(
 );
 export type DialectSettings = typeof DialectSettings.static;
 
-/** The settings of a server compatible with OpenAI's first models: the default of each, which is of the setting's type. */
+/** The settings that every server accepts: the default of each, which is of the setting's type. */
 export const PLAIN = Object.fromEntries(
   Object.entries(DialectSettings.properties).map(([name, setting]) => [name, setting.default]),
 ) as DialectSettings;

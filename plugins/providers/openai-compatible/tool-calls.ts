@@ -26,6 +26,7 @@ export class ToolCalls {
   readonly #choice: number;
   readonly #answerId: string;
   readonly #calls: CallPiece[] = [];
+  #hasToolCalls = false;
 
   /** @param answerId makes IDs for calls without one; may be empty */
   constructor(choice: number, answerId: string) {
@@ -36,6 +37,7 @@ export class ToolCalls {
   /** Reads one element of `tool_calls`. Returns null without a new part. */
   read(delta: unknown): StreamPart | null {
     if (!isObject(delta)) return null;
+    this.#hasToolCalls = true;
     const fn = objectOf(delta.function);
     return this.#add({
       upstreamIndex: delta.index ?? null,
@@ -46,9 +48,12 @@ export class ToolCalls {
     });
   }
 
-  /** Reads the older `function_call`: the only call of its choice. */
+  /**
+   * Reads the older `function_call`: the only call of its choice. Returns null once the choice has `tool_calls`: some
+   * servers, such as llama-cpp-python's, send the same call in both fields.
+   */
   readFunctionCall(fn: unknown): StreamPart | null {
-    if (!isObject(fn)) return null;
+    if (!isObject(fn) || this.#hasToolCalls) return null;
     return this.#add({ upstreamIndex: 0, id: '', name: textOf(fn.name), text: argumentsOf(fn.arguments) });
   }
 

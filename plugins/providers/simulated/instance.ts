@@ -4,6 +4,9 @@ const DEPTH_MAX = 12;
 /** The most values generated for a schema, which can require exponentially many. */
 const VALUES_MAX = 1_000;
 
+/** Stands for a value that would have to contain another value of its own schema. */
+const ENDLESS = Symbol('endless');
+
 const FORMATS: ReadonlyMap<unknown, string> = new Map([
   ['date', '2000-01-01'],
   ['date-time', '2000-01-01T00:00:00Z'],
@@ -15,14 +18,25 @@ const FORMATS: ReadonlyMap<unknown, string> = new Map([
 
 /**
  * Generates a value that plausibly fits a JSON schema: required properties only, the first alternative, the least of
- * each. Ignores invalid parts of the schema, which is the caller's.
+ * each. A list of items that contain their own schema is empty where the schema allows it. Ignores invalid parts of the
+ * schema, which is the caller's.
  */
 export function instanceOf(schema: unknown): unknown {
   const root = isObject(schema) ? schema : { type: 'object' };
   let left = VALUES_MAX;
+  /** The schemas whose values are being made. */
+  const open = new Set<Json>();
 
   function make(from: unknown, depth: number): unknown {
     if (--left < 0 || depth > DEPTH_MAX || !isObject(from)) return null;
+    if (open.has(from)) return ENDLESS;
+    open.add(from);
+    const made = madeOf(from, depth);
+    open.delete(from);
+    return made;
+  }
+
+  function madeOf(from: Json, depth: number): unknown {
     if (typeof from.$ref === 'string') return make(referenced(root, from.$ref), depth + 1);
     if ('const' in from) return from.const;
     for (const stated of ['enum', 'examples'] as const) {
@@ -32,7 +46,7 @@ export function instanceOf(schema: unknown): unknown {
     if ('default' in from) return from.default;
     for (const several of ['anyOf', 'oneOf', 'allOf'] as const) {
       const options = from[several];
-      if (Array.isArray(options) && options.length > 0) return make(options[0], depth + 1);
+      if (Array.isArray(options) && options.length > 0) return firstOf(options, depth + 1);
     }
     const type = typeOf(from);
     if (type === 'object') return object(from, depth);
@@ -40,22 +54,35 @@ export function instanceOf(schema: unknown): unknown {
     return scalar(type, from);
   }
 
-  function object(from: Json, depth: number): Json {
+  function firstOf(options: readonly unknown[], depth: number): unknown {
+    for (const option of options) {
+      const made = make(option, depth);
+      if (made !== ENDLESS) return made;
+    }
+    return ENDLESS;
+  }
+
+  function object(from: Json, depth: number): unknown {
     const properties = objectOf(from.properties);
     const required = listOf(from.required).filter((name) => typeof name === 'string');
     const memberOf = (name: string) => make(Object.hasOwn(properties, name) ? properties[name] : {}, depth + 1);
-    return Object.fromEntries(required.map((name) => [name, memberOf(name)]));
+    const members = required.map((name) => [name, memberOf(name)] as const);
+    return members.some(([, member]) => member === ENDLESS) ? ENDLESS : Object.fromEntries(members);
   }
 
-  function array(from: Json, depth: number): unknown[] {
-    const length = Math.min(typeof from.minItems === 'number' ? from.minItems : 1, VALUES_MAX);
+  function array(from: Json, depth: number): unknown {
+    const least = typeof from.minItems === 'number' ? from.minItems : 0;
+    const length = Math.min(typeof from.minItems === 'number' ? least : 1, VALUES_MAX);
     if (!isObject(from.items)) return [];
     const items: unknown[] = [];
     while (items.length < length && left > 0) items.push(make(from.items, depth + 1));
-    return items;
+    if (!items.includes(ENDLESS)) return items;
+    return least > 0 ? ENDLESS : [];
   }
 
-  return make(root, 0);
+  const made = make(root, 0);
+  if (made !== ENDLESS) return made;
+  return typeOf(root) === 'object' ? {} : null;
 }
 
 function typeOf(schema: Json): unknown {

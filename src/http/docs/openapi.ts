@@ -10,7 +10,8 @@ type JsonObject = { [name: string]: Json };
 
 const DESCRIPTION = `One OpenAI-compatible endpoint in front of many models. \`model\` is a model's ID or a selector that
 chooses one: \`auto\`, \`auto-fast\`, \`auto-cheap\`. Amounts of money are Credits, with at most 6 decimals.
-An error has the body \`{"error": {"message", "type", "param", "code"}}\`; on \`/v1/messages\` it has Anthropic's. The header
+An error has the body \`{"error": {"message", "type", "param", "code"}}\`. It has Anthropic's shape, and the answer has the header
+\`request-id\`, on \`/v1/messages\`, and on \`/v1/models\` and unknown paths for a request with the header \`anthropic-version\`. The header
 \`x-should-retry\` says whether the same request can succeed later.`;
 
 const KEY = 'An API key: `sb_live_…`.';

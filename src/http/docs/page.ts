@@ -79,7 +79,7 @@ const ui = SwaggerUIBundle({
     authorizeOperationBtn: keyState,
     ServersContainer: () => () => null,
   } })],
-  url: '/docs/json',
+  url: '/openapi.json',
   dom_id: '#swagger-ui',
   validatorUrl: null,
   deepLinking: true,
@@ -154,24 +154,22 @@ function inSlices(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array> {
   );
 }
 
-/** Swagger UI at `/docs`, the OpenAPI document at `/docs/json`. The document is made when it is first asked for. */
+/** Swagger UI at `/docs`, the OpenAPI document at `/openapi.json` and `/docs/json`. The document is made by its first request. */
 export function docsRoutes(document: () => Promise<object>) {
   let made: Promise<Uint8Array<ArrayBuffer>> | null = null;
   const hide = unlisted({ access: 'open' });
+  const json = async () => {
+    made ??= document().then((found) => new TextEncoder().encode(JSON.stringify(found)));
+    return new Response(inSlices(await made), { headers: { 'content-type': 'application/json;charset=utf-8' } });
+  };
   return (
     new Elysia({ name: 'docs' })
       .get('/', () => new Response(null, { status: 302, headers: { location: '/docs' } }), hide)
       // Clients ask whether anything is there; they follow no redirect.
       .head('/', () => new Response(null), hide)
       .get('/docs', () => text(PAGE, 'text/html'), hide)
-      .get(
-        '/docs/json',
-        async () => {
-          made ??= document().then((found) => new TextEncoder().encode(JSON.stringify(found)));
-          return new Response(inSlices(await made), { headers: { 'content-type': 'application/json;charset=utf-8' } });
-        },
-        hide,
-      )
+      .get('/openapi.json', json, hide)
+      .get('/docs/json', json, hide)
       .get('/docs/page.js', () => text(SCRIPT, 'text/javascript'), hide)
       .get('/docs/page.css', () => text(STYLE, 'text/css'), hide)
       .get(

@@ -51,7 +51,7 @@ interface ErrorForm {
   readonly schema: TSchema;
   body(error: SignalboxError): object;
 }
-const API_ERRORS: ErrorForm = { schema: ErrorBody, body: errorBody };
+export const API_ERRORS: ErrorForm = { schema: ErrorBody, body: errorBody };
 
 /** The two ways to send a key, as the document names them. Every route takes both. */
 const KEY_SECURITY: Record<string, string[]>[] = [{ apiKey: [] }, { apiKeyHeader: [] }];
@@ -95,7 +95,7 @@ export const DECISION_ERRORS: readonly ErrorCode[] = [
 /** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
 export function routeDocs(spec: RouteDocs) {
   const { summary, description, tag = 'Operators', answer, events, requests, errors = [], errorField } = spec;
-  const { access, body, ownPages, counts, pays, operation, errorForm = API_ERRORS, request } = spec;
+  const { access, body, ownPages, counts, pays, anyDialect, operation, errorForm = API_ERRORS, request } = spec;
   const isOpen = access === 'open';
   const scopes = isAction(access) ? scopesNeeded(access) : '';
   const isNarrowed = isAction(access) && !mayTake('caller', access);
@@ -115,7 +115,7 @@ export function routeDocs(spec: RouteDocs) {
       [RESPONSES_DETAIL]: responses,
       ...(request && { requestBody: { content: { 'application/json': { schema: request } } } }),
       ...(requests && { 'x-requests': requests }),
-      [ACCESS_DETAIL]: { access, body, ownPages, counts, pays, operation } satisfies RouteAccess,
+      [ACCESS_DETAIL]: { access, body, ownPages, counts, pays, anyDialect, operation } satisfies RouteAccess,
     },
   };
 }

@@ -67,4 +67,5 @@ export const anthropicMessages: Surface = {
   json,
   errorBody,
   requestIdHeader: 'request-id',
+  versionHeader: 'anthropic-version',
 };

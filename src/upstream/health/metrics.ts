@@ -31,7 +31,7 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
     of(type, name, help, [], (one, labels) => [[labels, figure(one)]]);
   const [count, now] = [plain('counter'), plain('gauge')];
   const late = (name: string, help: string, figures: (one: EndpointSample) => Quantiles | null, per = 1) =>
-    of('gauge', name, help, ['quantile'], (one, labels) => quantiles(labels, figures(one), per));
+    of('gauge', name, help, ['percentile'], (one, labels) => quantiles(labels, figures(one), per));
   return [
     of('gauge', 'signalbox_endpoint_state', '1 for the current state, 0 for others.', ['state'], ({ state }, labels) =>
       STATES.map((name) => [{ ...labels, state: name }, name === state ? 1 : 0]),
@@ -69,8 +69,8 @@ const quantiles = (labels: Labels, figures: Quantiles | null, per: number): Fami
   figures === null
     ? []
     : [
-        [{ ...labels, quantile: '0.5' }, rounded(figures.p50 / per)],
-        [{ ...labels, quantile: '0.9' }, rounded(figures.p90 / per)],
+        [{ ...labels, percentile: '50' }, rounded(figures.p50 / per)],
+        [{ ...labels, percentile: '90' }, rounded(figures.p90 / per)],
       ];
 
 /** Rounds a measured figure to 3 digits: more would claim more than is known. */

@@ -61,17 +61,17 @@ describe('metrics of endpoints', () => {
 
   test('show measurements, and nothing without any', async () => {
     const { health, figure } = served(['m']);
-    const ttft = (quantile: string) => figure('signalbox_endpoint_ttft_seconds', { quantile });
-    const warm = () => figure('signalbox_endpoint_warm_ttft_seconds', { quantile: '0.5' });
-    const rate = () => figure('signalbox_endpoint_output_tokens_per_second', { quantile: '0.5' });
-    expect([await ttft('0.5'), await ttft('0.9'), await rate()]).toEqual([undefined, undefined, undefined]);
+    const ttft = (percentile: string) => figure('signalbox_endpoint_ttft_seconds', { percentile });
+    const warm = () => figure('signalbox_endpoint_warm_ttft_seconds', { percentile: '50' });
+    const rate = () => figure('signalbox_endpoint_output_tokens_per_second', { percentile: '50' });
+    expect([await ttft('50'), await ttft('90'), await rate()]).toEqual([undefined, undefined, undefined]);
     for (let i = 0; i < 100; i++) {
       const trial = begun(health.endpoint('p', 'm', 'm'));
       trial.answered(i < 80 ? 100 : 5_000);
       trial.completed(100, 2_000, null);
     }
-    expect(await ttft('0.5')).toBeWithin(0.093, 0.108);
-    expect(await ttft('0.9')).toBeWithin(4.65, 5.4);
+    expect(await ttft('50')).toBeWithin(0.093, 0.108);
+    expect(await ttft('90')).toBeWithin(4.65, 5.4);
     expect(await rate()).toBeWithin(46, 54);
     expect(await warm()).toBeUndefined();
     const trial = begun(health.endpoint('p', 'm', 'm'));

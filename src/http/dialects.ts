@@ -1,0 +1,25 @@
+import { errorBody } from '../api/error.ts';
+import type { Surface } from '../surface/surface.ts';
+import { pathOf, type RouteEntry } from './routes.ts';
+
+/** What an answer outside a surface takes from a dialect. */
+type ErrorDialect = Pick<Surface, 'errorBody' | 'requestIdHeader'>;
+
+const USUAL: ErrorDialect = { errorBody };
+
+/**
+ * Returns the dialect of a request's errors. A surface's path, and every path below it, has that surface's dialect. A path that
+ * clients of several dialects use, and an unknown path outside `/admin`, has the dialect that the headers name.
+ * @param route undefined for an unknown path
+ */
+export function dialectFor(
+  { url, headers }: Request,
+  route: RouteEntry | undefined,
+  surfaces: readonly Surface[],
+): ErrorDialect {
+  const isShared = route ? route.anyDialect : !pathOf(url).startsWith('/admin');
+  const found = isShared
+    ? surfaces.find(({ versionHeader }) => versionHeader !== undefined && headers.has(versionHeader))
+    : surfaces.find(({ path }) => route && (route.path === path || route.path.startsWith(`${path}/`)));
+  return found ?? USUAL;
+}

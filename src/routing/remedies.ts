@@ -1,0 +1,106 @@
+import { CAPABILITIES, capabilityNames, lackingBits } from '../core/capability.ts';
+import { REJECTIONS, type Refusal } from '../core/decision.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import { OPERATIONS } from '../core/operation.ts';
+import type { Model, PolicySnapshot } from '../core/snapshot.ts';
+import { canServe, endpointsFor } from './rules.ts';
+import { type NeededField, neededFields } from './unsupported.ts';
+
+type SomeFields = readonly [NeededField, ...NeededField[]];
+
+/** What to change about a request that only missing capabilities keep from models. */
+interface Remedies {
+  /** The field at fault; absent where no field alone is. */
+  readonly param?: string;
+  /** Sentences; empty where nothing helps. */
+  readonly text: string;
+}
+
+/** Returns the changes of a request, of its model or of the policy by which a refused request could be served. */
+export function remediesFor(refusal: Refusal, snapshot: PolicySnapshot, request: ModelRequest | null): Remedies {
+  const lacking = refusal.rejected
+    .filter(({ rejections }) => rejections === REJECTIONS.capability.bit)
+    .map(({ model }) => snapshot.models[model]!);
+  if (lacking.length === 0) return { text: '' };
+  const fields = request && fieldsAtFault(lacking, refusal, neededFields(request, refusal.facts.needs));
+  const ways = [
+    ...(fields ? withoutFields(fields) : []),
+    ...schemaInstead(lacking, refusal, request),
+    ...takers(refusal, snapshot),
+  ];
+  const text = [sentenceOf(ways), declaration(lacking, refusal)].filter((one) => one !== '').join(' ');
+  return fields ? { param: fields[0].name, text } : { text };
+}
+
+/** The fewest fields without which a model would be eligible; null where fields alone keep none from it. */
+function fieldsAtFault(
+  lacking: readonly Model[],
+  { facts }: Refusal,
+  fields: readonly NeededField[],
+): SomeFields | null {
+  let fewest: SomeFields | null = null;
+  for (const { capabilities } of lacking) {
+    const missing = facts.needs & ~capabilities;
+    const [first, ...others] = fields.filter(({ bits }) => (bits & missing) !== 0);
+    if (!first || (missing & ~[first, ...others].reduce((all, { bits }) => all | bits, 0)) !== 0) continue;
+    if (fewest === null || others.length + 1 < fewest.length) fewest = [first, ...others];
+  }
+  return fewest;
+}
+
+function withoutFields(fields: SomeFields): string[] {
+  const named = fields.map(({ name }) => `\`${name}\``).join(' and ');
+  const it = fields.length === 1 ? 'it' : 'them';
+  const isDroppable = fields.every(({ droppable }) => droppable !== null);
+  return [`leave ${named} out`, ...(isDroppable ? [`list ${it} in \`gateway.drop_unsupported\``] : [])];
+}
+
+/** What an answer by a JSON schema does not need, in place of a forced tool. */
+const OF_FORCED_TOOL = lackingBits(['tools', 'forced_tools', 'forced_tools_with_thinking', 'single_tool_calls']);
+
+/** A forced tool is mostly a way to get an answer in a form: where a model can, the form can be requested itself. */
+function schemaInstead(
+  lacking: readonly Model[],
+  { facts: { needs } }: Refusal,
+  request: ModelRequest | null,
+): string[] {
+  const forced = needs & lackingBits(['forced_tools', 'forced_tools_with_thinking']);
+  if (!request || forced === 0 || request.settings.answerFormat) return [];
+  const instead = (needs & ~OF_FORCED_TOOL) | CAPABILITIES.json_schema.bit;
+  const isHelped = (model: Model) => (forced & ~model.capabilities) !== 0 && canServe(model, instead);
+  if (!lacking.some(isHelped)) return [];
+  return [`leave the tools out and send the schema as \`${request.names.answerFormat}\` of the type \`json_schema\``];
+}
+
+/** Models that an error names at most. */
+const TAKERS_SHOWN = 5;
+
+/** The models that take every field of a request, and that its caller may name. */
+function takers({ facts, rejected }: Refusal, snapshot: PolicySnapshot): string[] {
+  const refused = new Set(rejected.map(({ model }) => model));
+  const isTaker = (model: Model, at: number): boolean =>
+    !refused.has(at) &&
+    (facts.allowedModels?.includes(model.id) ?? true) &&
+    (model.operations & OPERATIONS[facts.operation].bit) !== 0 &&
+    canServe(model, facts.needs) &&
+    endpointsFor(model, facts, snapshot).length > 0;
+  const named = snapshot.models.filter(isTaker).map(({ id }) => `\`${id}\``);
+  return named.length === 0 ? [] : [`use one of: ${named.slice(0, TAKERS_SHOWN).join(', ')}`];
+}
+
+/** Models of an operator's own server can often do more than their policy says. */
+function declaration([model, ...others]: readonly Model[], { facts }: Refusal): string {
+  if (!model || others.length > 0) return '';
+  const missing = facts.needs & ~model.capabilities;
+  if ((missing & ~(model.declarable ?? 0)) !== 0) return '';
+  const named = capabilityNames(missing).map((name) => `\`${name}\``);
+  return `If \`${model.id}\` can do it, declare ${named.join(' and ')} under its \`capabilities\` in the policy.`;
+}
+
+function sentenceOf(ways: readonly string[]): string {
+  const last = ways.at(-1);
+  if (last === undefined) return '';
+  const first = ways.slice(0, -1).join(', ');
+  const text = first === '' ? last : `${first}${ways.length > 2 ? ',' : ''} or ${last}`;
+  return `${text[0]!.toUpperCase()}${text.slice(1)}.`;
+}
