@@ -75,8 +75,7 @@ export class People extends PeopleCopy {
       this.#checkName(terms.name, id);
       const isHanded = row.origin === 'api' && origin === 'policy';
       const names = formerNamesOf(row, terms.name, (one) => this.teamNamed(one));
-      if (terms.name !== row.name && (names.formerNames?.length ?? 0) > FORMER_NAMES_MAX)
-        throw PeopleError.tooManyNames(row);
+      if ((names.formerNames?.length ?? 0) > FORMER_NAMES_MAX) throw PeopleError.tooManyNames(row);
       const now = origin === 'api' ? 'api' : isHanded ? 'former' : row.origin;
       const team: Team = { ...row, ...terms, ...names, origin: now };
       return { writes: this.#putTeams([{ before, team, action: 'change' }], by), result: () => this.team(id) ?? team };
@@ -97,8 +96,8 @@ export class People extends PeopleCopy {
   }
 
   /**
-   * Writes the teams of a policy that comes into force, in one commit, and renames those whose former names it states. One that the policy no longer has keeps its terms until it is
-   * declared again, taken over or removed.
+   * Writes the teams of a policy that comes into force, in one commit, and renames those whose former names it states. One that the
+   * policy no longer has keeps its terms until it is declared again, taken over or removed.
    * @throws PeopleError, and changes nothing, for the name of a team that was made through the API
    */
   declare(teams: readonly TeamDeclaration[], by: Actor = SERVER): Promise<void> {

@@ -55,7 +55,8 @@ const MILLION_SUFFIX = '[1m]';
 const MILLION_SUFFIX_IN_CAPITALS = /\[1M\]$/;
 
 /** The window that a request asks for by the suffix of its name, in tokens; 0 for none. No name of a policy ends so. */
-export const windowAsked = ({ alias }: Facts): number => (alias?.endsWith(MILLION_SUFFIX) ? 1_000_000 : 0);
+export const windowAsked = ({ alias }: Pick<Facts, 'alias'>): number =>
+  alias?.endsWith(MILLION_SUFFIX) ? 1_000_000 : 0;
 
 /** The meaning of a name that is neither a name nor an alias of the policy; null for none. */
 function coveredBy(name: string, snapshot: PolicySnapshot): string | null {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { windowAsked } from '../../src/routing/model-name.ts';
 import { answerOf } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { testPolicy } from '../support/policies.ts';
@@ -66,6 +67,13 @@ describe('`[1m]` behind a name', () => {
     expect(platform).toMatchObject({ routed_model: model });
     const decision = await (await windows.get(`/v1/decisions/${platform.decision_id}`)).json();
     expect(decision).toMatchObject({ replay: { matches: true } });
+  });
+
+  test('in capitals asks for a window in new requests, and not in records of earlier builds, which ignored it', async () => {
+    const { platform } = await answerOf(await chat('haiku[1M]'));
+    const decision = await (await windows.get(`/v1/decisions/${platform.decision_id}`)).json();
+    expect(decision).toMatchObject({ facts: { alias: 'haiku[1m]' } });
+    expect(windowAsked({ alias: 'haiku[1M]' })).toBe(0);
   });
 
   test('is refused where the window is smaller, and the error says what to do', async () => {

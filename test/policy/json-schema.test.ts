@@ -45,6 +45,7 @@ const UNSEEN: ReadonlyMap<string, string> = new Map([
     'gateway-proxies-wrong',
   ].map((name) => [name, 'an address is taken apart'] as const),
   ['languages-both-ways', 'two lists are compared'],
+  ['team-formerly-wrong', 'the names of teams are compared'],
   ['cors-origin-with-path', 'an address is taken apart'],
   ['address-missing', 'the adapter is asked'],
   ['plugin-option-wrong-type', 'a plugin of its own is asked'],
