@@ -137,6 +137,8 @@ export interface GatewayPolicy extends AdmissionPolicy {
   readonly socketBytesMax: number;
   /** What happens to a model whose maximum output is below the request's: its output is capped, or it is rejected. */
   readonly outputAboveMaximum: 'cap' | 'refuse';
+  /** What happens to a forced call of one function at a model that refuses it: it becomes a schema of the answer, or the model is rejected. */
+  readonly forcedTools: 'adapt' | 'refuse';
   /** IANA name of the zone that rules read `time` in. */
   readonly timeZone: string;
   /** How many alternatives a decision keeps: a route's `alternatives`, a chat's fallbacks. */

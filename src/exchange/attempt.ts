@@ -4,6 +4,7 @@ import { type AbortBilling, abortBillingOf } from '../core/abort-billing.ts';
 import type { RankedEndpoint } from '../core/decision.ts';
 import type { AttemptRecord } from '../core/decision-record.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
+import { idText } from '../core/id.ts';
 import { lineFor } from '../core/price.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
@@ -27,8 +28,11 @@ import type { AnswerRoom, NextParts, UpstreamCall, UpstreamTarget } from '../ups
 import { callSpan } from './call-span.ts';
 import { callFor, droppedPaths } from './endpoint-request.ts';
 import { isOfAskedModel, isUnknownName } from './failure.ts';
+import { type AnswerRewrite, ForcedCall } from './forced-call.ts';
 import type { RunnableRequest } from './runnable-request.ts';
 import { StopCut } from './stop-cut.ts';
+
+const NONE: readonly never[] = [];
 
 interface AttemptLimits {
   /** When the request must be answered, ms on the clock. */
@@ -55,8 +59,10 @@ export class Attempt {
   readonly call: UpstreamCall;
   readonly meter: Meter;
   readonly dropped: readonly string[];
-  /** Cuts the answer at stops that the service does not take; null where there are none. */
-  readonly stops: StopCut | null;
+  /** Changes the answer on its way to the caller; null where it stays as it is. */
+  readonly rewrite: AnswerRewrite | null;
+  /** The caller’s names of fields that reached the model in another form. */
+  readonly adapted: readonly string[];
   /** Of these, the settings that the endpoint lacks and the policy drops. */
   readonly unsupported: readonly string[];
   /** Output tokens that are paid for, of all choices. */
@@ -101,9 +107,11 @@ export class Attempt {
     this.#ownMs = Math.min(this.#isStream ? model.deadlines.firstTokenMs : patience, model.deadlines.totalMs);
     this.#trace = context.trace?.call() ?? null;
     const target = runtime.targets[ranked.model]![at]!;
-    const { call, dropped, unsupported, stops } = callFor(runnable, way, this.#isStream, target.adapter);
+    const { call, dropped, unsupported, stops, forced } = callFor(runnable, way, this.#isStream, target.adapter);
     this.call = call.request.embedding ? this.#embed(target, call, room) : this.#open(target, call, room);
-    this.stops = stops === null ? null : new StopCut(stops, decision.facts.choices);
+    if (forced !== null) this.rewrite = new ForcedCall(forced.name, idText('call_', decision.id));
+    else this.rewrite = stops === null ? null : new StopCut(stops, decision.facts.choices);
+    this.adapted = forced === null ? NONE : [runnable.request.names.toolChoice];
     this.unsupported = unsupported;
     this.dropped = droppedPaths(runnable.dropped, dropped, this.call.dropped);
   }
@@ -182,7 +190,7 @@ export class Attempt {
     const share = usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
     const expectedTokens = Math.round(share * this.expected.inputTokens);
     const read = { inputTokens, expectedTokens, at: this.#openedAt };
-    const answer = this.stops ?? this.meter;
+    const answer = this.rewrite ?? this.meter;
     // The turns of a thread are not what its service has read.
     if (facts.thread === undefined) history.noteAnswer(this.model, this.endpoint, read, answer, runtime.snapshot);
     // Some providers report reasoning as ordinary output.
@@ -312,7 +320,7 @@ export class Attempt {
    */
   get isOver(): boolean {
     const isOpen = this.meter.finished < this.#runnable.decision.facts.choices;
-    return isOpen && this.stops?.isOver === true && this.#billing.bills !== 'whole';
+    return isOpen && this.rewrite?.isOver === true && this.#billing.bills !== 'whole';
   }
 
   /**

@@ -114,6 +114,18 @@ export const GatewayText = closed('Limits of the whole gateway.', {
     description:
       'What happens where the `max_tokens` of a request is above the `max_output` of a model. `cap` sends the model’s maximum in its place; `refuse` leaves the model out.',
   }),
+  forced_tools: oneOfExplained({
+    means: {
+      adapt:
+        'The parameters of the function are sent as the JSON schema of the answer, and the answer is returned as the call.',
+      refuse: 'The model is left out. A request that names it is refused with 422.',
+    },
+    default: 'adapt',
+    formerDefault: 'refuse',
+    examples: ['refuse'],
+    description:
+      'What happens where a request forces the call of one function and a model refuses a forced `tool_choice`. `adapt` sends the function’s parameters as the JSON schema of the answer to a model with `json_schema`, and returns the answer as the call; `refuse` leaves the model out.',
+  }),
   time_zone: string(
     { minLength: 1, maxLength: 64, default: 'UTC', example: 'Europe/Berlin' },
     'IANA time zone of `time` in rules.',

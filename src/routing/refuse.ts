@@ -1,4 +1,4 @@
-import { CAPABILITIES, capabilityNames } from '../core/capability.ts';
+import { CAPABILITIES, capabilityNames, missingBits, SCHEMA_INSTEAD } from '../core/capability.ts';
 import { shownCredits, shownMs } from '../core/ceiling.ts';
 import type { NativeTool } from '../core/conversation.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
@@ -10,6 +10,7 @@ import { OPERATIONS } from '../core/operation.ts';
 import { pathText } from '../core/original.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { affordableCap, outputCap, taskOf, usefulOutput, worstCase } from './estimate.ts';
+import { forcedFunction } from './forced-function.ts';
 import { expectedInput } from './input-tokens.ts';
 import { windowAsked } from './model-name.ts';
 import {
@@ -68,6 +69,8 @@ export function refusalError(
   const summary = `${facts.pinned ? `\`${facts.model}\` does not meet the request` : 'No model meets the request'}${why}`;
   const atFault = request && fieldsAtFault(refusal, snapshot, neededFields(request, facts.needs));
   const sentences = [relaxation ? `${summary}; ${relaxation}.` : `${summary}.`];
+  const noSchema = atFault && request && noSchemaText(request, atFault, facts, snapshot);
+  if (noSchema) sentences.push(noSchema);
   if (atFault) sentences.push(remediesFor(atFault, takersOf(refusal, snapshot)));
   return new SignalboxError('no_eligible_model', sentences.join(' '), {
     ...(atFault && { param: atFault[0].name }),
@@ -88,7 +91,7 @@ const isTool = ({ kind, at }: Pick<NativeTool, 'kind' | 'at'>): boolean => kind 
 /** Whether some model lacks nothing but the dialect of the request, and a price for what only that can say. */
 const onlyLacksDialect = (refusal: Refusal, snapshot: PolicySnapshot): boolean =>
   heldBackBy(refusal, snapshot, 'capability', 'unpriced', ...UNBOUNDED).some((model) => {
-    const missing = capabilityNames(refusal.facts.needs & ~model.capabilities);
+    const missing = capabilityNames(missingBits(refusal.facts.needs, model.capabilities));
     return missing.length === 1 && CAPABILITIES[missing[0]!].of === 'passthrough';
   });
 
@@ -97,6 +100,21 @@ function dialectToolError(tool: Pick<NativeTool, 'kind' | 'at'>, { pinned, model
   const who = pinned ? `\`${model}\` cannot be` : 'No eligible model can be';
   const message = `${who} given the tool ${nativeToolText(tool)}: only a service that knows it can run it. Leave it out, or choose a model of that service.`;
   return new SignalboxError('unsupported_parameter', message, { param: `${pathText(tool.at)}.type` });
+}
+
+/** Why a forced call that a model refuses is not sent as a schema of the answer; null where the request forces none. */
+function noSchemaText(
+  request: ModelRequest,
+  fields: SomeFields,
+  { needs }: Facts,
+  { gateway: { forcedTools } }: PolicySnapshot,
+): string | null {
+  const isForced = fields.some(({ name }) => name === request.names.toolChoice);
+  if (!isForced || (needs & SCHEMA_INSTEAD) !== 0) return null;
+  const found = forcedFunction(request);
+  if ('why' in found)
+    return forcedTools === 'adapt' ? `The call cannot become a structured answer: ${found.why}.` : null;
+  return 'With `gateway.forced_tools: adapt` the call becomes a structured answer of a model with `json_schema`.';
 }
 
 type SomeFields = readonly [NeededField, ...NeededField[]];
@@ -110,7 +128,7 @@ function fieldsAtFault(
   let fewest: SomeFields | null = null;
   for (const { model, rejections } of rejected) {
     if (rejections !== REJECTIONS.capability.bit) continue;
-    const missing = facts.needs & ~models[model]!.capabilities;
+    const missing = missingBits(facts.needs, models[model]!.capabilities);
     const [first, ...others] = fields.filter(({ bits }) => (bits & missing) !== 0);
     if (!first || (missing & ~[first, ...others].reduce((all, { bits }) => all | bits, 0)) !== 0) continue;
     if (fewest === null || others.length + 1 < fewest.length) fewest = [first, ...others];

@@ -117,6 +117,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
       dropTools: new Set(),
       dropUnsupported: new Set(),
       outputAboveMaximum: 'refuse',
+      forcedTools: 'refuse',
       alternatives: 3,
       allowPrivateImageUrls: false,
       timeZone: 'UTC',

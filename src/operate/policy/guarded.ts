@@ -42,6 +42,7 @@ const GATEWAY: Keys<GatewayText> = {
   drop_tools: ORDINARY,
   drop_unsupported: ORDINARY,
   output_above_maximum: ORDINARY,
+  forced_tools: ORDINARY,
   time_zone: ORDINARY,
   concurrency_max: ORDINARY,
   bodies_bytes_max: ORDINARY,
