@@ -4,7 +4,6 @@ import { type AbortBilling, abortBillingOf } from '../core/abort-billing.ts';
 import type { RankedEndpoint } from '../core/decision.ts';
 import type { AttemptRecord } from '../core/decision-record.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
-import { idText } from '../core/id.ts';
 import { lineFor } from '../core/price.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
@@ -26,13 +25,9 @@ import { openEmbeddings } from '../upstream/embeddings.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { AnswerRoom, NextParts, UpstreamCall, UpstreamTarget } from '../upstream/upstream-call.ts';
 import { callSpan } from './call-span.ts';
-import { callFor, droppedPaths } from './endpoint-request.ts';
+import { callFor, droppedPaths, type EndpointCall } from './endpoint-request.ts';
 import { isOfAskedModel, isUnknownName } from './failure.ts';
-import { type AnswerRewrite, ForcedCall } from './forced-call.ts';
 import type { RunnableRequest } from './runnable-request.ts';
-import { StopCut } from './stop-cut.ts';
-
-const NONE: readonly never[] = [];
 
 interface AttemptLimits {
   /** When the request must be answered, ms on the clock. */
@@ -59,12 +54,8 @@ export class Attempt {
   readonly call: UpstreamCall;
   readonly meter: Meter;
   readonly dropped: readonly string[];
-  /** Changes the answer on its way to the caller; null where it stays as it is. */
-  readonly rewrite: AnswerRewrite | null;
-  /** The caller’s names of fields that reached the model in another form. */
-  readonly adapted: readonly string[];
-  /** Of these, the settings that the endpoint lacks and the policy drops. */
-  readonly unsupported: readonly string[];
+  /** Its request as the endpoint got it, and what becomes of the answer. */
+  readonly fitted: EndpointCall;
   /** Output tokens that are paid for, of all choices. */
   outputPaid: number;
   readonly #runnable: RunnableRequest;
@@ -86,7 +77,7 @@ export class Attempt {
     runnable: RunnableRequest,
     { deadlineAt, hasOthers, room, outputPaid }: AttemptLimits,
   ) {
-    const { runtime, clock, context, decision } = runnable;
+    const { runtime, clock, context } = runnable;
     const { ranked, at } = way;
     const model = runtime.snapshot.models[ranked.model]!;
     const endpoint = model.endpoints[at]!;
@@ -107,12 +98,9 @@ export class Attempt {
     this.#ownMs = Math.min(this.#isStream ? model.deadlines.firstTokenMs : patience, model.deadlines.totalMs);
     this.#trace = context.trace?.call() ?? null;
     const target = runtime.targets[ranked.model]![at]!;
-    const { call, dropped, unsupported, stops, forced } = callFor(runnable, way, this.#isStream, target.adapter);
+    this.fitted = callFor(runnable, way, this.#isStream, target.adapter);
+    const { call, dropped } = this.fitted;
     this.call = call.request.embedding ? this.#embed(target, call, room) : this.#open(target, call, room);
-    if (forced !== null) this.rewrite = new ForcedCall(forced.name, idText('call_', decision.id));
-    else this.rewrite = stops === null ? null : new StopCut(stops, decision.facts.choices);
-    this.adapted = forced === null ? NONE : [runnable.request.names.toolChoice];
-    this.unsupported = unsupported;
     this.dropped = droppedPaths(runnable.dropped, dropped, this.call.dropped);
   }
 
@@ -190,7 +178,7 @@ export class Attempt {
     const share = usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
     const expectedTokens = Math.round(share * this.expected.inputTokens);
     const read = { inputTokens, expectedTokens, at: this.#openedAt };
-    const answer = this.rewrite ?? this.meter;
+    const answer = this.fitted.rewrite ?? this.meter;
     // The turns of a thread are not what its service has read.
     if (facts.thread === undefined) history.noteAnswer(this.model, this.endpoint, read, answer, runtime.snapshot);
     // Some providers report reasoning as ordinary output.
@@ -320,7 +308,7 @@ export class Attempt {
    */
   get isOver(): boolean {
     const isOpen = this.meter.finished < this.#runnable.decision.facts.choices;
-    return isOpen && this.rewrite?.isOver === true && this.#billing.bills !== 'whole';
+    return isOpen && this.fitted.rewrite?.isOver === true && this.#billing.bills !== 'whole';
   }
 
   /**

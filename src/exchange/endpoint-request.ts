@@ -3,6 +3,7 @@ import { traitsOf } from '../contract/traits.ts';
 import { getsSchemaInstead, passthroughBit } from '../core/capability.ts';
 import type { RankedEndpoint } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
+import { idText } from '../core/id.ts';
 import type { ModelRequest, NamedSchema } from '../core/model-request.ts';
 import { isEmpty } from '../core/object.ts';
 import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
@@ -11,7 +12,8 @@ import type { PromptHistory } from '../prompt/affinity.ts';
 import { withReadableState } from '../prompt/reasoning-state.ts';
 import { forcedFunction, withSchemaInstead } from '../routing/forced-function.ts';
 import { withoutUnsupported } from '../routing/unsupported.ts';
-import { fitStops } from './stop-cut.ts';
+import { type AnswerRewrite, ForcedCall } from './forced-call.ts';
+import { fitStops, StopCut } from './stop-cut.ts';
 
 /** A decided request before it is fitted to an endpoint. */
 interface UnfittedRequest {
@@ -21,21 +23,25 @@ interface UnfittedRequest {
   readonly runtime: { readonly snapshot: PolicySnapshot };
 }
 
+interface DecidedRequest extends UnfittedRequest {
+  readonly decision: { readonly facts: Facts; readonly id: number };
+}
+
 /** A call of an endpoint, and the fields of its request that were left out. */
-interface EndpointCall {
+export interface EndpointCall {
   readonly call: ProviderCall;
   readonly dropped: readonly string[];
   /** Of these, those of `gateway.drop_unsupported` that the endpoint lacks. */
   readonly unsupported: readonly string[];
-  /** The function whose call the answer becomes; null for an answer that stays as it is. */
-  readonly forced: NamedSchema | null;
-  /** Stops that the endpoint does not take, at which the gateway cuts; null for none. */
-  readonly stops: readonly string[] | null;
+  /** The caller’s names of fields that reach the model in another form. */
+  readonly adapted: readonly string[];
+  /** Changes the answer on its way to the caller; null where it stays as it is. */
+  readonly rewrite: AnswerRewrite | null;
 }
 
 /** The call that sends a request one way. @param stream whether the answer is asked for as a stream */
 export function callFor(
-  unfitted: UnfittedRequest,
+  unfitted: DecidedRequest,
   { ranked, at }: RankedEndpoint,
   stream: boolean,
   adapter: PreparedProvider,
@@ -60,7 +66,11 @@ export function callFor(
     model: traitsOf(model),
     isSelected: decision.facts.pinned ? undefined : true,
   };
-  return { call, dropped: [...dropped, ...unsupported], unsupported, forced, stops };
+  let rewrite: AnswerRewrite | null = null;
+  if (forced !== null) rewrite = new ForcedCall(forced.name, idText('call_', decision.id));
+  else if (stops !== null) rewrite = new StopCut(stops, decision.facts.choices);
+  const adapted = forced === null ? NO_EXTRAS.dropped : [request.names.toolChoice];
+  return { call, dropped: [...dropped, ...unsupported], unsupported, adapted, rewrite };
 }
 
 /** A request as one endpoint may get it. */
@@ -70,7 +80,7 @@ interface EndpointRequest {
   readonly extras: Readonly<Record<string, unknown>>;
   /** The fields that were left out. */
   readonly dropped: readonly string[];
-  /** As in `EndpointCall`. */
+  /** The function whose call the answer becomes; null for an answer that stays as it is. */
   readonly forced: NamedSchema | null;
 }
 

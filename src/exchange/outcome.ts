@@ -32,7 +32,7 @@ export function attemptReceipt(
     measured,
     charged,
     dropped: running?.dropped ?? [],
-    adapted: running?.adapted ?? [],
+    adapted: running?.fitted.adapted ?? [],
     attempts,
     payment: funded.shown(charged),
     cappedBy: growing?.cutBy ?? (running && outputCappedBy(running.way.ranked, running.model, decision.facts)),
