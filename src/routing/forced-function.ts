@@ -22,7 +22,8 @@ export function forcedFunction(request: ModelRequest): NamedSchema | NoForcedFun
   if (!tool || others.length > 0 || nativeTools.length > 0)
     return { why: `\`${names.toolChoice}\` does not force one function` };
   if (turns.some(isCall)) return { why: 'the conversation has an earlier tool call' };
-  if (thread || isWarmUp || turns.at(-1)?.role === 'assistant') return { why: 'no answer can have a schema here' };
+  if (thread || isWarmUp || turns.at(-1)?.role === 'assistant')
+    return { why: 'the request continues an answer or a thread' };
   const { answerFormat } = settings;
   if (answerFormat && answerFormat.type !== 'text') return { why: `\`${names.answerFormat}\` is set` };
   return inSchema(tool);

@@ -246,3 +246,16 @@ test('the record of the decision says what was adapted, and repeats as equal', a
   expect(objectOf(decision.facts)).toMatchObject({ adapts_forced_tool: true });
   expect(objectOf(decision.replay).matches).toBe(true);
 });
+
+test('/v1/route recommends a model that answers in a schema, as a chat gets it', async () => {
+  const response = await box.post('/v1/route', { ...chat.body('auto', SCHEMA), ...chat.named });
+  expect(objectOf(await response.json()).recommended_model).toBe('claude-opus-5-5');
+});
+
+test('a conversation that ends with the beginning of an answer is refused with the rule', async () => {
+  const body = { ...chat.body('refuses-calls', SCHEMA), ...chat.named };
+  const begun = { messages: [...QUESTION, { role: 'assistant', content: '{' }] };
+  const refused = await box.post(chat.path, { ...body, ...begun });
+  const { message } = (await expectError(refused, 'no_eligible_model', 'tool_choice'))!;
+  expect(message).toContain('continues an answer');
+});
