@@ -1,9 +1,9 @@
-import { isObject, listOf, objectOf, objectsIn, parseJson, textOf } from 'signalbox/plugin';
+import { isObject, listOf, objectOf, objectsIn, parseJson, referenced, textOf } from 'signalbox/plugin';
 
 /** A JSON object from an upstream, whose members are unchecked. */
 export type Json = Readonly<Record<string, unknown>>;
 
-export { isObject, listOf, objectOf, objectsIn, parseJson, textOf };
+export { isObject, listOf, objectOf, objectsIn, parseJson, referenced, textOf };
 
 /** The value if it is a number. */
 export function numberOf(value: unknown): number | undefined {
@@ -30,26 +30,6 @@ export function mapObjects(
     if (item !== null) changed?.push(item);
   }
   return changed ?? objects;
-}
-
-/** Resolves a `$ref` such as `#/$defs/Item` in its schema; undefined where it has no target there. */
-export function referenced(root: Json, ref: string): unknown {
-  const [start, ...steps] = ref.split('/').map(unescaped);
-  let value: unknown = start === '#' ? root : undefined;
-  for (const step of steps) {
-    if (!isObject(value) || !Object.hasOwn(value, step)) return undefined;
-    value = value[step];
-  }
-  return value;
-}
-
-/** Decodes a step of a JSON pointer. Generators percent-encode names such as `Pick<A>`. */
-function unescaped(step: string): string {
-  try {
-    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
-  } catch {
-    return step;
-  }
 }
 
 /** The index of a choice or item; 0 for an invalid one. */

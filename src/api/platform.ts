@@ -40,6 +40,13 @@ export const Platform = field.named('Platform', 'The routing and the cost of the
   policy_revision: field.policyRevision,
   estimated: field.flag('True when tokens were counted here, not reported by the provider.'),
   dropped: field.arrayOf(Type.String(), 'Fields of the request that did not reach the model.', ['temperature']),
+  adapted: Type.Optional(
+    field.arrayOf(
+      Type.String(),
+      'Fields of the request that reached the model in another form: `tool_choice` where the model refuses a forced call, so that the function’s parameters were sent as the JSON schema of the answer. Absent for none.',
+      ['tool_choice'],
+    ),
+  ),
   attempts: field.arrayOf(
     Type.Object({
       model: field.modelId('The model asked.'),

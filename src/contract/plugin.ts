@@ -28,6 +28,7 @@ export { beyondLimits } from '../core/json-limits.ts';
 export type { FieldNames, ModelRequest } from '../core/model-request.ts';
 export { isObject, listOf, objectOf, objectsIn, parseJson, textOf } from '../core/object.ts';
 export { type Edit, type Members, type Original, type OriginalPath, pathText } from '../core/original.ts';
+export { referenced, type StructuredSchema, structuredSchema } from '../core/structured-schema.ts';
 export { estimateTokens } from '../core/tokens.ts';
 export { canonicalUsage, plainUsage, type ReportedTokens, type Usage } from '../core/usage.ts';
 export { isWrappedState } from '../core/wrapped-state.ts';

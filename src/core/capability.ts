@@ -95,3 +95,24 @@ export function lackingBits(names: readonly Capability[]): number {
 export function capabilityNames(bits: number): Capability[] {
   return CAPABILITY_NAMES.filter((name) => bits & CAPABILITIES[name].bit);
 }
+
+/**
+ * A bit of needs beside those of the table: a model that refuses the forced call of the request, and answers in a JSON schema,
+ * serves the request by that schema.
+ */
+export const SCHEMA_INSTEAD = 1 << 25;
+const REFUSED_CALLS = lackingBits(['forced_tools', 'forced_tools_with_thinking']);
+/** An answer in a schema is one call, so that this is no need either. */
+const IN_SCHEMA = REFUSED_CALLS | CAPABILITIES.single_tool_calls.bit;
+
+/** Whether a request with these needs goes to an endpoint with these capabilities with a schema in place of its forced call. */
+export const getsSchemaInstead = (needs: number, capabilities: number): boolean =>
+  (needs & SCHEMA_INSTEAD) !== 0 &&
+  (needs & ~capabilities & REFUSED_CALLS) !== 0 &&
+  (capabilities & CAPABILITIES.json_schema.bit) !== 0;
+
+/** The bits of what a request needs and does not get; 0 where it can be served. */
+export function missingBits(needs: number, capabilities: number): number {
+  const missing = needs & ~capabilities & ~SCHEMA_INSTEAD;
+  return missing !== 0 && getsSchemaInstead(needs, capabilities) ? missing & ~IN_SCHEMA : missing;
+}

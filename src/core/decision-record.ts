@@ -89,6 +89,8 @@ export interface DecisionOutcome {
    * of earlier versions.
    */
   readonly usageReplaced: boolean;
+  /** Fields of the request that reached the model in another form, as in `platform.adapted`; absent for none. */
+  readonly adapted?: readonly string[];
 }
 
 export interface AttemptRecord {

@@ -51,6 +51,15 @@ export interface ModelRequest {
    * ```
    */
   edit(edits: readonly Edit[]): ModelRequest;
+  /** Returns a format of the answer as its dialect writes it at `names.answerFormat`. */
+  answerFormatOf(format: NamedSchema): unknown;
+}
+
+/** A JSON schema that an answer must follow. */
+export interface NamedSchema {
+  readonly name: string;
+  readonly schema: Members;
+  readonly strict?: boolean;
 }
 
 /** Reads the bodies of one dialect. All methods are pure. */
@@ -65,6 +74,8 @@ export interface RequestReader<Body extends Members> {
   settings(body: Body): ModelSettings;
   routing(body: Body): RoutingTerms;
   extras(body: Body): Members;
+  /** Writes a format of the answer. Absent for a dialect without answers. */
+  answerFormat?(format: NamedSchema): unknown;
   /** Absent for a dialect that asks for no embeddings. */
   embedding?(body: Body): EmbeddingQuery;
 }
@@ -125,6 +136,10 @@ class BodyRequest<Body extends Members> implements ModelRequest {
 
   originalAt(path: OriginalPath): unknown {
     return valueAt(this.original.body, path);
+  }
+
+  answerFormatOf(format: NamedSchema): unknown {
+    return this.#reader.answerFormat?.(format);
   }
 
   edit(edits: readonly Edit[]): ModelRequest {

@@ -143,6 +143,8 @@ export interface GatewayPolicy extends AdmissionPolicy {
   readonly outputAboveMaximum: 'cap' | 'refuse';
   /** What a repeat with the same `Idempotency-Key` gets while the first request runs: that one's answer after a wait, or 409. */
   readonly repeatsInFlight: 'wait' | 'refuse';
+  /** What happens to a forced call of one function at a model that refuses it: it becomes a schema of the answer, or the model is rejected. */
+  readonly forcedTools: 'adapt' | 'refuse';
   /** IANA name of the zone that rules read `time` in. */
   readonly timeZone: string;
   /** How many alternatives a decision keeps: a route's `alternatives`, a chat's fallbacks. */

@@ -24,11 +24,10 @@ import { openEmbeddings } from '../upstream/embeddings.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { AnswerRoom, NextParts, UpstreamCall, UpstreamTarget } from '../upstream/upstream-call.ts';
 import { callSpan } from './call-span.ts';
-import { callFor, droppedPaths } from './endpoint-request.ts';
+import { callFor, droppedPaths, type EndpointCall } from './endpoint-request.ts';
 import { isOfAskedModel, isUnknownName } from './failure.ts';
 import { observedLength } from './observed-length.ts';
 import type { RunnableRequest } from './runnable-request.ts';
-import { StopCut } from './stop-cut.ts';
 
 interface AttemptLimits {
   /** When the request must be answered, ms on the clock. */
@@ -56,8 +55,8 @@ export class Attempt {
   readonly meter: Meter;
   /** The fields of the request that were left out, as `platform.dropped` names them. */
   readonly dropped: readonly string[];
-  /** Cuts the answer at stops that the service does not take; null where there are none. */
-  readonly stops: StopCut | null;
+  /** Its request as the endpoint got it, and what becomes of the answer. */
+  readonly fitted: EndpointCall;
   /** Output tokens that are paid for, of all choices. */
   outputPaid: number;
   readonly #runnable: RunnableRequest;
@@ -79,7 +78,7 @@ export class Attempt {
     runnable: RunnableRequest,
     { deadlineAt, hasOthers, room, outputPaid }: AttemptLimits,
   ) {
-    const { runtime, clock, context, decision } = runnable;
+    const { runtime, clock, context } = runnable;
     const { ranked, at } = way;
     const model = runtime.snapshot.models[ranked.model]!;
     const endpoint = model.endpoints[at]!;
@@ -100,9 +99,9 @@ export class Attempt {
     this.#ownMs = Math.min(this.#isStream ? model.deadlines.firstTokenMs : patience, model.deadlines.totalMs);
     this.#trace = context.trace?.call() ?? null;
     const target = runtime.targets[ranked.model]![at]!;
-    const { call, dropped, stops } = callFor(runnable, way, this.#isStream, target.adapter);
+    this.fitted = callFor(runnable, way, this.#isStream, target.adapter);
+    const { call, dropped } = this.fitted;
     this.call = call.request.embedding ? this.#embed(target, call, room) : this.#open(target, call, room);
-    this.stops = stops === null ? null : new StopCut(stops, decision.facts.choices);
     this.dropped = droppedPaths(runnable.dropped, dropped, this.call.dropped);
   }
 
@@ -180,7 +179,7 @@ export class Attempt {
     const share = usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
     const expectedTokens = Math.round(share * this.expected.inputTokens);
     const read = { inputTokens, expectedTokens, at: this.#openedAt };
-    const answer = this.stops ?? this.meter;
+    const answer = this.fitted.rewrite ?? this.meter;
     // The turns of a thread are not what its service has read.
     if (facts.thread === undefined) history.noteAnswer(this.model, this.endpoint, read, answer, runtime.snapshot);
     // Some providers report reasoning as ordinary output.
@@ -307,7 +306,7 @@ export class Attempt {
    */
   get isOver(): boolean {
     const isOpen = this.meter.finished < this.#runnable.decision.facts.choices;
-    return isOpen && this.stops?.isOver === true && this.#billing.bills !== 'whole';
+    return isOpen && this.fitted.rewrite?.isOver === true && this.#billing.bills !== 'whole';
   }
 
   /**

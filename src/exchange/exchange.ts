@@ -193,7 +193,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     if (failure === null || this.#ended()) return seen;
     this.#note(running, failure);
     // The caller has all of an answer that was read on behind its stops.
-    const isWhole = running.stops?.isOver ?? false;
+    const isWhole = running.fitted.rewrite?.isOver ?? false;
     if (!isWhole) this.error = brokenError(running.model.id, failure);
     this.#settle(isWhole ? 'completed' : 'broken', running, source.broken(failure));
     return seen;
@@ -201,7 +201,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
 
   /** Returns what the caller may see of a batch. An answer that has ended at its stops is charged as one that its caller left. */
   #seen(running: Attempt, batch: readonly StreamPart[]): readonly StreamPart[] {
-    const seen = running.stops?.read(batch) ?? batch;
+    const seen = running.fitted.rewrite?.read(batch) ?? batch;
     this.#recorder.hear(seen);
     if (running.isOver) this.#leave('completed', running);
     return seen;

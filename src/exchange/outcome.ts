@@ -32,6 +32,7 @@ export function attemptReceipt(
     measured,
     charged,
     dropped: running?.dropped ?? [],
+    adapted: running?.fitted.adapted ?? [],
     attempts,
     payment: funded.shown(charged),
     cappedBy: growing?.cutBy ?? (running && outputCappedBy(running.way.ranked, running.model, decision.facts)),
@@ -75,6 +76,7 @@ export const outcomeOf = (
   saved,
   cappedBy: platform.output_capped_by ?? null,
   usageReplaced: platform.usage_replaced ?? false,
+  ...(platform.adapted && { adapted: platform.adapted }),
   firstPartMs,
   totalMs,
 });

@@ -6,6 +6,7 @@ import { isObject } from '../core/object.ts';
 import type { Endpoint } from '../core/snapshot.ts';
 import { NO_STOP_BEGUN, StopSearch } from '../core/stop-search.ts';
 import { AnswerMark } from '../prompt/answer-mark.ts';
+import type { AnswerRewrite } from './forced-call.ts';
 
 /** A request as an endpoint may get it, and the stops at which the gateway cuts its answer; null for none. */
 interface FittedStops {
@@ -58,7 +59,7 @@ interface TokenLog {
  * Cuts an answer at its stops, for a service that takes none: the caller sees what a service that takes them would have sent.
  * Stops stand in text alone, never in reasoning, refusals or the arguments of tools. Only text that may still become a stop waits.
  */
-export class StopCut {
+export class StopCut implements AnswerRewrite {
   readonly #stops: readonly string[];
   readonly #choices: number;
   /** Made for the first text, and shared by all choices. */
@@ -79,12 +80,10 @@ export class StopCut {
     return this.#isCut && this.#ended >= this.#choices;
   }
 
-  /** A figure of the answer as its caller has seen it. */
   get mark(): number {
     return this.#mark.value;
   }
 
-  /** Returns what the caller may see of the next parts. */
   read(parts: readonly StreamPart[]): readonly StreamPart[] {
     const seen: StreamPart[] = [];
     // A service sends the probabilities of a text behind it.

@@ -19,6 +19,8 @@ export interface Platform {
   readonly estimated: boolean;
   /** Fields of the request that neither Signalbox nor the model took. */
   readonly dropped: readonly string[];
+  /** Fields that reached the model in another form, such as `tool_choice` as a schema of the answer; absent for none. */
+  readonly adapted?: readonly string[];
   /** The attempts made, in their order; the last one answered unless it has a `failure`. */
   readonly attempts: readonly PlatformAttempt[];
   /** What lowered the cap on the output, reached or not: a budget's name, `balance`, or `model`; absent for none of them. */
@@ -92,6 +94,8 @@ export interface ExchangeEnd {
   /** All attempts together. */
   readonly charged: Microcredits;
   readonly dropped: readonly string[];
+  /** Empty for none. */
+  readonly adapted: readonly string[];
   readonly attempts: readonly AttemptRecord[];
   /** Null for a key's own funds. */
   readonly payment: PlatformPayment | null;
@@ -123,6 +127,7 @@ export function receiptOf(end: ExchangeEnd): Receipt & { readonly platform: Plat
     policy_revision: decision.revision,
     estimated: measured?.estimated ?? true,
     dropped: end.dropped,
+    adapted: end.adapted.length > 0 ? end.adapted : undefined,
     attempts: end.attempts.map(platformAttempt),
     output_capped_by: end.cappedBy ?? undefined,
     usage_replaced: end.usageReplaced || undefined,

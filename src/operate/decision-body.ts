@@ -1,4 +1,4 @@
-import { capabilityNames } from '../core/capability.ts';
+import { capabilityNames, SCHEMA_INSTEAD } from '../core/capability.ts';
 import { iso } from '../core/clock.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../core/decision-record.ts';
@@ -73,6 +73,7 @@ export function factsBody(facts: Facts): object {
     min_output_tokens: facts.outputTokensMin ?? null,
     n: facts.choices,
     needs: capabilityNames(facts.needs),
+    adapts_forced_tool: (facts.needs & SCHEMA_INSTEAD) !== 0,
     required_languages: facts.languages,
     route_strategy: weights && {
       ...{ cost_weight: weights.cost, quality_weight: weights.quality },
@@ -117,6 +118,7 @@ function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null): obj
     baseline_cost_credits: creditsOrNull(hindsight?.baseline),
     ...snakeKeys({ firstPartMs, totalMs, usageReplaced }),
     output_capped_by: outcome.cappedBy,
+    adapted: outcome.adapted ?? [],
   };
 }
 
@@ -140,6 +142,7 @@ function receiptBody({ id, revision, reason, choice }: DecisionRecord, outcome: 
     attempts: attempts.map(platformAttempt),
     ...(outcome.cappedBy !== null && { output_capped_by: outcome.cappedBy }),
     ...(outcome.usageReplaced && { usage_replaced: true }),
+    ...(outcome.adapted && { adapted: outcome.adapted }),
   };
 }
 

@@ -137,6 +137,18 @@ export const GatewayText = closed('Limits of the whole gateway.', {
     description:
       'What happens to a repeat with the same `Idempotency-Key` while the first request runs. `wait`: it waits for the answer, at most for the longest `total_ms` of a model. `refuse`: it gets 409 `in_flight`.',
   }),
+  forced_tools: oneOfExplained({
+    means: {
+      adapt:
+        'The parameters of the function are sent as the JSON schema of the answer, and the answer is returned as the call.',
+      refuse: 'The model is left out. A request that names it is refused with 422.',
+    },
+    default: 'adapt',
+    formerDefault: 'refuse',
+    examples: ['refuse'],
+    description:
+      'What happens where a request forces the call of one function and a model refuses a forced `tool_choice`. `adapt` sends the function’s parameters as the JSON schema of the answer to a model with `json_schema`, and returns the answer as the call; `refuse` leaves the model out.',
+  }),
   time_zone: string(
     { minLength: 1, maxLength: 64, default: 'UTC', example: 'Europe/Berlin' },
     'IANA time zone of `time` in rules.',

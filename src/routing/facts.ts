@@ -13,6 +13,7 @@ import type { Readings } from '../core/readings.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { withoutDroppedTools } from './dropped-tools.ts';
+import { schemaInstead } from './forced-function.ts';
 import { listedFor, type NamedTarget, targetOf } from './model-name.ts';
 import type { OutputHint } from './profile/expected-output.ts';
 import { type Intent, readIntent } from './profile/intent.ts';
@@ -124,6 +125,7 @@ function factsOf(
 ): Facts {
   const { operation, conversation, settings, routing } = request;
   const { dropUnsupported } = snapshot.gateway;
+  const needs = dropUnsupported.size > 0 ? read.needs & ~needsDropped(request, dropUnsupported) : read.needs;
   const weights = routing.weights ? weightsOf(routing.weights, snapshot) : null;
   const addOns = addOnsOf(conversation, routing, read, snapshot);
   // Spreading three objects would cost more than reading the prompt.
@@ -149,7 +151,7 @@ function factsOf(
     outputTokensAsked: outputOf(read.output, read.task, snapshot, readings),
     outputTokensMax: settings.outputTokensMax ?? null,
     choices: settings.choices ?? 1,
-    needs: dropUnsupported.size > 0 ? read.needs & ~needsDropped(request, dropUnsupported) : read.needs,
+    needs: needs | schemaInstead(request, needs, snapshot.gateway),
     cached: EMPTY,
     languages: routing.languages?.map(canonicalLanguage) ?? EMPTY,
     weights,

@@ -1,4 +1,4 @@
-import { CAPABILITIES, capabilityNames } from '../core/capability.ts';
+import { CAPABILITIES, capabilityNames, missingBits } from '../core/capability.ts';
 import { shownCredits, shownMs } from '../core/ceiling.ts';
 import type { NativeTool } from '../core/conversation.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
@@ -91,7 +91,7 @@ const isTool = ({ kind, at }: Pick<NativeTool, 'kind' | 'at'>): boolean => kind 
 /** Whether some model lacks nothing but the dialect of the request, and a price for what only that can say. */
 const onlyLacksDialect = (refusal: Refusal, snapshot: PolicySnapshot): boolean =>
   heldBackBy(refusal, snapshot, 'capability', 'unpriced', ...UNBOUNDED).some((model) => {
-    const missing = capabilityNames(refusal.facts.needs & ~model.capabilities);
+    const missing = capabilityNames(missingBits(refusal.facts.needs, model.capabilities));
     return missing.length === 1 && CAPABILITIES[missing[0]!].of === 'passthrough';
   });
 

@@ -1,5 +1,5 @@
 import type { AskedAddOns } from '../core/add-ons.ts';
-import { CAPABILITIES, capabilityNames } from '../core/capability.ts';
+import { CAPABILITIES, capabilityNames, missingBits } from '../core/capability.ts';
 import { isAbove, shownCredits, shownMs } from '../core/ceiling.ts';
 import type { NativeTool } from '../core/conversation.ts';
 import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
@@ -184,7 +184,7 @@ function unknownLanguageText(name: string): string {
 }
 
 function capabilityText({ capabilities }: Model, needs: number): string {
-  const missing = capabilityNames(needs & ~capabilities).map((name) => ({ name, ...CAPABILITIES[name] }));
+  const missing = capabilityNames(missingBits(needs, capabilities)).map((name) => ({ name, ...CAPABILITIES[name] }));
   const lacked = missing
     .filter((one) => !('lacking' in one))
     .map(({ name, of, means }) => (of === 'passthrough' ? `${name} (${means})` : name));

@@ -1,8 +1,9 @@
-import { CAPABILITIES, capabilityNames, lackingBits } from '../core/capability.ts';
+import { CAPABILITIES, capabilityNames, lackingBits, missingBits, SCHEMA_INSTEAD } from '../core/capability.ts';
 import { REJECTIONS, type Refusal } from '../core/decision.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { OPERATIONS } from '../core/operation.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
+import { forcedFunction } from './forced-function.ts';
 import { canServe, endpointsFor } from './rules.ts';
 import { type NeededField, neededFields } from './unsupported.ts';
 
@@ -28,8 +29,23 @@ export function remediesFor(refusal: Refusal, snapshot: PolicySnapshot, request:
     ...schemaInstead(lacking, refusal, request),
     ...takers(refusal, snapshot),
   ];
-  const text = [sentenceOf(ways), declaration(lacking, refusal)].filter((one) => one !== '').join(' ');
+  const noSchema = request && fields ? noSchemaText(request, fields, refusal, snapshot) : '';
+  const text = [noSchema, sentenceOf(ways), declaration(lacking, refusal)].filter((one) => one !== '').join(' ');
   return fields ? { param: fields[0].name, text } : { text };
+}
+
+/** Why a forced call that a model refuses is not sent as a schema of the answer; empty where the request forces none. */
+function noSchemaText(
+  request: ModelRequest,
+  fields: SomeFields,
+  { facts: { needs } }: Refusal,
+  { gateway: { forcedTools } }: PolicySnapshot,
+): string {
+  const isForced = fields.some(({ name }) => name === request.names.toolChoice);
+  if (!isForced || (needs & SCHEMA_INSTEAD) !== 0) return '';
+  const found = forcedFunction(request);
+  if ('why' in found) return forcedTools === 'adapt' ? `The call cannot become a structured answer: ${found.why}.` : '';
+  return 'With `gateway.forced_tools: adapt` the call becomes a structured answer of a model with `json_schema`.';
 }
 
 /** The fewest fields without which a model would be eligible; null where fields alone keep none from it. */
@@ -40,7 +56,7 @@ function fieldsAtFault(
 ): SomeFields | null {
   let fewest: SomeFields | null = null;
   for (const { capabilities } of lacking) {
-    const missing = facts.needs & ~capabilities;
+    const missing = missingBits(facts.needs, capabilities);
     const [first, ...others] = fields.filter(({ bits }) => (bits & missing) !== 0);
     if (!first || (missing & ~[first, ...others].reduce((all, { bits }) => all | bits, 0)) !== 0) continue;
     if (fewest === null || others.length + 1 < fewest.length) fewest = [first, ...others];
@@ -66,8 +82,8 @@ function schemaInstead(
 ): string[] {
   const forced = needs & lackingBits(['forced_tools', 'forced_tools_with_thinking']);
   if (!request || forced === 0 || request.settings.answerFormat) return [];
-  const instead = (needs & ~OF_FORCED_TOOL) | CAPABILITIES.json_schema.bit;
-  const isHelped = (model: Model) => (forced & ~model.capabilities) !== 0 && canServe(model, instead);
+  const instead = (needs & ~OF_FORCED_TOOL & ~SCHEMA_INSTEAD) | CAPABILITIES.json_schema.bit;
+  const isHelped = (model: Model) => missingBits(forced, model.capabilities) !== 0 && canServe(model, instead);
   if (!lacking.some(isHelped)) return [];
   return [`leave the tools out and send the schema as \`${request.names.answerFormat}\` of the type \`json_schema\``];
 }
@@ -91,7 +107,7 @@ function takers({ facts, rejected }: Refusal, snapshot: PolicySnapshot): string[
 /** Models of an operator's own server can often do more than their policy says. */
 function declaration([model, ...others]: readonly Model[], { facts }: Refusal): string {
   if (!model || others.length > 0) return '';
-  const missing = facts.needs & ~model.capabilities;
+  const missing = missingBits(facts.needs, model.capabilities);
   if ((missing & ~(model.declarable ?? 0)) !== 0) return '';
   const named = capabilityNames(missing).map((name) => `\`${name}\``);
   return `If \`${model.id}\` can do it, declare ${named.join(' and ')} under its \`capabilities\` in the policy.`;

@@ -1,5 +1,5 @@
 import type { Caller } from '../core/caller.ts';
-import { CAPABILITIES, capabilityNames } from '../core/capability.ts';
+import { CAPABILITIES, capabilityNames, missingBits } from '../core/capability.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Facts } from '../core/facts.ts';
 import { groupsOf } from '../core/holder.ts';
@@ -111,7 +111,7 @@ export function allowedEndpoints(model: Model, slots: Uint32Array | null, needs:
   const needed = canServe(model, needs) ? needs : 0;
   const allowed: number[] = [];
   for (let at = 0; at < endpoints.length; at++) {
-    const isCapable = (needed & ~endpoints[at]!.capabilities) === 0;
+    const isCapable = missingBits(needed, endpoints[at]!.capabilities) === 0;
     if (isCapable && (slots === null || hasBit(slots, firstSlot + at))) allowed.push(at);
   }
   return allowed;
@@ -130,8 +130,8 @@ export function allowsAll({ endpoints, firstSlot }: Model, slots: Uint32Array | 
 
 /** Whether one endpoint of a model has all needed capabilities. */
 export function canServe({ endpoints, capabilities }: Model, needs: number): boolean {
-  if ((needs & ~capabilities) !== 0) return false;
-  for (let at = 0; at < endpoints.length; at++) if ((needs & ~endpoints[at]!.capabilities) === 0) return true;
+  if (missingBits(needs, capabilities) !== 0) return false;
+  for (let at = 0; at < endpoints.length; at++) if (missingBits(needs, endpoints[at]!.capabilities) === 0) return true;
   return false;
 }
 

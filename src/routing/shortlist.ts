@@ -1,4 +1,5 @@
 import type { Candidates } from '../contract/strategy.ts';
+import { missingBits } from '../core/capability.ts';
 import { REJECTIONS, type Refusal } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import { qualifiedFor } from '../core/language-support.ts';
@@ -176,7 +177,7 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
   #addModel(entry: CatalogEntry, inputs: ShortlistInputs, lastResort: boolean): void {
     const { index, model, all, commonCapabilities } = entry;
     const { facts, limits, quality, readings } = inputs;
-    const isPlain = (facts.needs & ~commonCapabilities) === 0 && allowsAll(model, limits.slots);
+    const isPlain = missingBits(facts.needs, commonCapabilities) === 0 && allowsAll(model, limits.slots);
     const allowed = isPlain ? all : allowedEndpoints(model, limits.slots, facts.needs);
     const open = openEndpoints(model, allowed, readings, lastResort);
     if (!lastResort && open.length < allowed.length) this.hasEjected ||= hasEjected(model, allowed, readings);

@@ -306,7 +306,7 @@ describe('A policy that names ever other models', () => {
     expect(new Set(chats.map(({ labels }) => labels.model)).size).toBe(LANES + 1);
     expect(total(page, CHATS, { outcome: 'completed' })).toBe(MODELS * RELOADS);
     expect(total(page, CHATS, { model: 'other', outcome: 'completed' })).toBe(MODELS * RELOADS - LANES);
-    expect(page.get('signalbox_endpoint_state')!.samples).toHaveLength(MODELS * 4);
+    expect(page.get('signalbox_endpoint_state')!.samples).toHaveLength(MODELS * 5);
     for (const { name, type, samples } of page.values()) {
       const series = type === 'histogram' ? samples.filter(({ labels }) => labels.le === '+Inf') : samples;
       expect([name, series.length <= (LANES + 1) * 8]).toEqual([name, true]);

@@ -6,7 +6,8 @@ import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 test('a plugin that writes into the extras of one request fails, and reaches no other request', () => {
   const { request } = openaiChat.read({ model: 'auto', messages: [{ role: 'user', content: 'hi' }] }, new Headers());
   const providers = new Map([['p', { passthrough: new Set(['*']) }]]);
-  const unfitted = { request, history: { bearsState: false }, runtime: { snapshot: { providers } } };
+  const decision = { facts: { needs: 0 } };
+  const unfitted = { request, history: { bearsState: false }, decision, runtime: { snapshot: { providers } } };
   const endpoint = { provider: 'p', capabilities: 0 } as Endpoint;
   const fitted = () => requestFor(unfitted as unknown as Parameters<typeof requestFor>[0], {} as Model, endpoint);
   const { extras, dropped } = fitted();

@@ -21,6 +21,7 @@ const receipt = (pinned: boolean, more: object = {}) => {
     payment: null,
     cappedBy: null,
     usageReplaced: false,
+    adapted: [],
   };
   return receiptOf({ ...ending, ...more });
 };

@@ -23,6 +23,7 @@ function foreign({
     toolsText: '',
     originalAt: () => undefined,
     edit: () => self,
+    answerFormatOf: () => undefined,
   };
   return self;
 }

@@ -120,6 +120,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
       dropUnsupported: new Set(),
       outputAboveMaximum: 'refuse',
       repeatsInFlight: 'refuse',
+      forcedTools: 'refuse',
       alternatives: 3,
       allowPrivateImageUrls: false,
       timeZone: 'UTC',

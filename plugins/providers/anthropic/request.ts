@@ -1,10 +1,9 @@
-import { type BuiltRequest, type ModelRequest, type ProviderCall, pathText } from 'signalbox/plugin';
+import { type BuiltRequest, type ModelRequest, type ProviderCall, pathText, structuredSchema } from 'signalbox/plugin';
 import { isObject } from '../json.ts';
 import { answerSchema, Notes, unnamedMembers } from '../notes.ts';
 import { addMark, type Block, CacheMarks, markLast } from './cache.ts';
 import { type AnthropicPrompt, promptOf } from './conversation.ts';
 import { type ModelRules, rulesOf } from './models.ts';
-import { structuredSchema } from './schema.ts';
 import { isThought } from './state.ts';
 import { type ThinkingConfig, thinkingFor } from './thinking.ts';
 import { declarationsOf, toolChoiceOf, toolsOf } from './tools.ts';

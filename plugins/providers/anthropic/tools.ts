@@ -1,7 +1,6 @@
-import { type Members, type ModelRequest, pathText } from 'signalbox/plugin';
+import { type Members, type ModelRequest, pathText, structuredSchema } from 'signalbox/plugin';
 import { hintsOfTool, type Notes } from '../notes.ts';
 import type { Block, CacheMarks } from './cache.ts';
-import { structuredSchema } from './schema.ts';
 
 const NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 /** Keywords not allowed at the top of a tool's schema. */

@@ -69,6 +69,10 @@ export const Facts = field.shape('The facts that the decision was based on. They
   needs: field.arrayOf(field.word(CAPABILITY_NAMES, 'A capability.'), 'The capabilities that the model must have.', [
     'tools',
   ]),
+  adapts_forced_tool: field.flag(
+    'True when a model that refuses the forced call may answer in a JSON schema of the function’s parameters.',
+    false,
+  ),
   required_languages: field.textList('Programming languages that the model must handle, in canonical names.', [
     'typescript',
   ]),
@@ -169,6 +173,11 @@ const Outcome = Type.Object({
   usage_replaced: field.flag(
     'True when the answer went out as it came, but for its usage: the provider’s is missing or cannot be true, so the gateway’s count stood there.',
     false,
+  ),
+  adapted: field.arrayOf(
+    Type.String(),
+    'Fields of the request that reached the model in another form, as in `platform.adapted`.',
+    [],
   ),
 });
 

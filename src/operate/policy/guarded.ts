@@ -44,6 +44,7 @@ const GATEWAY: Keys<GatewayText> = {
   drop_unsupported: ORDINARY,
   output_above_maximum: ORDINARY,
   repeats_in_flight: ORDINARY,
+  forced_tools: ORDINARY,
   time_zone: ORDINARY,
   concurrency_max: ORDINARY,
   bodies_bytes_max: ORDINARY,

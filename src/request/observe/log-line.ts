@@ -55,6 +55,7 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     saved_credits: platform?.cost_saved_credits,
     output_capped_by: platform?.output_capped_by,
     usage_replaced: platform?.usage_replaced,
+    adapted: platform?.adapted?.join(','),
     payment: platform?.payment?.id ?? undefined,
     ttft_ms: outcome?.firstPartMs ?? undefined,
     total_ms: outcome?.totalMs ?? Math.round(now - request.at),

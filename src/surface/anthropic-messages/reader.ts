@@ -31,6 +31,7 @@ export const MESSAGES_READER: RequestReader<MessagesRequest> = {
   settings: settingsOf,
   routing: (body) => ({ ...routingOf(body, metadataOf(body)), unpriced: unpricedIn(body), unnamed: unnamedIn(body) }),
   extras: (body) => extrasOf(body, KNOWN_FIELDS),
+  answerFormat: ({ schema }) => ({ type: 'json_schema', schema }),
 };
 
 function settingsOf(body: MessagesRequest): ModelSettings {

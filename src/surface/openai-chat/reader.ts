@@ -52,6 +52,7 @@ const CHAT: RequestReader<ChatBody> = {
   settings: settingsOf,
   routing: (body) => routingOf(body, body.metadata),
   extras: (body) => extrasOf(body, KNOWN_FIELDS),
+  answerFormat: (format) => ({ type: 'json_schema', json_schema: format }),
 };
 
 const ROUTE: RequestReader<RouteRequest> = {

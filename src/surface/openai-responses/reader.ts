@@ -40,6 +40,7 @@ const READER: RequestReader<ResponsesRequest> = {
   settings: settingsOf,
   routing: (body) => ({ ...routingOf(body, body.metadata), unpriced: unpricedIn(body), unnamed: unnamedIn(body) }),
   extras: otherFields,
+  answerFormat: (format) => ({ type: 'json_schema', ...format }),
 };
 
 const LOGPROBS = 'message.output_text.logprobs';

@@ -23,6 +23,8 @@ import {
 const adapter = openaiAdapter({
   cache_hints: 'sent',
   reasoning_history: 'reasoning_details',
+  developer_role: 'developer',
+  empty_content: 'null',
 });
 
 const cache_control = maybe(fc.constantFrom({ type: 'ephemeral' }, { type: 'ephemeral', ttl: '1h' }));

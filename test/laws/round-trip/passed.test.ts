@@ -25,7 +25,10 @@ interface PassedDialect {
 const PASSED: readonly PassedDialect[] = [
   {
     dialect: CHAT,
-    adapter: openaiAdapter({ cache_hints: 'sent', reasoning_history: 'reasoning_details' }),
+    adapter: openaiAdapter({
+      ...{ cache_hints: 'sent', reasoning_history: 'reasoning_details' },
+      ...{ developer_role: 'developer', empty_content: 'null' },
+    }),
     upstream: 'gpt-6-terra',
     // Of the settings, defaults are left out; the law of what comes back has them.
     changed: [

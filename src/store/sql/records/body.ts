@@ -63,6 +63,7 @@ const OUTCOME = fieldsOf<DecisionOutcome>()([
   'totalMs',
   'cappedBy',
   'usageReplaced',
+  'adapted',
 ]);
 const ATTEMPT = fieldsOf<AttemptRecord>()([
   'model',
@@ -155,13 +156,14 @@ function packAllFacts(facts: Facts): readonly unknown[] {
 }
 
 function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
-  const { status, error, estimated, charged, saved, firstPartMs, totalMs, cappedBy, usageReplaced } = outcome;
+  const { status, error, estimated, charged, saved, firstPartMs, totalMs, cappedBy, usageReplaced, adapted } = outcome;
   const attempts = outcome.attempts.map(packAttempt);
   const usage = outcome.usage && packUsage(outcome.usage);
   const values: unknown[] = [status, error, attempts, usage, estimated, charged, saved, firstPartMs, totalMs];
   // Left out where there is none: JSON.stringify would write a null into every record.
-  if (cappedBy !== null || usageReplaced) values.push(cappedBy);
-  if (usageReplaced) values.push(true);
+  if (cappedBy !== null || usageReplaced || adapted) values.push(cappedBy);
+  if (usageReplaced || adapted) values.push(usageReplaced);
+  if (adapted) values.push(adapted);
   return values;
 }
 

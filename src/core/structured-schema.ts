@@ -1,4 +1,5 @@
-import { isObject, type Json, listOf, referenced, textOf } from '../json.ts';
+import { isObject, listOf, textOf } from './object.ts';
+import type { Members } from './original.ts';
 
 /** Keywords that structured outputs accept unchanged. */
 const PLAIN: ReadonlySet<string> = new Set(['title', 'description', 'default', 'type', 'required']);
@@ -9,31 +10,32 @@ const SILENT: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', 'addi
 /** The deepest nesting of schemas, including references: more would exhaust the stack. */
 const OPEN_MAX = 512;
 
-/** A schema for the API's structured outputs, or why there is none. */
-export type StructuredSchema = { readonly schema: Json } | { readonly why: string };
+/** A schema for structured outputs, or why there is none: words that follow the place of the schema. */
+export type StructuredSchema = { readonly schema: Members } | { readonly why: string };
 
 /**
- * Translates a schema. Closes objects, as the API requires, and moves unsupported limits into the description, as its
- * SDKs do. Objects with arbitrary keys and recursion cannot be translated.
+ * Translates a JSON schema to the part of the language that services accept for structured outputs. It closes objects, as
+ * Anthropic's API requires, and moves unsupported limits into the description, as Anthropic's SDKs do. Objects with arbitrary
+ * keys and recursion cannot be translated.
  */
-export function structuredSchema(schema: Json): StructuredSchema {
+export function structuredSchema(schema: Members): StructuredSchema {
   const translation = new SchemaTranslation(schema);
   const translated = translation.of(schema);
   return translation.why === '' ? { schema: translated } : { why: translation.why };
 }
 
 class SchemaTranslation {
-  readonly #root: Json;
+  readonly #root: Members;
   /** Schemas in progress and finished ones: each is translated once. */
-  readonly #open = new Set<Json>();
-  readonly #done = new Map<Json, Json>();
+  readonly #open = new Set<Members>();
+  readonly #done = new Map<Members, Members>();
   why = '';
 
-  constructor(root: Json) {
+  constructor(root: Members) {
     this.#root = root;
   }
 
-  of(node: unknown): Json {
+  of(node: unknown): Members {
     if (!isObject(node)) {
       this.why ||= 'has a subschema that is no object';
       return {};
@@ -50,7 +52,7 @@ class SchemaTranslation {
     return this.#done.get(node) ?? {};
   }
 
-  #translated(node: Json): Json {
+  #translated(node: Members): Members {
     const out: Record<string, unknown> = {};
     const limits: string[] = [];
     for (const [keyword, value] of Object.entries(node)) {
@@ -78,11 +80,11 @@ class SchemaTranslation {
     return true;
   }
 
-  #map(members: Json): Json {
+  #map(members: Members): Members {
     return Object.fromEntries(Object.entries(members).map(([name, member]) => [name, this.of(member)]));
   }
 
-  #close(out: Record<string, unknown>, { properties, additionalProperties: others, patternProperties }: Json): void {
+  #close(out: Record<string, unknown>, { properties, additionalProperties: others, patternProperties }: Members): void {
     const isEmpty = !isObject(properties) || Object.keys(properties).length === 0;
     if (isObject(others) || isObject(patternProperties) || (isEmpty && others !== false)) {
       this.why ||= 'has an object with keys of any name';
@@ -103,7 +105,27 @@ class SchemaTranslation {
 const isMap = (keyword: string): boolean =>
   keyword === 'properties' || keyword === '$defs' || keyword === 'definitions';
 
-const isObjectType = ({ type, properties }: Json): boolean =>
+const isObjectType = ({ type, properties }: Members): boolean =>
   type === 'object' || (Array.isArray(type) && type.includes('object')) || isObject(properties);
 
 const isPrimitive = (value: unknown): boolean => value === null || typeof value !== 'object';
+
+/** Resolves a `$ref` such as `#/$defs/Item` in its schema; undefined where it has no target there. */
+export function referenced(root: Members, ref: string): unknown {
+  const [start, ...steps] = ref.split('/').map(unescaped);
+  let value: unknown = start === '#' ? root : undefined;
+  for (const step of steps) {
+    if (!isObject(value) || !Object.hasOwn(value, step)) return undefined;
+    value = value[step];
+  }
+  return value;
+}
+
+/** Decodes a step of a JSON pointer. Generators percent-encode names such as `Pick<A>`. */
+function unescaped(step: string): string {
+  try {
+    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+  } catch {
+    return step;
+  }
+}

@@ -1,0 +1,83 @@
+import { CAPABILITIES, SCHEMA_INSTEAD } from '../core/capability.ts';
+import type { Conversation, ToolDefinition, Turn } from '../core/conversation.ts';
+import type { ModelRequest, NamedSchema } from '../core/model-request.ts';
+import { type Edit, pathText } from '../core/original.ts';
+import type { GatewayPolicy } from '../core/snapshot.ts';
+import { structuredSchema } from '../core/structured-schema.ts';
+
+/** Why a forced call cannot be requested as an answer in a schema: a clause for an error. */
+interface NoForcedFunction {
+  readonly why: string;
+}
+
+/**
+ * Finds the function of a request that forces a tool call, for a model that refuses `tool_choice`: its parameters can be sent
+ * as the schema of the answer, and the answer returned as the call.
+ * @returns the reason where the request needs a real tool call
+ */
+export function forcedFunction(request: ModelRequest): NamedSchema | NoForcedFunction {
+  const { conversation, settings, names } = request;
+  const [tool, ...others] = callable(conversation);
+  const { nativeTools = [], thread, isWarmUp, turns } = conversation;
+  if (!tool || others.length > 0 || nativeTools.length > 0)
+    return { why: `\`${names.toolChoice}\` does not force one function` };
+  if (turns.some(isCall)) return { why: 'the conversation has an earlier tool call' };
+  if (thread || isWarmUp || turns.at(-1)?.role === 'assistant')
+    return { why: 'the request continues an answer or a thread' };
+  const { answerFormat } = settings;
+  if (answerFormat && answerFormat.type !== 'text') return { why: `\`${names.answerFormat}\` is set` };
+  return inSchema(tool);
+}
+
+/** The tools that the choice allows. */
+const callable = ({ tools, toolChoice: choice }: Conversation): readonly ToolDefinition[] =>
+  typeof choice === 'object' ? tools.filter(({ name }) => name === choice.name) : tools;
+
+/** Whether a turn has a call or its result; only its dialect knows whether another part of an answer is one. */
+const isCall = ({ role, parts }: Turn): boolean =>
+  role === 'tool' || parts.some(({ type }) => type === 'tool-call' || (type === 'native' && role === 'assistant'));
+
+/** Keywords that would let the arguments be another value than one object with the named members. */
+const COMBINED = ['anyOf', 'oneOf', 'allOf', '$ref'] as const;
+
+function inSchema({
+  name,
+  description,
+  parameters = {},
+  strict,
+  valueAt,
+}: ToolDefinition): NamedSchema | NoForcedFunction {
+  const place = `\`${pathText(valueAt)}\``;
+  const combined = COMBINED.find((keyword) => keyword in parameters);
+  if (combined) return { why: `the schema of ${place} has \`${combined}\` at the top` };
+  const result = structuredSchema({ ...(description !== undefined && { description }), ...parameters, type: 'object' });
+  if ('why' in result) return { why: `the schema of ${place} ${result.why}` };
+  return { name, schema: result.schema, ...(strict !== undefined && { strict }) };
+}
+
+/** The bit of `needs` by which a model may answer in a schema in place of a forced call; 0 for none. */
+export function schemaInstead(request: ModelRequest, needs: number, { forcedTools }: GatewayPolicy): number {
+  if (forcedTools !== 'adapt' || (needs & CAPABILITIES.forced_tools.bit) === 0) return 0;
+  return 'schema' in forcedFunction(request) ? SCHEMA_INSTEAD : 0;
+}
+
+/**
+ * Returns a request that asks for the arguments of the function as its answer. Stop sequences are left out: they end text, and
+ * never the arguments of a call.
+ */
+export function withSchemaInstead(request: ModelRequest, forced: NamedSchema): ModelRequest {
+  const { names } = request;
+  const formatAt = names.answerFormat.split('.');
+  const edits: Edit[] = [names.tools, names.toolChoice, names.parallelToolCalls, names.stop].map((name) => ({
+    at: name.split('.'),
+    value: undefined,
+  }));
+  return request.edit([...edits, ...placed(request, formatAt, request.answerFormatOf(forced))]);
+}
+
+/** The edit that sets a member, with its owner where the original has none. */
+function placed(request: ModelRequest, at: readonly string[], value: unknown): Edit[] {
+  const [first, second] = at;
+  const owner = request.originalAt(at.slice(0, 1));
+  return second === undefined || owner !== undefined ? [{ at, value }] : [{ at: [first!], value: { [second]: value } }];
+}
