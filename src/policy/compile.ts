@@ -184,10 +184,7 @@ function* compile(
   }));
   if (today !== undefined) {
     const allowed = new Map(filtered.map(({ name, allows }) => [name, allows]));
-    const constraints = rules.constraints.map(({ allows }, at) => ({
-      allows,
-      when: programs.constraints[at]?.when ?? null,
-    }));
+    const constraints = rules.constraints.map((one, at) => ({ ...one, when: programs.constraints[at]?.when ?? null }));
     reviewSmallBudgets(parsed, budgets, { served: models, constraints, selectors: allowed }, report);
   }
   if (report.failed) return null;
