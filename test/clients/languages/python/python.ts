@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClientLanguage } from '../language.ts';
 import { runWell } from '../runs.ts';
@@ -70,8 +70,10 @@ export const python: ClientLanguage = {
   }),
 
   async snippet(folder, text, at) {
-    const file = join(folder, `block-${at}.py`);
-    writeFileSync(file, text);
+    const fileAt = (block: number) => join(folder, `block-${block}.py`);
+    const file = fileAt(at);
+    // The other blocks of the page use the client of the first one.
+    writeFileSync(file, at === 0 ? text : readFileSync(fileAt(0), 'utf8') + text);
     return { command: [pythonOf(folder, 'common'), file], cwd: folder };
   },
 
