@@ -10,11 +10,15 @@ export interface ProgramRun {
 }
 
 /**
- * Runs the program of a client at a low priority, with nothing of the developer's own environment, and ends it after five minutes.
+ * Runs the program of a client at a low priority, with nothing of the developer's own environment, and ends it after its time.
  * @param more the variables of `ClientEnvironment`
+ * @param timeoutMs from its start
  */
-export const runProgram = (command: ClientCommand, more: Readonly<Record<string, string>>): Promise<ProgramRun> =>
-  run(command, cleanEnvironment({ ...command.env, ...more }), 300_000);
+export const runProgram = (
+  command: ClientCommand,
+  more: Readonly<Record<string, string>>,
+  timeoutMs = 300_000,
+): Promise<ProgramRun> => run(command, cleanEnvironment({ ...command.env, ...more }), timeoutMs);
 
 async function run(
   { command, cwd }: ClientCommand,
