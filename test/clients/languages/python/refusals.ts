@@ -1,5 +1,7 @@
+import type { Finding } from './report.ts';
+
 /** A failure that schemathesis reports and that is right. */
-export interface KnownFinding {
+interface KnownFinding {
   /** The check of schemathesis; `positive_data_acceptance` (a request that the document allows was refused) if left out. */
   readonly check?: string;
   /** The code of the error; any if left out. */
@@ -10,8 +12,8 @@ export interface KnownFinding {
   readonly why: string;
 }
 
-/** What the document cannot state, or does not state yet. Any other failure fails the section `fuzz`. */
-export const KNOWN: readonly KnownFinding[] = [
+/** What the document cannot state, or does not state yet. */
+const KNOWN: readonly KnownFinding[] = [
   {
     check: 'ignored_auth',
     code: /^rate_limit_exceeded$/,
@@ -27,7 +29,10 @@ export const KNOWN: readonly KnownFinding[] = [
   { code: /^upgrade_required$/, why: 'GET /v1/responses opens a WebSocket.' },
   { code: /^(no_eligible_model|context_length_exceeded|budget_limit_too_low)$/, why: 'It depends on the models.' },
   { code: /^(insufficient_quota|request_exceeds_budget)$/, why: 'It depends on the budgets.' },
-  { code: /^unsupported_parameter$/, why: 'It depends on what the models and their services can do.' },
+  {
+    code: /^(unsupported_parameter|thread_unsupported_request)$/,
+    why: 'It depends on what the models and their services can do.',
+  },
   { code: /^(conflict|policy_invalid)$/, why: 'It depends on the policy, and on what there is.' },
   {
     code: /^unknown_field$/,
@@ -35,9 +40,9 @@ export const KNOWN: readonly KnownFinding[] = [
     why: 'POST /v1/route takes these fields beside a body of chat completions only.',
   },
   {
-    code: /^invalid_value$/,
+    code: /^(invalid_value|out_of_range)$/,
     field:
-      /^(tool_choice\b.*|top_logprobs|stream_options|max_completion_tokens|changes|files|revision|actor_name|expires_(in_seconds|at)|key|user|team|month|issuer|sub|constraints\.min_output_tokens|thinking\.budget_tokens)$/,
+      /^(tool_choice\b.*|messages|role|route_strategy|top_logprobs|stream_options|max_completion_tokens|changes|files|revision|actor_name|expires_(in_seconds|at)|key|user|team|month|issuer|sub|constraints\.min_output_tokens|thinking\.budget_tokens)$/,
     why: 'The field must agree with another field.',
   },
   {
@@ -57,3 +62,12 @@ export const KNOWN: readonly KnownFinding[] = [
     why: 'The form of this field stands in its description only: an address, six decimals, no control characters, a name.',
   },
 ];
+
+const isOf = (known: KnownFinding, { check, code, field, mediaType }: Finding): boolean =>
+  (known.check ?? 'positive_data_acceptance') === check &&
+  (known.code?.test(code) ?? true) &&
+  (known.field?.test(field) ?? true) &&
+  (known.mediaType === undefined || known.mediaType === mediaType);
+
+/** False for a failure that fails the section `fuzz`. */
+export const isKnown = (finding: Finding): boolean => KNOWN.some((known) => isOf(known, finding));
