@@ -83,7 +83,7 @@ async function firstRequest(language: string, command: (block: PageBlock, url: s
     const choices = [{ index: 0, message, finish_reason: 'stop' }];
     return Response.json({ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'first', choices });
   });
-  const isCall = ({ text }: Block) => language !== 'sh' || text.includes('/v1/chat/completions');
+  const isCall = ({ text }: PageBlock) => language !== 'sh' || text.includes('/v1/chat/completions');
   const block = blocks.find((each) => each.language === language && isCall(each));
   try {
     const { out, err } = await runToEnd(command(block!, server.url), { SIGNALBOX_KEY: 'sb_live_of_a_reader' });
