@@ -41,7 +41,16 @@ test.skipIf(missing.length > 0)(
           command: [
             ...[pythonOf(folder, 'fuzz'), '-m', 'schemathesis.cli', 'run', `${box.url}/docs/json`, ...options, ...left],
             ...['--header', `Authorization: Bearer ${box.key}`, '--seed', `${seed}`, '--workers', '2', '--no-shrink'],
-            ...['--continue-on-failure', '--generation-database', 'none', '--request-timeout', '60', '--no-color'],
+            ...[
+              '--continue-on-failure',
+              '--generation-database',
+              'none',
+              '--request-timeout',
+              '60',
+              '--max-response-time',
+              '60',
+              '--no-color',
+            ],
             ...['--report', 'ndjson', '--report-dir', report],
           ],
           cwd: folder,

@@ -8,6 +8,7 @@ interface KnownFinding {
   readonly code?: RegExp;
   /** The field that the error names; any if left out. */
   readonly field?: RegExp;
+  readonly operation?: RegExp;
   readonly mediaType?: string;
   readonly why: string;
 }
@@ -34,6 +35,10 @@ const KNOWN: readonly KnownFinding[] = [
     why: 'It depends on what the models and their services can do.',
   },
   { code: /^(conflict|policy_invalid)$/, why: 'It depends on the policy, and on what there is.' },
+  {
+    operation: /^POST \/admin\/policy\/explain$/,
+    why: 'Its `request` is a body of any dialect, whose members the document states at the routes of the dialects.',
+  },
   {
     code: /^unknown_field$/,
     field: /^(task_type|estimated_(in|out)put_tokens)$/,
@@ -63,8 +68,9 @@ const KNOWN: readonly KnownFinding[] = [
   },
 ];
 
-const isOf = (known: KnownFinding, { check, code, field, mediaType }: Finding): boolean =>
+const isOf = (known: KnownFinding, { check, operation, code, field, mediaType }: Finding): boolean =>
   (known.check ?? 'positive_data_acceptance') === check &&
+  (known.operation?.test(operation) ?? true) &&
   (known.code?.test(code) ?? true) &&
   (known.field?.test(field) ?? true) &&
   (known.mediaType === undefined || known.mediaType === mediaType);
