@@ -81,7 +81,7 @@ function testsOf(language: ClientLanguage, clients: ClientLanguage['clients']): 
       const version = projects[client.project]?.[client.name] ?? '';
       const sums = figures.calls === 0 ? '' : `${figures.calls} calls, ${figures.input} + ${figures.output} tokens`;
       rows.push(
-        `| ${client.name} (${language.name}) | ${version} | ${checks.map(({ check }) => check).join(', ')} | ${sums} |`,
+        `| ${client.name} (${language.name}) | ${version} | ${checks.map(({ check }) => check).join('; ')} | ${sums} |`,
       );
     }, 600_000);
 

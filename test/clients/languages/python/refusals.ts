@@ -47,7 +47,7 @@ const KNOWN: readonly KnownFinding[] = [
   {
     code: /^(invalid_value|out_of_range)$/,
     field:
-      /^(tool_choice\b.*|messages|role|route_strategy|top_logprobs|stream_options|max_completion_tokens|changes|files|revision|actor_name|expires_(in_seconds|at)|key|user|team|month|issuer|sub|constraints\.min_output_tokens|thinking\.budget_tokens)$/,
+      /^(tool_choice\b.*|messages|role|route_strategy|top_logprobs|stream_options|max_completion_tokens|changes|files|revision|actor_name|expires_(in_seconds|at)|key|user|team|model|provider|month|issuer|sub|constraints\.min_output_tokens|thinking\.budget_tokens)$/,
     why: 'The field must agree with another field.',
   },
   {
@@ -63,7 +63,7 @@ const KNOWN: readonly KnownFinding[] = [
   {
     code: /^(invalid_value|out_of_range)$/,
     field:
-      /\b(agent_wallet|wallets?|limit_credits|credits|name|email|labels|webhook|ttl|url|models|required_languages|scopes|budgets|text|id|expires_in_seconds)(\[\d+\])?$/,
+      /\b(agent_wallet|wallets?|limit_credits|credits|name|note|email|subject|session|labels|webhook|ttl|url|models|required_languages|scopes|budgets|text|id|expires_in_seconds)(\[\d+\])?$/,
     why: 'The form of this field stands in its description only: an address, six decimals, no control characters, a name.',
   },
 ];
