@@ -69,7 +69,9 @@ test.skipIf(missing.length > 0)(
       for (const each of [...kinds.values()].slice(0, SHOWN_MAX)) console.log(each);
       expect([...kinds.keys()]).toEqual([]);
       expect(operations).toBeGreaterThan(80);
-      proved(`schemathesis: ${cases} requests to ${operations} operations, each answered as the document says or refused for a known reason`);
+      proved(
+        `schemathesis: ${cases} requests to ${operations} operations, each answered as the document says or refused for a known reason`,
+      );
     } finally {
       await box.stop();
     }
