@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { deeply } from '../deep/deeply.ts';
 import { shippedPolicy } from '../policy/support.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startOwnServer } from '../support/own-server.ts';
+import { blocksOf, type PageBlock } from '../support/page-blocks.ts';
 import { runToEnd, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';
 
@@ -15,15 +16,7 @@ import { useSignalbox } from '../support/use.ts';
 const ROOT = join(import.meta.dir, '../..');
 const PAGES = ['README.md', 'docs/start.md'];
 
-interface Block {
-  readonly language: string;
-  readonly text: string;
-}
-const blocks: readonly Block[] = PAGES.flatMap((page) =>
-  [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```(\w+)[^\n]*\n([\s\S]*?)^```$/gm)].map(
-    ([, language = '', text = '']) => ({ language, text }),
-  ),
-);
+const blocks = PAGES.flatMap(blocksOf);
 
 const box = useSignalbox();
 
@@ -31,14 +24,14 @@ const box = useSignalbox();
 const MARK = '----- next block';
 
 /** Saves a program in a file of the clone, with another address of the server. */
-function saved({ text }: Block, at: number | string, url: string): string {
+function saved({ text }: PageBlock, at: number | string, url: string): string {
   const file = join(ROOT, 'node_modules', `.readme-${process.pid}-${at}.ts`);
   writeFileSync(file, text.replaceAll('http://127.0.0.1:8787', url));
   return file;
 }
 
 /** The commands of a block as the reader runs them. A program is saved in a file first. */
-function commandsOf(block: Block, at: number, written: string[]): string {
+function commandsOf(block: PageBlock, at: number, written: string[]): string {
   const { language, text } = block;
   if (language === 'sh')
     return text
@@ -82,7 +75,7 @@ test('the blocks ask, explain and stream', () => {
 });
 
 /** Runs the first block of `docs/start.md` in a language, and returns the body that it sends and what it prints. */
-async function firstRequest(language: string, command: (block: Block, url: string) => readonly string[]) {
+async function firstRequest(language: string, command: (block: PageBlock, url: string) => readonly string[]) {
   const bodies: unknown[] = [];
   const server = startOwnServer(async (request) => {
     bodies.push([new URL(request.url).pathname, request.headers.get('authorization'), await request.json()]);
@@ -90,7 +83,7 @@ async function firstRequest(language: string, command: (block: Block, url: strin
     const choices = [{ index: 0, message, finish_reason: 'stop' }];
     return Response.json({ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'first', choices });
   });
-  const isCall = ({ text }: Block) => language !== 'sh' || text.includes('/v1/chat/completions');
+  const isCall = ({ text }: PageBlock) => language !== 'sh' || text.includes('/v1/chat/completions');
   const block = blocks.find((each) => each.language === language && isCall(each));
   try {
     const { out, err } = await runToEnd(command(block!, server.url), { SIGNALBOX_KEY: 'sb_live_of_a_reader' });

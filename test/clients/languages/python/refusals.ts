@@ -1,0 +1,79 @@
+import type { Finding } from './report.ts';
+
+/** A failure that schemathesis reports and that is right. */
+interface KnownFinding {
+  /** The check of schemathesis; `positive_data_acceptance` (a request that the document allows was refused) if left out. */
+  readonly check?: string;
+  /** The code of the error; any if left out. */
+  readonly code?: RegExp;
+  /** The field that the error names; any if left out. */
+  readonly field?: RegExp;
+  readonly operation?: RegExp;
+  readonly mediaType?: string;
+  readonly why: string;
+}
+
+/** What the document cannot state, or does not state yet. */
+const KNOWN: readonly KnownFinding[] = [
+  {
+    check: 'ignored_auth',
+    code: /^rate_limit_exceeded$/,
+    why: 'After many wrong keys the server answers 429 without a look at the next key.',
+  },
+  {
+    check: 'response_schema_conformance',
+    mediaType: 'text/event-stream',
+    why: 'The document has the schema of an event; schemathesis compares the whole stream with it.',
+  },
+  { code: /^idempotency_key_reused$/, why: 'The fuzzer sends the same key with several bodies.' },
+  { code: /^precondition_failed$/, why: 'The fuzzer invents versions.' },
+  { code: /^upgrade_required$/, why: 'GET /v1/responses opens a WebSocket.' },
+  { code: /^(no_eligible_model|context_length_exceeded|budget_limit_too_low)$/, why: 'It depends on the models.' },
+  { code: /^(insufficient_quota|request_exceeds_budget)$/, why: 'It depends on the budgets.' },
+  {
+    code: /^(unsupported_parameter|thread_unsupported_request)$/,
+    why: 'It depends on what the models and their services can do.',
+  },
+  { code: /^(conflict|policy_invalid)$/, why: 'It depends on the policy, and on what there is.' },
+  {
+    operation: /^POST \/admin\/policy\/explain$/,
+    why: 'Its `request` is a body of any dialect, whose members the document states at the routes of the dialects.',
+  },
+  {
+    code: /^unknown_field$/,
+    field: /^(task_type|estimated_(in|out)put_tokens)$/,
+    why: 'POST /v1/route takes these fields beside a body of chat completions only.',
+  },
+  {
+    code: /^(invalid_value|out_of_range)$/,
+    field:
+      /^(tool_choice\b.*|messages|role|route_strategy|top_logprobs|stream_options|max_completion_tokens|changes|files|revision|actor_name|expires_(in_seconds|at)|key|user|team|model|provider|month|issuer|sub|constraints\.min_output_tokens|thinking\.budget_tokens)$/,
+    why: 'The field must agree with another field.',
+  },
+  {
+    code: /^missing_field$/,
+    field: /^(messages\[\d+\]\.(content|tool_call_id)|If-Match|actor_name)$/,
+    why: 'Another field or the kind of the message decides whether the field is required.',
+  },
+  {
+    code: /^(invalid_value|out_of_range)$/,
+    field: /^(after|after_id|before|before_id|newer_than|from|to|by|label|against|limit|step|time_zone|status|task)$/,
+    why: 'The form of this parameter stands in its description only.',
+  },
+  {
+    code: /^(invalid_value|out_of_range)$/,
+    field:
+      /\b(agent_wallet|wallets?|limit_credits|credits|name|note|email|subject|session|labels|webhook|ttl|url|models|required_languages|scopes|budgets|text|id|expires_in_seconds)(\[\d+\])?$/,
+    why: 'The form of this field stands in its description only: an address, six decimals, no control characters, a name.',
+  },
+];
+
+const isOf = (known: KnownFinding, { check, operation, code, field, mediaType }: Finding): boolean =>
+  (known.check ?? 'positive_data_acceptance') === check &&
+  (known.operation?.test(operation) ?? true) &&
+  (known.code?.test(code) ?? true) &&
+  (known.field?.test(field) ?? true) &&
+  (known.mediaType === undefined || known.mediaType === mediaType);
+
+/** False for a failure that fails the section `fuzz`. */
+export const isKnown = (finding: Finding): boolean => KNOWN.some((known) => isOf(known, finding));
