@@ -31,6 +31,7 @@ export const SECTIONS: readonly Section[] = [
     ],
   },
   { name: 'first-hour', files: ['test/first-hour/first-hour.test.ts'] },
+  { name: 'clients', files: ['./test/deep/clients.ts'] },
   { name: 'clone', files: ['./test/deep/clone.ts'] },
   { name: 'first-start', files: ['./test/deep/first-start.ts'] },
   { name: 'disk-full', files: ['./test/deep/disk-full.ts'] },

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dir, '../..');
+
+/** A fenced block of a page. */
+export interface PageBlock {
+  /** The first word of its first line, such as `python`. */
+  readonly language: string;
+  /** The other words of that line. */
+  readonly words: readonly string[];
+  readonly text: string;
+}
+
+/** The fenced blocks of a page, in order. @param page from the root of the repository */
+export const blocksOf = (page: string): readonly PageBlock[] =>
+  [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```(\w+)([^\n]*)\n([\s\S]*?)^```$/gm)].map(
+    ([, language = '', words = '', text = '']) => ({ language, words: words.split(' ').filter(Boolean), text }),
+  );
