@@ -42,6 +42,8 @@ export const BudgetLimit = Type.Number({
 
 export const AgentWallet = Type.String({
   maxLength: 128,
+  // For the document: the reader refuses other texts, with what would be right.
+  allOf: [{ pattern: '^0x[0-9a-fA-F]{40}$' }],
   description: 'Address of the wallet for x402 settlement: `0x` and 40 hex digits.',
 });
 

@@ -17,7 +17,7 @@ import { explainDecision } from '../operate/explain-decision.ts';
 import type { Sight } from '../operate/sight.ts';
 import type { RecordQuery } from '../store/records.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import { queryText, queryTexts } from './query.ts';
+import { queryText, queryTexts, queryWord } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { Decision, DecisionList, KeptContent } from './schemas/decision.ts';
 
@@ -31,8 +31,8 @@ const QUERY = t.Object({
   user: queryText('The ID of the user that the key belonged to. Not for a key with the scope `report`.'),
   model: queryText('The last model tried, or the choice if none was tried.'),
   task: queryText('The task type of the request.'),
-  status: queryText(`One of ${RECORD_STATUSES.join(', ')}.`),
-  operation: queryText(`One of ${OPERATION_NAMES.join(', ')}.`),
+  status: queryWord(RECORD_STATUSES, `One of ${RECORD_STATUSES.join(', ')}.`),
+  operation: queryWord(OPERATION_NAMES, `One of ${OPERATION_NAMES.join(', ')}.`),
   session: queryText('The session that the request names. Not for a key with the scope `report`.'),
   label: queryTexts('A label of the key at the time, as `name=value`. It may be repeated; a decision must have all.'),
   after: queryText('`next_after` of the page before, or the ID of its last decision.'),

@@ -1,7 +1,7 @@
 import { t } from 'elysia';
 import { KEY_STATES } from '../access/key-entry.ts';
 import type { KeyQuery } from '../operate/key-pages.ts';
-import { labelIn, queryLimit, queryText, queryTexts } from './query.ts';
+import { labelIn, queryLimit, queryText, queryTexts, queryWord } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { limitOf, refuseValue } from './terms.ts';
 
@@ -9,13 +9,16 @@ const LIMIT_MAX = 1_000;
 
 /** The query of `GET /admin/keys`. */
 export const KEYS_QUERY = t.Object({
-  state: queryText(`One of ${KEY_STATES.join(', ')}.`),
+  state: queryWord(KEY_STATES, `One of ${KEY_STATES.join(', ')}.`),
   name: queryText('Only keys of this name.'),
   search: queryText('A part of the name or the ID, in any case.'),
   team: queryText('Only keys of the team with this ID or name.'),
   user: queryText('Only keys of the user with this ID.'),
   parent: queryText('Only keys that the key with this ID has made.'),
-  has_models: queryText('`true`: only keys with a list of models of their own; `false`: only keys without one.'),
+  has_models: queryWord(
+    ['true', 'false'],
+    '`true`: only keys with a list of models of their own; `false`: only keys without one.',
+  ),
   label: queryTexts('A label of the key, as `name=value`. It may be repeated; a key must have all.'),
   after: queryText('The ID of the last key of the page before.'),
   limit: queryLimit(LIMIT_MAX, LIMIT_MAX, 'How many at most; all unless given. A page also ends at 1 MiB.'),

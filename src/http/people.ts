@@ -21,7 +21,7 @@ import { TEAM_ORIGINS } from '../store/people.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/people-docs.ts';
 import { budgetOf, limitsPatchOf } from './key-terms.ts';
-import { queryLimit, queryText } from './query.ts';
+import { queryLimit, queryText, queryWord } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import {
   TeamPatchRequest,
@@ -41,7 +41,7 @@ export const peopleRoutes = (services: PeopleServices) =>
   new Elysia({ name: 'people' }).use(teamRoutes(services)).use(userRoutes(services));
 
 const TEAMS_QUERY = t.Object({
-  origin: queryText(`One of ${TEAM_ORIGINS.join(', ')}.`),
+  origin: queryWord(TEAM_ORIGINS, `One of ${TEAM_ORIGINS.join(', ')}.`),
   after: queryText('The ID of the last team of the page before.'),
   limit: queryLimit(PEOPLE_LIMIT, PEOPLE_LIMIT_MAX),
 });
@@ -88,8 +88,8 @@ const teamRoutes = ({ desk, gateway, principalOf }: PeopleServices) =>
 
 const USERS_QUERY = t.Object({
   team: queryText('The ID or the name of their team.'),
-  role: queryText(`One of ${USER_ROLES.join(', ')}.`),
-  state: queryText('`active` or `suspended`.'),
+  role: queryWord(USER_ROLES, `One of ${USER_ROLES.join(', ')}.`),
+  state: queryWord(['active', 'suspended'], '`active` or `suspended`.'),
   search: queryText('A part of the name or the address, in any case.'),
   after: queryText('The ID of the last user of the page before.'),
   limit: queryLimit(PEOPLE_LIMIT, PEOPLE_LIMIT_MAX),

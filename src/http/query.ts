@@ -4,6 +4,13 @@ import { refuseValue } from './terms.ts';
 /** A parameter of a query. */
 export const queryText = (description: string) => t.Optional(t.String({ description }));
 
+/**
+ * A parameter that is one of some words. The document lists them; the handler refuses others, since the check of the query ignores
+ * `enum`.
+ */
+export const queryWord = (words: readonly string[], description: string) =>
+  t.Optional(t.String({ description, enum: [...words] }));
+
 /** A parameter that may be repeated. */
 export const queryTexts = (description: string) =>
   t.Optional(t.Union([t.String(), t.Array(t.String())], { description }));

@@ -4,7 +4,7 @@ import { ANSWER_STEPS } from '../operate/traffic/periods.ts';
 import { questionOf } from '../operate/traffic/question.ts';
 import { TRAFFIC_LIMIT, TRAFFIC_LIMIT_MAX, type TrafficSources, trafficBody } from '../operate/traffic/traffic.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import { queryLimit, queryText } from './query.ts';
+import { queryLimit, queryText, queryWord } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/traffic.ts';
 
@@ -39,8 +39,9 @@ const QUERY = {
   label: queryText('Only keys that had this label, as `name=value`, in the total or by this label.'),
   task: queryText('Only requests of this task, in the total or by `task`.'),
   status: queryText('Only requests with this status, in the total or by `status`.'),
-  compare: queryText('`before` adds the sums of the period of the same length before, to each line.'),
-  points: queryText(
+  compare: queryWord(['before'], '`before` adds the sums of the period of the same length before, to each line.'),
+  points: queryWord(
+    ['true', 'false'],
     '`false` leaves out the figures by bucket, percentiles and tokens a second, and reads whole days where it can: for lists of sums.',
   ),
   limit: queryLimit(

@@ -17,7 +17,7 @@ import { bodyIn } from './body.ts';
 import * as docs from './docs/trail-docs.ts';
 import { exportResponse } from './export-response.ts';
 import { holderOf, Places } from './places.ts';
-import { queryLimit, queryText, queryTexts } from './query.ts';
+import { queryLimit, queryText, queryTexts, queryWord } from './query.ts';
 import { type RouteServices, withoutIdleLimit } from './route-services.ts';
 import { EraseRequest } from './schemas/trail.ts';
 import { limitOf, orNothingDone, refuseValue } from './terms.ts';
@@ -42,7 +42,7 @@ const QUERY = t.Object({
   key: t.Optional(t.Any({ type: 'string', description: 'The same as `subject`.' })),
   kind: queryText('Only changes of this kind of subject, such as `key`.'),
   actor: queryText('Only changes by actors of this kind, such as `server`, or with this name, ID or address.'),
-  action: queryText('Only changes of this kind, such as `grant`.'),
+  action: queryWord(TRAIL_ACTIONS, 'Only changes of this kind, such as `grant`.'),
   from: queryText(FROM),
   to: queryText('The moment after the last one.'),
   before: t.Optional(t.Any({ type: 'integer', description: 'Only entries before the one with this ID.' })),

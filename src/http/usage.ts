@@ -22,7 +22,7 @@ import {
 import { GROUPINGS, type Grouping, parseGrouping } from '../operate/usage-sums.ts';
 import type { Gateway } from '../request/gateway.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import { labelIn, queryText, queryTexts } from './query.ts';
+import { labelIn, queryText, queryTexts, queryWord } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/ledger.ts';
 import { refuseValue } from './terms.ts';
@@ -87,7 +87,7 @@ export const usageRoutes = ({ gateway, principalOf, people, ...services }: Usage
         label: queryTexts(
           'Only charges of keys with this label, as `name=value`. It may be repeated. For the team of keys, use `team`.',
         ),
-        format: queryText('`csv` for a table with a line for each group; `json` unless given.'),
+        format: queryWord(['json', 'csv'], '`csv` for a table with a line for each group; `json` unless given.'),
       }),
       ...routeDocs({
         access: 'usage.read',
