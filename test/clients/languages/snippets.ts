@@ -6,6 +6,7 @@
 export function programWith(first: string, block: string, end: string): string {
   const client = first.search(/\bclient\b.*=/);
   const after = first.indexOf('\n\n', client);
-  if (client < 0 || after < 0) throw new Error(`The page's first block has no client with a blank line after it:\n${first}`);
+  if (client < 0 || after < 0)
+    throw new Error(`The page's first block has no client with a blank line after it:\n${first}`);
   return `${first.slice(0, after)}\n${block}\n${end}\n`;
 }

@@ -32,7 +32,10 @@ const IMPORTS: readonly string[] = [
 
 /** The name by which a file uses a package. */
 const nameOf = (path: string): string =>
-  path.match(/(\w+)-go(\/v\d+)?$|(\w+)-sdk-go(\/v\d+)?$/)?.slice(1).find(Boolean) ?? (path.split('/').at(-1) as string);
+  path
+    .match(/(\w+)-go(\/v\d+)?$|(\w+)-sdk-go(\/v\d+)?$/)
+    ?.slice(1)
+    .find(Boolean) ?? (path.split('/').at(-1) as string);
 
 const goIn = (folder: string, ...command: readonly string[]): ClientCommand => ({
   command: ['go', ...command],
@@ -95,5 +98,8 @@ export const go: ClientLanguage = {
 function withImports(program: string): string {
   const body = program.replace(/^import \([^)]*\)/m, '');
   const used = IMPORTS.filter((path) => new RegExp(`\\b${nameOf(path)}\\.[A-Z]`).test(body));
-  return body.replace(/^package main$/m, `package main\n\nimport (\n${used.map((path) => `\t"${path}"`).join('\n')}\n)`);
+  return body.replace(
+    /^package main$/m,
+    `package main\n\nimport (\n${used.map((path) => `\t"${path}"`).join('\n')}\n)`,
+  );
 }

@@ -13,8 +13,8 @@ import com.anthropic.models.messages.ContentBlockParam;
 import com.anthropic.models.messages.Message;
 import com.anthropic.models.messages.MessageCountTokensParams;
 import com.anthropic.models.messages.MessageCreateParams;
+import com.anthropic.models.messages.Tool;
 import com.anthropic.models.messages.ToolResultBlockParam;
-import com.fasterxml.jackson.annotation.JsonClassDescription;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -30,10 +30,16 @@ final class AnthropicJava {
     public int inhabitants;
   }
 
-  @JsonClassDescription("The weather of a city")
-  static final class Weather {
-    public String city;
-  }
+  static final Tool weather = Tool.builder()
+      .name("weather")
+      .description("The weather of a city")
+      .inputSchema(Tool.InputSchema.builder()
+          .properties(Tool.InputSchema.Properties.builder()
+              .putAdditionalProperty("city", JsonValue.from(Map.of("type", "string")))
+              .build())
+          .addRequired("city")
+          .build())
+      .build();
 
   static AnthropicClient clientOf(String url, String key) {
     return AnthropicOkHttpClient.builder().baseUrl(url).apiKey(key).maxRetries(0).responseValidation(true).build();
@@ -85,10 +91,10 @@ final class AnthropicJava {
   }
 
   static List<Checks.Usage> toolLoop() {
-    var params = messageTo("auto", "What is the weather in Bern?").addTool(Weather.class);
+    var params = messageTo("auto", "What is the weather in Bern?").addTool(weather);
     var first = client.messages().create(params.build());
     var call = first.content().stream().flatMap(block -> block.toolUse().stream()).findFirst().orElseThrow();
-    Checks.expect(call.input(Weather.class).city != null, call);
+    Checks.expect(call._input().convert(Map.class).containsKey("city"), call);
     var result = ToolResultBlockParam.builder().toolUseId(call.id()).content("12 °C").build();
     params.addMessage(first).addUserMessageOfBlockParams(List.of(ContentBlockParam.ofToolResult(result)));
     var second = client.messages().create(params.build());

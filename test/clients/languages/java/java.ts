@@ -95,7 +95,9 @@ export const java: ClientLanguage = {
     writeFileSync(join(folder, 'pom.xml'), pom(Object.fromEntries(packages.map((name) => [name, '0']))));
     const goal = `${plugin(RELEASES)}:use-latest-releases`;
     await runWell(maven(folder, join(folder, 'repository'), goal, `-Dmaven.version.ignore=${UNRELEASED}`));
-    const found = readFileSync(join(folder, 'pom.xml'), 'utf8').matchAll(/<artifactId>(.*)<\/artifactId><version>(.*?)</g);
+    const found = readFileSync(join(folder, 'pom.xml'), 'utf8').matchAll(
+      /<artifactId>(.*)<\/artifactId><version>(.*?)</g,
+    );
     const versions = new Map([...found].map(([, artifact, version]) => [artifact, version]));
     return Object.fromEntries(packages.map((name) => [name, versions.get(name.split(':')[1]) ?? '']));
   },

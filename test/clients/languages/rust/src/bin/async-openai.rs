@@ -57,6 +57,8 @@ async fn chat() -> Vec<Value> {
 async fn read(client: OpenAI, model: &str) -> (String, Option<CompletionUsage>, Option<OpenAIError>) {
     let mut request = chat_of(model, "Say hello.");
     request.stream_options = Some(ChatCompletionStreamOptions { include_usage: Some(true), ..Default::default() });
+    // With the feature byot, the client leaves this to the caller.
+    request.stream = Some(true);
     let mut chunks = client.chat().create_stream(request).await.unwrap();
     let (mut text, mut used) = (String::new(), None);
     while let Some(chunk) = chunks.next().await {
@@ -155,7 +157,9 @@ fn seen_response(answer: &Response) -> Value {
 async fn responses() -> Vec<Value> {
     let plain = client().responses().create(response_to("Say hello.")).await.unwrap();
     assert!(plain.output_text().unwrap().contains("simulated"), "{plain:?}");
-    let mut events = client().responses().create_stream(response_to("Say hello.")).await.unwrap();
+    let mut request = response_to("Say hello.");
+    request.stream = Some(true);
+    let mut events = client().responses().create_stream(request).await.unwrap();
     let mut streamed = None;
     while let Some(event) = events.next().await {
         if let ResponseStreamEvent::ResponseCompleted(completed) = event.unwrap() {
