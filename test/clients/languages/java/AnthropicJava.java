@@ -96,7 +96,7 @@ final class AnthropicJava {
     var call = first.content().stream().flatMap(block -> block.toolUse().stream()).findFirst().orElseThrow();
     Checks.expect(call._input().convert(Map.class).containsKey("city"), call);
     var result = ToolResultBlockParam.builder().toolUseId(call.id()).content("12 °C").build();
-    params.addMessage(first).addUserMessageOfBlockParams(List.of(ContentBlockParam.ofToolResult(result)));
+    params.addMessage(first).addUserMessageOfContentBlockParams(List.of(ContentBlockParam.ofToolResult(result)));
     var second = client.messages().create(params.build());
     Checks.expect(textOf(second).contains("12 °C"), second);
     return List.of(seen(first), seen(second));

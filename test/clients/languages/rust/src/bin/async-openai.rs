@@ -1,6 +1,7 @@
 use async_openai::Client;
 use async_openai::config::OpenAIConfig;
 use async_openai::error::OpenAIError;
+use async_openai::traits::RequestOptionsBuilder;
 use async_openai::types::chat::*;
 use async_openai::types::embeddings::CreateEmbeddingRequestArgs;
 use async_openai::types::responses::{
@@ -105,7 +106,7 @@ async fn structured() -> Vec<Value> {
     let json_schema = ResponseFormatJsonSchema {
         name: "city".into(),
         description: None,
-        schema: Some(parameters()),
+        schema: parameters(),
         strict: Some(true),
     };
     request.response_format = Some(ResponseFormat::JsonSchema { json_schema });
