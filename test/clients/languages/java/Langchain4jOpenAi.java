@@ -22,6 +22,7 @@ import dev.langchain4j.model.chat.response.StreamingChatResponseHandler;
 import dev.langchain4j.model.openai.OpenAiChatModel;
 import dev.langchain4j.model.openai.OpenAiChatResponseMetadata;
 import dev.langchain4j.model.openai.OpenAiEmbeddingModel;
+import dev.langchain4j.model.openai.OpenAiResponsesChatModel;
 import dev.langchain4j.model.openai.OpenAiStreamingChatModel;
 import java.util.List;
 import java.util.Map;
@@ -146,6 +147,19 @@ final class Langchain4jOpenAi {
     return List.of(new Checks.Usage(answer.tokenUsage().inputTokenCount(), 0, null));
   }
 
+  static List<Checks.Usage> responses() {
+    var model = OpenAiResponsesChatModel.builder()
+        .baseUrl(Checks.URL + "/v1")
+        .apiKey(Checks.KEY)
+        .modelName("auto")
+        .store(false)
+        .build();
+    var answer = model.chat(hello().build());
+    Checks.expect(answer.aiMessage().text().contains("simulated"), answer);
+    var usage = answer.tokenUsage();
+    return List.of(new Checks.Usage(usage.inputTokenCount(), usage.outputTokenCount(), null));
+  }
+
   static <T extends LangChain4jException> T refused(Class<T> kind, String url, String key, String model) {
     return Checks.thrown(kind, () -> modelOf(url, key, model).build().chat(hello().build()));
   }
@@ -174,6 +188,7 @@ final class Langchain4jOpenAi {
     Checks.check("tool loop", Langchain4jOpenAi::toolLoop);
     Checks.check("structured output", Langchain4jOpenAi::structured);
     Checks.check("embeddings", Langchain4jOpenAi::embeddings);
+    Checks.check("Responses", Langchain4jOpenAi::responses);
     Checks.check("errors", Langchain4jOpenAi::errors);
     Checks.check("cut stream", Langchain4jOpenAi::cut);
     Checks.finish();

@@ -10,7 +10,7 @@ const CLIENTS = [
   { name: 'com.openai:openai-java', project: 'common' },
   { name: 'com.anthropic:anthropic-java', project: 'common' },
   { name: 'dev.langchain4j:langchain4j-open-ai', project: 'common' },
-  // It needs an older version of openai-java.
+  // It needs an older version of openai-java, and a newer one of jackson-annotations, which Spring Boot's BOM would choose.
   { name: 'org.springframework.ai:spring-ai-openai', project: 'spring' },
 ] as const;
 const PROJECTS = new Set(CLIENTS.map(({ project }) => project));

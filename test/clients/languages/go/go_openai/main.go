@@ -119,6 +119,27 @@ func embeddings() []Usage {
 	return []Usage{seen(answer.Usage, answer.Header())}
 }
 
+func respond() []Usage {
+	request := openai.CreateResponseRequest{Model: "auto", Input: "Say hello.", Store: new(bool)}
+	answer := Must(client.CreateResponse(ctx, request))
+	Expect(strings.Contains(answer.GetOutputText(), "simulated"), answer)
+	stream := Must(client.CreateResponseStream(ctx, request))
+	defer stream.Close()
+	used := []Usage{{Input: int64(answer.Usage.InputTokens), Output: int64(answer.Usage.OutputTokens)}}
+	for {
+		event, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			Expect(len(used) == 2, "no response.completed")
+			return used
+		}
+		Must(0, err)
+		if event.Type == "response.completed" {
+			usage := event.Response.Usage
+			used = append(used, Usage{Input: int64(usage.InputTokens), Output: int64(usage.OutputTokens)})
+		}
+	}
+}
+
 func refusals() []Usage {
 	expect := func(client *openai.Client, model string, status int, code any) {
 		_, err := client.CreateChatCompletion(ctx, chatOf(model, "Say hello."))
@@ -150,6 +171,7 @@ func main() {
 	Check("structured output", structured)
 	Check("model list", models)
 	Check("embeddings", embeddings)
+	Check("Responses", respond)
 	Check("errors", refusals)
 	Check("cut stream", cut)
 	Finish()
