@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 import type { ClientCommand, ClientLanguage } from '../language.ts';
 import { runWell } from '../runs.ts';
 import { programWith } from '../snippets.ts';
-import { type PackageVersions, readVersions } from '../versions.ts';
+import type { PackageVersions } from '../versions.ts';
 
 /** The client that the summary names, with the project that installs it. Its program is named after it. */
 const CLIENTS = [
@@ -15,8 +15,9 @@ const CLIENTS = [
 ] as const;
 const PROJECTS = new Set(CLIENTS.map(({ project }) => project));
 
-const RELEASES = 'org.codehaus.mojo:versions-maven-plugin';
-const DEPENDENCIES = 'org.apache.maven.plugins:maven-dependency-plugin';
+/** Plugins of Maven. Newer versions need a newer Maven than Debian's 3.8. */
+const DEPENDENCIES = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1';
+const RELEASES = 'org.codehaus.mojo:versions-maven-plugin:2.18.0';
 /** Versions that `newest` leaves out. */
 const UNRELEASED = '(?i).*[-.](alpha|beta|m|rc|snapshot)[-.]?[0-9]*.*';
 
@@ -48,8 +49,6 @@ const maven = (folder: string, repository: string, ...more: readonly string[]): 
   cwd: folder,
 });
 
-const plugin = (name: string): string => `${name}:${readVersions().languages.Java?.maven?.[name]}`;
-
 const compile = (folder: string, classpath: string, ...files: readonly string[]): Promise<string> =>
   runWell({ command: ['javac', '-nowarn', '-encoding', 'UTF-8', '-d', folder, '-cp', classpath, ...files] });
 
@@ -72,7 +71,7 @@ export const java: ClientLanguage = {
     for (const project of PROJECTS) {
       mkdirSync(join(folder, project));
       writeFileSync(join(folder, project, 'pom.xml'), pom(projects[project] ?? {}));
-      const goal = `${plugin(DEPENDENCIES)}:build-classpath`;
+      const goal = `${DEPENDENCIES}:build-classpath`;
       await runWell(maven(join(folder, project), join(folder, 'repository'), goal, '-Dmdep.outputFile=classpath'));
       const programs = CLIENTS.filter((client) => client.project === project).map(({ name }) => programOf(name));
       const files = ['Checks', ...programs].map((name) => join(import.meta.dir, `${name}.java`));
@@ -93,7 +92,7 @@ export const java: ClientLanguage = {
 
   async newest(packages, folder) {
     writeFileSync(join(folder, 'pom.xml'), pom(Object.fromEntries(packages.map((name) => [name, '0']))));
-    const goal = `${plugin(RELEASES)}:use-latest-releases`;
+    const goal = `${RELEASES}:use-latest-releases`;
     await runWell(maven(folder, join(folder, 'repository'), goal, `-Dmaven.version.ignore=${UNRELEASED}`));
     const found = readFileSync(join(folder, 'pom.xml'), 'utf8').matchAll(
       /<artifactId>(.*)<\/artifactId><version>(.*?)</g,

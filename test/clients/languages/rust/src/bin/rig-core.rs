@@ -96,6 +96,13 @@ async fn models() -> Vec<Value> {
     vec![]
 }
 
+async fn embeddings() -> Vec<Value> {
+    let texts = vec!["one".to_string(), "two".to_string()];
+    let answer = client().embedding("sim-embed", Some(256)).call(texts).await.unwrap();
+    assert!(answer.embeddings.len() == 2 && answer.embeddings[1].vec.len() == 256);
+    vec![usage(answer.usage.input_tokens.unwrap(), 0, None)]
+}
+
 async fn refused(client: OpenAI, model: &str) -> ProviderError {
     client.chat(model).call(CompletionRequest::new("Say hello.")).await.unwrap_err()
 }
@@ -141,6 +148,7 @@ async fn main() {
     checks.check("tool loop", tool_loop()).await;
     checks.check("structured output", structured()).await;
     checks.check("model list", models()).await;
+    checks.check("embeddings", embeddings()).await;
     checks.check("errors", errors()).await;
     checks.check("cut stream", cut()).await;
     checks.finish()
