@@ -1,8 +1,11 @@
+import { go } from './go/go.ts';
+import { java } from './java/java.ts';
 import type { ClientLanguage } from './language.ts';
 import { python } from './python/python.ts';
+import { rust } from './rust/rust.ts';
 
 /** In the order of the summary. */
-export const LANGUAGES: readonly ClientLanguage[] = [python];
+export const LANGUAGES: readonly ClientLanguage[] = [python, go, java, rust];
 
 /** The programs that a language needs and this machine lacks. */
 export const missingTools = ({ tools }: ClientLanguage): readonly string[] =>
