@@ -1,15 +1,15 @@
 import { afterAll, expect, test } from 'bun:test';
-import { chmodSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { waitFor } from '../support/answers.ts';
-import { cleanEnvironment, temporaryFolder } from '../support/signalbox.ts';
+import { ownFolder } from '../support/postgres.ts';
+import { cleanEnvironment } from '../support/signalbox.ts';
 
 /** `npm run postgres`, which runs this program after it has installed its package (`launcher.test.ts`). */
 const PROGRAM = join(import.meta.dir, '../support/postgres-serve.ts');
-const folder = temporaryFolder();
-// As root, PostgreSQL runs as another user, who deletes its files at the end.
-chmodSync(folder, 0o777);
+// As root, PostgreSQL runs as another user, who needs the way to its files.
+const folder = ownFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Its programs are copied where the clone is root's alone, ms. */
