@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { readdirSync, rmSync } from 'node:fs';
+import { chmodSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { waitFor } from '../support/answers.ts';
@@ -8,8 +8,9 @@ import { cleanEnvironment } from '../support/signalbox.ts';
 
 /** `npm run postgres`, which runs this program after it has installed its package (`launcher.test.ts`). */
 const PROGRAM = join(import.meta.dir, '../support/postgres-serve.ts');
-// As root, PostgreSQL runs as another user, who needs the way to its files.
+// As root, PostgreSQL runs as another user, who needs the way to its files and deletes them at the end.
 const folder = ownFolder();
+chmodSync(folder, 0o777);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Its programs are copied where the clone is root's alone, ms. */
