@@ -6,7 +6,7 @@ interface PeerWords {
   readonly tools: string;
   /** A whole command; or the last word of commands of several groups, such as `list`. Absent where no command is needed. */
   readonly command?: string;
-  /** What a user of the other tool must also know. */
+  /** A sentence for users of the other tool. */
   readonly note?: string;
   /** The only group in which the words mean this. */
   readonly within?: string;

@@ -97,13 +97,15 @@ export function capabilityNames(bits: number): Capability[] {
 }
 
 /**
- * A bit of needs beside those of the table: a model that refuses the forced call of the request, and answers in a JSON schema,
- * serves the request by that schema.
+ * A bit of needs that is not in the table: a model that refuses the forced call of the request, and answers in a JSON schema,
+ * serves the request with that schema.
  */
 export const SCHEMA_INSTEAD = 1 << 25;
-const REFUSED_CALLS = lackingBits(['forced_tools', 'forced_tools_with_thinking']);
-/** An answer in a schema is one call, so that this is no need either. */
-const IN_SCHEMA = REFUSED_CALLS | CAPABILITIES.single_tool_calls.bit;
+/** What a model may lack to serve a forced call. */
+export const FORCED_CALLS = ['forced_tools', 'forced_tools_with_thinking'] as const satisfies readonly Capability[];
+const REFUSED_CALLS = lackingBits(FORCED_CALLS);
+/** What an answer in a schema does not need. Such an answer is one call. */
+export const IN_SCHEMA = REFUSED_CALLS | CAPABILITIES.single_tool_calls.bit;
 
 /** Whether a request with these needs goes to an endpoint with these capabilities with a schema in place of its forced call. */
 export const getsSchemaInstead = (needs: number, capabilities: number): boolean =>

@@ -1,4 +1,12 @@
-import { CAPABILITIES, capabilityNames, lackingBits, missingBits, SCHEMA_INSTEAD } from '../core/capability.ts';
+import {
+  CAPABILITIES,
+  capabilityNames,
+  FORCED_CALLS,
+  IN_SCHEMA,
+  lackingBits,
+  missingBits,
+  SCHEMA_INSTEAD,
+} from '../core/capability.ts';
 import { REJECTIONS, type Refusal } from '../core/decision.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { OPERATIONS } from '../core/operation.ts';
@@ -72,7 +80,7 @@ function withoutFields(fields: SomeFields): string[] {
 }
 
 /** What an answer by a JSON schema does not need, in place of a forced tool. */
-const OF_FORCED_TOOL = lackingBits(['tools', 'forced_tools', 'forced_tools_with_thinking', 'single_tool_calls']);
+const OF_FORCED_TOOL = IN_SCHEMA | SCHEMA_INSTEAD | CAPABILITIES.tools.bit;
 
 /** A forced tool is mostly a way to get an answer in a form: where a model can, the form can be requested itself. */
 function schemaInstead(
@@ -80,9 +88,9 @@ function schemaInstead(
   { facts: { needs } }: Refusal,
   request: ModelRequest | null,
 ): string[] {
-  const forced = needs & lackingBits(['forced_tools', 'forced_tools_with_thinking']);
+  const forced = needs & lackingBits(FORCED_CALLS);
   if (!request || forced === 0 || request.settings.answerFormat) return [];
-  const instead = (needs & ~OF_FORCED_TOOL & ~SCHEMA_INSTEAD) | CAPABILITIES.json_schema.bit;
+  const instead = (needs & ~OF_FORCED_TOOL) | CAPABILITIES.json_schema.bit;
   const isHelped = (model: Model) => missingBits(forced, model.capabilities) !== 0 && canServe(model, instead);
   if (!lacking.some(isHelped)) return [];
   return [`leave the tools out and send the schema as \`${request.names.answerFormat}\` of the type \`json_schema\``];

@@ -1,4 +1,4 @@
-import { type Capability, lackingBits } from '../core/capability.ts';
+import { type Capability, FORCED_CALLS, lackingBits } from '../core/capability.ts';
 import { DROPPABLE_SETTINGS, type DroppableName } from '../core/droppable.ts';
 import type { FieldNames, ModelRequest } from '../core/model-request.ts';
 import { type Edit, pathText } from '../core/original.ts';
@@ -69,7 +69,7 @@ const FIRM: readonly (readonly [field: keyof FieldNames, needs: readonly Capabil
   ['choices', ['choices']],
   ['temperature', ['high_temperature']],
   ['tools', ['tools']],
-  ['toolChoice', ['forced_tools', 'forced_tools_with_thinking']],
+  ['toolChoice', FORCED_CALLS],
   ['answerFormat', ['json_schema', 'json_mode', 'json_with_tools']],
 ];
 

@@ -77,7 +77,7 @@ const FORMATS: Readonly<Record<FigureAmount['kind'], (sizes: Sizes) => ColumnFor
   },
 };
 
-/** Writes the figures of a column alike. What is no figure stays as it is. @param figures all of the column */
+/** Writes the figures of a column alike, and leaves other values as they are. @param figures all of the column */
 export function inColumn(figures: readonly WrittenFigure[]): (figure: WrittenFigure) => WrittenFigure {
   const byKind = Map.groupBy(
     figures.flatMap(({ amount }) => amount ?? []),
