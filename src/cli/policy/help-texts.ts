@@ -61,7 +61,7 @@ Exit code: 2 when a case that held fails or B cannot load (--strict: when any ch
 each of them; where one refuses, it is in force nowhere. The code of plugins is not pushed: every
 server needs the same beside its policy folder.
 Shows first how the policy differs from the active one, as policy diff does.
---from is the revision in force, or its number: the push began from it. The first one needs none.
+--from is the active revision, or its number, from which you began. The first push needs none.
 Without it, a later push stores nothing and only shows the difference.`,
   },
   'policy history': {
