@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { forget, kill, startSweeper } from '../postgres/ageing.ts';
-import { type MadeKey, makeKey, models, type Stage, startStage } from '../postgres/stage.ts';
-import { type Ending, type StormRequest, send } from '../postgres/storm.ts';
-import { type Evidence, evidenceOf, problemsOf, standingOf } from '../postgres/verdict.ts';
+import { forget, kill, startSweeper } from '../system/postgres/ageing.ts';
+import { type MadeKey, makeKey, models, type Stage, startStage } from '../system/postgres/stage.ts';
+import { type Ending, type StormRequest, send } from '../system/postgres/storm.ts';
+import { type Evidence, evidenceOf, problemsOf, standingOf } from '../system/postgres/verdict.ts';
 import { waitFor } from '../support/answers.ts';
 import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
 import { effort, randomFrom } from './effort.ts';

@@ -4,7 +4,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { addressOf } from '../../src/store/postgres/address.ts';
 import { Connection, USUAL_BOUNDS } from '../../src/store/postgres/connection.ts';
-import { ask, audit, booked, COST, makeKey, startStage } from '../postgres/stage.ts';
+import { ask, audit, booked, COST, makeKey, startStage } from '../system/postgres/stage.ts';
 import { waitFor } from '../support/answers.ts';
 import { freePort } from '../support/ports.ts';
 import { OWNER, own, ownFolder } from '../support/postgres.ts';

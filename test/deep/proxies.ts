@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect, constants } from 'node:http2';
 import { request } from 'node:https';
 import { join } from 'node:path';
-import { textOf } from '../deploy/manifests.ts';
+import { textOf } from '../system/deploy/manifests.ts';
 import { waitFor } from '../support/answers.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';

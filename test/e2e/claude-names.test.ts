@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { withDoubles } from '../first-hour/stage.ts';
+import { withDoubles } from '../system/first-hour/stage.ts';
 import { testPolicy } from '../support/policies.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';

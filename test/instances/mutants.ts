@@ -123,7 +123,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     'nonces of a gas key in a heap',
     'a nonce is taken, whoever has it',
-    ['test/payments/facilitator-local.test.ts'],
+    ['test/system/payments/facilitator-local.test.ts'],
     inFile('src/payments/gas-nonces.ts', '!isSameInstance(owner, instance) && now() - time < LEASE_MS', 'false'),
   ),
   mutant(

@@ -76,12 +76,12 @@ export const NAMED: readonly NamedTest[] = [
   },
   {
     what: 'two policies, a budget that one alone has',
-    file: 'test/instances/two-policies.test.ts',
+    file: 'test/system/instances/two-policies.test.ts',
     test: 'a budget of one policy alone is enforced where that is in force, and counts what the other',
   },
   {
     what: 'two policies, until a push is answered',
-    file: 'test/instances/two-policies.test.ts',
+    file: 'test/system/instances/two-policies.test.ts',
     test: 'a limit and a budget that are pushed hold at both when the push is answered',
   },
   {
@@ -101,22 +101,22 @@ export const NAMED: readonly NamedTest[] = [
 export const INCIDENTS: readonly NamedTest[] = [
   {
     what: 'connections that are exhausted turn every key away',
-    file: 'test/postgres/refusals.test.ts',
+    file: 'test/system/postgres/refusals.test.ts',
     test: 'has no connection left',
   },
   {
     what: 'a configuration that is read once by each server',
-    file: 'test/postgres/pushes.test.ts',
+    file: 'test/system/postgres/pushes.test.ts',
     test: 'a revision that a command pushes is in force at both servers when the command returns',
   },
   {
     what: 'a price that reaches one of several servers',
-    file: 'test/instances/two-policies.test.ts',
+    file: 'test/system/instances/two-policies.test.ts',
     test: 'decisions name the policy by which they were made, and the price by which they were charged',
   },
   {
     what: 'a limit that is changed at one server',
-    file: 'test/instances/two-policies.test.ts',
+    file: 'test/system/instances/two-policies.test.ts',
     test: 'while two policies are in force, the newest limit of a budget holds at the server of the older one',
   },
   {

@@ -4,7 +4,7 @@ import type { FundRef } from '../../src/accounting/fund.ts';
 import { plainUsage } from '../../src/core/usage.ts';
 import type { LedgerBooks, LedgerOp } from '../../src/store/books.ts';
 import { waitFor } from '../support/answers.ts';
-import { openBooksOn, sharedLedger } from './postgres/stage.ts';
+import { openBooksOn, sharedLedger } from '../system/store/postgres/stage.ts';
 import {
   applied,
   balanceOf,
@@ -37,7 +37,7 @@ const takenOf = (books: LedgerBooks, fund: FundRef): number =>
 /**
  * Incidents of budgets that broke elsewhere, each by its number in the list that they were gathered in: over every implementation of the
  * books, PostgreSQL with two instances among them. What a price is belongs to `test/routing/price.test.ts`, and who has which in force to
- * `test/instances/two-policies.test.ts`; incidents of whole servers are those of `INCIDENTS` in `test/instances/named.ts`.
+ * `test/system/instances/two-policies.test.ts`; incidents of whole servers are those of `INCIDENTS` in `test/instances/named.ts`.
  */
 overBooks({
   '1: holds leaked on some terminal path': async ({ books }) => {

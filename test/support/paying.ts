@@ -13,7 +13,7 @@ import { ExactEvmScheme } from '@x402/evm/exact/client';
 import { wrapFetchWithPayment } from '@x402/fetch';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { waitFor } from './answers.ts';
-import { type ChainOptions, startChain, type TestChain } from './chain/chain.ts';
+import { type ChainOptions, startChain, type TestChain } from '../system/support/chain/chain.ts';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.ts';
 import { type ModelOptions, testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from './policies.ts';
 import { runHere } from './run-here.ts';

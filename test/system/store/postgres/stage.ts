@@ -1,0 +1,155 @@
+import type { LedgerBooks, LedgerOp } from '../../../../src/store/books.ts';
+import { addressOf } from '../../../../src/store/postgres/address.ts';
+import { type BooksDatabase, openPostgresBooks } from '../../../../src/store/postgres/books/books.ts';
+import DECIDE from '../../../../src/store/postgres/books/decide.sql' with { type: 'text' };
+import type { BooksQuery } from '../../../../src/store/postgres/books/names.ts';
+import { Connection } from '../../../../src/store/postgres/connection.ts';
+import { openPostgres } from '../../../../src/store/postgres/store.ts';
+import { StoreError } from '../../../../src/store/store.ts';
+import { processTimers } from '../../../../src/telemetry/process-timers.ts';
+import { either, through } from '../../../store/hostile/through.ts';
+import type { BooksUnderTest } from '../../../store/suites/books.ts';
+import { emptiedBy, laidDatabase, PERMITTED } from './opened.ts';
+
+/** The instances of the tests, whose leases last. */
+const LEASES = `INSERT INTO instances (slot, epoch, until, ids_through, is_released)
+  SELECT slot, 1, 9007199254740991, 0, 0 FROM generate_series(0, 8) AS slot`;
+
+/** A database with an empty ledger. @param decide the function that decides, where it is another */
+export async function emptyLedger(decide: string | null = null) {
+  const database = await laidDatabase();
+  const run = (text: string) => database.server.run(text, database.name);
+  await run(LEASES);
+  if (decide !== null) await run(decide.replaceAll('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION'));
+  const store = await openPostgres({ url: database.url, permitted: PERMITTED });
+  return {
+    ...{ store, run, url: database.url, query: store.deciding().query },
+    async [Symbol.asyncDispose]() {
+      await store.close();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+type EmptyLedger = Awaited<ReturnType<typeof emptyLedger>>;
+
+interface StagedBooks {
+  readonly epoch?: number;
+  /** Whether the database refuses. */
+  readonly isBroken?: () => boolean;
+  /** Makes another way to read. */
+  readonly change?: (query: BooksQuery) => BooksQuery;
+  /** Makes another way to decide. */
+  readonly spoil?: (decide: BooksDatabase['decide']) => BooksDatabase['decide'];
+}
+
+/** The books of an instance. */
+export async function openBooksOn(
+  { store }: Pick<EmptyLedger, 'store'>,
+  slot = 1,
+  { epoch = 1, isBroken = () => false, change = (query) => query, spoil = (decide) => decide }: StagedBooks = {},
+) {
+  const database = store.deciding();
+  const decide: BooksDatabase['decide'] = (...asked) =>
+    isBroken() ? Promise.reject(new StoreError('disk full')) : database.decide(...asked);
+  const clock = () => performance.now();
+  /** Its epoch may be raised: the process takes another name. */
+  const instance = { slot, epoch };
+  const books = await openPostgresBooks({
+    db: { query: change(database.query), decide: spoil(decide) },
+    timers: processTimers,
+    clock,
+    instance,
+  });
+  const close = async () => {
+    books.close();
+    await database.close();
+  };
+  return { books, instance, close, [Symbol.asyncDispose]: close };
+}
+
+/** One database for books that serve one test after the other. */
+let shared: ReturnType<typeof openShared> | null = null;
+
+async function openShared() {
+  const ledger = await emptyLedger();
+  const connection = await Connection.open(addressOf(ledger.url));
+  const script = `${await emptiedBy(connection)};\n${LEASES}`;
+  return { ledger, empty: () => connection.script(script) };
+}
+
+/**
+ * Books of several instances as one: what is asked goes to each in turn. All have read what was answered before it is told, since a test
+ * looks at figures at once.
+ */
+function inTurn(all: readonly LedgerBooks[]): LedgerBooks {
+  let turn = 0;
+  /** The instance that may capture an earmark. */
+  const earmarking = new Map<number, LedgerBooks>();
+  const any = (): LedgerBooks => all[turn++ % all.length]!;
+  const next = (ops: readonly LedgerOp[]): LedgerBooks => {
+    const [first] = ops;
+    const books = (first?.kind === 'capture' && earmarking.get(first.id)) || any();
+    for (const op of ops) if (op.kind === 'earmark') earmarking.set(op.id, books);
+    return books;
+  };
+  const read = async <T>(answer: Promise<T>): Promise<T> => {
+    const told = await answer;
+    await Promise.all(all.map((books) => books.refresh()));
+    return told;
+  };
+  const own: Pick<LedgerBooks, 'apply' | 'append' | 'standing' | 'watch' | 'written'> = {
+    apply: (ops, also) => read(next(ops).apply(ops, also)),
+    append: (ops, follow) => read(next(ops).append(ops, follow)),
+    // Who enforces no budget knows the funds alone that it has drawn on.
+    standing: (funds) =>
+      funds.flatMap(
+        (fund) => all.flatMap((books) => books.standing([fund])).sort((a, b) => a.ageMs - b.ageMs)[0] ?? [],
+      ),
+    watch: (watcher) => all.forEach((books) => void books.watch(watcher)),
+    written: async () => (await read(Promise.all(all.map((books) => books.written())))).every(Boolean),
+  };
+  return through(
+    either(all, () => turn++ % all.length),
+    { own, read: (answer) => answer },
+  );
+}
+
+/** The database that such tests share, empty. */
+export async function sharedLedger() {
+  shared ??= openShared();
+  const { ledger, empty } = await shared;
+  await empty();
+  return ledger;
+}
+
+/** Books of so many instances. */
+export async function booksInPostgres(instances = 1): Promise<BooksUnderTest> {
+  const ledger = await sharedLedger();
+  let isBroken = false;
+  const open = () =>
+    Promise.all(
+      Array.from({ length: instances }, (_, at) => openBooksOn(ledger, at + 1, { isBroken: () => isBroken })),
+    );
+  const asOne = (): LedgerBooks => (instances === 1 ? opened[0]!.books : inTurn(opened.map(({ books }) => books)));
+  let opened = await open();
+  const close = async () => {
+    for (const { books, close } of opened) {
+      await books.written();
+      await close();
+    }
+  };
+  return {
+    books: asOne(),
+    fails: (fails) => {
+      isBroken = fails;
+    },
+    async reopened() {
+      await close();
+      opened = await open();
+      return asOne();
+    },
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+export { DECIDE };
