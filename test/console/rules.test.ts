@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { contrast, hueDistance, tokensOf } from '../system/console/colours.ts';
+import { contrast, hueDistance, tokensOf } from './colours.ts';
 
 /** The rules of the room `src/console`, which a reader could break without noticing. */
 const ROOT = join(import.meta.dir, '../..');

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
-import { byMount, mayMount } from '../system/crash/disks.ts';
+import { byMount, mayMount } from '../crash/disks.ts';
 import { ask, audit, booked, COST, chat, isReady, makeKey, startCabled, startStage } from '../system/postgres/stage.ts';
 import { eventsOf, waitFor } from '../support/answers.ts';
 import type { Way } from '../support/cable.ts';

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
-import { mayMount } from '../system/crash/disks.ts';
-import { fullDiskRound, makeSmallDisk, type Round } from '../system/crash/full-disk.ts';
+import { mayMount } from '../crash/disks.ts';
+import { fullDiskRound, makeSmallDisk, type Round } from '../crash/full-disk.ts';
 import { effort } from './effort.ts';
 
 /**

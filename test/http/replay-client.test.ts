@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import OpenAI from 'openai';
-import { startBench } from '../system/clients/support.ts';
+import { startBench } from '../support/dialect-bench.ts';
 import { netCharge, newKey, USAGE } from './replay-support.ts';
 
 /** The official client, as an application would use it. */

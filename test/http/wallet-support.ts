@@ -49,7 +49,7 @@ import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { loneInstance } from '../store/memory/instance.ts';
 import { waitFor } from '../support/answers.ts';
-import { signQuote } from '../system/support/chain/pay.ts';
+import { signQuote } from '../support/pay.ts';
 import { unobserved } from '../support/observer.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { temporaryFolder } from '../support/signalbox.ts';

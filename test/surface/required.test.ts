@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type Anthropic from '@anthropic-ai/sdk';
 import type { ResponseUsage } from 'openai/resources/responses/responses';
-import { startBench } from '../system/clients/support.ts';
+import { startBench } from '../support/dialect-bench.ts';
 import { withKey } from '../support/signalbox.ts';
 
 /**

@@ -16,7 +16,7 @@ const SHIPPED = [
   'simulated.yaml',
   'signalbox.yaml',
 ];
-const FOLDER = join(import.meta.dir, '../../system/deploy/fixtures/v0.1/policies');
+const FOLDER = join(import.meta.dir, '../../fixtures/v0.1/policies');
 const shippedWithFirst = readdirSync(FOLDER)
   .filter((name) => SHIPPED.includes(name))
   .map((name) => ({ path: name, text: readFileSync(join(FOLDER, name), 'utf8') }));

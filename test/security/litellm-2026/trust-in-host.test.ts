@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createServer } from 'node:http';
 import fc from 'fast-check';
 import { effort } from '../../deep/effort.ts';
-import { CHAT, chatBody, quoteIn, startStand } from '../../payments/model/stand.ts';
+import { CHAT, chatBody, quoteIn, startStand } from '../../system/payments/model/stand.ts';
 import { startGateway } from '../../sign-in/stage.ts';
 import { buildConsoleHere } from '../../support/console.ts';
 import { startForgedIssuer } from '../../support/forged-issuer.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Json } from '../../../plugins/providers/json.ts';
-import { startBench, UPSTREAM_DIALECTS } from './support.ts';
+import { startBench, UPSTREAM_DIALECTS } from '../../support/dialect-bench.ts';
 
 /**
  * The second request of a loop of tools, by the forms that programs sent when they were tried by hand against this server:

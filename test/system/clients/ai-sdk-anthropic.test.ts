@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { APICallError, generateText, isStepCount, streamText, tool } from 'ai';
 import { z } from 'zod';
-import { asksForWeather, startBench } from './support.ts';
+import { asksForWeather, startBench } from '../../support/dialect-bench.ts';
 
 /** The AI SDK's client of Messages, with a model that speaks them and one that does not. */
 describe.each(['anthropic', 'openai'] as const)('%s', (dialect) => {

@@ -3,7 +3,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { waitFor } from '../../support/answers.ts';
 import { testPolicy } from '../../support/policies.ts';
 import { useSignalbox, useUpstream } from '../../support/use.ts';
-import { startBench } from './support.ts';
+import { startBench } from '../../support/dialect-bench.ts';
 
 /** Counts by the service behind the model, through the official SDK. */
 const messages = [{ role: 'user' as const, content: 'Say hello.' }];

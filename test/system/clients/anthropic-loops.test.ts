@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import Anthropic from '@anthropic-ai/sdk';
 import type { MessageParam } from '@anthropic-ai/sdk/resources';
-import { startBench, UPSTREAM_DIALECTS } from './support.ts';
+import { startBench, UPSTREAM_DIALECTS } from '../../support/dialect-bench.ts';
 import { QUESTION, TURNS_THANKED, thinker } from './weather-loop.ts';
 
 /**

@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import Anthropic from '@anthropic-ai/sdk';
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import { z } from 'zod';
-import { asksForWeather, platformOf, startBench, UPSTREAM_DIALECTS } from './support.ts';
+import { asksForWeather, platformOf, startBench, UPSTREAM_DIALECTS } from '../../support/dialect-bench.ts';
 
 /** The official SDK, unmodified, whatever dialect the model behind the server speaks. */
 describe.each(UPSTREAM_DIALECTS)('the Anthropic SDK, with a model of %s', (dialect) => {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import OpenAI from 'openai';
 import type { ChatCompletionCreateParamsStreaming } from 'openai/resources';
-import { asksForWeather, platformOf, startBench, UPSTREAM_DIALECTS } from './support.ts';
+import { asksForWeather, platformOf, startBench, UPSTREAM_DIALECTS } from '../../support/dialect-bench.ts';
 
 /** Bodies of Responses at the path of chat completions, as Cursor sends them for some models. */
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };

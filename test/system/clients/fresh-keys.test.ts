@@ -17,7 +17,7 @@ import {
 } from '../../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
-import { asksForWeather } from './support.ts';
+import { asksForWeather } from '../../support/dialect-bench.ts';
 
 /** Each client with a fresh `Idempotency-Key` per call, as its page shows it, on a connection that breaks. */
 let upstream: FakeUpstream;

@@ -3,7 +3,7 @@ import { ChatAnthropic } from '@langchain/anthropic';
 import { type AIMessageChunk, HumanMessage, type ToolMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
 import { z } from 'zod';
-import { asksForWeather, platformOf, startBench } from './support.ts';
+import { asksForWeather, platformOf, startBench } from '../../support/dialect-bench.ts';
 
 /** LangChain's client of Messages, with a model that speaks them and one that does not. */
 describe.each(['anthropic', 'gemini'] as const)('%s', (dialect) => {

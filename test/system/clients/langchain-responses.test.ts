@@ -3,7 +3,7 @@ import { type AIMessageChunk, HumanMessage, type ToolMessage } from '@langchain/
 import { tool } from '@langchain/core/tools';
 import { ChatOpenAI } from '@langchain/openai';
 import { z } from 'zod';
-import { asksForWeather, startBench } from './support.ts';
+import { asksForWeather, startBench } from '../../support/dialect-bench.ts';
 
 /** LangChain's client of OpenAI where it asks Responses: by its setting, or because a model is called so. */
 describe.each(['openai-responses', 'anthropic'] as const)('%s', (dialect) => {

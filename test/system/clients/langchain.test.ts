@@ -3,7 +3,7 @@ import { type AIMessageChunk, HumanMessage, ToolMessage } from '@langchain/core/
 import { tool } from '@langchain/core/tools';
 import { ChatOpenAI, type ChatOpenAIFields } from '@langchain/openai';
 import { z } from 'zod';
-import { asksForWeather, startBench, UPSTREAM_DIALECTS } from './support.ts';
+import { asksForWeather, startBench, UPSTREAM_DIALECTS } from '../../support/dialect-bench.ts';
 
 describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   const bench = startBench(dialect);

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { Agent, OpenAIProvider, Runner, tool } from '@openai/agents';
 import OpenAI from 'openai';
 import { z } from 'zod';
-import { asksForWeather, startBench } from './support.ts';
+import { asksForWeather, startBench } from '../../support/dialect-bench.ts';
 
 /** The Agents SDK in both dialects that it speaks: a loop of tools with a model of its own dialect, and with another. */
 describe.each(['openai-responses', 'openai', 'anthropic'] as const)('%s', (dialect) => {

@@ -5,7 +5,7 @@ import OpenAI from 'openai';
 import type { ChatCompletionChunk, ChatCompletionMessage, ChatCompletionMessageParam } from 'openai/resources';
 import { z } from 'zod';
 import { listOf, textOf } from '../../../plugins/providers/json.ts';
-import { startBench, UPSTREAM_DIALECTS } from './support.ts';
+import { startBench, UPSTREAM_DIALECTS } from '../../support/dialect-bench.ts';
 import { PARAMETERS, QUESTION, TURNS_ANSWERED, TURNS_THANKED, thinker } from './weather-loop.ts';
 
 /**

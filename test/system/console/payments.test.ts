@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { waitFor } from '../../support/answers.ts';
 import { buildConsoleHere } from '../../support/console.ts';
-import { usePaid } from '../../support/paying.ts';
+import { usePaid } from '../support/paying.ts';
 import { axeFinds, openConsole, overflowOf, settled, tabTo } from './stage.ts';
 
 /** Payments and wallets, with a chain behind: settled, of unknown end, failed; and Credits that an operator grants by keyboard. */

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { orDeeply } from '../../deep/deeply.ts';
 import { answerOf, quietFor, waitFor } from '../../support/answers.ts';
 import { PROGRAM, runToEnd, type Signalbox } from '../../support/signalbox.ts';
-import { byMount, mayMount } from './disks.ts';
-import { bookedBy, makeSmallDisk, type SmallDisk } from './full-disk.ts';
+import { byMount, mayMount } from '../../crash/disks.ts';
+import { bookedBy, makeSmallDisk, type SmallDisk } from '../../crash/full-disk.ts';
 import { readBeside } from '../../crash/journal.ts';
 import { newSent, send } from '../../crash/load.ts';
 

@@ -6,7 +6,7 @@ import { answerOf, eventsOf, waitFor } from '../../support/answers.ts';
 import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 import { audit } from '../../crash/audit.ts';
-import { DISKS, type Disk } from './disks.ts';
+import { DISKS, type Disk } from '../../crash/disks.ts';
 import { readBeside } from '../../crash/journal.ts';
 import { newSent, type Sent, send } from '../../crash/load.ts';
 import { startUpstreams, type Upstreams } from '../../crash/upstreams.ts';

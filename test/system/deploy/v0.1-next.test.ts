@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { someOf } from '../../deep/effort.ts';
-import { goesOn } from './fixtures/v0.1/goes-on.ts';
-import { type OpenedFixture, openFixture, readExpected, readHistory } from './fixtures/v0.1/history.ts';
+import { goesOn } from '../../fixtures/v0.1/goes-on.ts';
+import { type OpenedFixture, openFixture, readExpected, readHistory } from '../../fixtures/v0.1/history.ts';
 
 /**
  * The present program opens the folders of commit 3e28ca1f, the last before any model was served by its name: the policy that

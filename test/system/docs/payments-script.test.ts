@@ -8,7 +8,7 @@ import { rehearsed } from '../../policy/rehearsal.ts';
 import { waitFor } from '../../support/answers.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { type FacilitatorServer, startFacilitatorServer } from '../support/chain/facilitator-server.ts';
-import { type Paid, startPaid } from '../../support/paying.ts';
+import { type Paid, startPaid } from '../support/paying.ts';
 import { testPolicy } from '../../support/policies.ts';
 import { runToEnd } from '../../support/signalbox.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { asWorst, type Purse, startPurse } from '../../money/purse.ts';
 import { waitFor } from '../../support/answers.ts';
-import { amountOf, MICROCREDITS_PER_UNIT, startPaid } from '../../support/paying.ts';
+import { amountOf, MICROCREDITS_PER_UNIT, startPaid } from '../support/paying.ts';
 
 /** What `/metrics` says of money, the database and payments, as a scraper sees it. How it is counted is tested in the rooms. */
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { answerOf, waitFor } from '../../support/answers.ts';
-import { amountOf, requiredOf, usePaid } from '../../support/paying.ts';
+import { amountOf, requiredOf, usePaid } from '../support/paying.ts';
 
 /** A signature whose money has come before is sent again, and its request cannot be carried out just then. */
 

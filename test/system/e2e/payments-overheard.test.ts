@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { decodePaymentSignatureHeader, encodePaymentSignatureHeader } from '@x402/core/http';
 import { decodeFunctionData, type Hex, parseAbi } from 'viem';
 import { answerOf } from '../../support/answers.ts';
-import { type Ask, amountOf, usePaid } from '../../support/paying.ts';
+import { type Ask, amountOf, usePaid } from '../support/paying.ts';
 
 /** What is told of the answers here. */
 interface Told {

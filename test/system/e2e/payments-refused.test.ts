@@ -6,7 +6,7 @@ import { answerOf } from '../../support/answers.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { type RpcProxy, startRpcProxy } from '../support/chain/rpc-proxy.ts';
 import { TOKEN_ABI } from '../support/chain/token-abi.ts';
-import { amountOf, type Mutable, type Paid, requiredOf, startPaid, tampered, untilReady } from '../../support/paying.ts';
+import { amountOf, type Mutable, type Paid, requiredOf, startPaid, tampered, untilReady } from '../support/paying.ts';
 
 /**
  * Payments that are refused, by a real server on a real chain: what the agent is told, that nothing was charged, and

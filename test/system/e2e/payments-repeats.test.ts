@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { answerOf, eventsOf, waitFor } from '../../support/answers.ts';
-import { amountOf, MICROCREDITS_PER_UNIT, startPaid, tampered, usePaid } from '../../support/paying.ts';
+import { amountOf, MICROCREDITS_PER_UNIT, startPaid, tampered, usePaid } from '../support/paying.ts';
 import { temporaryFolder } from '../../support/signalbox.ts';
 
 /** One signature is one payment and one answer, however often and by whatever way it is sent. */

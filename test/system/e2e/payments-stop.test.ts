@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { answerOf, waitFor } from '../../support/answers.ts';
-import { type Paid, startPaid } from '../../support/paying.ts';
+import { type Paid, startPaid } from '../support/paying.ts';
 
 /** A server that is told to stop while payments wait for their block. */
 let paid: Paid;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { type Answer, answerOf, eventsOf, waitFor } from '../../support/answers.ts';
 import type { Behaviour } from '../../support/fake-upstream.ts';
-import { amountOf, MICROCREDITS_PER_UNIT, requiredOf, usePaid } from '../../support/paying.ts';
+import { amountOf, MICROCREDITS_PER_UNIT, requiredOf, usePaid } from '../support/paying.ts';
 
 /**
  * In which order a payment, the provider's work and the answer come, and what is charged for an answer that breaks off,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { decodePaymentResponseHeader } from '@x402/core/http';
 import { getAddress, type Hex } from 'viem';
 import { answerOf, eventsOf } from '../../support/answers.ts';
-import { amountOf, FEE, MICROCREDITS_PER_UNIT, startPaid, usePaid } from '../../support/paying.ts';
+import { amountOf, FEE, MICROCREDITS_PER_UNIT, startPaid, usePaid } from '../support/paying.ts';
 
 /**
  * Agents that pay, through the door of HTTP, with the stock client on a real chain: quotes, what is paid, and what is

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { answerOf } from '../../support/answers.ts';
 import { expectError } from '../../support/error-contract.ts';
-import { usePaid } from '../../support/paying.ts';
+import { usePaid } from '../support/paying.ts';
 import { withKey } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { usePaid } from '../../support/paying.ts';
+import { usePaid } from '../support/paying.ts';
 
 /** Every door that takes the address of a wallet takes the same, and refuses the same with the name of the field. */
 const paid = usePaid();

@@ -4,7 +4,7 @@ import { decodePaymentResponseHeader } from '@x402/core/http';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { answerOf, waitFor } from '../../support/answers.ts';
 import { expectError } from '../../support/error-contract.ts';
-import { amountOf, MICROCREDITS_PER_UNIT, startPaid, usePaid } from '../../support/paying.ts';
+import { amountOf, MICROCREDITS_PER_UNIT, startPaid, usePaid } from '../support/paying.ts';
 import { startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 
 /** Paying in advance, through the door of HTTP, with the stock client on a real chain. */

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { orDeeply } from '../../deep/deeply.ts';
-import { bookProblems } from '../../payments/model/books.ts';
-import { chatBody, type Stand, shortOf, startStand } from '../../payments/model/stand.ts';
+import { bookProblems } from '../payments/model/books.ts';
+import { chatBody, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 
 /** Transactions that never reach the chain. Each test has its own chain, because it moves the chain's time; so they run at once. */
 const stands: Stand[] = [];

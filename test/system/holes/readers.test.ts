@@ -21,7 +21,7 @@ const READER_MAX = 128 * KIB;
 const ANSWER = 20_000_000;
 /** What is meant is 100 ms; busy machines get four times as much. */
 const BYSTANDER_MS = 400;
-const FIXTURES = join(import.meta.dir, '../..');
+const FIXTURES = join(import.meta.dir, '..');
 
 const DIALECTS = { chat: 'openai-compatible', messages: 'anthropic', responses: 'openai' } as const;
 type Dialect = keyof typeof DIALECTS;

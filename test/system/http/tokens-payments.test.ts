@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { expectError } from '../../support/error-contract.ts';
-import { startPaid } from '../../support/paying.ts';
+import { startPaid } from '../support/paying.ts';
 import { withKey } from '../../support/signalbox.ts';
 import { startIssuer } from '../../support/token-issuer.ts';
 import { useStarted } from '../../support/use.ts';

@@ -4,7 +4,7 @@ import { World } from '../../store/hostile/world.ts';
 import { answerOf, waitFor } from '../../support/answers.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { type Fleet, startFleet } from '../../support/fleet.ts';
-import { amountOf, paidServers, requiredOf, stockClient, untilReady } from '../../support/paying.ts';
+import { amountOf, paidServers, requiredOf, stockClient, untilReady } from '../support/paying.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
 

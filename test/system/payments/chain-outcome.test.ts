@@ -6,7 +6,7 @@ import { openNetwork } from '../../../src/payments/facilitator/network.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { contract } from '../support/chain/compile.ts';
 import { authorize, meansOf, networkOn, traceOf } from '../support/chain/networks.ts';
-import type { Authorized } from '../support/chain/pay.ts';
+import type { Authorized } from '../../support/pay.ts';
 import { startRpcProxy } from '../support/chain/rpc-proxy.ts';
 import { TOKEN_ABI } from '../support/chain/token-abi.ts';
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { answerOf, waitFor } from '../../support/answers.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
-import { paidServers, payingFetch, untilReady } from '../../support/paying.ts';
+import { paidServers, payingFetch, untilReady } from '../support/paying.ts';
 import { type PostgresServers, startServers } from '../../support/postgres-servers.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';

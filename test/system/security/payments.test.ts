@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import type { PaymentRequired } from '@x402/core/types';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { bookProblems } from '../../payments/model/books.ts';
+import { bookProblems } from '../payments/model/books.ts';
 import { type ClientPayment, encoded, signed } from '../../payments/model/signed.ts';
-import { CHAT, chatBody, type Stand, shortOf, startStand } from '../../payments/model/stand.ts';
+import { CHAT, chatBody, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 import { UPSTREAM_ENV } from '../../support/policies.ts';
 import { startSignalbox } from '../../support/signalbox.ts';
 

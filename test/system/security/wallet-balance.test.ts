@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { type Paid, startPaid } from '../../support/paying.ts';
+import { type Paid, startPaid } from '../support/paying.ts';
 
 /** Who learns of a wallet's balance from its address alone: docs/operate/privacy.md says the same. */
 let open: Paid;

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll } from 'bun:test';
-import type { Platform } from '../../../src/money/receipt.ts';
-import { DIALECTS, type DialectName } from '../../support/dialects/index.ts';
+import type { Platform } from '../../src/money/receipt.ts';
+import { DIALECTS, type DialectName } from './dialects/index.ts';
 import {
   type Behaviour,
   type FakeUpstream,
   type RecordedRequest,
   startFakeUpstream,
-} from '../../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.ts';
-import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
+} from './fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from './policies.ts';
+import { type Signalbox, startSignalbox } from './signalbox.ts';
 
 /** The server that clients talk to, and the upstream behind it. */
 export interface Bench {

@@ -1,6 +1,6 @@
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Signalbox, temporaryFolder } from '../../support/signalbox.ts';
+import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
 
 /** A server on a disk. */
 type OnDisk = Pick<Signalbox, 'data' | 'pid'>;

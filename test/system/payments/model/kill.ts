@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { effort, randomFrom } from '../../deep/effort.ts';
+import { effort, randomFrom } from '../../../deep/effort.ts';
 import { type Kills, POINTS, startKills } from './kills.ts';
 
 /** `npm run test:deep -- payments`: kills at all points, each often. */

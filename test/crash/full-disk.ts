@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs';
-import { waitFor } from '../../support/answers.ts';
-import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
-import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
-import { audit } from '../../crash/audit.ts';
+import { waitFor } from '../support/answers.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { audit } from './audit.ts';
 import { byMount } from './disks.ts';
-import { readBeside } from '../../crash/journal.ts';
-import { newSent, send } from '../../crash/load.ts';
-import { startUpstreams, type Upstreams } from '../../crash/upstreams.ts';
+import { readBeside } from './journal.ts';
+import { newSent, send } from './load.ts';
+import { startUpstreams, type Upstreams } from './upstreams.ts';
 
 const PATIENCE_MS = 8_000;
 
