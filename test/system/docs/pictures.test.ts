@@ -6,7 +6,7 @@ import { deeply } from '../../deep/deeply.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { ROUTES } from '../../support/routes.ts';
 import { useSignalbox } from '../../support/use.ts';
-import { drawnIn, faultsOf } from '../../docs/legible.ts';
+import { drawnIn, faultsOf } from './legible.ts';
 import { stamped, stampOf } from '../../docs/png-stamp.ts';
 
 /**

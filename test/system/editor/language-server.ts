@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const SERVER = join(import.meta.dir, '../../../node_modules/yaml-language-server/bin/yaml-language-server');
+const SERVER = join(import.meta.dir, '../node_modules/yaml-language-server/bin/yaml-language-server');
 /** Longest wait for an answer, ms. */
 const ANSWER_MS = 10_000;
 

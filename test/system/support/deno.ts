@@ -2,13 +2,13 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { runToEnd } from '../../support/signalbox.ts';
 
-const ROOT = join(import.meta.dir, '../../..');
+const SYSTEM = join(import.meta.dir, '..');
 
 /** The binary of this platform, as npm installs it: the package `deno` itself needs no script for it. */
 function denoBinary(): string {
-  const [binary] = [...new Bun.Glob('node_modules/@deno/*/deno{,.exe}').scanSync({ cwd: ROOT, onlyFiles: true })];
-  if (!binary) throw new Error('Deno is not installed for this platform: npm ci, with optional packages.');
-  return join(ROOT, binary);
+  const [binary] = [...new Bun.Glob('node_modules/@deno/*/deno{,.exe}').scanSync({ cwd: SYSTEM, onlyFiles: true })];
+  if (!binary) throw new Error('Deno is not installed for this platform: npm run test:system installs it.');
+  return join(SYSTEM, binary);
 }
 
 /** Runs or checks a file in Deno, from its folder: without a permission, and without the network for its imports. */

@@ -3,16 +3,16 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, streamText, type TextStreamPart, type ToolSet } from 'ai';
 import fc from 'fast-check';
 import OpenAI from 'openai';
-import { effort, isDeep } from '../deep/effort.ts';
-import type { Tokens } from '../fault/dialect.ts';
-import { DIALECTS } from '../fault/faults.ts';
-import { type RawRequest, type RawUpstream, type ServerConnection, startRawUpstream } from '../fault/raw-upstream.ts';
-import { type CallerSurface, messages, responses } from '../fault/surfaces.ts';
-import { eventsText, eventText, LAST_PIECE, piece, SSE, wordAt } from '../fault/wire.ts';
-import { type Answer, eventsIn, untilBreak, waitFor } from '../support/answers.ts';
-import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
-import { errorCodeIn, isWhole, RawStream } from '../support/raw-stream.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { effort, isDeep } from '../../deep/effort.ts';
+import type { Tokens } from '../../fault/dialect.ts';
+import { DIALECTS } from '../../fault/faults.ts';
+import { type RawRequest, type RawUpstream, type ServerConnection, startRawUpstream } from '../../fault/raw-upstream.ts';
+import { type CallerSurface, messages, responses } from '../../fault/surfaces.ts';
+import { eventsText, eventText, LAST_PIECE, piece, SSE, wordAt } from '../../fault/wire.ts';
+import { type Answer, eventsIn, untilBreak, waitFor } from '../../support/answers.ts';
+import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
+import { errorCodeIn, isWhole, RawStream } from '../../support/raw-stream.ts';
+import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 
 /**
  * A stream that is cut, wherever and however, is never taken for a finished one: not by the clients that people use,

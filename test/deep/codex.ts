@@ -2,16 +2,16 @@ import { afterEach, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deeply, orDeeply } from '../../deep/deeply.ts';
-import { type FakeUpstream, type RecordedRequest, startFakeUpstream } from '../../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.ts';
-import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
+import { deeply, orDeeply } from './deeply.ts';
+import { type FakeUpstream, type RecordedRequest, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /**
  * Codex itself, unmodified, in a home of its own and with no other server in reach: a turn that reads a file, edits it and
  * runs a command, with a scripted model behind the gateway.
  */
-const CODEX = join(import.meta.dir, '../../../node_modules/.bin/codex');
+const CODEX = join(import.meta.dir, 'node_modules/.bin/codex');
 const PATCH = '*** Begin Patch\n*** Update File: greeting.txt\n@@\n-Hello\n+Hello, world\n*** End Patch';
 
 const opened: (() => unknown)[] = [];
