@@ -89,7 +89,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'stream-cuts', files: ['test/system/property/stream-cuts.test.ts'] },
   { name: 'replay', files: ['test/property/replay.test.ts'] },
   { name: 'capabilities', files: ['test/routing/capabilities.test.ts'] },
-  { name: 'quiet-streams', files: ['test/http/stream-quiet.test.ts'] },
+  { name: 'quiet-streams', files: ['test/system/http/stream-quiet.test.ts'] },
   { name: 'memory', files: ['./test/deep/memory.ts'] },
   { name: 'bombs', files: ['test/system/e2e/bombs.test.ts'] },
   { name: 'stalled-readers', files: ['test/system/e2e/stalled.test.ts'] },

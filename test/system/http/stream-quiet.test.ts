@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { effort } from '../deep/effort.ts';
-import { waitFor } from '../support/answers.ts';
-import type { Behaviour } from '../support/fake-upstream.ts';
-import { chunksOf } from '../support/openai-wire.ts';
-import { testPolicy } from '../support/policies.ts';
-import { chatHead, connect, type RawConnection } from '../support/raw-http.ts';
-import { useSignalbox, useUpstream } from '../support/use.ts';
+import { effort } from '../../deep/effort.ts';
+import { waitFor } from '../../support/answers.ts';
+import type { Behaviour } from '../../support/fake-upstream.ts';
+import { chunksOf } from '../../support/openai-wire.ts';
+import { testPolicy } from '../../support/policies.ts';
+import { chatHead, connect, type RawConnection } from '../../support/raw-http.ts';
+import { useSignalbox, useUpstream } from '../../support/use.ts';
 
 /**
  * When a stream's headers and bytes go out, and that silence ends nothing: servers like to close what is idle, after
