@@ -150,7 +150,7 @@ describe('signalbox plugin test', () => {
     );
     write(
       'home/node_modules/@acme/fair/main.ts',
-      strategy('out[i] = fair(quality[i]);', "import { fair } from '../../cli/fair.ts';"),
+      strategy('out[i] = fair(quality[i]);', "import { fair } from './fair.ts';"),
     );
     write('home/node_modules/@acme/fair/fair.ts', 'export const fair = (q: number): number => q;');
     const nowhere = { compilerOptions: { paths: { 'signalbox/plugin': ['/nowhere/plugin.ts'] } } };
@@ -167,7 +167,7 @@ describe('signalbox plugin test', () => {
       'reads/index.ts',
       strategy(
         'out[i] = n > 1e6 ? read.length : quality[i];',
-        "import type { Stats } from 'node:os';\nimport { read } from '../../cli/inner.ts';",
+        "import type { Stats } from 'node:os';\nimport { read } from './inner.ts';",
       ),
     );
     const { code, text } = await run('test', file, '--runs', '5');
@@ -199,7 +199,7 @@ const h = () => readFileSync;
 export const read = <b />;`;
     write('markup/inner.js', markup);
     const score = 'out[i] = n > 1e6 ? read.length : quality[i];';
-    const file = write('markup/index.ts', strategy(score, "import { read } from '../../cli/inner.js';"));
+    const file = write('markup/index.ts', strategy(score, "import { read } from './inner.js';"));
     const { code, text } = await run('test', file, '--runs', '5');
     expect([code, /✗ imports: .+\n {6}(.+)/.exec(text)?.[1]]).toEqual([2, 'inner.js imports `node:fs`']);
   });
@@ -208,7 +208,7 @@ export const read = <b />;`;
     const names = Array.from({ length: 2_000 }, (_, at) => `f${at}.js`);
     for (const name of names) write(`wide/node_modules/wide/${name}`, '');
     write('wide/node_modules/wide/package.json', '{ "name": "wide", "main": "main.js" }');
-    write('wide/node_modules/wide/main.js', names.map((name) => `import('../../cli/${name}');`).join('\n'));
+    write('wide/node_modules/wide/main.js', names.map((name) => `import('./${name}');`).join('\n'));
     const file = write('wide/index.ts', strategy('out[i] = quality[i];', "export const load = () => import('wide');"));
     const { code, text } = await run('test', file, '--runs', '5');
     expect([code, /✗ imports: .+\n {6}(.+)/.exec(text)?.[1]]).toEqual([

@@ -13,7 +13,7 @@ import { startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 import { chat, stopWell, useFolders } from './stand.ts';
 
 const PATIENCE = 30_000;
-const FIXTURES = join(import.meta.dir, 'fixtures');
+const FIXTURES = join(import.meta.dir, '../../fixtures');
 
 /** What the secret of every key in the fixtures is made of. */
 const SECRET = Buffer.from(new Bun.CryptoHasher('sha256').update('the key of a test').digest()).toString('base64url');

@@ -10,7 +10,7 @@ import { type OpenedFixture, openFixture, readExpected, readHistory } from '../.
  */
 const PATIENCE = 60_000;
 const LATER_MS = 120_000;
-const FOLDER = join(import.meta.dir, 'fixtures/3e28ca1f');
+const FOLDER = join(import.meta.dir, '../../fixtures/3e28ca1f');
 const expected = readExpected(join(FOLDER, 'expected.json'));
 
 let opened: OpenedFixture;

@@ -2,7 +2,7 @@
  * Preloaded before `src/main.ts`: kills the process where a payment passes a point that `PAY_CRASH_AT` names, such as
  * `captured-after-commit:2`. It hooks the disk, the node and the provider, and nothing in `src/` knows of it.
  */
-import { crashPoint, watchCalls, watchStatements } from '../../support/crash-point.ts';
+import { crashPoint, watchCalls, watchStatements } from '../../../support/crash-point.ts';
 
 const { pass } = crashPoint('PAY_CRASH_AT', 1);
 
