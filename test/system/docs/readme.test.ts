@@ -25,7 +25,7 @@ const MARK = '----- next block';
 
 /** Saves a program in a file of the clone, with another address of the server. */
 function saved({ text }: PageBlock, at: number | string, url: string): string {
-  const file = join(ROOT, 'node_modules', `.readme-${process.pid}-${at}.ts`);
+  const file = join(ROOT, 'test/system/node_modules', `.readme-${process.pid}-${at}.ts`);
   writeFileSync(file, text.replaceAll('http://127.0.0.1:8787', url));
   return file;
 }
