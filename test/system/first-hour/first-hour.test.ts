@@ -63,7 +63,7 @@ afterAll(async () => {
 
 /** The drives of a client, from the clone's packages or from a folder of its own. */
 async function drivesOf({ drives, packages }: Client) {
-  const folder = packages ? await installed(packages) : ROOT;
+  const folder = packages ? await installed(packages) : import.meta.dir;
   if (packages) folders.push(folder);
   return drives((name) => import(Bun.resolveSync(name, folder)));
 }
