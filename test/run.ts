@@ -156,7 +156,10 @@ const again = await runAgain(first, program);
 const excused = again?.known ?? [];
 const failed = first.failed - excused.length;
 tell('Failed beside others and passed alone, as test/flaky.json says:', excused);
-tell('What failed:', first.failures.filter((one) => !excused.includes(one)));
+tell(
+  'What failed:',
+  first.failures.filter((one) => !excused.includes(one)),
+);
 if (again && again.unknown.length > 0) {
   const names = again.unknown.map(({ file, test }) => `  ${file}: ${test}`).join('\n');
   process.stderr.write(

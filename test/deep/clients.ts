@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { blocksOf } from '../support/page-blocks.ts';
+import { temporaryFolder } from '../support/signalbox.ts';
 import type { ClientLanguage } from '../system/clients/languages/language.ts';
 import { LANGUAGES, missingTools } from '../system/clients/languages/languages.ts';
 import { checksIn, runProgram, sumOfUsage } from '../system/clients/languages/runs.ts';
 import { type ClientStage, startClientStage } from '../system/clients/languages/stage.ts';
 import { readVersions } from '../system/clients/languages/versions.ts';
-import { blocksOf } from '../support/page-blocks.ts';
-import { temporaryFolder } from '../support/signalbox.ts';
 import { effort } from './effort.ts';
 
 /**

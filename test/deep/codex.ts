@@ -2,10 +2,10 @@ import { afterEach, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deeply, orDeeply } from './deeply.ts';
 import { type FakeUpstream, type RecordedRequest, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { deeply, orDeeply } from './deeply.ts';
 
 /**
  * Codex itself, unmodified, in a home of its own and with no other server in reach: a turn that reads a file, edits it and

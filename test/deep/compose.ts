@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { textOf } from '../system/deploy/manifests.ts';
-import { ask, audit, booked, COST, chat, makeKey, type Stage, startStage } from '../system/postgres/stage.ts';
 import { eventsOf, waitFor } from '../support/answers.ts';
 import { freePort } from '../support/ports.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
+import { textOf } from '../system/deploy/manifests.ts';
+import { ask, audit, booked, COST, chat, makeKey, type Stage, startStage } from '../system/postgres/stage.ts';
 import { effort } from './effort.ts';
 
 /** `npm run test:deep -- proxies`: deploy/compose/haproxy.cfg, as it is but for names, in front of two servers at one PostgreSQL. */

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { waitFor } from '../support/answers.ts';
+import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
 import { forget, kill, startSweeper } from '../system/postgres/ageing.ts';
 import { type MadeKey, makeKey, models, type Stage, startStage } from '../system/postgres/stage.ts';
 import { type Ending, type StormRequest, send } from '../system/postgres/storm.ts';
 import { type Evidence, evidenceOf, problemsOf, standingOf } from '../system/postgres/verdict.ts';
-import { waitFor } from '../support/answers.ts';
-import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
 import { effort, randomFrom } from './effort.ts';
 
 /** `npm run test:deep -- instances`: server processes at one budget that are killed under load, seed after seed. */

@@ -4,12 +4,12 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { addressOf } from '../../src/store/postgres/address.ts';
 import { Connection, USUAL_BOUNDS } from '../../src/store/postgres/connection.ts';
-import { ask, audit, booked, COST, makeKey, startStage } from '../system/postgres/stage.ts';
 import { waitFor } from '../support/answers.ts';
 import { freePort } from '../support/ports.ts';
 import { OWNER, own, ownFolder } from '../support/postgres.ts';
 import { runHere } from '../support/run-here.ts';
 import { runToEnd, type Signalbox } from '../support/signalbox.ts';
+import { ask, audit, booked, COST, makeKey, startStage } from '../system/postgres/stage.ts';
 import { effort } from './effort.ts';
 
 /** `npm run test:deep -- programs`: PgBouncer between servers and their database, and a dump that is restored, by the real programs. */

@@ -43,7 +43,10 @@ const installed = await Promise.all(
   })),
 );
 const { asked: manifest, lock } = installed[0]!;
-const scripts: Readonly<Record<string, boolean>> = Object.assign({}, ...installed.map(({ asked }) => asked.allowScripts));
+const scripts: Readonly<Record<string, boolean>> = Object.assign(
+  {},
+  ...installed.map(({ asked }) => asked.allowScripts),
+);
 const page = await Bun.file(join(ROOT, 'docs/dependencies.md')).text();
 
 const entriesOf = (text: unknown): readonly (readonly [name: string, entry: Entry])[] =>
@@ -95,9 +98,12 @@ function wrongWith(text: unknown): string[] {
 }
 
 describe('The lock file', () => {
-  test.each(installed)('in $folder has exact versions, hashes, licences that we allow, and no address of a private registry', (one) => {
-    expect(wrongWith(one.lock)).toEqual([]);
-  });
+  test.each(installed)(
+    'in $folder has exact versions, hashes, licences that we allow, and no address of a private registry',
+    (one) => {
+      expect(wrongWith(one.lock)).toEqual([]);
+    },
+  );
 
   test.each([
     ['version', '^1.0.0', 'is no exact version'],
@@ -153,7 +159,8 @@ describe('The bill of materials', () => {
     const served = entries.filter(([, entry]) => !entry.dev).map(([name, { version }]) => `${name}@${version}`);
     expect(new Set(listed)).toEqual(new Set(served));
     expect(listed).toHaveLength(new Set(served).size);
-    for (const [name, version] of Object.entries(manifest.dependencies ?? {})) expect(listed).toContain(`${name}@${version}`);
+    for (const [name, version] of Object.entries(manifest.dependencies ?? {}))
+      expect(listed).toContain(`${name}@${version}`);
   });
 
   test.each(['version', 'integrity', 'license'])('of a lock file with another %s is another', (field) => {

@@ -4,10 +4,10 @@ import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { isDeep } from '../deep/effort.ts';
+import { booksInPostgres } from '../system/store/postgres/stage.ts';
 import { either } from './hostile/through.ts';
 import { anyHandle, hostileWorld } from './implementations.ts';
 import { MemoryBooks } from './memory/books/books.ts';
-import { booksInPostgres } from '../system/store/postgres/stage.ts';
 import { type BooksUnderTest, NOON } from './suites/books.ts';
 import { flaky, tempFolder } from './support.ts';
 

@@ -1,12 +1,7 @@
 import { afterAll, beforeAll } from 'bun:test';
 import type { Platform } from '../../src/money/receipt.ts';
 import { DIALECTS, type DialectName } from './dialects/index.ts';
-import {
-  type Behaviour,
-  type FakeUpstream,
-  type RecordedRequest,
-  startFakeUpstream,
-} from './fake-upstream.ts';
+import { type Behaviour, type FakeUpstream, type RecordedRequest, startFakeUpstream } from './fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from './policies.ts';
 import { type Signalbox, startSignalbox } from './signalbox.ts';
 

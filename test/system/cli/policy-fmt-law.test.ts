@@ -6,8 +6,8 @@ import { TextDocument } from 'vscode-languageserver-textdocument';
 import { isMap, isScalar, isSeq, parseDocument } from 'yaml';
 import { YAMLFormatter } from 'yaml-language-server/out/src/languageservice/services/yamlFormatter.js';
 import { formatYaml, type Layout } from '../../../src/operate/policy/format-yaml.ts';
-import { effort } from '../../deep/effort.ts';
 import { anyWritten } from '../../cli/yaml-texts.ts';
+import { effort } from '../../deep/effort.ts';
 
 /** Any YAML keeps its data and its comments when it is formatted, and formatting it again changes nothing. */
 const { runs, seed, proved } = effort('policy-fmt', 10, 20_000);

@@ -17,8 +17,8 @@ import {
 } from 'ai';
 import { z } from 'zod';
 import { waitFor } from '../../support/answers.ts';
-import { inTime } from '../../support/in-time.ts';
 import { asksForWeather, platformOf, startBench, UPSTREAM_DIALECTS } from '../../support/dialect-bench.ts';
+import { inTime } from '../../support/in-time.ts';
 
 /** The SDK's own way to read what a provider adds to its answers. */
 const metadataExtractor: MetadataExtractor = {

@@ -1,9 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import Anthropic from '@anthropic-ai/sdk';
 import { waitFor } from '../../support/answers.ts';
+import { startBench } from '../../support/dialect-bench.ts';
 import { testPolicy } from '../../support/policies.ts';
 import { useSignalbox, useUpstream } from '../../support/use.ts';
-import { startBench } from '../../support/dialect-bench.ts';
 
 /** Counts by the service behind the model, through the official SDK. */
 const messages = [{ role: 'user' as const, content: 'Say hello.' }];

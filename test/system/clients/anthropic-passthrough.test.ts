@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import Anthropic from '@anthropic-ai/sdk';
 import type { MessageParam } from '@anthropic-ai/sdk/resources';
-import { foldedMessage } from '../../support/message-events.ts';
 import { platformOf, startBench } from '../../support/dialect-bench.ts';
+import { foldedMessage } from '../../support/message-events.ts';
 
 /** A request in Anthropic's dialect for a model of Anthropic's goes out as it came, and so does its answer. */
 const bench = startBench('anthropic');

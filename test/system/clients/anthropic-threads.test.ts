@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import { z } from 'zod';
+import { asksForWeather, platformOf } from '../../support/dialect-bench.ts';
 import { forgetThreads } from '../../support/dialects/anthropic-threads.ts';
 import { type LivePolicy, startLivePolicy } from '../../support/live-policy.ts';
 import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { makeTestKey, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
-import { asksForWeather, platformOf } from '../../support/dialect-bench.ts';
 
 /** Histories that Anthropic keeps: the unmodified SDK sends the new turns alone, and they go where the history is. */
 const one = useUpstream({ dialect: 'anthropic' });

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { isObject, type Json, listOf, objectOf, textOf } from '../../../plugins/providers/json.ts';
+import { startBench } from '../../support/dialect-bench.ts';
 import type { Behaviour, RecordedRequest } from '../../support/fake-upstream.ts';
 import { type FoldedMessage, foldedMessage } from '../../support/message-events.ts';
 import { useSignalbox } from '../../support/use.ts';
-import { startBench } from '../../support/dialect-bench.ts';
 
 /**
  * Anthropic's published gateway protocol for Claude Code, point by point. The program itself is not run here: requests are made

@@ -9,6 +9,7 @@ import { generateText, isStepCount, tool } from 'ai';
 import OpenAI from 'openai';
 import { z } from 'zod';
 import { waitFor } from '../../support/answers.ts';
+import { asksForWeather } from '../../support/dialect-bench.ts';
 import {
   type Behaviour,
   type FakeUpstream,
@@ -17,7 +18,6 @@ import {
 } from '../../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
-import { asksForWeather } from '../../support/dialect-bench.ts';
 
 /** Each client with a fresh `Idempotency-Key` per call, as its page shows it, on a connection that breaks. */
 let upstream: FakeUpstream;

@@ -1,9 +1,9 @@
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import OpenAI from 'openai';
 import { waitFor } from '../../support/answers.ts';
+import { startBench, UPSTREAM_DIALECTS } from '../../support/dialect-bench.ts';
 import { inTime } from '../../support/in-time.ts';
 import { rejection } from './openai-rejection.ts';
-import { startBench, UPSTREAM_DIALECTS } from '../../support/dialect-bench.ts';
 
 describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   const bench = startBench(dialect);

@@ -3,8 +3,14 @@ import OpenAI from 'openai';
 import { zodFunction, zodResponseFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
 import { waitFor } from '../../support/answers.ts';
+import {
+  asksForWeather,
+  COMMIT_AFTER_MS,
+  platformOf,
+  startBench,
+  UPSTREAM_DIALECTS,
+} from '../../support/dialect-bench.ts';
 import { rejection } from './openai-rejection.ts';
-import { asksForWeather, COMMIT_AFTER_MS, platformOf, startBench, UPSTREAM_DIALECTS } from '../../support/dialect-bench.ts';
 
 describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   const bench = startBench(dialect);

@@ -5,8 +5,8 @@ import { generateText, isStepCount, streamText, tool } from 'ai';
 import OpenAI from 'openai';
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 import { z } from 'zod';
-import { checkedFetch, checkStreams } from '../../support/open-responses/schemas.ts';
 import { RESPONSES_UPSTREAMS, startBench } from '../../support/dialect-bench.ts';
+import { checkedFetch, checkStreams } from '../../support/open-responses/schemas.ts';
 import { PARAMETERS, QUESTION, TURNS_BEFORE, thinker } from './weather-loop.ts';
 
 /**

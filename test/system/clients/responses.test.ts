@@ -4,10 +4,16 @@ import { zodResponsesFunction, zodTextFormat } from 'openai/helpers/zod';
 import type { Response, ResponseInputItem } from 'openai/resources/responses/responses';
 import { z } from 'zod';
 import { waitFor } from '../../support/answers.ts';
+import {
+  asksForWeather,
+  COMMIT_AFTER_MS,
+  platformOf,
+  RESPONSES_UPSTREAMS,
+  startBench,
+} from '../../support/dialect-bench.ts';
 import type { Behaviour, RecordedRequest } from '../../support/fake-upstream.ts';
 import { checkedFetch, checkStreams } from '../../support/open-responses/schemas.ts';
 import { rejection } from './openai-rejection.ts';
-import { asksForWeather, COMMIT_AFTER_MS, platformOf, RESPONSES_UPSTREAMS, startBench } from '../../support/dialect-bench.ts';
 
 /**
  * The official OpenAI client asks by Responses, whatever the upstream speaks. Every body and every event that it gets is

@@ -6,9 +6,9 @@ import { generateText, streamText } from 'ai';
 import OpenAI from 'openai';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { answerOf, eventsOf } from '../../support/answers.ts';
+import { platformOf } from '../../support/dialect-bench.ts';
 import { MICROCREDITS_PER_UNIT, payingFetch, startPaid, stockClient, usePaid } from '../support/paying.ts';
 import { rejection } from './openai-rejection.ts';
-import { platformOf } from '../../support/dialect-bench.ts';
 
 /** The clients that agents pay with, unmodified. Their settings are the defaults, but for the asset of the test's chain. */
 let payer: PrivateKeyAccount;

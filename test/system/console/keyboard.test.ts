@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { orDeeply } from '../../deep/deeply.ts';
 import { waitFor } from '../../support/answers.ts';
-import { sharedBrowser } from '../support/browser.ts';
 import { withKey } from '../../support/signalbox.ts';
+import { sharedBrowser } from '../support/browser.ts';
 import { type ConsoleStage, openStage, settled, tabTo } from './stage.ts';
 
 /** Whole tasks by the keyboard alone: from the sign-in to the work and back, without a pointer. */

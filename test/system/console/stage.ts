@@ -1,9 +1,9 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
-import { sharedBrowser } from '../support/browser.ts';
 import { buildConsoleHere } from '../../support/console.ts';
 import { CLIENT_SECRET, startIssuer, type TestIssuer } from '../../support/issuer.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
+import { sharedBrowser } from '../support/browser.ts';
 
 /** The roles that the console is looked at with: `owner` signs in by a key, the others by OpenID. */
 export type ConsoleRole = 'owner' | 'admin' | 'finance' | 'auditor' | 'lead' | 'member';

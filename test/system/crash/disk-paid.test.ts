@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
-import { answerOf, waitFor } from '../../support/answers.ts';
-import { startPaid } from '../support/paying.ts';
-import { makeTestKey, temporaryFolder } from '../../support/signalbox.ts';
 import { byMount, mayMount } from '../../crash/disks.ts';
 import { bookedBy } from '../../crash/full-disk.ts';
+import { answerOf, waitFor } from '../../support/answers.ts';
+import { makeTestKey, temporaryFolder } from '../../support/signalbox.ts';
+import { startPaid } from '../support/paying.ts';
 
 const body = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
 /** Time to fill the disk, ms. */

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { orDeeply } from '../../deep/deeply.ts';
-import { answerOf, quietFor, waitFor } from '../../support/answers.ts';
-import { PROGRAM, runToEnd, type Signalbox } from '../../support/signalbox.ts';
 import { byMount, mayMount } from '../../crash/disks.ts';
 import { bookedBy, makeSmallDisk, type SmallDisk } from '../../crash/full-disk.ts';
 import { readBeside } from '../../crash/journal.ts';
 import { newSent, send } from '../../crash/load.ts';
+import { orDeeply } from '../../deep/deeply.ts';
+import { answerOf, quietFor, waitFor } from '../../support/answers.ts';
+import { PROGRAM, runToEnd, type Signalbox } from '../../support/signalbox.ts';
 
 const PATIENCE_MS = 8_000;
 /** Every fourth request fails over, whose second provider cannot be paid for on a full disk. */

@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { orDeeply } from '../../deep/deeply.ts';
-import { answerOf, eventsOf, waitFor } from '../../support/answers.ts';
-import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
-import { type Signalbox, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 import { audit } from '../../crash/audit.ts';
 import { DISKS, type Disk } from '../../crash/disks.ts';
 import { readBeside } from '../../crash/journal.ts';
 import { newSent, type Sent, send } from '../../crash/load.ts';
 import { startUpstreams, type Upstreams } from '../../crash/upstreams.ts';
+import { orDeeply } from '../../deep/deeply.ts';
+import { answerOf, eventsOf, waitFor } from '../../support/answers.ts';
+import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
+import { type Signalbox, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 
 /** Time for requests to be refused, for streams to end and for what waits to be written, ms. */
 const PATIENCE_MS = 8_000;

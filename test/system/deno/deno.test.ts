@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { orDeeply } from '../../deep/deeply.ts';
 import { isDeep } from '../../deep/effort.ts';
-import { deno } from '../support/deno.ts';
 import { PURE } from '../../support/pure-rooms.ts';
 import { runHere } from '../../support/run-here.ts';
 import { temporaryFolder } from '../../support/signalbox.ts';
+import { deno } from '../support/deno.ts';
 
 /** Web standards only: what a room or a plugin of that promise imports, another runtime loads, and asks for nothing. */
 const ROOT = join(import.meta.dir, '../../..');

@@ -6,8 +6,8 @@ import { parse } from 'yaml';
 import { FENCE_TABLE } from '../../../src/store/sqlite/fence.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { ALL_TABLES } from '../../../src/store/sqlite/open.ts';
-import { temporaryFolder } from '../../support/signalbox.ts';
 import { copyFixture, DATA_SQL, EXPECTED, POLICIES } from '../../fixtures/v0.1/folder.ts';
+import { temporaryFolder } from '../../support/signalbox.ts';
 
 /**
  * The fixture of 0.1 is complete: its data folder has a row of every kind that 0.1 writes, its policy folder every section

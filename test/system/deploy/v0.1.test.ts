@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { answerOf } from '../../support/answers.ts';
 import { EXPECTED, KEPT, keyOf, previousKeyOf } from '../../fixtures/v0.1/folder.ts';
 import { goesOn, spent } from '../../fixtures/v0.1/goes-on.ts';
 import { HOUR_MS, type OpenedFixture, openFixture, readExpected, readHistory } from '../../fixtures/v0.1/history.ts';
+import { answerOf } from '../../support/answers.ts';
 
 /**
  * The present program opens the data folder and the policy folder of 0.1, by command and over HTTP. Money, keys, IDs and

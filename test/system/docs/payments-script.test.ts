@@ -6,11 +6,11 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { deeply } from '../../deep/deeply.ts';
 import { rehearsed } from '../../policy/rehearsal.ts';
 import { waitFor } from '../../support/answers.ts';
+import { testPolicy } from '../../support/policies.ts';
+import { runToEnd } from '../../support/signalbox.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { type FacilitatorServer, startFacilitatorServer } from '../support/chain/facilitator-server.ts';
 import { type Paid, startPaid } from '../support/paying.ts';
-import { testPolicy } from '../../support/policies.ts';
-import { runToEnd } from '../../support/signalbox.ts';
 
 /** The programs for agents are run as they are printed; the policies for operators are loaded; each failure has its tests. */
 const ROOT = join(import.meta.dir, '../../..');

@@ -3,11 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { deeply } from '../../deep/deeply.ts';
-import { sharedBrowser } from '../support/browser.ts';
+import { stamped, stampOf } from '../../docs/png-stamp.ts';
 import { ROUTES } from '../../support/routes.ts';
 import { useSignalbox } from '../../support/use.ts';
+import { sharedBrowser } from '../support/browser.ts';
 import { drawnIn, faultsOf } from './legible.ts';
-import { stamped, stampOf } from '../../docs/png-stamp.ts';
 
 /**
  * The pictures of the docs and the page `/docs`, as a reader's browser shows them.

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { withDoubles } from '../first-hour/stage.ts';
 import { testPolicy } from '../../support/policies.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../../support/use.ts';
+import { withDoubles } from '../first-hour/stage.ts';
 
 /** The names of Claude models that clients of Anthropic send, under the shipped policy and under a user's own. */
 const doubles = withDoubles(join(import.meta.dir, '../../../policies'));

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type OpenAI from 'openai';
 import type { Page } from 'playwright-core';
 import { waitFor } from '../../support/answers.ts';
-import { sharedBrowser } from '../support/browser.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { type LivePolicy, startLivePolicy } from '../../support/live-policy.ts';
 import { testPolicy, UPSTREAM_KEY } from '../../support/policies.ts';
+import { sharedBrowser } from '../support/browser.ts';
 
 /** What the page's own script leaves for the test. */
 declare global {

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { answerOf } from '../../support/answers.ts';
-import { amountOf, MICROCREDITS_PER_UNIT, type Paid, requiredOf, startPaid } from '../support/paying.ts';
 import { withKey } from '../../support/signalbox.ts';
+import { amountOf, MICROCREDITS_PER_UNIT, type Paid, requiredOf, startPaid } from '../support/paying.ts';
 
 /** Who pays for a request, by what it shows: a key, a signature, a wallet's name, or several of them. */
 let paid: Paid;

@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOf, waitFor } from '../../support/answers.ts';
+import { startFakeUpstream } from '../../support/fake-upstream.ts';
+import { temporaryFolder } from '../../support/signalbox.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { type FacilitatorServer, startFacilitatorServer } from '../support/chain/facilitator-server.ts';
-import { startFakeUpstream } from '../../support/fake-upstream.ts';
 import { amountOf, MICROCREDITS_PER_UNIT, type Paid, startPaid } from '../support/paying.ts';
-import { temporaryFolder } from '../../support/signalbox.ts';
 
 /** Payments that a service settles: it may fail in every way, and the chain tells what became of them. */
 const BEARER = 'facilitator-token-for-tests';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { answerOf, eventsOf, waitFor } from '../../support/answers.ts';
-import { amountOf, MICROCREDITS_PER_UNIT, startPaid, tampered, usePaid } from '../support/paying.ts';
 import { temporaryFolder } from '../../support/signalbox.ts';
+import { amountOf, MICROCREDITS_PER_UNIT, startPaid, tampered, usePaid } from '../support/paying.ts';
 
 /** One signature is one payment and one answer, however often and by whatever way it is sent. */
 

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { answerOf } from '../../support/answers.ts';
 import { expectError } from '../../support/error-contract.ts';
-import { usePaid } from '../support/paying.ts';
 import { withKey } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
+import { usePaid } from '../support/paying.ts';
 
 /** PDFs of agents that pay: nobody has a service count for money that is not there. */
 const upstream = useUpstream({ dialect: 'anthropic' });

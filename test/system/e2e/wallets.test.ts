@@ -4,8 +4,8 @@ import { decodePaymentResponseHeader } from '@x402/core/http';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { answerOf, waitFor } from '../../support/answers.ts';
 import { expectError } from '../../support/error-contract.ts';
-import { amountOf, MICROCREDITS_PER_UNIT, startPaid, usePaid } from '../support/paying.ts';
 import { startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
+import { amountOf, MICROCREDITS_PER_UNIT, startPaid, usePaid } from '../support/paying.ts';
 
 /** Paying in advance, through the door of HTTP, with the stock client on a real chain. */
 const TOPUP = { path: '/v1/wallets/topup' };

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
 import type { PrivateKeyAccount } from 'viem/accounts';
+import { waitFor } from '../../support/answers.ts';
 import { bookProblems } from '../payments/model/books.ts';
 import { CHAT, chatBody, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
-import { waitFor } from '../../support/answers.ts';
 import {
   type FacilitatorServer,
   type ServiceFault,

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { balanceIn, bookProblems } from '../payments/model/books.ts';
 import type { ClientPayment } from '../../payments/model/signed.ts';
-import { CHAT, chatBody, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 import { waitFor } from '../../support/answers.ts';
+import { balanceIn, bookProblems } from '../payments/model/books.ts';
+import { CHAT, chatBody, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 
 /** Faults between gateway and chain, and on the chain, as seen by the agent, the operator and the chain. */
 let stand: Stand;

@@ -8,7 +8,13 @@ import { startDeafCaller } from '../../support/deaf-caller.ts';
 import { type Flood, startFlood } from '../../support/flood.ts';
 import { leastOf } from '../../support/in-time.ts';
 import { longestTurn, TURN_ENV } from '../../support/longest-turn.ts';
-import { type AnswerKind, CHAT_WIRE, type MeteredWire, messagesWire, responsesWire } from '../../support/metered-wires.ts';
+import {
+  type AnswerKind,
+  CHAT_WIRE,
+  type MeteredWire,
+  messagesWire,
+  responsesWire,
+} from '../../support/metered-wires.ts';
 import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { useSignalbox } from '../../support/use.ts';
 

@@ -2,18 +2,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { deeply, orDeeply } from '../../deep/deeply.ts';
-import { answerOf, waitFor } from '../../support/answers.ts';
-import { expectError } from '../../support/error-contract.ts';
-import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
-import { runHere } from '../../support/run-here.ts';
-import {
-  makeTestKey,
-  type Signalbox,
-  type StartOptions,
-  startSignalbox,
-  temporaryFolder,
-} from '../../support/signalbox.ts';
-import { useUpstream } from '../../support/use.ts';
 import {
   ask,
   COST,
@@ -27,6 +15,18 @@ import {
   toldBy,
   USAGE,
 } from '../../http/replay-support.ts';
+import { answerOf, waitFor } from '../../support/answers.ts';
+import { expectError } from '../../support/error-contract.ts';
+import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
+import { runHere } from '../../support/run-here.ts';
+import {
+  makeTestKey,
+  type Signalbox,
+  type StartOptions,
+  startSignalbox,
+  temporaryFolder,
+} from '../../support/signalbox.ts';
+import { useUpstream } from '../../support/use.ts';
 
 /** Reserved for a request of `ask`: 42 of its prompt at most, and 100 of output at 4. */
 const RESERVED = 442_000;

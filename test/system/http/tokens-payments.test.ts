@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
+import { issuerEntry } from '../../http/tokens-support.ts';
 import { expectError } from '../../support/error-contract.ts';
-import { startPaid } from '../support/paying.ts';
 import { withKey } from '../../support/signalbox.ts';
 import { startIssuer } from '../../support/token-issuer.ts';
 import { useStarted } from '../../support/use.ts';
-import { issuerEntry } from '../../http/tokens-support.ts';
+import { startPaid } from '../support/paying.ts';
 
 const issuer = useStarted(() => startIssuer());
 const paid = useStarted(() => startPaid({ policy: `tokens:${issuerEntry(issuer)}` }));

@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { encodePaymentSignatureHeader } from '@x402/core/http';
 import { World } from '../../store/hostile/world.ts';
 import { answerOf, waitFor } from '../../support/answers.ts';
-import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { type Fleet, startFleet } from '../../support/fleet.ts';
-import { amountOf, paidServers, requiredOf, stockClient, untilReady } from '../support/paying.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
+import { startChain, type TestChain } from '../support/chain/chain.ts';
+import { amountOf, paidServers, requiredOf, stockClient, untilReady } from '../support/paying.ts';
 
 /** One payment header that comes to two applications on one store. */
 const upstream = useUpstream();

@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { encodeFunctionData, type Hex, parseAbi } from 'viem';
 import type { PaymentAsset, PaymentNetwork } from '../../../src/core/payment-policy.ts';
-import { type Authorization, type Chain, FacilitatorUnavailable } from '../../../src/payments/facilitator/facilitator.ts';
+import {
+  type Authorization,
+  type Chain,
+  FacilitatorUnavailable,
+} from '../../../src/payments/facilitator/facilitator.ts';
 import { openNetwork } from '../../../src/payments/facilitator/network.ts';
+import type { Authorized } from '../../support/pay.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { contract } from '../support/chain/compile.ts';
 import { authorize, meansOf, networkOn, traceOf } from '../support/chain/networks.ts';
-import type { Authorized } from '../../support/pay.ts';
 import { startRpcProxy } from '../support/chain/rpc-proxy.ts';
 import { TOKEN_ABI } from '../support/chain/token-abi.ts';
 

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mnemonicToAccount } from 'viem/accounts';
 import type { PaymentNetwork } from '../../../src/core/payment-policy.ts';
 import { openNetwork } from '../../../src/payments/facilitator/network.ts';
+import { startOwnServer } from '../../support/own-server.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { meansOf, networkOn } from '../support/chain/networks.ts';
-import { startOwnServer } from '../../support/own-server.ts';
 
 /** The phrase that development chains derive their accounts from. */
 const WELL_KNOWN = 'test test test test test test test test test test test junk';

@@ -3,11 +3,6 @@ import { openNetwork } from '../../../src/payments/facilitator/network.ts';
 import { paymentFamilies } from '../../../src/payments/metrics.ts';
 import type { SqlStore } from '../../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../../src/store/store.ts';
-import { flaky } from '../../store/support.ts';
-import { waitFor } from '../../support/answers.ts';
-import { startChain } from '../support/chain/chain.ts';
-import { meansOf, networkOn } from '../support/chain/networks.ts';
-import { figuresOf } from '../../support/families.ts';
 import { FakeNetwork } from '../../payments/fake-network.ts';
 import {
   ask,
@@ -22,6 +17,11 @@ import {
   shopTest,
   workshop,
 } from '../../payments/support.ts';
+import { flaky } from '../../store/support.ts';
+import { waitFor } from '../../support/answers.ts';
+import { figuresOf } from '../../support/families.ts';
+import { startChain } from '../support/chain/chain.ts';
+import { meansOf, networkOn } from '../support/chain/networks.ts';
 
 function figuresFor({ payments }: Pick<Bench, 'payments'>, network = NETWORK) {
   const figures = figuresOf(paymentFamilies(payments));

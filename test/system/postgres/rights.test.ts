@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { textOf } from '../deploy/manifests.ts';
 import { startServers } from '../../support/postgres-servers.ts';
 import { runCommand } from '../../support/signalbox.ts';
+import { textOf } from '../deploy/manifests.ts';
 import { audit } from './stage.ts';
 
 /** The statements of the page: those that make users and the database, and those within the database. */

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { answerOf, waitFor } from '../../support/answers.ts';
-import { startChain, type TestChain } from '../support/chain/chain.ts';
-import { paidServers, payingFetch, untilReady } from '../support/paying.ts';
 import { type PostgresServers, startServers } from '../../support/postgres-servers.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
+import { startChain, type TestChain } from '../support/chain/chain.ts';
+import { paidServers, payingFetch, untilReady } from '../support/paying.ts';
 
 /** Wallets that pay two servers at one PostgreSQL. */
 const upstream = useUpstream();

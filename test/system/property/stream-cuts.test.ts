@@ -6,7 +6,12 @@ import OpenAI from 'openai';
 import { effort, isDeep } from '../../deep/effort.ts';
 import type { Tokens } from '../../fault/dialect.ts';
 import { DIALECTS } from '../../fault/faults.ts';
-import { type RawRequest, type RawUpstream, type ServerConnection, startRawUpstream } from '../../fault/raw-upstream.ts';
+import {
+  type RawRequest,
+  type RawUpstream,
+  type ServerConnection,
+  startRawUpstream,
+} from '../../fault/raw-upstream.ts';
 import { type CallerSurface, messages, responses } from '../../fault/surfaces.ts';
 import { eventsText, eventText, LAST_PIECE, piece, SSE, wordAt } from '../../fault/wire.ts';
 import { type Answer, eventsIn, untilBreak, waitFor } from '../../support/answers.ts';

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
 import { effort, isDeep } from '../../deep/effort.ts';
+import { RandomEdits } from '../../reload/random-edits.ts';
 import { answerOf, eventsOf, waitFor } from '../../support/answers.ts';
 import { startFakeUpstream } from '../../support/fake-upstream.ts';
 import { IN_FORCE_MS, type LivePolicy, startLivePolicy } from '../../support/live-policy.ts';
 import { UPSTREAM_KEY } from '../../support/policies.ts';
 import { openFiles, residentMiB } from '../../support/process.ts';
-import { RandomEdits } from '../../reload/random-edits.ts';
 
 const hello = [{ role: 'user', content: 'Say hello.' }];
 

@@ -3,13 +3,13 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { orDeeply } from '../../deep/deeply.ts';
 import { isDeep } from '../../deep/effort.ts';
+import { FAULTS, type Fault, type Known } from '../../security/canary-faults.ts';
+import { filesOf, makeCanary, Nets, type Watched, watch, wholeOf } from '../../security/canary-support.ts';
 import { waitFor } from '../../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { testPolicy } from '../../support/policies.ts';
 import { runHere } from '../../support/run-here.ts';
 import { temporaryFolder, withKey } from '../../support/signalbox.ts';
-import { FAULTS, type Fault, type Known } from '../../security/canary-faults.ts';
-import { filesOf, makeCanary, Nets, type Watched, watch, wholeOf } from '../../security/canary-support.ts';
 
 /**
  * Secrets and words of one caller are random; every fault that there is is driven with them; then whatever others got,

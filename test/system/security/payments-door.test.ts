@@ -2,15 +2,15 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { randomFrom, seedOf } from '../../deep/effort.ts';
-import { bookProblems } from '../payments/model/books.ts';
 import { encoded, signed } from '../../payments/model/signed.ts';
-import { CHAT, chatBody, type Failure, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 import { waitFor } from '../../support/answers.ts';
 import { UPSTREAM_ENV } from '../../support/policies.ts';
 import { residentMiB } from '../../support/process.ts';
 import { connect } from '../../support/raw-http.ts';
 import { runHere } from '../../support/run-here.ts';
 import { startSignalbox, temporaryFolder, writePolicy } from '../../support/signalbox.ts';
+import { bookProblems } from '../payments/model/books.ts';
+import { CHAT, chatBody, type Failure, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 
 /** What comes through the door that needs no key. */
 let stand: Stand;

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { ClientPayment } from '../../payments/model/signed.ts';
-import { chatBody, type Stand, startStand } from '../payments/model/stand.ts';
 import { filesOf, wholeOf } from '../../security/canary-support.ts';
+import { chatBody, type Stand, startStand } from '../payments/model/stand.ts';
 
 /** Characters of a secret in a row that nothing may show. */
 const PIECE = 16;

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import type { PaymentRequired } from '@x402/core/types';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { bookProblems } from '../payments/model/books.ts';
 import { type ClientPayment, encoded, signed } from '../../payments/model/signed.ts';
-import { CHAT, chatBody, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 import { UPSTREAM_ENV } from '../../support/policies.ts';
 import { startSignalbox } from '../../support/signalbox.ts';
+import { bookProblems } from '../payments/model/books.ts';
+import { CHAT, chatBody, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 
 /** A client who tries to pay less, with another's money, or not at all. */
 let stand: Stand;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { sharedBrowser } from '../support/browser.ts';
+import { startGateway } from '../../sign-in/stage.ts';
 import { buildConsoleHere } from '../../support/console.ts';
 import { startIssuer, type TestIssuer } from '../../support/issuer.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
-import { startGateway } from '../../sign-in/stage.ts';
+import { sharedBrowser } from '../support/browser.ts';
 
 /** One sign-in as a person does it: a real browser, the real provider’s pages. */
 let issuer: TestIssuer;

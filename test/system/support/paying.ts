@@ -13,12 +13,12 @@ import { ExactEvmScheme } from '@x402/evm/exact/client';
 import { wrapFetchWithPayment } from '@x402/fetch';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { waitFor } from '../../support/answers.ts';
-import { type ChainOptions, startChain, type TestChain } from './chain/chain.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { type ModelOptions, testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.ts';
 import { runHere } from '../../support/run-here.ts';
 import { type Signalbox, type StartOptions, startSignalbox, writePolicy } from '../../support/signalbox.ts';
 import { useStarted } from '../../support/use.ts';
+import { type ChainOptions, startChain, type TestChain } from './chain/chain.ts';
 
 /** Microcredits of one atomic unit: a Credit is 0.001 USD, and the token has six decimals. */
 export const MICROCREDITS_PER_UNIT = 1_000;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { PrivateKeyAccount } from 'viem/accounts';
+import { type ClientPayment, signed } from '../../../payments/model/signed.ts';
 import { waitFor } from '../../../support/answers.ts';
 import { bookProblems } from './books.ts';
-import { type ClientPayment, signed } from '../../../payments/model/signed.ts';
 import { CHAT, chatBody, type Stand, startStand } from './stand.ts';
 
 /** Points where `crash-points.ts` can kill the process, in the order in which a payment passes them. */

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import type { PaymentRequired } from '@x402/core/types';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { idText } from '../../../../src/core/id.ts';
+import { type ClientPayment, type SignOptions, signed } from '../../../payments/model/signed.ts';
 import { waitFor } from '../../../support/answers.ts';
-import { startChain, type TestChain } from '../../support/chain/chain.ts';
-import { type RpcProxy, startRpcProxy } from '../../support/chain/rpc-proxy.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../../support/policies.ts';
 import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder } from '../../../support/signalbox.ts';
-import { type ClientPayment, type SignOptions, signed } from '../../../payments/model/signed.ts';
+import { startChain, type TestChain } from '../../support/chain/chain.ts';
+import { type RpcProxy, startRpcProxy } from '../../support/chain/rpc-proxy.ts';
 
 export interface StandOptions {
   /** The timeout of a transaction, ms. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createServer } from 'node:http';
 import fc from 'fast-check';
 import { effort } from '../../../deep/effort.ts';
-import { CHAT, chatBody, quoteIn, startStand } from '../../payments/model/stand.ts';
+import { holds, JSON_TYPE, POLICY, QUESTION } from '../../../security/litellm-2026/support.ts';
 import { startGateway } from '../../../sign-in/stage.ts';
 import { buildConsoleHere } from '../../../support/console.ts';
 import { startForgedIssuer } from '../../../support/forged-issuer.ts';
@@ -10,7 +10,7 @@ import { connect } from '../../../support/raw-http.ts';
 import { isForOperators, ROUTES } from '../../../support/routes.ts';
 import { withKey } from '../../../support/signalbox.ts';
 import { useSignalbox, useStarted } from '../../../support/use.ts';
-import { holds, JSON_TYPE, POLICY, QUESTION } from '../../../security/litellm-2026/support.ts';
+import { CHAT, chatBody, quoteIn, startStand } from '../../payments/model/stand.ts';
 
 /** https://github.com/BerriAI/litellm/security/advisories/GHSA-4xpc-pv4p-pm3w: access was judged by a path made from `Host`. */
 describe('CVE-2026-49468, trust in the header Host', () => {

@@ -9,11 +9,11 @@ import { arrayOf, Connection, USUAL_BOUNDS } from '../../../../src/store/postgre
 import { PostgresReaders } from '../../../../src/store/postgres/readers.ts';
 import { seedOf } from '../../../deep/effort.ts';
 import { WORTHLESS_CERTIFICATE } from '../../../fault/worthless-certificate.ts';
+import { refusalOf } from '../../../store/implementations.ts';
+import { tempFolder } from '../../../store/support.ts';
 import { waitFor } from '../../../support/answers.ts';
 import { layCable } from '../../../support/cable.ts';
 import { freshDatabase } from '../../../support/postgres.ts';
-import { refusalOf } from '../../../store/implementations.ts';
-import { tempFolder } from '../../../store/support.ts';
 
 const openAt = (url: string) => Connection.open(addressOf(url));
 

@@ -7,7 +7,6 @@ import { FREE_AFTER_MS } from '../../../../src/store/lease.ts';
 import { postgresRepositories } from '../../../../src/store/postgres/repositories.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import { processTimers } from '../../../../src/telemetry/process-timers.ts';
-import { waitFor } from '../../../support/answers.ts';
 import { refusalOf } from '../../../store/implementations.ts';
 import {
   balanceOf,
@@ -21,6 +20,7 @@ import {
   settleOf,
   WALLET,
 } from '../../../store/suites/books.ts';
+import { waitFor } from '../../../support/answers.ts';
 import { emptyLedger, openBooksOn } from './stage.ts';
 
 const at = NOON;

@@ -6,8 +6,8 @@ import { postgresLeaders } from '../../../../src/store/postgres/leaders.ts';
 import { fenceOf, postgresLeases } from '../../../../src/store/postgres/leases.ts';
 import { NEWS_CHANNEL, postgresNews } from '../../../../src/store/postgres/news.ts';
 import { processTimers } from '../../../../src/telemetry/process-timers.ts';
-import { waitFor } from '../../../support/answers.ts';
 import { refusalOf } from '../../../store/implementations.ts';
+import { waitFor } from '../../../support/answers.ts';
 import { laidDatabase, openHandle, withRepositories } from './opened.ts';
 
 const clock = () => performance.now();

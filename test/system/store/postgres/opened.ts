@@ -10,9 +10,9 @@ import { openPostgres, type PostgresOptions, type PostgresStore } from '../../..
 import type { SqlTables } from '../../../../src/store/sql/statement.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import { processTimers } from '../../../../src/telemetry/process-timers.ts';
-import { freshDatabase } from '../../../support/postgres.ts';
 import { either } from '../../../store/hostile/through.ts';
 import { OF_ONE, type TestedStore } from '../../../store/implementations.ts';
+import { freshDatabase } from '../../../support/postgres.ts';
 
 /** The server of the tests keeps nothing. */
 export const PERMITTED = ['fsync', 'synchronous_commit', 'full_page_writes'];

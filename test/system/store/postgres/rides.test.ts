@@ -6,8 +6,8 @@ import { sqlPendingSettlements } from '../../../../src/store/sql/payment-extras.
 import { StoreError, type Write } from '../../../../src/store/store.ts';
 import { deeply } from '../../../deep/deeply.ts';
 import { effort, someOf } from '../../../deep/effort.ts';
-import { waitFor } from '../../../support/answers.ts';
 import { figures, fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
+import { waitFor } from '../../../support/answers.ts';
 import { claimOf, HOT } from './spender.ts';
 import { DECIDE, emptyLedger, openBooksOn } from './stage.ts';
 

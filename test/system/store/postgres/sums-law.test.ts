@@ -15,8 +15,8 @@ import { PostgresSnapshot } from '../../../../src/store/postgres/snapshot.ts';
 import { sql } from '../../../../src/store/sql/statement.ts';
 import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { effort, isDeep, someOf } from '../../../deep/effort.ts';
-import { waitFor } from '../../../support/answers.ts';
 import { extendOf, fundOf, holdOf, NOON, nextId, postOf, settleOf } from '../../../store/suites/books.ts';
+import { waitFor } from '../../../support/answers.ts';
 import { DECIDE, emptyLedger, openBooksOn } from './stage.ts';
 
 /**

@@ -3,12 +3,12 @@ import { addressOf } from '../../../../src/store/postgres/address.ts';
 import { Connection } from '../../../../src/store/postgres/connection.ts';
 import { TURN } from '../../../../src/store/postgres/transaction.ts';
 import type { StoreError } from '../../../../src/store/store.ts';
-import { quietFor, waitFor } from '../../../support/answers.ts';
-import { layCable } from '../../../support/cable.ts';
-import { startPostgres } from '../../../support/postgres.ts';
 import { refusalOf } from '../../../store/implementations.ts';
 import { keyEvent, keyInfo, subjectEvent } from '../../../store/suites/access.ts';
 import { aTeam, aUser } from '../../../store/suites/people.ts';
+import { quietFor, waitFor } from '../../../support/answers.ts';
+import { layCable } from '../../../support/cable.ts';
+import { startPostgres } from '../../../support/postgres.ts';
 import { laidDatabase, layTables, openHandle, withRepositories } from './opened.ts';
 
 /** A handle over a cable, with what it said was lost. */

@@ -10,8 +10,8 @@ import type {
   PendingSettlements,
 } from '../../../../src/payments/facilitator/facilitator.ts';
 import { queryOf } from '../../../../src/payments/facilitator/facilitator.ts';
-import type { TestChain } from './chain.ts';
 import { type Authorized, type SignOptions, signPayment } from '../../../support/pay.ts';
+import type { TestChain } from './chain.ts';
 
 /** The variable that `meansOf` has the gas key in. */
 export const GAS_KEY = 'TEST_GAS_KEY';
