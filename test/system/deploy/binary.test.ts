@@ -320,26 +320,3 @@ deeply('the program starts itself for each of its processes, at one PostgreSQL',
   child.kill('SIGTERM');
   expect(await child.exited).toBe(0);
 });
-
-test('what the sources read from beside themselves is tried here: what is new must be thought of', () => {
-  const files = ['src', 'plugins'].flatMap((folder) => [
-    ...new Bun.Glob(`${folder}/**/*.ts`).scanSync({ cwd: join(MAIN, '../..') }),
-  ]);
-  const reading = files.filter((file) =>
-    /import\.meta|with \{ type: 'file' \}/.test(readFileSync(join(MAIN, '../..', file), 'utf8')),
-  );
-  expect(reading.sort()).toEqual([
-    'src/cli/plugin/new.ts',
-    'src/cli/plugin/test.ts',
-    'src/cli/plugin/trial.ts',
-    'src/http/console/built.ts',
-    'src/http/docs/page.ts',
-    'src/main.ts',
-    'src/runtime/parser.ts',
-    'src/server/audits.ts',
-    'src/server/shipped-policies.ts',
-    'src/server/version.ts',
-    'src/tokenizer/count-worker.ts',
-    'src/tokenizer/counter.ts',
-  ]);
-});

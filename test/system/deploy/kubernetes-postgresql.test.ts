@@ -72,9 +72,6 @@ describe('The manifests of deploy/kubernetes/postgresql', () => {
     expect(autoscaler.minReplicas).toBeGreaterThanOrEqual(2);
     const servers = autoscaler.maxReplicas + deployment.spec.strategy.rollingUpdate.maxSurge;
     expect(servers * OF_SERVER + OF_COMMAND).toBeLessThan(CONNECTIONS_MAX);
-    expect(textOf('docs/operate/postgresql.md')).toContain(
-      `\`max_connections\` to ${OF_SERVER} for each server, ${OF_COMMAND} for a command`,
-    );
     const [spread] = template.spec.topologySpreadConstraints;
     expect(spread.labelSelector.matchLabels).toEqual(deployment.spec.selector.matchLabels);
   });

@@ -38,7 +38,7 @@ afterAll(() => page.context().close());
 async function faultsIn(svg: string): Promise<readonly string[]> {
   await page.setContent(`<body style="margin: 0"><div style="width: ${WIDTH}px">${svg}</div></body>`);
   const drawn = await drawnIn(page);
-  expect(drawn.length).toBeGreaterThan(10);
+  expect(drawn).not.toBeEmpty();
   return faultsOf(drawn);
 }
 
@@ -55,25 +55,15 @@ describe('the drawings of docs/pictures', () => {
       expect(faults).toEqual([]);
     }, 30_000);
 
-  test('are judged: a text that is moved, too long, small or faint is a fault', async () => {
+  test.each([
+    ['overlaps', '<text x="10" y="20">one</text><text x="15" y="22">two</text>'],
+    ['leaves its box', '<rect width="60" height="30" fill="#eee" /><text x="5" y="20">more than fits</text>'],
+    ['is too small', '<text x="10" y="20" font-size="8">small</text>'],
+    ['is faint', '<text x="10" y="20" fill="#a0a8b0">faint</text>'],
+  ])('are judged: a text that %s is a fault', async (fault, drawing) => {
     await page.emulateMedia({ colorScheme: 'light' });
-    const house = read('house.svg');
-    const [first = '', second = ''] = house.match(/<text [^>]*font-size="11"[^>]*>[^<]+<\/text>/g)!;
-    const [place = ''] = first.match(/x="[^"]+" y="[^"]+"/)!;
-    const mutants = {
-      overlaps: house.replace(second, second.replace(/x="[^"]+" y="[^"]+"/, place)),
-      'leaves its box': house.replace('keys, limits', 'keys, scopes, limits and what else is asked of a caller'),
-      'is too small': house.replace('font-size="11"', 'font-size="8"'),
-      'is faint': house.replaceAll('fill="#59636e"', 'fill="#a0a8b0"'),
-    };
-    for (const [fault, mutant] of Object.entries(mutants)) expect((await faultsIn(mutant)).join()).toContain(fault);
-  });
-
-  test('expect of no model that it is always right', () => {
-    for (const name of ['decision.svg', 'selectors.svg']) expect(read(name), name).not.toMatch(/\b100(\.0)? %/);
-    const sums = [...read('explain.svg').matchAll(/([\d.]+) % \+([\d.]+)/g)];
-    expect(sums.length).toBeGreaterThan(5);
-    for (const [, quality, added] of sums) expect(Number(quality) + Number(added)).toBeLessThanOrEqual(99.9001);
+    const faults = await faultsIn(`<svg viewBox="0 0 ${WIDTH} 100" font-size="14">${drawing}</svg>`);
+    expect(faults).toEqual([expect.stringContaining(fault)]);
   });
 });
 
