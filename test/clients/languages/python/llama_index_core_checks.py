@@ -1,7 +1,10 @@
 import asyncio
 
 import openai
-from checks import ADAPTED, CLAUDE, CLAUDE_KEY, CLAUDE_URL, FAULTY_KEY, FAULTY_URL, KEY, UNCOUNTED_KEY, URL, check, finish, raised, usage
+from checks import (
+    ADAPTED, CLAUDE, CLAUDE_KEY, CLAUDE_URL, FAULTY_KEY, FAULTY_URL, KEY, UNCOUNTED_KEY, URL, check,
+    finish, raised, usage,
+)
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.llms import ChatMessage
 from llama_index.core.program import FunctionCallingProgram

@@ -1,4 +1,7 @@
-from checks import ADAPTED, CLAUDE, CLAUDE_KEY, CLAUDE_URL, FAULTY_KEY, FAULTY_URL, HELLO, KEY, UNCOUNTED_KEY, URL, check, finish, raised, usage
+from checks import (
+    ADAPTED, CLAUDE, CLAUDE_KEY, CLAUDE_URL, FAULTY_KEY, FAULTY_URL, HELLO, KEY, UNCOUNTED_KEY, URL,
+    check, finish, raised, usage,
+)
 from openai import APIError
 from smolagents import FinalAnswerTool, OpenAIModel, ToolCallingAgent, tool
 
