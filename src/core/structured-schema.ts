@@ -36,6 +36,7 @@ class SchemaTranslation {
   }
 
   of(node: unknown): Members {
+    if (this.why !== '') return {};
     if (!isObject(node)) {
       this.why ||= 'has a subschema that is no object';
       return {};

@@ -47,7 +47,8 @@ function toParam(path: string): string {
 function toError(error: ValueError, body: unknown): SignalboxError {
   const path = error.type === ValueErrorType.Union ? tagPath(error) : error.path;
   const param = toParam(path);
-  const name = param === '' ? 'The body' : `\`${param}\``;
+  // A member can have an empty name.
+  const name = path === '' ? 'The body' : `\`${param || '""'}\``;
   const [code, text] = explain(error, name, body);
   return new SignalboxError(code, text, param === '' ? {} : { param });
 }

@@ -176,6 +176,17 @@ function enter(
   return null;
 }
 
+/** Checks the caller of an admitted request with its terms as they are now. @throws SignalboxError as `admit` does */
+export async function readmit(request: Request, rules: AdmissionRules, peers: Peers | null, context: RequestContext) {
+  const credentials = credentialsIn(request.headers);
+  // A caller who paid without a key has no terms.
+  if (credentials === null) return context.caller ? rules.funding.checkBlocked(context.caller) : undefined;
+  const caller = rules.levels.of(await authenticated(request, rules, peers, credentials, false));
+  const rule = rules.routes.at(context.route)?.methods.get(context.method);
+  if (rule) checkAccess(caller, rule.access);
+  context.caller = caller;
+}
+
 function checkForm({ url, headers }: Request): void {
   if (!WITH_HOST.test(url)) {
     throw new SignalboxError('invalid_value', 'The Host header is missing.', { param: 'Host' });

@@ -27,7 +27,7 @@ import type { Surface } from '../surface/surface.ts';
 import { wholeAddress } from './address.ts';
 import { adminRoutes } from './admin.ts';
 import { keyRoutes } from './admin-keys.ts';
-import { type AdmissionRules, admit, countFailedAuth } from './admission.ts';
+import { type AdmissionRules, admit, countFailedAuth, readmit } from './admission.ts';
 import { type AlertDesk, alertRoutes } from './alerts.ts';
 import { readBody } from './body.ts';
 import { BodyPace } from './body-pace.ts';
@@ -258,6 +258,7 @@ function servicesOf(
   contextOf: RouteServices['contextOf'],
   edge: Pick<RouteServices, 'server' | 'handle'>,
   door: LoginDoor,
+  rules: () => AdmissionRules,
 ): RouteServices {
   const { gateway, idempotency, keys, tokens } = options;
   const sources = { keys, policy: () => gateway.lease().snapshot };
@@ -270,6 +271,7 @@ function servicesOf(
     answerSecretOf: (id) => tokens.answerSecretOf(id),
     contextOf,
     addressOf,
+    readmit: (request, context) => readmit(request, rules(), edge.server(), context),
     callerOf: (request) => contextOf(request).knownCaller,
     teamIdOf: (text) => options.people?.people.teamNamed(text)?.id ?? text,
     sightOf: (request) => sightOf(contextOf(request).knownCaller, sources),
@@ -295,7 +297,7 @@ export function createApp(options: AppOptions) {
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
   const door = loginDoor(options.signIn, () => gateway.lease().snapshot, options.levels);
   const edge = edgeOf(app);
-  const services = servicesOf(options, contextOf, edge, door);
+  const services = servicesOf(options, contextOf, edge, door, () => rules);
   const requests = requestRoutes(services, options, () => app.server);
   // The rules know the routes, which are made before them.
   const countFailure = (request: Request) => countFailedAuth(request, rules, services.server());

@@ -13,7 +13,6 @@ import { KeptAnswer } from '../exchange/kept-answer.ts';
 import { replayedAnswer } from '../exchange/replayed-answer.ts';
 import type { Funding } from '../money/funding.ts';
 import { shuttingDown } from '../request/drain.ts';
-import type { Gateway } from '../request/gateway.ts';
 import type { NamedRequest } from '../request/pipeline.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import { orOverloaded } from '../store/unwritten.ts';
@@ -44,6 +43,7 @@ export interface RequestName extends KeyedRequest {
 /** A request with the headers of its response. */
 interface ReplayableCall {
   readonly context: RequestContext;
+  readonly request: Request;
   readonly headers: HTTPHeaders;
 }
 
@@ -123,7 +123,7 @@ export async function claimName(
   form: AnswerForm,
 ): Promise<NamedRun | StoredResponse> {
   const { gateway, idempotency } = services;
-  const limits = name.canRetry ? waitLimits(gateway, call.context) : null;
+  const limits = name.canRetry ? waitLimits(services, call) : null;
   const claim = await orOverloaded(UNREADABLE, () =>
     limits ? idempotency.claimInTurn(name, limits) : idempotency.claim(name),
   );
@@ -137,10 +137,11 @@ export async function claimName(
 }
 
 /** Null where repeats are refused. The model is not known before a decision, so the longest total deadline counts. */
-function waitLimits(gateway: Gateway, { at, signal }: RequestContext): WaitLimits | null {
+function waitLimits({ gateway, readmit }: RouteServices, { context, request }: ReplayableCall): WaitLimits | null {
   const { snapshot } = gateway.lease();
   if (snapshot.gateway.repeatsInFlight === 'refuse') return null;
-  return { signal, ms: at + snapshot.totalMsMax - gateway.clock() };
+  const { at, signal } = context;
+  return { signal, ms: at + snapshot.totalMsMax - gateway.clock(), check: () => readmit(request, context) };
 }
 
 function namedRun(

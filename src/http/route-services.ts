@@ -59,6 +59,11 @@ export interface RouteServices {
   /** The caller of a request on a route that needs a key. */
   callerOf(request: Request): Caller;
   contextOf(request: Request): RequestContext;
+  /**
+   * Checks the caller of an admitted request again after a long wait, and notes in the context what it may do now.
+   * @throws SignalboxError if its key has been revoked, for example
+   */
+  readmit(request: Request, context: RequestContext): Promise<void>;
   /** The caller's address, as trusted proxies report it; null when the connection is gone. */
   addressOf(request: Request): string | null;
   /** Its caller, and as whom the trail names it. */

@@ -102,18 +102,26 @@ async function answerCall(
   context.isStream = events !== null;
   const form = { events, json };
   // Steps that need not wait go on in the same turn of the event loop.
-  const found = gateway.funding.of(unfundedRequest(gateway, request, context, origin));
+  const fundingOf = () => gateway.funding.of(unfundedRequest(gateway, request, context, origin));
+  const found = fundingOf();
   const funding = found instanceof Promise ? await found : found;
   // A payer that has just proved itself counts against the rate limits from here on.
   const accepting = funding.provedCaller && context.acceptPayer(funding.provedCaller);
   if (accepting) await accepting;
   const isNamed = context.idempotencyKey !== null || funding.identity !== null;
   const name = isNamed ? nameOf(context, origin.headers, funding, surface, services.answerSecretOf) : null;
+  const { caller } = context;
   const begin = async (): Promise<BegunAnswer> => {
-    const named = name && (await claimName(services, name, { context, headers }, form));
+    const named = name && (await claimName(services, name, { context, request: origin, headers }, form));
     if (named?.kind === 'stored') return named;
     try {
-      return { kind: 'running', named, running: await serveRequest(gateway, { request, context, funding, named }) };
+      // While it waited, the terms of its key may have changed.
+      const payer = context.caller === caller ? funding : await fundingOf();
+      return {
+        kind: 'running',
+        named,
+        running: await serveRequest(gateway, { request, context, funding: payer, named }),
+      };
     } catch (cause) {
       await named?.drop();
       // Another server has claimed the name since, so this is a repeat of that request.
@@ -159,7 +167,6 @@ function abandonWithCaller(
   if (signal.aborted) leave();
 }
 
-/** Operation → the group of its routes in the API's documentation. */
 /** Headers of an answer, for the API's documentation. */
 const ANSWER_HEADERS = {
   'x-request-id': 'The ID of the request.',

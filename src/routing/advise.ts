@@ -4,6 +4,7 @@ import type { Decision, RankedModel } from '../core/decision.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
 import { idText } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { adaptedFields } from './forced-function.ts';
 import { capReason, outputCappedBy } from './output-maximum.ts';
 
 /** The body of an answer of `/v1/route`. */
@@ -25,12 +26,12 @@ export function advise(decision: Decision, snapshot: PolicySnapshot, note: strin
     estimated_latency_ms: shownMs(choice.latencyMs),
     /** The worst case, in Credits. */
     max_cost_credits: toCredits(choice.bound),
-    ...capOf(choice, decision.facts, snapshot),
+    ...termsOf(choice, decision.facts, snapshot),
     alternatives: rest.map((other) => ({
       model: snapshot.models[other.model]!.id,
       estimated_cost_credits: shownCredits(other.costCredits),
       estimated_latency_ms: shownMs(other.latencyMs),
-      ...capOf(other, decision.facts, snapshot),
+      ...termsOf(other, decision.facts, snapshot),
       quality_trade_off: tradeOff(asShown(other), asShown(choice)),
     })),
     route_reason: decision.reason,
@@ -39,10 +40,19 @@ export function advise(decision: Decision, snapshot: PolicySnapshot, note: strin
   };
 }
 
-/** The output tokens of one choice that a chat would request of a model, and what lowered them below the request's. */
-function capOf(ranked: RankedModel, facts: Facts, { models }: PolicySnapshot) {
-  const cappedBy = outputCappedBy(ranked, models[ranked.model]!, facts);
-  return { max_output_tokens: ranked.outputCap, ...(cappedBy !== null && { output_capped_by: cappedBy }) };
+/**
+ * The output tokens of one choice that a chat would request of a model, what lowered them below the request's, and the fields
+ * that would reach its first endpoint in another form.
+ */
+function termsOf(ranked: RankedModel, facts: Facts, { models }: PolicySnapshot) {
+  const model = models[ranked.model]!;
+  const cappedBy = outputCappedBy(ranked, model, facts);
+  const adapted = adaptedFields(facts.needs, model.endpoints[ranked.endpoints[0]!]!);
+  return {
+    max_output_tokens: ranked.outputCap,
+    ...(cappedBy !== null && { output_capped_by: cappedBy }),
+    ...(adapted !== null && { adapted }),
+  };
 }
 
 function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | null): string {

@@ -59,6 +59,8 @@ export interface CandidateEntry {
   readonly outputCap: number;
   /** What lowered that, by `outputCappedBy`. */
   readonly cappedBy: string | null;
+  /** Whether its first endpoint gets a schema of the answer in place of the forced call. */
+  readonly adaptsForcedTool: boolean;
   /** The worst case, Credits, which is the amount reserved. */
   readonly worstCaseCredits: number;
   /** All endpoints, in the order in which they are tried. */

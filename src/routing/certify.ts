@@ -32,6 +32,7 @@ import {
 } from './estimate.ts';
 import { callerWeights, Evaluation, languageWorth, type RankingOptions } from './evaluate.ts';
 import { expectedLength, measuredTasks } from './expected-length.ts';
+import { adaptedFields } from './forced-function.ts';
 import { expectedInput } from './input-tokens.ts';
 import { outputCappedBy } from './output-maximum.ts';
 import { refusalError } from './refuse.ts';
@@ -271,6 +272,7 @@ function candidateEntry(
     cachedInputTokens: cachedInput(facts, model, open[0] ?? 0, inputTokens),
     outputCap: estimate.outputCap,
     cappedBy: outputCappedBy(estimate, model, facts),
+    adaptsForcedTool: adaptedFields(facts.needs, model.endpoints[open[0] ?? 0]!) !== null,
     worstCaseCredits: toCredits(estimate.bound),
     endpoints: model.endpoints.map(({ provider, upstream }, at) => ({
       provider,

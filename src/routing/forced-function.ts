@@ -1,8 +1,10 @@
-import { CAPABILITIES, SCHEMA_INSTEAD } from '../core/capability.ts';
+import { FIELD_NAMES } from '../contract/field-names.ts';
+import { CAPABILITIES, getsSchemaInstead, SCHEMA_INSTEAD } from '../core/capability.ts';
 import type { Conversation, ToolDefinition, Turn } from '../core/conversation.ts';
 import type { ModelRequest, NamedSchema } from '../core/model-request.ts';
+import { isObject } from '../core/object.ts';
 import { type Edit, pathText } from '../core/original.ts';
-import type { GatewayPolicy } from '../core/snapshot.ts';
+import type { Endpoint, GatewayPolicy } from '../core/snapshot.ts';
 import { structuredSchema } from '../core/structured-schema.ts';
 
 /** Why a forced call cannot be requested as an answer in a schema: a clause for an error. */
@@ -61,6 +63,12 @@ export function schemaInstead(request: ModelRequest, needs: number, { forcedTool
   return 'schema' in forcedFunction(request) ? SCHEMA_INSTEAD : 0;
 }
 
+const ADAPTED: readonly string[] = Object.freeze([FIELD_NAMES.toolChoice]);
+
+/** The fields of a request with these needs that reach an endpoint in another form; null for none. Dialects name them alike. */
+export const adaptedFields = (needs: number, { capabilities }: Endpoint): readonly string[] | null =>
+  getsSchemaInstead(needs, capabilities) ? ADAPTED : null;
+
 /**
  * Returns a request that asks for the arguments of the function as its answer. Stop sequences are left out: they end text, and
  * never the arguments of a call.
@@ -75,9 +83,9 @@ export function withSchemaInstead(request: ModelRequest, forced: NamedSchema): M
   return request.edit([...edits, ...placed(request, formatAt, request.answerFormatOf(forced))]);
 }
 
-/** The edit that sets a member, with its owner where the original has none. */
+/** The edit that sets a member, with its owner where the original has none, or null. */
 function placed(request: ModelRequest, at: readonly string[], value: unknown): Edit[] {
   const [first, second] = at;
-  const owner = request.originalAt(at.slice(0, 1));
-  return second === undefined || owner !== undefined ? [{ at, value }] : [{ at: [first!], value: { [second]: value } }];
+  const isThere = second === undefined || isObject(request.originalAt(at.slice(0, 1)));
+  return isThere ? [{ at, value }] : [{ at: [first!], value: { [second]: value } }];
 }

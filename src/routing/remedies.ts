@@ -32,28 +32,10 @@ export function remediesFor(refusal: Refusal, snapshot: PolicySnapshot, request:
     .map(({ model }) => snapshot.models[model]!);
   if (lacking.length === 0) return { text: '' };
   const fields = request && fieldsAtFault(lacking, refusal, neededFields(request, refusal.facts.needs));
-  const ways = [
-    ...(fields ? withoutFields(fields) : []),
-    ...schemaInstead(lacking, refusal, request),
-    ...takers(refusal, snapshot),
-  ];
-  const noSchema = request && fields ? noSchemaText(request, fields, refusal, snapshot) : '';
-  const text = [noSchema, sentenceOf(ways), declaration(lacking, refusal)].filter((one) => one !== '').join(' ');
+  const schema = forcedCallRemedy(lacking, refusal, snapshot, request);
+  const ways = [...(fields ? withoutFields(fields) : []), ...schema.ways, ...takers(refusal, snapshot)];
+  const text = [schema.why, sentenceOf(ways), declaration(lacking, refusal)].filter((one) => one !== '').join(' ');
   return fields ? { param: fields[0].name, text } : { text };
-}
-
-/** Why a forced call that a model refuses is not sent as a schema of the answer; empty where the request forces none. */
-function noSchemaText(
-  request: ModelRequest,
-  fields: SomeFields,
-  { facts: { needs } }: Refusal,
-  { gateway: { forcedTools } }: PolicySnapshot,
-): string {
-  const isForced = fields.some(({ name }) => name === request.names.toolChoice);
-  if (!isForced || (needs & SCHEMA_INSTEAD) !== 0) return '';
-  const found = forcedFunction(request);
-  if ('why' in found) return forcedTools === 'adapt' ? `The call cannot become a structured answer: ${found.why}.` : '';
-  return 'With `gateway.forced_tools: adapt` the call becomes a structured answer of a model with `json_schema`.';
 }
 
 /** The fewest fields without which a model would be eligible; null where fields alone keep none from it. */
@@ -82,18 +64,36 @@ function withoutFields(fields: SomeFields): string[] {
 /** What an answer by a JSON schema does not need, in place of a forced tool. */
 const OF_FORCED_TOOL = IN_SCHEMA | SCHEMA_INSTEAD | CAPABILITIES.tools.bit;
 
-/** A forced tool is mostly a way to get an answer in a form: where a model can, the form can be requested itself. */
-function schemaInstead(
+interface ForcedCallRemedy {
+  /** A sentence; empty where nothing prevents it, or the policy leaves such models out. */
+  readonly why: string;
+  readonly ways: readonly string[];
+}
+
+const NO_REMEDY: ForcedCallRemedy = { why: '', ways: [] };
+
+/** How a model that refuses the forced call could answer in a JSON schema instead, or why it cannot. */
+function forcedCallRemedy(
   lacking: readonly Model[],
   { facts: { needs } }: Refusal,
+  { gateway: { forcedTools } }: PolicySnapshot,
   request: ModelRequest | null,
-): string[] {
+): ForcedCallRemedy {
   const forced = needs & lackingBits(FORCED_CALLS);
-  if (!request || forced === 0 || request.settings.answerFormat) return [];
+  if (!request || forced === 0) return NO_REMEDY;
   const instead = (needs & ~OF_FORCED_TOOL) | CAPABILITIES.json_schema.bit;
   const isHelped = (model: Model) => missingBits(forced, model.capabilities) !== 0 && canServe(model, instead);
-  if (!lacking.some(isHelped)) return [];
-  return [`leave the tools out and send the schema as \`${request.names.answerFormat}\` of the type \`json_schema\``];
+  if (!lacking.some(isHelped)) return NO_REMEDY;
+  const found = forcedFunction(request);
+  if ('why' in found) {
+    return {
+      why: forcedTools === 'adapt' ? `The call cannot become a structured answer: ${found.why}.` : '',
+      ways: [],
+    };
+  }
+  const format = `\`${request.names.answerFormat}\` of the type \`json_schema\``;
+  const way = `send the parameters of the function as ${format} without \`${request.names.tools}\``;
+  return { why: '', ways: [`${way} (\`gateway.forced_tools: adapt\` does this)`] };
 }
 
 /** Models that an error names at most. */

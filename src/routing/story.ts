@@ -24,6 +24,7 @@ export function story(certificate: Certificate, facts: Facts, words: StrongWords
     ...rejectedTexts(certificate.candidates.filter(({ rank }) => rank === null)),
     ...(refusal ? [`Refused with ${refusal.code}: ${refusal.message}`] : []),
     ...(choice ? [choiceText(choice, runnerUp, ranked.length, certificate, facts), ...healthText(choice)] : []),
+    ...(choice?.adaptsForcedTool ? [adaptedText(choice)] : []),
     ...[choice, runnerUp].flatMap((one) => (one ? estimateText(one, certificate, facts, words) : [])),
     ...(choice ? shadowText(certificate, choice) : []),
     ...languagesText([choice, runnerUp].filter((one) => one !== undefined)),
@@ -186,6 +187,9 @@ function holdText({ worstCaseCredits, outputCap, cappedBy }: CandidateEntry): st
   const hold = `At most ${worstCaseCredits} Credits are held for up to ${count(outputCap)} tokens of output`;
   return cappedBy === null ? `${hold}.` : `${hold}: ${capReason(cappedBy)}.`;
 }
+
+const adaptedText = ({ model }: CandidateEntry): string =>
+  `${model} does not accept the forced tool call: it gets the parameters of the function as the JSON schema of its answer, which is returned as the call.`;
 
 /** Endpoints of the choice that are not healthy. */
 function healthText({ model, endpoints }: CandidateEntry): string[] {

@@ -38,10 +38,10 @@ export function unavailableError(
   const retryAfterMs = Math.max(WAIT_MIN_MS, first.at - now);
   const again = `Try again in ${Math.ceil(retryAfterMs / 1000)} s.`;
   if (first.state === 'cooling') {
-    const message = `${subject} unavailable for now: its provider is limiting its request rate. ${again}`;
+    const message = `${subject} unavailable for now. The provider of \`${first.model}\` is limiting the request rate. ${again}`;
     return new SignalboxError('upstream_rate_limited', message, { retryAfterMs, details });
   }
-  const message = `${subject} unavailable for now: its provider cannot be used. ${again}`;
+  const message = `${subject} unavailable for now. The provider of \`${first.model}\` cannot be used. ${again}`;
   return new SignalboxError('no_healthy_model', message, { retryAfterMs, details });
 }
 

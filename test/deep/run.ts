@@ -48,9 +48,10 @@ async function prove({ name, files }: Section): Promise<boolean> {
   });
   if ((await child.exited) !== 0 || !existsSync(proofs)) return false;
   const found = readFileSync(proofs, 'utf8')
-    .trim()
     .split('\n')
+    .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Proof);
+  if (found.length === 0) return true;
   for (const { what } of found) console.log(`${name}: ${what}`);
   const rows = await Promise.all(joined(found).map(row));
   const tables = found.flatMap(({ table }) => table ?? []);

@@ -170,6 +170,8 @@ describe.each(DOORS)('a forced call of one function in %s', (_, door) => {
     const { message } = (await expectError(response, 'no_eligible_model', 'tool_choice'))!;
     expect(message).toContain('does not accept a forced `tool_choice`');
     expect(message).toContain(why);
+    // What prevents the schema prevents it as the format of the answer, too.
+    expect(message).not.toContain('json_schema');
     claude.next({ toolCalls: [{ name: 'weather', arguments: CITY }] });
     const { platform } = await answerOf(door, { ...body(), model: 'auto' });
     expect([platform.routed_model, platform.adapted]).toEqual(['claude-opus-4-8', undefined]);
@@ -206,6 +208,12 @@ test('Messages keep the fields that only Anthropic knows', async () => {
   const sent = claude.requests.at(-1)!.body;
   expect(sent).toMatchObject({ system, output_config: { effort: 'low', format: { type: 'json_schema' } } });
   expect(sent).not.toContainAnyKeys(['tools', 'tool_choice', 'stop_sequences']);
+});
+
+test('Messages whose `output_config` is null are adapted', async () => {
+  const body = { ...messages.body('claude-opus-5-5', SCHEMA), ...messages.named, output_config: null };
+  const { calls } = await answerOf(messages, body);
+  expect(calls[0]?.arguments).toBe(CITY);
 });
 
 test('parallel calls that are switched off need nothing of a model that answers in a schema', async () => {
@@ -247,9 +255,24 @@ test('the record of the decision says what was adapted, and repeats as equal', a
   expect(objectOf(decision.replay).matches).toBe(true);
 });
 
-test('/v1/route recommends a model that answers in a schema, as a chat gets it', async () => {
+test('/v1/route says for each model whether the call would be adapted, as a chat gets it', async () => {
   const response = await box.post('/v1/route', { ...chat.body('auto', SCHEMA), ...chat.named });
-  expect(objectOf(await response.json()).recommended_model).toBe('claude-opus-5-5');
+  const { recommended_model: model, adapted, alternatives } = objectOf(await response.json());
+  expect([model, adapted]).toEqual(['claude-opus-5-5', ['tool_choice']]);
+  expect(objectsIn(alternatives).map((other) => [other.model, other.adapted])).toEqual([
+    ['claude-opus-4-8', undefined],
+    ['refuses-calls', ['tool_choice']],
+  ]);
+});
+
+test.each([
+  ['claude-opus-5-5', true],
+  ['claude-opus-4-8', false],
+])('the explanation of a decision for %s mentions the schema: %p', async (model, isAdapted) => {
+  const body = { ...chat.body(model, SCHEMA), ...chat.named };
+  const { decision_id: id } = objectOf(await (await box.post('/v1/route', body)).json());
+  const { explanation } = objectOf(await (await box.get(`/v1/decisions/${id}`)).json());
+  expect(JSON.stringify(explanation).includes('JSON schema')).toBe(isAdapted);
 });
 
 test('a conversation that ends with the beginning of an answer is refused with the rule', async () => {

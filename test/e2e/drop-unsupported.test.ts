@@ -252,15 +252,20 @@ describe('another field', () => {
   });
 
   test('as a forced tool leads to an answer by a JSON schema, only where the model has that', async () => {
-    const forced = async (model: string, more: object = {}) =>
-      (await refusal(lax, chat({ tools, tool_choice: 'required', ...more }, model))).message;
-    expect(await forced('freely')).toContain('send the schema as `response_format` of the type `json_schema`');
+    const look = (parameters: object) => ({ name: 'look', parameters });
+    const city = { type: 'object', properties: { city: { type: 'string' } } };
+    const forced = async (model: string, more: object = {}, parameters: object = city) => {
+      const offered = [{ type: 'function', function: look(parameters) }];
+      return (await refusal(lax, chat({ tools: offered, tool_choice: 'required', ...more }, model))).message;
+    };
+    expect(await forced('freely')).toContain('as `response_format` of the type `json_schema`');
     expect(await forced('formless')).not.toContain('response_format');
     expect(await forced('freely', { n: 2 })).not.toContain('`response_format`');
+    expect(await forced('freely', {}, { type: 'object', additionalProperties: true })).not.toContain('response_format');
     const input = [{ role: 'user', content: 'Hi' }];
-    const own = [{ type: 'function', name: 'look', parameters: { type: 'object' } }];
+    const own = [{ type: 'function', ...look(city) }];
     const answer = await lax.post('/v1/responses', { model: 'freely', input, tools: own, tool_choice: 'required' });
-    expect((await answerOf(answer)).error.message).toContain('send the schema as `text.format`');
+    expect((await answerOf(answer)).error.message).toContain('as `text.format` of the type `json_schema`');
     const schema = { name: 'look', schema: { type: 'object', properties: {} } };
     const done = await lax.post(
       CHAT,

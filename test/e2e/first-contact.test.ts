@@ -83,6 +83,8 @@ test('a mistake in a body is told with its place, and a misspelt field with the 
     message: '`message` is not a known field; did you mean `messages`?',
   });
   expect((await error(JSON.stringify({ model: 'auto', messages, temprature: 1 }))).message).toContain('`temperature`');
+  const nameless = await box.post('/v1/route', { '': 1 });
+  expect((await answerOf(nameless)).error.message).toStartWith('`""` is not a known field.');
   const options = { include_usages: true };
   expect(
     (await error(JSON.stringify({ model: 'auto', messages, stream: true, stream_options: options }))).message,

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import type { ErrorCode } from '../../src/core/errors.ts';
 import { newKey } from '../http/replay-support.ts';
 import { capOf, type Gate, startGate } from '../money/gate.ts';
 import { hello, pursePolicy, tokens } from '../money/purse.ts';
@@ -144,6 +145,41 @@ test('a repeat with the rotated secret of the API key is refused at once, since 
   await expectError(await send(rotated.key, named), 'in_flight');
   gate.release();
   expect((await first).status).toBe(200);
+});
+
+describe('a key that changes while its repeat waits', () => {
+  type Change = (id: string) => Promise<Response>;
+  const patch =
+    (body: object): Change =>
+    (id) =>
+      fetch(`${box.url}/admin/keys/${id}`, {
+        method: 'PATCH',
+        headers: { ...withKey(box.key).headers, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+  const changes: readonly (readonly [string, Change, ErrorCode, string | null])[] = [
+    ['revoked', (id) => box.post(`/admin/keys/${id}/revoke`, {}), 'invalid_api_key', null],
+    ['suspended', (id) => box.post(`/admin/keys/${id}/suspend`, {}), 'key_suspended', null],
+    ['left without the scope', patch({ scopes: ['report'] }), 'insufficient_permissions', null],
+    ['left without the model', patch({ models: ['other'] }), 'insufficient_permissions', 'model'],
+  ];
+
+  test.each(changes)('and is %s starts no run with it', async (_, change, code, param) => {
+    const made = await box.post('/admin/keys', { name: `changed-${newKey()}` });
+    const { id, key } = (await made.json()) as { id: string; key: string };
+    const named = newKey();
+    failing = 1;
+    const first = send(key, named);
+    await waitFor(() => gate.inside === 1);
+    const repeats = [send(key, named), send(key, named)];
+    await until(box, 3);
+    expect((await change(id)).status).toBe(200);
+    await waitFor(async () => (await send(key, newKey())).status >= 400);
+    gate.release();
+    expect((await first).status).toBe(502);
+    for (const repeat of await Promise.all(repeats)) await expectError(repeat, code, param);
+    expect(gate.requests).toHaveLength(1);
+  });
 });
 
 test('one API key that repeats without end leaves places for others', async () => {

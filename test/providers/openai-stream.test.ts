@@ -1,29 +1,9 @@
 import { describe, expect, test } from 'bun:test';
-import fc from 'fast-check';
 import { shownOf } from '../support/parts.ts';
 import { openaiAdapter } from '../support/provider-call.ts';
+import { callPart, calls, delta, read } from './openai-chunks.ts';
 
 const adapter = openaiAdapter();
-
-/** Parts of chunks, given as objects or as raw data. */
-function read(...chunks: (object | string)[]) {
-  const reader = adapter.stream();
-  return chunks.flatMap((chunk) =>
-    reader.read({ event: '', data: typeof chunk === 'string' ? chunk : JSON.stringify(chunk) }),
-  );
-}
-const delta = (fields: object, finish_reason: unknown = null) => ({
-  choices: [{ index: 0, delta: fields, finish_reason }],
-});
-const calls = (...tool_calls: object[]) => delta({ tool_calls });
-const callPart = (index: number, id: string | undefined, name: string | undefined, args: string) => ({
-  type: 'tool-call' as const,
-  choice: 0,
-  index,
-  ...(id === undefined ? {} : { id }),
-  ...(name === undefined ? {} : { name }),
-  arguments: args,
-});
 
 describe('a chunk', () => {
   test('gives text, reasoning under either name, and refusal, without empty parts', () => {
@@ -217,55 +197,6 @@ describe('tool calls', () => {
     expect(read(calls({ id: 'a', function: { name: 'f', arguments: { x: 1 } } }))).toEqual([
       callPart(0, 'a', 'f', '{"x":1}'),
     ]);
-  });
-});
-
-describe('a call that a server sends as `tool_calls` and as the older `function_call`', () => {
-  const fn = (name: string | undefined, text: string) => ({ ...(name && { name }), arguments: text });
-  /** Pieces of a call; each piece of the older form is longer or shorter than the piece beside it. */
-  const pieces = fc.array(fc.tuple(fc.string({ maxLength: 5 }), fc.string({ maxLength: 5 }), fc.boolean()));
-  const whole = (function_call?: object) => {
-    const tool_calls = [{ id: 'a', type: 'function', function: fn('f', '{"city":"Oslo"}') }];
-    const message = { role: 'assistant', content: null, tool_calls, ...(function_call && { function_call }) };
-    return JSON.stringify({ id: 'x', choices: [{ index: 0, message, finish_reason: 'tool_calls' }] });
-  };
-
-  test('is one call in a reply', () => {
-    expect(adapter.reply(whole(fn('f', '{"city":"Oslo"}')))).toEqual(adapter.reply(whole()));
-  });
-
-  test('is one call in a stream, in whatever pieces the two come', () => {
-    fc.assert(
-      fc.property(pieces, fc.boolean(), (texts, isWhole) => {
-        const open = (older: boolean) =>
-          delta({
-            ...(older && { function_call: fn('f', isWhole ? '{}' : '') }),
-            tool_calls: [{ index: 0, id: 'a', type: 'function', function: fn('f', '') }],
-          });
-        const chunks = (older: boolean) =>
-          texts.flatMap(([text, own, isApart]) => {
-            const call = { tool_calls: [{ index: 0, id: 'a', function: fn('f', text) }] };
-            const alone = { function_call: fn(isApart ? undefined : 'f', own) };
-            if (!older) return [delta(call)];
-            return isApart ? [delta(alone), delta(call)] : [delta({ ...alone, ...call })];
-          });
-        const end = delta({}, 'tool_calls');
-        expect(read(open(true), ...chunks(true), end)).toEqual(read(open(false), ...chunks(false), end));
-      }),
-    );
-  });
-
-  test('is read from the older field where a choice has no `tool_calls`, next to a choice that has', () => {
-    const older = (choice: number) => ({ index: choice, delta: { function_call: fn('f', '{}') } });
-    const newer = {
-      index: 0,
-      delta: { ...older(0).delta, tool_calls: [{ index: 0, id: 'a', function: fn('f', '{}') }] },
-    };
-    expect(read({ choices: [newer, older(1)] })).toEqual([
-      callPart(0, 'a', 'f', '{}'),
-      { ...callPart(0, 'call_1_0', 'f', '{}'), choice: 1 },
-    ]);
-    expect(read(delta({ tool_calls: [], function_call: fn('f', '{}') }))).toEqual([callPart(0, 'call_0_0', 'f', '{}')]);
   });
 });
 

@@ -310,6 +310,21 @@ describe('a 402 that does not speak of the whole account', () => {
         },
       },
     ],
+    [
+      'Signalbox, for more than a budget',
+      openaiAdapter,
+      { error: { message: 'It never fits.', type: 'insufficient_quota', code: 'request_exceeds_budget' } },
+    ],
+    [
+      'Signalbox, for more than the rest of a budget',
+      openaiAdapter,
+      { error: { message: 'The budget is used up.', type: 'insufficient_quota', code: 'insufficient_quota' } },
+    ],
+    ...['insufficient_quota', 'request_exceeds_budget'].map((error_code): [string, () => WireAdapter, object] => [
+      `Signalbox in Anthropic’s dialect, by ${error_code}`,
+      anthropicAdapter,
+      { error: { type: 'billing_error', message: 'It does not fit.', details: { error_code } } },
+    ]),
     ['one without a body', anthropicAdapter, {}],
     ['another of Gemini', geminiAdapter, { error: { code: 402, message: 'Pay.', status: 'RESOURCE_EXHAUSTED' } }],
   ])('says nothing of other requests: %s', (_, adapter, body) => {

@@ -26,8 +26,8 @@ const OUT_OF_CREDIT =
   /^(?:your credit balance is too low|you have reached your specified (?:workspace )?api usage limits)/i;
 /** The same by code, as the SDK of Anthropic lists them; and of Z.ai in this dialect: https://github.com/zai-org/feedback/issues/789. */
 const OUT_OF_CREDIT_CODE = /^(?:(?:contract|enforced)_spend_limit_reached|1113)$/;
-/** Codes of a payment problem of the organization that one request names. */
-const OF_LINKED = /^(?:linked_organization|user_profile)_/;
+/** Codes of one request: the organization that it names has a payment problem, or a budget of Signalbox cannot cover it. */
+const OF_REQUEST = /^(?:linked_organization_|user_profile_|(?:insufficient_quota|request_exceeds_budget)$)/;
 /** Codes of a thread that cannot go on, or not with this request: a 404 among them, which says nothing of the model. */
 const OF_THREAD = /^thread_/;
 const CONTEXT = /^(?:prompt is too long|input length and `?max_tokens`? exceed context limit|input is too long)/i;
@@ -60,7 +60,7 @@ export function failureOfError(error: unknown): ProviderFailure {
 /** Whether an error says that the account can pay for no request. A bare 402 may be about one expensive request. */
 const isOutOfCredit = ({ type, code, details, message }: Json): boolean => {
   const named = textOf(objectOf(details).error_code) || textOf(code);
-  if (OF_LINKED.test(named)) return false;
+  if (OF_REQUEST.test(named)) return false;
   const isBilling = TYPES.get(textOf(type)) === 'credit' || OUT_OF_CREDIT_CODE.test(named);
   return isBilling || OUT_OF_CREDIT.test(textOf(message).slice(0, READ_MAX));
 };

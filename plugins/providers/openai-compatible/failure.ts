@@ -74,7 +74,7 @@ export function readFailure(status: number, _headers: Headers, body: string): Pr
   const words = messageOf(parsed) || plainText(body);
   const fields = fieldsOf(parsed);
   const message = oneLine(words) || `status ${status}`;
-  if (isOutOfCredit(fields, words)) return { kind: 'credit', message, status, ofAccount: true };
+  if (isOutOfCredit(fields, words, status)) return { kind: 'credit', message, status, ofAccount: true };
   const kind = kindOf(status, fields, words);
   return { kind, message, status, ...blameOf(kind, fields, words) };
 }
@@ -92,16 +92,19 @@ export function failureOfError(error: unknown): ProviderFailure {
   const words = messageOf({ error });
   const status = [fields.code, fields.status].map(Number).find((code) => code >= 400 && code <= 599);
   const message = oneLine(words) || 'the upstream reported an error';
-  if (isOutOfCredit(fields, words)) return { kind: 'credit', message, status, ofAccount: true };
+  if (isOutOfCredit(fields, words, status)) return { kind: 'credit', message, status, ofAccount: true };
   const kind = status === undefined ? kindByName(fields, words) : kindOf(status, fields, words);
   return { kind: kind ?? 'server', message, status, ...blameOf(kind, fields, words) };
 }
 
 /** Whether an error says that the account can pay for no request. A bare 402 may be about one expensive request, as OpenRouter's is. */
-const isOutOfCredit = ({ code, type }: Json, words: string): boolean =>
-  OUT_OF_CREDIT.test(textOf(code)) ||
-  OUT_OF_CREDIT.test(textOf(type)) ||
-  SAYS_OUT_OF_CREDIT.test(words.slice(0, READ_MAX));
+function isOutOfCredit({ code, type }: Json, words: string, status?: number): boolean {
+  if (SAYS_OUT_OF_CREDIT.test(words.slice(0, READ_MAX))) return true;
+  const names = [textOf(code), textOf(type)];
+  // Signalbox, as a provider, refuses a request that a budget cannot cover. A smaller one may fit.
+  if (status === 402 && names.includes('insufficient_quota')) return false;
+  return names.some((name) => OUT_OF_CREDIT.test(name));
+}
 
 /** Malformed output is the model's fault; a name that the service does not know, of the one who chose it. */
 function blameOf(kind: FailureKind | undefined, error: Json, words: string): Partial<ProviderFailure> {

@@ -11,6 +11,8 @@ interface CallPiece {
   /** The upstream's index, or null. */
   readonly upstreamIndex: unknown;
   readonly id: string;
+  /** Whether it comes in the older `function_call`. */
+  readonly isOlder: boolean;
   /** Empty until the upstream sends it. */
   name: string;
   /** The next piece of the arguments, or all before the name. */
@@ -26,7 +28,6 @@ export class ToolCalls {
   readonly #choice: number;
   readonly #answerId: string;
   readonly #calls: CallPiece[] = [];
-  #hasToolCalls = false;
 
   /** @param answerId makes IDs for calls without one; may be empty */
   constructor(choice: number, answerId: string) {
@@ -37,11 +38,11 @@ export class ToolCalls {
   /** Reads one element of `tool_calls`. Returns null without a new part. */
   read(delta: unknown): StreamPart | null {
     if (!isObject(delta)) return null;
-    this.#hasToolCalls = true;
     const fn = objectOf(delta.function);
     return this.#add({
       upstreamIndex: delta.index ?? null,
       id: textOf(delta.id),
+      isOlder: false,
       name: textOf(fn.name),
       text: argumentsOf(fn.arguments),
       extra: isObject(delta.extra_content) ? delta.extra_content : undefined,
@@ -49,12 +50,13 @@ export class ToolCalls {
   }
 
   /**
-   * Reads the older `function_call`: the only call of its choice. Returns null once the choice has `tool_calls`: some
-   * servers, such as llama-cpp-python's, send the same call in both fields.
+   * Reads the older `function_call`: the only call of its choice. Some servers, such as llama-cpp-python's, send the same call
+   * in both fields: then the field that comes first counts.
    */
   readFunctionCall(fn: unknown): StreamPart | null {
-    if (!isObject(fn) || this.#hasToolCalls) return null;
-    return this.#add({ upstreamIndex: 0, id: '', name: textOf(fn.name), text: argumentsOf(fn.arguments) });
+    if (!isObject(fn) || this.#calls[0]?.isOlder === false) return null;
+    const [name, text] = [textOf(fn.name), argumentsOf(fn.arguments)];
+    return this.#add({ upstreamIndex: 0, id: '', isOlder: true, name, text });
   }
 
   /** True if a call never got a name. */
@@ -62,9 +64,10 @@ export class ToolCalls {
     return this.#calls.some((call) => call.name === '');
   }
 
-  #add({ upstreamIndex, id, name, text, extra }: CallPiece): StreamPart | null {
+  #add({ upstreamIndex, id, isOlder, name, text, extra }: CallPiece): StreamPart | null {
     const { choice, index } = { choice: this.#choice, index: this.#indexOf(upstreamIndex, id, name) };
     const known = this.#calls[index];
+    if (known?.isOlder && !isOlder) return null;
     if (known && known.name !== '') {
       return text === '' && !extra
         ? null
@@ -72,7 +75,7 @@ export class ToolCalls {
     }
     if (!known && index >= CALLS_MAX) return malformed('the answer has too many tool calls');
     const ownId = id || madeCallId(this.#answerId, choice, index);
-    const call: CallPiece = known ?? { upstreamIndex, id: ownId, name: '', text: '' };
+    const call: CallPiece = known ?? { upstreamIndex, id: ownId, isOlder, name: '', text: '' };
     this.#calls[index] = call;
     call.name = name;
     call.text += text;
@@ -93,7 +96,9 @@ export class ToolCalls {
     const placed = upstreamIndex === null ? last : calls.findLastIndex((call) => call.upstreamIndex === upstreamIndex);
     if (placed < 0) return calls.length;
     // With a name and another ID, a known index is a new call; without a name it is a continuation.
-    const isNew = name !== '' && calls[placed]?.name !== '' && (id !== '' || upstreamIndex === null);
+    const { name: placedName, isOlder } = calls[placed]!;
+    const isNamed = name !== '' && placedName !== '' && !(isOlder && name === placedName);
+    const isNew = isNamed && (id !== '' || upstreamIndex === null);
     return isNew ? calls.length : placed;
   }
 }

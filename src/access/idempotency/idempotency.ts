@@ -82,17 +82,18 @@ export class Idempotency {
    * Like `claim`, but a repeat with the same secret and body waits while the first request runs. After a run without a kept
    * answer, one of the waiting repeats runs and the others wait for it.
    * @returns `in-flight` where the wait has reached its limits
-   * @throws StoreError as `claim` does
+   * @throws StoreError as `claim` does, and the error of `limits.check`
    */
   async claimInTurn(request: KeyedRequest, limits: WaitLimits): Promise<Claim> {
     let claim = await this.claim(request);
     if (!canWait(claim)) return claim;
     using waiter = this.#waits.enter(requestNameOf(request.keyId, request.idempotencyKey), limits);
-    do {
+    for (;;) {
       // The first time, too: the run may have ended before the wait began.
       claim = await this.claim(request);
-    } while (canWait(claim) && (await waiter.next()));
-    return claim;
+      if (!canWait(claim) || !(await waiter.next())) return claim;
+      await limits.check?.();
+    }
   }
 
   /** Ends all waits, now and from here on: the server stops. */

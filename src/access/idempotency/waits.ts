@@ -9,6 +9,8 @@ export interface WaitLimits {
   readonly signal: AbortSignal;
   /** At most 0 for no wait. */
   readonly ms: number;
+  /** Called after each wait, before the name is claimed again. Its error ends the claim. */
+  readonly check?: () => void | Promise<void>;
 }
 
 export interface WaitOptions {
@@ -44,9 +46,10 @@ export class RunWaits {
     return waiter;
   }
 
-  /** Wakes the repeats of a name: its run has ended. */
+  /** Wakes the repeat that has waited longest for a name: its run has ended. Each repeat that leaves wakes the next. */
   wake(name: string): void {
-    for (const waiter of this.#waits.get(name)?.waiters ?? []) waiter.wake();
+    const [first] = this.#waits.get(name)?.waiters ?? [];
+    first?.wake();
   }
 
   /** Ends all waits, now and from here on. */
@@ -61,7 +64,7 @@ export class RunWaits {
     const poll = async () => {
       if (isReading) return;
       isReading = true;
-      // A read that fails wakes them, too: each claims the name itself, and answers with that error.
+      // A read that fails wakes one, too: it claims the name itself, and answers with that error.
       const isRunning = await this.#options.isRunning(name).catch(() => false);
       isReading = false;
       if (!isRunning) this.wake(text);
@@ -73,7 +76,11 @@ export class RunWaits {
 
   #leave(name: string, waiter: Waiter): void {
     const wait = this.#waits.get(name);
-    if (!wait?.waiters.delete(waiter) || wait.waiters.size > 0) return;
+    if (!wait?.waiters.delete(waiter)) return;
+    if (wait.waiters.size > 0) {
+      this.wake(name);
+      return;
+    }
     wait.polling.close();
     this.#waits.delete(name);
   }

@@ -5,9 +5,16 @@ import { PaymentQuote } from '../x402/quote-schema.ts';
 const cost = field.credits('Expected cost.', 0.42);
 const latency = field.milliseconds('Expected time to the end of the answer, as a median.', 2_300);
 
-const cap = {
+const terms = {
   max_output_tokens: field.count('Most output tokens of one choice that a chat would request of this model.', 4_096),
   output_capped_by: Type.Optional(field.text(field.cappedByText('`max_output_tokens`', 'Absent'), 'model')),
+  adapted: Type.Optional(
+    field.arrayOf(
+      Type.String(),
+      'Fields of the request that would reach this model in another form, as in `platform.adapted`. Absent for none.',
+      ['tool_choice'],
+    ),
+  ),
 };
 
 export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat request of the same facts would get.', {
@@ -19,12 +26,12 @@ export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat req
   estimated_cost_credits: cost,
   estimated_latency_ms: latency,
   max_cost_credits: field.credits('The worst case: what a request would reserve.', 1.9),
-  ...cap,
+  ...terms,
   alternatives: field.rows('The next best candidates, best first.', {
     model: field.modelId('The other candidate.', 'mistral-small-4'),
     estimated_cost_credits: cost,
     estimated_latency_ms: latency,
-    ...cap,
+    ...terms,
     quality_trade_off: field.text(
       'Its quality, its cost and, where it differs by 10 % and 100 ms or more, its time beside the recommendation’s, in one sentence.',
       '3 percentage points lower expected quality at 12 % of the cost, in 1.2 s instead of 4.5 s.',

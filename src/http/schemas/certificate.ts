@@ -107,6 +107,10 @@ const Candidate = Type.Object({
   cached_input_tokens: field.figure('The input tokens that its provider is likely to have in its cache.'),
   max_output_tokens: field.figure('Output tokens of one choice at most.', 4_096),
   output_capped_by: field.textOrNull(field.cappedByText('`max_output_tokens`', 'Null'), null),
+  adapts_forced_tool: field.flag(
+    'True if the forced call of the request reaches its first endpoint as a JSON schema of the answer.',
+    false,
+  ),
   worst_case_credits: field.credits('The most that it can cost, which is the reserved amount.', 1.9),
   endpoints: field.arrayOf(Endpoint, 'In the order in which they are tried.'),
   rejections: field.arrayOf(Rejection, 'The reasons why it was left out; empty for an eligible model.', []),

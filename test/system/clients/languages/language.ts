@@ -61,6 +61,9 @@ export interface ClientEnvironment {
   /** A server whose models fail in the way that their name says: see `FAULTS` in `stage.ts`. */
   readonly FAULTY_URL: string;
   readonly FAULTY_KEY: string;
+  /** A server whose only model, `claude-opus-5-5`, refuses a forced tool call and answers in a JSON schema. */
+  readonly CLAUDE_URL: string;
+  readonly CLAUDE_KEY: string;
 }
 
 /** A line that a program prints on standard output for a check that held. Other lines are ignored. */

@@ -1,3 +1,4 @@
+import { instanceOf } from '../../../../plugins/providers/simulated/instance.ts';
 import { type Behaviour, startFakeUpstream } from '../../../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../../support/signalbox.ts';
@@ -23,6 +24,7 @@ export const FAULTS = {
 export interface ClientStage {
   readonly shipped: Signalbox;
   readonly faulty: Signalbox;
+  readonly claude: Signalbox;
   /** New keys of one client, and the addresses. */
   environmentOf(client: string): Promise<ClientEnvironment>;
   /** The figures of `GET /v1/usage` for a key of the shipped policy's server. */
@@ -48,7 +50,7 @@ interface UsageAnswer {
 
 const isFault = (model: string): model is keyof typeof FAULTS => Object.hasOwn(FAULTS, model);
 
-/** Starts a server with the shipped policy, and a server over a provider that fails. */
+/** Starts a server with the shipped policy, a server over a provider that fails, and a server over a Claude. */
 export async function startClientStage(): Promise<ClientStage> {
   const upstream = startFakeUpstream({
     key: UPSTREAM_KEY,
@@ -58,14 +60,27 @@ export async function startClientStage(): Promise<ClientStage> {
     },
   });
   const models = Object.fromEntries(Object.keys(FAULTS).map((name) => [name, { endpoints: ['faulty'] }]));
-  const policy = testPolicy({ faulty: upstream.url }, models, 'gateway: { retries_max: 0, commit_after_ms: 100 }\n');
-  const [shipped, faulty] = await Promise.all([
+  const anthropic = startFakeUpstream({
+    dialect: 'anthropic',
+    key: UPSTREAM_KEY,
+    behaviour: ({ asked }) => (asked.schema === null ? {} : { text: JSON.stringify(instanceOf(asked.schema)) }),
+  });
+  const start = (policy: string) =>
+    startSignalbox({ policy: policy.replace('version: 1', 'version: 2'), env: UPSTREAM_ENV });
+  const [shipped, faulty, claude] = await Promise.all([
     startSignalbox(),
-    startSignalbox({ policy: policy.replace('version: 1', 'version: 2'), env: UPSTREAM_ENV }),
+    start(testPolicy({ faulty: upstream.url }, models, 'gateway: { retries_max: 0, commit_after_ms: 100 }\n')),
+    start(
+      testPolicy(
+        { anthropic: { url: anthropic.url, adapter: 'anthropic' } },
+        { 'claude-opus-5-5': { endpoints: ['anthropic'], capabilities: ['tools', 'json_schema', 'reasoning'] } },
+      ),
+    ),
   ]);
   return {
     shipped,
     faulty,
+    claude,
     async environmentOf(client) {
       const key = (box: Signalbox, what: string, ...flags: string[]) =>
         box.makeKey('--name', `${client} ${what}`, ...flags);
@@ -76,6 +91,8 @@ export async function startClientStage(): Promise<ClientStage> {
         EMPTY_KEY: await key(shipped, 'empty', '--budget', '0.000001/total:reject'),
         FAULTY_URL: faulty.url,
         FAULTY_KEY: await key(faulty, 'faulty'),
+        CLAUDE_URL: claude.url,
+        CLAUDE_KEY: await key(claude, 'claude'),
       };
     },
     async usageOf(key) {
@@ -85,7 +102,7 @@ export async function startClientStage(): Promise<ClientStage> {
       return { calls: sum('charges'), input: sum('input_tokens'), output: sum('output_tokens'), credits };
     },
     async stop() {
-      await Promise.all([shipped.stop(), faulty.stop(), upstream.stop()]);
+      await Promise.all([shipped, faulty, claude, upstream, anthropic].map((each) => each.stop()));
     },
   };
 }

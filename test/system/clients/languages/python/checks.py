@@ -12,6 +12,12 @@ UNCOUNTED_KEY = os.environ["UNCOUNTED_KEY"]
 EMPTY_KEY = os.environ["EMPTY_KEY"]
 FAULTY_URL = os.environ["FAULTY_URL"]
 FAULTY_KEY = os.environ["FAULTY_KEY"]
+CLAUDE_URL = os.environ["CLAUDE_URL"]
+CLAUDE_KEY = os.environ["CLAUDE_KEY"]
+# This model refuses a forced tool call. Some clients do not force a tool if they see this name: they get `auto`.
+CLAUDE = "claude-opus-5-5"
+# `platform.adapted` of an answer that Signalbox requested in a JSON schema, in place of a forced tool call.
+ADAPTED = ["tool_choice"]
 
 HELLO = [{"role": "user", "content": "Say hello."}]
 WEATHER = [{"role": "user", "content": "What is the weather in Bern?"}]
@@ -26,7 +32,8 @@ def check(name):
         global failed
         began = time.monotonic()
         try:
-            print(json.dumps({"check": name, "usage": function() or []}), flush=True)
+            # Some clients print a line without its end.
+            print("\n" + json.dumps({"check": name, "usage": function() or []}), flush=True)
         except Exception:
             failed = True
             print(f"{name}:\n{traceback.format_exc()}", file=sys.stderr, flush=True)

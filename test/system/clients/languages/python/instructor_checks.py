@@ -1,7 +1,7 @@
 import anthropic
 import instructor
 import openai
-from checks import HELLO, KEY, UNCOUNTED_KEY, URL, check, finish, usage
+from checks import ADAPTED, CLAUDE, CLAUDE_KEY, CLAUDE_URL, HELLO, KEY, UNCOUNTED_KEY, URL, check, finish, usage
 from pydantic import BaseModel
 
 client = openai.OpenAI(base_url=f"{URL}/v1", api_key=KEY)
@@ -51,6 +51,20 @@ def messages():
     )
     assert isinstance(city, City)
     return [usage(answer.usage.input_tokens, answer.usage.output_tokens, answer.platform)]
+
+
+@check("forced tool that the model refuses")
+def forced():
+    chat = instructor.from_openai(openai.OpenAI(base_url=f"{CLAUDE_URL}/v1", api_key=CLAUDE_KEY))
+    city, answer = chat.create_with_completion(model=CLAUDE, response_model=City, messages=HELLO)
+    assert isinstance(city, City) and answer.platform["adapted"] == ADAPTED
+    parts = list(chat.create_partial(model=CLAUDE, response_model=City, messages=HELLO))
+    assert parts[-1].model_dump() == city.model_dump(), parts
+    claude = instructor.from_anthropic(anthropic.Anthropic(base_url=CLAUDE_URL, api_key=CLAUDE_KEY))
+    same, answer = claude.create_with_completion(
+        model=CLAUDE, response_model=City, messages=HELLO, max_tokens=500
+    )
+    assert same.model_dump() == city.model_dump() and answer.platform["adapted"] == ADAPTED
 
 
 finish()

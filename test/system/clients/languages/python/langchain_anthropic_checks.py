@@ -1,5 +1,5 @@
 import anthropic
-from checks import FAULTY_KEY, FAULTY_URL, KEY, URL, check, finish, raised, usage
+from checks import ADAPTED, CLAUDE_KEY, CLAUDE_URL, FAULTY_KEY, FAULTY_URL, KEY, URL, check, finish, raised, usage
 from langchain.agents import create_agent
 from langchain_anthropic import ChatAnthropic
 from langchain_core.tools import tool
@@ -43,10 +43,20 @@ def stream():
 
 @check("structured output")
 def structured():
-    # The default method forces a tool, which some Claude models refuse.
     answer = model.with_structured_output(City, method="json_schema", include_raw=True).invoke("A city.")
     assert isinstance(answer["parsed"], City), answer
     return [seen(answer["raw"])]
+
+
+@check("forced tool that the model refuses")
+def forced():
+    # If the name is that of a Claude that refuses a forced tool, this client does not force it.
+    claude = ChatAnthropic(base_url=CLAUDE_URL, api_key=CLAUDE_KEY, model="auto", max_tokens=500)
+    answer = claude.with_structured_output(City, method="function_calling", include_raw=True).invoke("A city.")
+    assert isinstance(answer["parsed"], City) and len(answer["raw"].tool_calls) == 1, answer
+    assert answer["raw"].response_metadata["platform"]["adapted"] == ADAPTED, answer
+    parts = list(claude.with_structured_output(City, method="function_calling").stream("A city."))
+    assert parts[-1] == answer["parsed"], parts
 
 
 @check("agent with a tool")

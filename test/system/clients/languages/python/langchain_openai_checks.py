@@ -1,5 +1,5 @@
 import openai
-from checks import EMPTY_KEY, FAULTY_KEY, FAULTY_URL, KEY, URL, check, finish, raised, usage
+from checks import CLAUDE, CLAUDE_KEY, CLAUDE_URL, EMPTY_KEY, FAULTY_KEY, FAULTY_URL, KEY, URL, check, finish, raised, usage
 from langchain.agents import create_agent
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI, OpenAIEmbeddings
@@ -70,6 +70,18 @@ def responses():
     answer = ChatOpenAI(base_url=f"{URL}/v1", api_key=KEY, model="auto", use_responses_api=True, store=False).invoke("Hi.")
     assert "simulated" in answer.text
     return [seen(answer)]
+
+
+@check("forced tool that the model refuses")
+def forced():
+    for use_responses_api in (False, True):
+        chat = ChatOpenAI(
+            base_url=f"{CLAUDE_URL}/v1", api_key=CLAUDE_KEY, model=CLAUDE, use_responses_api=use_responses_api
+        )
+        answer = chat.with_structured_output(City, method="function_calling", include_raw=True).invoke("A city.")
+        assert isinstance(answer["parsed"], City) and len(answer["raw"].tool_calls) == 1, answer
+        parts = list(chat.with_structured_output(City, method="function_calling").stream("A city."))
+        assert parts[-1] == answer["parsed"], parts
 
 
 @check("embeddings")

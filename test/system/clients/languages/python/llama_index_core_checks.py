@@ -1,9 +1,14 @@
 import asyncio
 
 import openai
-from checks import FAULTY_KEY, FAULTY_URL, KEY, UNCOUNTED_KEY, URL, check, finish, raised, usage
+from checks import (
+    ADAPTED, CLAUDE, CLAUDE_KEY, CLAUDE_URL, FAULTY_KEY, FAULTY_URL, KEY, UNCOUNTED_KEY, URL, check,
+    finish, raised, usage,
+)
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.llms import ChatMessage
+from llama_index.core.program import FunctionCallingProgram
+from llama_index.core.tools import FunctionTool
 from llama_index.embeddings.openai import OpenAIEmbedding
 from llama_index.llms.openai_like import OpenAILike
 from pydantic import BaseModel
@@ -55,6 +60,18 @@ def stream():
 def structured():
     answer = model(UNCOUNTED_KEY, should_use_structured_outputs=True).as_structured_llm(City).complete("A city.")
     assert isinstance(answer.raw, City)
+
+
+@check("forced tool that the model refuses")
+def forced():
+    claude = model(CLAUDE_KEY, model=CLAUDE, api_base=f"{CLAUDE_URL}/v1")
+    options = {"output_cls": City, "llm": claude, "prompt_template_str": "A city."}
+    assert isinstance(FunctionCallingProgram.from_defaults(**options, tool_required=True)(), City)
+    answer = claude.chat_with_tools(
+        [FunctionTool.from_defaults(weather)], user_msg="What is the weather in Bern?", tool_required=True
+    )
+    assert [call.tool_name for call in claude.get_tool_calls_from_response(answer)] == ["weather"]
+    assert answer.raw.platform["adapted"] == ADAPTED
 
 
 @check("agent with a tool")

@@ -58,7 +58,7 @@ async def runs(kind):
     assert "12 °C" in stream.final_output
     structured = await Runner.run(agent(output_type=City), "A city.")
     assert isinstance(structured.final_output, City)
-    handoff = await Runner.run(agent(handoffs=[Agent(name="other", model=model, model_settings=SETTINGS)]), "Over.")
+    handoff = await Runner.run(agent(handoffs=[Agent(name="other", model=model, model_settings=SETTINGS)]), "Transfer me.")
     assert handoff.last_agent.name == "other"
     session = SQLiteSession("one")
     turns = [await Runner.run(agent(), text, session=session) for text in ("Say hello.", "Again.")]

@@ -1,8 +1,10 @@
-from checks import FAULTY_KEY, FAULTY_URL, KEY, URL, check, finish, raised, usage
+from checks import CLAUDE, CLAUDE_KEY, CLAUDE_URL, FAULTY_KEY, FAULTY_URL, KEY, URL, check, finish, raised, usage
 from pydantic import BaseModel
-from pydantic_ai import Agent, NativeOutput
+from pydantic_ai import Agent, NativeOutput, ToolOutput
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError
+from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
 provider = OpenAIProvider(base_url=f"{URL}/v1", api_key=KEY)
@@ -45,6 +47,18 @@ for name, model in (("chat", chat_model), ("Responses", responses_model)):
         with Agent(model).run_stream_sync("Say hello.") as result:
             assert len(list(result.stream_text(delta=True, debounce_by=None))) > 5
         return seen(result.all_messages())
+
+
+@check("forced tool that the model refuses")
+def forced():
+    claude = OpenAIProvider(base_url=f"{CLAUDE_URL}/v1", api_key=CLAUDE_KEY)
+    # If the name is that of a Claude that refuses a forced tool, the client for Messages does not force it.
+    messages = AnthropicModel("auto", provider=AnthropicProvider(base_url=CLAUDE_URL, api_key=CLAUDE_KEY))
+    for model in (OpenAIChatModel(CLAUDE, provider=claude), OpenAIResponsesModel(CLAUDE, provider=claude), messages):
+        agent = Agent(model, output_type=ToolOutput(City))
+        assert isinstance(agent.run_sync("A city.").output, City)
+        with agent.run_stream_sync("A city.") as result:
+            assert isinstance(result.get_output(), City)
 
 
 @check("errors and a cut stream")

@@ -1,6 +1,9 @@
-from checks import FAULTY_KEY, FAULTY_URL, HELLO, KEY, UNCOUNTED_KEY, URL, check, finish, raised, usage
+from checks import (
+    ADAPTED, CLAUDE, CLAUDE_KEY, CLAUDE_URL, FAULTY_KEY, FAULTY_URL, HELLO, KEY, UNCOUNTED_KEY, URL,
+    check, finish, raised, usage,
+)
 from openai import APIError
-from smolagents import OpenAIModel, ToolCallingAgent, tool
+from smolagents import FinalAnswerTool, OpenAIModel, ToolCallingAgent, tool
 
 
 def model(key=KEY):
@@ -42,6 +45,20 @@ def agent():
     )
     assert result.output is not None
     return [usage(result.token_usage.input_tokens, result.token_usage.output_tokens)]
+
+
+@check("forced tool that the model refuses")
+def forced():
+    claude = OpenAIModel(model_id=CLAUDE, api_base=f"{CLAUDE_URL}/v1", api_key=CLAUDE_KEY)
+    answer = claude.generate(HELLO, tools_to_call_from=[FinalAnswerTool()])
+    assert [call.function.name for call in answer.tool_calls] == ["final_answer"]
+    assert answer.raw.platform["adapted"] == ADAPTED
+    for stream_outputs in (False, True):
+        agent = ToolCallingAgent(
+            tools=[], model=claude, stream_outputs=stream_outputs, max_steps=1, verbosity_level=0
+        )
+        result = agent.run("Say hello.", return_full_result=True)
+        assert result.state == "success" and result.output is not None, result
 
 
 @check("errors")
