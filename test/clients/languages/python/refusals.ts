@@ -69,8 +69,8 @@ const KNOWN: readonly KnownFinding[] = [
   {
     code: /^(invalid_value|out_of_range)$/,
     field:
-      /\b(agent_wallet|wallets?|limit_credits|credits|name|labels|webhook|ttl|url|models|required_languages|scopes|budgets|text|id)(\[\d+\])?$/,
-    why: 'No schema states it: the checksum of an address, six decimals (`multipleOf` fails for valid numbers), a name that is free.',
+      /\b(agent_wallet|wallets?|limit_credits|credits|name|note|email|labels|webhook|ttl|url|models|required_languages|scopes|budgets|text|id)(\[\d+\])?$/,
+    why: 'No schema states it: the checksum of an address, six decimals (`multipleOf` fails for valid numbers), a length in UTF-16, a name that is free.',
   },
 ];
 
