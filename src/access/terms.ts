@@ -42,7 +42,10 @@ export const EXPIRY_MAX_MS = 36_500 * DAY_MS;
 export const OVERLAP_MAX_MS = 30 * DAY_MS;
 export const OVERLAP_MS = DAY_MS;
 export const LIMIT_MAX = 1_000_000_000;
-const NAME_MAX = 200;
+/** The most characters of a text that is kept and shown. */
+export const TEXT_MAX = 200;
+/** Such a text is one line: it has no controls, direction marks, line breaks and lone surrogates. */
+export const ONE_LINE = /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*$/u;
 export const LABELS_MAX = 64;
 const MODELS_MAX = 1_000;
 /** Of a list of models, as JSON in UTF-8. Lists that were stored before this limit stay valid. */
@@ -157,12 +160,9 @@ const KEY = /sb_live_[0-9a-z]{1,32}_[\w-]/;
 
 /** Checks a text to be shown and kept: no API key, no terminal control characters. Throws KeyTermsError. */
 export function checkText(param: string, text: string): void {
-  atMost(param, param, text.length, NAME_MAX, 'characters');
+  atMost(param, param, text.length, TEXT_MAX, 'characters');
   if (KEY.test(text)) refuse(param, `${param} is stored and shown, so it must not contain an API key.`);
-  // Controls, direction marks, line breaks and lone surrogates.
-  if (/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text)) {
-    refuse(param, `${param} must be one line, without control characters.`);
-  }
+  if (!ONE_LINE.test(text)) refuse(param, `${param} must be one line, without control characters.`);
 }
 
 function checkLabels(labels: Readonly<Record<string, string>>, isChild: boolean): void {

@@ -43,11 +43,15 @@ export type ToolCall = Static<typeof ToolCall>;
 
 export const ChatMessage = openShape({
   role: word(['system', 'developer', 'user', 'assistant', 'tool', 'function'], 'Who speaks.'),
-  content: Type.Optional(Type.Union([Type.String(), Type.Array(MessagePart, { minItems: 1 }), Type.Null()])),
+  content: Type.Optional(
+    Type.Union([Type.String(), Type.Array(MessagePart, { minItems: 1 }), Type.Null()], {
+      description: 'Required, except in an `assistant` message with `tool_calls`.',
+    }),
+  ),
   name: nullable(Type.String()),
   refusal: nullable(Type.String()),
   tool_calls: nullable(Type.Array(ToolCall)),
-  tool_call_id: nullable(Type.String({ description: 'The call that a `tool` message answers.' })),
+  tool_call_id: nullable(Type.String({ description: 'The call that a `tool` message answers, which requires it.' })),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import type { RoutingTerms } from '../core/conversation.ts';
+import { ADDRESS_PATTERN } from '../core/holder-address.ts';
 import { nullable } from '../core/nullable.ts';
 import { TEXT_REMEDY } from '../core/schema-errors.ts';
 
@@ -48,7 +49,7 @@ export const BudgetLimit = Type.Number({
 export const AgentWallet = Type.String({
   maxLength: 128,
   // For the document: the reader refuses other texts, with what would be right.
-  allOf: [{ pattern: '^0x[0-9a-fA-F]{40}$' }],
+  allOf: [{ pattern: ADDRESS_PATTERN }],
   description: 'Address of the wallet for x402 settlement: `0x` and 40 hex digits.',
 });
 

@@ -6,6 +6,9 @@ import { keccak_256 } from '@noble/hashes/sha3';
  */
 const ADDRESS = /^0x[0-9a-f]{40}$/;
 
+/** The form of an address in the API's document. No pattern can check the checksum of its capitals. */
+export const ADDRESS_PATTERN = '^0x[0-9a-fA-F]{40}$';
+
 /** The form of an address, for messages. */
 export const ADDRESS_FORM =
   '0x and 40 hexadecimal digits, with letters of one case or with the capitals of their checksum (EIP-55)';

@@ -1,5 +1,5 @@
 /** The subject of an issuer of tokens, as callers and books have it: `subject_` and 32 hexadecimal digits. */
-const SUBJECT = /^subject_[0-9a-f]{32}$/;
+export const SUBJECT = /^subject_[0-9a-f]{32}$/;
 
 export const SUBJECT_FORM = '`subject_` and 32 hexadecimal digits';
 

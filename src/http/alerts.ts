@@ -3,7 +3,7 @@ import type { Alerts } from '../alerts/alerts.ts';
 import { ALERTS_LIMIT, ALERTS_LIMIT_MAX, alertsBody, testedWebhooks } from '../operate/alerts.ts';
 import { bodyIn } from './body.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
-import { queryLimit, queryText } from './query.ts';
+import { NOT_EMPTY, queryLimit, queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/alerts.ts';
 import { limitOf, orNothingDone } from './terms.ts';
@@ -29,7 +29,7 @@ export const alertRoutes = ({ gateway, principalOf, alerts }: AlertServices) =>
       {
         query: t.Object({
           limit: queryLimit(ALERTS_LIMIT, ALERTS_LIMIT_MAX),
-          after: queryText('The ID of the last alert of the page before.'),
+          after: queryText('The ID of the last alert of the page before.', NOT_EMPTY),
         }),
         ...LIST,
       },

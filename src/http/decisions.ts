@@ -17,13 +17,16 @@ import { explainDecision } from '../operate/explain-decision.ts';
 import type { Sight } from '../operate/sight.ts';
 import type { RecordQuery } from '../store/records.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import { queryText, queryTexts, queryWord } from './query.ts';
+import { LABEL_FORM, MOMENT_FORM, NOT_EMPTY, queryLimit, queryText, queryTexts, queryWord } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { Decision, DecisionList, KeptContent } from './schemas/decision.ts';
 
 const QUERY = t.Object({
-  from: queryText('The first moment, such as `2026-11-20` or `2026-11-20T08:00Z`. A day begins at midnight UTC.'),
-  to: queryText('The moment after the last one.'),
+  from: queryText(
+    'The first moment, such as `2026-11-20` or `2026-11-20T08:00Z`. A day begins at midnight UTC.',
+    MOMENT_FORM,
+  ),
+  to: queryText('The moment after the last one.', MOMENT_FORM),
   key: queryText(
     'The ID of the key, or the address of the wallet, that made the request; for a key with the scope `report`, the name of the key.',
   ),
@@ -34,10 +37,16 @@ const QUERY = t.Object({
   status: queryWord(RECORD_STATUSES, `One of ${RECORD_STATUSES.join(', ')}.`),
   operation: queryWord(OPERATION_NAMES, `One of ${OPERATION_NAMES.join(', ')}.`),
   session: queryText('The session that the request names. Not for a key with the scope `report`.'),
-  label: queryTexts('A label of the key at the time, as `name=value`. It may be repeated; a decision must have all.'),
-  after: queryText('`next_after` of the page before, or the ID of its last decision.'),
-  newer_than: queryText('Only decisions that were begun after the one with this ID, to see how many are new.'),
-  limit: queryText(`How many at most, up to ${PAGE_LIMIT_MAX}; ${PAGE_LIMIT} unless given. A page also ends at 1 MiB.`),
+  label: queryTexts(
+    'A label of the key at the time, as `name=value`. It may be repeated; a decision must have all.',
+    LABEL_FORM,
+  ),
+  after: queryText('`next_after` of the page before, or the ID of its last decision.', NOT_EMPTY),
+  newer_than: queryText(
+    'Only decisions that were begun after the one with this ID, to see how many are new.',
+    NOT_EMPTY,
+  ),
+  limit: queryLimit(PAGE_LIMIT, PAGE_LIMIT_MAX),
 });
 
 /** The reasons for a choice and its outcome, the list of decisions, and the text of a request where the policy keeps it. */

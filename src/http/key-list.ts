@@ -1,7 +1,7 @@
 import { t } from 'elysia';
 import { KEY_STATES } from '../access/key-entry.ts';
 import type { KeyQuery } from '../operate/key-pages.ts';
-import { labelIn, queryLimit, queryText, queryTexts, queryWord } from './query.ts';
+import { LABEL_FORM, labelIn, NOT_EMPTY, queryLimit, queryText, queryTexts, queryWord } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { limitOf, refuseValue } from './terms.ts';
 
@@ -19,8 +19,8 @@ export const KEYS_QUERY = t.Object({
     ['true', 'false'],
     '`true`: only keys with a list of models of their own; `false`: only keys without one.',
   ),
-  label: queryTexts('A label of the key, as `name=value`. It may be repeated; a key must have all.'),
-  after: queryText('The ID of the last key of the page before.'),
+  label: queryTexts('A label of the key, as `name=value`. It may be repeated; a key must have all.', LABEL_FORM),
+  after: queryText('The ID of the last key of the page before.', NOT_EMPTY),
   limit: queryLimit(LIMIT_MAX, LIMIT_MAX, 'How many at most; all unless given. A page also ends at 1 MiB.'),
 });
 

@@ -5,7 +5,7 @@ import { FUNDS_MAX } from '../operate/ledger/fund-pages.ts';
 import { overviewBody, overviewOf } from '../operate/ledger/status.ts';
 import { namesFor } from '../operate/usage.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import { queryLimit, queryText } from './query.ts';
+import { NOT_EMPTY, queryLimit, queryText } from './query.ts';
 import { type RouteServices, withoutIdleLimit } from './route-services.ts';
 import * as schemas from './schemas/ledger.ts';
 import { limitOf } from './terms.ts';
@@ -58,7 +58,7 @@ export const ledgerRoutes = ({ gateway, principalOf, sightOf, server, audits, pe
         query: t.Object({
           name: queryText('Only funds of this name.'),
           limit: queryLimit(FUNDS_MAX, FUNDS_MAX),
-          after: queryText('`next_after` of the page before.'),
+          after: queryText('`next_after` of the page before.', NOT_EMPTY),
         }),
         ...routeDocs({
           access: 'ledger.read',

@@ -3,7 +3,7 @@ import { SignalboxError } from '../core/errors.ts';
 import { endLogin, LOGINS_LIMIT, LOGINS_LIMIT_MAX, type LoginDesk, listLogins, meBody } from '../operate/logins.ts';
 import type { LoginDoor } from './console/login-door.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import { queryLimit, queryText } from './query.ts';
+import { NOT_EMPTY, queryLimit, queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/logins.ts';
 import { limitOf, orNothingDone } from './terms.ts';
@@ -15,7 +15,7 @@ export interface LoginServices extends Pick<RouteServices, 'principalOf'> {
 
 const QUERY = t.Object({
   user: queryText('Only logins of the user, or the key, with this ID.'),
-  after: queryText('The ID of the last login of the page before.'),
+  after: queryText('The ID of the last login of the page before.', NOT_EMPTY),
   limit: queryLimit(LOGINS_LIMIT, LOGINS_LIMIT_MAX),
 });
 

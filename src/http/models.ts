@@ -6,7 +6,7 @@ import { meaningOf, nameHint } from '../routing/model-name.ts';
 import { MessagesError } from '../surface/anthropic-messages/error-schema.ts';
 import { API_ERRORS, type RouteDocs, routeDocs } from './docs/route-docs.ts';
 import { detailedDirectoryOf, directoryOf, type PageQuery } from './model-list.ts';
-import { queryText } from './query.ts';
+import { NOT_EMPTY, queryLimit, queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { unlisted } from './routes.ts';
 import { DetailedModelList, Model, ModelList } from './schemas/models.ts';
@@ -90,9 +90,9 @@ const listDocs = (
 ) => ({
   query: t.Object(
     {
-      limit: queryText(`Models of a page, 1 to ${LIMIT_MAX}. Default: all. A page also ends at 1 MiB.`),
-      after_id: queryText('Only models behind this one.'),
-      before_id: queryText('Only models in front of this one.'),
+      limit: queryLimit(LIMIT_MAX, LIMIT_MAX, 'Models of a page. Default: all. A page also ends at 1 MiB.'),
+      after_id: queryText('Only models behind this one.', NOT_EMPTY),
+      before_id: queryText('Only models in front of this one.', NOT_EMPTY),
     },
     // Codex adds its version.
     { additionalProperties: true },

@@ -26,7 +26,7 @@ import type { RouteServices } from './route-services.ts';
 import {
   TeamPatchRequest,
   TeamRequest,
-  type TeamRequest as TeamTerms,
+  type TeamPatchRequest as TeamTerms,
   UserRequest,
   type UserRequest as UserTerms,
 } from './schemas/people.ts';
@@ -155,7 +155,7 @@ const userChanges = ({ desk, principalOf }: PeopleServices) =>
       docs.REMOVE_USER,
     );
 
-const teamPatch = ({ name, member_defaults: defaults, ...terms }: TeamTerms) => ({
+const teamPatch = ({ name, member_defaults: defaults, ...terms }: Omit<TeamTerms, 'origin'>) => ({
   ...termsPatch(terms),
   ...(name !== undefined && { name }),
   ...(defaults !== undefined && { memberDefaults: defaults && termsPatch(defaults, 'member_defaults.') }),

@@ -1,8 +1,21 @@
 import { t } from 'elysia';
 import { refuseValue } from './terms.ts';
 
+/** What the document says of a parameter's text. The handler refuses other texts, with what would be right. */
+interface TextForm {
+  readonly minLength?: number;
+  readonly pattern?: string;
+}
+export const NOT_EMPTY: TextForm = { minLength: 1 };
+export const LABEL_FORM: TextForm = { pattern: '^[^=]+=' };
+/** A day, or a moment that begins with one. */
+export const MOMENT_FORM: TextForm = { pattern: '^\\d{4}-\\d{2}-\\d{2}' };
+
+const textOf = (form: TextForm | undefined) => form && { allOf: [form] };
+
 /** A parameter of a query. */
-export const queryText = (description: string) => t.Optional(t.String({ description }));
+export const queryText = (description: string, form?: TextForm) =>
+  t.Optional(t.String({ description, ...textOf(form) }));
 
 /**
  * A parameter that is one of some words. The document lists them; the handler refuses others, since the check of the query ignores
@@ -12,8 +25,10 @@ export const queryWord = (words: readonly string[], description: string) =>
   t.Optional(t.String({ description, enum: [...words] }));
 
 /** A parameter that may be repeated. */
-export const queryTexts = (description: string) =>
-  t.Optional(t.Union([t.String(), t.Array(t.String())], { description }));
+export const queryTexts = (description: string, form: TextForm) => {
+  const text = t.String(textOf(form));
+  return t.Optional(t.Union([text, t.Array(text)], { description }));
+};
 
 /** The number of items of a page. The handler reads it, and refuses others. */
 export const queryLimit = (

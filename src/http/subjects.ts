@@ -1,6 +1,6 @@
 import { Elysia, t } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
-import { isSubject, SUBJECT_FORM } from '../core/subject.ts';
+import { isSubject, SUBJECT, SUBJECT_FORM } from '../core/subject.ts';
 import {
   blockSubject,
   findSubject,
@@ -26,7 +26,9 @@ interface SubjectServices extends Pick<RouteServices, 'principalOf'> {
 /** Values are checked by hand, for our own errors: the router would refuse them in its words. */
 const QUERY = t.Object({
   limit: queryLimit(SUBJECT_LIMIT, SUBJECT_LIMIT_MAX),
-  before: t.Optional(t.Any({ type: 'string', description: 'Only those behind the subject with this ID.' })),
+  before: t.Optional(
+    t.Any({ type: 'string', pattern: SUBJECT.source, description: 'Only those behind the subject with this ID.' }),
+  ),
 });
 
 function placeOf(text: unknown): string | null {

@@ -4,7 +4,7 @@ import { ANSWER_STEPS } from '../operate/traffic/periods.ts';
 import { questionOf } from '../operate/traffic/question.ts';
 import { TRAFFIC_LIMIT, TRAFFIC_LIMIT_MAX, type TrafficSources, trafficBody } from '../operate/traffic/traffic.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import { queryLimit, queryText, queryWord } from './query.ts';
+import { LABEL_FORM, MOMENT_FORM, queryLimit, queryText, queryWord } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/traffic.ts';
 
@@ -16,9 +16,11 @@ interface TrafficServices extends Pick<RouteServices, 'gateway' | 'principalOf' 
 const QUERY = {
   from: queryText(
     'The first moment, such as `2026-11-20` or `2026-11-20T08:00Z`; 24 hours before `to` unless given, 30 days by `day`, and 180 by `month`.',
+    MOMENT_FORM,
   ),
-  to: queryText('The moment behind the last one; now unless given.'),
-  step: queryText(
+  to: queryText('The moment behind the last one; now unless given.', MOMENT_FORM),
+  step: queryWord(
+    ANSWER_STEPS,
     `The length of a bucket: ${ANSWER_STEPS.join(', ')}; \`hour\` unless given. Minutes are kept for 2 days, hours for 93, days for 1,098. Months are made of days, without percentiles and tokens a second.`,
   ),
   time_zone: queryText(
@@ -26,6 +28,7 @@ const QUERY = {
   ),
   by: queryText(
     `The dimension of \`series\`: ${TRAFFIC_GROUPINGS.join(', ')}, or \`label:NAME\` for the values of one label of keys; the total alone unless given.`,
+    { pattern: `^(?:${TRAFFIC_GROUPINGS.join('|')}|label:.+)$` },
   ),
   model: queryText('Only the model with this ID, in the total, by `model` or by `key`.'),
   provider: queryText('Only the provider with this ID, in the total or by `provider`.'),
@@ -36,7 +39,7 @@ const QUERY = {
   user: queryText(
     'Only keys that belonged to the user with this ID, in the total or by `user`. A key with the scope `report` is shown no users.',
   ),
-  label: queryText('Only keys that had this label, as `name=value`, in the total or by this label.'),
+  label: queryText('Only keys that had this label, as `name=value`, in the total or by this label.', LABEL_FORM),
   task: queryText('Only requests of this task, in the total or by `task`.'),
   status: queryText('Only requests with this status, in the total or by `status`.'),
   compare: queryWord(['before'], '`before` adds the sums of the period of the same length before, to each line.'),

@@ -17,7 +17,7 @@ import { bodyIn } from './body.ts';
 import * as docs from './docs/trail-docs.ts';
 import { exportResponse } from './export-response.ts';
 import { holderOf, Places } from './places.ts';
-import { queryLimit, queryText, queryTexts, queryWord } from './query.ts';
+import { MOMENT_FORM, queryLimit, queryText, queryTexts, queryWord } from './query.ts';
 import { type RouteServices, withoutIdleLimit } from './route-services.ts';
 import { EraseRequest } from './schemas/trail.ts';
 import { limitOf, orNothingDone, refuseValue } from './terms.ts';
@@ -43,8 +43,8 @@ const QUERY = t.Object({
   kind: queryText('Only changes of this kind of subject, such as `key`.'),
   actor: queryText('Only changes by actors of this kind, such as `server`, or with this name, ID or address.'),
   action: queryWord(TRAIL_ACTIONS, 'Only changes of this kind, such as `grant`.'),
-  from: queryText(FROM),
-  to: queryText('The moment after the last one.'),
+  from: queryText(FROM, MOMENT_FORM),
+  to: queryText('The moment after the last one.', MOMENT_FORM),
   before: t.Optional(t.Any({ type: 'integer', description: 'Only entries before the one with this ID.' })),
   limit: queryLimit(TRAIL_LIMIT, TRAIL_LIMIT_MAX),
 });
@@ -85,7 +85,7 @@ export const trailRoutes = ({ gateway, store, trailHeads = () => [], principalOf
         const report = await withoutIdleLimit(edge.server(), request, verify).finally(leave);
         return { object: 'trail.report', is_whole: report.faults.length === 0, ...report };
       },
-      { query: t.Object({ against: queryTexts(AGAINST) }), ...docs.VERIFY },
+      { query: t.Object({ against: queryTexts(AGAINST, { pattern: HEAD.source }) }), ...docs.VERIFY },
     )
     .get(
       '/admin/trail/export',
@@ -96,7 +96,13 @@ export const trailRoutes = ({ gateway, store, trailHeads = () => [], principalOf
         const onEnd = exports.enter(holderOf(by.caller));
         return await exportResponse(lines, { ...edge, request, headers: LINES, onEnd });
       },
-      { query: t.Object({ from: queryText(FROM), to: queryText('The moment after the last one.') }), ...docs.EXPORT },
+      {
+        query: t.Object({
+          from: queryText(FROM, MOMENT_FORM),
+          to: queryText('The moment after the last one.', MOMENT_FORM),
+        }),
+        ...docs.EXPORT,
+      },
     )
     .post(
       '/admin/trail/erase',
@@ -116,6 +122,7 @@ export const trailRoutes = ({ gateway, store, trailHeads = () => [], principalOf
 
 const LINES = { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' };
 
+const HEAD = /^(\d{1,15}):([0-9a-f]{64})$/;
 const AGAINST =
   'A head that was noted elsewhere, as `id:hash`. It may be repeated. The note of the server itself is always among them.';
 
@@ -158,7 +165,7 @@ function placeOf(text: unknown): number {
 }
 
 function headOf(text: string): TrailHead {
-  const [, id = '', hash = ''] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
+  const [, id = '', hash = ''] = HEAD.exec(text) ?? [];
   return hash === ''
     ? refuseValue('against', '`against` must have the form id:hash, as a head is noted.')
     : { id: Number(id), hash };

@@ -22,7 +22,7 @@ import {
 import { GROUPINGS, type Grouping, parseGrouping } from '../operate/usage-sums.ts';
 import type { Gateway } from '../request/gateway.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import { labelIn, queryText, queryTexts, queryWord } from './query.ts';
+import { LABEL_FORM, labelIn, MOMENT_FORM, NOT_EMPTY, queryText, queryTexts, queryWord } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/ledger.ts';
 import { refuseValue } from './terms.ts';
@@ -31,9 +31,11 @@ import { refuseValue } from './terms.ts';
 const DAYS_MAX = 366;
 
 const PERIOD_QUERY = {
-  from: queryText('The first day, such as `2026-11-01`; 30 days before `to` unless given.'),
-  to: queryText('The day after the last one, such as `2026-12-01`; tomorrow unless given.'),
-  month: queryText('In place of `from` and `to`: `last`, `this`, or a month such as `2026-11`.'),
+  from: queryText('The first day, such as `2026-11-01`; 30 days before `to` unless given.', MOMENT_FORM),
+  to: queryText('The day after the last one, such as `2026-12-01`; tomorrow unless given.', MOMENT_FORM),
+  month: queryText('In place of `from` and `to`: `last`, `this`, or a month such as `2026-11`.', {
+    pattern: '^(last|this|\\d{4}-\\d{2})$',
+  }),
   time_zone: queryText('IANA name of the zone in which days begin, such as `Europe/Berlin`; UTC unless given.'),
 };
 
@@ -57,7 +59,10 @@ export const usageRoutes = ({ gateway, principalOf, people, ...services }: Usage
     .get('/v1/usage', ({ request }) => keyUsage(principalOf(request), gateway, request.url), {
       query: t.Object({
         ...PERIOD_QUERY,
-        by: queryText('Adds `groups` by these, with commas: `session`, `agent`, or others of `GET /admin/usage`.'),
+        by: queryText(
+          'Adds `groups` by these, with commas: `session`, `agent`, or others of `GET /admin/usage`.',
+          NOT_EMPTY,
+        ),
       }),
       ...routeDocs({
         access: 'usage.own',
@@ -75,6 +80,7 @@ export const usageRoutes = ({ gateway, principalOf, people, ...services }: Usage
         ...PERIOD_QUERY,
         by: queryText(
           `Groupings, with commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; \`day,model\` unless given. \`team\` is the team that the key belonged to, \`label:team\` the text of its label \`team\`.`,
+          NOT_EMPTY,
         ),
         key: queryText(
           'Only charges of the key with this ID, or of this wallet; for a key with the scope `report`, of the keys of this name.',
@@ -86,6 +92,7 @@ export const usageRoutes = ({ gateway, principalOf, people, ...services }: Usage
         model: queryText('Only charges of the model with this ID.'),
         label: queryTexts(
           'Only charges of keys with this label, as `name=value`. It may be repeated. For the team of keys, use `team`.',
+          LABEL_FORM,
         ),
         format: queryWord(['json', 'csv'], '`csv` for a table with a line for each group; `json` unless given.'),
       }),

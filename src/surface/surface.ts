@@ -149,6 +149,8 @@ export interface SurfaceDocs {
   /** The schema of one event's data, and a whole stream as text; absent for answers in one piece. */
   readonly events?: {
     readonly schema: TSchema;
+    /** The data of the last event, where it is no JSON. */
+    readonly end?: string;
     readonly description: string;
     readonly example: string;
     readonly mediaType: string;

@@ -101,7 +101,7 @@ describe('a team of the API', () => {
   });
 
   test.each([
-    [{}, 'invalid_value', 'name'],
+    [{}, 'missing_field', 'name'],
     [{ name: ' x' }, 'invalid_value', 'name'],
     [{ name: 'team_0mwu5is5xvpe4n3f3' }, 'invalid_value', 'name'],
     [{ name: 'x', nam: 'y' }, 'unknown_field', 'nam'],

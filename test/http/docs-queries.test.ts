@@ -7,13 +7,21 @@ const box = useSignalbox();
 interface Schema {
   readonly enum?: readonly string[];
   readonly not?: unknown;
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly contentSchema?: object;
   readonly anyOf?: readonly Schema[];
-  readonly allOf?: readonly { readonly pattern?: string }[];
+  readonly allOf?: readonly Schema[];
   readonly properties?: Readonly<Record<string, Schema>>;
 }
 interface ListOperation {
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: Schema }[];
   readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> }>
+  >;
 }
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, ListOperation>>>>;
@@ -46,11 +54,57 @@ test('each query parameter with a list of words in the document accepts these wo
   }
 });
 
+/** The schema and its parts. */
+const partsOf = (schema: Schema): readonly Schema[] => [
+  schema,
+  ...[...(schema.anyOf ?? []), ...(schema.allOf ?? []), ...(schema.items ? [schema.items] : [])].flatMap(partsOf),
+];
+const isForm = ({ pattern, minLength }: Schema) => pattern !== undefined || minLength !== undefined;
+const bodyOf = (path: string) => paths[path]?.post?.requestBody?.content['application/json'].schema;
+
+test('each query parameter with a form in the document refuses an empty text, by its name', async () => {
+  const found = Object.entries(paths).flatMap(([path, { get }]) =>
+    (get?.parameters ?? []).flatMap(({ name, in: place, schema }) =>
+      place === 'query' && !path.includes('{') && partsOf(schema).some(isForm) ? [{ path, name }] : [],
+    ),
+  );
+  const names = found.map(({ path, name }) => `${path} ${name}`);
+  for (const one of ['/admin/keys after', '/admin/trail from', '/v1/models after_id', '/admin/subjects before'])
+    expect(names).toContain(one);
+  for (const { path, name } of found) {
+    const answer = await box.get(`${path}?${name}=`);
+    const { error } = (await answer.json()) as { error?: { param: string } };
+    expect([path, answer.status, error?.param]).toEqual([path, 400, name]);
+  }
+});
+
+test('the document requires the name of a new team, and forbids texts with control characters, which the server refuses', async () => {
+  expect(bodyOf('/admin/teams')?.required).toEqual(['name']);
+  expect((await box.post('/admin/teams', {})).status).toBe(400);
+  const [form] = partsOf(bodyOf('/admin/keys')?.properties?.name ?? {}).filter(isForm);
+  const pattern = new RegExp(form?.pattern ?? '', 'u');
+  for (const [name, status] of [
+    ['billing – 請求', 200],
+    ['two\nlines', 400],
+    ['turned \u202e round', 400],
+  ] as const) {
+    const answer = await box.post('/admin/keys', { name });
+    expect([name, pattern.test(name), answer.status]).toEqual([name, status === 200, status]);
+  }
+});
+
+test('the document says that the data of an event is JSON of a given schema', () => {
+  for (const path of ['/v1/chat/completions', '/v1/messages', '/v1/responses']) {
+    const { schema } = paths[path]?.post?.responses['200']?.content?.['text/event-stream'] ?? {};
+    const [data] = partsOf(schema?.properties?.data ?? {}).filter(({ contentSchema }) => contentSchema);
+    expect([path, Object.keys(data?.contentSchema ?? {})]).toEqual([path, ['$ref']]);
+  }
+});
+
 test('the document forbids a grant of 0 and a wallet that is no address, which the server refuses', async () => {
-  const grant = paths['/admin/keys/{id}/grant']?.post?.requestBody?.content['application/json'].schema;
-  expect(grant?.properties?.credits?.not).toEqual({ const: 0 });
+  expect(bodyOf('/admin/keys/{id}/grant')?.properties?.credits?.not).toEqual({ const: 0 });
   const wallet = schemas.ChatCompletionRequest?.properties?.agent_wallet;
-  const [pattern = ''] = [wallet, ...(wallet?.anyOf ?? [])].flatMap((schema) => schema?.allOf?.[0]?.pattern ?? []);
+  const pattern = partsOf(wallet ?? {}).find(isForm)?.pattern ?? '';
   expect(pattern).not.toBe('');
   const messages = [{ role: 'user', content: 'Say hello.' }];
   for (const text of ['', 'wallet', '0x12', `0x${'g'.repeat(40)}`]) {

@@ -152,10 +152,17 @@ export function documentResponses(routes: AnyElysia['routes']): void {
   }
 }
 
+/** The schema of an event of a stream, in the form that OpenAPI 3.2 gives it: its data is JSON in a text. */
+function eventOf({ schema, end }: NonNullable<RouteDocs['events']>) {
+  const data = t.String({ contentMediaType: 'application/json', contentSchema: schema });
+  return t.Object({ event: t.Optional(t.String()), data: end === undefined ? data : t.Union([t.Literal(end), data]) });
+}
+
 function answerResponse(answer: RouteDocs['answer'], events: RouteDocs['events']) {
   const { schema, description, mediaType = 'application/json' } = answer;
   const content = { [mediaType]: { schema, example: answerExample(answer) } };
-  const other = events ?? (answer.text && { ...answer.text, schema: t.String() });
+  const stream = events && { ...events, schema: eventOf(events) };
+  const other = stream ?? (answer.text && { ...answer.text, schema: t.String() });
   if (!other) return { description, content };
   const either = { ...content, [other.mediaType]: { schema: other.schema, example: other.example } };
   return { description: `${description} ${other.description}`, content: either };

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { CHILD_LIFE } from '../../access/line.ts';
 import * as field from '../../api/parts.ts';
 import { CHILD_LABEL, SCOPES } from '../../core/caller.ts';
-import { ApiKey, KeyRequest } from './keys.ts';
+import { ApiKey, KeptText, KeyRequest } from './keys.ts';
 
 const { name, models, limits, budgets, wallets } = KeyRequest.properties;
 
@@ -15,7 +15,7 @@ export const ChildKeyRequest = field.partialBody('A child key to make.', {
     description: 'Scopes that this key has, too; never `admin`. By default all of them but `delegate`.',
   }),
   labels: field.mapOf(
-    Type.String(),
+    KeptText,
     `Labels beside those of this key. Their names begin with \`${CHILD_LABEL}\`, so that no rule of the policy takes them for those of an operator.`,
   ),
   expires_in_seconds: Type.Integer({

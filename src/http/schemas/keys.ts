@@ -1,10 +1,30 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { BUDGET_CREDITS_MAX, EXPIRY_MAX_MS, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../../access/terms.ts';
+import {
+  BUDGET_CREDITS_MAX,
+  EXPIRY_MAX_MS,
+  LIMIT_MAX,
+  ONE_LINE,
+  OVERLAP_MAX_MS,
+  OVERLAP_MS,
+  TEXT_MAX,
+} from '../../access/terms.ts';
 import * as field from '../../api/parts.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
 import { SCOPES } from '../../core/caller.ts';
+import { ADDRESS_PATTERN } from '../../core/holder-address.ts';
 
 const WALLET = '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf';
+
+/** A text that is kept and shown. For the document: `checkText` refuses other texts, with what would be right. */
+export const KeptText = Type.String({ allOf: [{ maxLength: TEXT_MAX, pattern: ONE_LINE.source }] });
+
+export const keptText = (description: string, example: string) => ({ ...KeptText, description, examples: [example] });
+
+export const keptTextOrNull = (description: string, ...examples: string[]) =>
+  field.orNull(KeptText, description, ...examples);
+
+/** IDs of models, or null. */
+export const modelIds = (description: string) => field.orNull(Type.Array(KeptText, { minItems: 1 }), description);
 
 const limit = (description: string, example: number) =>
   Type.Union([Type.Integer({ minimum: 1, maximum: LIMIT_MAX, examples: [example] }), Type.Null()], { description });
@@ -37,10 +57,7 @@ export const BudgetRequest = field.body('A spending limit of the key.', {
 });
 
 const EXPIRES_IN = Type.Integer({ minimum: 60, maximum: EXPIRY_MAX_MS / 1_000 });
-const models = field.orNull(
-  Type.Array(Type.String(), { minItems: 1 }),
-  'IDs of the models that it may use; null for all.',
-);
+const models = modelIds('IDs of the models that it may use; null for all.');
 const owners = {
   team: field.orNull(
     Type.String(),
@@ -49,20 +66,20 @@ const owners = {
   user: field.orNull(Type.String(), 'ID of the user that it belongs to. A member’s key belongs to the member.'),
 };
 const wallets = field.orNull(
-  Type.Array(Type.String({ examples: [WALLET] }), { minItems: 1 }),
+  Type.Array(Type.String({ examples: [WALLET], allOf: [{ pattern: ADDRESS_PATTERN }] }), { minItems: 1 }),
   'Addresses that requests with it may name as `agent_wallet`, at most 100; null for all.',
 );
 
 /** The body of `POST /admin/keys`. */
 export const KeyRequest = field.partialBody('A key to make.', {
-  name: field.text('A name for people, shown in lists.', 'billing-app'),
+  name: keptText('A name for people, shown in lists.', 'billing-app'),
   scopes: Type.Array(field.word(SCOPES, 'A scope.'), {
     minItems: 1,
     maxItems: SCOPES.length,
     default: ['chat', 'route'],
     description: 'The operations that the key may use. An admin key can give any scope, including `admin`.',
   }),
-  labels: field.mapOf(Type.String(), 'Labels for rules and budgets, which read them as `key.labels`.'),
+  labels: field.mapOf(KeptText, 'Labels for rules and budgets, which read them as `key.labels`.'),
   models,
   expires_in_seconds: field.orNull(EXPIRES_IN, 'Seconds from now; null for never.'),
   limits: LimitsRequest,
@@ -76,14 +93,14 @@ export type KeyRequest = Static<typeof KeyRequest>;
 export const KeyPatchRequest = field.partialBody(
   'Terms to change. Absent members stay, null removes. Lists are replaced.',
   {
-    name: field.textOrNull('A name for people; null for none.', 'billing-app'),
+    name: keptTextOrNull('A name for people; null for none.', 'billing-app'),
     scopes: Type.Array(field.word(SCOPES, 'A scope.'), {
       minItems: 1,
       maxItems: SCOPES.length,
       description: 'The operations that the key may use.',
     }),
     labels: field.orNull(
-      field.mapOf(field.orNull(Type.String(), 'The value; null removes the label.'), 'Labels to set or to remove.'),
+      field.mapOf(keptTextOrNull('The value; null removes the label.'), 'Labels to set or to remove.'),
       'Labels to set or, by null, to remove. Others stay. Null removes all.',
     ),
     models,
@@ -121,7 +138,7 @@ export const addedCredits = Type.Number({
 /** The body of `POST /admin/keys/{id}/grant`. */
 export const GrantRequest = field.body('What to grant.', {
   credits: addedCredits,
-  note: Type.Optional(field.text('A note, stored with the entry.', 'invoice 1042')),
+  note: Type.Optional(keptText('A note, stored with the entry.', 'invoice 1042')),
 });
 
 const figure = (description: string) => field.wholeOrNull(`${description} Null if the policy sets the limit.`);

@@ -3,32 +3,30 @@ import * as field from '../../api/parts.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
 import { USER_ROLES } from '../../core/people.ts';
 import { TEAM_ORIGINS } from '../../store/people.ts';
-import { BudgetRequest, budgetUse, LimitsRequest } from './keys.ts';
+import { BudgetRequest, budgetUse, keptText, keptTextOrNull, LimitsRequest, modelIds } from './keys.ts';
 
 const TERMS = {
-  models: field.orNull(
-    Type.Array(Type.String(), { minItems: 1 }),
-    'IDs of the models that it may use; null for all that the other levels allow.',
-  ),
+  models: modelIds('IDs of the models that it may use; null for all that the other levels allow.'),
   limits: field.orNull(LimitsRequest, 'Rate limits of all of it together; null for none.'),
   budgets: field.orNull(Type.Array(BudgetRequest), 'Budgets of all of it together; null for none.'),
 };
 
 const DefaultsRequest = field.partialBody('Terms of each member that states none of its own.', TERMS);
 
+const name = keptText('Its name, which no other team has.', 'search');
 const TEAM = {
   ...TERMS,
-  name: field.text('Its name, which no other team has.', 'search'),
   member_defaults: field.orNull(DefaultsRequest, 'Terms of each member that states none of its own; null for none.'),
 };
 
 /** The body of `POST /admin/teams`. */
-export const TeamRequest = field.partialBody('A team to make.', TEAM);
+export const TeamRequest = field.body('A team to make.', { ...Type.Partial(Type.Object(TEAM)).properties, name });
 export type TeamRequest = Static<typeof TeamRequest>;
 
 /** The body of `PATCH /admin/teams/{id}`. */
 export const TeamPatchRequest = field.partialBody('What to change. Absent members stay, null removes.', {
   ...TEAM,
+  name,
   origin: field.word(
     ['api', 'policy'],
     '`policy` hands the team to the policy, whose next load sets its terms. `api` takes over a team that the policy no longer has.',
@@ -38,16 +36,13 @@ export type TeamPatchRequest = Static<typeof TeamPatchRequest>;
 
 /** The body of `POST /admin/users` and `PATCH /admin/users/{id}`. */
 export const UserRequest = field.partialBody('A user. In a change, absent members stay and null removes.', {
-  name: field.textOrNull('Its name, for showing.', 'Ada Lovelace'),
-  email: field.textOrNull('Its address, for showing alone: it identifies nobody.', 'ada@example.com'),
-  issuer: field.textOrNull('The issuer that signs it in. Stated together with `sub`.', 'https://id.example.com'),
-  sub: field.textOrNull('Its subject at that issuer.', '248289761001'),
+  name: keptTextOrNull('Its name, for showing.', 'Ada Lovelace'),
+  email: keptTextOrNull('Its address, for showing alone: it identifies nobody.', 'ada@example.com'),
+  issuer: keptTextOrNull('The issuer that signs it in. Stated together with `sub`.', 'https://id.example.com'),
+  sub: keptTextOrNull('Its subject at that issuer.', '248289761001'),
   team: field.textOrNull('The ID or the name of its team.', 'search'),
   role: field.word(USER_ROLES, 'Its role. `lead` and `member` are of its team.', 'member'),
-  models: field.orNull(
-    Type.Array(Type.String(), { minItems: 1 }),
-    'IDs of the models that it may use; null for those of members.',
-  ),
+  models: modelIds('IDs of the models that it may use; null for those of members.'),
   limits: field.orNull(LimitsRequest, 'Rate limits of all of its keys together; null for those of members.'),
   budgets: field.orNull(Type.Array(BudgetRequest), 'Budgets of all of its keys together; null for those of members.'),
 });

@@ -1,8 +1,9 @@
 import * as field from '../../api/parts.ts';
+import { keptText } from './keys.ts';
 
 /** The body of `POST /admin/subjects/{id}/block`. */
 export const SubjectBlockRequest = field.partialBody('Why.', {
-  note: field.text('A note, stored with it.', 'leaked token, ticket 88'),
+  note: keptText('A note, stored with it.', 'leaked token, ticket 88'),
 });
 
 export const Subject = field.named('Subject', 'A workload that sends tokens of an issuer in place of a key.', {

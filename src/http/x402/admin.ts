@@ -1,6 +1,6 @@
 import { Elysia, type Static, t } from 'elysia';
 import { SignalboxError } from '../../core/errors.ts';
-import { ADDRESS_FORM, addressOf } from '../../core/holder-address.ts';
+import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf } from '../../core/holder-address.ts';
 import { parseId } from '../../core/id.ts';
 import { listPayments, reconcilePayment } from '../../operate/payments.ts';
 import type { Principal } from '../../operate/principal.ts';
@@ -116,9 +116,11 @@ function addressIn(id: string): string {
 /** Values are checked by hand, for our own errors: the router would refuse them in its words. */
 const QUERY = t.Object({
   state: t.Optional(t.Any({ type: 'string', enum: [...PAYMENT_STATES], description: 'Only those in this state.' })),
-  wallet: t.Optional(t.Any({ type: 'string', description: 'Only those of this wallet.' })),
+  wallet: t.Optional(t.Any({ type: 'string', pattern: ADDRESS_PATTERN, description: 'Only those of this wallet.' })),
   limit: queryLimit(LIMIT, LIMIT_MAX),
-  before: t.Optional(t.Any({ type: 'string', description: 'Only those made before the payment with this ID.' })),
+  before: t.Optional(
+    t.Any({ type: 'string', pattern: '^pay_', description: 'Only those made before the payment with this ID.' }),
+  ),
 });
 
 function queryOf({ state, wallet, limit = LIMIT, before }: Static<typeof QUERY>): PaymentQuery {

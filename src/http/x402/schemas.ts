@@ -2,15 +2,15 @@ import { type Static, Type } from '@sinclair/typebox';
 import * as field from '../../api/parts.ts';
 import { PlatformPayment } from '../../api/platform.ts';
 import { PAYMENT_STATES } from '../../store/payments.ts';
-import { addedCredits } from '../schemas/keys.ts';
+import { addedCredits, keptText } from '../schemas/keys.ts';
 
 const PURPOSES = ['chat', 'topup', 'keys'] as const;
 /** More than any top-up can be. */
 const AMOUNT_MAX = 1_000_000_000;
 
 const amount = (description: string) => Type.Number({ exclusiveMinimum: 0, maximum: AMOUNT_MAX, description });
-const keyName = field.text('Name of the key that is made.', 'agent-7');
-const note = field.text('A note, stored with it.', 'abuse, ticket 88');
+const keyName = keptText('Name of the key that is made.', 'agent-7');
+const note = keptText('A note, stored with it.', 'abuse, ticket 88');
 
 /** The body of `POST /v1/wallets/topup`. */
 export const TopUpRequest = field.partialBody('A top-up.', {

@@ -35,6 +35,7 @@ comes again with the header \`PAYMENT-SIGNATURE\`. A body with \`input\` in plac
   },
   events: {
     schema: ChatCompletionChunk,
+    end: '[DONE]',
     mediaType: 'text/event-stream',
     description:
       'With `stream: true`, server-sent events: each `data:` line is one chunk; the last chunk with a `finish_reason` carries `platform`; `data: [DONE]` ends a good stream. A stream that fails after its headers ends with `data: {"error": …, "platform": …}` and without `[DONE]`; 250 ms later the connection breaks, unless the policy has `failed_streams: end`.',

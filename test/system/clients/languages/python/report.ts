@@ -8,7 +8,6 @@ export interface Finding {
   readonly status: number;
   readonly code: string;
   readonly field: string;
-  readonly mediaType: string;
   readonly message: string;
   readonly request: string;
 }
@@ -27,7 +26,6 @@ interface Interaction {
   readonly request: { readonly uri: string; readonly body?: Bytes | null };
   readonly response?: {
     readonly status_code: number;
-    readonly headers: Readonly<Record<string, readonly string[]>>;
     readonly content?: Bytes | null;
   } | null;
 }
@@ -60,7 +58,6 @@ function findingOf(check: string, operation: string, { request, response }: Inte
     status: response?.status_code ?? 0,
     code: details?.error_code ?? code ?? '',
     field: details?.param ?? param ?? '',
-    mediaType: response?.headers['content-type']?.[0]?.split(';')[0] ?? '',
     message: message ?? text.slice(0, 300),
     request: `${request.uri.replace(/^https?:\/\/[^/]+/, '')} ${textOf(request.body).slice(0, 600)}`,
   };
