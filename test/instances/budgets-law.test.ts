@@ -13,7 +13,7 @@ import { isDeep, tries } from '../deep/effort.ts';
 import { budget, caller, line, terms } from '../ledger/support.ts';
 import { MemoryCharges } from '../store/memory/books/charges.ts';
 import { MemoryFunds } from '../store/memory/books/funds.ts';
-import { DECIDE, emptyLedger, openBooksOn, sharedLedger } from '../system/store/postgres/stage.ts';
+import { openBooksOn, sharedLedger } from '../system/store/postgres/stage.ts';
 import { findingsIn, holdOn, ledgerOn, remote, type SharedBooks, sharedBooks } from './ledgers.ts';
 
 const DAY_MS = 86_400_000;
@@ -305,19 +305,4 @@ function patch<Of extends object, Name extends keyof Of>(of: Of, name: Name, mad
   return () => {
     of[name] = original;
   };
-}
-
-/** The function of the database that decides, with a fault. */
-const SPOILT: Readonly<Record<string, readonly [from: string, to: string]>> = {
-  'a count is no condition': [' AND counted.through = o.source', ''],
-  'the last limit holds, not the newest': ['WHERE enforced.rank <= excluded.rank', ''],
-};
-
-for (const [name, [from, to]] of Object.entries(isDeep ? SPOILT : {})) {
-  test(`in PostgreSQL the law finds out: ${name}`, async () => {
-    expect(DECIDE).toContain(from);
-    await using ledger = await emptyLedger(DECIDE.replace(from, to));
-    const spoilt = lawOf(inPostgres(async () => ledger));
-    expect((await fc.check(spoilt, { numRuns: 300, seed: 7, endOnFailure: true })).failed).toBe(true);
-  }, 600_000);
 }

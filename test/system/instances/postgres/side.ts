@@ -15,8 +15,8 @@ import { PostgresStore } from '../../../../src/store/postgres/store.ts';
 import type { Repositories } from '../../../../src/store/repositories.ts';
 import type { SqlWrite } from '../../../../src/store/sql/statement.ts';
 import { processTimers } from '../../../../src/telemetry/process-timers.ts';
-import { emptiedBy, laidDatabase } from '../../store/postgres/opened.ts';
 import { contentOf } from '../../../store/repository-law.ts';
+import { emptiedBy, laidDatabase } from '../../store/postgres/opened.ts';
 import { type Arrival, answerOf, type Play, type Riders, reasonOf, tablesOf } from './play.ts';
 import { bytes, madeBy } from './steps.ts';
 
@@ -28,20 +28,11 @@ const MOVED = `CREATE SCHEMA moved; CREATE TABLE moved.clock (ms bigint NOT NULL
 const PROCESSES = 4;
 const timers = { ...processTimers, every: () => ({ unref: () => {}, close: () => {} }) };
 
-/** Another text of a function or a statement. */
-export type Mutant = readonly [from: string, to: string];
-
-const mutantOf = ([from, to]: Mutant): string => `DO $mutant$ DECLARE changed text; BEGIN
-    FOR changed IN SELECT replace(pg_get_functiondef(oid), $from$${from}$from$, $to$${to}$to$) FROM pg_proc
-      WHERE pronamespace = 'public'::regnamespace AND position($from$${from}$from$ IN prosrc) > 0
-    LOOP EXECUTE changed; END LOOP; END $mutant$`;
-
-/** A database whose time is that of worlds. @param mutant changes its functions and statements, where one has that text */
-export async function movedDatabase(mutant: Mutant | null = null) {
+/** A database whose time is that of worlds. */
+export async function movedDatabase() {
   const database = await laidDatabase();
   const { server, name, url } = database;
   await server.run(MOVED, name);
-  if (mutant) await server.run(mutantOf(mutant), name);
   await server.run(`ALTER DATABASE ${name} SET search_path = moved, pg_catalog, public`, name);
   let connection: Connection | null = null;
   let script = '';
@@ -54,7 +45,7 @@ export async function movedDatabase(mutant: Mutant | null = null) {
       try {
         script ||= await emptiedBy(own);
         await own.script(`${script};\nSET session_replication_role = DEFAULT`);
-        await new Replay(mutant ? mutated(own, mutant) : own, play).run();
+        await new Replay(own, play).run();
         connection = own;
       } finally {
         if (!connection) await own.close();
@@ -66,17 +57,6 @@ export async function movedDatabase(mutant: Mutant | null = null) {
     },
   };
 }
-
-/** Changes what it sends. */
-const mutated = (connection: Connection, [from, to]: Mutant): Connection =>
-  new Proxy(connection, {
-    get(target, name) {
-      if (name === 'run')
-        return (text: string, values: readonly never[]) => target.run(text.replaceAll(from, to), values);
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
 
 /** The instances of a history on one database: what arrives there, in its order, on one connection. */
 class Replay {

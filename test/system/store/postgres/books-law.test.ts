@@ -5,7 +5,7 @@ import type { LedgerBooks, OpResult } from '../../../../src/store/books.ts';
 import { StoreError } from '../../../../src/store/store.ts';
 import { effort } from '../../../deep/effort.ts';
 import { fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
-import { DECIDE, emptyLedger, openBooksOn } from './stage.ts';
+import { emptyLedger, openBooksOn } from './stage.ts';
 
 /**
  * Several instances on one database spend two budgets at once, while their connections are cut at any moment: no budget has more spent
@@ -105,11 +105,3 @@ test('four instances spend what a budget has, exactly, while their connections a
     'instances of one database spend its budgets exactly while connections are cut: told = booked, and never beyond a limit',
   );
 }, 600_000);
-
-test('a function that does not lock the funds spends beyond, or loses what was spent', async () => {
-  const from = 'ORDER BY funds.id FOR NO KEY UPDATE';
-  expect(DECIDE).toContain(from);
-  await using ledger = await emptyLedger(DECIDE.replace(from, 'ORDER BY funds.id'));
-  const { failed } = await fc.check(law(ledger, 0), { numRuns: 30, seed, endOnFailure: true });
-  expect(failed).toBe(true);
-}, 120_000);

@@ -5,11 +5,11 @@ import type { LedgerBooks, OpResult } from '../../../../src/store/books.ts';
 import { sqlPendingSettlements } from '../../../../src/store/sql/payment-extras.ts';
 import { StoreError, type Write } from '../../../../src/store/store.ts';
 import { deeply } from '../../../deep/deeply.ts';
-import { effort, someOf } from '../../../deep/effort.ts';
-import { waitFor } from '../../../support/answers.ts';
+import { effort } from '../../../deep/effort.ts';
 import { figures, fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
+import { waitFor } from '../../../support/answers.ts';
 import { claimOf, HOT } from './spender.ts';
-import { DECIDE, emptyLedger, openBooksOn } from './stage.ts';
+import { emptyLedger, openBooksOn } from './stage.ts';
 
 /** What rides with operations is decided and written by the same statement of the database. */
 const { runs, seed, proved } = effort('postgres', 8, 1_000);
@@ -76,26 +76,6 @@ test('a name that rides with holds of two instances goes to one that is granted,
     'a name that rides with holds of two instances goes to one of them, which is granted, and spoils no other call',
   );
 }, 600_000);
-
-const MUTANTS: Readonly<Record<string, readonly [from: string, to: string]>> = {
-  'takes a condition for met': ['IF r.must AND n = 0 THEN', 'IF false THEN'],
-  'writes what rides with a refused hold': [
-    "> 0 AND NOT (kind = 'h' AND p_alone[nth]) THEN",
-    "> 0 AND (answer IS NOT NULL OR NOT (kind = 'h' AND p_alone[nth])) THEN",
-  ],
-  'holds money for a name that is another’s': [
-    "kind = 'h' AND p_alone[nth] AND NOT ledger_ride_1(p_rides -> (p_ride_refs[nth] - 1)) THEN",
-    "kind = 'h' AND p_alone[nth] AND NOT ledger_ride_1(p_rides -> (p_ride_refs[nth] - 1)) AND false THEN",
-  ],
-};
-
-for (const [name, [from, to]] of someOf(Object.entries(MUTANTS)))
-  test(`a function that ${name} differs`, async () => {
-    expect(DECIDE).toContain(from);
-    await using ledger = await emptyLedger(DECIDE.replace(from, to));
-    const { failed } = await fc.check(law(ledger), { numRuns: 100, seed, endOnFailure: true });
-    expect(failed).toBe(true);
-  }, 120_000);
 
 test('an unmet condition of a settlement’s company, or a row that another keeps locked, fails its own call alone', async () => {
   await using ledger = await emptyLedger();

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { LedgerBooks, LedgerOp } from '../../../../src/store/books.ts';
-import { effort, isDeep, someOf } from '../../../deep/effort.ts';
+import { effort } from '../../../deep/effort.ts';
 import { figuresIn, plain, rare, step, Things } from '../../../store/books-steps.ts';
 import { booksInMemory } from '../../../store/tested-books.ts';
-import { DECIDE, emptyLedger, openBooksOn } from './stage.ts';
+import { emptyLedger, openBooksOn } from './stage.ts';
 
 /**
  * The rules stand twice: in src/accounting, and in the function of the database. Over the same histories of any operations, in groups of
@@ -75,65 +75,3 @@ test('the function of the database decides as the rules do', async () => {
   expect(await ledger.run(UNLIKE_ENTRIES)).toEqual([]);
   proved('the function of the database decides any history of operations, in groups of any size, as the rules do');
 }, 600_000);
-
-/** Each is another function, by a piece of its text that was changed. */
-const MUTANTS: Readonly<Record<string, readonly [from: string, to: string]>> = {
-  'grants the first fallback that there is once': ['wanted * 2 <= free', 'wanted <= free'],
-  'takes an eighth from a fund that nobody holds': ['WHEN has_held THEN 8 ELSE 2', 'WHEN has_held THEN 8 ELSE 8'],
-  'takes half beside others': ['WHEN has_held THEN 8 ELSE 2', 'WHEN has_held THEN 2 ELSE 2'],
-  'forgets what is ample': ['least(given, ample)', 'given'],
-  'calls the first fund exhausted': [
-    'IF need > f_most[i] - f_spent[i] THEN',
-    'IF need > f_most[i] - f_spent[i] - f_held[i] THEN',
-  ],
-  'does not hold in the last fund': [
-    'f_held[i] := f_held[i] + need;',
-    'IF i < 2 THEN f_held[i] := f_held[i] + need; END IF;',
-  ],
-  'charges beyond the hold': ['charge := least(cost, left_over);', 'charge := cost;'],
-  'charges all for an unknown cost that is none': [
-    'WHEN p_costs[nth] < 0 THEN left_over',
-    'WHEN p_costs[nth] < 0 THEN 0',
-  ],
-  'keeps the rest of a settled hold': [
-    "CASE kind WHEN 's' THEN h_amount[ref] - h_charged[ref] ELSE charge END",
-    'charge',
-  ],
-  'charges an expired hold twice': ['lack := h.late + charge - h.charged;', 'lack := h.late + charge;'],
-  'charges late what its funds no longer have': [
-    'free := least(free, greatest(0, f_most',
-    'free := greatest(free, least(0, f_most',
-  ],
-  'does not remember a post': ['ARRAY[p_steps[nth], 1, charge, excess]', "'{}'"],
-  'looks for no repeated step': ['AND nth <> checked)', 'AND false)'],
-  'takes a hold as it was before another operation': [
-    'h_state[ref] := CASE WHEN h.id IS NULL THEN 0',
-    'h_state[ref] := CASE WHEN true THEN h_state[ref]',
-  ],
-  'does not write what a run has charged': ['charged = h_charged[x.ref], ', ''],
-  'forgets that a balance was opened': ['IF opens THEN', 'IF false THEN'],
-  'lets a voided hold come': [
-    "CASE h.state WHEN 'void' THEN '[\"exhausted\"]'",
-    "CASE h.state WHEN 'none' THEN '[\"exhausted\"]'",
-  ],
-  'grants twice': [
-    "SELECT jsonb_build_array('granted', d.amount) INTO answer FROM done_once AS d WHERE d.name = o.name;",
-    'NULL;',
-  ],
-  'gives back more than was charged': ['least(coalesce(h.charged - h.given_back, 0), o.amount)', 'o.amount'],
-  'leaves an older policy its limit': ['WHERE enforced.rank <= excluded.rank', 'WHERE true'],
-  'counts a budget twice': ['AND counted.through = o.source', ''],
-  'leaves the old funds their hold': [
-    'f_held[i] := f_held[i] - left_over;\n          ELSE CONTINUE',
-    'NULL; ELSE CONTINUE',
-  ],
-  'forgets what a payment was to bring': ['f_held[of_balance] := f_held[of_balance] + promised;', 'NULL;'],
-};
-
-for (const [name, [from, to]] of someOf(Object.entries(MUTANTS)))
-  test(`a function that ${name} differs`, async () => {
-    expect(DECIDE).toContain(from);
-    await using ledger = await emptyLedger(DECIDE.replace(from, to));
-    const { failed } = await fc.check(law(ledger), { numRuns: 400, seed: isDeep ? seed : 1, endOnFailure: true });
-    expect(failed).toBe(true);
-  }, 120_000);
