@@ -8,7 +8,7 @@ import { openPostgresBooks } from '../src/store/postgres/books/books.ts';
 import { openPostgres } from '../src/store/postgres/store.ts';
 import { sqlIdempotency } from '../src/store/sql/idempotency.ts';
 import { processTimers } from '../src/telemetry/process-timers.ts';
-import { layTables } from '../test/system/store/postgres/opened.ts';
+import { layTables } from '../test/store/postgres/opened.ts';
 import { fundOf, holdOf, settleOf } from '../test/store/suites/books.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { fixed, median, quantile, table } from './stats.ts';

@@ -13,7 +13,7 @@ import { isDeep, tries } from '../deep/effort.ts';
 import { budget, caller, line, terms } from '../ledger/support.ts';
 import { MemoryCharges } from '../store/memory/books/charges.ts';
 import { MemoryFunds } from '../store/memory/books/funds.ts';
-import { openBooksOn, sharedLedger } from '../system/store/postgres/stage.ts';
+import { openBooksOn, sharedLedger } from '../store/postgres/stage.ts';
 import { findingsIn, holdOn, ledgerOn, remote, type SharedBooks, sharedBooks } from './ledgers.ts';
 
 const DAY_MS = 86_400_000;

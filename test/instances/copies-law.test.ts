@@ -13,7 +13,7 @@ import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { Declarations } from '../../src/upstream/health/declarations.ts';
 import { isDeep, tries } from '../deep/effort.ts';
-import { laidDatabase, openHandle, withRepositories } from '../system/store/postgres/opened.ts';
+import { laidDatabase, openHandle, withRepositories } from '../store/postgres/opened.ts';
 import { broken } from '../store/suites/endpoints.ts';
 import { tempFolder } from '../store/support.ts';
 

@@ -17,8 +17,8 @@ import { memoryRepositories } from '../store/implementations.ts';
 import { MemoryBooks } from '../store/memory/books/books.ts';
 import { loneInstance } from '../store/memory/instance.ts';
 import { MemoryStore } from '../store/memory/store.ts';
-import { openHandle, withRepositories } from '../system/store/postgres/opened.ts';
-import { openBooksOn, sharedLedger } from '../system/store/postgres/stage.ts';
+import { openHandle, withRepositories } from '../store/postgres/opened.ts';
+import { openBooksOn, sharedLedger } from '../store/postgres/stage.ts';
 
 /** The hold of every request, microcredits. */
 const RESERVED = 1_000;

@@ -21,8 +21,8 @@ import { effort, isDeep } from '../deep/effort.ts';
 import { SMALL } from '../policy/support.ts';
 import { openMemoryStore } from '../store/memory/driver.ts';
 import { loneInstance } from '../store/memory/instance.ts';
-import { openHandle, withRepositories } from '../system/store/postgres/opened.ts';
-import { sharedLedger } from '../system/store/postgres/stage.ts';
+import { openHandle, withRepositories } from '../store/postgres/opened.ts';
+import { sharedLedger } from '../store/postgres/stage.ts';
 import { waitFor } from '../support/answers.ts';
 
 const { runs, seed, proved } = effort('pushes', 12, 300);

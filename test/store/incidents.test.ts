@@ -4,7 +4,7 @@ import type { FundRef } from '../../src/accounting/fund.ts';
 import { plainUsage } from '../../src/core/usage.ts';
 import type { LedgerBooks, LedgerOp } from '../../src/store/books.ts';
 import { waitFor } from '../support/answers.ts';
-import { openBooksOn, sharedLedger } from '../system/store/postgres/stage.ts';
+import { openBooksOn, sharedLedger } from './postgres/stage.ts';
 import {
   applied,
   balanceOf,

@@ -8,7 +8,7 @@ import { MemoryBooks } from './memory/books/books.ts';
 import { memoryJournal } from './memory/books/journal.ts';
 import { memoryLedger } from './memory/books/ledger.ts';
 import { MemoryStore } from './memory/store.ts';
-import { emptyLedger, openBooksOn } from '../system/store/postgres/stage.ts';
+import { emptyLedger, openBooksOn } from './postgres/stage.ts';
 import { NOON } from './suites/books.ts';
 import { LEDGER_CASES, type LedgerUnderTest } from './suites/ledger.ts';
 import { tempFolder } from './support.ts';

@@ -7,7 +7,7 @@ import { isDeep } from '../deep/effort.ts';
 import { either } from './hostile/through.ts';
 import { anyHandle, hostileWorld } from './implementations.ts';
 import { MemoryBooks } from './memory/books/books.ts';
-import { booksInPostgres } from '../system/store/postgres/stage.ts';
+import { booksInPostgres } from './postgres/stage.ts';
 import { type BooksUnderTest, NOON } from './suites/books.ts';
 import { flaky, tempFolder } from './support.ts';
 

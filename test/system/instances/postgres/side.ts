@@ -16,7 +16,7 @@ import type { Repositories } from '../../../../src/store/repositories.ts';
 import type { SqlWrite } from '../../../../src/store/sql/statement.ts';
 import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { contentOf } from '../../../store/repository-law.ts';
-import { emptiedBy, laidDatabase } from '../../store/postgres/opened.ts';
+import { emptiedBy, laidDatabase } from '../../../store/postgres/opened.ts';
 import { type Arrival, answerOf, type Play, type Riders, reasonOf, tablesOf } from './play.ts';
 import { bytes, madeBy } from './steps.ts';
 

@@ -21,7 +21,7 @@ import {
   settleOf,
   WALLET,
 } from '../../../store/suites/books.ts';
-import { emptyLedger, openBooksOn } from './stage.ts';
+import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 
 const at = NOON;
 const NEVER = Number.POSITIVE_INFINITY;

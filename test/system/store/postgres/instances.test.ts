@@ -8,7 +8,7 @@ import { NEWS_CHANNEL, postgresNews } from '../../../../src/store/postgres/news.
 import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { waitFor } from '../../../support/answers.ts';
 import { refusalOf } from '../../../store/implementations.ts';
-import { laidDatabase, openHandle, withRepositories } from './opened.ts';
+import { laidDatabase, openHandle, withRepositories } from '../../../store/postgres/opened.ts';
 
 const clock = () => performance.now();
 

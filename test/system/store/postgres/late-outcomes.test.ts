@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import type { OutcomeRow } from '../../../../src/store/learning.ts';
 import { waitFor } from '../../../support/answers.ts';
 import { layCable } from '../../../support/cable.ts';
-import { laidDatabase, openHandle, withRepositories } from './opened.ts';
+import { laidDatabase, openHandle, withRepositories } from '../../../store/postgres/opened.ts';
 
 const outcome = (id: number): OutcomeRow => ({
   ...{ id, decision: id, source: 'caller', estimator: 'learned', keyId: 'k', model: 'm', task: 'general', score: 1 },

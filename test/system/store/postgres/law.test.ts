@@ -5,7 +5,7 @@ import { ALL_TABLES } from '../../../../src/store/sqlite/open.ts';
 import { effort } from '../../../deep/effort.ts';
 import { lawOf } from '../../../store/repository-law.ts';
 import { tempFolder } from '../../../store/support.ts';
-import { laidDatabase, openInPostgres } from './opened.ts';
+import { laidDatabase, openInPostgres } from '../../../store/postgres/opened.ts';
 
 const { runs, seed, proved } = effort('postgres', 10, 300);
 

@@ -9,7 +9,7 @@ import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { tries } from '../../../deep/effort.ts';
 import { openInSqlite } from '../../../store/implementations.ts';
 import { recordOf } from '../../../store/suites/records.ts';
-import { type Handle, laidDatabase, openHandle } from './opened.ts';
+import { type Handle, laidDatabase, openHandle } from '../../../store/postgres/opened.ts';
 
 let box: {
   readonly url: string;

@@ -15,7 +15,7 @@ import { recordSuite } from '../../../store/suites/records.ts';
 import { subjectSuite } from '../../../store/suites/subjects.ts';
 import { threadSuite } from '../../../store/suites/threads.ts';
 import { trailSuite } from '../../../store/suites/trail.ts';
-import { openInPostgres } from './opened.ts';
+import { openInPostgres } from '../../../store/postgres/opened.ts';
 
 for (const handles of orDeeply([2], [1])) {
   const open = () => openInPostgres(handles);

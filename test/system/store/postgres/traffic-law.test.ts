@@ -13,7 +13,7 @@ import { tries } from '../../../deep/effort.ts';
 import { trafficSuite } from '../../../store/suites/traffic.ts';
 import { countsRightly, type History, histories } from '../../../store/traffic-history.ts';
 import { pausing } from '../../../store/traffic-support.ts';
-import { emptiedBy, type Handle, laidDatabase, openHandle, withRepositories } from './opened.ts';
+import { emptiedBy, type Handle, laidDatabase, openHandle, withRepositories } from '../../../store/postgres/opened.ts';
 
 /** Two handles that count, and connections whose transactions end in another order than that in which they began. */
 let box: {

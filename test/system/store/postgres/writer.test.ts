@@ -9,7 +9,7 @@ import { startPostgres } from '../../../support/postgres.ts';
 import { refusalOf } from '../../../store/implementations.ts';
 import { keyEvent, keyInfo, subjectEvent } from '../../../store/suites/access.ts';
 import { aTeam, aUser } from '../../../store/suites/people.ts';
-import { laidDatabase, layTables, openHandle, withRepositories } from './opened.ts';
+import { laidDatabase, layTables, openHandle, withRepositories } from '../../../store/postgres/opened.ts';
 
 /** A handle over a cable, with what it said was lost. */
 async function cabled(options: { doubtMs?: number } = {}) {

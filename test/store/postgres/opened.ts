@@ -1,18 +1,18 @@
-import { NEWS_SUBJECTS } from '../../../../src/store/news.ts';
-import { addressOf } from '../../../../src/store/postgres/address.ts';
-import { Connection } from '../../../../src/store/postgres/connection.ts';
-import { MIGRATION_BOUNDS, migrate } from '../../../../src/store/postgres/migrate.ts';
-import { postgresNews } from '../../../../src/store/postgres/news.ts';
-import { postgresRepositories } from '../../../../src/store/postgres/repositories.ts';
-import { COUNTING_BEGINS } from '../../../../src/store/postgres/schema/traffic.ts';
-import { SCHEMA } from '../../../../src/store/postgres/schema/versions.ts';
-import { openPostgres, type PostgresOptions, type PostgresStore } from '../../../../src/store/postgres/store.ts';
-import type { SqlTables } from '../../../../src/store/sql/statement.ts';
-import type { Store } from '../../../../src/store/store.ts';
-import { processTimers } from '../../../../src/telemetry/process-timers.ts';
-import { freshDatabase } from '../../../support/postgres.ts';
-import { either } from '../../../store/hostile/through.ts';
-import { OF_ONE, type TestedStore } from '../../../store/implementations.ts';
+import { NEWS_SUBJECTS } from '../../../src/store/news.ts';
+import { addressOf } from '../../../src/store/postgres/address.ts';
+import { Connection } from '../../../src/store/postgres/connection.ts';
+import { MIGRATION_BOUNDS, migrate } from '../../../src/store/postgres/migrate.ts';
+import { postgresNews } from '../../../src/store/postgres/news.ts';
+import { postgresRepositories } from '../../../src/store/postgres/repositories.ts';
+import { COUNTING_BEGINS } from '../../../src/store/postgres/schema/traffic.ts';
+import { SCHEMA } from '../../../src/store/postgres/schema/versions.ts';
+import { openPostgres, type PostgresOptions, type PostgresStore } from '../../../src/store/postgres/store.ts';
+import type { SqlTables } from '../../../src/store/sql/statement.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { processTimers } from '../../../src/telemetry/process-timers.ts';
+import { freshDatabase } from '../../support/postgres.ts';
+import { either } from '../hostile/through.ts';
+import { OF_ONE, type TestedStore } from '../implementations.ts';
 
 /** The server of the tests keeps nothing. */
 export const PERMITTED = ['fsync', 'synchronous_commit', 'full_page_writes'];
