@@ -13,9 +13,10 @@ import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { Declarations } from '../../src/upstream/health/declarations.ts';
 import { isDeep, tries } from '../deep/effort.ts';
-import { laidDatabase, openHandle, withRepositories } from '../store/postgres/opened.ts';
+import { openHandle, withRepositories } from '../store/postgres/opened.ts';
 import { broken } from '../store/suites/endpoints.ts';
 import { tempFolder } from '../store/support.ts';
+import { laidDatabase } from '../support/shared-postgres.ts';
 
 /**
  * Two instances on one database, each with its copies of keys, blocked wallets and broken declarations. After any changes by

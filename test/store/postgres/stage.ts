@@ -5,9 +5,10 @@ import { Connection } from '../../../src/store/postgres/connection.ts';
 import { openPostgres } from '../../../src/store/postgres/store.ts';
 import { StoreError } from '../../../src/store/store.ts';
 import { processTimers } from '../../../src/telemetry/process-timers.ts';
+import { laidDatabase } from '../../support/shared-postgres.ts';
 import { either, through } from '../hostile/through.ts';
 import type { BooksUnderTest } from '../suites/books.ts';
-import { emptiedBy, laidDatabase, PERMITTED } from './opened.ts';
+import { emptiedBy } from './opened.ts';
 
 /** The instances of the tests, whose leases last. */
 const LEASES = `INSERT INTO instances (slot, epoch, until, ids_through, is_released)
@@ -16,9 +17,9 @@ const LEASES = `INSERT INTO instances (slot, epoch, until, ids_through, is_relea
 /** A database with an empty ledger. */
 export async function emptyLedger() {
   const database = await laidDatabase();
-  const run = (text: string) => database.server.run(text, database.name);
+  const { run } = database;
   await run(LEASES);
-  const store = await openPostgres({ url: database.url, permitted: PERMITTED });
+  const store = await openPostgres({ url: database.url });
   return {
     ...{ store, run, url: database.url, query: store.deciding().query },
     async [Symbol.asyncDispose]() {
