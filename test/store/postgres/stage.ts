@@ -8,6 +8,7 @@ import { processTimers } from '../../../src/telemetry/process-timers.ts';
 import { laidDatabase } from '../../support/shared-postgres.ts';
 import { either, through } from '../hostile/through.ts';
 import type { BooksUnderTest } from '../suites/books.ts';
+import type { TestedBooks } from '../tested-books.ts';
 import { emptiedBy } from './opened.ts';
 
 /** The instances of the tests, whose leases last. */
@@ -119,7 +120,7 @@ export async function sharedLedger() {
 }
 
 /** Books of so many instances. */
-export async function booksInPostgres(instances = 1): Promise<BooksUnderTest> {
+async function booksInPostgres(instances: number): Promise<BooksUnderTest> {
   const ledger = await sharedLedger();
   let isBroken = false;
   const open = () =>
@@ -147,3 +148,12 @@ export async function booksInPostgres(instances = 1): Promise<BooksUnderTest> {
     [Symbol.asyncDispose]: close,
   };
 }
+
+export const ONE_IN_POSTGRES: TestedBooks = {
+  name: 'books in PostgreSQL',
+  ...{ open: () => booksInPostgres(1), instances: 1, isShared: true },
+};
+export const TWO_IN_POSTGRES: TestedBooks = {
+  name: 'books in PostgreSQL, two instances',
+  ...{ open: () => booksInPostgres(2), instances: 2, isShared: true },
+};

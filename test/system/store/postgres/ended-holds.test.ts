@@ -7,8 +7,8 @@ import { FREE_AFTER_MS } from '../../../../src/store/lease.ts';
 import { postgresRepositories } from '../../../../src/store/postgres/repositories.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import { processTimers } from '../../../../src/telemetry/process-timers.ts';
-import { waitFor } from '../../../support/answers.ts';
 import { refusalOf } from '../../../store/implementations.ts';
+import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import {
   balanceOf,
   depositOf,
@@ -21,7 +21,7 @@ import {
   settleOf,
   WALLET,
 } from '../../../store/suites/books.ts';
-import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
+import { waitFor } from '../../../support/answers.ts';
 
 const at = NOON;
 const NEVER = Number.POSITIVE_INFINITY;

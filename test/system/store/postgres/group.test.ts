@@ -5,9 +5,9 @@ import { KeptOps } from '../../../../src/store/postgres/books/kept-ops.ts';
 import { Spool } from '../../../../src/store/spool/spool.ts';
 import { StoreError, type StoreErrorReason } from '../../../../src/store/store.ts';
 import { processTimers } from '../../../../src/telemetry/process-timers.ts';
-import { waitFor } from '../../../support/answers.ts';
 import { holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
 import { tempFolder } from '../../../store/support.ts';
+import { waitFor } from '../../../support/answers.ts';
 
 /** Groups of operations at a database that can be away, with a spool. */
 function harness(path: string | null) {
