@@ -4,13 +4,13 @@ import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { layStore } from '../../support/empty-store.ts';
-import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { runHere } from '../../support/run-here.ts';
+import { freshDatabase, type TestDatabase } from '../../support/shared-postgres.ts';
 
 /** Every table that both kinds of databases have alike, with rows of any values, goes to PostgreSQL and back; and a copy that fails. */
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-test-'));
 const [file, returned] = [join(folder, 'signalbox.db'), join(folder, 'returned.db')];
-let database: PostgresServer;
+let database: TestDatabase;
 let url: string;
 
 beforeAll(async () => {
@@ -18,9 +18,8 @@ beforeAll(async () => {
   const db = new Database(file);
   for (const table of tablesIn(db)) for (const row of [0, 1]) fill(db, table, row);
   db.close();
-  database = await startPostgres({ isDurable: true });
-  await database.create('copied');
-  url = database.urlOf('copied');
+  database = await freshDatabase();
+  url = database.url;
 }, 30_000);
 afterAll(() => database[Symbol.asyncDispose]());
 
@@ -112,27 +111,25 @@ test('a copy to PostgreSQL that fails on the way leaves no row, and succeeds onc
   };
   // Behind most tables, in the order of their names: SQLite keeps a character that PostgreSQL refuses.
   change("UPDATE users SET name = 'a' || char(0)");
-  await database.create('again');
-  const again = database.urlOf('again');
-  const failed = await copy(broken, again);
+  await using again = await freshDatabase();
+  const failed = await copy(broken, again.url);
   expect(failed).toMatchObject({ code: 1, out: '' });
   expect(failed.err).toContain('Cannot copy the table users: ');
-  for (const table of ['keys', 'teams', 'records'])
-    expect(await database.run(`SELECT 1 FROM ${table}`, 'again')).toEqual([]);
+  for (const table of ['keys', 'teams', 'records']) expect(await again.run(`SELECT 1 FROM ${table}`)).toEqual([]);
   change("UPDATE users SET name = 'a'");
-  expect(await copy(broken, again)).toMatchObject({ code: 0, err: '' });
-  expect(await database.run('SELECT DISTINCT name FROM users', 'again')).toEqual([{ name: 'a' }]);
+  expect(await copy(broken, again.url)).toMatchObject({ code: 0, err: '' });
+  expect(await again.run('SELECT DISTINCT name FROM users')).toEqual([{ name: 'a' }]);
 });
 
 test('a copy to SQLite that fails on the way leaves no file, and succeeds once its cause is gone', async () => {
   const target = join(folder, 'third.db');
-  await database.run('ALTER TABLE teams DROP CONSTRAINT teams_origin_check', 'copied');
-  await database.run("UPDATE teams SET origin = 'elsewhere'", 'copied');
+  await database.run('ALTER TABLE teams DROP CONSTRAINT teams_origin_check');
+  await database.run("UPDATE teams SET origin = 'elsewhere'");
   const failed = await copy(url, target);
   expect(failed).toMatchObject({ code: 1, out: '' });
   expect(failed.err).toContain('Cannot copy the table teams: ');
   expect(readdirSync(folder).filter((name) => name.startsWith('third'))).toEqual([]);
-  await database.run("UPDATE teams SET origin = 'api'", 'copied');
+  await database.run("UPDATE teams SET origin = 'api'");
   expect(await copy(url, target)).toMatchObject({ code: 0, err: '' });
   expect(contentOf(target).subjects).toEqual(contentOf(file).subjects);
 });

@@ -6,8 +6,8 @@ import { capOf, type Gate, startGate } from '../../money/gate.ts';
 import { hello, pursePolicy, tokens } from '../../money/purse.ts';
 import { answerOf, waitFor } from '../../support/answers.ts';
 import { UPSTREAM_ENV } from '../../support/policies.ts';
-import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { runHere } from '../../support/run-here.ts';
+import { freshDatabase, type TestDatabase } from '../../support/shared-postgres.ts';
 import { makeTestKey, startSignalbox } from '../../support/signalbox.ts';
 
 /** A database with what real requests leave, as it is while one is under way, goes to PostgreSQL and back. */
@@ -17,7 +17,7 @@ const file = join(data, 'signalbox.db');
 const returned = join(back, 'signalbox.db');
 const own = { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: makeTestKey() };
 let gate: Gate;
-let database: PostgresServer;
+let database: TestDatabase;
 let url: string;
 let policy: string;
 let key: string;
@@ -51,9 +51,8 @@ beforeAll(async () => {
   } finally {
     await box.stop();
   }
-  database = await startPostgres({ isDurable: true });
-  await database.create('copied');
-  url = database.urlOf('copied');
+  database = await freshDatabase();
+  url = database.url;
 }, 30_000);
 afterAll(async () => {
   await database[Symbol.asyncDispose]();

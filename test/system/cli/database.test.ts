@@ -5,9 +5,8 @@ import { Connection } from '../../../src/store/postgres/connection.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { SCHEMA } from '../../../src/store/postgres/schema/versions.ts';
 import { tempFolder } from '../../store/support.ts';
-import { freshDatabase } from '../../support/postgres.ts';
-import { startServers } from '../../support/postgres-servers.ts';
 import { runHere } from '../../support/run-here.ts';
+import { freshDatabase } from '../../support/shared-postgres.ts';
 
 test('db migrate makes the tables of a database, and db status tells how far they are', async () => {
   using folder = tempFolder();
@@ -41,8 +40,8 @@ test('db migrate makes the tables of a database, and db status tells how far the
 });
 
 test('commands name a database whose tables are missing or of a later program, without its password', async () => {
-  await using servers = await startServers(0);
-  const { database, url } = servers;
+  await using database = await freshDatabase();
+  const { url } = database;
   const place = url.replace(/\/\/[^@]*@/, '//');
   const env = { DATABASE_URL: url.replace('@', ':hunter2@') };
   const errorOf = async (...args: string[]) => (await runHere(args, env)).err;
@@ -60,7 +59,7 @@ test('commands name a database whose tables are missing or of a later program, w
   const unknown = await errorOf('policy', 'diff', 'abcdef');
   expect(unknown).toContain(`${place} keeps no revision that begins so`);
   expect(unknown).not.toContain('hunter2');
-  await database.run(`INSERT INTO signalbox_schema VALUES (1000, 1000, '9.0.0')`, url.split('/').at(-1));
+  await database.run(`INSERT INTO signalbox_schema VALUES (1000, 1000, '9.0.0')`);
   for (const args of [['db', 'migrate'], ['keys', 'list'], ['policy', 'history'], ['serve']])
     expect(await errorOf(...args)).toMatch(
       new RegExp(

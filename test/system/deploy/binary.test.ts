@@ -10,8 +10,8 @@ import { expectError } from '../../support/error-contract.ts';
 import { startOwnServer } from '../../support/own-server.ts';
 import { testPolicy } from '../../support/policies.ts';
 import { freePort } from '../../support/ports.ts';
-import { startPostgres } from '../../support/postgres.ts';
 import { connect } from '../../support/raw-http.ts';
+import { freshDatabase } from '../../support/shared-postgres.ts';
 import { MAIN, makeTestKey, PROGRAM, temporaryFolder } from '../../support/signalbox.ts';
 
 /**
@@ -300,14 +300,13 @@ describe('its commands', () => {
 });
 
 deeply('the program starts itself for each of its processes, at one PostgreSQL', async () => {
-  await using database = await startPostgres({ isDurable: true });
-  await database.create('program');
+  await using database = await freshDatabase();
   const port = freePort();
   const child = Bun.spawn(
     [program, 'serve', '--processes', '2', '--port', `${port}`, '--metrics-port', `${freePort()}`, '--data', 'shared'],
     {
       cwd: work,
-      env: { HOME: home, SIGNALBOX_API_KEY: KEY, DATABASE_URL: database.urlOf('program') },
+      env: { HOME: home, SIGNALBOX_API_KEY: KEY, DATABASE_URL: database.url },
       stdout: 'ignore',
       stderr: 'inherit',
     },

@@ -2,7 +2,8 @@ import { afterAll, expect, test } from 'bun:test';
 import { openKeys } from '../../../src/access/keys.ts';
 import { KeyTermsError, USER_LIMITS } from '../../../src/access/terms.ts';
 import { SERVER } from '../../../src/store/trail.ts';
-import { laidDatabase, openHandle, withRepositories } from '../store/postgres/opened.ts';
+import { openHandle, withRepositories } from '../../store/postgres/opened.ts';
+import { laidDatabase } from '../../support/shared-postgres.ts';
 
 const ends: (() => Promise<void>)[] = [];
 afterAll(async () => {

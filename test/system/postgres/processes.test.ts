@@ -57,7 +57,7 @@ async function keyOf(team: string): Promise<MadeKey> {
 beforeAll(async () => {
   writeFileSync(secret, 'the first');
   const env = { TEST_UPSTREAM_KEY_FILE: secret };
-  stage = await startStage(0, { limit: 100_000, own: true, env });
+  stage = await startStage(0, { limit: 100_000, own: isDeep, env });
   await start();
 }, 90_000);
 afterEach(() => {

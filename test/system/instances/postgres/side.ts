@@ -15,8 +15,9 @@ import { PostgresStore } from '../../../../src/store/postgres/store.ts';
 import type { Repositories } from '../../../../src/store/repositories.ts';
 import type { SqlWrite } from '../../../../src/store/sql/statement.ts';
 import { processTimers } from '../../../../src/telemetry/process-timers.ts';
+import { emptiedBy } from '../../../store/postgres/opened.ts';
 import { contentOf } from '../../../store/repository-law.ts';
-import { emptiedBy, laidDatabase } from '../../store/postgres/opened.ts';
+import { laidDatabase } from '../../../support/shared-postgres.ts';
 import { type Arrival, answerOf, type Play, type Riders, reasonOf, tablesOf } from './play.ts';
 import { bytes, madeBy } from './steps.ts';
 
@@ -31,9 +32,9 @@ const timers = { ...processTimers, every: () => ({ unref: () => {}, close: () =>
 /** A database whose time is that of worlds. */
 export async function movedDatabase() {
   const database = await laidDatabase();
-  const { server, name, url } = database;
-  await server.run(MOVED, name);
-  await server.run(`ALTER DATABASE ${name} SET search_path = moved, pg_catalog, public`, name);
+  const { url } = database;
+  await database.run(MOVED);
+  await database.run(`ALTER DATABASE ${database.name} SET search_path = moved, pg_catalog, public`);
   let connection: Connection | null = null;
   let script = '';
   return {

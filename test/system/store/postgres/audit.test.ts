@@ -5,8 +5,8 @@ import { addressOf } from '../../../../src/store/postgres/address.ts';
 import { postgresRepositories } from '../../../../src/store/postgres/repositories.ts';
 import { PostgresSnapshot } from '../../../../src/store/postgres/snapshot.ts';
 import { refusalOf } from '../../../store/implementations.ts';
+import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
-import { emptyLedger, openBooksOn } from './stage.ts';
 
 /** A database with books, a hold that is open, and charges of which some are in the sums. */
 let box: Awaited<ReturnType<typeof emptyLedger>>;

@@ -4,8 +4,8 @@ import type { FundRef } from '../../../../src/accounting/fund.ts';
 import type { LedgerBooks, OpResult } from '../../../../src/store/books.ts';
 import { StoreError } from '../../../../src/store/store.ts';
 import { effort } from '../../../deep/effort.ts';
+import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
-import { emptyLedger, openBooksOn } from './stage.ts';
 
 /**
  * Several instances on one database spend two budgets at once, while their connections are cut at any moment: no budget has more spent

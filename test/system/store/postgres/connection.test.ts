@@ -13,7 +13,7 @@ import { refusalOf } from '../../../store/implementations.ts';
 import { tempFolder } from '../../../store/support.ts';
 import { waitFor } from '../../../support/answers.ts';
 import { layCable } from '../../../support/cable.ts';
-import { freshDatabase } from '../../../support/postgres.ts';
+import { freshDatabase } from '../../../support/shared-postgres.ts';
 
 const openAt = (url: string) => Connection.open(addressOf(url));
 
@@ -91,7 +91,7 @@ describe('A connection', () => {
     expect((await tally(later)).ok).toBeUndefined();
     await waitFor(() => connection.isLost);
     expect((await tally([connection.run('INSERT INTO t VALUES (4)')])).ok).toBeUndefined();
-    expect(await database.server.run('SELECT n FROM t', database.name)).toEqual([]);
+    expect(await database.run('SELECT n FROM t')).toEqual([]);
   });
 
   test('that is cut while the COMMIT is answered rejects, though the transaction has happened', async () => {
@@ -104,7 +104,7 @@ describe('A connection', () => {
     cable.cuts = (sent) => sent.includes('COMMIT\0') && 'behind';
     expect((await tally([connection.script('COMMIT')])).ok).toBeUndefined();
     await waitFor(() => connection.isLost);
-    const count = () => database.server.run('SELECT count(*)::int AS n FROM t', database.name);
+    const count = () => database.run('SELECT count(*)::int AS n FROM t');
     await waitFor(async () => (await count())[0]?.n === 1);
   });
 
@@ -157,7 +157,7 @@ describe('A connection', () => {
     const connection = await openAt(database.url);
     const heard: string[] = [];
     await connection.listen('news', (message) => heard.push(message));
-    await database.server.run(`NOTIFY news, 'keys'`, database.name);
+    await database.run(`NOTIFY news, 'keys'`);
     await waitFor(() => heard.length === 1);
     expect(heard).toEqual(['keys']);
     let isLost = false;

@@ -8,6 +8,7 @@ import { postgresRepositories } from '../../../../src/store/postgres/repositorie
 import type { Store } from '../../../../src/store/store.ts';
 import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { refusalOf } from '../../../store/implementations.ts';
+import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import {
   balanceOf,
   depositOf,
@@ -21,7 +22,6 @@ import {
   WALLET,
 } from '../../../store/suites/books.ts';
 import { waitFor } from '../../../support/answers.ts';
-import { emptyLedger, openBooksOn } from './stage.ts';
 
 const at = NOON;
 const NEVER = Number.POSITIVE_INFINITY;

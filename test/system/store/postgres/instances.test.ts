@@ -7,8 +7,9 @@ import { fenceOf, postgresLeases } from '../../../../src/store/postgres/leases.t
 import { NEWS_CHANNEL, postgresNews } from '../../../../src/store/postgres/news.ts';
 import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { refusalOf } from '../../../store/implementations.ts';
+import { openHandle, withRepositories } from '../../../store/postgres/opened.ts';
 import { waitFor } from '../../../support/answers.ts';
-import { laidDatabase, openHandle, withRepositories } from './opened.ts';
+import { laidDatabase } from '../../../support/shared-postgres.ts';
 
 const clock = () => performance.now();
 
@@ -23,7 +24,7 @@ async function processes(count: number) {
     kept.push(instance);
     return instance;
   };
-  const run = (text: string) => database.server.run(text, database.name);
+  const { run } = database;
   return {
     ...{ handles, lease, run },
     async [Symbol.asyncDispose]() {

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test';
 import type { OutcomeRow } from '../../../../src/store/learning.ts';
+import { openHandle, withRepositories } from '../../../store/postgres/opened.ts';
 import { waitFor } from '../../../support/answers.ts';
 import { layCable } from '../../../support/cable.ts';
-import { laidDatabase, openHandle, withRepositories } from './opened.ts';
+import { laidDatabase } from '../../../support/shared-postgres.ts';
 
 const outcome = (id: number): OutcomeRow => ({
   ...{ id, decision: id, source: 'caller', estimator: 'learned', keyId: 'k', model: 'm', task: 'general', score: 1 },
@@ -33,7 +34,7 @@ test('of two open transactions the one with the lesser ID ends last: who follows
   await waitFor(() => isHeld);
   const second = early.commit([outcomes.add(outcome(7))]);
   const waits = `SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'advisory'`;
-  await Promise.race([second, waitFor(async () => (await database.server.run(waits, database.name)).length > 0)]);
+  await Promise.race([second, waitFor(async () => (await database.run(waits)).length > 0)]);
   await follow();
   goOn();
   await Promise.all([first, second]);

@@ -3,9 +3,10 @@ import fc from 'fast-check';
 import { openSqlite } from '../../../../src/store/sqlite/database.ts';
 import { ALL_TABLES } from '../../../../src/store/sqlite/open.ts';
 import { effort } from '../../../deep/effort.ts';
+import { openInPostgres } from '../../../store/postgres/opened.ts';
 import { lawOf } from '../../../store/repository-law.ts';
 import { tempFolder } from '../../../store/support.ts';
-import { laidDatabase, openInPostgres } from './opened.ts';
+import { laidDatabase } from '../../../support/shared-postgres.ts';
 
 const { runs, seed, proved } = effort('postgres', 10, 300);
 

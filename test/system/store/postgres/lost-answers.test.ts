@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { applyOnce } from '../../../../src/ledger/repeat.ts';
 import { StoreError } from '../../../../src/store/store.ts';
 import { processTimers } from '../../../../src/telemetry/process-timers.ts';
+import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { fundOf, granted, holdOf, nextId } from '../../../store/suites/books.ts';
-import { emptyLedger, openBooksOn } from './stage.ts';
 
 /** Books on a database that decides, and whose answers are lost until it is `well`; it may be out of reach behind the first. */
 async function losing(isAwayBehind: boolean) {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
-import { emptyLedger, openBooksOn } from './stage.ts';
 
 /** What books do while holds are open: under another name, and with a refund of one. */
 let ledger: Awaited<ReturnType<typeof emptyLedger>>;

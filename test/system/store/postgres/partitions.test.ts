@@ -8,8 +8,9 @@ import { type SqlTables, sql } from '../../../../src/store/sql/statement.ts';
 import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { tries } from '../../../deep/effort.ts';
 import { openInSqlite } from '../../../store/implementations.ts';
+import { type Handle, openHandle } from '../../../store/postgres/opened.ts';
 import { recordOf } from '../../../store/suites/records.ts';
-import { type Handle, laidDatabase, openHandle } from './opened.ts';
+import { laidDatabase } from '../../../support/shared-postgres.ts';
 
 let box: {
   readonly url: string;
@@ -21,7 +22,7 @@ beforeAll(async () => {
   const database = await laidDatabase();
   const handles = [await openHandle(database.url), await openHandle(database.url)] as const;
   box = {
-    ...{ url: database.url, handles, run: (text) => database.server.run(text, database.name) },
+    ...{ url: database.url, handles, run: database.run },
     async close() {
       for (const handle of handles) await handle.close();
       await database[Symbol.asyncDispose]();

@@ -7,7 +7,7 @@ import { type RateDemand, type RateGrant, rateOrder } from '../../../../src/stor
 import { effort } from '../../../deep/effort.ts';
 import { MemoryRates } from '../../../store/memory/rates.ts';
 import { demand, demands } from '../../../store/rate-demands.ts';
-import { laidDatabase } from './opened.ts';
+import { laidDatabase } from '../../../support/shared-postgres.ts';
 
 /** The rules of shared limits stand in a function of the database; those of the store in memory, by which the laws of instances go, are the same. */
 const { runs, seed, proved } = effort('postgres', 40, 2_000);

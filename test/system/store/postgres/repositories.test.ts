@@ -1,5 +1,6 @@
 import { describe } from 'bun:test';
 import { orDeeply } from '../../../deep/deeply.ts';
+import { openInPostgres } from '../../../store/postgres/opened.ts';
 import { accessSuite } from '../../../store/suites/access.ts';
 import { alertSuite } from '../../../store/suites/alerts.ts';
 import { endpointSuite } from '../../../store/suites/endpoints.ts';
@@ -15,7 +16,6 @@ import { recordSuite } from '../../../store/suites/records.ts';
 import { subjectSuite } from '../../../store/suites/subjects.ts';
 import { threadSuite } from '../../../store/suites/threads.ts';
 import { trailSuite } from '../../../store/suites/trail.ts';
-import { openInPostgres } from './opened.ts';
 
 for (const handles of orDeeply([2], [1])) {
   const open = () => openInPostgres(handles);

@@ -6,10 +6,10 @@ import { sqlPendingSettlements } from '../../../../src/store/sql/payment-extras.
 import { StoreError, type Write } from '../../../../src/store/store.ts';
 import { deeply } from '../../../deep/deeply.ts';
 import { effort } from '../../../deep/effort.ts';
+import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { figures, fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
 import { waitFor } from '../../../support/answers.ts';
 import { claimOf, HOT } from './spender.ts';
-import { emptyLedger, openBooksOn } from './stage.ts';
 
 /** What rides with operations is decided and written by the same statement of the database. */
 const { runs, seed, proved } = effort('postgres', 8, 1_000);

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import type { LedgerBooks, LedgerOp } from '../../../../src/store/books.ts';
 import { effort } from '../../../deep/effort.ts';
 import { figuresIn, plain, rare, step, Things } from '../../../store/books-steps.ts';
+import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { booksInMemory } from '../../../store/tested-books.ts';
-import { emptyLedger, openBooksOn } from './stage.ts';
 
 /**
  * The rules stand twice: in src/accounting, and in the function of the database. Over the same histories of any operations, in groups of

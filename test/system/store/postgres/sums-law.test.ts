@@ -15,9 +15,9 @@ import { PostgresSnapshot } from '../../../../src/store/postgres/snapshot.ts';
 import { sql } from '../../../../src/store/sql/statement.ts';
 import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { effort } from '../../../deep/effort.ts';
+import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { extendOf, fundOf, holdOf, NOON, nextId, postOf, settleOf } from '../../../store/suites/books.ts';
 import { waitFor } from '../../../support/answers.ts';
-import { emptyLedger, openBooksOn } from './stage.ts';
 
 /**
  * Instances charge, give back, fold, count and forget at once. At any moment, the sums with the rest of the journal are what the journal adds up

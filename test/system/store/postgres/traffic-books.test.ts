@@ -6,8 +6,8 @@ import { postgresTraffic } from '../../../../src/store/postgres/traffic.ts';
 import type { SqlWrite } from '../../../../src/store/sql/statement.ts';
 import { STEP_MS } from '../../../../src/store/traffic.ts';
 import { record } from '../../../records/support.ts';
+import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
-import { emptyLedger, openBooksOn } from './stage.ts';
 
 const [REQUESTS, COST] = [120, 7];
 const OUTCOME: DecisionOutcome = {

@@ -10,10 +10,11 @@ import { postgresTraffic } from '../../../../src/store/postgres/traffic.ts';
 import type { SqlTables, SqlWrite } from '../../../../src/store/sql/statement.ts';
 import { processTimers } from '../../../../src/telemetry/process-timers.ts';
 import { tries } from '../../../deep/effort.ts';
+import { emptiedBy, type Handle, openHandle, withRepositories } from '../../../store/postgres/opened.ts';
 import { trafficSuite } from '../../../store/suites/traffic.ts';
 import { countsRightly, type History, histories } from '../../../store/traffic-history.ts';
 import { pausing } from '../../../store/traffic-support.ts';
-import { emptiedBy, type Handle, laidDatabase, openHandle, withRepositories } from './opened.ts';
+import { laidDatabase } from '../../../support/shared-postgres.ts';
 
 /** Two handles that count, and connections whose transactions end in another order than that in which they began. */
 let box: {

@@ -4,12 +4,13 @@ import { Connection } from '../../../../src/store/postgres/connection.ts';
 import { TURN } from '../../../../src/store/postgres/transaction.ts';
 import type { StoreError } from '../../../../src/store/store.ts';
 import { refusalOf } from '../../../store/implementations.ts';
+import { openHandle, withRepositories } from '../../../store/postgres/opened.ts';
 import { keyEvent, keyInfo, subjectEvent } from '../../../store/suites/access.ts';
 import { aTeam, aUser } from '../../../store/suites/people.ts';
 import { quietFor, waitFor } from '../../../support/answers.ts';
 import { layCable } from '../../../support/cable.ts';
 import { startPostgres } from '../../../support/postgres.ts';
-import { laidDatabase, layTables, openHandle, withRepositories } from './opened.ts';
+import { laidDatabase, layTables } from '../../../support/shared-postgres.ts';
 
 /** A handle over a cable, with what it said was lost. */
 async function cabled(options: { doubtMs?: number } = {}) {
@@ -21,9 +22,7 @@ async function cabled(options: { doubtMs?: number } = {}) {
   const tables = withRepositories(store);
   const pending = (key: string) => tables.pendingSettlements.put(key, 'v', 1);
   const stored = async () =>
-    (await database.server.run('SELECT key FROM pending_settlements ORDER BY key', database.name)).map(
-      ({ key }) => key,
-    );
+    (await database.run('SELECT key FROM pending_settlements ORDER BY key')).map(({ key }) => key);
   return {
     ...{ cable, store, tables, errors, pending, stored, url: database.url },
     async [Symbol.asyncDispose]() {
@@ -207,7 +206,7 @@ describe('Writes to PostgreSQL', () => {
 });
 
 test('A commit that was answered, and an append of which `written` was true, are there behind a crash of the server', async () => {
-  await using server = await startPostgres({ isDurable: true });
+  await using server = await startPostgres();
   await server.create('crashing');
   const url = server.urlOf('crashing');
   await layTables(url);

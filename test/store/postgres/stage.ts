@@ -1,13 +1,15 @@
-import type { LedgerBooks, LedgerOp } from '../../../../src/store/books.ts';
-import { addressOf } from '../../../../src/store/postgres/address.ts';
-import { type BooksDatabase, openPostgresBooks } from '../../../../src/store/postgres/books/books.ts';
-import { Connection } from '../../../../src/store/postgres/connection.ts';
-import { openPostgres } from '../../../../src/store/postgres/store.ts';
-import { StoreError } from '../../../../src/store/store.ts';
-import { processTimers } from '../../../../src/telemetry/process-timers.ts';
-import { either, through } from '../../../store/hostile/through.ts';
-import type { BooksUnderTest } from '../../../store/suites/books.ts';
-import { emptiedBy, laidDatabase, PERMITTED } from './opened.ts';
+import type { LedgerBooks, LedgerOp } from '../../../src/store/books.ts';
+import { addressOf } from '../../../src/store/postgres/address.ts';
+import { type BooksDatabase, openPostgresBooks } from '../../../src/store/postgres/books/books.ts';
+import { Connection } from '../../../src/store/postgres/connection.ts';
+import { openPostgres } from '../../../src/store/postgres/store.ts';
+import { StoreError } from '../../../src/store/store.ts';
+import { processTimers } from '../../../src/telemetry/process-timers.ts';
+import { laidDatabase } from '../../support/shared-postgres.ts';
+import { either, through } from '../hostile/through.ts';
+import type { BooksUnderTest } from '../suites/books.ts';
+import type { TestedBooks } from '../tested-books.ts';
+import { emptiedBy } from './opened.ts';
 
 /** The instances of the tests, whose leases last. */
 const LEASES = `INSERT INTO instances (slot, epoch, until, ids_through, is_released)
@@ -16,9 +18,9 @@ const LEASES = `INSERT INTO instances (slot, epoch, until, ids_through, is_relea
 /** A database with an empty ledger. */
 export async function emptyLedger() {
   const database = await laidDatabase();
-  const run = (text: string) => database.server.run(text, database.name);
+  const { run } = database;
   await run(LEASES);
-  const store = await openPostgres({ url: database.url, permitted: PERMITTED });
+  const store = await openPostgres({ url: database.url });
   return {
     ...{ store, run, url: database.url, query: store.deciding().query },
     async [Symbol.asyncDispose]() {
@@ -118,7 +120,7 @@ export async function sharedLedger() {
 }
 
 /** Books of so many instances. */
-export async function booksInPostgres(instances = 1): Promise<BooksUnderTest> {
+async function booksInPostgres(instances: number): Promise<BooksUnderTest> {
   const ledger = await sharedLedger();
   let isBroken = false;
   const open = () =>
@@ -146,3 +148,12 @@ export async function booksInPostgres(instances = 1): Promise<BooksUnderTest> {
     [Symbol.asyncDispose]: close,
   };
 }
+
+export const ONE_IN_POSTGRES: TestedBooks = {
+  name: 'books in PostgreSQL',
+  ...{ open: () => booksInPostgres(1), instances: 1, isShared: true },
+};
+export const TWO_IN_POSTGRES: TestedBooks = {
+  name: 'books in PostgreSQL, two instances',
+  ...{ open: () => booksInPostgres(2), instances: 2, isShared: true },
+};
