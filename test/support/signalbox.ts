@@ -22,6 +22,9 @@ export function makeTestKey(id = 'test00000001'): string {
   return `sb_live_${id}_${secret}`;
 }
 
+/** The key of all servers of this process that are given none: each further key would be one more secret to look for in every log line. */
+const OWN_KEY = makeTestKey();
+
 export interface StartOptions {
   /** Policy files by name; absent: the shipped policy. */
   readonly policy?: Readonly<Record<string, string>> | string;
@@ -187,7 +190,7 @@ type Start = ReturnType<typeof startOf>;
 function startOf(options: StartOptions) {
   const data = options.data ?? temporaryFolder();
   const policies = options.policy === undefined ? null : writePolicy(options.policy);
-  const key = options.env?.SIGNALBOX_API_KEY ?? makeTestKey();
+  const key = options.env?.SIGNALBOX_API_KEY ?? OWN_KEY;
   const folder = policies ? ['--policies', policies] : [];
   return {
     data,
