@@ -96,7 +96,7 @@ interface TestRun {
 
 /** Runs tests, and passes their output on. */
 async function run(args: readonly string[], program: Readonly<Record<string, string>>): Promise<TestRun> {
-  const tests = Bun.spawn([process.execPath, 'test', '--timeout=60000', ...args], {
+  const tests = Bun.spawn([process.execPath, 'test', ...args], {
     cwd,
     // In CI Bun refuses `test.only`.
     env: { ...process.env, ...ENGINE, ...program, TMPDIR: folder, CI: '1' },

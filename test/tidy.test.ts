@@ -264,5 +264,5 @@ describe('Biome', () => {
       'src/upstream/timer.ts': 'export const one = setTimeout(String, 1);\n',
     };
     expect(reported({ ...wrong, ...right })).toEqual(Object.keys(wrong).sort());
-  }, 20_000);
+  });
 });

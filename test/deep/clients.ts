@@ -26,7 +26,7 @@ const skipped: string[] = [];
 let stage: ClientStage;
 beforeAll(async () => {
   stage = await startClientStage();
-}, 60_000);
+});
 afterAll(async () => {
   await stage?.stop();
   rmSync(scratch, { recursive: true, force: true });

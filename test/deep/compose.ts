@@ -35,7 +35,7 @@ beforeAll(async () => {
     stderr: Bun.file(join(home, 'log')),
   });
   await waitFor(async () => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null))?.ok === true);
-}, 60_000);
+});
 afterAll(async () => {
   haproxy?.kill();
   await haproxy?.exited;
@@ -80,4 +80,4 @@ test('Callers of the proxy notice nothing while a server stops: a stream goes on
   proved(
     'haproxy: deploy/compose/haproxy.cfg has callers notice nothing while one of two servers at a PostgreSQL stops',
   );
-}, 60_000);
+});

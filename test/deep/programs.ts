@@ -110,7 +110,7 @@ test('Servers behind a PgBouncer in session mode spend a budget to its end and n
   proved(
     `PgBouncer in session mode: of ${told.length} requests at once at two servers ${ROOM} had room and were booked`,
   );
-}, 120_000);
+});
 
 test('A PgBouncer in transaction mode is refused by servers and commands, with a sentence that names the setting', async () => {
   const stage = await startStage(1);
@@ -127,7 +127,7 @@ test('A PgBouncer in transaction mode is refused by servers and commands, with a
     expect([command, code, err]).toEqual([command, 1, expect.stringContaining(words)]);
   }
   proved('PgBouncer in transaction mode is refused at the start');
-}, 60_000);
+});
 
 test('A dump of a database under traffic, restored into another one: none starts until an operator accepts, the books are whole', async () => {
   const { major, bin } = await readableByDump();

@@ -194,7 +194,7 @@ for (const [name, open] of Object.entries(PROXIES)) {
     let url = '';
     beforeAll(async () => {
       url = await open();
-    }, 30_000);
+    });
 
     test('passes a stream on at once, and the end of a caller who leaves', async () => {
       const before = upstream.aborted;

@@ -192,4 +192,4 @@ test('(and a key without the budget overspends it)', async () => {
     true,
     expect.objectContaining({ message: expect.stringContaining('false') }),
   ]);
-}, 120_000);
+});

@@ -112,4 +112,4 @@ test('a dialect that loses the end of a text is noticed', async () => {
     { numRuns: 30, endOnFailure: true },
   );
   expect(found.failed).toBe(true);
-}, 60_000);
+});

@@ -219,6 +219,6 @@ export function overPushes(place: string, lay: Lay, { runs, seed, proved }: Effo
   for (const [name, fault] of Object.entries(mutates ? MUTANTS : {})) {
     test(`in ${place} the law finds out: ${name}`, async () => {
       expect((await fc.check(lawOf(lay, fault), { numRuns: 50, seed, endOnFailure: true })).failed).toBe(true);
-    }, 60_000);
+    });
   }
 }

@@ -312,6 +312,6 @@ describe('the law notices that', () => {
       } finally {
         cure();
       }
-    }, 120_000);
+    });
   }
 });

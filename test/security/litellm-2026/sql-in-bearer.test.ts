@@ -25,7 +25,7 @@ describe('CVE-2026-42208, SQL in the bearer value', () => {
     expect(contents()).toEqual(before);
     db.close();
     proved(`${runs} bearer values with SQL got 401 and changed no table`);
-  }, 60_000);
+  });
 
   test('bytes that no client sends, such as NUL, and values beyond all limits are refused as well', async () => {
     for (const value of [

@@ -16,7 +16,7 @@ const SIZE = { decisions: 1_500, keys: 12, teams: 4, now: Date.now() };
 let [folder, answers]: [string, ConsoleAnswers] = ['', null!];
 beforeAll(async () => {
   [folder, answers] = await generated();
-}, 60_000);
+});
 afterAll(() => {
   for (const path of folders) rmSync(path, { recursive: true, force: true });
 });

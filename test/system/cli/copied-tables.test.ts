@@ -20,7 +20,7 @@ beforeAll(async () => {
   db.close();
   database = await freshDatabase();
   url = database.url;
-}, 30_000);
+});
 afterAll(() => database[Symbol.asyncDispose]());
 
 /** Tables of the books and of servers that run, which the two have each in its own way: `database-copy.test.ts` compares what commands tell of them. */

@@ -66,7 +66,7 @@ test('commands name a database whose tables are missing or of a later program, w
         `^signalbox: Cannot use the database ${place}: Signalbox 9\\.0\\.0 has brought its tables to version 1000, .*: use that program or a later one\\.\n$`,
       ),
     );
-}, 30_000);
+});
 
 test('db commands name the database that they cannot use, and what would be right', async () => {
   await using database = await freshDatabase();
@@ -84,4 +84,4 @@ test('db commands name the database that they cannot use, and what would be righ
   await connection.close();
   expect(refused).toContain('its user lacks the right CREATE on its schema');
   await server.run(`DROP ROLE ${name}_weak`);
-}, 30_000);
+});

@@ -42,7 +42,7 @@ let client: Anthropic;
 beforeAll(async () => {
   live = await startLivePolicy({ 'policy.yaml': policyWith(['one', 'other']) });
   client = clientOf(live.box.key);
-}, 60_000);
+});
 afterAll(() => live.stop());
 beforeEach(() => {
   for (const upstream of [one, other, foreign]) {
@@ -262,7 +262,7 @@ test('a thread goes on after a restart, and is gone with its key', async () => {
     await box.stop();
     rmSync(data, { recursive: true, force: true });
   }
-}, 60_000);
+});
 
 test('a thread is written with the settlement of its answer, or neither is', async () => {
   using file = new Database(join(live.box.data, 'signalbox.db'));

@@ -82,7 +82,7 @@ describe('@x402/fetch', () => {
       await byDefault.stop();
       await generous.stop();
     }
-  }, 20_000);
+  });
 });
 
 describe('the OpenAI SDK with a fetch that pays', () => {

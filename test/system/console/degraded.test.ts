@@ -29,7 +29,7 @@ const POLICY = CONSOLE_POLICY.replace(
 let stage: ConsoleStage;
 beforeAll(async () => {
   stage = await openStage(0, POLICY, {}, Date.now, UPSTREAM_ENV);
-}, 60_000);
+});
 afterAll(() => stage.stop());
 
 async function send(model: string, count: number): Promise<void> {

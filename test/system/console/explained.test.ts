@@ -6,7 +6,7 @@ import { axeFinds, type ConsoleStage, openConsole, openStage, overflowOf, tabTo 
 let stage: ConsoleStage;
 beforeAll(async () => {
   stage = await openStage(8);
-}, 60_000);
+});
 afterAll(() => stage.stop());
 
 const nameOf = (word: string) => `What does “${word}” mean?`;

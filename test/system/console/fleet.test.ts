@@ -18,7 +18,7 @@ import {
 let stage: ConsoleStage;
 beforeAll(async () => {
   stage = await openStage(24, CONSOLE_POLICY.replaceAll(/limit_credits: \d+/g, 'limit_credits: 1000000'));
-}, 60_000);
+});
 afterAll(() => stage.stop());
 
 interface Line {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { orDeeply } from '../../deep/deeply.ts';
 import { waitFor } from '../../support/answers.ts';
@@ -7,7 +7,6 @@ import { sharedBrowser } from '../support/browser.ts';
 import { type ConsoleStage, openStage, settled, tabTo } from './stage.ts';
 
 /** Whole tasks by the keyboard alone: from the sign-in to the work and back, without a pointer. */
-setDefaultTimeout(30_000);
 
 let stage: ConsoleStage;
 let page: Page;
@@ -19,7 +18,7 @@ beforeAll(async () => {
   page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
   page.on('pageerror', ({ message }) => faults.push(message));
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: stage.box.url });
-}, 60_000);
+});
 afterAll(async () => {
   await page.context().close();
   await stage.stop();

@@ -45,7 +45,7 @@ const POLICY = CONSOLE_POLICY.replace('models:', `models:${MORE}${KINDS}`).repla
 let stage: ConsoleStage;
 beforeAll(async () => {
   stage = await openStage(0, POLICY);
-}, 60_000);
+});
 afterAll(() => stage.stop());
 
 const read = async (path: string) => JSON.parse(await (await stage.box.get(path)).text());

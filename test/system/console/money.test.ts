@@ -44,7 +44,7 @@ beforeAll(async () => {
   await spend(box, steady, 'mistral-breeze', 3);
   await spend(box, rising, 'gpt-6-luna', 1);
   await spend(box, rising, 'claude-mirror-4', 6);
-}, 60_000);
+});
 afterAll(() => stage.stop());
 
 const read = async (path: string) => JSON.parse(await (await stage.box.get(path)).text());

@@ -7,7 +7,7 @@ let shift = 0;
 let stage: ConsoleStage;
 beforeAll(async () => {
   stage = await openStage(0, CONSOLE_POLICY, {}, () => Date.now() + shift);
-}, 60_000);
+});
 afterAll(() => stage.stop());
 
 async function rangeAt(path: string): Promise<string | null> {
@@ -37,7 +37,7 @@ test('Overview and Money open on the shortest range that has all data', async ()
     expect([days, new URL(page.url()).searchParams.get('range')]).toEqual([days, range]);
     await older.stop();
   }
-}, 120_000);
+});
 
 test('a range in the address wins, and links keep it', async () => {
   expect(await rangeAt('?range=30d')).toBe('30d');

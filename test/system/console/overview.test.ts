@@ -12,7 +12,7 @@ const BUDGETS = `
 let stage: ConsoleStage;
 beforeAll(async () => {
   stage = await openStage(16, CONSOLE_POLICY.replace('budgets:', `budgets:${BUDGETS}`));
-}, 60_000);
+});
 afterAll(() => stage.stop());
 
 interface Totals {

@@ -1,4 +1,4 @@
-import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { waitFor } from '../../support/answers.ts';
@@ -7,7 +7,6 @@ import { usePaid } from '../support/paying.ts';
 import { axeFinds, openConsole, overflowOf, settled, tabTo } from './stage.ts';
 
 /** Payments and wallets, with a chain behind: settled, of unknown end, failed; and Credits that an operator grants by keyboard. */
-setDefaultTimeout(30_000);
 
 const paid = usePaid({ facilitator: '{ mode: local, private_key_env: TEST_GAS_KEY, confirmation_timeout_ms: 1000 }' });
 const BODY = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
@@ -32,7 +31,7 @@ beforeAll(async () => {
   agent = await paid.payer();
   expect((await paid.pay(agent, { usd: 1, name: 'agent' }, { path: '/v1/wallets/topup' })).status).toBe(201);
   expect((await paid.pay(await paid.payer(), BODY)).status).toBe(200);
-}, 60_000);
+});
 
 async function open(path: string, width = 1_280): Promise<{ page: Page; faults: readonly string[] }> {
   const opened = await openConsole({ box: paid.box }, { path, width });

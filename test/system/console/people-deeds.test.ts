@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { type ConsoleStage, openConsole, openStage } from './stage.ts';
 
 /** What operators do for keys and teams beside their terms. */
-setDefaultTimeout(20_000);
 
 let stage: ConsoleStage;
 beforeAll(async () => {
   stage = await openStage(0);
-}, 60_000);
+});
 afterAll(() => stage.stop());
 
 interface Shown {

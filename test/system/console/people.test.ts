@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { deeply, orDeeply } from '../../deep/deeply.ts';
 import { waitFor } from '../../support/answers.ts';
@@ -21,12 +21,11 @@ const POLICY = CONSOLE_POLICY.replace(
 );
 
 /** A whole task of a person takes longer than one step. */
-setDefaultTimeout(20_000);
 
 let stage: ConsoleStage;
 beforeAll(async () => {
   stage = await openStage(2, POLICY);
-}, 60_000);
+});
 afterAll(() => stage.stop());
 
 interface Row {

@@ -63,7 +63,7 @@ baseline:`,
 
 beforeAll(async () => {
   stage = await openStage(0, POLICY, {}, Date.now, UPSTREAM_ENV);
-}, 60_000);
+});
 afterAll(() => Promise.all([stage.stop(), metered.stop(), faulty.stop()]));
 
 const at = (query = '') => ({ path: `/playground${query}` });

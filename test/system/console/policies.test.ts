@@ -22,7 +22,7 @@ cases:
 let stage: ConsoleStage;
 beforeAll(async () => {
   stage = await openStage(0, undefined, { 'rules.yaml': RULES });
-}, 60_000);
+});
 afterAll(() => stage.stop());
 
 type Files = Static<typeof tools.PolicyFiles>;

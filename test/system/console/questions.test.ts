@@ -120,7 +120,7 @@ describe('of an empty installation, the page says what will be here', () => {
   let stage: ConsoleStage;
   beforeAll(async () => {
     stage = await openStage(0);
-  }, 60_000);
+  });
   afterAll(() => stage.stop());
 
   for (const { path, says } of [

@@ -34,7 +34,7 @@ beforeAll(async () => {
   stage = await openStage(12, CONSOLE_POLICY.replace('limit_credits: 400', 'limit_credits: 400000') + RULES);
   const long = `Write a story. <b>bold</b> ${'More words please. '.repeat(80)}`;
   decision = await ask({ model: 'auto', messages: [{ role: 'user', content: long }], max_tokens: 60, stream: true });
-}, 60_000);
+});
 afterAll(() => stage.stop());
 
 async function ask(body: object): Promise<string> {

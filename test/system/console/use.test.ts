@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { orDeeply } from '../../deep/deeply.ts';
 import { waitFor } from '../../support/answers.ts';
 import { type ConsoleStage, openConsole, openStage, overflowOf, settled, VIEW_PATHS } from './stage.ts';
 
 /** How the console is to use: soon there, at rest, by the keyboard, and magnified. */
-setDefaultTimeout(30_000);
 
 let stage: ConsoleStage;
 beforeAll(async () => {
   stage = await openStage();
-}, 60_000);
+});
 afterAll(() => stage.stop());
 
 const PATHS = orDeeply(['/policies/files/policy.yaml', '/money?tab=budgets'], [...VIEW_PATHS, '/people/keys']);

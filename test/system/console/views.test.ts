@@ -17,7 +17,7 @@ import {
 let stage: ConsoleStage;
 beforeAll(async () => {
   stage = await openStage();
-}, 60_000);
+});
 afterAll(() => stage.stop());
 
 describe.each([...VIEW_PATHS])('the view /console%s', (path) => {

@@ -73,7 +73,7 @@ describe.skipIf(!mayMount)('prices that were told on a full disk', () => {
       const last = await disk.start(false);
       expect(bookedBy(last)).toBe(0);
       expect(await usageOf(last)).toEqual(usage);
-    }, 30_000);
+    });
   }
 
   test('are booked without a restart once there is room, and by no later start', async () => {
@@ -89,7 +89,7 @@ describe.skipIf(!mayMount)('prices that were told on a full disk', () => {
     const next = await disk.start(false);
     expect(bookedBy(next)).toBe(0);
     expect(await usageOf(next)).toEqual(usage);
-  }, 30_000);
+  });
 });
 
 test.skipIf(!mayMount)(
@@ -147,5 +147,5 @@ describe.skipIf(!mayMount)('a start', () => {
     await (await other.start(false)).stop();
     expect(await refusal(other, whole)).toContain('does not belong to this database: it has a settlement of dec_');
     expect(bookedBy(await disk.start(false))).toBe(REQUESTS.length);
-  }, 30_000);
+  });
 });

@@ -137,7 +137,7 @@ describe.skipIf(!DISKS[0]!.possible)('where not even the spool can be written', 
     const last = box.lines.filter((line) => line.includes('stopped, and some settlements are lost'));
     expect(last).toHaveLength(1);
     expect(last[0]).toContain('"writes_lost":');
-  }, 30_000);
+  });
 });
 
 describe('a database that another process keeps locked', () => {
@@ -178,5 +178,5 @@ describe('a database that another process keeps locked', () => {
     expect(later.map(({ status }) => status)).toEqual(later.map(() => 200));
     await waitFor(() => readBeside(box.data).open.length === 0, PATIENCE_MS);
     expect(audit([...all, ...later], readBeside(box.data), new Set(), upstreams).problems).toEqual([]);
-  }, 30_000);
+  });
 });

@@ -147,7 +147,7 @@ beforeAll(async () => {
     url = /"message":"listening","address":"([^"]+)"/.exec(lines.join('\n'))?.[1] ?? '';
     return url !== '';
   });
-}, 120_000);
+});
 
 afterAll(async () => {
   server.kill('SIGKILL');

@@ -31,7 +31,7 @@ describe('the programs of docs/spend/payments.md', () => {
     service = await startFacilitatorServer(chain);
     paid = await startPaid({ chain, facilitator: `{ mode: http, url: "${service.url}", timeout_ms: 2000 }` });
     paid.upstream.behave({ text: ['Hello', ' from', ' a', ' wallet.'] });
-  }, 60_000);
+  });
   afterAll(async () => {
     await paid.stop();
     await service.stop();
@@ -66,7 +66,7 @@ describe('the programs of docs/spend/payments.md', () => {
     const { code, out, err, address } = await run(0);
     expect({ code, out, err }).toEqual({ code: 0, out: 'Hello from a wallet.', err: '' });
     expect(await chain.balanceOf(address)).toBeLessThan(1_000_000n);
-  }, 30_000);
+  });
 
   test('say what is wrong where nothing is had, and end', async () => {
     for (const at of [0, 1]) {
@@ -74,7 +74,7 @@ describe('the programs of docs/spend/payments.md', () => {
       expect({ code, out }).toEqual({ code: 1, out: '' });
       expect(err).toContain('invalid_exact_evm_insufficient_balance');
     }
-  }, 30_000);
+  });
 
   test('get the answer though the payment could not be settled at first', async () => {
     service.fail('status', '/verify');
@@ -84,7 +84,7 @@ describe('the programs of docs/spend/payments.md', () => {
     service.fail(null);
     const { code, out } = await running;
     expect({ code, out }).toEqual({ code: 0, out: 'Hello from a wallet.\n' });
-  }, 30_000);
+  });
 
   deeply(
     'get the answer though it was not known whether they had paid, and pay once',

@@ -31,7 +31,7 @@ beforeAll(async () => {
     foreign.push(url);
     return route.abort();
   });
-}, 30_000);
+});
 afterAll(() => page.context().close());
 
 /** The faults of a drawing as a page of docs shows it. */
@@ -53,7 +53,7 @@ describe('the drawings of docs/pictures', () => {
       for (const name of drawings) faults.push(...(await faultsIn(read(name))).map((fault) => `${name}: ${fault}`));
       expect(drawings.length).toBeGreaterThan(5);
       expect(faults).toEqual([]);
-    }, 30_000);
+    });
 
   test.each([
     ['overlaps', '<text x="10" y="20">one</text><text x="15" y="22">two</text>'],
@@ -84,7 +84,7 @@ describe('the page /docs', () => {
     await page.addStyleTag({
       content: '* { transition: none !important } .info .title small { display: none !important }',
     });
-  }, 30_000);
+  });
 
   test('begins with closed groups: the dialects by their makers’ names, each with a word on what is in it', async () => {
     expect(await page.textContent('.info .title')).toContain('Signalbox');
@@ -117,7 +117,7 @@ describe('the page /docs', () => {
         expect(faultsOf(await drawnIn(page)), `${colorScheme}, ${width} px`).toEqual([]);
       }
     }
-  }, 30_000);
+  });
 
   test('takes the key in one box, and says at each operation whether it is set', async () => {
     expect(await page.locator('input').count()).toBe(1);
@@ -140,7 +140,7 @@ describe('the page /docs', () => {
     expect(await page.locator('.opblock.is-open').count()).toBe(0);
     expect(foreign).toEqual([]);
     expect(errors).toEqual([]);
-  }, 30_000);
+  });
 
   deeply(
     'the page of the API works with a key, by “Try it out”',

@@ -62,7 +62,7 @@ test('the strategy of docs/extend/plugins.md is made, tried, named and used, as 
   // The cheapest of the simulated models with a quality of 0.75 or more.
   expect(answer.platform).toMatchObject({ routed_model: 'sim-small', route_reason: 'auto-thrifty:thrift' });
   expect(advice).toMatchObject({ recommended_model: 'sim-small', route_reason: 'auto-thrifty:thrift' });
-}, 30_000);
+});
 
 test('the provider of docs/extend/plugins.md is made, tried, named and asked, as the page says', async () => {
   const [make, tryIt] = blocks('sh', 'provider');
@@ -76,7 +76,7 @@ test('the provider of docs/extend/plugins.md is made, tried, named and asked, as
   expect(chunks.map(({ choices }) => choices?.[0]?.delta.content ?? '').join('')).toBe('Hello! Hello!');
   expect(chunks.at(-1)?.platform).toMatchObject({ routed_model: 'polly', estimated: false, dropped: [] });
   expect(parrot.asked.at(-1)).toMatchObject({ bird: 'polly', live: true, limit: expect.any(Number) });
-}, 30_000);
+});
 
 /** Waits until the running server has a model. */
 async function inForce(model: string): Promise<void> {

@@ -66,7 +66,7 @@ test('every block works as it stands, after those before it', async () => {
   } finally {
     for (const file of written) rmSync(file);
   }
-}, 60_000);
+});
 
 /** Runs the first block of `docs/start.md` in a language, and returns the body that it sends and what it prints. */
 async function firstRequest(language: string, command: (block: PageBlock, url: string) => readonly string[]) {

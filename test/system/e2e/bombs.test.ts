@@ -98,7 +98,7 @@ describe('a compressed answer', () => {
     expect(answers).toEqual(answers.map(() => [200, true]));
     expect(growth).toBeLessThan(GROWTH_MAX);
     proved(`${bombs} compressed answers of ${UNPACKED / MIB} MiB at once: ${Math.round(growth)} MiB more at the most`);
-  }, 120_000);
+  });
 });
 
 describe('large answers at once', () => {
@@ -140,7 +140,7 @@ describe('large answers at once', () => {
     const states = page.split('\n').filter((line) => /^signalbox_endpoint_state\{.*model="spared".*\} 1$/.test(line));
     expect(states.length).toBe(2);
     expect(states.every((line) => line.includes('state="healthy"'))).toBeTrue();
-  }, 60_000);
+  });
 
   test('count also where a provider sends events to a call that is no stream', async () => {
     const event = `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content: 'x'.repeat(MIB / 2) } }] })}\n\n`;
@@ -155,7 +155,7 @@ describe('large answers at once', () => {
     await Promise.all(held);
     bad.behave({});
     await waitFor(async () => (await chat('large')).status === 200);
-  }, 60_000);
+  });
 
   test('leave nothing held, and the books whole, however they end', async () => {
     const letters = 4 * MIB;
@@ -181,5 +181,5 @@ describe('large answers at once', () => {
     const audit = await box.run('ledger', 'audit');
     expect([audit.code, audit.err]).toEqual([0, '']);
     proved(`${2 * bombs} answers of 4 MiB at once for a room of 8: ${refused} refused, ${Math.round(growth)} MiB more`);
-  }, 120_000);
+  });
 });

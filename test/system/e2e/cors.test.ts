@@ -58,7 +58,7 @@ beforeAll(async () => {
   ]);
   live = started;
   page = await browser.newPage();
-}, 30_000);
+});
 
 afterAll(async () => {
   await page.context().close();
@@ -119,7 +119,7 @@ describe('A page of an origin that the policy names, in a browser', () => {
       expect.arrayContaining(['x-request-id', 'x-signalbox-credits', 'x-signalbox-decision-id', 'x-signalbox-model']),
     );
     expect((await askFromPage(live.box.key, true)).text).toBe(whole.text);
-  }, 30_000);
+  });
 
   test('sees an error’s status and request ID', async () => {
     const { error } = await askFromPage('sb_live_no', false);
@@ -131,7 +131,7 @@ describe('A page of an origin that the policy names, in a browser', () => {
     const before = upstream.requests.length;
     expect((await askFromPage(live.box.key, false)).error).toEqual({ status: undefined, requestID: undefined });
     expect(upstream.requests.length).toBe(before);
-  }, 30_000);
+  });
 });
 
 describe('A browser that asks for a page', () => {
@@ -194,5 +194,5 @@ describe('A browser that asks for a page', () => {
     await live.changedFrom((await live.status()).revision);
     const off = await preflight('/v1/models', foreign.origin, 'GET');
     expect([off.status, off.headers.has('vary')]).toEqual([405, false]);
-  }, 15_000);
+  });
 });

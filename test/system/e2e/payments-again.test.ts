@@ -62,7 +62,7 @@ test('a wallet that disconnects while its payment settles is asked for no second
     return response.status === 402 ? response : null;
   });
   expect(amountOf(requiredOf(quoted))).toBe(0n);
-}, 30_000);
+});
 
 test('a top-up that its wallet has left while it was settled is settled once, though it is signed again', async () => {
   const payer = await paid.payer();
@@ -88,7 +88,7 @@ test('a top-up that its wallet has left while it was settled is settled once, th
   // What was sent first has its answer.
   await waitFor(async () => (await paid.send(first, asked, topUp)).status === 201);
   expect(await paid.balanceOf(payer.address)).toBe(1_000);
-}, 30_000);
+});
 
 for (const stream of [false, true]) {
   test(`an answer that is too large to be kept is had once, and not three times for the price of one, stream: ${stream}`, async () => {
@@ -106,7 +106,7 @@ for (const stream of [false, true]) {
     expect((await answerOf(again)).error.code).toBe('idempotency_answer_unavailable');
     expect([paid.upstream.requests.length - calls, await paid.balanceOf(payer.address)]).toEqual([1, balance]);
     paid.upstream.behave({});
-  }, 30_000);
+  });
 }
 
 test('a top-up that is far too large is refused with a sentence that says so', async () => {

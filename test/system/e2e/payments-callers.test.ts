@@ -21,7 +21,7 @@ beforeAll(async () => {
   const { chain, upstream } = paid;
   off = await startPaid({ upstream, chain, takesPayments: false });
   strict = await startPaid({ upstream, chain, policy: BUDGET, x402: '    agent_wallet: { required: true }\n' });
-}, 60_000);
+});
 afterEach(() => paid.upstream.behave({}));
 afterAll(async () => {
   await off.stop();
@@ -252,7 +252,7 @@ describe('policies hold for wallets', () => {
     // Another wallet has a budget of its own.
     const other = await strict.payer();
     expect((await strict.pay(other, { ...body, agent_wallet: other.address })).status).toBe(200);
-  }, 20_000);
+  });
 
   test('a wallet that is blocked gets nothing by any door, and keeps its money', async () => {
     const payer = await paid.payer();
@@ -278,7 +278,7 @@ describe('policies hold for wallets', () => {
     expect(await paid.balanceOf(payer.address)).toBe(1_000);
     await paid.box.post(`/admin/wallets/${payer.address}/unblock`, {});
     expect((await paid.box.post('/v1/chat/completions', body, withKey(key))).status).toBe(200);
-  }, 20_000);
+  });
 });
 
 test('after all of this the books hold together with the chain', async () => {

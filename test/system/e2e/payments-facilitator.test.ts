@@ -31,7 +31,7 @@ beforeAll(async () => {
     upstream: startFakeUpstream(),
     env: { TEST_FACILITATOR_TOKEN_FILE: token, TEST_UPSTREAM_KEY: '', TEST_UPSTREAM_KEY_FILE: providerKey },
   });
-}, 60_000);
+});
 afterEach(() => {
   service.fail(null);
   paid.upstream.behave({});
@@ -100,7 +100,7 @@ describe('a service that fails when it is asked to verify', () => {
       expect(await chain.balanceOf(payer.address)).toBe(10_000_000n);
       service.fail(null);
       expect((await paid.send(header, body)).status).toBe(200);
-    }, 20_000);
+    });
   }
 });
 
@@ -133,7 +133,7 @@ describe('a service that fails after it has debited the wallet', () => {
       expect(again.status).toBe(200);
       expect((await answerOf(again)).platform.payment).toMatchObject({ source: 'wallet_credits' });
       expect(await chain.balanceOf(payer.address)).toBe(10_000_000n - amountOf(required));
-    }, 40_000);
+    });
   }
 });
 
@@ -147,7 +147,7 @@ test('a service that does not answer: 503 that may be repeated, and the signatur
   await keysAreServed();
   await service.up();
   expect((await paid.send(header, body)).status).toBe(200);
-}, 20_000);
+});
 
 test('after all of this the books hold together, and with the chain', async () => {
   const books = await paid.books();

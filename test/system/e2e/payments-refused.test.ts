@@ -27,7 +27,7 @@ beforeAll(async () => {
   const { upstream } = paid;
   brief = await startPaid({ chain, upstream, x402: '    quote: { ttl_seconds: 10 }\n    settle_margin_seconds: 6\n' });
   early = (await brief.quote(body)).required;
-}, 60_000);
+});
 afterEach(() => paid.upstream.behave({}));
 afterAll(async () => {
   await paid.stop();
@@ -238,7 +238,7 @@ describe('a quote', () => {
     expect(brief.upstream.requests.length).toBe(calls);
     expect(await isUsed(payer.address, nonceOf(header))).toBe(false);
     expect((await brief.send(await paid.sign(payer, again), body)).status).toBe(200);
-  }, 40_000);
+  });
 
   test('from before a reload is honoured at its old price', async () => {
     const payer = await paid.payer();
@@ -256,7 +256,7 @@ describe('a quote', () => {
     } finally {
       await paid.reload(paid.policy);
     }
-  }, 20_000);
+  });
 
   test('from before a reload is paid to the address that it named', async () => {
     const payer = await paid.payer();
@@ -274,7 +274,7 @@ describe('a quote', () => {
       await paid.reload(paid.policy);
       await untilReady(paid.box);
     }
-  }, 20_000);
+  });
 
   test('is void once payments are turned off, and nothing is settled', async () => {
     const payer = await paid.payer();
@@ -297,7 +297,7 @@ describe('a quote', () => {
     }
     // The same quote can be paid when they are back.
     expect((await paid.send(header, body)).status).toBe(200);
-  }, 20_000);
+  });
 });
 
 describe('a request that could not be carried out is never asked to pay', () => {
@@ -375,5 +375,5 @@ describe('at the door', () => {
     } finally {
       await strict.stop();
     }
-  }, 20_000);
+  });
 });

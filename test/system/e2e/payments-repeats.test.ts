@@ -69,7 +69,7 @@ describe.each(FORMS)('the same signature, for %s', (_form, asked) => {
     await saidIn(served[0]!, asked);
     expect(paid.upstream.requests.length).toBe(calls + 1);
     expect(before - (await paid.chain.balanceOf(payer.address))).toBe(amountOf(required));
-  }, 20_000);
+  });
 
   test('after success gets the same answer, with its headers, for nothing', async () => {
     const payer = await paid.payer();
@@ -90,7 +90,7 @@ describe.each(FORMS)('the same signature, for %s', (_form, asked) => {
     expect(said).toBe('Hello once.');
     expect(paid.upstream.requests.length).toBe(calls);
     expect([await paid.chain.balanceOf(payer.address), await paid.balanceOf(payer.address)]).toEqual(left);
-  }, 20_000);
+  });
 });
 
 test('an answer that was paid for is given again after a restart, and by no other server', async () => {
@@ -122,7 +122,7 @@ test('an answer that was paid for is given again after a restart, and by no othe
     await before.stop();
     rmSync(data, { recursive: true, force: true });
   }
-}, 20_000);
+});
 
 test('a crash between payment and answer costs the wallet nothing, and the same signature gets its answer', async () => {
   const data = temporaryFolder();
@@ -153,7 +153,7 @@ test('a crash between payment and answer costs the wallet nothing, and the same 
     await before.stop();
     rmSync(data, { recursive: true, force: true });
   }
-}, 20_000);
+});
 
 test('under `repeats_in_flight: wait` a payment with an Idempotency-Key waits, and one without gets in_flight', async () => {
   const { upstream } = paid;
@@ -181,7 +181,7 @@ test('under `repeats_in_flight: wait` a payment with an Idempotency-Key waits, a
   } finally {
     await waiting.stop();
   }
-}, 20_000);
+});
 
 test('an Idempotency-Key is bound to its payment: another signature pays nothing, and gets nothing', async () => {
   const payer = await paid.payer();
@@ -197,7 +197,7 @@ test('an Idempotency-Key is bound to its payment: another signature pays nothing
   expect(await paid.chain.balanceOf(payer.address)).toBe(left);
   expect(paid.upstream.requests.length).toBe(calls);
   expect(await saidIn(await paid.send(first, body, { headers }), body)).toBe('Hello once.');
-}, 20_000);
+});
 
 test('a payment is for the request of its Idempotency-Key: under another or none it pays for nothing more', async () => {
   const payer = await paid.payer();
@@ -217,7 +217,7 @@ test('a payment is for the request of its Idempotency-Key: under another or none
     }
     expect({ balance: await paid.balanceOf(payer.address), calls: paid.upstream.requests.length }).toEqual(before);
   }
-}, 20_000);
+});
 
 test('a top-up with the same signature is booked once, and shows the same key', async () => {
   const payer = await paid.payer();
@@ -229,7 +229,7 @@ test('a top-up with the same signature is booked once, and shows the same key', 
   expect(again.status).toBe(201);
   expect(await again.json()).toEqual(told);
   expect(await paid.balanceOf(payer.address)).toBe(1_000);
-}, 20_000);
+});
 
 test('after all of this the books hold together, and with the chain', async () => {
   const books = await paid.books();

@@ -7,7 +7,7 @@ let paid: Paid;
 
 beforeAll(async () => {
   paid = await startPaid();
-}, 60_000);
+});
 afterAll(() => paid.stop());
 
 const body = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
@@ -30,4 +30,4 @@ test('payments under way are settled, and what they are for is had, like any req
   expect((await answerOf(answer)).platform.payment).toMatchObject({ source: 'x402', state: 'captured' });
   expect(await paid.box.exited).toBe(0);
   expect(paid.payments()).toEqual({ settled: 2 });
-}, 30_000);
+});

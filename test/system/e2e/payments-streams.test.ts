@@ -53,7 +53,7 @@ describe('a payment is settled before its provider is called', () => {
       expect(response.status).toBe(200);
       await response.text();
       expect(paid.upstream.requests.length).toBe(calls + 1);
-    }, 20_000);
+    });
 
     test(`and no upstream is called when it fails, for ${form}`, async () => {
       const payer = await paid.payer();
@@ -66,7 +66,7 @@ describe('a payment is settled before its provider is called', () => {
       expect((await answerOf(response)).error.code).toBe('payment_invalid');
       expect(amountOf(requiredOf(response))).toBe(amountOf(required));
       expect(paid.upstream.requests.length).toBe(calls);
-    }, 20_000);
+    });
   }
 
   test('the first words of a stream reach the agent while the provider is still at it', async () => {
@@ -81,7 +81,7 @@ describe('a payment is settled before its provider is called', () => {
     expect(text).not.toContain('[DONE]');
     controller.abort();
     await closedPayment(response.headers.get('x-payment-id'));
-  }, 20_000);
+  });
 });
 
 /** Reads a stream until it has said a word. */
@@ -119,7 +119,7 @@ describe('what is not answered is balance of the wallet', () => {
           details: { payment_id: response.headers.get('x-payment-id') },
         });
         await allIsBalance(response, payer.address);
-      }, 20_000);
+      });
     }
   }
 
@@ -135,7 +135,7 @@ describe('what is not answered is balance of the wallet', () => {
     expect(response.status).toBe(200);
     expect((await answerOf(response)).platform.payment).toMatchObject({ source: 'wallet_credits' });
     expect(await paid.chain.balanceOf(payer.address)).toBe(left);
-  }, 20_000);
+  });
 });
 
 describe('what was said before an answer broke off is charged, and no more', () => {
@@ -153,7 +153,7 @@ describe('what was said before an answer broke off is charged, and no more', () 
     expect(charged).toBeLessThan(0.4);
     expect(payment.fee_credits).toBe(1);
     expect(payment.balance_added_credits).toBeCloseTo((payment.paid_credits as number) - 1 - charged, 6);
-  }, 20_000);
+  });
 
   test('when the provider breaks off before the first word', async () => {
     const payer = await paid.payer();
@@ -166,7 +166,7 @@ describe('what was said before an answer broke off is charged, and no more', () 
     expect(payment.charged_credits).toBe(Number(response.headers.get('x-signalbox-credits')));
     // A slow machine counts as time in which the model wrote; 100 tokens were reserved, for 0.4.
     expect(payment.charged_credits).toBeLessThan(0.2);
-  }, 20_000);
+  });
 
   test('when the provider breaks off', async () => {
     const payer = await paid.payer();
@@ -181,7 +181,7 @@ describe('what was said before an answer broke off is charged, and no more', () 
     const payment = await closedPayment(response.headers.get('x-payment-id'));
     expect(payment.charged_credits).toBe(last.platform.credits_consumed);
     expect(payment.balance_added_credits).toBe(last.platform.payment?.balance_added_credits as number);
-  }, 20_000);
+  });
 });
 
 test('after all of this the books hold together, and with the chain', async () => {

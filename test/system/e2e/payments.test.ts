@@ -96,7 +96,7 @@ describe('a quote', () => {
     } finally {
       await dearest.stop();
     }
-  }, 20_000);
+  });
 });
 
 describe('a paid request', () => {

@@ -209,7 +209,7 @@ test('what was promised to a wallet outlives the process: its answer, its key, i
     await first.stop();
     rmSync(data, { recursive: true, force: true });
   }
-}, 60_000);
+});
 
 test('while payments are off, every route of wallets asks for a key as all others do', async () => {
   const plain = await startSignalbox();

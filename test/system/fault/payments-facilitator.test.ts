@@ -25,7 +25,7 @@ beforeAll(async () => {
       return `{ mode: http, url: "${service.url}", timeout_ms: 1000, bearer_env: X402_BEARER }`;
     },
   });
-}, 30_000);
+});
 beforeEach(async () => {
   payer = await stand.chain.payer(PURSE);
 });
@@ -71,7 +71,7 @@ for (const fault of ['hangAfter', 'resetAfter', 'statusAfter', 'garbageAfter', '
     expect(await answer.text()).toContain('"choices"');
     expect(await debit()).toBe(BigInt(paid.payload.accepted.amount));
     expect(stand.upstream.requests.length).toBe(calls + 2);
-  }, 60_000);
+  });
 }
 
 const BEFORE: readonly ServiceFault[] = ['status', 'hang', 'reset', 'garbage', 'wrong', 'busy', 'redirect'];
@@ -89,7 +89,7 @@ for (const fault of BEFORE) {
     expect((await stand.send(body, paid.header)).status).toBe(200);
     // The token goes only to the service, not to hosts that it names.
     expect(service.requests.filter(({ path }) => path === '/elsewhere')).toEqual([]);
-  }, 60_000);
+  });
 }
 
 test('a service with a closed port: 503, no row, the signature stays valid', async () => {
@@ -104,7 +104,7 @@ test('a service with a closed port: 503, no row, the signature stays valid', asy
   await expectKeysServed();
   await service.up();
   expect((await stand.send(body, paid.header)).status).toBe(200);
-}, 60_000);
+});
 
 test('a service’s report of a failed payment does not override the chain', async () => {
   const body = bodyOf(payer);
@@ -128,4 +128,4 @@ test('a service’s report of a failed payment does not override the chain', asy
   service.answer('/settle', undefined);
   service.answer('/verify', undefined);
   expect(await debit()).toBe(BigInt(paid.payload.accepted.amount));
-}, 60_000);
+});

@@ -42,7 +42,7 @@ for (const fault of orDeeply<'hang' | 'error' | 'cut'>(['cut'], ['hang', 'error'
     // An answer is repeated; a failed request gets a new quote.
     expect((await stand.send(body, paid.header)).status).toBe(isAnswered ? 200 : 402);
     expect(await bookProblems(stand)).toEqual([]);
-  }, 60_000);
+  });
 }
 
 test.concurrent('a pool that loses its transactions: held back until they expire, while other payers continue', async () => {
@@ -64,4 +64,4 @@ test.concurrent('a pool that loses its transactions: held back until they expire
   await chain.mine();
   await stand.settled();
   expect(await bookProblems(stand)).toEqual([]);
-}, 60_000);
+});

@@ -320,5 +320,5 @@ gateway: { retries_max: 0 }
     proved(
       `a request of ${INPUTS} embeddings of ${DIMENSIONS} numbers, as numbers and in base64: a bystander waits ${Math.round(most.waitMs)} ms at most, of which ${Math.round(most.turnMs)} are the server's own time`,
     );
-  }, 120_000);
+  });
 });

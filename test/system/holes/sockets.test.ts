@@ -144,7 +144,7 @@ test('messages that do not end take no more than the room of their caller', asyn
     expect(small).not.toContain(null);
   });
   proved(`${CONNECTIONS} WebSockets of a key with 15.9 MB each that do not end, and as many with 1 MiB: ${harm}`);
-}, 120_000);
+});
 
 test('connections that end with an unfinished message take the room of their caller on', async () => {
   const end = Buffer.concat([UNFINISHED, CLOSE]);
@@ -163,7 +163,7 @@ test('connections that end with an unfinished message take the room of their cal
     expect(taken).toBeLessThanOrEqual(ROOM_MIB / 2);
   });
   proved(`${count} WebSockets of a key, one after the other, that end with 1 MiB unfinished, ${taken} taken: ${harm}`);
-}, 120_000);
+});
 
 test('tiny frames while a request runs end their connection', async () => {
   const perConnection = 150_000;
@@ -185,7 +185,7 @@ test('tiny frames while a request runs end their connection', async () => {
   proved(
     `${(connections * perConnection).toLocaleString('en')} tiny frames while a request of their WebSocket runs: ${harm}`,
   );
-}, 120_000);
+});
 
 test.each([
   ['pings', 0x89],

@@ -51,7 +51,7 @@ test('a change that a crash cut off is not carried out again, and its repeat nam
   expect(calls).toBe(1);
   await second.stop();
   await receiver.stop();
-}, 60_000);
+});
 
 test('the answer of a defect is kept, and that of a refusal is not', async () => {
   const kept: StoredAnswer[] = [];

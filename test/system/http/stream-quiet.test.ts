@@ -122,14 +122,14 @@ describe.concurrent(`silence of ${seconds} s`, () => {
       lines.findIndex((line) => line.startsWith('data:')),
     );
     proved(`${seconds} s of silence before the headers: the answer came whole`);
-  }, 60_000);
+  });
 
   test('before its first part, with an `Idempotency-Key`: the same', async () => {
     const key = `idempotency-key: quiet-${crypto.randomUUID()}`;
     const connection = await ask({ text: PIECES, firstChunkAfterMs: SILENCE_MS }, {}, key);
     await waitFor(() => hasHead(connection), COMMIT_MS_AT_MOST);
     await expectWhole(connection);
-  }, 60_000);
+  });
 
   test('in the middle of a stream: it goes on', async () => {
     const since = performance.now();
@@ -138,11 +138,11 @@ describe.concurrent(`silence of ${seconds} s`, () => {
     await expectWhole(connection);
     expect(performance.now() - since).toBeGreaterThanOrEqual(SILENCE_MS - 1);
     proved(`${seconds} s of silence in the middle of an answer: the rest came whole`);
-  }, 60_000);
+  });
 
   test('before an answer in one piece: it comes', async () => {
     const connection = await ask({ text: PIECES, headersAfterMs: SILENCE_MS }, { stream: false });
     const { status, body } = await connection.response();
     expect([status, JSON.parse(body).choices[0].message.content]).toEqual([200, PIECES.join('')]);
-  }, 60_000);
+  });
 });

@@ -29,4 +29,4 @@ test('two servers that share a PostgreSQL database make no more keys for a user 
   const [server] = servers;
   const all = await Array.fromAsync(server!.read({ after: null, of: null, isUnrevoked: true }));
   expect(all).toHaveLength(USER_LIMITS.unrevoked);
-}, 60_000);
+});

@@ -21,7 +21,7 @@ beforeAll(async () => {
   fleet = await startFleet(world, 2, paidServers(chain, upstream));
   [one, other] = fleet.instances as [Signalbox, Signalbox];
   await Promise.all(fleet.instances.map(untilReady));
-}, 60_000);
+});
 afterEach(async () => {
   upstream.behave({});
   await chain.automine(true);
@@ -98,7 +98,7 @@ test('at the other while the first is settled by the chain, and while it is answ
   await waitFor(() => upstream.requests.length > calls);
   expect(await refusal(await pay(other))).toEqual(IN_FLIGHT);
   await expectOnce([await first]);
-}, 30_000);
+});
 
 test('at the other after the first: it gets the same answer', async () => {
   const { pay, expectOnce } = await signed();

@@ -271,4 +271,4 @@ test('once a reload or a change of a key is answered, no other server grants by 
   expect((await limited(0.01)).status).toBe(200);
   expect((await spendAt(two[1], other, 1)).isRefused).toBe(true);
   expect(held).toBeGreaterThan(0);
-}, 60_000);
+});

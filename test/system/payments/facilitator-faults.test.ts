@@ -254,4 +254,4 @@ describe('secrets', () => {
 
 test('a node that never answers is unavailable within a few seconds', async () => {
   expect(await unanswered).toBeInstanceOf(FacilitatorUnavailable);
-}, 60_000);
+});

@@ -118,7 +118,7 @@ describe('many payments of one wallet at once', () => {
     }
     expect(await sent()).toBe(before + 2);
     expect(await chain.balanceOf(payer.address)).toBe(500n);
-  }, 20_000);
+  });
 
   test('do not wait for each other when the wallet can pay them all', async () => {
     const payer = await chain.payer(12_000n);
@@ -134,7 +134,7 @@ describe('many payments of one wallet at once', () => {
     } finally {
       await chain.automine(true);
     }
-  }, 20_000);
+  });
 
   test('wait no longer than one settlement may take, and then send nothing', async () => {
     const payer = await chain.payer(1_000n);
@@ -157,7 +157,7 @@ describe('many payments of one wallet at once', () => {
       await chain.automine(true);
       await chain.mine();
     }
-  }, 20_000);
+  });
 });
 
 test('many payments by two facilitators with the same key, as during a reload, are all settled', async () => {
@@ -192,7 +192,7 @@ describe('two instances with the same gas key', () => {
     } finally {
       await chain.automine(true);
     }
-  }, 60_000);
+  });
 
   test('wait for a nonce that was claimed and not sent, and fill the gap after 30 s', async () => {
     await using store = await openInMemory();
@@ -214,7 +214,7 @@ describe('two instances with the same gas key', () => {
     now += 30_000;
     expect((await settling).state).toBe('captured');
     expect(await other.last(key)).toMatchObject({ nonce, owner: { slot: 0 } });
-  }, 20_000);
+  });
 });
 
 describe('the gas key', () => {

@@ -11,7 +11,7 @@ let sweeper: Signalbox;
 beforeAll(async () => {
   stage = await startStage(0, { limit: (HELD * COST) / 1e6, onCrash: 'release' });
   sweeper = await startSweeper(stage.fleet);
-}, 60_000);
+});
 afterAll(() => stage[Symbol.asyncDispose]());
 
 const slots = async (): Promise<number[]> => {
@@ -50,4 +50,4 @@ test('what a dead process held is ended by on_crash behind its lease, once; its 
   const heir = await fleet.start();
   expect(await slots()).toEqual([0, 1]);
   expect(await audit(heir)).toBe('nothing wrong');
-}, 60_000);
+});

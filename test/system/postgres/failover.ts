@@ -52,7 +52,7 @@ test('behind a failover that may have lost commits servers grant nothing, and no
   await waitFor(() => copied().catch(() => null));
   const env = { DATABASE_URL: fleet.database.urlOf('copy') };
   await expect(fleet.start({ env })).rejects.toThrow(words);
-}, 120_000);
+});
 
 test('a primary that is made a standby is told 503 until it is a primary again, and no answer is lost', async () => {
   await using stage = await startStage(1, { own: true, timers });
@@ -75,4 +75,4 @@ test('a primary that is made a standby is told 503 until it is a primary again, 
   await waitFor(async () => (await chatOf(server, key)).status === 200);
   expect(await booked(server, 'red')).toBe(3 * COST);
   expect(await audit(server)).toBe('nothing wrong');
-}, 60_000);
+});

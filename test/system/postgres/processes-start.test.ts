@@ -57,7 +57,7 @@ beforeAll(async () => {
   stage = await startStage(0, { own: true });
   const { code, err } = await runHere(['db', 'migrate'], { DATABASE_URL: stage.fleet.url });
   expect({ code, err }).toMatchObject({ code: 0 });
-}, 60_000);
+});
 afterAll(() => stage[Symbol.asyncDispose]());
 
 beforeEach(async () => {
@@ -68,7 +68,7 @@ beforeEach(async () => {
   const args = ['--processes', '2', '--metrics-port', `${metricsPort}`];
   box = await stage.fleet.start({ data, isProcess: true, args });
   await waitFor(() => linesWith('the start waits for one').length > 0);
-}, 60_000);
+});
 afterEach(async () => {
   const left = children();
   await stage.fleet.stop(box);
@@ -92,7 +92,7 @@ test('A restart of the database ends no process that serves: one that could not 
   expect(children()).toHaveLength(2);
   expect(children()).toContain(first);
   expect(linesWith('"draining"')).toEqual([]);
-}, 120_000);
+});
 
 test('A process that is killed while another serves is started again at once', async () => {
   await freePlaces();
@@ -105,7 +105,7 @@ test('A process that is killed while another serves is started again at once', a
   });
   expect(children()).toContain(second);
   expect(children()).not.toContain(first);
-}, 120_000);
+});
 
 test('`signalbox restart` starts a process that pauses with the others', async () => {
   const first = await failSecondProcess(2);
@@ -119,7 +119,7 @@ test('`signalbox restart` starts a process that pauses with the others', async (
   await allServe();
   await waitFor(() => children().length === 2);
   expect(children()).not.toContain(first);
-}, 120_000);
+});
 
 test('SIGTERM while a process pauses ends all, and leaves no process', async () => {
   const first = await failSecondProcess(2);
@@ -129,11 +129,11 @@ test('SIGTERM while a process pauses ends all, and leaves no process', async () 
   expect(isRunning(first)).toBe(false);
   expect(linesWith('"a process could not start')).toHaveLength(started);
   await expect(fetch(`${box.url}/healthz`)).rejects.toThrow();
-}, 120_000);
+});
 
 test('The end of the parent ends a process that still starts', async () => {
   const both = children();
   expect(both).toHaveLength(2);
   box.signal('SIGKILL');
   await waitFor(() => !both.some(isRunning), 60_000);
-}, 120_000);
+});

@@ -59,7 +59,7 @@ beforeAll(async () => {
   const env = { TEST_UPSTREAM_KEY_FILE: secret };
   stage = await startStage(0, { limit: 100_000, own: isDeep, env });
   await start();
-}, 90_000);
+});
 afterEach(() => {
   delete stage.answers.text;
   delete stage.answers.pace;
@@ -154,7 +154,7 @@ test('SIGHUP has every process read its policy and its secrets again', async () 
     await Promise.all(Array.from({ length: 12 }, () => ask(box, key, {}, FRESH)));
     return secrets.slice(before).every((one) => one === 'Bearer the second');
   });
-}, 60_000);
+});
 
 /** Streams at both processes end while the database is away: they tell their prices. @returns how many there were */
 async function outage(key: MadeKey): Promise<number> {

@@ -60,4 +60,4 @@ test('a backup that was taken under traffic, restored with the archive: the book
   expect(await booked(server, 'restored')).toBe(charged + late * COST);
   expect((await ask(server, key)).status).toBe(200);
   expect(await booked(server, 'restored')).toBe(charged + (late + 1) * COST);
-}, 120_000);
+});

@@ -34,4 +34,4 @@ test('the users of the page: the owner migrates, the other one serves, and is to
     'serving',
   );
   expect(tables).toEqual([{ owner: 'signalbox_owner' }]);
-}, 60_000);
+});

@@ -24,7 +24,7 @@ beforeAll(async () => {
   balancer.use(serving.map(({ url }) => url));
   for (const { url } of serving) await waitFor(() => balancer.isReady(url));
   key = await makeKey(stage, 'blue');
-}, 60_000);
+});
 afterAll(async () => {
   balancer[Symbol.dispose]();
   await stage[Symbol.asyncDispose]();

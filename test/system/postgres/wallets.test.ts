@@ -21,7 +21,7 @@ beforeAll(async () => {
   fleet = await startServers(2, paidServers(chain, upstream));
   [one, other] = fleet.servers as [Signalbox, Signalbox];
   await Promise.all(fleet.servers.map(untilReady));
-}, 60_000);
+});
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
   await chain.stop();

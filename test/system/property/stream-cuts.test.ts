@@ -315,4 +315,4 @@ test('nor one that ends because the server is killed', async () => {
   } finally {
     await own.stop();
   }
-}, 20_000);
+});

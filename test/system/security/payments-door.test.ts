@@ -20,7 +20,7 @@ let requests = 0;
 beforeAll(async () => {
   stand = await startStand();
   payer = await stand.chain.payer(1_000_000_000n);
-}, 30_000);
+});
 afterAll(() => stand.stop());
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -74,7 +74,7 @@ test('a header of 17 KB is 431, and what is no payment is 400, whatever bytes it
   }
   const older = await stand.post(CHAT, chatBody(requests), { 'x-payment': paid.header });
   expect(await shortOf(older)).toMatchObject({ status: 400, code: 'unsupported_x402_version' });
-}, 30_000);
+});
 
 function nested(depth: number): unknown {
   let value: unknown = 1;
@@ -95,7 +95,7 @@ test('two payments in one request, and bytes that are no ASCII, are 400: none of
   }
   expect(stand.upstream.requests.length).toBe(upstream);
   expect(stand.query("SELECT id FROM payments WHERE state <> 'failed'")).toEqual([]);
-}, 30_000);
+});
 
 test('a proof for nothing gives a key to the wallet that has paid; not to another signer, nor to one that never paid', async () => {
   const { chain } = stand;
@@ -123,7 +123,7 @@ test('a proof for nothing gives a key to the wallet that has paid; not to anothe
   const more = await stand.post('/v1/wallets/keys', {}, { authorization: `Bearer ${key}` });
   expect(more.status).not.toBe(201);
   expect(await chain.balanceOf(payer.address)).toBe(before);
-}, 30_000);
+});
 
 test('what a wallet’s key buys is never more than the wallet has, however much comes at once', async () => {
   const { chain } = stand;
@@ -149,7 +149,7 @@ test('what a wallet’s key buys is never more than the wallet has, however much
   expect(row!.charged).toBeLessThanOrEqual(1_000_000_000);
   await stand.settled();
   expect(await bookProblems(stand)).toEqual([]);
-}, 30_000);
+});
 
 test('a flood of requests for quotes is throttled, writes nothing, and costs no memory', async () => {
   const { upstream, policy, chain } = stand;
@@ -189,7 +189,7 @@ test('a flood of requests for quotes is throttled, writes nothing, and costs no 
   } finally {
     await box.stop();
   }
-}, 60_000);
+});
 
 /** How many rows each table has. */
 function tablesOf(data: string): string {
@@ -233,7 +233,7 @@ test('real money needs a word of the operator, and a key that everybody knows op
     expect(told).toStartWith('the server ended');
     if (bad !== '') expect(told).not.toContain(bad);
   }
-}, 60_000);
+});
 
 test('what is charged is never more than what is paid, to the last microcredit, at any price and any usage', async () => {
   const { chain } = stand;
@@ -261,7 +261,7 @@ test('what is charged is never more than what is paid, to the last microcredit, 
     expect(BigInt(row!.paid)).toBe(BigInt(paid.payload.accepted.amount) * 1_000n);
   }
   expect(await bookProblems(stand)).toEqual([]);
-}, 60_000);
+});
 
 test('the shape of a refusal is the one of every error, beside what x402 asks for', async () => {
   const answer = await stand.post(CHAT, chatBody(++requests));
@@ -271,4 +271,4 @@ test('the shape of a refusal is the one of every error, beside what x402 asks fo
   const told = (await answer.json()) as Failure & { accepts: unknown; x402Version: number };
   expect(told.x402Version).toBe(2);
   expect(told.error.code).toBe('payment_required');
-}, 30_000);
+});

@@ -113,7 +113,7 @@ test('no fault shows the gas key, the token, the keys in nodes’ addresses or a
   } finally {
     await stand.stop();
   }
-}, 90_000);
+});
 
 /** Every value of every table, as whoever reads the database would see it. How many tables there were. */
 function textOfTables(stand: Stand, finder: Finder): number {

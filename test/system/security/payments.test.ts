@@ -17,7 +17,7 @@ beforeAll(async () => {
   stand = await startStand();
   mine = await stand.chain.payer(100_000_000n);
   other = await stand.chain.payer(100_000_000n);
-}, 30_000);
+});
 afterAll(() => stand.stop());
 
 /** Whatever was tried: the books and the chain agree, and nothing is under way. */
@@ -96,7 +96,7 @@ test('an offer that was changed anywhere is refused, and neither node nor provid
     const header = paid?.header ?? encoded({ ...honest.payload, accepted: accepts[0] });
     expect([what, await expectRefused(() => stand.send(body, header), 402, 400)]).toEqual([what, 'unknown_quote']);
   }
-}, 30_000);
+});
 
 const AUTHORIZED: Readonly<Record<string, (paid: ClientPayment) => object>> = {
   'another payee': () => ({ to: other.address }),
@@ -133,7 +133,7 @@ test('an authorization of anything but the offer is refused, whether signed or p
   }
   const late = await signed(mine, required, { seconds: 3 });
   await expectRefused(() => stand.send(body, late.header));
-}, 30_000);
+});
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
@@ -172,7 +172,7 @@ test('of all forms of one signature at most one is taken, and it is debited once
   const debit = before.balance - (await stand.chain.balanceOf(mine.address));
   expect([0n, BigInt(paid.payload.accepted.amount)]).toContain(debit);
   expect(stand.upstream.requests.length - before.calls).toBeLessThanOrEqual(1);
-}, 30_000);
+});
 
 test('a quote for a wallet is of no use to another, nor for a request in the name of another', async () => {
   const named = chatBody(++requests, { agent_wallet: mine.address });
@@ -186,7 +186,7 @@ test('a quote for a wallet is of no use to another, nor for a request in the nam
   // The nonce is not burnt by any of that.
   const answer = await stand.send({ ...named, agent_wallet: mine.address.toLowerCase() }, own.header);
   expect(answer.status).toBe(200);
-}, 30_000);
+});
 
 test('a payment for one thing buys no other: chat, top-up and keys', async () => {
   const body = chatBody(++requests);
@@ -204,7 +204,7 @@ test('a payment for one thing buys no other: chat, top-up and keys', async () =>
   for (const paid of [forChat, forTopUp]) await expectRefused(() => at('/v1/wallets/keys', {}, paid));
   await expectRefused(() => at('/v1/wallets/topup', { usd: 2 }, forTopUp));
   await expectRefused(() => at(CHAT, { ...body, max_tokens: 2_000 }, forChat));
-}, 30_000);
+});
 
 test('a quote of another gateway is refused, though it is of the same policy, chain and payee', async () => {
   const { policy, chain } = stand;
@@ -222,7 +222,7 @@ test('a quote of another gateway is refused, though it is of the same policy, ch
     await elsewhere.stop();
   }
   expect(await expectRefused(() => stand.send(body, paid.header))).toBe('unknown_quote');
-}, 30_000);
+});
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 test('a stream that its caller leaves at any chunk is charged for what came, and the rest is balance', async () => {
@@ -255,4 +255,4 @@ test('a stream that its caller leaves at any chunk is charged for what came, and
   );
   expect(rows.reduce((sum, { paid }) => sum + paid, 0)).toBe(Number(paidAtomic) * 1_000);
   for (const { charged, bound } of rows) expect(charged).toBeLessThanOrEqual(bound);
-}, 60_000);
+});

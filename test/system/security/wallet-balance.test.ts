@@ -8,7 +8,7 @@ beforeAll(async () => {
   open = await startPaid();
   const { upstream, chain } = open;
   closed = await startPaid({ upstream, chain, x402: '    quote: { apply_balance: false }\n' });
-}, 60_000);
+});
 afterAll(async () => {
   await closed.stop();
   await open.stop();

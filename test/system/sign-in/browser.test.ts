@@ -19,7 +19,7 @@ beforeAll(async () => {
   issuer.register(box.url);
   issuer.people.set('ada', { name: 'Ada Lovelace', email: 'ada@example.com', groups: ['platform'] });
   page = await (await sharedBrowser()).newPage();
-}, 60_000);
+});
 afterAll(async () => {
   await page.context().close();
   await box.stop();
@@ -43,7 +43,7 @@ test('a person signs in, is known to the admin API, and signs out, by what pages
   await page.reload();
   expect(await page.locator('html').getAttribute('data-signed-in')).toBe('false');
   expect((await page.goto(`${box.url}/admin/me`))?.status()).toBe(401);
-}, 30_000);
+});
 
 test('a fault page has its styles from a file, and nothing that its own headers forbid', async () => {
   const faults: string[] = [];
@@ -53,7 +53,7 @@ test('a fault page has its styles from a file, and nothing that its own headers 
   expect(await page.getByRole('heading').textContent()).toBe('This sign-in has ended');
   expect(await page.evaluate('getComputedStyle(document.querySelector("main")).maxWidth')).toBe('440px');
   expect(faults.filter((text) => !text.includes('400'))).toEqual([]);
-}, 30_000);
+});
 
 test('a key signs in from the page, which keeps nothing of it, and out again', async () => {
   await page.goto(`${box.url}/console/money`);
@@ -73,7 +73,7 @@ test('a key signs in from the page, which keeps nothing of it, and out again', a
   expect(await page.content()).not.toContain(box.key);
   expect(await page.evaluate(async () => (await fetch('/console/sign-out', { method: 'POST' })).status)).toBe(200);
   expect((await page.goto(`${box.url}/admin/me`))?.status()).toBe(401);
-}, 30_000);
+});
 
 /** A proxy in front of the gateway that passes `Host` and changes `Origin`. @param origin null removes it */
 function startProxy(origin: string | null): Bun.Server<undefined> {

@@ -16,4 +16,4 @@ test('CVE-2026-42208, SQL in the bearer value > any value gets 401 on PostgreSQL
   const before = await contents();
   expect(await holds(bearer, isSafe(askAt(server!)), { runs, seed })).toBe(true);
   expect(await contents()).toEqual(before);
-}, 60_000);
+});

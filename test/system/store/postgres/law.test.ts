@@ -16,7 +16,7 @@ test('the stores in SQLite and in PostgreSQL agree after any commits of access a
     { numRuns: runs, seed },
   );
   proved('commits of keys, their trail and payments give the same answers and content in SQLite and in PostgreSQL');
-}, 120_000);
+});
 
 describe('The tables', () => {
   /** Of the books, and of SQLite alone. */

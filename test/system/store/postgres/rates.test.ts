@@ -19,7 +19,7 @@ const stores: PostgresRates[] = [];
 beforeAll(async () => {
   database = await laidDatabase();
   connection = await Connection.open(addressOf(database.url));
-}, 60_000);
+});
 afterAll(async () => {
   for (const store of stores) await store.close();
   await connection.close();
@@ -74,7 +74,7 @@ describe('Shared limits of a PostgreSQL', () => {
   test('are decided as in memory', async () => {
     await fc.assert(alike, { numRuns: runs, seed });
     proved('the database decides shared limits as the store in memory does');
-  }, 120_000);
+  });
 
   test('are granted once to instances that ask at once, in any order of limits', async () => {
     const instances = [storeOf(0), storeOf(1), storeOf(2)];
@@ -93,7 +93,7 @@ describe('Shared limits of a PostgreSQL', () => {
     );
     // One more for each minute that the machine takes.
     for (const count of Object.values(granted)) expect([1, 2]).toContain(count);
-  }, 30_000);
+  });
 
   test('of streams are free again once the lease of their instance has ended', async () => {
     const [one, other] = [storeOf(3), storeOf(4)];

@@ -123,7 +123,7 @@ test('an unmet condition of a settlement’s company, or a row that another keep
   ).toEqual(['busy', { kind: 'granted', amount: 6 }]);
   await ledger.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
   await close();
-}, 60_000);
+});
 
 const SPENDER = join(import.meta.dir, 'spender.ts');
 
@@ -165,7 +165,7 @@ test('an instance that is stopped in the middle of a group keeps nobody’s lock
     'SELECT sum(charged) AS spent, sum(amount - charged) FILTER (WHERE state = $$open$$) AS held FROM holds',
   );
   expect(row).toEqual(sum!);
-}, 60_000);
+});
 
 deeply(
   'one whose groups are transactions of several round trips keeps them',

@@ -232,4 +232,4 @@ test('a budget that all holds draw on is counted on: a look does not read the jo
   await spend([]);
   await look();
   expect(await look()).toMatchObject({ from: second, charges: [{ microcredits: 4 }] });
-}, 30_000);
+});
