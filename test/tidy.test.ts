@@ -128,7 +128,7 @@ interface Source {
 
 const sourcesIn = (folder: string): Source[] =>
   readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
+    .filter(({ name, parentPath }) => /\.tsx?$/.test(name) && !parentPath.includes('/node_modules'))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
     .map((path) => {
       const text = readFileSync(join(ROOT, path), 'utf8');
