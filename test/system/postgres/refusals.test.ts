@@ -43,6 +43,9 @@ beforeAll(async () => {
   stage = await startStage(0, { limit: 1_000, timers });
   const { url } = stage.fleet;
   name = url.split('/').at(-1) ?? '';
+  // The user makes its tables, which no other may own, in an empty database.
+  await stage.fleet.database.drop(name);
+  await stage.fleet.database.create(name);
   await run('CREATE ROLE NAME_user LOGIN; ALTER DATABASE NAME OWNER TO NAME_user');
   env = { DATABASE_URL: url.replace('signalbox@', `${name}_user@`) };
   here = await stage.fleet.start({ env });
