@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readFlaky } from './flaky.ts';
+import { TIME_LIMIT_MS } from './time-limit.ts';
 
 /**
  * `npm test [-- files]` and `npm run test:system [-- files]`: the tests of a target, with its types and style checked at the same time.
@@ -96,7 +97,7 @@ interface TestRun {
 
 /** Runs tests, and passes their output on. */
 async function run(args: readonly string[], program: Readonly<Record<string, string>>): Promise<TestRun> {
-  const tests = Bun.spawn([process.execPath, 'test', ...args], {
+  const tests = Bun.spawn([process.execPath, 'test', `--timeout=${TIME_LIMIT_MS}`, ...args], {
     cwd,
     // In CI Bun refuses `test.only`.
     env: { ...process.env, ...ENGINE, ...program, TMPDIR: folder, CI: '1' },
