@@ -76,6 +76,9 @@ async function builtProgram(): Promise<{ readonly SIGNALBOX_TEST_PROGRAM: string
 const ENGINE = { BUN_JSC_useFTLJIT: '0', BUN_JSC_useWarmUpMarkedBlocks: '0' };
 /** The most lines of one failure that are repeated at the end. */
 const LINES_MAX = 60;
+/** Bun prints an error that no test has, such as one while a file loads, under this heading and between two rules. */
+const OUTSIDE = '# Unhandled error between tests';
+const RULE = '-------------------------------';
 /** With more failing files than these, something else than a busy machine is the cause. */
 const AGAIN_MAX = 5;
 
@@ -123,9 +126,11 @@ async function run(args: readonly string[], program: Readonly<Record<string, str
       if (isListed) continue;
       file = /^(\S+\.test\.ts):$/.exec(line)?.[1] ?? file;
       lines.push(line);
-      const test = /^\(fail\) (.*?)(?: \[[\d.]+m?s\])?$/.exec(line)?.[1];
+      if (line === OUTSIDE) lines = [line];
+      const isOutsideEnd = line === RULE && lines[0] === OUTSIDE && lines.length > 2;
+      const test = isOutsideEnd ? OUTSIDE : /^\(fail\) (.*?)(?: \[[\d.]+m?s\])?$/.exec(line)?.[1];
       if (test !== undefined) failures.push({ file, test, text: lines.slice(-LINES_MAX).join('\n') });
-      if (/^\((pass|fail|skip|todo)\) /.test(line)) lines = [];
+      if (isOutsideEnd || /^\((pass|fail|skip|todo)\) /.test(line)) lines = [];
     }
   }
   return { code: await tests.exited, passed: counts.pass, failed: counts.fail, failures };

@@ -13,7 +13,7 @@ import { type FacilitatorServer, startFacilitatorServer } from '../support/chain
 import { type Paid, startPaid } from '../support/paying.ts';
 
 /** The programs for agents are run as they are printed; the policies for operators are loaded. */
-const ROOT = join(import.meta.dir, '../..');
+const ROOT = join(import.meta.dir, '../../..');
 const AGENTS = readFileSync(join(ROOT, 'docs/spend/payments.md'), 'utf8');
 const OPERATORS = readFileSync(join(ROOT, 'docs/spend/accepting-payments.md'), 'utf8');
 const programs = [...AGENTS.matchAll(/^```ts run\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
