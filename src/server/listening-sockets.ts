@@ -70,12 +70,12 @@ function setOption(port: number, level: number, option: number, value: Uint8Arra
   if (!libc) return;
   const flag = new Int32Array(1);
   const flagBytes = Int32Array.of(flag.byteLength);
-  const address = new Uint8Array(ADDRESS_BYTES);
+  const address = new DataView(new ArrayBuffer(ADDRESS_BYTES));
   const isListening = (fd: number): boolean =>
     libc.getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, ptr(flag), ptr(flagBytes)) === 0 &&
     flag[0] === 1 &&
     libc.getsockname(fd, ptr(address), ptr(Int32Array.of(ADDRESS_BYTES))) === 0 &&
-    new DataView(address.buffer).getUint16(2) === port;
+    address.getUint16(2) === port;
   // Bun does not tell the descriptor.
   for (const fd of readdirSync(FILES).map(Number).filter(isListening))
     libc.setsockopt(fd, level, option, ptr(value), size);

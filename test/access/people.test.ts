@@ -66,6 +66,18 @@ test('a user has its own terms, else those that its team states for members, els
   expect(people.termsOf({ team: id, user: plain.id })[0]).toMatchObject({ limits: limits(9) });
 });
 
+test('users and teams that are made in one millisecond are listed in the order in which they were made', async () => {
+  await using store = await openInMemory();
+  const people = await openPeople({ store, now: () => 1_000 });
+  const names = Array.from({ length: 20 }, (_, at) => `n${at}`);
+  for (const name of names) {
+    await people.createTeam(team(name), SERVER);
+    await people.createUser(user({ name }), SERVER);
+  }
+  expect(people.teams().map(({ name }) => name)).toEqual(names);
+  expect(people.users().map(({ name }) => name)).toEqual(names);
+});
+
 test('a person who signs in is one user, written where something is new alone, and keeps what a sign-in does not state', async () => {
   await using store = await openInMemory();
   const people = await open(store);
