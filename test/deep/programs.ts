@@ -176,4 +176,4 @@ test('A dump of a database under traffic, restored into another one: none starts
   expect((await ask(server, key)).micro).toBe(COST);
   expect(await booked(server, 'dumped')).toBe(kept + COST);
   proved(`pg_dump ${major} under ${told} requests, restored: accepted by an operator, whole, and served from`);
-}, 300_000);
+});

@@ -110,7 +110,6 @@ test.each(Object.keys(CLIENTS))(
     expect(await CLIENTS[client]!()).toBe('Sunny.');
     expect(upstream.requests.length - calls).toBe(1);
   },
-  20_000,
 );
 
 /** A loop of two model calls, which a fixed key would refuse at the second one. */
@@ -148,5 +147,4 @@ test.each(Object.keys(LOOPS))(
     expect(await LOOPS[client]!()).toBe('It is 20 °C in Bern.');
     expect(upstream.requests.length - calls).toBe(2);
   },
-  30_000,
 );

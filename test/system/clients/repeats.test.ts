@@ -55,5 +55,4 @@ test.each(Object.keys(say))(
       return ((await usage.json()) as { total_credits: number }).total_credits === 0.09;
     });
   },
-  20_000,
 );

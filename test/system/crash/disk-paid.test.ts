@@ -58,5 +58,4 @@ test.skipIf(!mayMount)(
       rmSync(data, { recursive: true, force: true });
     }
   },
-  60_000,
 );

@@ -120,7 +120,6 @@ test.skipIf(!mayMount)(
     byMount.free(box);
     await waitFor(async () => (await isReady(box)) === 200, PATIENCE_MS);
   },
-  30_000,
 );
 
 describe.skipIf(!mayMount)('a start', () => {

@@ -89,7 +89,6 @@ describe('a full disk', () => {
         expect(problems).toEqual([]);
         expect(failures(box).length).toBe(1);
       },
-      30_000,
     );
   }
 

@@ -142,21 +142,17 @@ describe('the page /docs', () => {
     expect(errors).toEqual([]);
   });
 
-  deeply(
-    'the page of the API works with a key, by “Try it out”',
-    async () => {
-      await page.fill('#key', server.key);
-      await page.click(`${route} .opblock-summary-control`);
-      await page.click(`${route} .execute`);
-      const unauthorized = page.locator(`${route} .response.folded`, { hasText: '401' });
-      expect(await unauthorized.textContent()).toContain('invalid_api_key');
-      await unauthorized.locator('button').click();
-      expect(await unauthorized.count()).toBe(0);
-      expect(await page.locator(`${route} .response[data-code="401"]`).textContent()).toContain('API key');
-      const answer = page.locator(`${route} .live-responses-table .highlight-code`).first();
-      await answer.waitFor();
-      expect(await answer.textContent()).toContain('recommended_model');
-    },
-    30_000,
-  );
+  deeply('the page of the API works with a key, by “Try it out”', async () => {
+    await page.fill('#key', server.key);
+    await page.click(`${route} .opblock-summary-control`);
+    await page.click(`${route} .execute`);
+    const unauthorized = page.locator(`${route} .response.folded`, { hasText: '401' });
+    expect(await unauthorized.textContent()).toContain('invalid_api_key');
+    await unauthorized.locator('button').click();
+    expect(await unauthorized.count()).toBe(0);
+    expect(await page.locator(`${route} .response[data-code="401"]`).textContent()).toContain('API key');
+    const answer = page.locator(`${route} .live-responses-table .highlight-code`).first();
+    await answer.waitFor();
+    expect(await answer.textContent()).toContain('recommended_model');
+  });
 });

@@ -145,49 +145,41 @@ describe('kill -9 in the middle', () => {
     await expectGoodBooks(place.data);
   });
 
-  deeply(
-    'of the repeat, too: both are reversed, once each, however many ask at once',
-    async () => {
-      const place = newPlace();
-      const key = newKey();
-      upstream.behave({ hang: 'headers' });
-      for (let i = 0; i < 2; i++) {
-        const box = await startMortal(place);
-        await begun(box, key, false);
-        await stopped(box, 'SIGKILL');
-      }
-      upstream.behave({ text: WORDS, ...USAGE, headersAfterMs: 200 });
-      const box = await start(place);
-      const calls = upstream.requests.length;
-      const all = await Promise.all(Array.from({ length: 20 }, async () => toldBy(await ask(box, key))));
-      expect(all.filter(({ status }) => status === 409)).toHaveLength(19);
-      expect(all.find(({ status }) => status === 200)?.replayed).toBeFalse();
-      expect(upstream.requests.length - calls).toBe(1);
-      await waitFor(() => netCharge(place.data) === COST);
-      const kinds = all.flatMap(({ status, headers }) =>
-        status === 200 ? rowsOf(place.data, decisionOf({ headers })) : [],
-      );
-      expect(kinds).toHaveLength(2);
-      await expectGoodBooks(place.data);
-    },
-    30_000,
-  );
-
-  deeply(
-    'a repeat whose orphan was released runs anew, and there is nothing to reverse',
-    async () => {
-      const place = newPlace();
-      const key = newKey();
-      upstream.next({ hang: 'headers' }, USAGE);
-      const box = await startMortal(place, 'ledger: { on_crash: release }\n');
+  deeply('of the repeat, too: both are reversed, once each, however many ask at once', async () => {
+    const place = newPlace();
+    const key = newKey();
+    upstream.behave({ hang: 'headers' });
+    for (let i = 0; i < 2; i++) {
+      const box = await startMortal(place);
       await begun(box, key, false);
       await stopped(box, 'SIGKILL');
-      const again = await toldBy(await ask(await start(place, 'ledger: { on_crash: release }\n'), key));
-      expect([again.status, again.replayed, givenBack(again)]).toEqual([200, false, 0]);
-      expect(netCharge(place.data)).toBe(COST);
-    },
-    30_000,
-  );
+    }
+    upstream.behave({ text: WORDS, ...USAGE, headersAfterMs: 200 });
+    const box = await start(place);
+    const calls = upstream.requests.length;
+    const all = await Promise.all(Array.from({ length: 20 }, async () => toldBy(await ask(box, key))));
+    expect(all.filter(({ status }) => status === 409)).toHaveLength(19);
+    expect(all.find(({ status }) => status === 200)?.replayed).toBeFalse();
+    expect(upstream.requests.length - calls).toBe(1);
+    await waitFor(() => netCharge(place.data) === COST);
+    const kinds = all.flatMap(({ status, headers }) =>
+      status === 200 ? rowsOf(place.data, decisionOf({ headers })) : [],
+    );
+    expect(kinds).toHaveLength(2);
+    await expectGoodBooks(place.data);
+  });
+
+  deeply('a repeat whose orphan was released runs anew, and there is nothing to reverse', async () => {
+    const place = newPlace();
+    const key = newKey();
+    upstream.next({ hang: 'headers' }, USAGE);
+    const box = await startMortal(place, 'ledger: { on_crash: release }\n');
+    await begun(box, key, false);
+    await stopped(box, 'SIGKILL');
+    const again = await toldBy(await ask(await start(place, 'ledger: { on_crash: release }\n'), key));
+    expect([again.status, again.replayed, givenBack(again)]).toEqual([200, false, 0]);
+    expect(netCharge(place.data)).toBe(COST);
+  });
 
   deeply(
     'an orphan does not stand in the way of its repeat: what it took of a budget is free again before',
@@ -203,7 +195,6 @@ describe('kill -9 in the middle', () => {
       await expectError(await ask(next, newKey()), 'insufficient_quota');
       expect((await ask(next, key)).status).toBe(200);
     },
-    30_000,
   );
 
   deeply(
@@ -221,7 +212,6 @@ describe('kill -9 in the middle', () => {
       expect(netCharge(place.data)).toBe(RESERVED);
       expect((await settled(() => ask(next, key))).status).toBe(200);
     },
-    30_000,
   );
 });
 

@@ -111,21 +111,17 @@ test('A restart fails no request and cuts no stream, on tables of a later progra
   );
 }, 600_000);
 
-test.if(isDeep)(
-  'A restart whose successor cannot start says so, and the others go on',
-  async () => {
-    await query(
-      "INSERT INTO signalbox_schema SELECT max(version) + 1, max(version) + 1, '100.0.0' FROM signalbox_schema",
-    );
-    const { code, err } = await restart();
-    expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('The others go on.') });
-    await query("DELETE FROM signalbox_schema WHERE program = '100.0.0'");
-    const key = await keyOf('others');
-    for (let at = 0; at < 4; at++) expect(await ask(box, key, {}, FRESH)).toMatchObject({ status: 200 });
-    expect(await processes()).toHaveLength(2);
-  },
-  120_000,
-);
+test.if(isDeep)('A restart whose successor cannot start says so, and the others go on', async () => {
+  await query(
+    "INSERT INTO signalbox_schema SELECT max(version) + 1, max(version) + 1, '100.0.0' FROM signalbox_schema",
+  );
+  const { code, err } = await restart();
+  expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('The others go on.') });
+  await query("DELETE FROM signalbox_schema WHERE program = '100.0.0'");
+  const key = await keyOf('others');
+  for (let at = 0; at < 4; at++) expect(await ask(box, key, {}, FRESH)).toMatchObject({ status: 200 });
+  expect(await processes()).toHaveLength(2);
+});
 
 test('A data folder has one server: another one is refused, beside processes, too', async () => {
   const env = { DATABASE_URL: stage.fleet.url };
@@ -205,7 +201,6 @@ test.if(isDeep)(
     await start();
     expect(await bookedWell(box, 'red')).toBe(told * COST);
   },
-  120_000,
 );
 
 test.if(isDeep)(
@@ -222,7 +217,6 @@ test.if(isDeep)(
     expect(await restarted).toMatchObject({ code: 1, out: expect.stringContaining('waits until one is free.') });
     expect(listening()).toBe(before);
   },
-  60_000,
 );
 
 test('A second signal ends the processes at once, and their places are free', async () => {
