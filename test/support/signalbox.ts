@@ -10,7 +10,7 @@ import { runHere } from './run-here.ts';
 import { addressIn, serveHere } from './serve-here.ts';
 
 export const MAIN = join(import.meta.dir, '../../src/main.ts');
-/** What processes run: the built program within `npm test`, since a start from the sources takes a second of CPU, most of it to read them. */
+/** What processes run: the built program within `npm run test:system`, since a start from the sources takes a second of CPU, most of it to read them. */
 export const PROGRAM = process.env.SIGNALBOX_TEST_PROGRAM ?? MAIN;
 const BIN = join(import.meta.dir, '../../node_modules/.bin');
 /** Texts name the command as they do from the sources. */

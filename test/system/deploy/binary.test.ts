@@ -134,7 +134,7 @@ beforeAll(async () => {
   writeFileSync(join(work, 'bunfig.toml'), 'preload = ["./stranger.ts"]\n');
   writeFileSync(join(work, 'stranger.ts'), 'process.exit(7);\n');
   mkdirSync(dirname(program));
-  // `npm test` has built it.
+  // `npm run test:system` has built it.
   if (PROGRAM !== MAIN) copyFileSync(PROGRAM, program);
   else {
     const built = Bun.spawnSync([process.execPath, join(MAIN, '../../deploy/build.ts'), '--outfile', program]);

@@ -37,7 +37,7 @@ function commandsOf(block: PageBlock, at: number, written: string[]): string {
     return text
       .replaceAll(/^(?:(?:\w+=\S+ )?npm (?:start|test)|git clone URL signalbox && cd signalbox\b).*$/gm, ':')
       .replaceAll('sb_live_…', box.key);
-  // The tests below save and run them: Python only in `npm run test:deep`, for `npm test` needs Node alone.
+  // The tests below save and run them: Python only in `npm run test:deep`, for `npm run test:system` needs Node alone.
   if (language === 'yaml' || language === 'python') return ':\n';
   const file = saved(block, at, box.url);
   written.push(file);

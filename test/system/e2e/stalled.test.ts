@@ -187,7 +187,7 @@ describe('callers that stop reading', () => {
   });
 });
 
-/** The server waits half a minute for such a reader, which is long for `npm test`. */
+/** The server waits half a minute for such a reader, which is long for `npm run test:system`. */
 test.if(isDeep)('callers who do not read an answer that is complete are cut off, and cost nothing then', async () => {
   const port = Number(new URL(box.url).port);
   const before = await live();

@@ -7,7 +7,7 @@ import { EXPECTED, MODES, type Mode } from './modes.ts';
 import { cloneHere, type Doubles, installed, type Served, serveThis, startClone, withDoubles } from './stage.ts';
 
 /**
- * A newcomer's first hour: every named client, unmodified, with a model of each vendor under the shipped policy. In `npm test`
+ * A newcomer's first hour: every named client, unmodified, with a model of each vendor under the shipped policy. In `npm run test:system`
  * the clients that the clone installs, with three vendors; in `npm run test:deep -- first-hour` an untouched clone, all majors
  * and all vendors.
  */

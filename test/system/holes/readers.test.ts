@@ -110,7 +110,7 @@ interface DeafGroup {
   readonly source: Source;
 }
 
-/** Every dialect of callers with every dialect of services; in `npm test` with pieces of one size each. */
+/** Every dialect of callers with every dialect of services; in `npm run test:system` with pieces of one size each. */
 const GROUPS: readonly DeafGroup[] = DIALECT_NAMES.flatMap((surface, nth) =>
   SOURCES.filter((_, at) => isDeep || (at + nth) % 2 === 0).map((source) => ({ surface, source })),
 );
@@ -287,7 +287,7 @@ gateway: { retries_max: 0 }
 
   const input = Array.from({ length: INPUTS }, (_, at) => `Text number ${at}.`);
   const FORMATS = ['float', 'base64'] as const;
-  /** In `npm test` those that are written in another form than they came in. */
+  /** In `npm run test:system` those that are written in another form than they came in. */
   const FORMS = FORMATS.flatMap((model) => FORMATS.map((format) => ({ model, format }))).filter(
     ({ model, format }) => isDeep || model !== format,
   );

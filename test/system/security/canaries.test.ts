@@ -257,10 +257,10 @@ for (const form of orDeeply<'json' | 'pretty'>(['json'], ['pretty'])) {
     `no fault takes a secret, or the words of one caller, to anybody or anything else; log ${form}`,
     async () => {
       const stage = await setUp(form);
-      // The form of the log changes nothing else, so the second one has every third fault and policy; `npm test` has every other.
+      // The form of the log changes nothing else, so the second one has every third fault and policy; `npm run test:system` has every other.
       const step = form === 'pretty' ? 3 : isDeep ? 1 : 2;
       const faults = FAULTS.filter((_, at) => at % step === 0);
-      // In `npm test` every other fault meets a stream, and the rest JSON.
+      // In `npm run test:system` every other fault meets a stream, and the rest JSON.
       for (const [at, fault] of faults.entries())
         for (const stream of isDeep ? [false, true] : [at % 2 === 0]) await drive(stage, fault, stream);
       await lookAround(stage, 'after all faults');
