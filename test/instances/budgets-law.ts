@@ -10,7 +10,7 @@ import { budget, caller, line, terms } from '../ledger/support.ts';
 import { holdOn, ledgerOn } from './ledgers.ts';
 
 const DAY_MS = 86_400_000;
-/** A database goes by its own clock: windows of the law are not over. */
+/** The database uses its own clock, so windows of the law do not end. */
 const START = Date.UTC(2040, 10, 20, 12);
 const each = ({ key }: { readonly key: { readonly id: string } }): string => key.id;
 const isOfA = ({ key }: { readonly key: { readonly id: string } }): boolean => key.id === 'a';

@@ -31,7 +31,7 @@ const candidate: PolicyCandidate = built;
 
 /** What may go wrong. */
 interface Fault {
-  /** A push asks no server. */
+  /** A push does not ask the servers first. */
   readonly isDeaf?: boolean;
   /** A server puts in force what is only offered. */
   readonly isHasty?: boolean;

@@ -9,7 +9,7 @@ import {
   type TrafficTable,
 } from '../../src/store/traffic.ts';
 
-/** A store in which others have their turn before each reading, as they have where another process counts. */
+/** A store in which other tasks run before each reading, as with another process that counts. */
 export const pausing = (db: SqlTables): SqlTables => ({
   async query(statement, params) {
     await setImmediate();
