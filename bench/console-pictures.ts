@@ -1,10 +1,10 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openConsole, settled, VIEW_PATHS } from '../test/console/stage.ts';
-import { sharedBrowser } from '../test/support/browser.ts';
 import { buildConsoleHere } from '../test/support/console.ts';
 import { type Signalbox, temporaryFolder } from '../test/support/signalbox.ts';
+import { openConsole, settled, VIEW_PATHS } from '../test/system/console/stage.ts';
+import { sharedBrowser } from '../test/system/support/browser.ts';
 import { serveFolder } from './console/base.ts';
 import { type ConsoleAnswers, generate } from './console/generate.ts';
 

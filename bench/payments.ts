@@ -1,8 +1,8 @@
 import { cpus } from 'node:os';
 import type { PaymentRequired } from '@x402/core/types';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { startChain, type TestChain } from '../test/support/chain/chain.ts';
-import { signQuote } from '../test/support/chain/pay.ts';
+import { signQuote } from '../test/support/pay.ts';
+import { startChain, type TestChain } from '../test/system/support/chain/chain.ts';
 import { newKey, startUpstream, startWithPolicy } from './gateways.ts';
 import { benchPolicy } from './policy.ts';
 import { cpuMicros, type Program } from './process.ts';

@@ -8,9 +8,9 @@ import { openPostgresBooks } from '../src/store/postgres/books/books.ts';
 import { openPostgres } from '../src/store/postgres/store.ts';
 import { sqlIdempotency } from '../src/store/sql/idempotency.ts';
 import { processTimers } from '../src/telemetry/process-timers.ts';
-import { layTables } from '../test/store/postgres/opened.ts';
 import { fundOf, holdOf, settleOf } from '../test/store/suites/books.ts';
 import { startPostgres } from '../test/support/postgres.ts';
+import { layTables } from '../test/support/shared-postgres.ts';
 import { fixed, median, quantile, table } from './stats.ts';
 
 /**
@@ -149,7 +149,7 @@ async function main(): Promise<void> {
   const rows: string[][] = [];
   for (const way of flag('only', WAYS.join(',')).split(',') as Way[]) {
     for (const inFlight of flag('in-flight', '32,128').split(',').map(Number)) {
-      await using server = await startPostgres({ isDurable: true, settings: { max_wal_size: '4GB' } });
+      await using server = await startPostgres({ settings: { max_wal_size: '4GB' } });
       await server.create('bench');
       const url = server.urlOf('bench');
       await layTables(url);

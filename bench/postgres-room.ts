@@ -16,7 +16,7 @@ const SECONDS_A_YEAR = 365 * 86_400;
 /** Rows of holds, and of learning by default, stay so long. */
 const WEEK_DAYS = 7;
 
-await using postgres = await startPostgres({ isDurable: true, settings: { max_wal_size: '4GB' } });
+await using postgres = await startPostgres({ settings: { max_wal_size: '4GB' } });
 await postgres.create('room');
 const upstream = startFakeUpstream({});
 const folder = temporaryFolder();

@@ -63,7 +63,7 @@ async function start({ name, policy, processes, awayMs = 0 }: Plan): Promise<Ent
     const program = await startSignalbox(args, key);
     return { name, program, database: null, stop: () => program.stop() };
   }
-  const database = await startPostgres({ isDurable: true, settings: { max_wal_size: '4GB' } });
+  const database = await startPostgres({ settings: { max_wal_size: '4GB' } });
   await database.create('bench');
   const cable = awayMs === 0 ? null : await layCable(database.port);
   if (cable) cable.delayMs = awayMs / 2;

@@ -40,7 +40,7 @@ function patched(text: string, { file, find, replace }: Patch): string {
 }
 
 /** The files that a cut patches, by path from the root. */
-export function patchedFiles({ patches }: Cut): Map<string, string> {
+function patchedFiles({ patches }: Cut): Map<string, string> {
   const files = new Map<string, string>();
   for (const patch of patches) {
     const text = files.get(patch.file) ?? readFileSync(join(ROOT, patch.file), 'utf8');

@@ -1,8 +1,17 @@
 #!/bin/sh
 # Installs the packages of this clone with progress: `deploy/install.sh` for development, `deploy/install.sh --omit=dev` to serve.
-# Packages for development that follow `--omit=dev` are installed as well. Does nothing if all are up to date.
+# Packages for development that follow `--omit=dev` are installed as well. `deploy/install.sh test/system` installs the packages of a
+# folder that has a lock file of its own. Does nothing if all are up to date.
 set -eu
 cd "$(dirname "$0")/.."
+
+folder=.
+case "${1:-}" in test/*)
+  folder=$1
+  shift
+  ;;
+esac
+cd "$folder"
 
 # A clone for development keeps its packages for development.
 if [ "${1:-}" = --omit=dev ]; then
@@ -16,7 +25,7 @@ fi
 # `npm ci` builds the console, and copies the lock file when all packages are in place (`prepare` in package.json).
 is_current() {
   cmp -s package-lock.json node_modules/.installed-lock || return 1
-  [ -n "$omit" ] || [ -d node_modules/@biomejs/biome ]
+  [ -n "$omit" ] || [ "$folder" != . ] || [ -d node_modules/@biomejs/biome ]
 }
 
 # The packages among its arguments that are not installed, with the versions of package.json.
@@ -31,7 +40,10 @@ is_installed() {
   is_current && [ -z "$(missing "$@")" ]
 }
 
-is_installed "$@" && exec deploy/console.sh
+if is_installed "$@"; then
+  [ "$folder" != . ] || exec deploy/console.sh
+  exit
+fi
 
 # Two installations at once would remove each other's packages, so the second one waits for the first.
 lock=.installing

@@ -2,7 +2,7 @@ import type { DataArguments, PolicyArguments, parseCommand } from './cli/options
 import type { PolicyCommand } from './cli/policy/command.ts';
 import type { CommandOutput, CommandResult } from './cli/result.ts';
 import { visibleLines } from './core/visible.ts';
-import { type DataPlace, keysOnDisk, ledgerOnDisk, spoolsOf, teamsOnDisk } from './server/data.ts';
+import { type DataPlace, keysOnDisk, spoolsOf, stateOnDisk } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
 import { instancesBehind } from './store/instance-reports.ts';
@@ -123,11 +123,7 @@ async function policyCommand(
     import('./runtime/secret-files.ts'),
   ]);
   const { shipped, now, warn } = host;
-  const [ledger, keys, teams] = await Promise.all([
-    ledgerOnDisk(database),
-    keysOnDisk(database),
-    teamsOnDisk(database),
-  ]);
+  const [{ ledger, teams }, keys] = await Promise.all([stateOnDisk(database), keysOnDisk(database)]);
   const { get: env } = new SecretFiles({
     ...host,
     onUnusable: (variable, problem) => warn(complaint(`The file of ${variable}_FILE cannot be used: ${problem}.`)),

@@ -1,129 +1,141 @@
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { bunTests, type Failure, type TestOutcome, type TestRun } from './bun-tests.ts';
+import { readFlaky } from './flaky.ts';
 
 /**
- * `npm test [-- files]`: types and Biome beside the tests, in which one core waits for another. The tests' output comes as it
- * is made; what failed is told once more at the end. Files with a failure are run again alone: a test that passes then is named, since it
- * hangs on how busy the machine is, which is a defect to mend. Ends with 1 when anything failed both times.
+ * `npm test [-- files]` and `npm run test:system [-- files]`: the tests of a target, with its types and style checked at the same time.
+ * Files with a failure run once more, alone: a test that passes then depends on how busy the machine is, which fails the run as
+ * well unless `test/flaky.json` names it. Ends with 1 when anything failed.
  */
 const cwd = join(import.meta.dir, '..');
+
+interface Target {
+  /** The npm script that checks types and style. */
+  readonly check: string;
+  /** What `bun test` leaves out, whatever files are asked for. */
+  readonly flags: readonly string[];
+  /** What it runs unless files are asked for; empty for all. */
+  readonly files: readonly string[];
+  /** Whether tests start enough processes that the program is built for them first. */
+  readonly startsProcesses: boolean;
+}
+const SYSTEM = 'test/system';
+const TARGETS: Readonly<Record<'test' | 'system', Target>> = {
+  test: { check: 'check', flags: [`--path-ignore-patterns=${SYSTEM}/**`], files: [], startsProcesses: false },
+  system: { check: 'check:system', flags: [], files: [SYSTEM], startsProcesses: true },
+};
+
+const isSystem = process.argv[2] === 'system';
+const target = TARGETS[isSystem ? 'system' : 'test'];
+const asked = process.argv.slice(isSystem ? 3 : 2);
 
 /** Bytes of a file system in memory that the tests' data folders fit into many times. */
 const ROOM = 4 * 1_024 ** 3;
 
-/** A folder in memory, where there is room: each commit waits for a disk, and each start of a server six times. */
-function inMemory(): string | null {
+/** A folder for the data of tests, in memory where there is room: each commit waits for a disk, and each start of a server six times. */
+function dataFolder(): string {
+  const name = 'signalbox-tests-';
   try {
+    if (process.env.TMPDIR !== undefined) return mkdtempSync(join(tmpdir(), name));
     const { bavail, bsize } = statfsSync('/dev/shm');
-    return bavail * bsize < ROOM ? null : mkdtempSync('/dev/shm/signalbox-tests-');
+    if (bavail * bsize >= ROOM) return mkdtempSync(`/dev/shm/${name}`);
   } catch {
-    return null;
+    // This system has no such folder.
   }
+  return mkdtempSync(join(tmpdir(), name));
+}
+
+/** What runs now: it ends before the folder of its data is removed. */
+const children = new Set<Bun.Subprocess>();
+const folder = dataFolder();
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)
+  process.on(signal, async () => {
+    for (const child of children) child.kill(signal);
+    await Promise.all([...children].map(({ exited }) => exited));
+    process.exit(code);
+  });
+
+/** Starts the checks. The compiler is done before its garbage is worth a collection, unless memory is short. */
+function startChecks(): { readonly code: Promise<number>; readonly output: Promise<string> } {
+  const env = { ...process.env, GOGC: 'off', GOMEMLIMIT: '2GiB' };
+  const command = ['npm', 'run', '--silent', target.check];
+  const child = Bun.spawn(command, { cwd, env, stdout: 'pipe', stderr: 'pipe' });
+  children.add(child);
+  const { exited, stdout, stderr } = child;
+  const output = Promise.all([new Response(stdout).text(), new Response(stderr).text()]);
+  return { code: exited, output: output.then((texts) => texts.join('')) };
 }
 
 /** Builds the program that processes of tests run, as `support/signalbox.ts` says. */
-async function builtIn(home: string): Promise<{ readonly SIGNALBOX_TEST_PROGRAM: string }> {
+async function builtProgram(): Promise<{ readonly SIGNALBOX_TEST_PROGRAM: string }> {
   // In a folder of its own, so that no path of the tests begins with its name.
-  const outfile = join(home, 'program/signalbox');
+  const outfile = join(folder, 'program/signalbox');
   const build = Bun.spawn([process.execPath, 'deploy/build.ts', '--outfile', outfile], { cwd, stdout: 'ignore' });
-  if ((await build.exited) !== 0) {
-    rmSync(home, { recursive: true, force: true });
-    process.exit(1);
-  }
+  if ((await build.exited) !== 0) process.exit(1);
   return { SIGNALBOX_TEST_PROGRAM: outfile };
 }
 
-const folder = process.env.TMPDIR === undefined ? inMemory() : null;
-/** The compiler of types is done before its garbage is worth a collection, which takes a third of its CPU, unless memory is short. */
-const CHECKS = { GOGC: 'off', GOMEMLIMIT: '2GiB' };
-const checks = Bun.spawn(['npm', 'run', '--silent', 'check'], {
-  cwd,
-  env: { ...process.env, ...CHECKS },
-  stdout: 'pipe',
-  stderr: 'pipe',
-});
-const found = Promise.all([new Response(checks.stdout).text(), new Response(checks.stderr).text()]);
-const files = process.argv.slice(2);
-// A few files start fewer processes than it takes to build.
-const program = folder && files.length === 0 ? await builtIn(folder) : {};
-
 /**
- * The highest tier of the engine's compiler costs more than most tests run long: without it they take a seventh less CPU. Nor is
- * its heap given room ahead of need, by a thread of its own.
+ * The highest tier of the engine's compiler costs more than it saves in tests of this length: without it they take a seventh less
+ * CPU. The heap does not grow in advance either, which a second thread does.
  */
 const ENGINE = { BUN_JSC_useFTLJIT: '0', BUN_JSC_useWarmUpMarkedBlocks: '0' };
-/** The most lines of one failure that are told again. */
-const LINES_MAX = 60;
-/** More files than these did not fail for want of a core. */
+/** With more failing files than these, something else than a busy machine is the cause. */
 const AGAIN_MAX = 5;
 
-interface Failure {
-  readonly file: string;
-  /** The error and where it was thrown. */
-  readonly text: string;
-}
-
-/** The outcome of a run of tests. */
-interface TestRun {
-  readonly code: number;
-  readonly passed: number;
-  readonly failed: number;
-  readonly failures: readonly Failure[];
-}
-
-/** Runs tests, and passes their output on. */
 async function run(args: readonly string[]): Promise<TestRun> {
-  const tests = Bun.spawn([process.execPath, 'test', '--timeout=60000', ...args], {
-    cwd,
-    env: { ...process.env, ...ENGINE, ...program, ...(folder && { TMPDIR: folder }) },
-    stdout: 'inherit',
-    stderr: 'pipe',
-  });
-  const failures: Failure[] = [];
-  const counts = { pass: 0, fail: 0 };
-  const decoder = new TextDecoder();
-  let rest = '';
-  let lines: string[] = [];
-  let file = '';
-  let isListed = false;
-  for await (const bytes of tests.stderr) {
-    process.stderr.write(bytes);
-    const whole = (rest + decoder.decode(bytes, { stream: true })).split('\n');
-    rest = whole.pop() ?? '';
-    for (const line of whole) {
-      const [, number, kind] = /^ *(\d+) (pass|fail)$/.exec(line) ?? [];
-      if (kind === 'pass' || kind === 'fail') counts[kind] = Number(number);
-      // Bun ends with a list of failures, without their errors.
-      isListed ||= /^\d+ tests? failed:$/.test(line);
-      if (isListed) continue;
-      file = /^(\S+\.test\.ts):$/.exec(line)?.[1] ?? file;
-      lines.push(line);
-      if (line.startsWith('(fail) ')) failures.push({ file, text: lines.slice(-LINES_MAX).join('\n') });
-      if (/^\((pass|fail|skip|todo)\) /.test(line)) lines = [];
-    }
-  }
-  return { code: await tests.exited, passed: counts.pass, failed: counts.fail, failures };
+  // In CI Bun refuses `test.only`.
+  const env = { ...process.env, ...ENGINE, ...program, TMPDIR: folder, CI: '1' };
+  return bunTests(args, env, (child) => children.add(child));
 }
 
-// Most of a file's time would go into loading the same modules again, so the files of a worker share them.
-const first = await run(['--parallel=4', '--no-isolate', ...files]);
-const failing = [...new Set(first.failures.map(({ file }) => file))];
-// A process that ended otherwise than by failures has not run them all.
-const mayRunAgain = first.failed > 0 && first.failed === first.failures.length && failing.length <= AGAIN_MAX;
-const checked = await checks.exited;
-const again = mayRunAgain ? await run(failing) : null;
-if (folder) rmSync(folder, { recursive: true, force: true });
-const { failures } = again?.code === 0 ? again : first;
-if (failures.length > 0)
-  process.stderr.write(`\nWhat failed, once more:\n${failures.map(({ text }) => text).join('\n')}\n`);
-if (checked !== 0) process.stderr.write(`\n${(await found).join('')}\nThe checks failed: npm run check\n`);
-const code = again?.code ?? first.code;
-const failed = again?.code === 0 ? 0 : first.failed;
-if (again?.code === 0) {
-  const texts = first.failures.map(({ text }) => text).join('\n');
-  process.stderr.write(
-    `\nFailed beside others and passed alone, ${first.failed} of ${failing.join(', ')}:\n${texts}\n`,
-  );
+const isSame = (one: TestOutcome) => (other: TestOutcome) => one.file === other.file && one.test === other.test;
+
+/** The tests that failed in the first run and pass alone, and failures of the second run alone. */
+async function runAgain({ failures, failed }: TestRun) {
+  const files = [...new Set(failures.map(({ file }) => file))];
+  // If a process crashed, some tests did not run.
+  if (failed === 0 || failed !== failures.length || files.length > AGAIN_MAX) return { flaky: [], more: [] };
+  const again = await run(files);
+  return {
+    flaky: failures.filter((one) => again.passes.some(isSame(one)) && !again.failures.some(isSame(one))),
+    more: again.failures.filter((one) => !failures.some(isSame(one))),
+  };
 }
-process.stderr.write(`\n${first.passed + first.failed - failed} passed, ${failed} failed\n`);
-process.exit(checked === 0 && code === 0 ? 0 : 1);
+
+const say = (text: string): void => {
+  process.stderr.write(`\n${text}\n`);
+};
+const tell = (heading: string, failures: readonly Failure[]): void => {
+  if (failures.length > 0) say([heading, ...failures.map(({ text }) => text)].join('\n'));
+};
+
+const known = readFlaky();
+const checks = startChecks();
+const program = target.startsProcesses && asked.length === 0 ? await builtProgram() : {};
+// Most of a file's time would go into loading the same modules again, so the files of a worker share them.
+const files = asked.length > 0 ? asked : target.files;
+const first = await run(['--parallel=3', '--no-isolate', ...target.flags, ...files]);
+const checked = await checks.code;
+const { flaky, more } = await runAgain(first);
+const excused = flaky.filter((one) => known.some(isSame(one)));
+const unknown = flaky.filter((one) => !excused.includes(one));
+const failed = first.failed - excused.length + more.length;
+tell('Failed in the full run, passed alone, and named in test/flaky.json:', excused);
+tell('What failed:', [...first.failures.filter((one) => !excused.includes(one)), ...more]);
+if (first.failed > first.failures.length) say('A process crashed, or a file could not be loaded: see above.');
+if (unknown.length > 0) {
+  const names = unknown.map(({ file, test }) => `  ${file}: ${test}`);
+  const advice = 'Correct the test, or name it in test/flaky.json with its cause:';
+  say([`These passed when they ran alone, so they depend on how busy the machine is. ${advice}`, ...names].join('\n'));
+}
+if (checked !== 0) say(`${await checks.output}\nThe checks failed: npm run ${target.check}`);
+say(`${first.passed + excused.length} passed, ${failed} failed`);
+const isRight = failed === 0 && (first.code === 0 || excused.length > 0);
+process.exit(checked === 0 && isRight ? 0 : 1);

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { OpenStore } from '../../src/store/driver.ts';
-import { openConsole, settled } from '../../test/console/stage.ts';
-import { sharedBrowser } from '../../test/support/browser.ts';
 import { buildConsoleHere } from '../../test/support/console.ts';
 import type { Signalbox } from '../../test/support/signalbox.ts';
+import { openConsole, settled } from '../../test/system/console/stage.ts';
+import { sharedBrowser } from '../../test/system/support/browser.ts';
 import { median, table } from '../stats.ts';
 import { serveFolder } from './base.ts';
 import { answersIn, type ConsoleAnswers } from './generate.ts';

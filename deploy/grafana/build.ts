@@ -15,7 +15,7 @@ import { money, payments } from './money.ts';
 import { AT, SOURCE } from './panels.ts';
 import { overview, providers, routing } from './traffic.ts';
 
-/** The dashboard `signalbox.json`. `UPDATE=1 bun test test/deploy/dashboard.test.ts` writes it. */
+/** The dashboard `signalbox.json`. `UPDATE=1 bun test test/system/deploy/dashboard.test.ts` writes it. */
 export function buildDashboard(): Dashboard {
   const builder = new DashboardBuilder('Signalbox')
     .uid('signalbox')

@@ -41,6 +41,9 @@ export async function openPeople(options: PeopleOptions): Promise<People> {
 
 /** The teams and users. Each change is committed together with its entry in the trail. */
 export class People extends PeopleCopy {
+  /** The time in the newest ID. */
+  #idTime = 0;
+
   /**
    * Makes a team. @throws KeyTermsError for terms that it cannot have, PeopleError for a name that is taken
    */
@@ -241,12 +244,20 @@ export class People extends PeopleCopy {
     if (team !== null && this.team(team)?.removedAt !== null) throw PeopleError.noTeam(team);
   }
 
-  /** What a new row has. IDs grow with time, so that lists are in order and can be read on from any. */
+  /**
+   * What a new row has. IDs grow with time, so that lists are in order and can be read on from any. No two IDs have the same
+   * time: several rows can be created in one millisecond.
+   */
   #fresh(kind: keyof typeof ID_PREFIXES) {
     const createdAt = this.now();
+    this.#idTime = Math.max(this.#idTime + 1, createdAt);
     const random = crypto.getRandomValues(new Uint8Array(8));
     const tail = [...random].map((byte) => (byte % 36).toString(36)).join('');
-    return { id: `${ID_PREFIXES[kind]}${createdAt.toString(36).padStart(9, '0')}${tail}`, createdAt, removedAt: null };
+    return {
+      id: `${ID_PREFIXES[kind]}${this.#idTime.toString(36).padStart(9, '0')}${tail}`,
+      createdAt,
+      removedAt: null,
+    };
   }
 
   #putTeams(changes: readonly TeamChange[], by: Actor): readonly Write[] {

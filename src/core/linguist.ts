@@ -1,7 +1,7 @@
 /**
  * Names and aliases of languages by GitHub's Linguist (MIT), from the package linguist-languages 9.5.0, in lower case.
  * `;` ends a language, whose own name stands first; `=` begins one that is data or a document. Generated: `UPDATE=1 bun
- * test test/core/languages.test.ts` writes it. The package takes 80 to 260 ms to import, and is for development alone.
+ * test test/system/core/languages.test.ts` writes it. The package takes 80 to 260 ms to import, and is for development alone.
  */
 export const LINGUIST = `
 1c enterprise;4d;abap;abap cds;=abnf;actionscript|actionscript 3|actionscript3|as3;ada|ada95|ada2005;agda;

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { lazy } from '../core/lazy.ts';
 import { SchemaCheck } from '../core/schema-check.ts';
 import { SameModels } from './same-model.ts';
 import { ModelText, PriceText } from './schema-model.ts';
@@ -103,10 +104,10 @@ export class FactsTable {
   }
 }
 
-/** Loads the table. Only a wildcard, the importer and `catalog sync` need it. */
-export async function loadFacts(): Promise<FactsTable> {
+/** Loads the table, once. Only a wildcard, the importer and `catalog sync` need it. */
+export const loadFacts = lazy(async (): Promise<FactsTable> => {
   const { default: file }: { default: unknown } = await import('./facts.json', { with: { type: 'json' } });
   const check = new SchemaCheck(FileText);
   if (!check.accepts(file)) throw new TypeError(`facts.json: ${check.errorOf(file)?.path} is not as facts.ts says`);
   return new FactsTable(file);
-}
+});

@@ -37,6 +37,7 @@ export function answererOf(model: Model, { provider, upstream }: Endpoint): Answ
 
 const NO_ANSWERS: readonly PromptAnswer[] = [];
 const LOW_BITS = 0xffff_ffffn;
+const NO_ROWS = { uint: new Uint32Array(0), float: new Float64Array(0) };
 
 /**
  * Answers by the hash of their prompt and the key that asked; one prompt may have been answered by several models. The prompt
@@ -50,25 +51,29 @@ export class AnswerTable {
   size = 0;
   readonly #most: number;
   /** The first row of each chain, by the lower bits of the hash. */
-  readonly #first: Uint32Array;
+  #first = new Uint32Array(1);
   /** The next row of its chain; of a free row, the next free one. */
-  readonly #next: Uint32Array;
-  readonly #before: Uint32Array;
-  readonly #after: Uint32Array;
-  readonly #high: Uint32Array;
-  readonly #low: Uint32Array;
-  readonly #mark: Float64Array;
-  readonly #inputTokens: Float64Array;
-  readonly #expectedTokens: Float64Array;
-  readonly #at: Float64Array;
+  #next = NO_ROWS.uint;
+  #before = NO_ROWS.uint;
+  #after = NO_ROWS.uint;
+  #high = NO_ROWS.uint;
+  #low = NO_ROWS.uint;
+  #mark = NO_ROWS.float;
+  #inputTokens = NO_ROWS.float;
+  #expectedTokens = NO_ROWS.float;
+  #at = NO_ROWS.float;
   readonly #keyId: string[] = [''];
   readonly #by: (Answerer | null)[] = [null];
   #free = 0;
 
+  /** Takes no memory for answers before the first one. */
   constructor(most: number) {
     this.#most = most;
+  }
+
+  #makeRows(): void {
     // One more comes before the oldest goes.
-    const rows = most + 2;
+    const rows = this.#most + 2;
     this.#first = new Uint32Array(2 ** Math.ceil(Math.log2(rows)));
     this.#next = new Uint32Array(rows);
     this.#before = new Uint32Array(rows);
@@ -99,6 +104,7 @@ export class AnswerTable {
 
   /** Adds an answer to a prompt of a key, in place of an earlier one by the same model. */
   add(hash: bigint, keyId: string, answer: PromptAnswer): void {
+    if (this.#next.length === 0) this.#makeRows();
     for (let row = this.#find(hash, keyId); row !== 0; ) {
       const next = this.#findNext(row);
       if (this.#by[row]!.model === answer.by.model) this.#remove(row);

@@ -17,7 +17,7 @@ interface Start {
   readonly leftOut: readonly string[];
   /** The database that other servers share; null for that of the data folder. */
   readonly database: string | null;
-  /** Where the console is and how to sign in, in words; null if it is not served. */
+  /** Where the console is and how to sign in, in words; null if it is not served, and without a terminal. */
   readonly console: string | null;
   /** The folder that the shipped policy has just been written to, if it has. */
   readonly unpacked: string | null;

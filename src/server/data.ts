@@ -6,7 +6,7 @@ import { UsageError } from '../core/usage-error.ts';
 import { processFolder, type ServeOptions } from '../operate/serve-options.ts';
 import type { PolicyTools } from '../runtime/candidate.ts';
 import { readStore, storeExists } from '../store/open.ts';
-import { type PeopleChanges, teamNamesOf } from '../store/people.ts';
+import { teamNamesOf } from '../store/people.ts';
 import type { PushedPolicy } from '../store/pushed-policies.ts';
 import { reasonOf } from '../store/reason.ts';
 import { StoreError } from '../store/store.ts';
@@ -37,30 +37,33 @@ export function processFolders(home: string): readonly (readonly [number: number
 export const spoolsOf = (home: string): string[] =>
   [home, ...processFolders(home).map(([, data]) => data)].map(spoolOf);
 
-/** Reads the teams in a store by the names that policies can state; null without a store. */
-export async function teamsOnDisk(database: string): Promise<TeamNames | null> {
-  if (!(await storeExists(database))) return null;
-  using reader = await readStore(database, ['people']);
+/** The state of a store that a policy must fit before a server starts. */
+interface StoredState {
+  readonly ledger: () => LedgerState;
+  /** By the names that policies can state; null without a store. */
+  readonly teams: TeamNames | null;
+  /** The revision that was pushed last; null for none, and where it was not requested. */
+  readonly pushed: PushedPolicy | null;
+}
+
+/** Reads the state of a store with one reader: opening a database takes longer than reading so little. */
+export async function stateOnDisk(database: string, { readsPushed = false } = {}): Promise<StoredState> {
+  if (!(await storeExists(database))) return { ledger: () => NO_LEDGER, teams: null, pushed: null };
+  using reader = await readStore(database, readsPushed ? ['ledger', 'people', 'policies'] : ['ledger', 'people']);
+  const state = await reader.ledger.state();
   // Tables of an earlier version need not be there.
-  const { teams } = await reader.people.changedAfter(-1).catch(orNone);
-  return teamNamesOf(teams.map(({ row }) => row));
+  const { teams } = await reader.people.changedAfter(-1).catch(orElse({ teams: [] }));
+  const pushed = readsPushed ? await reader.pushedPolicies.head().catch(orElse(null)) : null;
+  return { ledger: () => state, teams: teamNamesOf(teams.map(({ row }) => row)), pushed };
 }
 
-/** Reads the revision in a store that was pushed last; null for none. */
-export async function pushedOnDisk(database: string): Promise<PushedPolicy | null> {
-  if (!(await storeExists(database))) return null;
-  using reader = await readStore(database, ['policies']);
-  // Tables of an earlier version have none.
-  return await reader.pushedPolicies.head().catch((error: unknown) => {
-    if (error instanceof StoreError) return null;
+/** A handler that gives `none` in place of tables that cannot be read. */
+const orElse =
+  <T>(none: T) =>
+  (error: unknown): T => {
+    if (error instanceof StoreError) return none;
     throw error;
-  });
-}
-
-function orNone(error: unknown): Pick<PeopleChanges, 'teams'> {
-  if (error instanceof StoreError) return { teams: [] };
-  throw error;
-}
+  };
 
 /** Reads what policies are judged by of the keys in a store that are not revoked: their labels, and the IDs of their teams. */
 export async function keysOnDisk(database: string): Promise<Pick<PolicyTools, 'labels' | 'teamsWithKeys'>> {
@@ -69,10 +72,7 @@ export async function keysOnDisk(database: string): Promise<Pick<PolicyTools, 'l
   if (await storeExists(database)) {
     using reader = await readStore(database, ['access']);
     // Tables of an earlier version need not be there, and rules are judged without labels, too.
-    const { rows } = await reader.keys.changedAfter(-1).catch((error: unknown) => {
-      if (error instanceof StoreError) return { rows: [] };
-      throw error;
-    });
+    const { rows } = await reader.keys.changedAfter(-1).catch(orElse({ rows: [] }));
     for (const { key } of rows) {
       if (key.info.team !== null) teams.add(key.info.team);
       for (const [name, value] of Object.entries(key.info.labels))
@@ -80,12 +80,4 @@ export async function keysOnDisk(database: string): Promise<Pick<PolicyTools, 'l
     }
   }
   return { labels: () => labels, teamsWithKeys: () => teams };
-}
-
-/** Reads the state of the ledger in a store, which a policy must fit before a server starts. */
-export async function ledgerOnDisk(database: string): Promise<() => LedgerState> {
-  if (!(await storeExists(database))) return () => NO_LEDGER;
-  using reader = await readStore(database, ['ledger']);
-  const state = await reader.ledger.state();
-  return () => state;
 }

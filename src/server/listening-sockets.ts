@@ -1,5 +1,6 @@
 import { ptr } from 'bun:ffi';
 import { readdirSync } from 'node:fs';
+import { lazy } from '../core/lazy.ts';
 import { openLibc } from '../upstream/http1/socket-calls.ts';
 
 /** Linux's numbers. */
@@ -54,22 +55,27 @@ export function passOverConnections(port: number): void {
   setOption(port, SOL_SOCKET, SO_ATTACH_FILTER, bytes, PROGRAM_BYTES);
 }
 
-/** Sets an option of the sockets that this process listens on a port with. */
-function setOption(port: number, level: number, option: number, value: Uint8Array, size = value.byteLength): void {
-  if (process.platform !== 'linux') return;
-  const libc = openLibc({
+const socketCalls = lazy(() =>
+  openLibc({
     getsockopt: { args: ['int', 'int', 'int', 'ptr', 'ptr'], returns: 'int' },
     getsockname: { args: ['int', 'ptr', 'ptr'], returns: 'int' },
     setsockopt: { args: ['int', 'int', 'int', 'ptr', 'u32'], returns: 'int' },
-  });
+  }),
+);
+
+/** Sets an option of the sockets that this process listens on a port with. */
+function setOption(port: number, level: number, option: number, value: Uint8Array, size = value.byteLength): void {
+  if (process.platform !== 'linux') return;
+  const libc = socketCalls();
   if (!libc) return;
   const flag = new Int32Array(1);
-  const address = new Uint8Array(ADDRESS_BYTES);
+  const flagBytes = Int32Array.of(flag.byteLength);
+  const address = new DataView(new ArrayBuffer(ADDRESS_BYTES));
   const isListening = (fd: number): boolean =>
-    libc.getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, ptr(flag), ptr(new Int32Array([flag.byteLength]))) === 0 &&
+    libc.getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, ptr(flag), ptr(flagBytes)) === 0 &&
     flag[0] === 1 &&
-    libc.getsockname(fd, ptr(address), ptr(new Int32Array([ADDRESS_BYTES]))) === 0 &&
-    new DataView(address.buffer).getUint16(2) === port;
+    libc.getsockname(fd, ptr(address), ptr(Int32Array.of(ADDRESS_BYTES))) === 0 &&
+    address.getUint16(2) === port;
   // Bun does not tell the descriptor.
   for (const fd of readdirSync(FILES).map(Number).filter(isListening))
     libc.setsockopt(fd, level, option, ptr(value), size);

@@ -28,7 +28,7 @@ import type { HealthChange } from '../upstream/health/types.ts';
 import { openAlerts } from './alerts.ts';
 import { announce } from './announce.ts';
 import { consoleHint, openConsole } from './console.ts';
-import { type DataPlace, ledgerOnDisk, makeDataFolder, pushedOnDisk, teamsOnDisk } from './data.ts';
+import { type DataPlace, makeDataFolder, stateOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
@@ -81,11 +81,7 @@ async function startPolicy(
   await finishEdit(tools.folder).catch((error) =>
     log.warn('an edit could not be finished', { error: messageOf(error) }),
   );
-  const [ledger, teams, pushed] = await Promise.all([
-    ledgerOnDisk(database),
-    teamsOnDisk(database),
-    policiesFrom === 'store' ? pushedOnDisk(database) : null,
-  ]);
+  const { ledger, teams, pushed } = await stateOnDisk(database, { readsPushed: policiesFrom === 'store' });
   const first = await firstPolicy({ ...tools, ledger, teams: () => teams ?? new Map() }, err, pushed);
   return { first, tools, unpacked, feed };
 }
@@ -170,7 +166,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
 
   // Other output to the terminal comes first.
   await linesWritten();
-  const console = consoleHint(first.runtime.snapshot, address, firstKey !== null);
+  const console = out.isTerminal ? consoleHint(first.runtime.snapshot, address, firstKey !== null) : null;
   const reach = { address, console, database, unpacked };
   announce({ ...reach, simulated: isSimulated(gateway), ...(await whoAnswers(first, out)) }, firstKey, log, out);
   warnOfPayments(gateway, log);

@@ -37,7 +37,7 @@ test('two instances at once make no more child keys than there is room for', asy
   );
   expect(made.filter((one) => one instanceof KeyTermsError)).toHaveLength(10);
   expect(await all[1].keys.below(info.id)).toHaveLength(LINE_LIMITS.live);
-}, 30_000);
+});
 
 test('an instance that has not heard of a revocation above makes no child key', async () => {
   const { key, info } = await first();

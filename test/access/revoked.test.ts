@@ -150,4 +150,4 @@ test('two instances at once make no more keys for a user than the user may have'
   expect(refused).toHaveLength(20);
   expect(refused[0]).toMatchObject({ param: 'user', message: expect.stringContaining('You have 200 keys') });
   for (const { close } of all) await close();
-}, 30_000);
+});

@@ -159,7 +159,7 @@ test(LAW, async () => {
     { numRuns: runs, seed },
   );
   proved(LAW);
-}, 120_000);
+});
 
 test('the law finds where a name that another team takes also stays with the team that had it before', async () => {
   const openFlawed = async () => {
@@ -177,7 +177,7 @@ test('the law finds where a name that another team takes also stays with the tea
   };
   const { failed } = await fc.check(lawOf(openFlawed), { numRuns: 2_000, seed: 46, endOnFailure: true });
   expect(failed).toBe(true);
-}, 120_000);
+});
 
 overEach((openStore) => {
   test('a deleted team can lose a former name while an existing team has its last name', async () => {

@@ -76,7 +76,7 @@ test('rotations by many processes at once each give a secret; the last two work,
   expect(secrets.filter((key) => reasonOf(keys, key) === null)).toHaveLength(2);
   expect((await keys.trail(ALL)).map(({ action }) => action)).toEqual([...Array(5).fill('rotate'), 'create']);
   await close();
-}, 30_000);
+});
 
 test('of revocations and rotations by many processes at once one revocation counts, nothing follows it, and no secret works', async () => {
   using folder = tempFolder();
@@ -95,4 +95,4 @@ test('of revocations and rotations by many processes at once one revocation coun
   expect(actions).toEqual(['revoke', ...Array(made.length).fill('rotate'), 'create']);
   for (const { code, err } of rotated) if (code !== 0) expect(err).toContain(`no valid key with the ID ${info.id}`);
   await close();
-}, 30_000);
+});

@@ -169,7 +169,7 @@ describe('the keys of a wallet', () => {
     await keys.createForHolder(WALLET, 'in its place');
     await expect(keys.createForHolder(WALLET, '')).rejects.toThrow('at most 20 valid keys');
     await Promise.all(all.map(({ close }) => close()));
-  }, 20_000);
+  });
 
   test('are at most 50 a day; a refused one leaves the others unchanged', async () => {
     using folder = tempFolder();

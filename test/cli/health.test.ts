@@ -40,4 +40,4 @@ test.each([
 
 test('who never answers is not waited for', async () => {
   await expect(runHealth(['--url', `${base}/mute`], 1)).rejects.toThrow('/mute/healthz did not answer within 3 s.');
-}, 10_000);
+});

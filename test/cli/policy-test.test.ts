@@ -308,7 +308,7 @@ export default defineStrategy({ name: 'own', status: 'alpha', options: Type.Obje
     expect(await child.exited).toBe(2);
     await reading;
     expect(runs).toHaveLength(3);
-  }, 20_000);
+  });
 
   test('ends at once where there is nothing to watch', async () => {
     const { code, err } = await run('test', join(folder, 'nowhere'), '--watch');
@@ -329,5 +329,5 @@ export default defineStrategy({ name: 'own', status: 'alpha', options: Type.Obje
     await waitFor(() => existsSync(join(home, 'loops')));
     child.kill('SIGINT');
     expect(await Promise.race([child.exited, Bun.sleep(4000)])).toBe(130);
-  }, 20_000);
+  });
 });

@@ -20,7 +20,7 @@ beforeAll(async () => {
   box = await startSignalbox({ policy: POLICY });
   off = await startSignalbox({ policy: `${POLICY}console: { enabled: false }\n` });
   proxied = await startSignalbox({ policy: `${POLICY}public_url: https://llm.example.com/gateway\n` });
-}, 60_000);
+});
 afterAll(() => Promise.all([box, off, proxied].map((one) => one.stop())));
 
 const built = () => readBuiltConsole()!;

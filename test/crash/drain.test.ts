@@ -44,4 +44,4 @@ test('SIGTERM under load leaves no hold open and all sums written, so that the n
   expect(again.lines.join('\n')).not.toContain('earlier run');
   expect(readCopy(data).last).toBe(left.last);
   await again.stop();
-}, 30_000);
+});

@@ -25,5 +25,5 @@ for (const [at, point] of POINTS.entries()) {
     } finally {
       await chain.stop();
     }
-  }, 30_000);
+  });
 }

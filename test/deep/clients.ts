@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ClientLanguage } from '../clients/languages/language.ts';
-import { LANGUAGES, missingTools } from '../clients/languages/languages.ts';
-import { checksIn, runProgram, sumOfUsage } from '../clients/languages/runs.ts';
-import { type ClientStage, startClientStage } from '../clients/languages/stage.ts';
-import { readVersions } from '../clients/languages/versions.ts';
 import { blocksOf } from '../support/page-blocks.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
+import type { ClientLanguage } from '../system/clients/languages/language.ts';
+import { LANGUAGES, missingTools } from '../system/clients/languages/languages.ts';
+import { checksIn, runProgram, sumOfUsage } from '../system/clients/languages/runs.ts';
+import { type ClientStage, startClientStage } from '../system/clients/languages/stage.ts';
+import { readVersions } from '../system/clients/languages/versions.ts';
 import { effort } from './effort.ts';
 
 /**
@@ -26,7 +26,7 @@ const skipped: string[] = [];
 let stage: ClientStage;
 beforeAll(async () => {
   stage = await startClientStage();
-}, 60_000);
+});
 afterAll(async () => {
   await stage?.stop();
   rmSync(scratch, { recursive: true, force: true });

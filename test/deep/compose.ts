@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { textOf } from '../deploy/manifests.ts';
-import { ask, audit, booked, COST, chat, makeKey, type Stage, startStage } from '../postgres/stage.ts';
 import { eventsOf, waitFor } from '../support/answers.ts';
 import { freePort } from '../support/ports.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
+import { textOf } from '../system/deploy/manifests.ts';
+import { ask, audit, booked, COST, chat, makeKey, type Stage, startStage } from '../system/postgres/stage.ts';
 import { effort } from './effort.ts';
 
 /** `npm run test:deep -- proxies`: deploy/compose/haproxy.cfg, as it is but for names, in front of two servers at one PostgreSQL. */
@@ -35,7 +35,7 @@ beforeAll(async () => {
     stderr: Bun.file(join(home, 'log')),
   });
   await waitFor(async () => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null))?.ok === true);
-}, 60_000);
+});
 afterAll(async () => {
   haproxy?.kill();
   await haproxy?.exited;
@@ -80,4 +80,4 @@ test('Callers of the proxy notice nothing while a server stops: a stream goes on
   proved(
     'haproxy: deploy/compose/haproxy.cfg has callers notice nothing while one of two servers at a PostgreSQL stops',
   );
-}, 60_000);
+});

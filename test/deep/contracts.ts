@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { COMPILED, compileContracts } from '../support/chain/compile.ts';
+import { COMPILED, compileContracts } from '../system/support/chain/compile.ts';
 import { effort } from './effort.ts';
 
 /** `npm run test:deep -- contracts`: compiling takes seconds. */

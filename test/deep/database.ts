@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { byMount, mayMount } from '../crash/disks.ts';
-import { ask, audit, booked, COST, chat, isReady, makeKey, startCabled, startStage } from '../postgres/stage.ts';
 import { eventsOf, waitFor } from '../support/answers.ts';
 import type { Way } from '../support/cable.ts';
 import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
+import { ask, audit, booked, COST, chat, isReady, makeKey, startCabled, startStage } from '../system/postgres/stage.ts';
 import { effort } from './effort.ts';
 
 /** `npm run test:deep -- database`: a database whose disk is full, and servers that stand still in the middle of a group. */

@@ -1,13 +1,13 @@
 import { afterAll, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { missingTools } from '../clients/languages/languages.ts';
-import { installPython, python, pythonOf } from '../clients/languages/python/python.ts';
-import { isKnown } from '../clients/languages/python/refusals.ts';
-import { readReport } from '../clients/languages/python/report.ts';
-import { runProgram } from '../clients/languages/runs.ts';
-import { readVersions } from '../clients/languages/versions.ts';
 import { startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { missingTools } from '../system/clients/languages/languages.ts';
+import { installPython, python, pythonOf } from '../system/clients/languages/python/python.ts';
+import { isKnown } from '../system/clients/languages/python/refusals.ts';
+import { readReport } from '../system/clients/languages/python/report.ts';
+import { runProgram } from '../system/clients/languages/runs.ts';
+import { readVersions } from '../system/clients/languages/versions.ts';
 import { effort } from './effort.ts';
 
 /**

@@ -4,12 +4,12 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { addressOf } from '../../src/store/postgres/address.ts';
 import { Connection, USUAL_BOUNDS } from '../../src/store/postgres/connection.ts';
-import { ask, audit, booked, COST, makeKey, startStage } from '../postgres/stage.ts';
 import { waitFor } from '../support/answers.ts';
 import { freePort } from '../support/ports.ts';
 import { OWNER, own, ownFolder } from '../support/postgres.ts';
 import { runHere } from '../support/run-here.ts';
 import { runToEnd, type Signalbox } from '../support/signalbox.ts';
+import { ask, audit, booked, COST, makeKey, startStage } from '../system/postgres/stage.ts';
 import { effort } from './effort.ts';
 
 /** `npm run test:deep -- programs`: PgBouncer between servers and their database, and a dump that is restored, by the real programs. */
@@ -110,7 +110,7 @@ test('Servers behind a PgBouncer in session mode spend a budget to its end and n
   proved(
     `PgBouncer in session mode: of ${told.length} requests at once at two servers ${ROOM} had room and were booked`,
   );
-}, 120_000);
+});
 
 test('A PgBouncer in transaction mode is refused by servers and commands, with a sentence that names the setting', async () => {
   const stage = await startStage(1);
@@ -127,7 +127,7 @@ test('A PgBouncer in transaction mode is refused by servers and commands, with a
     expect([command, code, err]).toEqual([command, 1, expect.stringContaining(words)]);
   }
   proved('PgBouncer in transaction mode is refused at the start');
-}, 60_000);
+});
 
 test('A dump of a database under traffic, restored into another one: none starts until an operator accepts, the books are whole', async () => {
   const { major, bin } = await readableByDump();
@@ -176,4 +176,4 @@ test('A dump of a database under traffic, restored into another one: none starts
   expect((await ask(server, key)).micro).toBe(COST);
   expect(await booked(server, 'dumped')).toBe(kept + COST);
   proved(`pg_dump ${major} under ${told} requests, restored: accepted by an operator, whole, and served from`);
-}, 300_000);
+});

@@ -4,13 +4,13 @@ import type { IncomingMessage } from 'node:http';
 import { connect, constants } from 'node:http2';
 import { request } from 'node:https';
 import { join } from 'node:path';
-import { textOf } from '../deploy/manifests.ts';
 import { waitFor } from '../support/answers.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { freePort } from '../support/ports.ts';
 import { openResponses } from '../support/responses-socket.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { textOf } from '../system/deploy/manifests.ts';
 import { effort } from './effort.ts';
 
 /**
@@ -194,7 +194,7 @@ for (const [name, open] of Object.entries(PROXIES)) {
     let url = '';
     beforeAll(async () => {
       url = await open();
-    }, 30_000);
+    });
 
     test('passes a stream on at once, and the end of a caller who leaves', async () => {
       const before = upstream.aborted;

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DEEP_TIME_LIMIT_MS } from '../time-limit.ts';
 import { SECTIONS, type Section } from './sections.ts';
 
 /**
@@ -39,7 +40,7 @@ process.exit(failed ? 1 : 0);
 
 async function prove({ name, files }: Section): Promise<boolean> {
   const proofs = join(folder, name);
-  const child = Bun.spawn([process.execPath, 'test', '--timeout=3600000', ...files], {
+  const child = Bun.spawn([process.execPath, 'test', `--timeout=${DEEP_TIME_LIMIT_MS}`, ...files], {
     cwd: ROOT,
     // Callers of a test may be more than the engine lets wait at once by itself.
     env: { ...process.env, SIGNALBOX_DEEP: '1', SIGNALBOX_PROOF: proofs, BUN_CONFIG_MAX_HTTP_REQUESTS: '4096' },

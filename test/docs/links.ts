@@ -42,7 +42,7 @@ export class Repo {
   #list(folder: string, unread: ReadonlySet<string>): void {
     for (const entry of readdirSync(join(this.#root, folder), { withFileTypes: true })) {
       const path = folder + entry.name;
-      if (unread.has(path)) continue;
+      if (unread.has(entry.name)) continue;
       this.#paths.add(entry.isDirectory() ? `${path}/` : path);
       if (entry.isDirectory()) this.#list(`${path}/`, unread);
     }

@@ -44,7 +44,7 @@ beforeAll(async () => {
   live = await startLivePolicy(Object.fromEntries(files), {
     env: { ...KEYS, OLLAMA_BASE_URL: upstream.url, VLLM_BASE_URL: upstream.url },
   });
-}, 20_000);
+});
 afterAll(async () => {
   await live.stop();
   await upstream.stop();
@@ -235,7 +235,7 @@ describe('the shell blocks of docs/policies/guide.md', () => {
       expect({ ended, err }).toEqual({ ended: 0, err: '' });
       expect(out).toMatch(/\S/);
       expect(out).not.toContain('"error"');
-    }, 20_000);
+    });
   }
 
   for (const text of commands) {

@@ -272,4 +272,4 @@ test('no part of a secret is anywhere but in the answer that made it', async () 
       expect(texts.findIndex((text) => text.includes(part))).toBe(-1);
     }
   }
-}, 20_000);
+});

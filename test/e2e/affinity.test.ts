@@ -99,7 +99,7 @@ describe('the next turn of a conversation', () => {
     // The provider's own time, from the answer on.
     await Bun.sleep(TTL_S * 1_000 + 50);
     expect(await cachedOf((await route('dear', nextTurn(messages))).decision_id)).toEqual({});
-  }, 10_000);
+  });
 
   test('finds nothing of an answer that failed', async () => {
     const messages = opening();
@@ -205,4 +205,4 @@ test('how long answers are, and how soon they come from a cache, is learnt and s
   const warm =
     'signalbox_endpoint_warm_ttft_seconds{provider="first",model="dear",upstream="dear-upstream",percentile="50"}';
   expect((await live.metrics()).get(warm)).toBeGreaterThan(0.004);
-}, 20_000);
+});

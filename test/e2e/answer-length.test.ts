@@ -119,7 +119,7 @@ test('auto-cheap stays with the cheap model while a server measures short answer
   expect(await choices('version: 2')).toEqual(['cheap', 'cheap']);
   expect(await choices('version: 2\nanswer_length: blended')).toEqual(['cheap', 'expensive']);
   expect(await choices('version: 1')).toEqual(['cheap', 'expensive']);
-}, 60_000);
+});
 
 test('20 answers suffice for a measured length, and 19 do not', async () => {
   upstream.behave({ text: 'word '.repeat(40) });
@@ -130,7 +130,7 @@ test('20 answers suffice for a measured length, and 19 do not', async () => {
   await chat('traffic');
   await waitFor(isMeasured);
   await box.stop();
-}, 60_000);
+});
 
 describe('a measured length that has become long', () => {
   /** A server that has measured 3,600 tokens, after more answers of so many words under this cap; its length may change. */
@@ -150,7 +150,7 @@ describe('a measured length that has become long', () => {
     const { box, lengthNow } = await after(40, 2_000);
     await waitFor(async () => (await lengthNow()) < 100);
     await box.stop();
-  }, 60_000);
+  });
 
   test.each([
     ['answers that such caps cut', 3_600, 2_000, 'version: 2'],
@@ -175,7 +175,7 @@ describe('a measured length that has become long', () => {
     const refusal = await box.post('/v1/chat/completions', { ...asked, model: 'only-short' });
     expect(refusal.status).toBe(422);
     await box.stop();
-  }, 60_000);
+  });
 });
 
 test('the record keeps the length with its source, and the decision is made again as equal', async () => {
@@ -199,7 +199,7 @@ test('the record keeps the length with its source, and the decision is made agai
     expected_output_source: 'measured',
   });
   await box.stop();
-}, 60_000);
+});
 
 test('policy explain --url decides by the measurements of a running server, and without it by the policy', async () => {
   const { box } = await warm(40);
@@ -220,7 +220,7 @@ test('policy explain --url decides by the measurements of a running server, and 
   const json = JSON.parse((await explain('--url', `${box.url}/`, '--json')).out) as Explanation;
   expect(json).toEqual(await explainedBy(box, 'auto'));
   await box.stop();
-}, 60_000);
+});
 
 test('policy explain --url says what is wrong with an address, a key or a flag', async () => {
   const { box } = await start(1_200);
@@ -242,7 +242,7 @@ test('policy explain --url says what is wrong with an address, a key or a flag',
     expect(await explain(box.key, '--url', box.url, named, 'dec_x')).toContain(expected);
   }
   await box.stop();
-}, 60_000);
+});
 
 test('the source says who stated a length that is not of the task', async () => {
   const { box } = await start(1_200);
@@ -252,4 +252,4 @@ test('the source says who stated a length that is not of the task', async () => 
   expect(await sourceOf({ max_tokens: 50 })).toBe('max_tokens');
   expect(await sourceOf({ messages: [{ role: 'user', content: 'Write 200 words on dates.' }] })).toBe('prompt');
   await box.stop();
-}, 60_000);
+});

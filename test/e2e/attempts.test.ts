@@ -88,7 +88,7 @@ test('an error of a request that cost something tells what', async () => {
   expect(response.headers.get('x-should-retry')).toBe('false');
   expect(Number(response.headers.get('x-signalbox-credits'))).toBeGreaterThan(0);
   expect(response.headers.get('x-signalbox-decision-id')).toStartWith('dec_');
-}, 20_000);
+});
 
 describe('a provider that refuses its key', () => {
   test('raises one alarm and is out until it is mended; the caller’s error does not say to retry', async () => {

@@ -338,4 +338,4 @@ test('what is spent stays spent across a restart', async () => {
   }
   await box.stop();
   for (const folder of [data, policies]) rmSync(folder, { recursive: true });
-}, 20_000);
+});

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { platformOf } from '../clients/support.ts';
 import { answerOf } from '../support/answers.ts';
+import { platformOf } from '../support/dialect-bench.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';

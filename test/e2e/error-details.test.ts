@@ -229,7 +229,7 @@ describe('an upstream’s secrets', () => {
       expect(await (await chat({ model: 'best', stream })).text()).not.toContain(UPSTREAM_KEY);
     }
     expect(box.lines.join('\n')).not.toContain(UPSTREAM_KEY);
-  }, 30_000);
+  });
 
   test('an upstream that is not there is a 502 without its address', async () => {
     const gone = startFakeUpstream();

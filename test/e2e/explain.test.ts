@@ -235,7 +235,7 @@ describe('signalbox policy explain', () => {
       expect(code).toBe(1);
     }
     for (const one of [empty, wrong]) rmSync(one, { recursive: true, force: true });
-  }, 30_000);
+  });
 });
 
 describe('signalbox policy explain --decision', () => {

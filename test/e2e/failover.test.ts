@@ -101,7 +101,7 @@ describe('a provider that asks for a pause', () => {
     await waitFor(async () => (await tried(await chat(box)))[0] === 'best ok');
     expect(performance.now() - pausedAt).toBeGreaterThanOrEqual(1_990);
     expect(first.requests.length).toBe(asked + 1);
-  }, 20_000);
+  });
 
   test('is waited for when there is no other endpoint and the wait is short', async () => {
     const box = await start();
@@ -139,7 +139,7 @@ describe('a dead upstream', () => {
     first.behave({});
     await waitFor(async () => (await tried(await chat(box))).join() === 'best ok', 20_000);
     await waitFor(() => box.lines.some((line) => line.includes('an endpoint is healthy again')));
-  }, 40_000);
+  });
 
   test('is called all the same when there is no other endpoint', async () => {
     const box = await start();
@@ -147,7 +147,7 @@ describe('a dead upstream', () => {
     for (let i = 0; i < 8; i++) await expectError(await chat(box, { model: 'best' }), 'upstream_failed');
     first.behave({});
     expect(await tried(await chat(box, { model: 'best' }))).toEqual(['best ok']);
-  }, 20_000);
+  });
 
   test('sees at most 1.2 × the requests + 3', async () => {
     const box = await start();
@@ -160,7 +160,7 @@ describe('a dead upstream', () => {
     const seen = first.requests.length - before;
     expect(seen).toBeGreaterThanOrEqual(calls + 20);
     expect(seen).toBeLessThanOrEqual(1.2 * (calls + 20) + 3);
-  }, 30_000);
+  });
 
   test('sees no more of them when all the models are its own', async () => {
     const names = ['a', 'b', 'c', 'd'];
@@ -174,7 +174,7 @@ describe('a dead upstream', () => {
     const answers = await Promise.all(Array.from({ length: calls }, () => chat(box)));
     for (const answer of answers) await expectError(answer, 'upstream_failed');
     expect(first.requests.length - before).toBeLessThanOrEqual(1.2 * calls + 3);
-  }, 30_000);
+  });
 
   test('under another key or address is another one', async () => {
     const folder = writePolicy(policyText());
@@ -211,4 +211,4 @@ test('what is measured of answers becomes what decisions expect', async () => {
     'signalbox_endpoint_ttft_seconds{provider="first",model="best",upstream="best-upstream",percentile="50"}',
   );
   expect(measured).toBeWithin(0.3, 4);
-}, 20_000);
+});

@@ -112,7 +112,7 @@ test(`${RANDOM_BODIES} random bodies are refused or served, never a 5xx, never a
   });
   expect(turn).toBeLessThan(TURN_MS);
   await expectOrdinaryService();
-}, 30_000);
+});
 
 describe('a body made to cost much is refused soon, and no other request waits:', () => {
   const around = (inner: string) => `{"model":"auto","messages":[{"role":"user","content":"x"}],${inner}}`;

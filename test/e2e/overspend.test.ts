@@ -179,7 +179,7 @@ describe(`${REQUESTS} requests at once, where there is money for the worst case 
       expect([after!.status, after!.body.error!.code]).toEqual([402, 'insufficient_quota']);
       const funds = await fundsOf(hasty, team, keys);
       expect(funds.find(({ limit }) => limit === LIMIT)).toMatchObject({ spent: LIMIT, held: 0, peak: LIMIT });
-    }, 15_000);
+    });
 
     test(`${shape.name}: a waiting request is served as money comes free, and refused once it is spent`, async () => {
       answers.usageOf = asWorst;
@@ -194,7 +194,7 @@ describe(`${REQUESTS} requests at once, where there is money for the worst case 
       expect(gate.most).toBe(10);
       const funds = await fundsOf(patient, team, keys);
       expect(funds.find(({ limit }) => limit === LIMIT)).toMatchObject({ spent: LIMIT, held: 0, peak: LIMIT });
-    }, 15_000);
+    });
   }
 
   test('of which each uses a tenth: all that the money is enough for are served, in the order in which they came', async () => {
@@ -218,7 +218,7 @@ describe(`${REQUESTS} requests at once, where there is money for the worst case 
       .entries.filter(({ kind, key_id }) => kind === 'reserve' && keys.some(({ id }) => id === key_id))
       .map(({ reservation }) => reservation!);
     expect(ids).toEqual([...ids].sort((a, b) => a - b));
-  }, 15_000);
+  });
 });
 
 test('a journal with one hold too many does not pass for good', async () => {

@@ -58,7 +58,7 @@ test(`no guarded edit is written, whatever it hides among and however it is writ
     expect([name, form, ordinary, answer]).toEqual([name, form, ordinary, [403, 'insufficient_permissions']]);
     expect(await shown()).toEqual(before);
   }
-}, 60_000);
+});
 
 test(`every ordinary edit is written, in every form (seed ${SEED})`, async () => {
   for (const [at, [form]] of disguises(ORDINARY).entries()) {
@@ -66,4 +66,4 @@ test(`every ordinary edit is written, in every form (seed ${SEED})`, async () =>
     await begin();
     expect([name, form, await put(textsOf(editedBy([name], []), form))]).toEqual([name, form, [200, null]]);
   }
-}, 60_000);
+});

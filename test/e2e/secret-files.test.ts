@@ -121,7 +121,7 @@ describe('A provider’s key', () => {
     expect(after.revision).toBe(revision);
     expect(after.last_reload.message).toBe('The policy is in force with the new TEST_UPSTREAM_KEY.');
     mounted.remove();
-  }, 60_000);
+  });
 
   test('is read without one line end, and with everything else', async () => {
     for (const [text, key] of [

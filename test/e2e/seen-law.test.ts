@@ -205,7 +205,7 @@ test('Log, metrics, records and money tell one story of all that came', async ()
   });
   await fc.assert(property, { seed, numRuns: runs, endOnFailure: true });
   proved(`${asked} requests that came and ended in every way`);
-}, 300_000);
+});
 
 test.each(Object.entries(MUTANTS))('It would be seen if %s', async (_, mutant) => {
   // One of each kind, whatever came before.

@@ -201,4 +201,4 @@ test('whatever their callers and upstreams do, requests leave neither a place no
   await expectError(await chat({ stream: true }), 'rate_limit_exceeded');
   leaving.abort();
   await until(0, 0);
-}, 120_000);
+});

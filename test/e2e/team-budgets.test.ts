@@ -5,25 +5,26 @@ import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
-import { startServers } from '../support/postgres-servers.ts';
 import { runHere } from '../support/run-here.ts';
-import {
-  makeTestKey,
-  type Signalbox,
-  startSignalbox,
-  temporaryFolder,
-  withKey,
-  writePolicy,
-} from '../support/signalbox.ts';
+import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
+import {
+  budget,
+  chat,
+  credits,
+  declaredTeam,
+  type Fund,
+  type Made,
+  made,
+  patch,
+  SEARCH,
+  spend,
+  spentIn,
+} from './team-budgets-support.ts';
 
 /** Budgets whose `match` names teams. */
 const upstream = useUpstream();
 const base = testPolicy({ first: upstream.url }, { m: { endpoints: ['first'] } });
-const budget = (match: string, credits = 1000) =>
-  `budgets:\n  - { name: cap, match: '${match}', limit_credits: ${credits}, window: total, on_exhausted: reject }\n`;
-const SEARCH = budget('team.name == "search"');
-
 const folders: string[] = [];
 const kept = () => {
   const folder = temporaryFolder();
@@ -43,39 +44,6 @@ function stage(policy: string) {
   const start = () => startSignalbox({ env, args: ['--policies', policies], data });
   return { data, start, write: (text: string) => writeFileSync(join(policies, 'policy.yaml'), text) };
 }
-
-type Made = Readonly<Record<'id' | 'key', string>>;
-async function made(box: Signalbox, path: string, body: object): Promise<Made> {
-  const response = await box.post(path, body);
-  expect(response.status).toBe(200);
-  return (await response.json()) as Made;
-}
-const patch = async (box: Signalbox, path: string, body: object) =>
-  (await box.get(path, { method: 'PATCH', body: JSON.stringify(body) })).status;
-
-const chat = (box: Signalbox, key: string) =>
-  box.post(
-    '/v1/chat/completions',
-    { model: 'm', messages: [{ role: 'user', content: 'Hi.' }], max_tokens: 100 },
-    withKey(key),
-  );
-/** The Credits of a request. */
-async function spend(box: Signalbox, key: string): Promise<number> {
-  const response = await chat(box, key);
-  expect(response.status).toBe(200);
-  return Number(response.headers.get('x-signalbox-credits'));
-}
-
-interface Fund {
-  readonly name: string;
-  readonly spent_credits: number;
-}
-/** What each window of the budget `cap` has spent. */
-async function spentIn(box: Signalbox): Promise<readonly number[]> {
-  const { funds } = (await (await box.get('/admin/ledger?name=cap')).json()) as { funds: readonly Fund[] };
-  return funds.map(({ spent_credits }) => spent_credits);
-}
-const credits = (...amounts: readonly number[]) => amounts.map((one) => expect.closeTo(one, 6));
 
 const live = async (files: Readonly<Record<string, string>>, run: (at: LivePolicy) => Promise<void>) => {
   const at = await startLivePolicy(files);
@@ -198,8 +166,7 @@ describe('a renamed team', () => {
   });
 });
 
-const declared = (entry: string, name: string) =>
-  `${base}teams:\n  - { ${entry}, budgets: [{ limit_credits: 500, window: total }] }\n${budget(`team.name == "${name}"`)}`;
+const declared = (entry: string, name: string) => base + declaredTeam(entry, name);
 
 /** What the own budget of a team has spent. */
 async function spentBy(box: Signalbox, team: string): Promise<number> {
@@ -342,52 +309,3 @@ test('`policy check` warns of a policy with both the label `team` and teams', as
   expect(await codesOf(folder)).toContain('two-meanings-of-team');
   expect(await codesOf(alone)).not.toContain('two-meanings-of-team');
 });
-
-test('two servers that share one PostgreSQL database count a renamed team in one window, also after one restarts', async () => {
-  const teams = 'teams:\n  - { name: ads }\n';
-  const folder = writePolicy(base + teams);
-  folders.push(folder);
-  const options = { env: UPSTREAM_ENV, args: ['--policies', folder] };
-  await using fleet = await startServers(2, options);
-  const [one, other] = fleet.servers as [Signalbox, Signalbox];
-  await made(one, '/admin/teams', { name: 'search' });
-  const { key } = await made(one, '/admin/keys', { team: 'search' });
-  await waitFor(async () => (await other.get('/v1/models', withKey(key))).status === 200);
-  writeFileSync(join(folder, 'policy.yaml'), base + teams + SEARCH);
-  for (const box of [one, other]) {
-    const reloaded = await box.post('/admin/policy/reload', {});
-    expect(await reloaded.json()).toMatchObject({ revision: expect.any(String) });
-  }
-  const before = await spend(one, key);
-  expect(await patch(other, '/admin/teams/search', { name: 'find' })).toBe(200);
-  let spent = before + (await spend(other, key)) + (await spend(one, key));
-  await fleet.stop(other);
-  const third = await fleet.start(options);
-  spent += await spend(third, key);
-  for (const box of [one, third])
-    await waitFor(async () => {
-      const found = await spentIn(box);
-      return found.length === 1 && Math.abs(found[0]! - spent) < 1e-6;
-    });
-}, 60_000);
-
-test('two servers that share one PostgreSQL database rename a declared team once, and count it in one window', async () => {
-  const folder = writePolicy(declared('name: billing', 'billing'));
-  folders.push(folder);
-  await using fleet = await startServers(2, { env: UPSTREAM_ENV, args: ['--policies', folder] });
-  const [one, other] = fleet.servers as [Signalbox, Signalbox];
-  const { key } = await made(one, '/admin/keys', { team: 'billing' });
-  await waitFor(async () => (await other.get('/v1/models', withKey(key))).status === 200);
-  const before = (await spend(one, key)) + (await spend(other, key));
-  writeFileSync(join(folder, 'policy.yaml'), declared('name: finance, formerly: billing', 'finance'));
-  await Promise.all([one, other].map((box) => box.post('/admin/policy/reload', {})));
-  const spent = before + (await spend(one, key)) + (await spend(other, key));
-  for (const box of [one, other]) {
-    const { data } = (await (await box.get('/admin/teams')).json()) as { data: readonly { name: string }[] };
-    expect(data.map(({ name }) => name)).toEqual(['finance']);
-    await waitFor(async () => {
-      const found = await spentIn(box);
-      return found.length === 1 && Math.abs(found[0]! - spent) < 1e-6;
-    });
-  }
-}, 60_000);

@@ -98,7 +98,7 @@ test('the same request has the same decision, content and charge in each dialect
     fc.asyncProperty(cases, async (world) => agree(world)),
     tries('one answer in three dialects', 6, 400),
   );
-}, 300_000);
+});
 
 test('a dialect that loses the end of a text is noticed', async () => {
   let nth = 0;
@@ -112,4 +112,4 @@ test('a dialect that loses the end of a text is noticed', async () => {
     { numRuns: 30, endOnFailure: true },
   );
   expect(found.failed).toBe(true);
-}, 60_000);
+});

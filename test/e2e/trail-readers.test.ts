@@ -29,7 +29,7 @@ beforeAll(async () => {
   await store.commit(Array.from({ length: ENTRIES }, () => store.trail.add({ ...entry, details, subject })));
   await store.close();
   box = await startSignalbox({ data, env, stalledS: STALLED_S });
-}, 30_000);
+});
 afterAll(async () => {
   await box.stop();
   rmSync(data, { recursive: true });
@@ -121,7 +121,7 @@ test('clients that read nothing are disconnected though they go on to send, and 
   } finally {
     clearInterval(reading);
   }
-}, 90_000);
+});
 
 test('stalled exports hold a page each and no more', async () => {
   const copy = temporaryFolder();
@@ -138,4 +138,4 @@ test('stalled exports hold a page each and no more', async () => {
     await server.stop();
     rmSync(copy, { recursive: true });
   }
-}, 60_000);
+});

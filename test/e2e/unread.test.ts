@@ -49,4 +49,4 @@ test('an unread stream is settled at its deadline, though its caller holds the c
   await waitFor(async () => (await open()) === 0, 4 * (TOTAL_MS + 1_000));
   expect(performance.now() - begun).toBeLessThan(4 * (TOTAL_MS + 1_000));
   expect(sockets.every((socket) => !socket.destroyed)).toBe(true);
-}, 15_000);
+});

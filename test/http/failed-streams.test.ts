@@ -164,7 +164,7 @@ describe('a process', () => {
     // The farewell of a shutdown takes a second at most; a busy machine gets more.
     expect(performance.now() - since).toBeLessThan(5_000);
     expect(await box.errors).toBe('');
-  }, 30_000);
+  });
 
   test('prints nothing where streams break, or where their callers leave before that', async () => {
     const box = await start();
@@ -178,5 +178,5 @@ describe('a process', () => {
     box.signal('SIGTERM');
     expect(await box.exited).toBe(0);
     expect(await box.errors).toBe('');
-  }, 30_000);
+  });
 });

@@ -100,7 +100,7 @@ describe('a caller who hangs up', () => {
     await quietFor(1_000, 'an abort before the caller had left', () => upstream.aborted > aborted);
     socket.destroy();
     await waitFor(() => upstream.aborted > aborted, ABORT_MS);
-  }, 10_000);
+  });
 });
 
 describe('a caller who hangs up with an `Idempotency-Key`', () => {

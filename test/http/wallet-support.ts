@@ -49,8 +49,8 @@ import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { loneInstance } from '../store/memory/instance.ts';
 import { waitFor } from '../support/answers.ts';
-import { signQuote } from '../support/chain/pay.ts';
 import { unobserved } from '../support/observer.ts';
+import { signQuote } from '../support/pay.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 

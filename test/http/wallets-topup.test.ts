@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { ANSWERS } from '../support/answer-schemas.ts';
-import { signQuote } from '../support/chain/pay.ts';
+import { signQuote } from '../support/pay.ts';
 import { expectForm, expectReply } from './wallet-expect.ts';
 import {
   as,

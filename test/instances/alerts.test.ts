@@ -36,7 +36,7 @@ beforeAll(async () => {
   const options = { policy: POLICY, env: { OPS_URL: `${receiver.url}/ops` }, timers };
   leader = await startOver(world, 'a', options);
   other = await startOver(world, 'b', { ...options, env: { ...options.env, SIGNALBOX_API_KEY: leader.key } });
-}, 60_000);
+});
 afterAll(async () => {
   await other.stop();
   receiver[Symbol.dispose]();

@@ -15,7 +15,7 @@ let fleet: Fleet;
 beforeAll(async () => {
   const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, BUDGETS);
   fleet = await startFleet(new World(), 2, { policy, env: UPSTREAM_ENV });
-}, 60_000);
+});
 afterAll(() => fleet.stop());
 
 /** Asks one application after the other until each has refused. @returns Credits that were told */

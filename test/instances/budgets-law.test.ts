@@ -1,83 +1,11 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { windowAt } from '../../src/accounting/window.ts';
-import type { Budget } from '../../src/core/budget.ts';
-import { idAt } from '../../src/core/id.ts';
-import type { Hold } from '../../src/ledger/hold.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { LedgerBooks } from '../../src/store/books.ts';
-import { addressOf } from '../../src/store/postgres/address.ts';
-import { postgresRepositories } from '../../src/store/postgres/repositories.ts';
-import { PostgresSnapshot } from '../../src/store/postgres/snapshot.ts';
 import { isDeep, tries } from '../deep/effort.ts';
-import { budget, caller, line, terms } from '../ledger/support.ts';
 import { MemoryCharges } from '../store/memory/books/charges.ts';
 import { MemoryFunds } from '../store/memory/books/funds.ts';
-import { DECIDE, emptyLedger, openBooksOn, sharedLedger } from '../store/postgres/stage.ts';
-import { findingsIn, holdOn, ledgerOn, remote, type SharedBooks, sharedBooks } from './ledgers.ts';
-
-const DAY_MS = 86_400_000;
-/** A database goes by its own clock: windows of the law are not over. */
-const START = Date.UTC(2040, 10, 20, 12);
-const each = ({ key }: { readonly key: { readonly id: string } }): string => key.id;
-const isOfA = ({ key }: { readonly key: { readonly id: string } }): boolean => key.id === 'a';
-
-/** The budgets that policies are made of: one under two names, one with windows for each key, one of a single key. */
-const BUDGETS: Readonly<Record<string, (limit: number) => Budget>> = {
-  all: (limit) => budget(limit, { name: 'all', window: 'day' }),
-  renamed: (limit) => budget(limit, { name: 'renamed', window: 'day' }),
-  each: (limit) => budget(limit, { name: 'each', window: 'day', each }),
-  ofA: (limit) => budget(limit, { name: 'ofA', window: 'total', match: isOfA }),
-};
-
-type Policy = Readonly<Record<string, number>>;
-
-const who = fc.nat(1);
-const key = fc.constantFrom('a', 'b');
-/** Names and limits of budgets. */
-const policy = fc.constantFrom<Policy>(
-  {},
-  { all: 100 },
-  { all: 400 },
-  { renamed: 100 },
-  { all: 100, each: 100 },
-  { all: 400, each: 200 },
-  { each: 100, ofA: 200 },
-  { all: 100, ofA: 400 },
-);
-const action = fc.oneof(
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('prepare' as const), who, policy }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('swap' as const), who }) },
-  {
-    weight: 4,
-    arbitrary: fc.record({ do: fc.constant('hold' as const), who, key, amount: fc.integer({ min: 20, max: 90 }) }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({ do: fc.constant('settle' as const), which: fc.nat(9), part: fc.constantFrom(0, 0.4, 1) }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('prepare at both' as const), policy }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('recount' as const), who }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('refresh' as const) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('tomorrow' as const) }) },
-);
-type Action = typeof action extends fc.Arbitrary<infer Of> ? Of : never;
-interface Server {
-  readonly books: LedgerBooks;
-  readonly ledger: Ledger;
-  policy: Policy;
-  /** Of a policy that is prepared. */
-  next: { readonly policy: Policy; readonly rank: number; readonly put: () => void } | null;
-  rank: number;
-}
-
-/** The books of two servers, which share them. */
-interface Shared extends AsyncDisposable {
-  readonly books: readonly LedgerBooks[];
-  /** Of the audit. */
-  findings(): Promise<readonly string[]>;
-}
-type Lay = () => Promise<Shared>;
+import { LAW, type Lay, lawOf } from './budgets-law.ts';
+import { findingsIn, remote, type SharedBooks, sharedBooks } from './ledgers.ts';
 
 /** @param seen the books as each server sees them */
 const inMemory =
@@ -88,172 +16,14 @@ const inMemory =
     return { books, findings: () => findingsIn(shared), [Symbol.asyncDispose]: async () => {} };
   };
 
-const inPostgres =
-  (database: typeof sharedLedger): Lay =>
-  async () => {
-    const ledger = await database();
-    const opened = [await openBooksOn(ledger, 1), await openBooksOn(ledger, 2)];
-    return {
-      books: opened.map(({ books }) => books),
-      async findings() {
-        const snapshot = await PostgresSnapshot.open(addressOf(ledger.url));
-        return await findingsIn(postgresRepositories(snapshot, null)).finally(() => snapshot.close());
-      },
-      async [Symbol.asyncDispose]() {
-        for (const { close } of opened) await close();
-      },
-    };
-  };
-
-/** Two servers on the same books, and what was charged, written down a second time. */
-class World {
-  readonly servers: Server[] = [];
-  readonly holds: { readonly hold: Hold; readonly key: string }[] = [];
-  readonly charges: { readonly id: number; readonly key: string; readonly amount: number }[] = [];
-  readonly #shared: Shared;
-  #now = START;
-  #ids = 0;
-  /** The policy that was accepted last, with its rank, and the limits of the newest that were put in force. */
-  #newest = { text: textOf({}), rank: 1 };
-  readonly #limits = new Map<string, { readonly rank: number; readonly limit: number }>();
-
-  constructor(shared: Shared) {
-    this.#shared = shared;
-  }
-
-  async open(): Promise<this> {
-    for (const books of this.#shared.books) {
-      const ledger = await ledgerOn({ books }, terms(), () => this.#now);
-      this.servers.push({ books, ledger, policy: {}, next: null, rank: 1 });
-    }
-    return this;
-  }
-
-  async play(one: Action): Promise<void> {
-    if (one.do === 'tomorrow') this.#now += DAY_MS;
-    else if (one.do === 'settle') await this.#settle(one.which, one.part);
-    else if (one.do === 'prepare at both')
-      await Promise.all(this.servers.map((server) => this.#prepare(server, one.policy)));
-    else if (one.do === 'refresh') await Promise.all(this.servers.map(({ ledger }) => ledger.refresh()));
-    else {
-      const server = this.servers[one.who]!;
-      if (one.do === 'recount') await this.#prepare(server, server.policy);
-      else if (one.do === 'prepare') await this.#prepare(server, one.policy);
-      else if (one.do === 'swap') await this.#swap(server);
-      else await this.#hold(server, one.key, one.amount);
-    }
-  }
-
-  /** All that a server has in force has counted every charge of its window, once. */
-  async prove(): Promise<void> {
-    for (const server of this.servers) await this.#swap(server);
-    for (let which = this.holds.length; which > 0; which--) await this.#settle(0, 1);
-    // The second look sees what the other server has counted behind the first.
-    for (let looks = 0; looks < 2; looks++) await Promise.all(this.servers.map(({ ledger }) => ledger.refresh()));
-    for (const { ledger, policy } of this.servers) {
-      const { funds } = await ledger.status();
-      for (const name of Object.keys(policy)) {
-        const own = funds.filter(({ title }) => title.name === name && title.kind === 'budget');
-        const spent = Object.fromEntries(
-          own.flatMap(({ title, spent }) => (spent === 0 ? [] : [[title.subject, spent]])),
-        );
-        expect([name, spent]).toEqual([name, this.#spentOf(BUDGETS[name]!(1))]);
-      }
-    }
-    // The books name a window when it is first drawn on, and charges of servers with other policies are counted behind that.
-    const others = (await this.#shared.findings()).filter((message) => !message.includes('was counted as'));
-    expect(others).toEqual([]);
-  }
-
-  async #prepare(server: Server, policy: Policy): Promise<void> {
-    await this.#swap(server);
-    const text = textOf(policy);
-    const isSame = text === textOf(server.policy);
-    if (!isSame && text !== this.#newest.text) this.#newest = { text, rank: this.#newest.rank + 1 };
-    const rank = isSame ? server.rank : this.#newest.rank;
-    const put = await server.ledger.prepare(terms(...budgetsOf(policy)));
-    server.next = { policy, rank, put };
-  }
-
-  async #swap(server: Server): Promise<void> {
-    if (!server.next) return;
-    server.next.put();
-    // From here on its limits hold for all.
-    await server.books.written();
-    const { policy, rank } = server.next;
-    Object.assign(server, { policy, rank, next: null });
-    for (const [name, limit] of Object.entries(policy)) {
-      if ((this.#limits.get(name)?.rank ?? 0) <= rank) this.#limits.set(name, { rank, limit });
-    }
-  }
-
-  async #hold({ ledger, policy }: Server, key: string, amount: number): Promise<void> {
-    const id = idAt(this.#now) + ++this.#ids;
-    const hold = await holdOn(ledger, amount, { id, caller: caller(key) });
-    if (!hold) return;
-    this.holds.push({ hold, key });
-    const { funds } = await ledger.status();
-    for (const { title, spent, held } of funds) {
-      const isDrawn = title.name in policy && (title.subject === '' || title.subject === key);
-      const matches = title.name !== 'ofA' || key === 'a';
-      if (isDrawn && matches) expect(spent + held).toBeLessThanOrEqual(this.#limits.get(title.name)!.limit);
-    }
-  }
-
-  async #settle(which: number, part: number): Promise<void> {
-    const [one] = this.holds.splice(which, 1);
-    if (!one) return;
-    const { charged } = await one.hold.settle(line(Math.ceil(one.hold.reserved * part)), () => []);
-    this.charges.push({ id: one.hold.id, key: one.key, amount: charged });
-  }
-
-  #spentOf({ match, each, window, timeZone }: Budget): Record<string, number> {
-    const { starts, ends } = windowAt(window, timeZone, this.#now);
-    const spent: Record<string, number> = {};
-    for (const { id, key, amount } of this.charges) {
-      const isInside = id >= idAt(starts) && (!Number.isFinite(ends) || id < idAt(ends));
-      if (!isInside || amount === 0 || (match && key !== 'a')) continue;
-      const subject = each ? key : '';
-      spent[subject] = (spent[subject] ?? 0) + amount;
-    }
-    return spent;
-  }
-}
-
-const budgetsOf = (policy: Policy): Budget[] =>
-  Object.keys(BUDGETS).flatMap((name) => (name in policy ? [BUDGETS[name]!(policy[name]!)] : []));
-const textOf = (policy: Policy): string => JSON.stringify(budgetsOf(policy).map(({ name, limit }) => [name, limit]));
-
-const lawOf = (...lays: readonly Lay[]) =>
-  fc.asyncProperty(
-    fc.array(action, { minLength: 5, maxLength: 60 }),
-    fc.constantFrom(...lays),
-    async (actions, lay) => {
-      await using shared = await lay();
-      const world = await new World(shared).open();
-      try {
-        for (const one of actions) await world.play(one);
-        await world.prove();
-      } finally {
-        for (const { ledger } of world.servers) await ledger.close();
-      }
-    },
-  );
 const law = lawOf(
   inMemory((shared) => shared),
   inMemory(remote),
 );
 
-const NAME =
-  'whatever two servers swap, charge and rename, each budget has the charges of its window, and no hold passes the newest limit';
-
-test(NAME, async () => {
+test(LAW, async () => {
   await fc.assert(law, tries('budgets of two servers', 60, 20_000));
 });
-
-test(`in PostgreSQL, ${NAME}`, async () => {
-  await fc.assert(lawOf(inPostgres(sharedLedger)), tries('budgets of two servers, in PostgreSQL', 2, 300));
-}, 600_000);
 
 const MUTANTS: Readonly<Record<string, () => () => void>> = {
   'a count is no condition': () =>
@@ -305,19 +75,4 @@ function patch<Of extends object, Name extends keyof Of>(of: Of, name: Name, mad
   return () => {
     of[name] = original;
   };
-}
-
-/** The function of the database that decides, with a fault. */
-const SPOILT: Readonly<Record<string, readonly [from: string, to: string]>> = {
-  'a count is no condition': [' AND counted.through = o.source', ''],
-  'the last limit holds, not the newest': ['WHERE enforced.rank <= excluded.rank', ''],
-};
-
-for (const [name, [from, to]] of Object.entries(isDeep ? SPOILT : {})) {
-  test(`in PostgreSQL the law finds out: ${name}`, async () => {
-    expect(DECIDE).toContain(from);
-    await using ledger = await emptyLedger(DECIDE.replace(from, to));
-    const spoilt = lawOf(inPostgres(async () => ledger));
-    expect((await fc.check(spoilt, { numRuns: 300, seed: 7, endOnFailure: true })).failed).toBe(true);
-  }, 600_000);
 }

@@ -22,7 +22,7 @@ beforeAll(async () => {
     return through(store, { read: (answer) => answer, own: { news } });
   };
   box = await startSignalbox({ policy: MODEL, openStore });
-}, 60_000);
+});
 afterAll(() => box.stop());
 afterEach(() => ages.clear());
 

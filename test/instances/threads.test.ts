@@ -17,7 +17,7 @@ beforeAll(async () => {
     .replaceAll('best-upstream', 'claude-haiku-5-5');
   fleet = await startFleet(new World(), 2, { policy, env: UPSTREAM_ENV });
   [one, other] = fleet.instances as [Signalbox, Signalbox];
-}, 60_000);
+});
 afterAll(() => fleet.stop());
 
 const turnAt = (at: Signalbox, key: string, thread: object) => {

@@ -135,4 +135,4 @@ test('after a reload, chat chooses or refuses as route did under the same revisi
   console.log('across reloads:', [...seen].map(([outcome, times]) => `${outcome} ${times}`).join(', '));
   const outcomes = ['model_not_found', 'no_eligible_model', 'under the first', 'under the second'];
   expect([...seen.keys()].sort()).toEqual(outcomes);
-}, 60_000);
+});

@@ -159,7 +159,7 @@ describe('chat and route', () => {
     for (const code of ['no_eligible_model', 'context_length_exceeded', 'model_not_found', 'out_of_range']) {
       expect(seen.get(code) ?? 0).toBeGreaterThan(0);
     }
-  }, 30_000);
+  });
 
   test('agree for keys whose budgets run out, whether these downgrade or refuse', async () => {
     const kinds = Array.from({ length: 4 }, (_, at) => ({ kind: at % 2 === 0 ? 'reject' : 'downgrade' }));
@@ -205,5 +205,5 @@ describe('chat and route', () => {
     for (const outcome of ['the same as without a budget', 'downgraded', 'insufficient_quota', 'no_eligible_model']) {
       expect(outcomes.get(outcome) ?? 0).toBeGreaterThan(0);
     }
-  }, 30_000);
+  });
 });

@@ -105,7 +105,7 @@ describe('a chat that was sent to /v1/route unchanged', () => {
       tries('a chat gets the decision that /v1/route recommended, with an equal record, or the same refusal', 40, 800),
     );
     console.log('chats:', [...outcomes].map(([outcome, times]) => `${outcome} ${times}`).join(', '));
-  }, 120_000);
+  });
 
   test('does so for keys whose budgets run out, whether these downgrade, refuse or cap', async () => {
     const keys = await makeKeys(
@@ -127,7 +127,7 @@ describe('a chat that was sent to /v1/route unchanged', () => {
       examples: callers.map((by): [Body, RequestInit] => [{ ...ALWAYS[0], model: 'best' }, by]),
     });
     upstream.behave(CUT);
-  }, 120_000);
+  });
 
   test.each<[string, (chat: Body) => Body]>([
     ['tools', without('tools', 'tool_choice', 'parallel_tool_calls')],

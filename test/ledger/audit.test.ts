@@ -254,7 +254,7 @@ describe('whatever runs at once, the audit finds nothing:', () => {
       expect((await audit(folder.file)).findings).toEqual([]);
     });
     await fc.assert(law, tries('the audit of any history finds nothing', 15, 100));
-  }, 30_000);
+  });
 });
 
 function grantDirectly(file: string, keyId: string, amount: number): void {

@@ -151,7 +151,7 @@ const examples: [Step[], boolean][] = [
 describe('settlements in a spool', () => {
   test('are booked by the next start as callers saw them, once, whenever the process dies', async () => {
     await fc.assert(lawOf(comparing), { numRuns: RUNS, examples });
-  }, 60_000);
+  });
 
   const forgetting: TakeIn = async () => [];
   /** Books each entry, and once more, as if the first had never been written. */

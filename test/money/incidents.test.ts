@@ -125,7 +125,7 @@ describe('a hold that nobody released: the budget was full, and nothing was spen
         ),
       );
     }
-  }, 30_000);
+  });
 
   test('after edits of the budgets while requests ran', async () => {
     await settled(6, async () => {

@@ -50,4 +50,4 @@ test('a server that stops answers all who wait for money, and leaves no hold beh
   // Whether they are served or sent away: what must not be is an open hold, which a start would charge.
   expect(rowsOf('settle')).toEqual(rowsOf('reserve'));
   expect(seen).not.toContain('cut off');
-}, 20_000);
+});

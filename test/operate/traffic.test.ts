@@ -226,7 +226,7 @@ test(LAW, async () => {
     }),
     tries(LAW, 8, 200),
   );
-}, 120_000);
+});
 
 test('months are the sums of their days, by calendar', async () => {
   const store = openMemoryStore(() => NOON);

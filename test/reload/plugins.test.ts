@@ -94,7 +94,7 @@ test('code that changes is part of the revision, is reported, and takes effect a
   expect(next).not.toBe(revision);
   expect((await route({ box })).recommended_model).toBe('good');
   await box.stop();
-}, 20_000);
+});
 
 test('a plugin is added by a reload, refused while it is broken, and accepted once it is fixed', async () => {
   live = await startLivePolicy({ 'policy.yaml': policy([], null) });
@@ -107,7 +107,7 @@ test('a plugin is added by a reload, refused while it is broken, and accepted on
   write(live.folder, 'plugins/thrifty.ts', STRATEGY);
   await live.changedFrom(revision);
   expect((await route(live)).recommended_model).toBe('poor');
-}, 20_000);
+});
 
 const REFUSED: readonly (readonly [what: string, code: string, expected: RegExp])[] = [
   ['throws while it is loaded', `throw new Error('out of order')`, /out of order/],

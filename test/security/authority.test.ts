@@ -251,7 +251,7 @@ describe('a path that is written otherwise', () => {
         }
       }
     }
-  }, 30_000);
+  });
 
   test('nor does a whole address in its place, or a host that looks like a path', async () => {
     for (const target of [

@@ -91,7 +91,7 @@ describe('a policy that keeps the words of some', () => {
     const read = await waitFor(() => box.lines.find((line) => line.includes('stored content was read')));
     expect(read).toContain('"key":"test00000001"');
     expect(box.lines.join('\n')).not.toContain('[card]');
-  }, 20_000);
+  });
 
   test('keeps a half, and other kinds, where it says so', async () => {
     const box = await start('records: { content: { keep: [answer], redact: [phone], retention_days: 30 } }\n');
@@ -115,7 +115,7 @@ describe('a policy that keeps the words of some', () => {
     const part = { type: 'file', file: { file_data: `data:application/pdf;base64,${'A'.repeat(5_000)}` } };
     // The model of this test reads no files, so nothing was asked and nothing is kept.
     expect(await kept(box, await chat(box, { messages: say([part]) }))).toBeNull();
-  }, 20_000);
+  });
 
   test('of which a condition fails keeps nothing', async () => {
     const box = await start(`records: { content: { match: 'double(key.labels.level) > 1.0' } }\n`);
@@ -182,7 +182,7 @@ describe('the sink', () => {
       }
     }
     await store.close();
-  }, 30_000);
+  });
 
   test('leaves media out, of any size', async () => {
     const { store, records } = await opened('media.db');

@@ -19,7 +19,7 @@ beforeAll(async () => {
   issuer = await startForgedIssuer();
   box = await startGateway(issuer.url);
   proxied = await startGateway(issuer.url, `public_url: ${PUBLIC}\n`);
-}, 60_000);
+});
 beforeEach(() => {
   issuer.next = {};
   issuer.configuration = {};

@@ -17,7 +17,7 @@ beforeAll(async () => {
   box = await startGateway(issuer.url);
   issuer.register(box.url);
   issuer.people.set('ada', { name: 'Ada', email: 'ada@example.com', groups: ['platform'] });
-}, 60_000);
+});
 afterAll(async () => {
   await box.stop();
   await issuer.stop();

@@ -24,7 +24,7 @@ beforeAll(async () => {
   issuer = await startIssuer();
   box = await startGateway(issuer.url, '', { now: () => Date.now() + ahead });
   issuer.register(box.url);
-}, 60_000);
+});
 beforeEach(() => {
   issuer.people.clear();
   issuer.people.set('ada', ADA).set('bob', BOB);

@@ -16,7 +16,7 @@ test('the stores in SQLite and in memory agree after any commits of access and p
     { numRuns: runs, seed },
   );
   proved('commits of keys, their trail and payments give the same answers and content in SQLite and in memory');
-}, 120_000);
+});
 
 /** A store that leaves what a refused commit has written. */
 class HalfStore extends MemoryStore {
@@ -84,4 +84,4 @@ for (const [name, [soon, open]] of Object.entries(MUTANTS))
     const numRuns = isDeep ? 4_000 : 400;
     const { failed } = await fc.check(lawOf(open), { numRuns, seed: isDeep ? seed : soon, endOnFailure: true });
     expect(failed).toBe(true);
-  }, 120_000);
+  });

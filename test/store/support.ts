@@ -60,3 +60,16 @@ export function notesTest(name: string, run: (store: SqlStore, folder: Folder) =
     await store.close();
   });
 }
+
+/** The cases of a suite, by their guarantees. */
+export type Cases<Of> = Readonly<Record<string, (test: Of) => Promise<void>>>;
+
+/** Runs each case over what `open` opens for it alone. */
+export function testCases<Of extends AsyncDisposable>(cases: Cases<Of>, open: () => Promise<Of>): void {
+  for (const [guarantee, run] of Object.entries(cases)) {
+    test(guarantee, async () => {
+      await using box = await open();
+      await run(box);
+    });
+  }
+}

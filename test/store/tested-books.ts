@@ -1,4 +1,4 @@
-import { describe, test } from 'bun:test';
+import { describe } from 'bun:test';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
@@ -7,9 +7,8 @@ import { isDeep } from '../deep/effort.ts';
 import { either } from './hostile/through.ts';
 import { anyHandle, hostileWorld } from './implementations.ts';
 import { MemoryBooks } from './memory/books/books.ts';
-import { booksInPostgres } from './postgres/stage.ts';
 import { type BooksUnderTest, NOON } from './suites/books.ts';
-import { flaky, tempFolder } from './support.ts';
+import { type Cases, flaky, tempFolder, testCases } from './support.ts';
 
 export async function booksInSqlite(): Promise<BooksUnderTest> {
   const folder = tempFolder();
@@ -68,31 +67,37 @@ export async function booksInHostile(handles: number): Promise<BooksUnderTest> {
   };
 }
 
-export type BooksCases = Readonly<Record<string, (test: BooksUnderTest) => Promise<void>>>;
+/** An implementation of the books. */
+export interface TestedBooks {
+  readonly name: string;
+  readonly open: () => Promise<BooksUnderTest>;
+  /** How many instances have them open. */
+  readonly instances: number;
+  /** Whether more instances can have them open. */
+  readonly isShared: boolean;
+}
 
-/** Runs cases, and further tests, over every implementation; in `npm test`, cases of a store that instances share over two of them alone. */
+/** The implementations that need no other process. */
+export const BOOKS_IN_PROCESS: readonly TestedBooks[] = [
+  { name: 'books in SQLite', open: booksInSqlite, instances: 1, isShared: false },
+  { name: 'books in memory', open: booksInMemory, instances: 1, isShared: false },
+  { name: 'books of the hostile store', open: () => booksInHostile(1), instances: 1, isShared: true },
+  {
+    name: 'books of the hostile store, two instances',
+    ...{ open: () => booksInHostile(2), instances: 2, isShared: true },
+  },
+];
+
+/** Runs cases, and further tests, over implementations; except in `npm run test:deep`, cases of shared books with two instances alone. */
 export function overBooks(
-  cases: BooksCases,
-  further: (open: () => Promise<BooksUnderTest>, instances: number) => void = () => {},
+  implementations: readonly TestedBooks[],
+  cases: Cases<BooksUnderTest>,
+  further: (books: TestedBooks) => void = () => {},
 ): void {
-  const ofOne = isDeep ? cases : {};
-  const each = [
-    ['books in SQLite', booksInSqlite, 1, cases],
-    ['books in memory', booksInMemory, 1, cases],
-    ['books in PostgreSQL', () => booksInPostgres(1), 1, ofOne],
-    ['books in PostgreSQL, two instances', () => booksInPostgres(2), 2, cases],
-    ['books of the hostile store', () => booksInHostile(1), 1, ofOne],
-    ['books of the hostile store, two instances', () => booksInHostile(2), 2, cases],
-  ] as const;
-  for (const [name, open, instances, own] of each) {
-    describe(name, () => {
-      for (const [guarantee, run] of Object.entries(own)) {
-        test(guarantee, async () => {
-          await using box = await open();
-          await run(box);
-        });
-      }
-      further(open, instances);
+  for (const books of implementations) {
+    describe(books.name, () => {
+      if (isDeep || !books.isShared || books.instances > 1) testCases(cases, books.open);
+      further(books);
     });
   }
 }

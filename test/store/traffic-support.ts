@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { SqlTables, SqlWrite, Statement } from '../../src/store/sql/statement.ts';
+import type { SqlTables } from '../../src/store/sql/statement.ts';
 import {
   labelSeries,
   STEP_MS,
@@ -9,27 +9,14 @@ import {
   type TrafficTable,
 } from '../../src/store/traffic.ts';
 
-/** Changes of the SQL behind traffic, which the law must notice. */
-export type Mutation = Readonly<Record<string, string>>;
-
-/** @param pauses whether others have their turn before each reading, as they have where another process counts */
-export function mutated(db: SqlTables, changes: Mutation, pauses = false): SqlTables {
-  const of = (statement: Statement): Statement => {
-    const changed = (text: string) =>
-      Object.entries(changes).reduce((text, [from, to]) => text.replace(from, to), text);
-    const { sql, inPostgres = sql } = statement;
-    const own = { ...statement, sql: changed(sql), inPostgres: changed(inPostgres) };
-    return own.sql === sql && own.inPostgres === inPostgres ? statement : { sql: own.sql, inPostgres: own.inPostgres };
-  };
-  return {
-    async query(statement, params) {
-      if (pauses) await setImmediate();
-      return db.query(of(statement), params);
-    },
-    commit: (writes) =>
-      db.commit((writes as readonly SqlWrite[]).map((one) => ({ ...one, statement: of(one.statement) }))),
-  };
-}
+/** A store in which other tasks run before each reading, as with another process that counts. */
+export const pausing = (db: SqlTables): SqlTables => ({
+  async query(statement, params) {
+    await setImmediate();
+    return db.query(statement, params);
+  },
+  commit: (writes) => db.commit(writes),
+});
 
 /** Of several kinds; some are never there. */
 const SOME_SERIES = ['key1', 'key2 b', 'red', 'robin', labelSeries('use', 'chat'), 'nobody'];

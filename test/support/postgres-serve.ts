@@ -6,7 +6,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()));
 
 try {
-  await using server = await startPostgres({ isDurable: true });
+  await using server = await startPostgres();
   if (!stop.signal.aborted) {
     await server.create('signalbox');
     console.log(`export DATABASE_URL=${server.urlOf('signalbox')}

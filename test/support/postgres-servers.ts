@@ -1,4 +1,5 @@
 import { type PostgresOptions, type PostgresServer, startPostgres } from './postgres.ts';
+import { laidDatabase } from './shared-postgres.ts';
 import { makeTestKey, type Signalbox, type StartOptions, startSignalbox } from './signalbox.ts';
 
 /** Servers at one PostgreSQL, which end with the scope. */
@@ -13,9 +14,12 @@ export interface PostgresServers extends AsyncDisposable {
   stop(server: Signalbox): Promise<void>;
 }
 
-/** A database as servers demand it. One serves all tests of the process. */
-let shared: Promise<PostgresServer> | null = null;
-let made = 0;
+/** An empty database on a server of its own, which ends with the scope. */
+async function ownDatabase(options: PostgresOptions) {
+  const server = await startPostgres(options);
+  await server.create('servers');
+  return { server, url: server.urlOf('servers'), [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
 
 /** Starts so many servers with a new database. @param own whether the database's server is theirs alone, to be killed, and how it is */
 export async function startServers(
@@ -23,11 +27,8 @@ export async function startServers(
   options: StartOptions = {},
   own: boolean | PostgresOptions = false,
 ): Promise<PostgresServers> {
-  if (!own) shared ??= startPostgres({ isDurable: true });
-  const database = own ? await startPostgres({ isDurable: true, ...(own === true ? {} : own) }) : await shared!;
-  const name = `servers_${++made}`;
-  await database.create(name);
-  const url = database.urlOf(name);
+  const database = own ? await ownDatabase(own === true ? {} : own) : await laidDatabase();
+  const { server: postgres, url } = database;
   const env = { SIGNALBOX_API_KEY: makeTestKey(), ...options.env, DATABASE_URL: url };
   const servers: Signalbox[] = [];
   const start = async (more: StartOptions = {}) => {
@@ -37,15 +38,14 @@ export async function startServers(
   };
   for (let i = 0; i < count; i++) await start();
   return {
-    ...{ database, url, servers, start },
+    ...{ database: postgres, url, servers, start },
     async stop(server) {
       servers.splice(servers.indexOf(server), 1);
       await server.stop();
     },
     async [Symbol.asyncDispose]() {
       for (const server of servers) await server.stop();
-      if (own) await database[Symbol.asyncDispose]();
-      else await database.drop(name);
+      await database[Symbol.asyncDispose]();
     },
   };
 }

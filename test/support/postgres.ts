@@ -23,9 +23,6 @@ import { freePort } from './ports.ts';
 /** PostgreSQL refuses to run as root: then as the system's `nobody`. */
 export const OWNER = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
-/** Faster, and of no use to who wants to keep anything. */
-const RECKLESS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
-
 /**
  * Who may come in: `secured` by TLS and its password alone, others as they like.
  */
@@ -40,8 +37,6 @@ const KEEP = 'keep';
 const SHELL = `trap "" INT TERM HUP; "$@" & server=$!; word=; read -r word; kill -QUIT $server; wait $server; [ "$word" = ${KEEP} ] || rm -rf "$0"`;
 
 export interface PostgresOptions {
-  /** Whether what is committed is on the disk. A test of behaviour has no use for it. */
-  readonly isDurable?: boolean;
   readonly settings?: Readonly<Record<string, string>>;
   /** Whether its log of writes is archived, for `backUp`. */
   readonly isArchived?: boolean;
@@ -160,7 +155,6 @@ function makeCluster(bin: string): string {
 }
 
 export async function startPostgres({
-  isDurable = false,
   settings = {},
   isArchived = false,
   disk,
@@ -186,7 +180,6 @@ export async function startPostgres({
     unix_socket_directories: '',
     max_connections: '100',
     ssl: 'on',
-    ...(isDurable ? {} : RECKLESS),
     ...(isArchived ? archiveOf(folder) : {}),
     ...settings,
   };
@@ -290,19 +283,4 @@ export async function startPostgres({
       await end('');
     },
   };
-}
-
-/** One for all tests of this process: started for the first that asks. */
-let shared: Promise<PostgresServer> | null = null;
-let made = 0;
-
-/** An empty database, or a copy, of the server that the tests of this process share. It goes away with the scope. */
-export async function freshDatabase(
-  template?: string,
-): Promise<{ url: string; server: PostgresServer; name: string } & AsyncDisposable> {
-  shared ??= startPostgres();
-  const server = await shared;
-  const name = `test_${++made}`;
-  await server.create(name, template);
-  return { url: server.urlOf(name), server, name, [Symbol.asyncDispose]: () => server.drop(name) };
 }

@@ -64,9 +64,14 @@ export async function serveHere(
     on: (event, listener) => void events.on(event, listener),
     exit: resolve,
   };
+  const before = new Set(process.listeners('beforeExit'));
   await serve(command.options, host, surfaces).catch((error: Error) => {
     throw new Error(`the server ended: ${[...printed, complaint(error.message)].join('')}`);
   });
+  // Elysia stops its server there. The listener would keep everything of the server in memory until this process ends.
+  for (const listener of process.listeners('beforeExit')) {
+    if (!before.has(listener)) process.off('beforeExit', listener);
+  }
   let isSignalled = false;
   const signal = (name: 'SIGHUP' | 'SIGINT' | 'SIGTERM'): void => {
     isSignalled ||= name !== 'SIGHUP';

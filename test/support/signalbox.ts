@@ -10,7 +10,7 @@ import { runHere } from './run-here.ts';
 import { addressIn, serveHere } from './serve-here.ts';
 
 export const MAIN = join(import.meta.dir, '../../src/main.ts');
-/** What processes run: the built program within `npm test`, since a start from the sources takes a second of CPU, most of it to read them. */
+/** What processes run: the built program within `npm run test:system`, since a start from the sources takes a second of CPU, most of it to read them. */
 export const PROGRAM = process.env.SIGNALBOX_TEST_PROGRAM ?? MAIN;
 const BIN = join(import.meta.dir, '../../node_modules/.bin');
 /** Texts name the command as they do from the sources. */
@@ -21,6 +21,9 @@ export function makeTestKey(id = 'test00000001'): string {
   const secret = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
   return `sb_live_${id}_${secret}`;
 }
+
+/** The key of all servers of this process that are given none: each further key would be one more secret to look for in every log line. */
+const OWN_KEY = makeTestKey();
 
 export interface StartOptions {
   /** Policy files by name; absent: the shipped policy. */
@@ -187,7 +190,7 @@ type Start = ReturnType<typeof startOf>;
 function startOf(options: StartOptions) {
   const data = options.data ?? temporaryFolder();
   const policies = options.policy === undefined ? null : writePolicy(options.policy);
-  const key = options.env?.SIGNALBOX_API_KEY ?? makeTestKey();
+  const key = options.env?.SIGNALBOX_API_KEY ?? OWN_KEY;
   const folder = policies ? ['--policies', policies] : [];
   return {
     data,

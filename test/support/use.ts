@@ -29,7 +29,7 @@ export function useStarted<T extends { stop(): Promise<unknown> }>(start: () => 
   let started: T | undefined;
   beforeAll(async () => {
     started = await start();
-  }, 60_000);
+  });
   afterAll(() => started?.stop());
   return new Proxy<T>(Object.create(null), {
     get: (_, name) => {

@@ -3,8 +3,8 @@ import type Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
 import type { Response as OpenAiResponse, ResponseErrorEvent } from 'openai/resources/responses/responses';
 import { isObject, type Json } from '../../plugins/providers/json.ts';
-import { startBench } from '../clients/support.ts';
 import { untilBreak } from '../support/answers.ts';
+import { startBench } from '../support/dialect-bench.ts';
 import type { Behaviour } from '../support/fake-upstream.ts';
 import { demandedNulls } from '../support/open-responses/schemas.ts';
 

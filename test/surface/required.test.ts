@@ -12,7 +12,7 @@ import type {
 } from 'openai/resources/responses/responses';
 import { objectOf, objectsIn, parseJson } from '../../src/core/object.ts';
 import type { Members as Json } from '../../src/core/original.ts';
-import { startBench } from '../clients/support.ts';
+import { startBench } from '../support/dialect-bench.ts';
 import { useSignalbox } from '../support/use.ts';
 
 /**

@@ -52,6 +52,14 @@ describe('a scrubbed text', () => {
     expect(scrub(help)).toBe(help);
   });
 
+  test('contains no secret of thousands of characters', () => {
+    const long = Array.from({ length: 100 }, makeSecret).join('');
+    registerSecrets([long]);
+    expect(hasSecret(`It is ${long}.`)).toBe(true);
+    expect(scrub(`It is ${long}.`)).toBe('It is [secret].');
+    expect(mask(`It is ${long}.`)).toBe(`It is ${'*'.repeat(long.length)}.`);
+  });
+
   test('keeps a word that is part of a secret, and loses a longer part', () => {
     registerSecrets(['upstream-secret-for-tests']);
     expect(scrub('the upstream said no')).toBe('the upstream said no');

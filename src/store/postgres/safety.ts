@@ -21,10 +21,9 @@ interface SettingRow {
 
 /**
  * Refuses a server on which what was answered may be lost.
- * @param permitted settings that a test, which keeps nothing, permits
  * @throws StoreError `denied` of the reason, by rejecting
  */
-export async function requireSafety(connection: Connection, permitted: readonly string[] = []): Promise<void> {
+export async function requireSafety(connection: Connection): Promise<void> {
   const { rows } = await connection.run<SettingRow>(
     `SELECT name, setting FROM pg_settings WHERE name IN ('server_version_num', 'server_encoding', ${SETTINGS.map(([name]) => `'${name}'`).join(', ')})`,
   );
@@ -36,7 +35,7 @@ export async function requireSafety(connection: Connection, permitted: readonly 
     throw unsafe(`its texts are ${values.get('server_encoding')}; make it with ENCODING 'UTF8'`);
   for (const [name, isSafe, words] of SETTINGS) {
     const value = values.get(name) ?? 'not known';
-    if (!isSafe(value) && !permitted.includes(name)) throw unsafe(`${name} is ${value}: ${words}`);
+    if (!isSafe(value)) throw unsafe(`${name} is ${value}: ${words}`);
   }
 }
 

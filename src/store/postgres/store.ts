@@ -25,8 +25,6 @@ export interface PostgresOptions {
   readonly timers?: Timers;
   /** As that of the writer. */
   readonly doubtMs?: number;
-  /** Settings that lose what was answered, for tests that keep nothing. */
-  readonly permitted?: readonly string[];
 }
 
 /**
@@ -38,7 +36,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   const connection = await store.open();
   try {
     await requireSession(connection, store.open);
-    await requireSafety(connection, options.permitted);
+    await requireSafety(connection);
     requireSchema(await schemaOf(connection), SCHEMA.length);
   } catch (cause) {
     throw unusableFor(placeOf(options.url), cause);

@@ -119,6 +119,6 @@ describe('the law notices that', () => {
       } finally {
         cure();
       }
-    }, 120_000);
+    });
   }
 });

@@ -270,7 +270,7 @@ test(LAW, async () => {
   // A kind that never occurs proves nothing.
   for (const kind of ['run', 'replay', 'in-flight', 'reused', 'unavailable'])
     expect([kind, (counts.get(kind) ?? 0) > 0]).toEqual([kind, true]);
-}, 300_000);
+});
 
 /** Replaces a method until its result is called. */
 function replaced<Part extends object, Name extends keyof Part>(part: Part, name: Name, other: Part[Name]): () => void {
@@ -312,6 +312,6 @@ describe('the law notices that', () => {
       } finally {
         cure();
       }
-    }, 120_000);
+    });
   }
 });

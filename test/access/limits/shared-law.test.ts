@@ -177,11 +177,11 @@ const noLess = (rival: Rival = {}) =>
 test('instances together admit no more than one bucket, whatever dies or fails', async () => {
   await fc.assert(noMore(), { numRuns: runs, seed });
   proved('instances that share a limit by slices admit no more than one bucket would');
-}, 120_000);
+});
 
 test('an instance that is alone gets all but two seconds of the rate', async () => {
   await fc.assert(noLess(), { numRuns: runs, seed });
-}, 120_000);
+});
 
 class FullBuckets extends MemoryRates {
   protected override room(most: number): number {
@@ -215,7 +215,7 @@ for (const [name, law] of Object.entries(MUTANTS))
   test(`the law fails where ${name}`, async () => {
     const { failed } = await fc.check(law(), { numRuns: 400, seed, endOnFailure: true });
     expect(failed).toBe(true);
-  }, 120_000);
+  });
 
 test('what many answers give back goes to the store together, and counts at another instance 50 ms later', async () => {
   const clock = new VirtualClock(START);

@@ -103,7 +103,7 @@ test('includes are read only from the folder of the configuration, under any nam
     'it is not a file',
   ]);
   expect(report.keys.map(({ file }: { file: string }) => file)).toContain('more/b.yaml');
-}, 10_000);
+});
 
 test('an imported policy serves chats under the callers’ usual model names, with keys from variables and with fallbacks', async () => {
   const upstream = startFakeUpstream();

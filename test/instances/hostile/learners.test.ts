@@ -165,4 +165,4 @@ test('two that learn on one store: whoever writes a checkpoint, each outcome is 
     expect(await learners.found()).toEqual(learners.counts);
   });
   await fc.assert(law, tries('two that learn on one store', 120, 2_000));
-}, 60_000);
+});

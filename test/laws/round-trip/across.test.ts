@@ -82,11 +82,11 @@ const MUTANTS: readonly [string, typeof messagesLaw, (body: Json) => Json][] = [
 describe('through chat completions', () => {
   test('marks, signatures and thoughts of Messages stay bit for bit at their places', () => {
     fc.assert(messagesLaw(), tries('marks and signatures of Messages come back through chat completions', 30, 5_000));
-  }, 300_000);
+  });
 
   test('reasoning items of Responses stay bit for bit', () => {
     fc.assert(responsesLaw(), tries('reasoning items come back through chat completions', 30, 5_000));
-  }, 300_000);
+  });
 
   test.each(MUTANTS)('(and it is found out if %s)', (_, law, spoil) => {
     expect(fc.check(law(spoil), { numRuns: 2_000, endOnFailure: true }).failed).toBe(true);

@@ -83,14 +83,10 @@ const isTold = (dialect: RoundTrip, adapter: WireAdapter, send: Dropping = trans
 describe.each([MESSAGES, RESPONSES].map((dialect) => [dialect.surface.name, dialect] as const))(
   'members of %s that nobody knows',
   (name, dialect) => {
-    test.each(Object.entries(ADAPTERS))(
-      'are sent or named in `dropped`: %s',
-      (adapterName, adapter) => {
-        const law = `members of ${name} that nobody knows are sent or named by the adapter ${adapterName}`;
-        fc.assert(isTold(dialect, adapter), tries(law, 20, 3_000));
-      },
-      300_000,
-    );
+    test.each(Object.entries(ADAPTERS))('are sent or named in `dropped`: %s', (adapterName, adapter) => {
+      const law = `members of ${name} that nobody knows are sent or named by the adapter ${adapterName}`;
+      fc.assert(isTold(dialect, adapter), tries(law, 20, 3_000));
+    });
 
     test.each(Object.entries(ADAPTERS))('(and one that names none is found out: %s)', (_, adapter) => {
       const silent: Dropping = (call, own) => {

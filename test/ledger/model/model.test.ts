@@ -55,6 +55,6 @@ describe('the model notices that', () => {
         (error: Error) => error.message,
       );
       expect(failure).toMatch(/^seed \d+, step \d+: /);
-    }, 30_000);
+    });
   }
 });

@@ -216,7 +216,7 @@ const { numRuns, seed } = tries('with every payer, reserved money is settled or 
 
 test('with every payer, reserved money is settled or released exactly once', async () => {
   await fc.assert(law(healthy), { numRuns, seed });
-}, 120_000);
+});
 
 /** A funding with another way to reserve. */
 const reserving =
@@ -251,6 +251,6 @@ describe('the law notices that', () => {
     test(name, async () => {
       const { failed } = await fc.check(law(infection), { numRuns: 600, seed, endOnFailure: true });
       expect(failed).toBe(true);
-    }, 120_000);
+    });
   }
 });

@@ -53,6 +53,6 @@ describe('the model notices that', () => {
         (error: Error) => error.message,
       );
       expect(failure).toMatch(/^seed \d+, step \d+: broken: /);
-    }, 60_000);
+    });
   }
 });

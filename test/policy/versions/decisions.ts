@@ -7,7 +7,7 @@ import { loaded, outcomeOf, prepared } from '../../routing/build.ts';
 import { routeFacts } from '../../support/chat-body.ts';
 import { EVERY_VARIABLE } from '../shipped.ts';
 
-/** The policy files that 0.1 came with, in the folder that `test/deploy` opens; its other files are an operator's. */
+/** The policy files that 0.1 came with, in the folder that `test/system/deploy` opens; its other files are an operator's. */
 const SHIPPED = [
   'cases.yaml',
   'models-local.yaml',
@@ -16,7 +16,7 @@ const SHIPPED = [
   'simulated.yaml',
   'signalbox.yaml',
 ];
-const FOLDER = join(import.meta.dir, '../../deploy/fixtures/v0.1/policies');
+const FOLDER = join(import.meta.dir, '../../fixtures/v0.1/policies');
 const shippedWithFirst = readdirSync(FOLDER)
   .filter((name) => SHIPPED.includes(name))
   .map((name) => ({ path: name, text: readFileSync(join(FOLDER, name), 'utf8') }));

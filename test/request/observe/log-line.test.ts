@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { idText } from '../../../src/core/id.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
 import { logRequests, requestLine } from '../../../src/request/observe/log-line.ts';
@@ -196,30 +194,5 @@ describe('The lines of requests', () => {
     for (let i = 0; i < 100; i++) told(chatOf({ status: 400, result: null }), 5_000);
     for (let i = 0; i < 100; i++) told(stranger(500), 5_000);
     expect(written.length).toBe(260);
-  });
-});
-
-describe('docs/operate/observe.md', () => {
-  const root = join(import.meta.dir, '../../..');
-  const page = readFileSync(join(root, 'docs/operate/observe.md'), 'utf8');
-
-  test('tells of every field of a line', () => {
-    const fields = Object.keys(requestLine(chatOf(), 9_000).fields ?? {});
-    expect(fields.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
-  });
-
-  test('tells of no field that there is not', () => {
-    const [, section = ''] = /^### Request lines\n([\s\S]*?)^### /m.exec(page) ?? [];
-    const cells = [...section.matchAll(/^- (`[^:]*):/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)]);
-    const fields = Object.keys(requestLine(chatOf(), 9_000).fields);
-    expect(cells.map(([, name = '']) => name).sort()).toEqual(fields.sort());
-  });
-
-  test('has every message that is written', () => {
-    const call = /\blog\??\.(?:info|warn|error)\(\s*'([^']+)'/g;
-    const files = [...new Bun.Glob('src/**/*.ts').scanSync(root)].map((path) => readFileSync(join(root, path), 'utf8'));
-    const messages = files.flatMap((text) => [...text.matchAll(call)].map(([, message]) => message));
-    expect(messages.length).toBeGreaterThan(30);
-    expect(messages.filter((message) => !page.includes(`\`${message}\``))).toEqual([]);
   });
 });

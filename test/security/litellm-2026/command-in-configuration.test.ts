@@ -115,7 +115,7 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
       }
     }
     expect([written, (await shut.status()).revision]).toEqual([[], revision]);
-  }, 60_000);
+  });
 
   /** Sections that are whole with any variable, so that a check goes as far as to read it. */
   const issuer = { name: 'one', issuer: 'https://issuer.example', audience: 'a', when: 'claims.org == "acme"' };
@@ -168,7 +168,7 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
       // The answer does depend on a variable that the active policy names.
       if (answers.length > 4) expect(answers[4]).not.toBe(answers[0]);
     }
-  }, 60_000);
+  });
 
   const SPECIFIERS = [
     './evil.ts',

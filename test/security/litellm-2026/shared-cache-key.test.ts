@@ -51,7 +51,7 @@ describe('CVE-2026-35030, one cache key for two subjects', () => {
 
   test('two subjects with one header, one key and other equal claims are never each other', async () => {
     expect(await holds(fc.tuple(subject, subject), keepsApart(subjectOf), { runs, seed })).toBe(true);
-  }, 60_000);
+  });
 
   test('a cache that knows a token by its first 20 characters is found by the law', async () => {
     const cache = new Map<string, string>();
@@ -61,7 +61,7 @@ describe('CVE-2026-35030, one cache key for two subjects', () => {
       return known;
     };
     expect(await holds(fc.tuple(subject, subject), keepsApart(shared), { runs, seed })).toBe(false);
-  }, 60_000);
+  });
 
   test('a token that shares all but its signature, or all but its subject, with one that was checked gets nothing of it', async () => {
     const admin = await issuers.one.sign({ sub: 'root' });

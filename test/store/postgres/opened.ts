@@ -1,41 +1,22 @@
 import { NEWS_SUBJECTS } from '../../../src/store/news.ts';
 import { addressOf } from '../../../src/store/postgres/address.ts';
 import { Connection } from '../../../src/store/postgres/connection.ts';
-import { MIGRATION_BOUNDS, migrate } from '../../../src/store/postgres/migrate.ts';
 import { postgresNews } from '../../../src/store/postgres/news.ts';
 import { postgresRepositories } from '../../../src/store/postgres/repositories.ts';
 import { COUNTING_BEGINS } from '../../../src/store/postgres/schema/traffic.ts';
-import { SCHEMA } from '../../../src/store/postgres/schema/versions.ts';
 import { openPostgres, type PostgresOptions, type PostgresStore } from '../../../src/store/postgres/store.ts';
 import type { SqlTables } from '../../../src/store/sql/statement.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { processTimers } from '../../../src/telemetry/process-timers.ts';
-import { freshDatabase } from '../../support/postgres.ts';
+import { laidDatabase } from '../../support/shared-postgres.ts';
 import { either } from '../hostile/through.ts';
 import { OF_ONE, type TestedStore } from '../implementations.ts';
-
-/** The server of the tests keeps nothing. */
-export const PERMITTED = ['fsync', 'synchronous_commit', 'full_page_writes'];
-
-/** Makes all tables in an empty database. */
-export async function layTables(url: string): Promise<void> {
-  const connection = await Connection.open(addressOf(url), MIGRATION_BOUNDS);
-  await migrate(connection, SCHEMA, 'test');
-  await connection.close();
-}
-
-/** A database with all tables. It goes away with the scope. */
-export async function laidDatabase() {
-  const database = await freshDatabase();
-  await layTables(database.url);
-  return database;
-}
 
 /** A handle, which takes the writes of its repositories. */
 export type Handle = Store & Pick<PostgresStore, 'query' | 'activity' | 'unkept' | 'open' | 'fence'>;
 
 export const openHandle = (url: string, options: Partial<PostgresOptions> = {}): Promise<Handle & SqlTables> =>
-  openPostgres({ url, permitted: PERMITTED, ...options });
+  openPostgres({ url, ...options });
 
 /** The repositories and the news of a handle. */
 export const withRepositories = (store: Handle & SqlTables, close = () => store.close()) => {

@@ -1,27 +1,26 @@
 import type { LedgerBooks, LedgerOp } from '../../../src/store/books.ts';
 import { addressOf } from '../../../src/store/postgres/address.ts';
 import { type BooksDatabase, openPostgresBooks } from '../../../src/store/postgres/books/books.ts';
-import DECIDE from '../../../src/store/postgres/books/decide.sql' with { type: 'text' };
-import type { BooksQuery } from '../../../src/store/postgres/books/names.ts';
 import { Connection } from '../../../src/store/postgres/connection.ts';
 import { openPostgres } from '../../../src/store/postgres/store.ts';
 import { StoreError } from '../../../src/store/store.ts';
 import { processTimers } from '../../../src/telemetry/process-timers.ts';
+import { laidDatabase } from '../../support/shared-postgres.ts';
 import { either, through } from '../hostile/through.ts';
 import type { BooksUnderTest } from '../suites/books.ts';
-import { emptiedBy, laidDatabase, PERMITTED } from './opened.ts';
+import type { TestedBooks } from '../tested-books.ts';
+import { emptiedBy } from './opened.ts';
 
 /** The instances of the tests, whose leases last. */
 const LEASES = `INSERT INTO instances (slot, epoch, until, ids_through, is_released)
   SELECT slot, 1, 9007199254740991, 0, 0 FROM generate_series(0, 8) AS slot`;
 
-/** A database with an empty ledger. @param decide the function that decides, where it is another */
-export async function emptyLedger(decide: string | null = null) {
+/** A database with an empty ledger. */
+export async function emptyLedger() {
   const database = await laidDatabase();
-  const run = (text: string) => database.server.run(text, database.name);
+  const { run } = database;
   await run(LEASES);
-  if (decide !== null) await run(decide.replaceAll('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION'));
-  const store = await openPostgres({ url: database.url, permitted: PERMITTED });
+  const store = await openPostgres({ url: database.url });
   return {
     ...{ store, run, url: database.url, query: store.deciding().query },
     async [Symbol.asyncDispose]() {
@@ -36,8 +35,6 @@ interface StagedBooks {
   readonly epoch?: number;
   /** Whether the database refuses. */
   readonly isBroken?: () => boolean;
-  /** Makes another way to read. */
-  readonly change?: (query: BooksQuery) => BooksQuery;
   /** Makes another way to decide. */
   readonly spoil?: (decide: BooksDatabase['decide']) => BooksDatabase['decide'];
 }
@@ -46,7 +43,7 @@ interface StagedBooks {
 export async function openBooksOn(
   { store }: Pick<EmptyLedger, 'store'>,
   slot = 1,
-  { epoch = 1, isBroken = () => false, change = (query) => query, spoil = (decide) => decide }: StagedBooks = {},
+  { epoch = 1, isBroken = () => false, spoil = (decide) => decide }: StagedBooks = {},
 ) {
   const database = store.deciding();
   const decide: BooksDatabase['decide'] = (...asked) =>
@@ -55,7 +52,7 @@ export async function openBooksOn(
   /** Its epoch may be raised: the process takes another name. */
   const instance = { slot, epoch };
   const books = await openPostgresBooks({
-    db: { query: change(database.query), decide: spoil(decide) },
+    db: { query: database.query, decide: spoil(decide) },
     timers: processTimers,
     clock,
     instance,
@@ -123,7 +120,7 @@ export async function sharedLedger() {
 }
 
 /** Books of so many instances. */
-export async function booksInPostgres(instances = 1): Promise<BooksUnderTest> {
+async function booksInPostgres(instances: number): Promise<BooksUnderTest> {
   const ledger = await sharedLedger();
   let isBroken = false;
   const open = () =>
@@ -152,4 +149,11 @@ export async function booksInPostgres(instances = 1): Promise<BooksUnderTest> {
   };
 }
 
-export { DECIDE };
+export const ONE_IN_POSTGRES: TestedBooks = {
+  name: 'books in PostgreSQL',
+  ...{ open: () => booksInPostgres(1), instances: 1, isShared: true },
+};
+export const TWO_IN_POSTGRES: TestedBooks = {
+  name: 'books in PostgreSQL, two instances',
+  ...{ open: () => booksInPostgres(2), instances: 2, isShared: true },
+};

@@ -5,6 +5,7 @@ import { quarterOf } from '../../../src/accounting/window.ts';
 import { idAt } from '../../../src/core/id.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
 import type { LedgerBooks, LedgerOp, OpResult } from '../../../src/store/books.ts';
+import type { Cases } from '../support.ts';
 
 /** Books under test. */
 export interface BooksUnderTest extends AsyncDisposable {
@@ -81,7 +82,7 @@ export const granted = (amount: number): OpResult => ({ kind: 'granted', amount 
 export const charged = (amount: number, overrun = 0): OpResult => ({ kind: 'charged', charged: amount, overrun });
 
 /** What all books must do, by the name of the guarantee. */
-export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Promise<void>>> = {
+export const BOOKS_CASES: Cases<BooksUnderTest> = {
   'a hold is granted its first amount, or the greatest of the others that there is twice': async ({ books }) => {
     const fund = fundOf(500);
     expect(await applied(books, holdOf(nextId(), [fund], 100, 300, 200))).toEqual(granted(200));

@@ -6,6 +6,7 @@ import type { JournalReader, MoneyFilter, RowPages } from '../../../src/store/jo
 import type { Repositories } from '../../../src/store/repositories.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { refusalOf } from '../implementations.ts';
+import type { Cases } from '../support.ts';
 import { applied, balanceOf, depositOf, fundOf, holdOf, NOON, nextId, postOf, settleOf, WALLET } from './books.ts';
 
 /** A ledger as commands see it, beside its books. */
@@ -36,7 +37,7 @@ async function charged({ books, store }: LedgerUnderTest, ...funds: Parameters<t
 }
 
 /** The guarantees of the ledger of a store beside its books, by their names. */
-export const LEDGER_CASES: Readonly<Record<string, (test: LedgerUnderTest) => Promise<void>>> = {
+export const LEDGER_CASES: Cases<LedgerUnderTest> = {
   'a ledger has a name, and its last entry and its budgets can be read': async ({ ledger, journal, books, store }) => {
     expect(await ledger.exists()).toBe(true);
     expect(await ledger.identity()).toMatch(/^[0-9a-f]{32}$/);

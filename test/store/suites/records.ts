@@ -179,7 +179,7 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
       ),
       { numRuns: 3 },
     );
-  }, 120_000);
+  });
 
   test('pruning deletes the records below an ID and nothing else, indexed or not; later ones are found', async () => {
     await using store = await open();

@@ -46,7 +46,7 @@ export const anthropic: Dialect = {
 };
 
 /** An event of a stream; its name is its type. */
-export function event(fields: { readonly type: string; readonly [name: string]: unknown }): string {
+function event(fields: { readonly type: string; readonly [name: string]: unknown }): string {
   return `event: ${fields.type}\ndata: ${JSON.stringify(fields)}\n\n`;
 }
 

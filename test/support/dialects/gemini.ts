@@ -36,7 +36,7 @@ export const gemini: Dialect = {
 };
 
 /** An event of a stream: Google ends its lines with a carriage return too. */
-export function event(fields: object): string {
+function event(fields: object): string {
   return `data: ${JSON.stringify(fields)}\r\n\r\n`;
 }
 

@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { UsageError } from '../../../src/core/usage-error.ts';
 import { tracingSettings } from '../../../src/telemetry/tracing/settings.ts';
 
@@ -16,28 +14,6 @@ describe('tracing is off', () => {
     ['where traces are turned off', { OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }],
   ])('%s', (_, env) => {
     expect(read(env)).toBeNull();
-  });
-
-  test('OpenTelemetry is not loaded while tracing is off: few files load it, and only with a collector', () => {
-    const transpiler = new Bun.Transpiler({ loader: 'ts' });
-    const source = join(import.meta.dir, '../../../src');
-    const files = [...new Bun.Glob('**/*.ts').scanSync(source)];
-    const loading = (target: RegExp) =>
-      files.flatMap((file) =>
-        transpiler
-          .scanImports(readFileSync(join(source, file), 'utf8').replace(/^#!.*/, ''))
-          .filter(({ path }) => target.test(path))
-          .map(({ kind }) => `${file} ${kind}`),
-      );
-    const own = ['context', 'request-trace', 'span-queue', 'start'];
-    expect([...new Set(loading(/^@opentelemetry\//))].toSorted()).toEqual(
-      own.map((name) => `telemetry/tracing/${name}.ts import-statement`),
-    );
-    const elsewhere = loading(new RegExp(`tracing/(?:${own.join('|')})\\.ts$`));
-    const beside = loading(new RegExp(`^\\./(?:${own.join('|')})\\.ts$`)).filter((found) =>
-      /^telemetry\/tracing\/(?!context|request-trace|span-queue|start)/.test(found),
-    );
-    expect([...elsewhere, ...beside]).toEqual(['telemetry/tracing/tracer.ts dynamic-import']);
   });
 });
 

@@ -1,0 +1,224 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { shipped } from '../../plugins/index.ts';
+import { bundleOf } from '../../src/operate/policy/bundles.ts';
+import { type PushTarget, push } from '../../src/operate/policy/push.ts';
+import { rehearse } from '../../src/operate/policy/rehearse.ts';
+import { editNotes } from '../../src/operate/policy/write.ts';
+import { createPluginLoader } from '../../src/plugin-host/load.ts';
+import { buildCandidate, isRejected, type PolicyCandidate } from '../../src/runtime/candidate.ts';
+import { parseFiles } from '../../src/runtime/parse-files.ts';
+import { pushedBundle } from '../../src/runtime/pushed.ts';
+import type { PolicyBundle } from '../../src/runtime/source.ts';
+import type { ReloadAttempt } from '../../src/runtime/status.ts';
+import { InstanceReporter } from '../../src/server/instance-report.ts';
+import { PushFollower } from '../../src/server/push-follower.ts';
+import type { News } from '../../src/store/news.ts';
+import type { Repositories } from '../../src/store/repositories.ts';
+import { SERVER } from '../../src/store/trail.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
+import type { Effort } from '../deep/effort.ts';
+import { SMALL } from '../policy/support.ts';
+import { loneInstance } from '../store/memory/instance.ts';
+import { waitFor } from '../support/answers.ts';
+
+const built = await buildCandidate(bundleOf([{ path: 'p.yaml', text: SMALL }]), {
+  ...{ folder: '.', shipped, loader: createPluginLoader(), env: { get: () => undefined } },
+  ...{ now: () => 0, parse: parseFiles, rehearse },
+});
+if (isRejected(built)) throw new Error('the policy of the test is not valid');
+const candidate: PolicyCandidate = built;
+
+/** What may go wrong. */
+interface Fault {
+  /** A push does not ask the servers first. */
+  readonly isDeaf?: boolean;
+  /** A server puts in force what is only offered. */
+  readonly isHasty?: boolean;
+  /** A server judges that it can serve everything. */
+  readonly isBlind?: boolean;
+}
+
+const named = (bundle: PolicyBundle): PolicyCandidate => {
+  const { runtime } = candidate;
+  const snapshot = { ...runtime.snapshot, revision: bundle.hash };
+  return { ...candidate, bundle, runtime: { ...runtime, snapshot } };
+};
+
+type Store = PushTarget['store'] & Pick<Repositories, 'trail'> & { readonly news: News };
+
+/** A store that several servers open. */
+interface Shared extends AsyncDisposable {
+  open(): Promise<Store>;
+}
+export type Lay = () => Promise<Shared>;
+
+const log = { info: () => {}, warn: () => {}, error: () => {} };
+
+/** A server that follows pushes. It cannot serve what names it. */
+class Member {
+  readonly name: string;
+  /** The numbers of all that it had in force. */
+  readonly had: number[] = [];
+  readonly #follower: PushFollower;
+  readonly #reporter: InstanceReporter;
+  #inForce = candidate;
+  #last: ReloadAttempt['result'] = 'applied';
+
+  constructor(slot: number, store: Store, { isHasty = false, isBlind = false }: Fault) {
+    this.name = `server-${slot}`;
+    const can = (bundle: PolicyBundle) => !bundle.files.some(({ text = '' }) => text.includes(this.name));
+    const refusal = { problems: [], message: `${this.name} cannot` };
+    const own = { store: { ...store, instance: loneInstance(() => 0, { slot, epoch: 1 }) } };
+    const attempt = (result: ReloadAttempt['result']): ReloadAttempt => {
+      const { revision } = this.#inForce.runtime.snapshot;
+      return { time: 0, tookMs: 0, cause: 'push', result, revision, message: '', diagnostics: [], changes: [] };
+    };
+    this.#reporter = new InstanceReporter({
+      ...own,
+      ...{ log, timers: processTimers, version: 'test', follows: 'store', rank: () => 0 },
+      status: () => ({
+        ...{
+          revision: this.#inForce.runtime.snapshot.revision,
+          since: 0,
+          files: [],
+          warnings: [],
+          outdatedPlugins: [],
+        },
+        ...{ last: attempt(this.#last), previous: null, counts: { applied: 0, unchanged: 0, refused: 0 } },
+        ...{ lastSuccess: 0, secrets: [] },
+      }),
+      pushed: () => this.pushed,
+    });
+    const reload = async () => {
+      const found = (isHasty && (await store.pushedPolicies.offered())) || (await store.pushedPolicies.head());
+      const bundle = found && pushedBundle(found);
+      this.#last = bundle && can(bundle) ? 'applied' : 'refused';
+      if (bundle && this.#last === 'applied') {
+        this.#inForce = named(bundle);
+        this.had.push(found.id);
+      }
+      await this.#reporter.note();
+      return attempt(this.#last);
+    };
+    const member = this;
+    const reloader = {
+      get inForce() {
+        return member.#inForce;
+      },
+      reload,
+    };
+    this.#follower = new PushFollower({
+      ...{ store: { news: store.news, pushedPolicies: store.pushedPolicies }, reporter: this.#reporter, reloader },
+      judge: async (bundle) => {
+        if (isHasty) await reload();
+        return isBlind || can(bundle) ? named(bundle) : refusal;
+      },
+      ...{ timers: processTimers, log },
+    });
+  }
+
+  get pushed(): number | null {
+    return this.#inForce.bundle.pushed?.id ?? null;
+  }
+
+  async begin(): Promise<void> {
+    await this.#reporter.begin();
+    this.#follower.begin();
+  }
+
+  stop(): void {
+    this.#follower.stop();
+    this.#reporter.stop();
+  }
+}
+
+/** Pushes that are made at once, each with the servers that cannot serve it. A server that joins before them. */
+const step = fc.record({
+  joins: fc.boolean(),
+  pushes: fc.array(fc.subarray(['server-0', 'server-1', 'server-2']), { minLength: 1, maxLength: 2 }),
+});
+const steps = fc.array(step, { minLength: 1, maxLength: 4 });
+
+interface Step {
+  readonly joins: boolean;
+  readonly pushes: readonly (readonly string[])[];
+}
+
+async function offerOf(cannot: readonly string[], at: number, store: Store, target: PushTarget): Promise<boolean> {
+  const head = await store.pushedPolicies.head();
+  const before = head ? pushedBundle(head) : bundleOf([]);
+  const after = bundleOf([{ path: 'p.yaml', text: `# ${at} ${cannot.join(' ')}` }]);
+  const edit = { before, after, edits: [], candidate };
+  const notes = editNotes(
+    SERVER,
+    { store, now: () => 0 },
+    { ...edit, patch: '', guarded: [], previous: null, revision: `r${at}` },
+  );
+  return await push(edit, notes, target).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** No server has in force what another refuses; what is accepted comes into force at all, one upon the other. */
+async function isOne(lay: Lay, all: readonly Step[], fault: Fault = {}): Promise<boolean> {
+  await using shared = await lay();
+  const store = await shared.open();
+  const target = { store, isServed: async () => fault.isDeaf !== true, now: () => 0 };
+  const members: Member[] = [];
+  const join = async () => {
+    if (members.length === 3) return;
+    const member = new Member(members.length, await shared.open(), fault);
+    members.push(member);
+    await member.begin();
+  };
+  try {
+    await join();
+    for (const [at, { joins, pushes }] of all.entries()) {
+      if (joins) await join();
+      const ends = await Promise.all(pushes.map((cannot, other) => offerOf(cannot, 10 * at + other, store, target)));
+      const isServable = (cannot: readonly string[]) => !members.some(({ name }) => cannot.includes(name));
+      // Of several at once, one that all can serve may still come behind another.
+      if (ends.some((isAccepted, other) => isAccepted && !isServable(pushes[other]!))) return false;
+      if (pushes.length === 1 && !ends[0] && isServable(pushes[0]!)) return false;
+      // One that comes later may lack what the others have: it stays behind, and its report says so.
+      const head = await store.pushedPolicies.head();
+      const able = members.filter(({ name }) => !head?.source.includes(name));
+      await waitFor(() => able.every(({ pushed }) => pushed === (head?.id ?? null)), 4_000).catch(() => null);
+      if (able.some(({ pushed }) => pushed !== (head?.id ?? null))) return false;
+    }
+    const history = (await store.pushedPolicies.list(99)).toReversed();
+    const accepted = history.filter(({ state }) => state === 'accepted').map(({ id }) => id);
+    const isChain = history.every(
+      ({ id, state, base }) => state !== 'accepted' || base === (accepted[accepted.indexOf(id) - 1] ?? 0),
+    );
+    const had = members.flatMap((member) => member.had);
+    return isChain && history.every(({ state }) => state !== 'offered') && had.every((id) => accepted.includes(id));
+  } finally {
+    for (const member of members) member.stop();
+  }
+}
+
+const LAW = 'a push is in force at all servers or at none, and each replaces the one that it began from';
+const lawOf = (lay: Lay, fault?: Fault) => fc.asyncProperty(steps, (all) => isOne(lay, all, fault));
+
+const MUTANTS: Readonly<Record<string, Fault>> = {
+  'a push asks no server': { isDeaf: true },
+  'a server puts in force what is only offered': { isHasty: true },
+  'a server judges that it can serve everything': { isBlind: true },
+};
+
+/** Holds servers that share a store to the law. @param mutates whether it must find its mutants there as well */
+export function overPushes(place: string, lay: Lay, { runs, seed, proved }: Effort, mutates: boolean): void {
+  test(`in ${place} ${LAW}`, async () => {
+    await fc.assert(lawOf(lay), { numRuns: runs, seed });
+    proved(`no server, with a store in ${place}, has a pushed revision in force that another refuses`);
+  }, 600_000);
+
+  for (const [name, fault] of Object.entries(mutates ? MUTANTS : {})) {
+    test(`in ${place} the law finds out: ${name}`, async () => {
+      expect((await fc.check(lawOf(lay, fault), { numRuns: 50, seed, endOnFailure: true })).failed).toBe(true);
+    });
+  }
+}

@@ -1,0 +1,43 @@
+import { idAt } from '../../../src/core/id.ts';
+import { openPostgres } from '../../../src/store/postgres/store.ts';
+import { applied, fundOf, holdOf, NOON, settleOf } from '../suites/books.ts';
+import { openBooksOn } from './stage.ts';
+
+/** The budget that all processes spend: microcredits. */
+export const LIMIT = 150_000;
+/** What a process was told. */
+export interface Told {
+  readonly charges: number;
+  readonly charged: number;
+}
+
+const HOLD = 100;
+const IN_FLIGHT = 20;
+
+/** Spends a budget, several requests at once, until it refuses each of them: `bun spend-together.ts URL SLOT`. It begins at a line of input. */
+if (import.meta.main) {
+  const [, , url = '', slot] = process.argv;
+  const store = await openPostgres({ url });
+  await using opened = await openBooksOn({ store }, Number(slot));
+  const { books } = opened;
+  const fund = fundOf(LIMIT);
+  let [id, charges, charged] = [idAt(NOON) + Number(slot), 0, 0];
+  const spend = async (): Promise<void> => {
+    for (;;) {
+      id += 128;
+      const own = id;
+      const held = await applied(books, holdOf(own, [fund], HOLD));
+      if (held.kind === 'refused') return;
+      const [settled] = await books.append([settleOf(own, charges % 5 === 0 ? HOLD / 4 : HOLD)]);
+      if (settled?.kind !== 'charged') throw new Error('a settlement charged nothing');
+      charges++;
+      charged += settled.charged;
+    }
+  };
+  console.log('ready');
+  for await (const _ of console) break;
+  await Promise.all(Array.from({ length: IN_FLIGHT }, spend));
+  await books.written();
+  console.log(JSON.stringify({ charges, charged } satisfies Told));
+  await store.close();
+}

@@ -1,0 +1,201 @@
+import { expect } from 'bun:test';
+import { setImmediate } from 'node:timers/promises';
+import type { FundRef } from '../../../src/accounting/fund.ts';
+import type { LedgerBooks, LedgerOp } from '../../../src/store/books.ts';
+import { waitFor } from '../../support/answers.ts';
+import type { Cases } from '../support.ts';
+import {
+  applied,
+  type BooksUnderTest,
+  balanceOf,
+  charged,
+  depositOf,
+  earmarkOf,
+  enforceOf,
+  entryOf,
+  extendOf,
+  figures,
+  fundOf,
+  granted,
+  holdOf,
+  NOON,
+  nextId,
+  postOf,
+  settleOf,
+  uncounted,
+  WALLET,
+} from './books.ts';
+
+const at = NOON;
+const expireOf = (id: number, rule: 'charge' | 'release'): LedgerOp => ({ kind: 'expire', id, at, rule });
+
+/** What others cannot have of a fund. */
+const takenOf = (books: LedgerBooks, fund: FundRef): number =>
+  books.standing([fund]).reduce((sum, { spent, held }) => sum + spent + held, 0);
+
+/**
+ * Incidents of budgets that broke elsewhere, each by its number in the list that they were gathered in. What a price is belongs to
+ * `test/routing/price.test.ts`, and which instance has which policy in force to `test/system/instances/two-policies.test.ts`.
+ */
+export const INCIDENT_CASES: Cases<BooksUnderTest> = {
+  '1: holds leaked on some terminal path': async ({ books }) => {
+    const funds = [fundOf(1_000), balanceOf(WALLET)];
+    await applied(books, depositOf('pay_1', 1_000));
+    const endings: ((id: number) => LedgerOp[])[] = [
+      (id) => [settleOf(id, 30)],
+      (id) => [settleOf(id, null)],
+      (id) => [settleOf(id, 90)],
+      (id) => [postOf(id, 1, 20), settleOf(id, null)],
+      (id) => [extendOf(id, 1, 50), settleOf(id, 70)],
+      (id) => [extendOf(id, 1, 5_000), settleOf(id, 10)],
+      (id) => [{ kind: 'attach', id, at, funds: funds.slice(0, 1) }, settleOf(id, 10)],
+      (id) => [expireOf(id, 'charge')],
+      (id) => [postOf(id, 1, 20), expireOf(id, 'release')],
+    ];
+    for (const ending of endings) {
+      const id = nextId();
+      await books.apply([holdOf(id, funds, 40), ...ending(id)]);
+    }
+    const [left, paid] = [nextId(), nextId()];
+    await books.apply([earmarkOf(left, funds, 40, 40), { kind: 'release', id: left }]);
+    const deposit = { paid: 40, fee: 0, note: 'pay_2' };
+    await books.apply([earmarkOf(paid, funds, 40, 40), { kind: 'capture', id: paid, at, deposit }, settleOf(paid, 40)]);
+    expect(books.standing(funds).map(({ held }) => held)).toEqual([0, 0]);
+    expect(books.open()).toEqual({ count: 0, held: 0 });
+  },
+  '2: a counter that each of several makers seeds counts what was spent before as often': async ({ books }) => {
+    const fund = fundOf(100);
+    const { from, to } = await books.uncounted(fund.budget, { starts: 0, ends: Number.POSITIVE_INFINITY });
+    const count = { kind: 'count', budget: fund.budget, from, to, sums: [{ fund, amount: 40 }] } as const;
+    for (let maker = 0; maker < 3; maker++) {
+      expect(await applied(books, count)).toMatchObject(maker === 0 ? granted(0) : { kind: 'refused' });
+    }
+    for (let maker = 0; maker < 3; maker++) {
+      const id = nextId();
+      expect(await books.apply([holdOf(id, [{ ...fund }], 10), settleOf(id, 5)])).toEqual([granted(10), charged(5)]);
+    }
+    expect(figures(books, fund)).toEqual([[55, 0]]);
+  },
+  '3: a reading that is out of date decides': async ({ books }) => {
+    const fund = fundOf(100);
+    const [{ free } = { free: 0 }] = books.standing([fund]);
+    expect(await applied(books, holdOf(nextId(), [fund], free - 40))).toEqual(granted(60));
+    expect(await applied(books, holdOf(nextId(), [fund], free - 40))).toMatchObject({ kind: 'refused' });
+  },
+  '4: a settlement whose neighbours could not be written is lost, and its cost never counted': async (box) => {
+    const { books, fails } = box;
+    const fund = fundOf(100);
+    const id = nextId();
+    await applied(books, holdOf(id, [fund], 50));
+    fails(true);
+    await expect(books.apply([settleOf(id, 30), holdOf(nextId(), [fund], 50)])).rejects.toThrow();
+    expect(takenOf(books, fund)).toBeGreaterThanOrEqual(30);
+    fails(false);
+    expect(await waitFor(() => books.written())).toBe(true);
+    expect(figures(books, fund)).toEqual([[30, 0]]);
+    expect(await (await box.reopened()).charged()).toBe(30);
+  },
+  '5: holds on the same funds in other orders lose increments in a deadlock': async ({ books }) => {
+    const [one, other] = [fundOf(1_000), fundOf(1_000)];
+    const run = async (_: unknown, turn: number) => {
+      const id = nextId();
+      await applied(books, holdOf(id, turn % 2 === 0 ? [one, other] : [other, one], 10));
+      await applied(books, settleOf(id, 7));
+    };
+    await Promise.all(Array.from({ length: 50 }, run));
+    expect(figures(books, one, other)).toEqual([
+      [350, 0],
+      [350, 0],
+    ]);
+  },
+  '6: one fund that every request draws on is overdrawn, or not used up, under a burst': async ({ books }) => {
+    const fund = fundOf(300);
+    const one = async (_: unknown, at: number) => {
+      // In several groups, so that those of two instances meet.
+      for (let turn = 0; turn < at % 20; turn++) await setImmediate();
+      return await applied(books, holdOf(nextId(), [fund], 1));
+    };
+    const results = await Promise.all(Array.from({ length: 500 }, one));
+    expect(results.filter(({ kind }) => kind === 'granted')).toHaveLength(300);
+    expect(figures(books, fund)).toEqual([[0, 300]]);
+  },
+  '7: what was spent is forgotten at a restart': async (box) => {
+    const id = nextId();
+    const funds = [balanceOf(WALLET)];
+    await applied(box.books, depositOf('pay_3', 100));
+    await box.books.apply([holdOf(id, funds, 60), settleOf(id, 45)]);
+    const books = await box.reopened();
+    expect(figures(books, ...funds)).toEqual([[45, 0]]);
+    expect((await uncounted(books)).charges).toMatchObject([{ microcredits: 45 }]);
+  },
+  '8: a budget refuses at twice what was spent': async ({ books }) => {
+    const fund = fundOf(100);
+    const id = nextId();
+    await books.apply([holdOf(id, [fund], 60), postOf(id, 1, 20), settleOf(id, 35)]);
+    expect(await applied(books, holdOf(nextId(), [fund], 46))).toMatchObject({ kind: 'refused' });
+    expect(await applied(books, holdOf(nextId(), [fund], 45))).toEqual(granted(45));
+  },
+  '10: worst cases that are hardly ever spent keep others out': async ({ books }) => {
+    const fund = fundOf(100);
+    const results = [];
+    for (let i = 0; i < 10; i++) results.push(await applied(books, holdOf(nextId(), [fund], 10, 60)));
+    expect(results).toEqual(Array.from({ length: 10 }, () => granted(10)));
+  },
+  '11: a caller who hangs up without usage gets all back': async ({ books }) => {
+    const fund = fundOf(100);
+    const [counted, unknown] = [nextId(), nextId()];
+    await books.apply([holdOf(counted, [fund], 40), holdOf(unknown, [fund], 40)]);
+    const entry = { ...entryOf(25), estimated: true };
+    const most = Number.MAX_SAFE_INTEGER;
+    expect(await applied(books, { kind: 'settle', id: counted, at, entry, most })).toEqual(charged(25));
+    expect(await applied(books, expireOf(unknown, 'charge'))).toEqual(charged(40));
+    expect(figures(books, fund)).toEqual([[65, 0]]);
+  },
+  '12: negative usage refills a budget': async ({ books }) => {
+    const fund = fundOf(200);
+    for (const cost of [-50, Number.NaN, Number.NEGATIVE_INFINITY, 0.5]) {
+      const id = nextId();
+      await books.apply([holdOf(id, [fund], 40), settleOf(id, cost)]);
+    }
+    const id = nextId();
+    await books.apply([holdOf(id, [fund], 40), postOf(id, 1, -50), settleOf(id, null)]);
+    expect(figures(books, fund)).toEqual([[200, 0]]);
+  },
+  '14: a settlement whose write fails is dropped, and its money held for good or never counted': async (box) => {
+    const { books, fails } = box;
+    const fund = fundOf(100);
+    const ids = [nextId(), nextId(), nextId()];
+    for (const id of ids) await applied(books, holdOf(id, [fund], 30));
+    fails(true);
+    books.append([settleOf(ids[0]!, 10)]);
+    books.append([postOf(ids[1]!, 1, 20), settleOf(ids[1]!, null)]);
+    books.append([expireOf(ids[2]!, 'charge')]);
+    // A new hold is refused instead: nothing is promised that cannot be written.
+    await expect(applied(books, holdOf(nextId(), [fund], 5))).rejects.toThrow();
+    expect(takenOf(books, fund)).toBeGreaterThanOrEqual(60);
+    fails(false);
+    expect(await waitFor(() => books.written())).toBe(true);
+    expect(figures(books, fund)).toEqual([[60, 0]]);
+    const again = await box.reopened();
+    expect([await again.charged(), again.open().count, await again.orphans()]).toEqual([60, 0, []]);
+  },
+  '15: a retried settlement, or one that comes behind an expiry, is counted twice': async ({ books }) => {
+    const fund = fundOf(100);
+    const [settled, expired] = [nextId(), nextId()];
+    await books.apply([holdOf(settled, [fund], 40), holdOf(expired, [fund], 40)]);
+    for (let turn = 0; turn < 3; turn++) {
+      expect(await applied(books, settleOf(settled, 25 + turn))).toEqual(charged(25));
+      expect(await applied(books, expireOf(expired, 'release'))).toEqual(charged(0));
+      expect(await applied(books, settleOf(expired, 40))).toEqual(charged(40));
+      books.append([postOf(settled, 7 + turn, 10), settleOf(expired, 40)]);
+    }
+    expect(figures(books, fund)).toEqual([[65, 0]]);
+  },
+  '13: a changed limit holds only for those who know of it': async ({ books }) => {
+    const fund = fundOf(100);
+    await applied(books, holdOf(nextId(), [fund], 10));
+    await applied(books, enforceOf(fund, 50));
+    expect(await applied(books, holdOf(nextId(), [{ ...fund }], 41))).toMatchObject({ kind: 'refused' });
+    expect(await applied(books, holdOf(nextId(), [fund], 40))).toEqual(granted(40));
+  },
+};

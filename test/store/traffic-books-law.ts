@@ -1,0 +1,295 @@
+import fc from 'fast-check';
+import { type Dimensions, labelsOf, type Tariff } from '../../src/accounting/entry.ts';
+import type { DecisionRecord } from '../../src/core/decision-record.ts';
+import { idAt } from '../../src/core/id.ts';
+import { plainUsage } from '../../src/core/usage.ts';
+import type { ExpireOp, HoldOp, LedgerBooks, PostOp, SettleOp } from '../../src/store/books.ts';
+import type { JournalReader, MoneyEntry } from '../../src/store/journal-reader.ts';
+import type { RecordTables } from '../../src/store/records.ts';
+import type { Repositories } from '../../src/store/repositories.ts';
+import type { BatchSize } from '../../src/store/sql/traffic/batch.ts';
+import type { Store, Write } from '../../src/store/store.ts';
+import { STEP_MS, type TrafficTable } from '../../src/store/traffic.ts';
+import { record } from '../records/support.ts';
+import { memoryRecords } from './memory/records.ts';
+import { MemoryStore } from './memory/store.ts';
+import { memoryTraffic } from './memory/traffic.ts';
+import { depositOf, fundOf, holdOf } from './suites/books.ts';
+import { toldBuckets } from './traffic-support.ts';
+
+const NOON = Date.UTC(2026, 10, 20, 12);
+
+/** Something that happens to a request, or to the store. */
+interface Step {
+  readonly kind: (typeof KINDS)[number];
+  /** Picks a request among those so far, the last ones first. */
+  readonly request: number;
+  /** Microcredits. */
+  readonly amount: number;
+  /** The time that passes before it. */
+  readonly pauseMs: number;
+}
+const KINDS = [
+  ...(['hold', 'hold', 'hold', 'hold', 'extend', 'post', 'post', 'settle', 'settle', 'settle: free'] as const),
+  ...([
+    'settle: with its record',
+    'expire: charge',
+    'expire: release',
+    'refund',
+    'deposit',
+    'record',
+    'record',
+  ] as const),
+  ...(['count', 'count', 'recount', 'checkpoint', 'restart: charge', 'restart: release'] as const),
+] as const;
+interface History {
+  /** Few rows, so that one request is counted in several batches. */
+  readonly size: BatchSize;
+  readonly steps: readonly Step[];
+}
+const histories: fc.Arbitrary<History> = fc.record({
+  size: fc.record({ records: fc.integer({ min: 1, max: 4 }), entries: fc.integer({ min: 1, max: 6 }) }),
+  steps: fc.array(
+    fc.record({
+      kind: fc.constantFrom(...KINDS),
+      request: fc.nat(6),
+      amount: fc.integer({ min: 1, max: 99 }),
+      pauseMs: fc.constantFrom(0, 1, STEP_MS.minute, STEP_MS.hour, 7 * STEP_MS.hour),
+    }),
+    { minLength: 20, maxLength: 70 },
+  ),
+});
+
+/** Who asks: some are of no team, of no user, without labels. */
+const CALLERS: readonly Dimensions[] = [
+  { key: 'key0', selector: 'auto' },
+  { key: 'key1', selector: 'auto', team: 'red', user: 'robin', 'label:use': 'chat' },
+  { key: 'key2', selector: 'auto', user: 'kim', 'label:use': 'agents', 'label:env': 'a=b' },
+  { key: 'key1', selector: 'fast', team: 'red', user: 'kim', 'label:env': '' },
+  { key: 'key0', selector: 'auto', session: 'one', 'label:use': 'chat' },
+];
+const tariffOf = (model: string, provider: string): Tariff => ({ model, provider, upstream: 'u', price: '{}' });
+const TARIFFS = [tariffOf('a', 'p'), tariffOf('b', 'q'), tariffOf('b', 'p')] as const;
+
+/** A request that holds money. */
+interface Held {
+  readonly id: number;
+  readonly at: number;
+  readonly caller: Dimensions;
+  /** By whom it is answered in the end. */
+  readonly tariff: Tariff;
+  readonly amount: number;
+  state: 'open' | 'expired' | 'settled';
+  /** Microcredits, as the books have told. */
+  charged: number;
+  steps: number;
+  isRecorded: boolean;
+}
+
+function recordOf({ id, at, caller, tariff, amount }: Held): DecisionRecord {
+  const { key, team = null, user = null } = caller;
+  const { model, provider, upstream } = tariff;
+  const attempt = { model, provider, upstream, endpoint: 0, requestId: null, finishReasons: [], startMs: null };
+  const failure = amount % 3 === 0 ? 'overloaded' : null;
+  return record(id, at, {
+    ...{ keyId: key!, team, user, labels: labelsOf(caller), choice: 'a' },
+    outcome: {
+      ...{ status: failure ? 'failed' : 'completed', error: null, estimated: false, charged: 1, saved: amount - 40 },
+      attempts: amount % 7 === 0 ? [] : [{ ...attempt, ms: 400 + amount, firstPartMs: amount, failure }],
+      usage: plainUsage(amount, 2 * amount),
+      ...{ firstPartMs: amount, totalMs: 900, cappedBy: null, usageReplaced: false },
+    },
+  });
+}
+
+/** What a process has open. */
+interface Opened {
+  readonly store: Pick<Store, 'commit' | 'flush'> & Pick<Repositories, 'records' | 'journal'>;
+  readonly books: LedgerBooks;
+  readonly traffic: TrafficTable;
+  close(): Promise<void>;
+}
+/** Starts a process on a store, which the one before has left. */
+type Start = (now: () => number) => Promise<Opened>;
+
+/** The store of a gateway with its books, over restarts, and a list of what the books have told. */
+class Box {
+  now = NOON;
+  /** A copy of all records, and what the books have told in place of their journal. */
+  readonly records: RecordTables;
+  readonly journal: Pick<JournalReader, 'money'>;
+  readonly #archive = new MemoryStore();
+  readonly #told: MoneyEntry[] = [];
+  readonly #requests: Held[] = [];
+  readonly #fund = fundOf(3_000);
+  readonly #start: Start;
+  #opened!: Opened;
+
+  constructor(start: Start) {
+    this.#start = start;
+    this.records = memoryRecords(this.#archive);
+    const told = this.#told;
+    this.journal = {
+      async *money() {
+        yield told;
+      },
+    };
+  }
+
+  async start(): Promise<void> {
+    this.#opened = await this.#start(() => this.now);
+  }
+
+  get store(): Opened['store'] {
+    return this.#opened.store;
+  }
+
+  get traffic(): TrafficTable {
+    return this.#opened.traffic;
+  }
+
+  get #books(): LedgerBooks {
+    return this.#opened.books;
+  }
+
+  close(): Promise<void> {
+    return this.#opened.close();
+  }
+
+  async take({ kind, request, amount, pauseMs }: Step): Promise<void> {
+    this.now += pauseMs;
+    if (kind === 'hold') return this.#hold(amount);
+    if (kind === 'deposit') await this.#books.apply([depositOf(`pay_${this.now}`, amount, 1)]);
+    else if (kind === 'checkpoint') await this.#books.checkpoint();
+    else if (kind === 'count') await this.traffic.count(this.now);
+    else if (kind === 'recount') await this.traffic.recount();
+    else if (kind === 'restart: charge' || kind === 'restart: release') await this.#restart(kind.slice(9));
+    else {
+      const held = this.#requests.at(-1 - request);
+      if (held) await this.#onRequest(held, kind, amount);
+    }
+  }
+
+  async #hold(amount: number): Promise<void> {
+    const [at, n] = [this.now, this.#requests.length];
+    const caller = CALLERS[n % CALLERS.length]!;
+    const id = idAt(at) + n;
+    const hold = { ...holdOf(id, [this.#fund], 3 * amount), at, dimensions: caller, expiresAt: Infinity } as HoldOp;
+    const [result] = await this.#books.apply([hold]);
+    if (result!.kind === 'refused') return;
+    const rest = { state: 'open', charged: 0, steps: 0, isRecorded: false } as const;
+    this.#requests.push({ id, at, caller, tariff: TARIFFS[amount % TARIFFS.length]!, amount, ...rest });
+  }
+
+  async #onRequest(held: Held, kind: Step['kind'], amount: number): Promise<void> {
+    const { id } = held;
+    const at = this.now;
+    const tariff = kind === 'post' ? TARIFFS[amount % TARIFFS.length]! : held.tariff;
+    const entry = { tariff, usage: plainUsage(amount, amount), estimated: false, cost: 2 * amount };
+    const most = Number.MAX_SAFE_INTEGER;
+    if (kind === 'record') await this.#record(held, (write) => this.store.commit([write]));
+    else if (kind === 'refund') await this.#refund(held, amount);
+    else if (kind === 'extend') {
+      await this.#books.apply([{ kind, id, step: ++held.steps, at, amounts: [amount] }]);
+    } else if (kind === 'post') {
+      const charged = await this.#charged({ kind, id, step: ++held.steps, at, entry, most });
+      if (held.state === 'open') this.#tell(held, charged, tariff);
+    } else if (kind === 'settle: free') await this.#close(held, { kind: 'settle', id, at, entry: null, most }, null);
+    else if (kind === 'settle') await this.#close(held, { kind, id, at, entry, most }, tariff);
+    else if (kind === 'settle: with its record') {
+      const settle = (write: Write | null) => this.#close(held, { kind: 'settle', id, at, entry, most }, tariff, write);
+      if (held.isRecorded) await settle(null);
+      else await this.#record(held, settle);
+    } else if (kind === 'expire: charge' || kind === 'expire: release') {
+      await this.#close(held, { kind: 'expire', id, at, rule: kind === 'expire: charge' ? 'charge' : 'release' }, null);
+    }
+  }
+
+  /** The charge that the books tell. */
+  async #charged(op: PostOp | SettleOp | ExpireOp, also: Write | null = null): Promise<number> {
+    const writes = also ? [also] : [];
+    // The end of a hold that a dead process left open waits for the disk.
+    const [result] =
+      op.kind === 'expire'
+        ? await this.#books.apply([op], writes)
+        : await this.#books.append([op], () => ({ ops: [], writes }));
+    return result!.kind === 'charged' ? result!.charged : 0;
+  }
+
+  /** Settles or expires: what is told is the charge of all of the request. One that has expired can still be settled, once. */
+  async #close(held: Held, op: SettleOp | ExpireOp, tariff: Tariff | null, also: Write | null = null): Promise<void> {
+    const charged = await this.#charged(op, also);
+    const isLate = held.state === 'expired' && op.kind === 'settle';
+    if (held.state !== 'open' && !isLate) return;
+    const by = charged - held.charged;
+    this.#tell(held, by, isLate ? null : tariff);
+    // A late settlement that changes nothing leaves no entry, so that the next process can settle it again.
+    if (!isLate || by !== 0) held.state = op.kind === 'settle' ? 'settled' : 'expired';
+  }
+
+  async #refund(held: Held, amount: number): Promise<void> {
+    if (held.state === 'open') return;
+    const [id, at, reservation] = [`refund ${held.id} ${++held.steps}`, this.now, held.id];
+    const [result] = await this.#books.apply([{ kind: 'correct', id, at, reservation, amount, note: '' }]);
+    const given = result!.kind === 'granted' ? result!.amount : 0;
+    this.#tell(held, -given, null);
+    // A charge is told without what was given back of it.
+    held.charged += given;
+  }
+
+  #tell(held: Held, amount: number, tariff: Tariff | null): void {
+    const { key: keyId = '', team = '', user = '', selector = '' } = held.caller;
+    held.charged += amount;
+    this.#told.push({
+      ...{ kind: 'post', reservation: held.id, amount, overrun: 0, time: this.now, keyId, team, user, selector },
+      ...{ labels: labelsOf(held.caller), session: '', agent: '', input: 0, cached: 0, written: 0, output: 0 },
+      ...{ model: tariff?.model ?? '', provider: tariff?.provider ?? '', upstream: '', reasoning: 0 },
+      ...{ estimated: false, price: null, addOns: null, note: '' },
+    });
+  }
+
+  async #record(held: Held, writing: (write: Write) => Promise<void>): Promise<void> {
+    if (held.isRecorded) return;
+    held.isRecorded = true;
+    const made = recordOf(held);
+    await writing(this.store.records.log.add(made));
+    await this.#archive.commit([this.records.log.add(made)]);
+  }
+
+  /** Ends the process, and resolves in the next one the holds that it left open. */
+  async #restart(rule: string): Promise<void> {
+    await this.close();
+    await this.start();
+    for (const { id } of await this.#books.orphans()) {
+      const held = this.#requests.find((one) => one.id === id)!;
+      const expire = { kind: 'expire', id, at: this.now, rule: rule === 'charge' ? 'charge' : 'release' } as const;
+      await this.#close(held, expire, null);
+    }
+  }
+}
+
+/** A store that goes away with the scope. */
+export type Laid = (size: BatchSize) => Promise<{ readonly start: Start } & AsyncDisposable>;
+
+/** Whether the buckets are a count over records and journal, and over what the books have told. */
+async function holds(laid: Laid, { size, steps }: History): Promise<boolean> {
+  await using database = await laid(size);
+  const box = new Box(database.start);
+  await box.start();
+  try {
+    for (const step of steps) await box.take(step);
+    await box.store.flush();
+    while (await box.traffic.count(box.now));
+    const told = await toldBuckets(box.traffic, box.now);
+    const { records, journal, store } = box;
+    const counted = [memoryTraffic({ records, journal }), memoryTraffic({ records, journal: store.journal })];
+    for (const count of counted) if (!Bun.deepEquals(told, await toldBuckets(count, box.now))) return false;
+    return true;
+  } finally {
+    await box.close();
+  }
+}
+
+export const lawOf = (laid: Laid) => fc.asyncProperty(histories, (history) => holds(laid, history));
+export const LAW =
+  'buckets of traffic are what the books have told and what records say, by every dimension, over restarts';

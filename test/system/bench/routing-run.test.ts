@@ -1,0 +1,111 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chanceOf } from '../../../bench/routing/chance.ts';
+import { readData, rowOf } from '../../../bench/routing/data.ts';
+import { writePlots } from '../../../bench/routing/plots.ts';
+import { policyOf } from '../../../bench/routing/policy.ts';
+import { poolsOf } from '../../../bench/routing/pools.ts';
+import { RealPath } from '../../../bench/routing/real-path.ts';
+import { textOf } from '../../../bench/routing/report.ts';
+import { runPool } from '../../../bench/routing/run-pool.ts';
+import { trialsOf } from '../../../bench/routing/trials.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'bench-routing-test-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Two kinds of prompts: `large` is good at both, `small` at additions alone. */
+function lines(count: number, source: string): string {
+  const chance = chanceOf(count);
+  return Array.from({ length: count }, (_, at) => {
+    const isSum = at % 2 === 0;
+    const labels = { small: Number(chance() < (isSum ? 0.9 : 0.1)), large: Number(chance() < 0.8), unpriced: 1 };
+    const prompt = isSum ? `Add ${at} and ${at + 3}, please.` : `Who wrote the letter of the year ${1400 + at}?`;
+    return JSON.stringify({ id: `${source}/${at}`, source, prompt, labels, category: isSum ? 'sums' : 'letters' });
+  }).join('\n');
+}
+
+writeFileSync(join(folder, 'heldout.jsonl.gz'), Bun.gzipSync(lines(300, 'letters-and-sums')));
+writeFileSync(join(folder, 'train.jsonl'), lines(120, 'elsewhere'));
+writeFileSync(
+  join(folder, 'models.json'),
+  JSON.stringify({
+    models: {
+      small: { in_per_1m: 0.1, out_per_1m: 0.2, mean_out_tokens: { 'letters-and-sums': 20 } },
+      large: { in_per_1m: 2, out_per_1m: 8 },
+      unpriced: { in_per_1m: null },
+    },
+  }),
+);
+const data = readData(folder);
+
+describe('data', () => {
+  test('a faulty line is reported by file, line and field', () => {
+    const told = (line: string) => () => rowOf(line, 'x.jsonl:7');
+    expect(told('{')).toThrow(/^x\.jsonl:7: no JSON/);
+    expect(told('{"id": "a", "source": "s", "prompt": "p"}')).toThrow(/^x\.jsonl:7: labels: /);
+    expect(told('{"id": "a", "source": "s", "prompt": "p", "labels": {"m": 2}}')).toThrow(/^x\.jsonl:7: labels\/m: /);
+    expect(() => readData(join(folder, 'nowhere'))).toThrow('there is no folder');
+  });
+
+  test('a source without a pool of its own gets all its models that have a price, by cost', () => {
+    const [pool] = poolsOf(data);
+    expect(pool?.models).toEqual(['small', 'large']);
+    expect(pool?.train).toBeNull();
+  });
+});
+
+describe('trials', () => {
+  const [pool] = poolsOf(data);
+  const trials = trialsOf(pool!, data.parts.train, 2, 5);
+
+  test('teach with rows that are not measured on, the same of the same seed', () => {
+    for (const { teach, test: measured } of trials) {
+      const taught = new Set(teach.rows.map(({ id }) => id));
+      expect(measured.rows.some(({ id }) => taught.has(id))).toBe(false);
+      expect(teach.rows.length + measured.rows.length).toBe(300);
+    }
+    expect(trialsOf(pool!, data.parts.train, 2, 5)).toEqual(trials);
+    expect(trials[0]!.testRows).not.toEqual(trials[1]!.testRows);
+  });
+
+  test('what was learnt by scores outlasts the process', async () => {
+    const trial = trials[0]!;
+    const declaration = { general: trial.declared, byTask: new Map(), explores: false };
+    const path = await RealPath.open(policyOf(trial, data.models, declaration));
+    try {
+      const asked = { prompt: 'Add 7 and 9, please.', task: null };
+      const [cold] = await path.qualities(asked, ['small']);
+      const scores = [];
+      for (const { prompt } of trial.teach.rows.slice(0, 40)) {
+        scores.push({ chat: await path.chat({ prompt, task: null }, 'small'), score: 0 });
+      }
+      await path.score(scores);
+      const [warm] = await path.qualities(asked, ['small']);
+      expect(warm).toBeLessThan(cold!);
+      await path.reopen();
+      expect(await path.qualities(asked, ['small'])).toEqual([warm!]);
+    } finally {
+      await path.close();
+    }
+  });
+});
+
+test('a whole run: every router is measured, reported and drawn', async () => {
+  const task = { folder, pool: 'letters-and-sums', splits: 1, resamples: 20, seed: 1 };
+  const report = await runPool(task, () => {});
+  const routers = new Set(report.entries.map(({ router }) => router));
+  for (const router of ['oracle', 'random', 'length', 'keywords', 'n-grams', 'Signalbox, one known, exploring']) {
+    expect(routers).toContain(router);
+  }
+  for (const { gain, apgr, router } of report.entries) {
+    expect([router, Number.isFinite(gain.mean), Number.isFinite(apgr?.mean)]).toEqual([router, true, true]);
+  }
+  const text = textOf(report);
+  expect(text).toMatch(/\| Signalbox, tasks declared +\| +100 \|/);
+  expect(text).not.toContain('NaN');
+  const names = writePlots([report], folder);
+  expect(readdirSync(folder)).toEqual(expect.arrayContaining(names));
+  for (const name of names) expect(readFileSync(join(folder, name), 'utf8')).toStartWith('<svg');
+});

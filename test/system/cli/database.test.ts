@@ -1,0 +1,87 @@
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { addressOf } from '../../../src/store/postgres/address.ts';
+import { Connection } from '../../../src/store/postgres/connection.ts';
+import { migrate } from '../../../src/store/postgres/migrate.ts';
+import { SCHEMA } from '../../../src/store/postgres/schema/versions.ts';
+import { tempFolder } from '../../store/support.ts';
+import { runHere } from '../../support/run-here.ts';
+import { freshDatabase } from '../../support/shared-postgres.ts';
+
+test('db migrate makes the tables of a database, and db status tells how far they are', async () => {
+  using folder = tempFolder();
+  const run = (...args: string[]) => runHere(['db', ...args, '--data', folder.path]);
+  expect(await run('status')).toEqual({
+    code: 2,
+    out: expect.stringMatching(
+      /^Database {2}.*signalbox\.db\nTables {4}none yet\nProgram {3}of version \d+\. `signalbox db migrate` brings them/,
+    ),
+    err: '',
+  });
+  expect(await run('migrate')).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^Brought the tables of .* to version \d+\.$/m),
+  });
+  expect(await run('migrate')).toMatchObject({ code: 0, out: expect.stringMatching(/are up to date/) });
+  const { code, out } = await run('status', '--json');
+  const state = JSON.parse(out) as Record<string, unknown>;
+  expect({ code, state }).toMatchObject({
+    code: 0,
+    state: { database: join(folder.path, 'signalbox.db'), is_served: false, is_current: true },
+  });
+  expect(state.version).toBe(state.known);
+  expect(await run('accept')).toEqual({
+    ...{ code: 0, err: '' },
+    out: 'Nothing to accept: SQLite has no failover. For a PostgreSQL, set DATABASE_URL.\n',
+  });
+  expect(await runHere(['instances', '--data', folder.path])).toEqual({
+    ...{ code: 0, out: 'No server runs at this database.\n', err: '' },
+  });
+});
+
+test('commands name a database whose tables are missing or of a later program, without its password', async () => {
+  await using database = await freshDatabase();
+  const { url } = database;
+  const place = url.replace(/\/\/[^@]*@/, '//');
+  const env = { DATABASE_URL: url.replace('@', ':hunter2@') };
+  const errorOf = async (...args: string[]) => (await runHere(args, env)).err;
+  for (const args of [
+    ['keys', 'list'],
+    ['policy', 'history'],
+    ['alerts', 'list'],
+  ])
+    expect(await errorOf(...args)).toBe(`signalbox: There are no tables in ${place}; start the server once.\n`);
+  expect(await errorOf('db', 'accept')).toBe(
+    `signalbox: Cannot use the database ${place}: it has no tables yet; run \`signalbox db migrate\` first.\n`,
+  );
+  expect(await errorOf('policy', 'diff', 'abcdef')).toContain(`${place} has no tables yet, and `);
+  await runHere(['db', 'migrate'], env);
+  const unknown = await errorOf('policy', 'diff', 'abcdef');
+  expect(unknown).toContain(`${place} keeps no revision that begins so`);
+  expect(unknown).not.toContain('hunter2');
+  await database.run(`INSERT INTO signalbox_schema VALUES (1000, 1000, '9.0.0')`);
+  for (const args of [['db', 'migrate'], ['keys', 'list'], ['policy', 'history'], ['serve']])
+    expect(await errorOf(...args)).toMatch(
+      new RegExp(
+        `^signalbox: Cannot use the database ${place}: Signalbox 9\\.0\\.0 has brought its tables to version 1000, .*: use that program or a later one\\.\n$`,
+      ),
+    );
+});
+
+test('db commands name the database that they cannot use, and what would be right', async () => {
+  await using database = await freshDatabase();
+  const { server, name, url } = database;
+  await server.run(`CREATE ROLE ${name}_weak LOGIN`);
+  const run = async (at: string) => (await runHere(['db', 'migrate'], { DATABASE_URL: at })).err;
+  const place = url.replace(/\/\/[^@]*@/, '//');
+  expect(await run(`${url}_absent`)).toContain(
+    `Cannot reach the database ${place}_absent: there is no database of that name; make it first.`,
+  );
+  const weak = new URL(url);
+  weak.username = `${name}_weak`;
+  const connection = await Connection.open(addressOf(weak.href));
+  const refused = await migrate(connection, SCHEMA, 'test').catch(String);
+  await connection.close();
+  expect(refused).toContain('its user lacks the right CREATE on its schema');
+  await server.run(`DROP ROLE ${name}_weak`);
+});

@@ -1,0 +1,85 @@
+import type { PackageVersions, Projects } from './versions.ts';
+
+/**
+ * How a language takes part in `npm run test:deep -- clients`:
+ *
+ * 1. Add its projects to `versions.json`: packages that are installed together, with the version of each.
+ * 2. Write a `ClientLanguage` in `test/system/clients/languages/<language>/`, and add it to `LANGUAGES` in `languages.ts`.
+ * 3. Write one program for each client. A program reads the variables of `ClientEnvironment`, checks what its client does, prints
+ *    one line of JSON (`CheckLine`) for each check, and ends with 0, or with another code and a message on standard error.
+ * 4. Write the page: each block of the page with the language's `fence` runs, in order, with `SIGNALBOX_KEY` and with the server's
+ *    address in place of `http://127.0.0.1:8787`. It must print something, end with 0 and make at least one call. A block whose
+ *    first line has the word `skip` (` ```python skip `) does not run.
+ */
+export interface ClientLanguage {
+  /** The key of its projects in `versions.json`, and its name in the summary. */
+  readonly name: 'Python' | 'Go' | 'Java' | 'Rust';
+  /** Programs that it needs on the PATH. Without one of them the language is skipped. */
+  readonly tools: readonly string[];
+  /** The page of its snippets, from the root of the repository. */
+  readonly page: string;
+  /** The language of the page's blocks that run, such as `python`. */
+  readonly fence: string;
+  /** The clients, in the order of the summary. Each gets a test and keys of its own. */
+  readonly clients: readonly ClientProgram[];
+  /**
+   * Installs all projects into an empty folder.
+   * @throws Error with the output of the command that failed
+   */
+  install(folder: string, projects: Projects): Promise<void>;
+  /** The command that runs the checks of a client. */
+  command(folder: string, client: ClientProgram): ClientCommand;
+  /** Saves a block of the page in the folder, compiles it if needed, and returns the command that runs it. */
+  snippet(folder: string, text: string, at: number): Promise<ClientCommand>;
+  /** The newest versions of one project's packages that can be installed together. */
+  newest(packages: readonly string[], folder: string): Promise<PackageVersions>;
+}
+
+export interface ClientProgram {
+  /** A package of `versions.json`: the summary shows its version. */
+  readonly name: string;
+  /** The project that has the package. */
+  readonly project: string;
+}
+
+export interface ClientCommand {
+  readonly command: readonly string[];
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** What each program finds in its environment. Addresses have no `/v1` at their end. */
+export interface ClientEnvironment {
+  /** A server with the shipped policy, whose simulated models answer: `auto`, `auto-cheap`, `sim-large`, `sim-embed` and others. */
+  readonly SIGNALBOX_URL: string;
+  /** For calls whose usage the program reports: the sum must equal `GET /v1/usage`. */
+  readonly SIGNALBOX_KEY: string;
+  /** For calls at the same server whose usage the client does not show. */
+  readonly UNCOUNTED_KEY: string;
+  /** A key at the same server whose budget is too small for any call: each is refused with 402. */
+  readonly EMPTY_KEY: string;
+  /** A server whose models fail in the way that their name says: see `FAULTS` in `stage.ts`. */
+  readonly FAULTY_URL: string;
+  readonly FAULTY_KEY: string;
+  /** A server whose only model, `claude-opus-5-5`, refuses a forced tool call and answers in a JSON schema. */
+  readonly CLAUDE_URL: string;
+  readonly CLAUDE_KEY: string;
+}
+
+/** A line that a program prints on standard output for a check that held. Other lines are ignored. */
+export interface CheckLine {
+  /** Such as `chat` or `stream with usage`. */
+  readonly check: string;
+  /** The usage of each call that the check made with `SIGNALBOX_KEY`. */
+  readonly usage?: readonly SeenUsage[];
+}
+
+/** The usage of one answer, as the client showed it. */
+export interface SeenUsage {
+  /** Tokens. */
+  readonly input: number;
+  /** Tokens. */
+  readonly output: number;
+  /** `platform.credits_consumed`, where the client shows it. Credits are compared if each call of the program has them. */
+  readonly credits?: number;
+}

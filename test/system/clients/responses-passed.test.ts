@@ -1,0 +1,339 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { isObject, type Json, listOf } from '../../../plugins/providers/json.ts';
+import { told } from '../../support/dialects/openai-responses.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
+import { checkResponse, checkStream } from '../../support/open-responses/schemas.ts';
+import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
+
+/** Requests of Responses to OpenAI's own service: sent on as they came, answered as the service answers. */
+let upstream: FakeUpstream;
+let box: Signalbox;
+
+beforeAll(async () => {
+  upstream = startFakeUpstream();
+  const policy = testPolicy(
+    {
+      own: { url: upstream.url, adapter: 'openai' },
+      spare: { url: upstream.url, adapter: 'openai' },
+      chat: upstream.url,
+    },
+    {
+      thinker: { endpoints: ['own'] },
+      plain: { endpoints: ['own'] },
+      failing: { endpoints: ['spare'] },
+      other: { endpoints: ['chat'] },
+    },
+  );
+  const [first = '', ...rest] = policy.split('[tools, json_schema]');
+  box = await startSignalbox({
+    policy: `${first}[tools, json_schema, reasoning]${rest.join('[tools, json_schema]')}`
+      .replace('thinker-upstream', 'gpt-6-luna')
+      .replace('plain-upstream', 'gpt-4.1'),
+    env: UPSTREAM_ENV,
+  });
+});
+afterAll(async () => {
+  await box.stop();
+  await upstream.stop();
+});
+afterEach(() => upstream.behave({}));
+
+const post = (body: object, headers = {}) => box.post('/v1/responses', { model: 'thinker', ...body }, { headers });
+const sent = (): Json => upstream.requests.at(-1)!.body as Json;
+
+const words = fc.string({ maxLength: 12, unit: 'binary' }).filter((text) => text.isWellFormed());
+const name = fc.constantFrom('look', 'walk', 'patch');
+const parts = fc.array(
+  fc.oneof(
+    fc.record({ type: fc.constant('input_text'), text: words }),
+    fc.record({ type: fc.constant('input_text'), text: words, prompt_cache_breakpoint: fc.constant({ a: 1 }) }),
+  ),
+  { minLength: 1, maxLength: 3 },
+);
+const pair = (id: string) =>
+  fc.oneof(
+    fc.tuple(name, words, fc.oneof(words, parts)).map(([tool, text, output]) => [
+      { type: 'function_call', call_id: id, name: tool, arguments: text },
+      { type: 'function_call_output', call_id: id, output },
+    ]),
+    fc.tuple(words, words).map(([input, output]) => [
+      { type: 'custom_tool_call', call_id: id, name: 'patch', input },
+      { type: 'custom_tool_call_output', call_id: id, output },
+    ]),
+    fc.tuple(words, words).map(([text, output]) => [
+      { type: 'local_shell_call', id, call_id: id, action: { type: 'exec', command: [text] }, status: 'completed' },
+      { type: 'local_shell_call_output', id, output },
+    ]),
+    fc
+      .tuple(
+        fc.constantFrom('user', 'developer', 'system'),
+        fc.oneof(
+          words,
+          parts.filter((all) => all.length < 3),
+        ),
+      )
+      .map(([role, content]) => [{ role, content }]),
+    words.map((text) => [
+      {
+        type: 'message',
+        role: 'assistant',
+        content: [{ type: 'output_text', text, annotations: [] }],
+        phase: 'commentary',
+      },
+    ]),
+  );
+const input = fc
+  .tuple(pair('call_1'), pair('call_2'), pair('call_3'))
+  .map((all) => [...all.flat(), { role: 'user', content: 'Go on.' }]);
+const tools = fc.subarray([
+  { type: 'function', name: 'look', parameters: { type: 'object' }, strict: false, defer_loading: true },
+  { type: 'custom', name: 'patch', format: { type: 'grammar', syntax: 'lark', definition: 'start: "a"' } },
+  { type: 'namespace', name: 'crm', description: 'Customers.', tools: [{ type: 'function', name: 'list' }] },
+  { type: 'local_shell' },
+]);
+const request = fc.record(
+  {
+    input: fc.oneof(
+      words.filter((text) => text !== ''),
+      input,
+    ),
+    instructions: words,
+    tools,
+    metadata: fc.constant({ team: 'a' }),
+    prompt_cache_key: fc.constant('k'),
+    text: fc.constantFrom({ verbosity: 'low' }, { format: { type: 'text' } }),
+    reasoning: fc.constantFrom({ effort: 'high', summary: 'auto' }, { effort: 'low', context: 'all' }),
+    truncation: fc.constantFrom('auto', 'disabled'),
+    parallel_tool_calls: fc.boolean(),
+    safety_identifier: fc.constant('user-1'),
+  },
+  { requiredKeys: ['input'] },
+);
+
+describe('a request', () => {
+  test('reaches the service as it came, but for what routing, money and the missing store need', async () => {
+    const law = fc.asyncProperty(request, fc.boolean(), async (body, stream) => {
+      const response = await post({ ...body, stream, budget_limit: 50, constraints: { max_cost_credits: 50 } });
+      expect([response.status, response.status === 200 ? '' : await response.text()]).toEqual([200, '']);
+      await response.text().catch(() => '');
+      const { model, max_output_tokens, store, include, stream: streamed, ...rest } = sent();
+      expect({ model, store, include, streamed }).toEqual({
+        model: 'gpt-6-luna',
+        store: false,
+        include: ['reasoning.encrypted_content'],
+        streamed: stream ? true : undefined,
+      });
+      expect(max_output_tokens).toBe(1_024);
+      // The texts of both, so that nothing of the order is lost.
+      for (const [field, value] of Object.entries(body))
+        expect(JSON.stringify(rest[field])).toBe(JSON.stringify(value));
+      expect(Object.keys(rest).sort()).toEqual(Object.keys(body).sort());
+    });
+    await fc.assert(law, { numRuns: 60 });
+  });
+
+  test('to a model that does not reason has no `reasoning` and no encrypted content, and says so', async () => {
+    const answer = (await (
+      await post({ model: 'plain', input: 'Hi', reasoning: { effort: 'low' }, temperature: 0.5 })
+    ).json()) as Json;
+    expect(sent()).toEqual({ input: 'Hi', model: 'gpt-4.1', temperature: 0.5, max_output_tokens: 1_024, store: false });
+    expect(Object(answer.platform).dropped).toEqual(['reasoning']);
+  });
+
+  test('whose tools only the service knows finds no other model', async () => {
+    const body = { model: 'other', input: 'Hi', tools: [{ type: 'local_shell' }] };
+    const refused = await post(body);
+    expect(refused.status).toBe(400);
+    expect(Object(await refused.json()).error).toMatchObject({
+      message: expect.stringContaining('`other` cannot be given the tool `tools[0]` (`local_shell`)'),
+      param: 'tools[0].type',
+    });
+    expect((await post({ ...body, model: 'auto' })).headers.get('x-signalbox-model')).not.toBe('other');
+  });
+
+  test('that lets the service bill what has no price is refused where a fund applies', async () => {
+    for (const [field, body] of [
+      ['tools[0]', { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }],
+      ['tools[0]', { tools: [{ type: 'nobody_knows_yet' }] }],
+      ['service_tier', { service_tier: 'priority' }],
+      ['context_management', { context_management: [{ type: 'compaction' }] }],
+      ['prompt_cache_options', { prompt_cache_options: { ttl: '24h' } }],
+    ] as const) {
+      const { length } = upstream.requests;
+      const refused = await post({ input: 'Hi', budget_limit: 5_000, ...body });
+      const { error } = (await refused.json()) as Json;
+      expect([refused.status, Object(error).code, Object(error).param]).toEqual([400, 'unsupported_parameter', field]);
+      expect(upstream.requests.length).toBe(length);
+    }
+  });
+
+  test('for another model drops what only the service knows, and says so', async () => {
+    const body = { model: 'other', input: 'Hi', service_tier: 'priority', truncation: 'auto', nope: 1 };
+    const answer = (await (await post(body)).json()) as Json;
+    expect([...Object(answer.platform).dropped].sort()).toEqual(['nope', 'service_tier', 'truncation']);
+  });
+
+  test('that the service refuses gets its own words and status', async () => {
+    const error = {
+      message: "Unknown parameter: 'nope'.",
+      type: 'invalid_request_error',
+      param: 'nope',
+      code: 'unknown_parameter',
+    };
+    for (const stream of [false, true]) {
+      const refused = await post({ input: 'Hi', nope: 1, stream });
+      expect([refused.status, await refused.json()]).toEqual([400, { error }]);
+    }
+    upstream.next({ status: 413, error: { message: 'Too large.', code: 'too_large' } });
+    const large = await post({ input: 'Hi' });
+    expect([large.status, Object((await large.json()) as Json).error.message]).toEqual([413, 'Too large.']);
+  });
+
+  test('that fails at the service for another reason gets our words', async () => {
+    for (const [fail, status, code] of [
+      ['server', 502, 'upstream_failed'],
+      ['auth', 502, 'upstream_failed'],
+    ] as const) {
+      upstream.next({ fail });
+      const failed = await post({ model: 'failing', input: 'Hi' });
+      const { error } = (await failed.json()) as Json;
+      expect([failed.status, Object(error).code]).toEqual([status, code]);
+    }
+  });
+});
+
+const RESPONSE = {
+  id: 'resp_up',
+  object: 'response',
+  created_at: 1,
+  model: 'gpt-6-luna',
+  status: 'in_progress',
+  output: [],
+  secret_member: { a: [1] },
+};
+const REASONING = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA+/=é' };
+const MESSAGE = {
+  type: 'message',
+  id: 'msg_1',
+  status: 'completed',
+  role: 'assistant',
+  content: [{ type: 'output_text', text: 'Hello', annotations: [], odd: true }],
+};
+const USAGE = {
+  input_tokens: 5,
+  output_tokens: 2,
+  total_tokens: 7,
+  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+  output_tokens_details: { reasoning_tokens: 0 },
+};
+const END = { ...RESPONSE, status: 'completed', output: [REASONING, MESSAGE], usage: USAGE };
+const EVENTS = [
+  { type: 'response.created', response: RESPONSE },
+  { type: 'response.output_item.added', output_index: 0, item: { ...REASONING, encrypted_content: 'g' } },
+  { type: 'response.output_item.done', output_index: 0, item: REASONING },
+  { type: 'response.unheard_of', output_index: 0, thing: [1, { b: null }] },
+  { type: 'response.output_item.added', output_index: 1, item: { ...MESSAGE, content: [] } },
+  {
+    type: 'response.output_text.delta',
+    item_id: 'msg_1',
+    output_index: 1,
+    content_index: 0,
+    delta: 'Hel',
+    obfuscation: 'xyz',
+  },
+  {
+    type: 'response.output_text.delta',
+    item_id: 'msg_1',
+    output_index: 1,
+    content_index: 0,
+    delta: 'lo',
+    logprobs: [],
+  },
+  { type: 'response.output_item.done', output_index: 1, item: MESSAGE },
+  { type: 'response.completed', response: END },
+].map((event, sequence_number) => ({ ...event, sequence_number }));
+
+const eventsIn = (text: string): Json[] =>
+  text
+    .split('\n\n')
+    .flatMap((frame) => (frame.includes('data: ') ? [JSON.parse(frame.slice(frame.indexOf('data: ') + 6))] : []));
+
+describe('an answer', () => {
+  test('comes event for event as the service sent it, with `platform` in the last, however its bytes are split', async () => {
+    const bytes = new TextEncoder().encode(EVENTS.map(told).join(''));
+    const splits = fc.array(fc.nat(bytes.length), { maxLength: 12 });
+    const law = fc.asyncProperty(splits, async (cuts) => {
+      const at = [0, ...cuts.sort((a, b) => a - b), bytes.length];
+      upstream.next({ raw: at.slice(1).map((end, i) => bytes.slice(at[i], end)), form: 'sse' });
+      const events = eventsIn(await (await post({ input: 'Hi', stream: true })).text());
+      const { platform, ...response } = Object(events.at(-1)!.response);
+      expect(platform).toMatchObject({ routed_model: 'thinker', estimated: false, credits_consumed: 0.013 });
+      expect(JSON.stringify([...events.slice(0, -1), { ...events.at(-1), response }])).toBe(JSON.stringify(EVENTS));
+    });
+    await fc.assert(law, { numRuns: 40 });
+  });
+
+  test.each([
+    [{ cached_tokens: 4 }, { cached_tokens: 4, cache_write_tokens: 0 }],
+    [undefined, { cached_tokens: 0, cache_write_tokens: 0 }],
+  ])('of a service that does not count writes to its cache has 0 of them: %j', async (details, expected) => {
+    const usage = { ...END.usage, input_tokens_details: details };
+    upstream.next({ raw: [JSON.stringify({ ...END, usage })], form: 'json' });
+    const body = (await (await post({ input: 'Hi' })).json()) as Json;
+    expect(Object(body.usage).input_tokens_details).toEqual(expected);
+  });
+
+  test('in JSON is the service’s own body with `platform`', async () => {
+    upstream.next({ raw: [JSON.stringify(END)], form: 'json' });
+    const { platform, ...body } = (await (await post({ input: 'Hi' })).json()) as Json;
+    expect(JSON.stringify(body)).toBe(JSON.stringify(END));
+    expect(platform).toMatchObject({ routed_model: 'thinker', credits_consumed: 0.013 });
+  });
+
+  test('asked again by its Idempotency-Key is the same text', async () => {
+    for (const stream of [true, false]) {
+      const key = { 'idempotency-key': crypto.randomUUID() };
+      const first = await (await post({ input: 'Hi', stream }, key)).text();
+      const again = await post({ input: 'Hi', stream }, key);
+      expect([await again.text(), again.headers.get('x-signalbox-replayed')]).toEqual([first, 'true']);
+    }
+  });
+
+  test('of a custom tool comes as it is, and is a call in chat completions', async () => {
+    const custom = [{ type: 'custom', name: 'patch' }];
+    upstream.behave({ toolCalls: [{ name: 'patch', arguments: '{"input":"a \\"b\\"\\n"}', id: 'call_1' }] });
+    const events = checkStream(await (await post({ input: 'Hi', tools: custom, stream: true })).text());
+    const [item] = listOf(Object(events.at(-1)!.response).output).filter(
+      (one) => isObject(one) && one.type !== 'reasoning',
+    );
+    expect(item).toMatchObject({ type: 'custom_tool_call', name: 'patch', input: 'a "b"\n' });
+    for (const stream of [false, true]) {
+      const body = { model: 'thinker', input: 'Hi', tools: custom, stream };
+      const text = await (await box.post('/v1/chat/completions', body)).text();
+      const pieces = [...text.matchAll(/"arguments":"((?:[^"\\]|\\.)*)"/g)].map(([, piece]) =>
+        JSON.parse(`"${piece}"`),
+      );
+      expect(JSON.parse(pieces.join(''))).toEqual({ input: 'a "b"\n' });
+    }
+  });
+
+  test('that the service breaks off ends as failed, with the items that were whole', async () => {
+    upstream.next({ raw: [EVENTS.slice(0, 6).map(told).join('')], form: 'sse' });
+    const events = eventsIn(await (await post({ input: 'Hi', stream: true })).text());
+    expect(events.map(({ type }) => type)).not.toContain('response.completed');
+    expect(events.map(({ sequence_number }) => sequence_number)).toEqual([...events.keys()]);
+    expect(events.at(-1)).toMatchObject({
+      type: 'response.failed',
+      response: { id: 'resp_up', status: 'failed', output: [REASONING] },
+    });
+  });
+
+  test('conforms to the schemas', async () => {
+    upstream.behave({ text: 'Hello', reasoning: 'Hm.' });
+    const asked = { input: 'Hi', reasoning: { summary: 'auto' } };
+    checkResponse(await (await post(asked)).json());
+    checkStream(await (await post({ ...asked, stream: true })).text());
+  });
+});

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { orDeeply } from '../../deep/deeply.ts';
+import { waitFor } from '../../support/answers.ts';
+import { withKey } from '../../support/signalbox.ts';
+import { sharedBrowser } from '../support/browser.ts';
+import { type ConsoleStage, openStage, settled, tabTo } from './stage.ts';
+
+/** Whole tasks by the keyboard alone: from the sign-in to the work and back, without a pointer. */
+
+let stage: ConsoleStage;
+let page: Page;
+const faults: string[] = [];
+beforeAll(async () => {
+  stage = await openStage(60);
+  page = await (await sharedBrowser()).newPage({ viewport: { width: 1_280, height: 700 } });
+  page.setDefaultTimeout(10_000);
+  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+  page.on('pageerror', ({ message }) => faults.push(message));
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: stage.box.url });
+});
+afterAll(async () => {
+  await page.context().close();
+  await stage.stop();
+});
+
+const enter = async (name: string | RegExp, steps?: number) => {
+  await tabTo(page, name, steps);
+  await page.keyboard.press('Enter');
+};
+const statusWith = async (key: string): Promise<number> =>
+  (await fetch(`${stage.box.url}/v1/models`, withKey(key))).status;
+const panel = () => page.getByRole('complementary');
+const focused = () => page.locator(':focus').textContent({ timeout: 1_000 });
+
+test('somebody signs in, and comes to the keys', async () => {
+  await page.goto(`${stage.box.url}/console`);
+  await tabTo(page, 'Key with the scope admin or report');
+  await page.keyboard.type(stage.box.key);
+  await page.keyboard.press('Enter');
+  await page.locator('.rail').waitFor();
+  await enter('People');
+  await tabTo(page, 'Teams');
+  for (const tab of ['Members', 'Keys']) {
+    await page.keyboard.press('ArrowRight');
+    expect(await focused()).toBe(tab);
+  }
+});
+
+test('a key is made, found again, suspended, resumed and revoked', async () => {
+  await enter('Make key');
+  await tabTo(page, 'Name');
+  await page.keyboard.type('night-job');
+  await enter('Make key');
+  await page.getByText('Copy the secret now.').waitFor();
+  await enter('Copy the secret');
+  await page.getByText('Copied the secret').waitFor();
+  const secret = String(await page.evaluate('navigator.clipboard.readText()'));
+  expect(await statusWith(secret)).toBe(200);
+  await enter('Close');
+  await panel().waitFor({ state: 'detached' });
+
+  await tabTo(page, 'Name or ID');
+  await page.keyboard.type('night');
+  await page.getByRole('table', { name: 'Keys' }).locator('tbody tr').nth(1).waitFor({ state: 'detached' });
+  // The table may be filtered by the first letters alone.
+  await waitFor(() => new URL(page.url()).searchParams.get('q') === 'night');
+  await enter('night-job');
+  await panel().getByRole('heading', { name: 'night-job' }).waitFor();
+  await enter('Suspend');
+  await page.getByText('night-job is suspended. Its requests get 403.').waitFor();
+  await waitFor(async () => (await statusWith(secret)) === 403);
+  await enter('Undo');
+  await page.getByText('night-job works again.').waitFor();
+  await waitFor(async () => (await statusWith(secret)) === 200);
+  await enter('Suspend');
+  await enter('Resume');
+  await waitFor(async () => (await statusWith(secret)) === 200);
+
+  await enter('Revoke');
+  await page.getByRole('dialog', { name: 'Revoke night-job?' }).waitFor();
+  await enter('Revoke key');
+  await waitFor(async () => (await statusWith(secret)) === 401);
+  await panel().getByText('Revoked', { exact: true }).first().waitFor();
+  await page.keyboard.press('Escape');
+  await panel().waitFor({ state: 'detached' });
+  // The list and its filter are as they were left, and so is the place in it.
+  expect(new URL(page.url()).searchParams.get('q')).toBe('night');
+  await waitFor(async () => (await focused()) === 'night-job');
+  expect(faults).toEqual([]);
+});
+
+test.each(orDeeply(['Escape'], ['the way back of the browser']))(
+  'a request far down the list is read, and %s leads back to its row',
+  async (way) => {
+    await page.goto(`${stage.box.url}/console/requests`);
+    await settled(page);
+    const first = page.locator('tbody tr:first-child a:focus');
+    while ((await first.count()) === 0) await page.keyboard.press('Tab');
+    for (let row = 0; row < 30; row++) await page.keyboard.press('Tab');
+    const [href, top] = await page
+      .locator(':focus')
+      .evaluate((link): [string | null, number] => [
+        link.getAttribute('href'),
+        link.ownerDocument.defaultView!.scrollY,
+      ]);
+    expect(href).toMatch(/\/requests\/dec_/);
+    expect(top).toBeGreaterThan(300);
+    await page.keyboard.press('Enter');
+    await panel().getByRole('heading', { name: 'Request', exact: true }).waitFor();
+    await page.locator('.requests-story').first().waitFor();
+    if (way === 'Escape') await page.keyboard.press('Escape');
+    else await page.goBack();
+    await panel().waitFor({ state: 'detached' });
+    await waitFor(async () => (await page.locator(':focus').getAttribute('href', { timeout: 1_000 })) === href);
+    expect(Number(await page.evaluate('scrollY'))).toBe(top);
+  },
+);

@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { deeply, orDeeply } from '../../deep/deeply.ts';
+import type { Signalbox } from '../../support/signalbox.ts';
+import {
+  axeFinds,
+  CONSOLE_POLICY,
+  type ConsoleStage,
+  chartsWithoutTwin,
+  openConsole,
+  openStage,
+  overflowOf,
+  settled,
+} from './stage.ts';
+
+/** Money, asked as a person would: two days ago one key spent little, and today it spends much on one model. */
+const DAY_MS = 86_400_000;
+let shift = -1.5 * DAY_MS;
+let stage: ConsoleStage;
+let ids: Readonly<Record<'steady' | 'rising', string>>;
+
+async function spend({ url }: Pick<Signalbox, 'url'>, secret: string, model: string, requests: number): Promise<void> {
+  for (let at = 0; at < requests; at++) {
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: `Say ${at}` }], max_tokens: 20 }),
+    });
+    expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+  }
+}
+
+const idOf = (secret: string): string => secret.split('_')[2]!;
+
+beforeAll(async () => {
+  stage = await openStage(0, CONSOLE_POLICY, {}, () => Date.now() + shift);
+  const { box } = stage;
+  const label = ['--label', 'app=shop'];
+  const steady = await box.makeKey('--name', 'nightly', '--team', 'search', ...label);
+  const rising = await box.makeKey('--name', '=billing-app', '--team', 'search');
+  ids = { steady: idOf(steady), rising: idOf(rising) };
+  await spend(box, steady, 'mistral-breeze', 3);
+  await spend(box, rising, 'gpt-6-luna', 1);
+  shift = 0;
+  await spend(box, steady, 'mistral-breeze', 3);
+  await spend(box, rising, 'gpt-6-luna', 1);
+  await spend(box, rising, 'claude-mirror-4', 6);
+});
+afterAll(() => stage.stop());
+
+const read = async (path: string) => JSON.parse(await (await stage.box.get(path)).text());
+
+test('the key that spends far more than it used to stands first, and its detail says on what', async () => {
+  const { page, faults } = await openConsole(stage, { path: '/money?range=24h' });
+  const table = page.getByRole('table', { name: 'Spend by key' });
+  const row = table.locator('tbody tr').first();
+  expect(await row.locator('td').first().textContent()).toBe('=billing-app');
+  expect(await page.locator('#spenders').textContent()).toMatch(
+    /^Key =billing-app spends \d+ times what it did, \$[\d.]+ after \$[\d.]+\.$/,
+  );
+  const from = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000 - 23 * 3_600_000).toISOString();
+  const { series } = await read(`/admin/traffic?by=key&compare=before&from=${from}`);
+  const told = series.find(({ value }: { value: string }) => value === ids.rising);
+  expect([told.whole.requests, told.before.requests]).toEqual([7, 1]);
+  expect(await row.locator('td').nth(1).locator('.figure').getAttribute('title')).toContain(`$${told.whole.usd} · `);
+  expect(await row.locator('td').nth(2).locator('.figure').getAttribute('title')).toContain(`$${told.before.usd} · `);
+
+  await row.getByRole('link').click();
+  await settled(page);
+  const panel = page.getByRole('complementary');
+  await panel.getByText('Mostly on claude-mirror-4, which is new.').waitFor();
+  const parts = panel.getByRole('table', { name: 'Spend by model of it' });
+  expect(await parts.locator('tbody tr td:first-child').allTextContents()).toEqual(['claude-mirror-4', 'gpt-6-luna']);
+  expect(await axeFinds(page)).toEqual([]);
+  expect(await chartsWithoutTwin(page)).toEqual([]);
+  await page.reload();
+  await settled(page);
+  await panel.getByRole('heading', { name: 'Key =billing-app' }).waitFor();
+  await page.keyboard.press('Escape');
+  await panel.waitFor({ state: 'detached' });
+  expect(faults).toEqual([]);
+});
+
+test('what did team search spend this week, and save', async () => {
+  const { page } = await openConsole(stage, { path: '/money' });
+  await page.getByLabel('Time range').selectOption({ label: 'Last 7 days' });
+  await page.getByLabel('By', { exact: true }).selectOption({ label: 'By team' });
+  await page.getByRole('link', { name: 'search', exact: true }).click();
+  const from = new Date(Date.now() - 7 * DAY_MS).toISOString();
+  const { series } = await read(`/admin/traffic?by=team&from=${from}`);
+  const total = series.find(({ name }: { name: string }) => name === 'search');
+  expect(total.whole.requests).toBe(14);
+  const sentence = await page
+    .getByRole('complementary')
+    .getByText(/^search spent /)
+    .textContent();
+  const [spent, saved] = sentence!.match(/\$[\d.,]+/g)!.map((text) => Number(text.slice(1)));
+  expect(sentence).toMatch(/in the last 7 days and saved .* against the baseline\./);
+  expect(spent).toBeCloseTo(Number(total.whole.usd), 2);
+  expect(saved).toBeCloseTo(Number(total.whole.saved_usd), 2);
+  // Its keys are told by the books: beyond a day they are asked at a click.
+  const panel = page.getByRole('complementary');
+  await panel.getByText('Charges by key are counted when you ask').waitFor();
+  await panel.getByRole('button', { name: 'Count by key' }).click();
+  await panel.getByRole('table', { name: 'Spend by key of it' }).getByText('nightly').waitFor();
+});
+
+deeply('users, labels and months are there at once, from traffic, and agree with the books', async () => {
+  const { page } = await openConsole(stage, { path: '/money?by=label:app' });
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  const table = page.getByRole('table', { name: 'Spend by label app' });
+  await page.reload();
+  await settled(page);
+  await table.waitFor();
+  expect(await table.locator('tbody tr td:first-child').allTextContents()).toEqual(['no label app', 'shop']);
+  expect(await axeFinds(page)).toEqual([]);
+  await table.getByRole('link', { name: 'shop' }).click();
+  await page
+    .getByRole('complementary')
+    .getByText(/ were spent/)
+    .waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('tab', { name: 'Months' }).click();
+  await page.getByRole('table', { name: 'Spend by label app and month' }).waitFor();
+  const months = page.getByRole('table', { name: 'Spend by label app and month' });
+  const { total_usd } = await read('/admin/usage?by=month');
+  const cells = await months
+    .locator('tbody tr td:last-child .figure')
+    .evaluateAll((all) => all.map((cell) => Number((cell.getAttribute('title') ?? '').match(/\$([\d.]+)/)?.[1])));
+  const before = await months
+    .locator('tbody tr td:nth-last-child(2) .figure')
+    .evaluateAll((all) => all.map((cell) => Number((cell.getAttribute('title') ?? '').match(/\$([\d.]+)/)?.[1])));
+  expect([...cells, ...before].reduce((sum, usd) => sum + usd, 0)).toBeCloseTo(Number(total_usd), 9);
+  expect(asked).toContain('/admin/traffic');
+  expect(asked).not.toContain('/admin/usage');
+});
+
+test('charges leave as CSV, by day, and a name that is a formula as text', async () => {
+  const { page, faults } = await openConsole(stage, { path: '/money?range=7d' });
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Export CSV' }).click(),
+  ]);
+  const lines = (await Bun.file(await download.path()).text()).trimEnd().split('\r\n');
+  expect(download.suggestedFilename()).toMatch(/\.csv$/);
+  expect(lines[0]).toBe('day,key_id,key_name,charges,input_tokens,output_tokens,credits,usd');
+  expect(lines.some((line) => line.includes(`,${ids.rising},'=billing-app,`))).toBe(true);
+  const sum = lines.slice(1).reduce((usd, line) => usd + Number(line.split(',').at(-1)), 0);
+  expect(sum).toBeCloseTo(Number((await read('/admin/usage?by=month')).total_usd), 9);
+  expect(faults).toEqual([]);
+});
+
+describe('each tab', () => {
+  for (const tab of orDeeply(['budgets'], ['months', 'payments'])) {
+    test(`${tab} has nothing for axe and fits a phone`, async () => {
+      const { page, faults } = await openConsole(stage, { path: `/money?tab=${tab}` });
+      expect(await axeFinds(page)).toEqual([]);
+      expect(await chartsWithoutTwin(page)).toEqual([]);
+      await page.setViewportSize({ width: 390, height: 900 });
+      expect(await overflowOf(page)).toBe(0);
+      expect(await axeFinds(page)).toEqual([]);
+      expect(faults).toEqual([]);
+    });
+  }
+});
+
+deeply('an audit runs at a click and says that the books are sound', async () => {
+  const { page } = await openConsole(stage, { path: '/money?tab=budgets' });
+  await page.getByRole('button', { name: 'Audit the books' }).click();
+  await page.getByRole('heading', { name: 'The books are sound.' }).waitFor();
+  const { result } = await read('/admin/ledger/audit');
+  expect([result.is_sound, result.reservations]).toEqual([true, 14]);
+  expect(await axeFinds(page)).toEqual([]);
+});
+
+deeply('a member sees its own spend and no books, and finance sees both', async () => {
+  const member = await openConsole(stage, { path: '/money', role: 'member' });
+  expect(await member.page.getByRole('tab').allTextContents()).toEqual(['Spend', 'Months']);
+  await member.page.getByText('No spend by key yet').waitFor();
+  await member.page.goto(`${stage.box.url}/console/money?tab=payments`);
+  await member.page.getByText('Payments are not open to your role').waitFor();
+  expect(member.faults).toEqual([]);
+  const finance = await openConsole(stage, { path: '/money', role: 'finance' });
+  expect(await finance.page.getByRole('tab').allTextContents()).toEqual(['Spend', 'Months', 'Budgets', 'Payments']);
+  expect(finance.faults).toEqual([]);
+});

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { CONSOLE_POLICY, type ConsoleStage, openConsole, openStage, traffic } from './stage.ts';
+
+/** The range that a view shows where its address states none. */
+const DAY_MS = 86_400_000;
+let shift = 0;
+let stage: ConsoleStage;
+beforeAll(async () => {
+  stage = await openStage(0, CONSOLE_POLICY, {}, () => Date.now() + shift);
+});
+afterAll(() => stage.stop());
+
+async function rangeAt(path: string): Promise<string | null> {
+  const { page, faults } = await openConsole(stage, { path });
+  await page.waitForURL(/[?&](?:range|from)=/);
+  expect(faults).toEqual([]);
+  return new URL(page.url()).searchParams.get('range');
+}
+
+test('Overview and Money open on the shortest range that has all data', async () => {
+  expect(await rangeAt('')).toBe('1h');
+  await traffic(stage.box, 2);
+  expect([await rangeAt(''), await rangeAt('/money')]).toEqual(['1h', '1h']);
+  for (const [days, range] of [
+    [3, '7d'],
+    [20, '30d'],
+    [40, '90d'],
+    [400, '90d'],
+  ] as const) {
+    // The clock of the gateway, and so the moment of its first request, lies behind that of the browser.
+    shift = -days * DAY_MS;
+    const older = await openStage(0, CONSOLE_POLICY, {}, () => Date.now() + shift);
+    await traffic(older.box, 2);
+    shift = 0;
+    const { page } = await openConsole(older);
+    await page.waitForURL(/[?&]range=/);
+    expect([days, new URL(page.url()).searchParams.get('range')]).toEqual([days, range]);
+    await older.stop();
+  }
+});
+
+test('a range in the address wins, and links keep it', async () => {
+  expect(await rangeAt('?range=30d')).toBe('30d');
+  const { page } = await openConsole(stage, { path: '/money?range=7d' });
+  await page.getByText('Last 7 days, all teams').waitFor();
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  expect(new URL(page.url()).searchParams.get('range')).toBe('7d');
+  expect(await rangeAt('/money?from=2026-01-01&to=2026-01-05')).toBe(null);
+});
+
+test('other views open on the range that was chosen last, and views without a period state none', async () => {
+  const { page } = await openConsole(stage, { path: '/fleet?range=24h' });
+  await page.getByLabel('Time range').selectOption({ label: 'Last 7 days' });
+  expect(await rangeAt('/requests')).toBe('7d');
+  expect(await rangeAt('')).toBe('1h');
+  const people = await openConsole(stage, { path: '/people/keys' });
+  await people.page.getByRole('table', { name: 'Keys' }).waitFor();
+  expect(new URL(people.page.url()).search).toBe('');
+});
+
+test('a view opens where the moment of the first request cannot be read', async () => {
+  const { page } = await openConsole(stage);
+  await page.route('**/admin/traffic*', (route) => route.fulfill({ status: 503, json: { error: { message: 'No.' } } }));
+  await openConsole(stage, { path: '/money' });
+  await page.getByText('cannot be shown').first().waitFor();
+  await page.unroute('**/admin/traffic*');
+});

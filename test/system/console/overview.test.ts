@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { deeply } from '../../deep/deeply.ts';
+import { withKey } from '../../support/signalbox.ts';
+import { CONSOLE_POLICY, type ConsoleStage, openConsole, openStage, settled, traffic } from './stage.ts';
+
+/** A large limit beside a small one that no request touches. */
+const BUDGETS = `
+  - { name: huge, limit_credits: 100000000, window: month }
+  - { name: tiny, limit_credits: 0.5, window: day, match: key.labels.x == "y" }`;
+
+/** The overview, asked as a person would. */
+let stage: ConsoleStage;
+beforeAll(async () => {
+  stage = await openStage(16, CONSOLE_POLICY.replace('budgets:', `budgets:${BUDGETS}`));
+});
+afterAll(() => stage.stop());
+
+interface Totals {
+  readonly total: { readonly whole: { readonly requests: number; readonly usd: string } };
+}
+
+/** The sums of the admin API. */
+async function totals(): Promise<Totals['total']['whole']> {
+  const body: Totals = JSON.parse(await (await stage.box.get('/admin/traffic')).text());
+  return body.total.whole;
+}
+
+test('says the spend and the requests that the admin API counts, to the last digit on hover', async () => {
+  const { page } = await openConsole(stage);
+  const { requests, usd } = await totals();
+  expect(requests).toBeGreaterThan(8);
+  const values = page.locator('.hero-value');
+  expect(await values.nth(0).getAttribute('title')).toBe(`$${usd}`);
+  expect(await values.nth(2).textContent()).toBe(String(requests));
+});
+
+test('renews its figures in place every ten seconds, and nothing else moves', async () => {
+  const { page } = await openConsole(stage);
+  await page.clock.install();
+  await page.reload();
+  await settled(page);
+  const requests = page.locator('.hero-value').nth(2);
+  const before = Number(await requests.textContent());
+  await requests.evaluate((shown) => shown.setAttribute('data-same', 'true'));
+  await traffic(stage.box, 4);
+  const { requests: after } = await totals();
+  expect(after).toBeGreaterThan(before);
+  await page.clock.runFor(11_000);
+  await page
+    .locator('.hero-value', { hasText: String(after) })
+    .first()
+    .waitFor();
+  expect(await requests.getAttribute('data-same')).toBe('true');
+});
+
+test('figures that cannot be renewed stay, with the moment until which they were true', async () => {
+  const { page } = await openConsole(stage);
+  await page.clock.install();
+  await page.reload();
+  await settled(page);
+  await page.route('**/admin/ledger*', (route) => route.abort());
+  await page.clock.runFor(11_000);
+  await page.getByText('Budgets could not be renewed since').waitFor();
+  expect(await page.getByRole('table', { name: 'Budgets' }).count()).toBe(1);
+  await page.unroute('**/admin/ledger*');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('Budgets could not be renewed').waitFor({ state: 'detached' });
+});
+
+deeply('the chart’s figure and lines stand in the address, and a link brings them back', async () => {
+  const { page } = await openConsole(stage);
+  await page.getByRole('tab', { name: 'Requests' }).click();
+  await page.getByLabel('Lines').selectOption({ label: 'By model' });
+  const { searchParams } = new URL(page.url());
+  expect([searchParams.get('measure'), searchParams.get('by')]).toEqual(['requests', 'model']);
+  await page.reload();
+  await settled(page);
+  expect(await page.getByRole('tab', { name: 'Requests' }).getAttribute('aria-selected')).toBe('true');
+  expect(await page.locator('.chart-legend').first().textContent()).toContain('gpt-6-luna');
+});
+
+test('arrow keys walk the points of the chart, and each is said', async () => {
+  const { page } = await openConsole(stage, { path: '?measure=requests' });
+  const plot = page.getByRole('slider', { name: 'Requests over time' });
+  await plot.focus();
+  await page.keyboard.press('End');
+  expect(await plot.getAttribute('aria-valuetext')).toMatch(/, so far: Requests \d+$/);
+  const last = Number(await plot.getAttribute('aria-valuenow'));
+  await page.keyboard.press('ArrowLeft');
+  expect(Number(await plot.getAttribute('aria-valuenow'))).toBe(last - 1);
+});
+
+deeply('the time range is in the address, stays from view to view, and is remembered', async () => {
+  const { page } = await openConsole(stage);
+  await page.getByLabel('Time range').selectOption({ label: 'Last 7 days' });
+  expect(new URL(page.url()).searchParams.get('range')).toBe('7d');
+  await page.getByRole('link', { name: 'Money' }).click();
+  expect(new URL(page.url()).pathname).toBe('/console/money');
+  expect(new URL(page.url()).searchParams.get('range')).toBe('7d');
+  await page.goBack();
+  await page.goto(`${stage.box.url}/console/requests`);
+  await settled(page);
+  await page.getByText('Last 7 days, all keys').waitFor();
+});
+
+test('signing out shows the door, and a wrong key says so without being kept', async () => {
+  const { page } = await openConsole(stage, { role: 'member' });
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await page.locator('input[type=password]').fill('sb_live_test00000001_wrong');
+  await page.getByRole('button', { name: 'Sign in with the key' }).click();
+  await page.locator('.field-error').waitFor();
+  expect(await page.locator('input[type=password]').inputValue()).toBe('');
+  const kept = await page
+    .locator('html')
+    .evaluate((html) => JSON.stringify({ ...html.ownerDocument.defaultView?.localStorage }));
+  expect(kept).not.toContain('wrong');
+});
+
+test('a budget of a key or team is called by its name, and leads to it', async () => {
+  const [made] = await Promise.all([
+    stage.box.post('/admin/keys', { name: 'nightly-batch', budgets: [{ limit_credits: 0.0001, window: 'total' }] }),
+    stage.box.post('/admin/teams', { name: 'delivery', budgets: [{ limit_credits: 5, window: 'week' }] }),
+  ]);
+  const { id, key }: { id: string; key: string } = JSON.parse(await made.text());
+  const body = { model: 'mistral-breeze', messages: [{ role: 'user', content: 'Hello.' }], max_tokens: 5 };
+  await (await stage.box.post('/v1/chat/completions', body, withKey(key))).text();
+  const { page } = await openConsole(stage, { path: '/money?tab=budgets' });
+  const table = page.getByRole('table', { name: 'Budgets and balances' });
+  expect(await table.getByText(id).count()).toBe(0);
+  await table.getByRole('link', { name: 'team-week:cap, delivery' }).waitFor();
+  await table.getByRole('link', { name: 'key-total:cap, nightly-batch' }).click();
+  await page.getByRole('complementary', { name: 'nightly-batch' }).waitFor();
+  expect(page.url()).toContain(`/people/keys/${id}`);
+});
+
+test('a small limit can be read beside a large one, and no cell of a budget is cut', async () => {
+  const { page } = await openConsole(stage);
+  const table = page.getByRole('table', { name: 'Budgets' });
+  const cells = (name: string) => table.getByRole('row', { name }).getByRole('cell').allTextContents();
+  const [, spent, , forecast = ''] = await cells('tiny');
+  expect(spent).toBe('$0.0000 of $0.0005');
+  expect((await cells('huge'))[1]).toMatch(/^\$[\d,]+\.\d\d of \$100,000\.00$/);
+  // The forecast has the format of its budget's amounts.
+  expect(forecast).toMatch(/^(\$0\.0000 by the end|No forecast yet)$/);
+  const hidden = await table.locator('..').evaluate((around) => around.scrollWidth - around.clientWidth);
+  expect(hidden).toBe(0);
+  await page.goto(`${stage.box.url}/console/money?tab=budgets`);
+  await settled(page);
+  const left = page.getByRole('table', { name: 'Budgets and balances' }).getByRole('row', { name: 'tiny' });
+  expect((await left.getByRole('cell').allTextContents()).slice(4, 6)).toEqual(['$0.0000', '$0.0005']);
+});

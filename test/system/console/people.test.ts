@@ -1,0 +1,368 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { deeply, orDeeply } from '../../deep/deeply.ts';
+import { waitFor } from '../../support/answers.ts';
+import { withKey } from '../../support/signalbox.ts';
+import {
+  axeFinds,
+  CONSOLE_POLICY,
+  type ConsoleRole,
+  type ConsoleStage,
+  openConsole,
+  openStage,
+  overflowOf,
+  settled,
+} from './stage.ts';
+
+/** People and keys, as a person of each role would handle them. */
+const POLICY = CONSOLE_POLICY.replace(
+  '  - name: search',
+  '  - name: search\n    budgets: [{ limit_credits: 5000, window: month }]',
+);
+
+/** A whole task of a person takes longer than one step. */
+
+let stage: ConsoleStage;
+beforeAll(async () => {
+  stage = await openStage(2, POLICY);
+});
+afterAll(() => stage.stop());
+
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly key: string;
+  readonly user: string | null;
+  readonly team: string | null;
+  readonly state: string;
+  readonly labels: Record<string, string>;
+  readonly limits: { readonly requests_per_minute: number | null };
+  readonly budgets: readonly { readonly limit_credits: number }[];
+}
+
+async function made(path: string, body: object): Promise<Row> {
+  const response = await stage.box.post(path, body);
+  const row: Row = JSON.parse(await response.text());
+  expect(response.status).toBe(200);
+  return row;
+}
+const shown = async (path: string): Promise<Row> => JSON.parse(await (await stage.box.get(path)).text());
+const listed = async (path: string): Promise<readonly Row[]> =>
+  JSON.parse(await (await stage.box.get(path)).text()).data;
+const statusWith = async (key: string): Promise<number> =>
+  (await fetch(`${stage.box.url}/v1/models`, withKey(key))).status;
+
+async function open(path: string, role: ConsoleRole = 'owner', width = 1_280): Promise<Page> {
+  const { page } = await openConsole(stage, { path: `/people${path}`, role, width });
+  // A step that fails says which.
+  page.setDefaultTimeout(10_000);
+  return page;
+}
+/** The name of the element that has the focus. */
+const focusOf = async (page: Page): Promise<string> =>
+  (
+    await page
+      .locator(':focus')
+      .first()
+      .textContent({ timeout: 1_000 })
+      .catch(() => null)
+  )?.trim() ?? 'nothing';
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true });
+const panel = (page: Page) => page.locator('.panel');
+
+describe('a key', () => {
+  test('is made with a secret that works, is shown once, and stays in no address and no storage', async () => {
+    const page = await open('/keys');
+    await link(page, 'Make key').click();
+    await page.getByLabel('Name', { exact: true }).fill('billing-app');
+    await page.getByLabel('Labels').fill('app=billing');
+    await button(page, 'Add budget').click();
+    await page.getByLabel('Credits').fill('500');
+    await button(page, 'Make key').click();
+    await page.getByText('Copy the secret now.').waitFor();
+    const secret = (await page.locator('.people-secret .copy-text').textContent()) ?? '';
+    expect(await statusWith(secret)).toBe(200);
+    const [row] = await listed('/admin/keys?name=billing-app');
+    expect([row?.labels, row?.budgets[0]?.limit_credits]).toEqual([{ app: 'billing' }, 500]);
+    const kept = await page.locator('html').evaluate((html) => {
+      const { defaultView: view } = html.ownerDocument;
+      return JSON.stringify([
+        view?.location.href,
+        { ...view?.localStorage },
+        { ...view?.sessionStorage },
+        view?.history.state,
+      ]);
+    });
+    expect(kept).not.toContain(secret.slice(-20));
+    await link(page, 'Close').click();
+    await page.getByRole('table', { name: 'Keys' }).getByRole('link', { name: 'billing-app' }).click();
+    await panel(page).getByText('app=billing').waitFor();
+    expect(await page.content()).not.toContain(secret.slice(-20));
+  });
+
+  test('a value that is refused is said at its field, which has the focus, and the rest stays typed', async () => {
+    const page = await open('/keys/new');
+    await page.getByLabel('Name', { exact: true }).fill('half-made');
+    const field = page.getByLabel('Requests a minute');
+    await field.fill('many');
+    await button(page, 'Make key').click();
+    await page.locator('.field-error').waitFor();
+    expect(await field.getAttribute('aria-invalid')).toBe('true');
+    expect(await field.evaluate((input) => input === input.ownerDocument.activeElement)).toBe(true);
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('half-made');
+    expect(await listed('/admin/keys?name=half-made')).toEqual([]);
+  });
+
+  test('two people change it at once: the second sees what came between, and both changes hold', async () => {
+    const { id } = await made('/admin/keys', { name: 'shared', limits: { tokens_per_minute: 1_000 } });
+    const page = await open(`/keys/${id}?edit=yes`);
+    await page.getByLabel('Requests a minute').fill('60');
+    const patch = { method: 'PATCH', body: JSON.stringify({ name: 'renamed', labels: { app: 'x' } }) };
+    await (await stage.box.get(`/admin/keys/${id}`, patch)).text();
+    await button(page, 'Save changes').click();
+    const notice = page.locator('.people-moved');
+    await notice.waitFor();
+    expect(await notice.locator('dt').allTextContents()).toEqual(['name', 'labels']);
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('renamed');
+    await button(page, 'Save changes').click();
+    await panel(page).getByText('60 requests a minute').waitFor();
+    const now = await shown(`/admin/keys/${id}`);
+    expect([now.name, now.labels, now.limits]).toEqual([
+      'renamed',
+      { app: 'x' },
+      { requests_per_minute: 60, tokens_per_minute: 1_000, concurrent_streams: null } as Row['limits'],
+    ]);
+  });
+
+  deeply('is suspended at once, which can be undone, by the keyboard alone', async () => {
+    const { id, key } = await made('/admin/keys', { name: 'agent' });
+    const page = await open(`/keys/${id}`);
+    await button(page, 'Suspend').focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('agent is suspended.').waitFor();
+    await waitFor(async () => (await statusWith(key)) === 403);
+    await waitFor(async () => (await focusOf(page)) === 'Resume');
+    await button(page, 'Undo').focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('agent works again.').waitFor();
+    await waitFor(async () => (await statusWith(key)) === 200);
+    // The button that had the focus is gone.
+    expect(await page.locator('body:focus').count()).toBe(0);
+  });
+
+  deeply('is revoked after a question that names it; Escape answers no, and leaves the detail open', async () => {
+    const { id, key } = await made('/admin/keys', { name: 'old-app' });
+    const page = await open(`/keys/${id}`);
+    await button(page, 'Revoke').click();
+    const question = page.getByRole('dialog', { name: 'Revoke old-app?' });
+    await question.waitFor();
+    expect(await question.textContent()).toContain('Requests with it fail within a second');
+    await page.keyboard.press('Escape');
+    await question.waitFor({ state: 'detached' });
+    expect(await statusWith(key)).toBe(200);
+    await waitFor(async () => (await focusOf(page)) === 'Revoke');
+    await page.keyboard.press('Enter');
+    await button(page, 'Revoke key').click();
+    await panel(page).getByText('Revoked', { exact: true }).first().waitFor();
+    await waitFor(async () => (await statusWith(key)) === 401);
+    expect(await button(page, 'Revoke').count()).toBe(0);
+    await waitFor(async () => (await focusOf(page)) === 'old-app');
+  });
+
+  deeply('is rotated: the new secret is shown once, and the old one works as long as was said', async () => {
+    const { id, key } = await made('/admin/keys', { name: 'rotating' });
+    const page = await open(`/keys/${id}`);
+    await button(page, 'Rotate').click();
+    await page.getByLabel('The old secret works').selectOption({ label: 'not at all' });
+    await button(page, 'Rotate key').click();
+    await page.getByText('Copy the secret now.').waitFor();
+    const secret = (await page.locator('.people-secret .copy-text').textContent()) ?? '';
+    expect(await statusWith(secret)).toBe(200);
+    await waitFor(async () => (await statusWith(key)) === 401);
+  });
+
+  deeply('shows the keys that it has made as a tree, and they lead on', async () => {
+    const parent = await made('/admin/keys', { name: 'planner', scopes: ['chat', 'delegate'] });
+    const child = (of: string, name: string, scopes: readonly string[]) =>
+      fetch(`${stage.box.url}/v1/keys`, {
+        method: 'POST',
+        headers: { ...withKey(of).headers, 'content-type': 'application/json' },
+        body: JSON.stringify({ name, scopes }),
+      }).then(async (answer): Promise<Row> => JSON.parse(await answer.text()));
+    const worker = await child(parent.key, 'worker', ['chat', 'delegate']);
+    await child(worker.key, 'helper', ['chat']);
+    const page = await open(`/keys/${parent.id}`);
+    await button(page, 'Show its keys: worker').click();
+    await panel(page).getByRole('link', { name: 'helper' }).click();
+    await page.getByRole('heading', { name: 'helper' }).waitFor();
+    await panel(page)
+      .getByRole('link', { name: `Key ${worker.id}` })
+      .waitFor();
+  });
+
+  deeply('is found by a part of its name, its state and a label, and the address brings the list back', async () => {
+    await made('/admin/keys', { name: 'needle-in-hay', labels: { app: 'hay' } });
+    const page = await open('/keys');
+    await page.getByLabel('Name or ID').fill('NEEDLE');
+    await page.getByLabel('State').selectOption({ label: 'Valid' });
+    await page.getByLabel('Label', { exact: true }).fill('app=hay');
+    const links = page.getByRole('table', { name: 'Keys' }).getByRole('link');
+    await waitFor(async () => (await links.count()) === 1);
+    await page.reload();
+    await settled(page);
+    expect(await links.allTextContents()).toEqual(['needle-in-hay']);
+    await page.getByLabel('Label', { exact: true }).fill('hay');
+    await page.locator('.field-error').waitFor();
+    await button(page, 'Clear filters').click();
+    await waitFor(async () => (await links.count()) > 1);
+  });
+});
+
+describe('a team', () => {
+  deeply('of the policy shows the line that declares it, its headroom, and no way to change it here', async () => {
+    const [team] = await listed('/admin/teams?origin=policy');
+    const page = await open(`/teams/${team?.id}`);
+    const line = POLICY.split('\n').findIndex((text) => text.includes('name: search')) + 1;
+    await panel(page).getByText(`line ${line}. Change it there`).waitFor();
+    await panel(page).getByText('of $5.00').waitFor();
+    expect(await panel(page).getByRole('button', { name: 'Remove' }).count()).toBe(0);
+  });
+
+  test('is made with terms for itself and its members, changed, and removed after a question', async () => {
+    const page = await open('/teams');
+    await link(page, 'Make team').click();
+    await page.getByLabel('Name', { exact: true }).fill('ads');
+    await page.getByLabel('Streams at once').last().fill('3');
+    await button(page, 'Make team').click();
+    await panel(page).getByText('3 streams at once').waitFor();
+    await link(page, 'Change').click();
+    await page.getByRole('group', { name: 'Models' }).first().getByLabel('gpt-6-luna').check();
+    await button(page, 'Save changes').click();
+    await link(page, 'Change').waitFor();
+    await panel(page).getByText('gpt-6-luna').waitFor();
+    await button(page, 'Remove').click();
+    await page.getByRole('dialog', { name: 'Remove team ads?' }).waitFor();
+    await button(page, 'Remove team').click();
+    await page.getByText('Team ads is removed.').waitFor();
+    expect((await listed('/admin/teams')).map(({ name }) => name)).toEqual(['search']);
+  });
+});
+
+test('a person is made, gets a key of its own, is suspended with it and served again, and is removed', async () => {
+  const page = await open('/members/new');
+  await page.getByLabel('Name', { exact: true }).fill('Ada');
+  await page.getByLabel('Email', { exact: true }).fill('ada@example.com');
+  await page.getByLabel('Team').last().selectOption({ label: 'search' });
+  await button(page, 'Make member').click();
+  await panel(page).getByText('ada@example.com').waitFor();
+  await panel(page).getByRole('link', { name: 'Make key' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('ada-laptop');
+  await button(page, 'Make key').click();
+  const secret = (await page.locator('.people-secret .copy-text').textContent()) ?? '';
+  await panel(page).getByRole('link', { name: 'Ada' }).click();
+  await button(page, 'Suspend').click();
+  await page.getByText('Ada is suspended').waitFor();
+  await waitFor(async () => (await statusWith(secret)) === 403);
+  await button(page, 'Resume').click();
+  await waitFor(async () => (await statusWith(secret)) === 200);
+  await button(page, 'Remove').click();
+  await button(page, 'Remove member').click();
+  await page.getByText('Ada is removed.').waitFor();
+  await waitFor(async () => (await statusWith(secret)) === 401);
+});
+
+deeply('a login is ended after a question, and this browser is named', async () => {
+  await openConsole(stage, { role: 'auditor' });
+  const page = await open('/logins');
+  await page.getByText('This browser').waitFor();
+  await button(page, 'End the login of Robin of auditor').click();
+  await page.getByRole('dialog', { name: 'End the login of Robin of auditor?' }).waitFor();
+  await button(page, 'End login').click();
+  await page.getByText('The login of Robin of auditor has ended.').waitFor();
+});
+
+describe('the trail', () => {
+  deeply('shows a change with both sides, the entries of one key alone, and the addresses in a link', async () => {
+    const { id } = await made('/admin/keys', { name: 'first-name' });
+    const patch = { method: 'PATCH', body: JSON.stringify({ name: 'second-name' }) };
+    await (await stage.box.get(`/admin/keys/${id}`, patch)).text();
+    const page = await open(`/keys/${id}`);
+    await link(page, 'All entries').click();
+    const rows = page.getByRole('table', { name: 'Trail' }).locator('tbody tr');
+    await waitFor(async () => (await rows.count()) === 2);
+    // The entry of the change has no name of its own: it stands for the key by its name now, with its ID, once names are read.
+    const change = rows.first().locator('td, th').first();
+    await waitFor(async () => (await change.textContent()) === `Changed key second-name ${id}`);
+    expect(await rows.first().textContent()).toContain('installed (key)');
+    await rows.first().getByRole('link').click();
+    await panel(page).getByText('Before and after').waitFor();
+    expect(await panel(page).locator('del').textContent()).toContain('first-name');
+    expect(await panel(page).locator('ins').textContent()).toContain('second-name');
+  });
+
+  deeply('is verified and exported', async () => {
+    const page = await open('/trail');
+    await button(page, 'Verify trail').click();
+    await page.getByText(/^Whole: \d+ entries are as they were written/).waitFor();
+    const [download] = await Promise.all([page.waitForEvent('download'), link(page, 'Export').click()]);
+    const lines = (await Bun.file((await download.path()) ?? '').text()).trim().split('\n');
+    expect(lines.length).toBeGreaterThan(5);
+    expect(JSON.parse(lines[0] ?? '')).toHaveProperty('hash');
+  });
+});
+
+describe('roles', () => {
+  test('a member makes a key of its own within its terms, and is offered nothing more', async () => {
+    const page = await open('', 'member');
+    expect(await page.getByRole('tab').allTextContents()).toEqual(['Teams', 'Members', 'Keys', 'Logins']);
+    await link(page, 'Make key').click();
+    expect(await page.getByLabel('Labels').count()).toBe(0);
+    expect(await page.getByLabel('Team').count()).toBe(0);
+    await page.getByLabel('Name', { exact: true }).fill('my-laptop');
+    await button(page, 'Make key').click();
+    const secret = (await page.locator('.people-secret .copy-text').textContent()) ?? '';
+    expect(await statusWith(secret)).toBe(200);
+    const [own] = await listed('/admin/keys?name=my-laptop');
+    expect(own?.user).not.toBeNull();
+    expect(await button(page, 'Suspend').count()).toBe(0);
+    const names = await page.getByRole('table', { name: 'Keys' }).getByRole('link').allTextContents();
+    expect(names).toEqual(['my-laptop']);
+  });
+
+  deeply('a lead sees its team alone, and changes its members', async () => {
+    const page = await open('/members', 'lead');
+    await page.getByText('Your team').waitFor();
+    await link(page, 'Make member').click();
+    await page.getByLabel('Name', { exact: true }).fill('Grace');
+    await button(page, 'Make member').click();
+    await panel(page).getByText('search', { exact: true }).first().waitFor();
+    await page.goto(`${stage.box.url}/console/people/teams`);
+    await settled(page);
+    expect(await page.getByRole('table', { name: 'Teams' }).getByRole('link').allTextContents()).toEqual(['search']);
+    expect(await link(page, 'Make team').count()).toBe(0);
+  });
+
+  deeply('finance reads, and has no button that changes', async () => {
+    const { id } = await made('/admin/keys', { name: 'read-only' });
+    const page = await open(`/keys/${id}`, 'finance');
+    await panel(page).getByText('Last 14 days').waitFor();
+    for (const name of ['Suspend', 'Rotate', 'Revoke']) expect(await button(page, name).count()).toBe(0);
+    expect(await link(page, 'Change').count()).toBe(0);
+    await page.goto(`${stage.box.url}/console/people/trail`);
+    await page.getByText('Trail is not open to your role').waitFor();
+  });
+});
+
+test.each(orDeeply([1_280], [390]))('every part and detail has nothing for axe and fits %p px', async (width) => {
+  const { id } = await made('/admin/keys', { name: 'looked-at', budgets: [{ limit_credits: 5, window: 'day' }] });
+  const [team] = await listed('/admin/teams');
+  const more = ['/members', '/keys', `/keys/${id}`, '/logins', '/subjects'];
+  const paths = orDeeply([`/keys/${id}?edit=yes`, `/teams/${team?.id}`, '/trail'], more);
+  for (const path of paths) {
+    const { page, faults } = await openConsole(stage, { path: `/people${path}`, width });
+    expect([path, await axeFinds(page)]).toEqual([path, []]);
+    expect([path, (await overflowOf(page)) > 0]).toEqual([path, false]);
+    expect([path, [...faults]]).toEqual([path, []]);
+  }
+});

@@ -1,0 +1,302 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import type { Static } from '@sinclair/typebox';
+import type { Page } from 'playwright-core';
+import type * as tools from '../../../src/http/schemas/policy-tools.ts';
+import { deeply, orDeeply } from '../../deep/deeply.ts';
+import { waitFor } from '../../support/answers.ts';
+import { axeFinds, type ConsoleStage, openConsole, openStage, overflowOf } from './stage.ts';
+
+/** The policies, edited as a person would: typing, completing, reviewing, writing, and joining with the edit of another. */
+const RULES = `# Rules of the gateway.
+constraints:
+  - name: night-is-cheap
+    when: time.hour >= 22
+    max_cost_credits: 5000
+cases:
+  - name: a greeting goes to the small model
+    given: { model: auto, messages: [{ role: user, content: "Hello" }] }
+    expect: { model: mistral-breeze }
+`;
+
+let stage: ConsoleStage;
+beforeAll(async () => {
+  stage = await openStage(0, undefined, { 'rules.yaml': RULES });
+});
+afterAll(() => stage.stop());
+
+type Files = Static<typeof tools.PolicyFiles>;
+const files = async (): Promise<Files> => JSON.parse(await (await stage.box.get('/admin/policy/files')).text());
+const textOf = async (name: string) => (await files()).files.find((file) => file.name === name)?.text ?? null;
+
+/** Writes a file past the page, as another person; the page may be at work with the same key. */
+async function writeElsewhere(name: string, text: string): Promise<void> {
+  const write = async () =>
+    await fetch(`${stage.box.url}/admin/policy/files`, {
+      method: 'PUT',
+      headers: {
+        authorization: `Bearer ${stage.box.key}`,
+        'content-type': 'application/json',
+        'if-match': `"${(await files()).revision}"`,
+      },
+      body: JSON.stringify({ changes: [{ name, text }] }),
+    });
+  expect(
+    (
+      await waitFor(async () => {
+        const { status } = await write();
+        return status === 429 ? null : { status };
+      })
+    ).status,
+  ).toBe(200);
+}
+
+const FILE = '/policies/files/rules.yaml';
+
+/** Opens the file's editor with the cursor at its end. */
+async function openEditor(options: Parameters<typeof openConsole>[1] = {}) {
+  const opened = await openConsole(stage, { path: FILE, ...options });
+  await opened.page.locator('.cm-content').click();
+  await opened.page.keyboard.press('Control+End');
+  return opened;
+}
+
+/** The text in the editor, as it would be written. */
+const shownText = (page: Page) =>
+  page
+    .locator('.cm-content')
+    .evaluate((content) => [...content.querySelectorAll('.cm-line')].map((line) => line.textContent).join('\n'));
+
+const isJudged = (page: Page, words: string) => page.locator('.policies-bar', { hasText: words }).waitFor();
+const putInForce = (page: Page) => page.getByRole('button', { name: 'Put in force' });
+
+describe('the editor', () => {
+  test('keeps every letter of fast typing, also while the page draws', async () => {
+    const { page } = await openEditor();
+    const typed = '# the quick brown fox jumps over the lazy dog, and over it again';
+    await page.keyboard.type(typed);
+    expect(await shownText(page)).toBe(RULES + typed);
+  });
+
+  test('shows the server’s own diagnostics as you type, and each leads to its place', async () => {
+    const { page } = await openEditor();
+    await page.keyboard.type('budgets:\n- { name: x, windo: day }');
+    const found = page.locator('.policies-diagnostics li', { hasText: 'windo' }).first();
+    await found.waitFor();
+    expect(await page.locator('.cm-lint-marker-error').count()).toBeGreaterThan(0);
+    await page.keyboard.press('Control+Home');
+    await found.locator('a').click();
+    expect(new URL(page.url()).searchParams.get('line')).toBe('11');
+    await page.locator('.cm-activeLine', { hasText: 'windo' }).waitFor();
+    // The same way leads there again.
+    await page.keyboard.press('Control+Home');
+    await page.locator('.cm-activeLine', { hasText: 'Rules' }).waitFor();
+    await found.locator('a').click();
+    await page.locator('.cm-activeLine', { hasText: 'windo' }).waitFor();
+    expect(await putInForce(page).isDisabled()).toBe(true);
+  });
+
+  deeply('completes the keys and the words of the place, and explains a key under the pointer', async () => {
+    const { page } = await openEditor();
+    await page.keyboard.type('budgets:\n- { name: x, wind');
+    const option = page.locator('.cm-tooltip-autocomplete li');
+    await option.filter({ hasText: 'window' }).click();
+    expect(await shownText(page)).toEndWith('{ name: x, window: ');
+    await page.keyboard.press('Control+Space');
+    await option.filter({ hasText: 'month' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.locator('.cm-line', { hasText: 'max_cost_credits' }).locator('span').first().hover();
+    await page.locator('.cm-help', { hasText: 'Credits' }).waitFor();
+  });
+
+  deeply('is left by Escape and Tab, which its label says; Tab alone indents', async () => {
+    const { page } = await openEditor();
+    const content = page.locator('.cm-content');
+    expect(await content.getAttribute('aria-label')).toContain('Escape, then Tab leaves the editor');
+    await page.keyboard.press('Tab');
+    expect(await shownText(page)).toBe(`${RULES}  `);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Tab');
+    expect(
+      await content.evaluate((shown) => shown.getRootNode() === shown.ownerDocument || shown.matches(':focus')),
+    ).toBe(false);
+  });
+
+  deeply('opens at the line of a link, and a click on a number makes one', async () => {
+    const { page } = await openConsole(stage, { path: `${FILE}?line=4` });
+    await page.locator('.cm-activeLine', { hasText: 'time.hour' }).waitFor();
+    await page.locator('.cm-lineNumbers .cm-gutterElement', { hasText: /^7$/ }).click();
+    expect(new URL(page.url()).searchParams.get('line')).toBe('7');
+  });
+
+  deeply('keeps an edit from view to view, and asks before the page is left', async () => {
+    const { page } = await openEditor();
+    await page.keyboard.type('# kept');
+    const views = page.getByRole('navigation', { name: 'Views' });
+    await views.getByRole('link', { name: 'Fleet' }).click();
+    await views.getByRole('link', { name: 'Policies' }).click();
+    await page.getByRole('link', { name: 'rules.yaml', exact: true }).click();
+    await page.locator('.cm-line', { hasText: '# kept' }).waitFor();
+    const asked = page.waitForEvent('dialog');
+    const leaving = page.reload();
+    const dialog = await asked;
+    expect(dialog.type()).toBe('beforeunload');
+    await dialog.accept();
+    await leaving;
+  });
+});
+
+for (const [theme, width] of orDeeply<readonly ['light' | 'dark', number]>([['dark', 390]], [['light', 1_280]])) {
+  test(`an edit and its review have nothing for axe, break no rule of the page and fit ${width} px (${theme})`, async () => {
+    const { page, faults } = await openEditor({ theme, width });
+    await page.keyboard.type('language_worth: 0.25\nnowhere: 1');
+    await page.locator('.policies-diagnostics li').first().waitFor();
+    expect(await axeFinds(page)).toEqual([]);
+    expect(await overflowOf(page)).toBeLessThanOrEqual(0);
+    await page.getByRole('link', { name: 'Review edit' }).click();
+    await page.locator('.cm-changedLine, .cm-insertedLine, .cm-inlineChangedLine').first().waitFor();
+    expect(await axeFinds(page)).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+}
+
+describe('an edit', () => {
+  test('is put in force where the role may, with its effect shown before, and undone', async () => {
+    const { page } = await openEditor();
+    const { revision } = await files();
+    await page.keyboard.type('language_worth: 0.25\n');
+    await isJudged(page, 'It has no error');
+    await page.getByRole('link', { name: 'Review edit' }).click();
+    await page.getByRole('heading', { name: '1 declaration differs.' }).waitFor();
+    await page.getByRole('heading', { name: 'The one case is decided alike.' }).waitFor();
+    await putInForce(page).click();
+    await page.locator('.toast', { hasText: 'is in force' }).waitFor();
+    expect(await textOf('rules.yaml')).toBe(`${RULES}language_worth: 0.25\n`);
+    expect(await page.locator('.policies-bar').count()).toBe(0);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.locator('.toast', { hasText: 'in force again' }).waitFor();
+    expect(await textOf('rules.yaml')).toBe(RULES);
+    expect((await files()).revision).toBe(revision);
+    await page.locator('.policies-bar', { hasText: 'rules.yaml' }).waitFor();
+  });
+
+  deeply('joins with another that came into force meanwhile: both are there', async () => {
+    const { page } = await openEditor();
+    await page.keyboard.type('language_worth: 0.25\n');
+    await isJudged(page, 'It has no error');
+    await writeElsewhere('rules.yaml', RULES.replace('5000', '4000'));
+    await putInForce(page).click();
+    await page.getByRole('heading', { name: 'Both edits fit together.' }).waitFor();
+    await page.getByRole('button', { name: /Go on from revision/ }).click();
+    await isJudged(page, 'It has no error');
+    await putInForce(page).click();
+    await page.locator('.toast', { hasText: 'is in force' }).waitFor();
+    expect(await textOf('rules.yaml')).toBe(`${RULES.replace('5000', '4000')}language_worth: 0.25\n`);
+    await writeElsewhere('rules.yaml', RULES);
+  });
+
+  test('loses nothing where both changed the same line: mine stays, and the line is said', async () => {
+    const { page } = await openEditor();
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.press('End');
+    await page.keyboard.type(' Mine.');
+    await isJudged(page, 'It has no error');
+    await writeElsewhere('rules.yaml', RULES.replace('gateway.', 'gateway. Theirs.'));
+    await putInForce(page).click();
+    await page.getByText('Look at line 1').waitFor();
+    const both = page.locator('.cm-content[aria-label^="Both together"]');
+    await page.getByRole('button', { name: 'Take the earlier text' }).first().press('Enter');
+    await both.locator('.cm-line', { hasText: 'Theirs.' }).waitFor();
+    await both.press('Control+z');
+    await both.locator('.cm-line', { hasText: 'Mine.' }).waitFor();
+    await page.getByRole('button', { name: /Go on from revision/ }).click();
+    await isJudged(page, 'It has no error');
+    await putInForce(page).click();
+    await page.locator('.toast', { hasText: 'is in force' }).waitFor();
+    expect(await textOf('rules.yaml')).toBe(RULES.replace('gateway.', 'gateway. Mine.'));
+    await writeElsewhere('rules.yaml', RULES);
+  });
+
+  test('that is guarded says who may write it, and leaves as a patch', async () => {
+    const { page } = await openEditor();
+    await page.keyboard.type('console: { enabled: true }\n');
+    await page.locator('.policies-guarded', { hasText: 'only an owner may write this' }).waitFor();
+    expect(await putInForce(page).isDisabled()).toBe(true);
+    const started = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download patch' }).click();
+    const download = await started;
+    expect(download.suggestedFilename()).toBe('policy.patch');
+    expect(readFileSync(await download.path(), 'utf8')).toContain('+console: { enabled: true }');
+    expect(await textOf('rules.yaml')).toBe(RULES);
+  });
+
+  deeply('of an auditor leaves as a patch alone', async () => {
+    const { page } = await openEditor({ role: 'auditor' });
+    await page.keyboard.type('language_worth: 0.25\n');
+    await isJudged(page, 'It has no error');
+    expect(await putInForce(page).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Download patch' }).isEnabled()).toBe(true);
+    await page.getByText('reads the policy and does not write it').waitFor();
+  });
+
+  deeply('can be thrown away, after a question, and brought back', async () => {
+    const { page } = await openEditor();
+    await page.keyboard.type('# gone');
+    await page.getByRole('button', { name: 'Discard edit' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard edit' }).click();
+    await page.locator('.cm-line', { hasText: '# gone' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.locator('.cm-line', { hasText: '# gone' }).waitFor();
+  });
+});
+
+deeply('an error stands before the warnings of other files', async () => {
+  const figures =
+    'latency: { ttft_ms: 9, output_tokens_per_second: 90, basis: guessed }, quality: { default: 0.1, basis: guessed }';
+  const price = '{ input: 9000, output: 36000, as_of: 2024-01-01, basis: own }';
+  const aged = `{ provider: north, price: ${price}, context_window: 32768, max_output: 256, ${figures} }`;
+  await writeElsewhere('aged.yaml', `models:\n  aged: ${aged}\n`);
+  const { page } = await openEditor();
+  await page.keyboard.type('\nno_such_key: 1');
+  await page.getByText('1 error in this file.').waitFor();
+  await page
+    .getByRole('tab', { name: 'Files' })
+    .or(page.getByRole('link', { name: 'Files' }))
+    .first()
+    .click();
+  await page.getByRole('heading', { name: /^1 error and [1-9]/ }).waitFor();
+  const found = page.getByRole('list', { name: 'Diagnostics' }).getByRole('listitem');
+  expect(await found.first().textContent()).toStartWith('Error');
+  expect(await found.last().textContent()).toStartWith('Warning');
+  await page.getByRole('button', { name: 'Discard edit' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard edit' }).click();
+  await writeElsewhere('aged.yaml', '{}\n');
+});
+
+test('cases have the results and the coverage of the admin API, filtered by the address', async () => {
+  // A page of the test before may still have its policy tested: one runs at a time.
+  const body: Static<typeof tools.PolicyTest> = await waitFor(async () => {
+    const answer = await stage.box.post('/admin/policy/test', {});
+    return answer.ok && JSON.parse(await answer.text());
+  });
+  const { page } = await openConsole(stage, { path: '/policies/cases' });
+  await page.locator('.hero-value', { hasText: `${body.counts?.hold} of ${body.counts?.cases}` }).waitFor();
+  const { touched = 0, total = 0 } = body.coverage ?? {};
+  await page.getByText(`${touched} of ${total} parts`).waitFor();
+  await page.getByRole('link', { name: 'a greeting goes to the small model' }).waitFor();
+  await page.getByLabel('Result', { exact: true }).selectOption({ label: 'Failed' });
+  expect(new URL(page.url()).searchParams.get('result')).toBe('failed');
+  await page.getByText('No case matches').waitFor();
+});
+
+deeply('a revision of before is found, compared with that in force, and edited back to', async () => {
+  await writeElsewhere('rules.yaml', `${RULES}language_worth: 0.5\n`);
+  const { page } = await openConsole(stage, { path: '/policies/revisions' });
+  await page.getByRole('link', { name: 'With that in force' }).first().click();
+  await page.getByText('language_worth', { exact: false }).first().waitFor();
+  const before = new URL(page.url()).searchParams.get('a') ?? '';
+  await page.goto(`${stage.box.url}/console/policies/revisions/${before}`);
+  await page.getByRole('button', { name: 'Edit back to it' }).click();
+  await page.locator('.policies-bar', { hasText: 'Your edit' }).waitFor();
+  await writeElsewhere('rules.yaml', RULES);
+});

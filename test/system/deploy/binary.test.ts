@@ -1,0 +1,321 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import OpenAI from 'openai';
+import { commitOf } from '../../../src/server/version.ts';
+import { deeply } from '../../deep/deeply.ts';
+import { answerOf, waitFor } from '../../support/answers.ts';
+import { expectError } from '../../support/error-contract.ts';
+import { startOwnServer } from '../../support/own-server.ts';
+import { testPolicy } from '../../support/policies.ts';
+import { freePort } from '../../support/ports.ts';
+import { connect } from '../../support/raw-http.ts';
+import { freshDatabase } from '../../support/shared-postgres.ts';
+import { MAIN, makeTestKey, PROGRAM, temporaryFolder } from '../../support/signalbox.ts';
+
+/**
+ * The program of `npm run build`, in a folder of its own and with an empty environment: no Bun, no Node and no npm is in
+ * reach. Whatever the sources read from beside them has to come out of it.
+ */
+const KEY = makeTestKey();
+const PROSE = 'The committee met on Tuesday, and nobody could remember why. '.repeat(80);
+const TOKENS = countTokens(PROSE);
+/** Bun alone has 256 requests under way. */
+const AT_ONCE = 280;
+
+const home = temporaryFolder();
+const program = join(home, 'bin/signalbox');
+const work = join(home, 'work');
+
+/** Answers once as many wait as shall, or after a while. Whoever asks for a package is noted. */
+let open = 0;
+let most = 0;
+let wanted = 1;
+const packages: string[] = [];
+let release = Promise.withResolvers<void>();
+const upstream = startOwnServer(async (request) => {
+  const { pathname } = new URL(request.url);
+  if (!pathname.startsWith('/v1/')) {
+    packages.push(pathname);
+    return new Response('{}', { status: 404 });
+  }
+  most = Math.max(most, ++open);
+  if (open >= wanted) release.resolve();
+  await Promise.race([release.promise, Bun.sleep(6_000)]);
+  open--;
+  const message = { role: 'assistant', content: 'Hello' };
+  const usage = { prompt_tokens: TOKENS, completion_tokens: 1, total_tokens: TOKENS + 1 };
+  return Response.json({ id: 'x', model: 'm', choices: [{ index: 0, message, finish_reason: 'stop' }], usage });
+});
+
+const OWN = `version: 2
+plugins: [./plugins/own.ts, signalbox-strategy-packed]
+providers:
+  up: { adapter: openai-compatible, base_url: "${upstream.url}/v1", api_key_env: TEST_UPSTREAM_KEY }
+selectors:
+  own: { strategy: own }
+  packed: { strategy: packed }
+models:
+${['uncounted', 'counted']
+  .map(
+    (id) => `  ${id}:
+    endpoints: [{ provider: up, upstream: ${id} }]
+    price: { input: 1, output: 4, as_of: 2026-11-01, basis: own }
+    context_window: 32768
+    max_output: 8192
+    latency: { ttft_ms: 100, output_tokens_per_second: 100, basis: guessed }
+    quality: { default: 0.8, basis: guessed }
+`,
+  )
+  .join('')}    tokenizer: o200k_base
+`;
+
+const strategy = (name: string) => `import { defineStrategy, Type } from 'signalbox/plugin';
+import { reason } from './reason.ts';
+export const one = defineStrategy({
+  name: '${name}',
+  status: 'alpha',
+  options: Type.Object({}, { additionalProperties: false }),
+  prepare: () => ({
+    reason,
+    score({ n, quality }, out) {
+      for (let i = 0; i < n; i++) out[i] = quality[i]!;
+    },
+  }),
+});
+`;
+
+function writeModule(folder: string, name: string, file: string): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, file), strategy(name));
+  writeFileSync(join(folder, 'reason.ts'), `export const reason = '${name}';\n`);
+}
+
+/** What it is started with, and nothing else. */
+const ENV = {
+  TEST_UPSTREAM_KEY: 'upstream-secret',
+  SIGNALBOX_API_KEY: KEY,
+  // For what would be fetched.
+  BUN_CONFIG_REGISTRY: `${upstream.url}/registry/`,
+};
+
+async function run(...args: string[]) {
+  const child = Bun.spawn([program, ...args], { cwd: work, env: ENV, stdout: 'pipe', stderr: 'pipe' });
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { code: await child.exited, out, err };
+}
+
+let server: Bun.Subprocess<'ignore', 'pipe', 'inherit'>;
+let url = '';
+const lines: string[] = [];
+const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+const ask = (model: string, content: string, more: object = {}) =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ model, messages: [{ role: 'user', content }], ...more }),
+  });
+
+async function readLog(stream: ReadableStream<Uint8Array>): Promise<void> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of stream) {
+    const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = parts.pop() ?? '';
+    lines.push(...parts);
+  }
+}
+
+beforeAll(async () => {
+  mkdirSync(work);
+  // What a stranger left in the folder is no setting, and no code to run.
+  writeFileSync(join(work, '.env'), 'OPENAI_API_KEY=sk-of-a-stranger\n');
+  writeFileSync(join(work, 'bunfig.toml'), 'preload = ["./stranger.ts"]\n');
+  writeFileSync(join(work, 'stranger.ts'), 'process.exit(7);\n');
+  mkdirSync(dirname(program));
+  // `npm run test:system` has built it.
+  if (PROGRAM !== MAIN) copyFileSync(PROGRAM, program);
+  else {
+    const built = Bun.spawnSync([process.execPath, join(MAIN, '../../deploy/build.ts'), '--outfile', program]);
+    expect(built.stderr.toString()).toBe('');
+    expect(built.stdout.toString()).toMatch(/Signalbox \d+\.\d+\.\d+\S*, Bun \S+, \d+\.\d MB\nsha256 [0-9a-f]{64}\n$/);
+  }
+  server = Bun.spawn([program, 'serve', '--port', '0'], { cwd: work, env: ENV, stdout: 'pipe', stderr: 'inherit' });
+  void readLog(server.stdout);
+  await waitFor(() => {
+    url = /"message":"listening","address":"([^"]+)"/.exec(lines.join('\n'))?.[1] ?? '';
+    return url !== '';
+  });
+});
+
+afterAll(async () => {
+  server.kill('SIGKILL');
+  await server.exited;
+  await upstream.stop();
+  rmSync(home, { recursive: true, force: true });
+});
+
+describe('the standalone program', () => {
+  test('serves the shipped policy, which it writes where it can be edited, and reads no .env', async () => {
+    const shipped = join(MAIN, '../../policies');
+    const written = join(work, '.signalbox/policies');
+    expect(readdirSync(written).sort()).toEqual(readdirSync(shipped).sort());
+    expect(readFileSync(join(written, 'models.yaml'), 'utf8')).toBe(readFileSync(join(shipped, 'models.yaml'), 'utf8'));
+    expect(lines.join('\n')).toContain('"the shipped policy was copied: edit the copy","folder":".signalbox/policies"');
+    const client = new OpenAI({ apiKey: KEY, baseURL: `${url}/v1` });
+    const answer = await client.chat.completions.create({ model: 'auto', messages: [{ role: 'user', content: 'Hi' }] });
+    expect(answer.choices[0]?.message.content).toContain('simulated answer');
+  });
+
+  test.each(['/docs', '/console/keys'])('shows %s, with all that the page loads', async (page) => {
+    const loads = [...(await (await fetch(url + page)).text()).matchAll(/(?:href|src)="([^"]+)"/g)].map(
+      ([, at = '']) => new URL(at, url + page).pathname,
+    );
+    expect(loads.length).toBeGreaterThan(2);
+    for (const path of [...loads, '/docs/json']) {
+      const answer = await fetch(url + path);
+      expect([path, answer.status, (await answer.bytes()).length > 100]).toEqual([path, 200, true]);
+    }
+  });
+
+  test('takes an edit over, with plugins beside the policy and from a package', async () => {
+    const policies = join(work, '.signalbox/policies');
+    writeModule(join(policies, 'plugins'), 'own', 'own.ts');
+    const packed = join(policies, 'node_modules/signalbox-strategy-packed');
+    writeModule(join(packed, 'lib'), 'packed', 'start.ts');
+    writeFileSync(join(packed, 'package.json'), '{"name":"signalbox-strategy-packed","exports":"./lib/start.ts"}');
+    writeFileSync(join(policies, 'own.yaml'), OWN);
+    await waitFor(async () => (await ask('counted', 'Hi')).status === 200);
+    for (const selector of ['own', 'packed']) {
+      const { platform } = await answerOf(await ask(selector, 'Hi'));
+      expect(platform.route_reason).toContain(selector);
+    }
+  });
+
+  test('counts a prompt exactly that only its bound keeps out', async () => {
+    const terms = { budget_limit: 2, max_tokens: 64 };
+    await expectError(await ask('uncounted', PROSE, terms), 'budget_limit_too_low', 'budget_limit');
+    // The first count reads the vocabulary, which on a busy machine may take longer than a request waits for it.
+    await waitFor(async () => (await ask('counted', PROSE, terms)).status === 200);
+  });
+
+  test('audits its books at a request', async () => {
+    const answer = await fetch(`${url}/admin/ledger/audit`, { method: 'POST', headers });
+    expect([answer.status, await answer.json()]).toMatchObject([200, { result: { is_sound: true } }]);
+  });
+
+  test(`has ${AT_ONCE} requests under way at once, and takes long headers`, async () => {
+    const body = JSON.stringify({ model: 'counted', messages: [{ role: 'user', content: 'Hi' }] });
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEY}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+    [wanted, most, release] = [AT_ONCE, 0, Promise.withResolvers()];
+    const statuses = Array.from({ length: AT_ONCE }, async () => {
+      const connection = await connect(url);
+      await connection.write(head + body);
+      const { status } = await connection.response();
+      connection.close();
+      return status;
+    });
+    expect(new Set(await Promise.all(statuses))).toEqual(new Set([200]));
+    expect(most).toBe(AT_ONCE);
+    const long = await fetch(`${url}/healthz`, { headers: { 'x-long': 'a'.repeat(200 * 1024) } });
+    // Its own answer: Bun's has no body.
+    await expectError(long, 'headers_too_large');
+  });
+
+  test.skipIf(process.platform !== 'linux')('runs under the settings of the program’s first line', () => {
+    const [first = ''] = readFileSync(MAIN, 'utf8').split('\n', 1);
+    const settings = first.match(/\b[A-Z][A-Za-z_]+=\w+/g) ?? [];
+    expect(settings.length).toBeGreaterThan(1);
+    const environment = readFileSync(`/proc/${server.pid}/environ`, 'utf8').split('\0');
+    expect(environment).toEqual(expect.arrayContaining(settings));
+  });
+
+  test('says which version it is and, where they are known, of which commit, without the sources', async () => {
+    const { version } = JSON.parse(readFileSync(join(MAIN, '../../package.json'), 'utf8'));
+    const commit = commitOf(join(MAIN, '../..'));
+    const { out } = await run('--version');
+    expect([version + (commit && `+${commit}`), `${version}+${commit}.dirty`]).toContain(out.trim());
+  });
+
+  test('tells a container how it is', async () => {
+    expect(await run('health', '--url', url)).toEqual({ code: 0, out: `${url}/healthz says 200\n`, err: '' });
+  });
+});
+
+describe('its commands', () => {
+  deeply('try and describe a policy', async () => {
+    const small = testPolicy(
+      { up: `${upstream.url}/v1` },
+      { small: { endpoints: ['up'] } },
+      'cases: [{ name: any, given: { task_type: general }, expect: { model: small } }]\n',
+    );
+    mkdirSync(join(work, 'small'));
+    writeFileSync(join(work, 'small/policy.yaml'), small);
+    const results = await Promise.all([
+      // Of the data folder's, which the server writes at its first start.
+      run('policy', 'schema'),
+      run('policy', 'test', 'small'),
+    ]);
+    expect(results.map(({ code, err }) => [code, err])).toEqual(results.map(() => [0, '']));
+    expect(results[0]?.out).toContain('"packed"');
+    expect(results[1]?.out).toContain('small: 1 case: 1 hold');
+  });
+
+  deeply('the program makes a plugin and tries it, and fetches no code', async () => {
+    const made = await run('plugin', 'new', 'provider', 'parrot');
+    expect(made.code).toBe(0);
+    expect(readdirSync(join(work, 'parrot')).sort()).toEqual([
+      'README.md',
+      'deno.json',
+      'index.test.ts',
+      'index.ts',
+      'package.json',
+      'samples',
+      'tsconfig.json',
+    ]);
+    // TypeScript refuses a path that is neither whole nor begins with a dot.
+    expect(readFileSync(join(work, 'parrot/tsconfig.json'), 'utf8')).toContain('"./signalbox/src/contract/plugin.ts"');
+    const tried = await run('plugin', 'test', 'parrot', '--runs', '20');
+    expect([tried.code, tried.err]).toEqual([0, '']);
+    writeFileSync(join(work, 'hungry.ts'), "import 'left-pad';\n");
+    const hungry = await run('plugin', 'test', 'hungry.ts');
+    expect([hungry.code, hungry.err]).toEqual([1, expect.stringContaining('left-pad')]);
+    expect(packages).toEqual([]);
+  });
+
+  test('make keys, bring a configuration over and prove the books', async () => {
+    writeFileSync(
+      join(work, 'litellm.yaml'),
+      'model_list:\n  - model_name: gpt\n    litellm_params: { model: openai/gpt-5.6-terra, api_key: os.environ/OPENAI_API_KEY }\n',
+    );
+    const results = await Promise.all([
+      run('keys', 'create', '--name', 'app'),
+      run('import', 'litellm', 'litellm.yaml'),
+      run('ledger', 'audit'),
+      run('learn', 'status'),
+    ]);
+    expect(results.map(({ code, err }) => [code, err])).toEqual(results.map(() => [0, '']));
+  });
+});
+
+deeply('the program starts itself for each of its processes, at one PostgreSQL', async () => {
+  await using database = await freshDatabase();
+  const port = freePort();
+  const child = Bun.spawn(
+    [program, 'serve', '--processes', '2', '--port', `${port}`, '--metrics-port', `${freePort()}`, '--data', 'shared'],
+    {
+      cwd: work,
+      env: { HOME: home, SIGNALBOX_API_KEY: KEY, DATABASE_URL: database.url },
+      stdout: 'ignore',
+      stderr: 'inherit',
+    },
+  );
+  const headers = { authorization: `Bearer ${KEY}` };
+  await waitFor(async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/admin/cluster`, { headers }).catch(() => null);
+    return answer?.ok && ((await answer.json()) as { data: unknown[] }).data.length === 2;
+  });
+  child.kill('SIGTERM');
+  expect(await child.exited).toBe(0);
+});

@@ -1,0 +1,72 @@
+import { expect, test } from 'bun:test';
+import { parse } from 'yaml';
+import { addressOf } from '../../../src/store/postgres/address.ts';
+import { faultsOfCompose, textOf, yamlOf } from './manifests.ts';
+
+const text = textOf('deploy/compose/compose.yaml');
+// Its own parts, as the test states them.
+const compose = parse(text, { merge: true });
+const { 'signalbox-1': one, 'signalbox-2': two, proxy, database } = compose.services;
+const { signalbox: alone } = yamlOf('compose.yaml').services;
+const haproxy = textOf('deploy/compose/haproxy.cfg');
+const PASSWORD = '/run/secrets/database-password';
+
+test('deploy/compose/compose.yaml keeps the schema of Compose, which finds a misspelled key', () => {
+  expect(faultsOfCompose(text)).toEqual([]);
+  for (const [from, to] of [
+    ['shm_size', 'shm_sizes'],
+    ['condition: service_healthy', 'condition: healthy'],
+    ['{ file: ./secrets', '{ files: ./secrets'],
+  ] as const) {
+    expect(text).toContain(from);
+    expect(faultsOfCompose(text.replace(from, to))).not.toEqual([]);
+  }
+});
+
+test('Each of its two servers is as that of compose.yaml, but for its address, its database and its own data folder', () => {
+  const { ports: _, volumes: __, environment, build: ___, ...rest } = alone;
+  for (const [server, folder] of [
+    [one, 'data-1'],
+    [two, 'data-2'],
+  ] as const) {
+    const { volumes, environment: own, secrets, depends_on, build, ...same } = server;
+    expect(same).toEqual(rest);
+    expect(build).toBe('../..');
+    const { DATABASE_URL, ...passed } = own;
+    expect(environment).toMatchObject(passed);
+    expect(volumes[0]).toBe(`${folder}:/data`);
+    expect(compose.volumes).toHaveProperty(folder);
+    const { source, ...bind } = volumes[1];
+    expect(source).toBe(`\${SIGNALBOX_POLICIES:-../../policies}`);
+    expect(alone.volumes[1]).toMatchObject(bind);
+    expect(secrets).toEqual(['database-password']);
+    expect(depends_on).toEqual({ database: { condition: 'service_healthy' } });
+    // The file of the password is in the container alone.
+    expect(addressOf(DATABASE_URL.replace(PASSWORD, import.meta.path))).toMatchObject({
+      ...{ host: 'database', port: 5_432, authorities: null },
+      ...{ database: database.environment.POSTGRES_DB, user: database.environment.POSTGRES_USER },
+    });
+    expect(new URL(DATABASE_URL).searchParams.get('password_file')).toBe(PASSWORD);
+  }
+});
+
+test('It holds no secret, publishes the proxy alone, and to this machine', () => {
+  expect(compose.secrets).toEqual({ 'database-password': { file: './secrets/database-password' } });
+  expect(database.environment.POSTGRES_PASSWORD_FILE).toBe(PASSWORD);
+  expect(textOf('deploy/compose/.gitignore').split('\n')).toContain('secrets/');
+  const published = Object.values<{ ports?: string[] }>(compose.services).flatMap(({ ports = [] }) => ports);
+  expect(published).toEqual(['127.0.0.1:8787:8787']);
+  expect(proxy.ports).toEqual(published);
+});
+
+test('Its proxy knows both servers by their health, and outlives them, and the database all', () => {
+  const servers = [...haproxy.matchAll(/^ {4}server (\S+) (\S+)$/gm)].map(([, name, address]) => `${name} ${address}`);
+  expect(servers).toEqual(['signalbox-1 signalbox-1:8787', 'signalbox-2 signalbox-2:8787']);
+  expect(haproxy).toContain('http-check send meth GET uri /readyz ');
+  expect(proxy.depends_on).toEqual(['signalbox-1', 'signalbox-2']);
+  const [ofServers, ofProxy, ofDatabase] = [one, proxy, database].map((service) =>
+    Number.parseInt(service.stop_grace_period, 10),
+  );
+  expect(ofProxy).toBeGreaterThan(ofServers!);
+  expect(ofDatabase).toBeGreaterThan(ofServers!);
+});

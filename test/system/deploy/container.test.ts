@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'bun:test';
+import { parseCommand } from '../../../src/cli/options.ts';
+import { faultsOfCompose, instructionsOf, textOf, yamlOf } from './manifests.ts';
+
+/** What an operator gives a collector of traces and a reader of the log beyond the drain (docs/operate/incidents.md), ms. */
+const FAREWELL_MS = 10_000;
+
+const instructions = instructionsOf(textOf('Dockerfile'));
+const restsOf = (wanted: string) => instructions.filter(({ name }) => name === wanted).map(({ rest }) => rest);
+const lastStage = instructions.slice(instructions.findLastIndex(({ name }) => name === 'FROM'));
+const env = Object.fromEntries(restsOf('ENV').flatMap((rest) => rest.split(' ').map((pair) => pair.split('='))));
+const compose = textOf('compose.yaml');
+const { signalbox } = yamlOf('compose.yaml').services;
+const pod = yamlOf('deploy/kubernetes/statefulset.yaml').spec.template.spec;
+const unit = textOf('deploy/systemd/signalbox.service');
+const defaults = parseCommand(['serve'], {}, () => 'policies');
+const inImage = parseCommand(['serve'], env, () => 'policies');
+
+describe('The Dockerfile', () => {
+  test('uses instructions that exist, and two stages, of which the last one has neither npm nor sources', () => {
+    const known = ['ARG', 'CMD', 'COPY', 'ENTRYPOINT', 'ENV', 'EXPOSE', 'FROM', 'HEALTHCHECK', 'LABEL', 'RUN'];
+    const odd = instructions.filter(
+      ({ name }) => ![...known, 'STOPSIGNAL', 'USER', 'VOLUME', 'WORKDIR'].includes(name),
+    );
+    expect(odd).toEqual([]);
+    expect(restsOf('FROM').map((rest) => /^\S+:[\w.-]+( AS \w+)?$/.test(rest))).toEqual([true, true]);
+    const copied = lastStage.filter(({ name }) => name === 'COPY').map(({ rest }) => rest);
+    expect(copied.every((rest) => rest.startsWith('--from=build '))).toBe(true);
+    // There is no shell to run anything with.
+    expect(lastStage.some(({ name }) => name === 'RUN')).toBe(false);
+    for (const name of ['HEALTHCHECK', 'ENTRYPOINT', 'CMD']) expect(restsOf(name).join()).toMatch(/\[".*"\]$/);
+  });
+
+  test('starts a server as the program understands it, which others can reach, as no root', () => {
+    const [, uid, gid] = /^(\d+):(\d+)$/.exec(restsOf('USER').at(-1) ?? '') ?? [];
+    expect(Number(uid)).toBeGreaterThan(0);
+    expect(inImage).toMatchObject({ options: { host: '0.0.0.0', port: 8787, data: '/data', log: 'json' } });
+    expect(restsOf('EXPOSE')).toEqual(['8787']);
+    expect(restsOf('VOLUME')).toEqual(['/data']);
+    expect(restsOf('COPY').at(-1)).toBe(`--from=build --chown=${uid}:${gid} /out/data /data`);
+    expect(pod.securityContext).toMatchObject({
+      runAsUser: Number(uid),
+      runAsGroup: Number(gid),
+      fsGroup: Number(gid),
+    });
+  });
+
+  test('takes in only what the build reads: no key, no data, and of git the commit alone', () => {
+    const lines = textOf('.dockerignore')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    expect(lines[0]).toBe('*');
+    expect(lines).toContain('**/.env*');
+    const taken = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
+    for (const needed of ['package.json', 'package-lock.json', 'deploy/build.ts', 'src', 'plugins', 'policies'])
+      expect(taken).toContain(needed);
+    const ofGit = ['.git/HEAD', '.git/packed-refs', '.git/refs/heads'];
+    expect(taken.filter((path) => /^\.|test|docs/.test(path))).toEqual(ofGit);
+    expect(restsOf('RUN').at(-1)).toContain('--commit "$REVISION"');
+  });
+});
+
+describe('compose.yaml', () => {
+  test('keeps the schema of Compose', () => {
+    expect(faultsOfCompose(compose)).toEqual([]);
+  });
+
+  test.each([
+    ['a misspelled key', 'cap_drop', 'cap_drops', 'cap_drops'],
+    ['a text for a truth', 'read_only: true', 'read_only: certainly', '/services/signalbox/read_only must be boolean'],
+    ['a key at the wrong depth', '    read_only: true', '    healthcheck2: {}\n    read_only: true', 'healthcheck2'],
+    ['a text for a list', 'cap_drop: [ALL]', 'cap_drop: ALL', '/services/signalbox/cap_drop must be array'],
+  ])('with %s is found out', (_what, from, to, fault) => {
+    expect(compose).toContain(from);
+    expect(faultsOfCompose(compose.replace(from, to)).join('\n')).toContain(fault);
+  });
+
+  test('gives the process no right that it does not need, and listens to no outside address', () => {
+    expect(signalbox).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      ulimits: { nofile: 65536, core: 0 },
+      ports: ['127.0.0.1:8787:8787'],
+      volumes: [
+        'data:/data',
+        {
+          type: 'bind',
+          source: `\${SIGNALBOX_POLICIES:-./policies}`,
+          target: '/policies',
+          read_only: true,
+          bind: { create_host_path: false },
+        },
+      ],
+    });
+    expect(signalbox.environment.SIGNALBOX_POLICIES).toBe('/policies');
+  });
+
+  test('passes on a key for each provider on the internet that the shipped policy names, and holds none', () => {
+    const { SIGNALBOX_POLICIES: _policies, SIGNALBOX_API_KEY: own, ...keys } = signalbox.environment;
+    const named = textOf('policies/providers.yaml').match(/\b[A-Z0-9_]+_API_KEY\b/g) ?? [];
+    expect(named.length).toBeGreaterThan(10);
+    expect(
+      Object.keys(keys)
+        .filter((name) => name.endsWith('_API_KEY'))
+        .sort(),
+    ).toEqual([...new Set(named)].sort());
+    expect([own, ...Object.values(keys)].every((value) => value === null)).toBe(true);
+  });
+
+  test('asks for its health as the image does', () => {
+    const { test: asked, interval, timeout, start_period, retries } = signalbox.healthcheck;
+    const command = JSON.stringify(asked.slice(1)).replaceAll(',', ', ');
+    expect(restsOf('HEALTHCHECK')).toEqual([
+      `--interval=${interval} --timeout=${timeout} --start-period=${start_period} --retries=${retries} CMD ${command}`,
+    ]);
+  });
+});
+
+test('Every supervisor waits longer than requests under way have to end', () => {
+  const drainMs = defaults.name === 'serve' ? defaults.options.drainMs : Number.NaN;
+  const graces = {
+    compose: Number.parseInt(signalbox.stop_grace_period, 10),
+    kubernetes: pod.terminationGracePeriodSeconds,
+    systemd: Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]),
+  };
+  for (const seconds of Object.values(graces)) expect(seconds * 1000).toBeGreaterThanOrEqual(drainMs + FAREWELL_MS);
+  expect(Object.values(graces)).toEqual([40, 40, 40]);
+});
+
+test('Every way listens at the port that the program has by itself', () => {
+  const port = defaults.name === 'serve' ? defaults.options.port : Number.NaN;
+  expect(env.PORT).toBe(`${port}`);
+  expect(pod.containers[0].ports).toEqual([{ name: 'http', containerPort: port, protocol: 'TCP' }]);
+  expect(yamlOf('deploy/kubernetes/service.yaml').spec.ports[0]).toMatchObject({ port, targetPort: 'http' });
+  expect(unit).toContain(`PORT=${port} `);
+});

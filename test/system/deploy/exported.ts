@@ -1,0 +1,74 @@
+import { ERRORS } from '../../../src/core/errors.ts';
+import { HEALTH } from '../../../src/core/readings.ts';
+import { OUTCOME_SOURCES } from '../../../src/store/learning.ts';
+import { documentedFamilies } from '../../docs/metrics-page.ts';
+import type { Metric, Metrics } from '../../support/promql.ts';
+
+const TARGET = ['job', 'instance'];
+const OUTCOME = {
+  outcome: ['completed', 'failed', 'broken', 'abandoned', 'replayed', 'refused', 'quoted', 'unavailable'],
+};
+const PERCENTILE = { percentile: ['50', '90'] };
+const ATTEMPT = {
+  outcome: [
+    'ok',
+    'dropped',
+    'connect',
+    'timeout',
+    'server',
+    'overloaded',
+    'rate_limited',
+    'auth',
+    'credit',
+    'not_found',
+    'rejected',
+    'context',
+    'malformed',
+    'cut',
+  ],
+};
+
+/** Of labels whose values come from a fixed list. `exported.test.ts` looks at real servers for others. */
+export const VALUES: Readonly<Record<string, NonNullable<Metric['values']>>> = {
+  signalbox_chats_total: OUTCOME,
+  signalbox_chat_duration_seconds: OUTCOME,
+  signalbox_credits_spent_total: OUTCOME,
+  signalbox_credits_saved_total: OUTCOME,
+  signalbox_credits_overspent_total: OUTCOME,
+  signalbox_tokens_total: { kind: ['input', 'input_cached', 'input_cache_write', 'output', 'output_reasoning'] },
+  signalbox_chats_capped_total: { end: ['length', 'within'] },
+  signalbox_failovers_total: { to: ['endpoint', 'model'] },
+  signalbox_http_errors_total: { code: Object.keys(ERRORS) },
+  signalbox_endpoint_state: { state: Object.keys(HEALTH) },
+  signalbox_endpoint_ttft_seconds: PERCENTILE,
+  signalbox_endpoint_warm_ttft_seconds: PERCENTILE,
+  signalbox_endpoint_output_tokens_per_second: PERCENTILE,
+  signalbox_attempts_total: ATTEMPT,
+  signalbox_contention_waits_total: { outcome: ['served', 'gave_up', 'crowded'] },
+  signalbox_log_lines_total: { level: ['info', 'warn', 'error'] },
+  signalbox_payments_total: { state: ['captured', 'failed'] },
+  signalbox_outcomes_total: { source: [...OUTCOME_SOURCES] },
+  signalbox_quality_brier: { figure: ['declared', 'estimated'] },
+  signalbox_alerts_total: { outcome: ['sent', 'retried', 'failed'] },
+  signalbox_spans_total: { outcome: ['exported', 'lost'] },
+};
+
+/**
+ * What a server with payments and traces exports: each family as it states itself, with the labels of its target. The
+ * alarms and the dashboard are checked against it.
+ */
+export const EXPORTED: Metrics = new Map(
+  documentedFamilies.map(({ name, type, labels }) => [
+    name,
+    { type, labels: [...labels, ...TARGET], values: VALUES[name] ?? {} },
+  ]),
+);
+
+/** What Prometheus adds by itself. */
+const OF_PROMETHEUS: Readonly<Record<string, Metric>> = {
+  up: { type: 'gauge', labels: TARGET },
+  ALERTS: { type: 'gauge', labels: ['alertname', 'alertstate', 'severity', ...TARGET] },
+};
+
+/** All that a rule may build on. */
+export const KNOWN: Metrics = new Map([...EXPORTED, ...Object.entries(OF_PROMETHEUS)]);

@@ -1,0 +1,62 @@
+import { afterAll, expect, test } from 'bun:test';
+import { chmodSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { waitFor } from '../../support/answers.ts';
+import { ownFolder } from '../../support/postgres.ts';
+import { cleanEnvironment } from '../../support/signalbox.ts';
+
+/** `npm run postgres`, which runs this program after it has installed its package (`launcher.test.ts`). */
+const PROGRAM = join(import.meta.dir, '../../support/postgres-serve.ts');
+// As root, PostgreSQL runs as another user, who needs the way to its files and deletes them at the end.
+const folder = ownFolder();
+chmodSync(folder, 0o777);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Its programs are copied where the clone is root's alone, ms. */
+const PATIENCE = 60_000;
+
+/** Starts it with a folder of its own for temporary files. */
+function start() {
+  let printed = '';
+  const child = Bun.spawn([process.execPath, PROGRAM], {
+    env: cleanEnvironment({ TMPDIR: folder }),
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
+  void (async () => {
+    for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) printed += text;
+  })();
+  return { child, address: () => /DATABASE_URL=(\S+)/.exec(printed)?.[1] };
+}
+
+test(
+  'it prints the address of an empty database, and Ctrl-C leaves nothing of it',
+  async () => {
+    const { child, address } = start();
+    const connectionString = await waitFor(address);
+    const client = new Client({ connectionString });
+    await client.connect();
+    const { rows } = await client.query("SELECT count(*) AS tables FROM pg_tables WHERE schemaname = 'public'");
+    expect(rows).toEqual([{ tables: '0' }]);
+    await client.end();
+    child.kill('SIGINT');
+    expect(await child.exited).toBe(0);
+    expect(readdirSync(folder)).toEqual([]);
+    const again = new Client({ connectionString });
+    await expect(again.connect()).rejects.toThrow('ECONNREFUSED');
+  },
+  PATIENCE,
+);
+
+test(
+  'a Ctrl-C while it starts leaves nothing either',
+  async () => {
+    const { child } = start();
+    await waitFor(() => readdirSync(folder).length > 0);
+    child.kill('SIGINT');
+    expect(await child.exited).toBe(0);
+    expect(readdirSync(folder)).toEqual([]);
+  },
+  PATIENCE,
+);

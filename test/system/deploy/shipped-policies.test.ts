@@ -1,0 +1,36 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { copyWhole } from '../../../src/server/shipped-policies.ts';
+import { temporaryFolder } from '../../support/signalbox.ts';
+
+let folder: string;
+const at = (...path: string[]): string => join(folder, ...path);
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  mkdirSync(at('shipped'));
+  writeFileSync(at('shipped', 'policy.yaml'), 'version: 1\n');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const copied = () => [readdirSync(at('data')), readFileSync(at('data', 'policies', 'policy.yaml'), 'utf8')];
+
+test('the first start has the whole folder, and nothing beside it', () => {
+  copyWhole(at('shipped'), at('data', 'policies'));
+  expect(copied()).toEqual([['policies'], 'version: 1\n']);
+});
+
+test('a start that comes second while the first one writes takes what that one wrote', () => {
+  mkdirSync(at('data', 'policies'), { recursive: true });
+  writeFileSync(at('data', 'policies', 'policy.yaml'), '# of the first\n');
+  copyWhole(at('shipped'), at('data', 'policies'));
+  expect(copied()).toEqual([['policies'], '# of the first\n']);
+});
+
+test('a file in its place is reported', () => {
+  mkdirSync(at('data'));
+  writeFileSync(at('data', 'policies'), '');
+  expect(() => copyWhole(at('shipped'), at('data', 'policies'))).toThrow('ENOTDIR');
+  expect(readdirSync(at('data'))).toEqual(['policies']);
+});

@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { asWorst, type Purse, startPurse } from '../../money/purse.ts';
+import { waitFor } from '../../support/answers.ts';
+import { amountOf, MICROCREDITS_PER_UNIT, startPaid } from '../support/paying.ts';
+
+/** What `/metrics` says of money, the database and payments, as a scraper sees it. How it is counted is tested in the rooms. */
+
+/** The worst case of one request of a purse to `best`, Credits. */
+const WORST = 0.442;
+let purse: Purse;
+
+beforeAll(async () => {
+  purse = await startPurse(
+    400,
+    `name: team, each: key.labels.team, match: 'key.labels.team != ""', limit_credits: 1, window: month`,
+    `name: whole, limit_credits: 100, window: total`,
+  );
+});
+afterAll(() => purse.stop());
+
+/** What one budget shows, by the name of the figure. */
+async function budgetOf(name: string): Promise<Record<string, number>> {
+  const own = [...(await purse.live.metrics())].filter(([key]) => key.endsWith(`{budget="${name}"}`));
+  return Object.fromEntries(
+    own.map(([key, value]) => [key.slice('signalbox_budget_'.length, key.indexOf('{')), value]),
+  );
+}
+
+const figure = async (name: string): Promise<number> => (await purse.live.metrics()).get(name) ?? Number.NaN;
+
+describe('The page of metrics', () => {
+  test('shows an unused budget as whole, and when it renews', async () => {
+    const now = new Date();
+    expect(await budgetOf('team')).toEqual({
+      limit_credits: 1,
+      spent_credits: 0,
+      reserved_credits: 0,
+      headroom_credits: 1,
+      headroom_ratio: 1,
+      subjects: 0,
+      subjects_exhausted: 0,
+      reservations_open: 0,
+      oldest_reservation_seconds: 0,
+      renews_timestamp_seconds: Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) / 1_000,
+      refusals_total: 0,
+    });
+    expect(await budgetOf('whole')).not.toHaveProperty('renews_timestamp_seconds');
+  });
+
+  test('shows what a request has reserved while it runs, and what it spent when it is over', async () => {
+    const [first, second] = [await purse.key({ team: 'first' }), await purse.key({ team: 'second' })];
+    await purse.spend(first, 1);
+    purse.gate.close();
+    const chat = purse.chat(second, { model: 'best' });
+    await waitFor(() => purse.gate.inside === 1);
+    expect(await figure('signalbox_reservations_open')).toBe(1);
+    expect(await figure('signalbox_credits_reserved')).toBe(WORST);
+    expect(await budgetOf('whole')).toMatchObject({ spent_credits: WORST, reserved_credits: WORST, subjects: 1 });
+    expect(await budgetOf('team')).toMatchObject({ headroom_credits: 0.558, headroom_ratio: 0.558, subjects: 2 });
+    purse.gate.open();
+    expect((await chat).status).toBe(200);
+    expect(await figure('signalbox_reservations_open')).toBe(0);
+    expect(await figure('signalbox_credits_reserved')).toBe(0);
+    expect(await budgetOf('whole')).toMatchObject({ spent_credits: 2 * WORST, reserved_credits: 0 });
+  });
+
+  test('counts requests that waited for money: those that got it, and those that gave up', async () => {
+    const key = await purse.key({ team: 'waits' });
+    const outcome = (name: string) => figure(`signalbox_contention_waits_total{outcome="${name}"}`);
+    purse.answers.usageOf = () => ({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 });
+    purse.gate.close();
+    const running = [purse.chat(key, { model: 'best' }), purse.chat(key, { model: 'best' })];
+    await waitFor(() => purse.gate.inside === 2);
+    expect((await purse.chat(key, { model: 'best' })).ok).toBe(false);
+    expect(await outcome('gave_up')).toBe(1);
+    const late = purse.chat(key, { model: 'best' });
+    await waitFor(async () => (await figure('signalbox_contention_waiting')) === 1);
+    purse.gate.open();
+    for (const answer of await Promise.all([...running, late])) expect(answer.status).toBe(200);
+    expect([await outcome('served'), await outcome('gave_up'), await outcome('crowded')]).toEqual([1, 1, 0]);
+    expect(await figure('signalbox_contention_wait_seconds_count')).toBe(2);
+    // One of them waited as long as the policy lets it.
+    expect(await figure('signalbox_contention_wait_seconds_sum')).toBeGreaterThan(0.39);
+  });
+
+  test('shows that the database writes, and how long that takes', async () => {
+    const before = await figure('signalbox_store_commit_seconds_count');
+    await purse.spend(await purse.key({}), 1);
+    expect(await figure('signalbox_store_commit_seconds_count')).toBeGreaterThan(before);
+    expect(await figure('signalbox_store_commit_seconds_sum')).toBeGreaterThan(0);
+    expect(await figure('signalbox_store_commit_seconds_bucket{le="+Inf"}')).toBeGreaterThan(before);
+    expect(await figure('signalbox_store_errors_total')).toBe(0);
+    expect(await figure('signalbox_store_failing')).toBe(0);
+  });
+
+  test('shows how many were refused for want of a budget that is not used up', async () => {
+    purse.answers.usageOf = asWorst;
+    const key = await purse.key({ team: 'refused' });
+    await purse.spend(key, 2);
+    expect((await purse.chat(key, { model: 'best' })).status).toBe(402);
+    expect(await budgetOf('team')).toMatchObject({ refusals_total: 1, subjects_exhausted: 0, headroom_credits: 0.116 });
+    expect(await budgetOf('whole')).toMatchObject({ refusals_total: 0 });
+  });
+
+  test('has the budgets of the policy in force, and no others', async () => {
+    await purse.budgets('name: fresh, limit_credits: 3, window: day');
+    expect(await budgetOf('team')).toEqual({});
+    expect(await budgetOf('fresh')).toMatchObject({ limit_credits: 3 });
+  });
+});
+
+/** For so long the chain takes no block, s. */
+const HELD_S = 1;
+
+test('The page of metrics counts payments that were quoted and arrived, and their Credits, and shows where they can be made', async () => {
+  const paid = await startPaid();
+  try {
+    const page = async () => {
+      const text = await (await fetch(`${paid.box.url}/metrics`)).text();
+      const of = (name: string, labels = '') => {
+        const line = text
+          .split('\n')
+          .find((one) => one.startsWith(`signalbox_${name}{network="eip155:84532"${labels}`));
+        return line === undefined ? Number.NaN : Number(line.split(' ').at(-1));
+      };
+      return { text, of };
+    };
+    const before = await page();
+    expect([before.of('payments_total', ',state="captured"'), before.of('payments_credits_total')]).toEqual([0, 0]);
+    expect([before.of('payment_network_ready'), before.of('payments_unsettled')]).toEqual([1, 0]);
+    expect(before.of('payment_gas_ratio')).toBeGreaterThan(1);
+    const account = await paid.payer();
+    const body = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
+    const { required } = await paid.quote(body);
+    await paid.chain.automine(false);
+    const answer = paid.send(await paid.sign(account, required), body);
+    await Bun.sleep(HELD_S * 1_000);
+    await paid.chain.mine();
+    await paid.chain.automine(true);
+    expect((await answer).status).toBe(200);
+    const after = await page();
+    // What the chain takes is not the gateway's own time.
+    const [, dispatch] = /^signalbox_chat_dispatch_seconds_sum (\S+)$/m.exec(after.text) ?? [];
+    expect(Number(dispatch)).toBeLessThan(HELD_S);
+    const credits = (Number(amountOf(required)) * MICROCREDITS_PER_UNIT) / 1_000_000;
+    expect(after.of('payments_total', ',state="captured"')).toBe(1);
+    expect(after.of('payments_total', ',state="failed"')).toBe(0);
+    expect(after.of('payments_credits_total')).toBe(credits);
+    expect(after.of('payments_unsettled')).toBe(0);
+    expect(after.text).toContain('\nsignalbox_payment_quotes_total{purpose="chat"} 1\n');
+    expect(after.text).toContain('\nsignalbox_balances 1\n');
+    // Wallets and payments are nobody's but the operator's.
+    expect(after.text.toLowerCase()).not.toContain(account.address.toLowerCase().slice(2));
+  } finally {
+    await paid.stop();
+  }
+});

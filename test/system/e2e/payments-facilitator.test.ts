@@ -1,0 +1,157 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { answerOf, waitFor } from '../../support/answers.ts';
+import { startFakeUpstream } from '../../support/fake-upstream.ts';
+import { temporaryFolder } from '../../support/signalbox.ts';
+import { startChain, type TestChain } from '../support/chain/chain.ts';
+import { type FacilitatorServer, startFacilitatorServer } from '../support/chain/facilitator-server.ts';
+import { amountOf, MICROCREDITS_PER_UNIT, type Paid, startPaid } from '../support/paying.ts';
+
+/** Payments that a service settles: it may fail in every way, and the chain tells what became of them. */
+const BEARER = 'facilitator-token-for-tests';
+const SECOND = 'facilitator-token-of-today';
+const folder = temporaryFolder();
+const token = join(folder, 'token');
+const providerKey = join(folder, 'provider');
+/** The token that the service asks for. */
+const terms = { bearer: BEARER };
+let chain: TestChain;
+let service: FacilitatorServer;
+let paid: Paid;
+
+beforeAll(async () => {
+  chain = await startChain();
+  service = await startFacilitatorServer(chain, terms);
+  writeFileSync(token, BEARER);
+  writeFileSync(providerKey, 'provider-key-of-yesterday');
+  paid = await startPaid({
+    chain,
+    facilitator: `{ mode: http, url: "${service.url}", timeout_ms: 1000, bearer_env: TEST_FACILITATOR_TOKEN }`,
+    upstream: startFakeUpstream(),
+    env: { TEST_FACILITATOR_TOKEN_FILE: token, TEST_UPSTREAM_KEY: '', TEST_UPSTREAM_KEY_FILE: providerKey },
+  });
+});
+afterEach(() => {
+  service.fail(null);
+  paid.upstream.behave({});
+});
+afterAll(async () => {
+  await paid.stop();
+  await paid.upstream.stop();
+  await service.stop();
+  await chain.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const hello = [{ role: 'user', content: 'Say hello.' }];
+const body = { model: 'best', messages: hello, max_tokens: 100 };
+
+/** Whatever agents meet, those with a key notice nothing. */
+async function keysAreServed(): Promise<void> {
+  expect((await paid.box.post('/v1/chat/completions', body)).status).toBe(200);
+}
+
+test('a service settles the payment, with the token that it asks for', async () => {
+  const payer = await paid.payer();
+  const response = await paid.pay(payer, body);
+  expect(response.status).toBe(200);
+  expect((await answerOf(response)).platform.payment?.transaction).toMatch(/^0x[0-9a-f]{64}$/);
+  expect(
+    service.requests.filter(({ path }) => path !== '/supported').map(({ authorization }) => authorization),
+  ).toEqual([`Bearer ${BEARER}`, `Bearer ${BEARER}`]);
+});
+
+test('a token that its file replaces is used for the next payment', async () => {
+  terms.bearer = SECOND;
+  writeFileSync(token, SECOND);
+  await paid.reload(paid.policy);
+  const payer = await paid.payer();
+  await waitFor(async () => (await paid.ask(body)).status === 402);
+  expect((await paid.pay(payer, body)).status).toBe(200);
+  expect(service.requests.at(-1)?.authorization).toBe(`Bearer ${SECOND}`);
+});
+
+test('a quote of an earlier revision is served with the provider’s key of today', async () => {
+  const payer = await paid.payer();
+  const header = await paid.sign(payer, (await paid.quote(body)).required);
+  await paid.reload(`${paid.policy}\n`);
+  writeFileSync(providerKey, 'provider-key-of-today');
+  await paid.reload(`${paid.policy}\n\n`);
+  expect((await paid.send(header, body)).status).toBe(200);
+  expect(paid.upstream.requests.at(-1)?.headers.get('authorization')).toBe('Bearer provider-key-of-today');
+  await paid.reload(paid.policy);
+});
+
+describe('a service that fails when it is asked to verify', () => {
+  for (const fault of ['status', 'garbage', 'hang'] as const) {
+    test(`(${fault}): 503 that may be repeated, nothing charged, and the signature is good afterwards`, async () => {
+      const payer = await paid.payer();
+      const header = await paid.sign(payer, (await paid.quote(body)).required);
+      const calls = paid.upstream.requests.length;
+      service.fail(fault, '/verify');
+      const response = await paid.send(header, body);
+      expect(response.status).toBe(503);
+      expect((await answerOf(response)).error.code).toBe('payment_unavailable');
+      expect(response.headers.get('x-should-retry')).toBe('true');
+      expect(response.headers.get('payment-required')).toBeNull();
+      expect(paid.upstream.requests.length).toBe(calls);
+      await keysAreServed();
+      expect(await chain.balanceOf(payer.address)).toBe(10_000_000n);
+      service.fail(null);
+      expect((await paid.send(header, body)).status).toBe(200);
+    });
+  }
+});
+
+describe('a service that fails after it has debited the wallet', () => {
+  for (const fault of ['statusAfter', 'hangAfter', 'resetAfter', 'garbageAfter'] as const) {
+    test(`(${fault}): 503 and no new price; the same signature then has its request on the balance`, async () => {
+      const payer = await paid.payer();
+      const { required } = await paid.quote({ ...body, agent_wallet: payer.address });
+      const asked = { ...body, agent_wallet: payer.address };
+      const header = await paid.sign(payer, required);
+      const calls = paid.upstream.requests.length;
+      service.fail(fault, '/settle');
+      const response = await paid.send(header, asked);
+      expect(response.status).toBe(503);
+      const { error } = await answerOf(response);
+      expect(error.code).toBe('payment_unsettled');
+      expect(response.headers.get('x-should-retry')).toBe('false');
+      expect(response.headers.get('payment-required')).toBeNull();
+      expect(paid.upstream.requests.length).toBe(calls);
+      await keysAreServed();
+      service.fail(null);
+      // Whoever names the wallet is not asked to pay for the same request again; at the latest the reconciler has settled it.
+      const asking = await paid.ask(asked);
+      expect([402, 503]).toContain(asking.status);
+      if (asking.status === 402) expect(paid.payments().unknown).toBeUndefined();
+      // One of them is left to the reconciler, which takes some seconds to begin.
+      if (fault !== 'hangAfter') await paid.box.post(`/admin/payments/${error.details?.payment_id}/reconcile`, {});
+      await waitFor(async () => (await paid.balanceOf(payer.address)) > 0, 15_000);
+      const again = await paid.send(header, asked);
+      expect(again.status).toBe(200);
+      expect((await answerOf(again)).platform.payment).toMatchObject({ source: 'wallet_credits' });
+      expect(await chain.balanceOf(payer.address)).toBe(10_000_000n - amountOf(required));
+    });
+  }
+});
+
+test('a service that does not answer: 503 that may be repeated, and the signature is good afterwards', async () => {
+  const payer = await paid.payer();
+  const header = await paid.sign(payer, (await paid.quote(body)).required);
+  await service.down();
+  const response = await paid.send(header, body);
+  expect(response.status).toBe(503);
+  expect((await answerOf(response)).error.code).toBe('payment_unavailable');
+  await keysAreServed();
+  await service.up();
+  expect((await paid.send(header, body)).status).toBe(200);
+});
+
+test('after all of this the books hold together, and with the chain', async () => {
+  const books = await paid.books();
+  expect(books.findings).toEqual([]);
+  expect(books.open).toBe(0);
+  expect(books.deposits).toBe(Number(books.received) * MICROCREDITS_PER_UNIT);
+});

@@ -1,0 +1,293 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { formatYaml } from '../../../src/operate/policy/format-yaml.ts';
+import { deeply } from '../../deep/deeply.ts';
+import { LANGUAGE_POLICY } from '../../policy/language-policy.ts';
+import { PROGRAM, runToEnd, writePolicy } from '../../support/signalbox.ts';
+import { LanguageServer, type Offer, type Position } from './language-server.ts';
+
+/** What an editor with the YAML language server shows of a policy: by the real server, with the shipped schema. */
+const POLICIES = join(import.meta.dir, '../../../policies');
+const DOCS = join(import.meta.dir, '../../../docs');
+const MODELINE = '# yaml-language-server: $schema=./policy.schema.json';
+const names = readdirSync(POLICIES).filter((name) => name.endsWith('.yaml'));
+const shipped = names.map((name) => ({ path: join(POLICIES, name), text: readFileSync(join(POLICIES, name), 'utf8') }));
+
+const server = new LanguageServer();
+beforeAll(() => server.start(POLICIES));
+afterAll(() => server.stop());
+
+let files = 0;
+/** A file that is not on the disk, beside the schema. `¦` is where the cursor stands. */
+function fileOf(marked: string, folder = POLICIES) {
+  const [before = '', after = ''] = marked.split('¦');
+  const lines = before.split('\n');
+  const position: Position = { line: lines.length, character: (lines.at(-1) ?? '').length };
+  return { path: join(folder, `unsaved-${files++}.yaml`), text: `${MODELINE}\n${before}${after}`, position };
+}
+
+async function offersAt(marked: string, folder?: string): Promise<readonly Offer[]> {
+  const { path, text, position } = fileOf(marked, folder);
+  server.show(path, text);
+  return server.completions(path, position);
+}
+
+const offered = async (marked: string, folder?: string) => (await offersAt(marked, folder)).map(({ label }) => label);
+
+async function hoverAt(marked: string): Promise<string> {
+  const { path, text, position } = fileOf(marked);
+  server.show(path, text);
+  return server.hover(path, position);
+}
+
+/** What is wrong, each with its line in the text, from 1. */
+async function problemsOf(text: string): Promise<string[]> {
+  const { path, text: whole } = fileOf(text);
+  const problems = await server.open(path, whole);
+  return problems.map(({ range, message }) => `${range.start.line}: ${message}`).sort();
+}
+
+describe('files of the policy', () => {
+  test('begin with the line by which editors find the schema', () => {
+    expect(names.length).toBeGreaterThan(4);
+    expect(shipped.filter(({ text }) => !text.startsWith(`${MODELINE}\n`)).map(({ path }) => path)).toEqual([]);
+  });
+
+  test('have nothing wrong with them, and neither have the examples of the docs', async () => {
+    const examples = [
+      'policies/language.md',
+      'policies/guide.md',
+      'policies/any-model.md',
+      'policies/choosing.md',
+    ].flatMap((name) => [
+      ...readFileSync(join(DOCS, name), 'utf8').matchAll(/^```yaml(?: policy.*)?\n([\s\S]*?)^```$/gm),
+    ]);
+    expect(examples.length).toBeGreaterThan(12);
+    const texts = [...examples.map(([, text = '']) => text), ...LANGUAGE_POLICY.map(({ text }) => text)];
+    const all = [...shipped, ...texts.map((text) => fileOf(text))];
+    const found = await Promise.all(all.map(({ path, text }) => server.open(path, text)));
+    expect(found.flatMap((problems, at) => problems.map(({ message }) => `${all[at]?.path}: ${message}`))).toEqual([]);
+  });
+
+  deeply('are laid out by the editor as by signalbox policy fmt', async () => {
+    const untidy = 'models:\n    a:   {provider:   "x"}\n\n\n    b: # why\n        provider:  y\n';
+    const all = [...shipped, { ...fileOf(untidy), text: untidy }];
+    for (const { path, text } of all) {
+      server.show(path, text);
+      const [edit] = await server.format(path);
+      expect(await formatYaml(text)).toEqual({ text: edit?.newText ?? text });
+    }
+  });
+});
+
+describe('completion', () => {
+  test('offers the sections of the language', async () => {
+    const sections = ['version', 'providers', 'models', 'selectors', 'constraints', 'budgets', 'learning', 'cases'];
+    expect(await offered('¦')).toEqual(expect.arrayContaining(sections));
+    const rest = await offered('version: 1\n¦');
+    expect(rest).toContain('models');
+    expect(rest).not.toContain('version');
+  });
+
+  test('offers the keys of a model, and not those that it has', async () => {
+    const keys = await offered('models:\n  m:\n    provider: openai\n    ¦');
+    expect(keys).toEqual(expect.arrayContaining(['endpoints', 'price', 'context_window', 'capabilities', 'quality']));
+    expect(keys).not.toContain('provider');
+  });
+
+  test('begins a map or a list and does not write its defaults out', async () => {
+    const offers = await offersAt('¦');
+    const written = (label: string) => offers.find((offer) => offer.label === label)?.textEdit?.newText;
+    expect(written('gateway')).toBe('gateway:\n  ');
+    expect(written('constraints')).toBe('constraints:\n  - $1\n');
+    expect(written('version')).toMatch(/^version: \$\{1:2\}$/);
+  });
+
+  test.each([
+    [
+      'adapters',
+      'providers:\n  p:\n    adapter: ¦',
+      ['anthropic', 'gemini', 'openai', 'openai-compatible', 'simulated'],
+    ],
+    ['presets', 'providers:\n  p:\n    preset: ¦', ['groq', 'openai', 'azure-openai', 'ollama']],
+    [
+      'strategies',
+      'selectors:\n  s:\n    strategy: ¦',
+      ['auto', 'auto-fast', 'auto-cheap', 'weighted', 'cheapest-within-margin'],
+    ],
+    ['capabilities', 'models:\n  m:\n    capabilities: [¦]', ['tools', 'vision', 'json_schema', 'reasoning']],
+    ['more capabilities', 'models:\n  m:\n    capabilities:\n      - tools\n      - ¦', ['vision', 'json_schema']],
+    ['languages', 'models:\n  m:\n    languages: [¦]', ['python', 'typescript', 'rust']],
+    ['tasks', 'models:\n  m:\n    quality:\n      ¦', ['default', 'coding', 'tool_use', 'basis']],
+    ['modes', 'learning: ¦', ['"off"', 'shadow', '"on"']],
+    ['windows', 'budgets:\n  - name: b\n    window: ¦', ['day', 'week', 'month', 'total']],
+    ['zones', 'gateway:\n  time_zone: ¦', ['UTC', 'Europe/Berlin']],
+    ['errors', 'cases:\n  - name: c\n    expect:\n      refused: ¦', ['no_eligible_model', 'context_length_exceeded']],
+    ['reasons', 'cases:\n  - name: c\n    expect:\n      rejected:\n        m: ¦', ['language', 'key_models']],
+    ['selectors', 'cases:\n  - name: c\n    given:\n      model: ¦', ['auto', 'auto-fast', 'auto-cheap']],
+  ])('offers %s', async (_, marked, expected) => {
+    expect(await offered(marked)).toEqual(expect.arrayContaining(expected));
+  });
+
+  test('offers the options of the strategy, the preset and the estimator that are named', async () => {
+    const labels = (key: string, own: string) => offered(`selectors:\n  s:\n    ${own}\n    ${key}:\n      ¦`);
+    expect(await labels('options', 'strategy: auto')).toEqual([
+      'quality',
+      'cost',
+      'latency',
+      'patience_ms',
+      'quality_floor',
+    ]);
+    expect(await labels('options', 'strategy: fastest-within-margin')).toEqual(['quality_margin', 'quality_floor']);
+    expect(await labels('options', 'strategy: auto-fast')).toContain('emphasis');
+    expect(await labels('options', 'strategy: mine')).toEqual([]);
+    expect(await offered('providers:\n  p:\n    preset: openai\n    settings:\n      ¦')).toEqual([
+      'service',
+      'reasoning_summaries',
+    ]);
+    expect(await offered('providers:\n  p:\n    adapter: openai-compatible\n    settings:\n      ¦')).toContain(
+      'developer_role',
+    );
+    expect(await offered('learning:\n  options:\n    ¦')).toContain('outcomes_worth');
+  });
+
+  test('says what a word means', async () => {
+    const meanings = await offersAt('budgets:\n  - name: b\n    on_exhausted: ¦');
+    const downgrade = meanings.find(({ label }) => label === 'downgrade');
+    expect(JSON.stringify(downgrade?.documentation)).toContain('worst case still fits');
+  });
+});
+
+describe('hover', () => {
+  test('tells of a key what it means, its unit, its bounds and its default', async () => {
+    const text = await hoverAt('models:\n  m:\n    latency: { output_tok¦ens_per_second: 110 }');
+    expect(text).toContain('#### Output (tokens per second)');
+    expect(text).toContain('Median rate of visible output.');
+    expect(text).toContain('Number, above 0, at most 100,000.');
+    const wait = await hoverAt('gateway:\n  queue¦_ms: 5');
+    expect(wait).toContain('Whole number, 1 to 10,000. Default: `1000`.');
+    expect(wait).toContain('Milliseconds');
+  });
+
+  test('tells of an expression what it sees', async () => {
+    const text = await hoverAt('constraints:\n  - name: c\n    wh¦en: "true"');
+    expect(text).toContain('- `request.task` (string): Its task, such as `coding`.');
+    expect(text).toContain('`time.hour` (double): 0 to 23.');
+    expect(text).not.toContain('model.tags');
+    expect(await hoverAt('constraints:\n  - name: c\n    requ¦ire: "true"')).toContain('`endpoint.regions`');
+  });
+
+  test('tells of a section, a model, a preset and an option of a strategy, each once', async () => {
+    expect(await hoverAt('budg¦ets: []')).toContain('Limits on spend in windows of time');
+    expect(await hoverAt('models:\n  gp¦t: { provider: x }')).toContain('A model that requests can be routed to');
+    expect(await hoverAt('providers:\n  p: { preset: gr¦oq }')).toContain('key in `GROQ_API_KEY`');
+    expect(await hoverAt('selectors:\n  s: { strategy: auto, options: { pat¦ience_ms: 1 } }')).toContain(
+      'Default: `60000`, in version 1 `20000`',
+    );
+    for (const marked of [
+      'learn¦ing: shadow',
+      'learn¦ing: { mode: on }',
+      'providers: { p: { pre¦set: mine } }',
+      'base¦line: x',
+    ]) {
+      expect(await hoverAt(marked)).not.toContain('||');
+    }
+  });
+});
+
+describe('diagnostics', () => {
+  test('stand at the line of what is wrong', async () => {
+    const found = await problemsOf(`modles: {}
+models:
+  m:
+    provider: openai
+    price: { input: 1, output: cheap }
+    contxt_window: 8192
+    context_window: 0
+    max_output: 2048
+    capabilities: [toolz]
+    quality: { default: 78 }
+budgets:
+  - name: b
+    limit_credits: 5
+    window: fortnight
+constraints:
+  - name: empty
+learning: perhaps
+selectors:
+  s: { strategy: fastest-within-margin, options: { quality_margn: 0.1 } }
+tasks:
+  t: often
+cases:
+  - name: c
+    given: hello
+    expect: m
+`);
+    expect(found).toEqual([
+      '10: Value is above the maximum of 1.',
+      '14: Value is not accepted. Valid values: "day", "week", "month", "total".',
+      '16: Needs require or max_latency_ms or max_cost_credits.',
+      '17: Needs a map, or off, shadow, on.',
+      '19: Property quality_margn is not allowed.',
+      '1: Property modles is not allowed.',
+      '21: Needs a map with expected_output_tokens, default_input_tokens.',
+      '24: Needs a map.',
+      '25: Needs a map.',
+      '5: Incorrect type. Expected "number".',
+      '6: Property contxt_window is not allowed.',
+      '7: Value is below the minimum of 1.',
+      '9: Value is not accepted. Valid values: "tools", "vision", "json_schema", "json_mode", "reasoning", "audio_input", "file_input", "choices", "logprobs", "token_input".',
+    ]);
+  });
+});
+
+describe('signalbox policy schema', () => {
+  const PLUGIN = `import { defineStrategy, Type } from 'signalbox/plugin';
+export const thrifty = defineStrategy({
+  name: 'thrifty',
+  status: 'alpha',
+  options: Type.Object({ greed: Type.Number({ default: 0.5, description: 'How much.' }) }),
+  prepare: () => ({ reason: 'thrifty', score: () => {} }),
+});
+`;
+
+  test('writes a schema that knows the policy’s own plugins and names, of a policy that is wrong, too', async () => {
+    const folder = writePolicy({
+      'a.yaml':
+        'plugins: [./plugins/thrifty.ts]\nproviders: { my-box: { adapter: openai } }\nmodels: { my-model: { provider: 5 } }\n',
+      'b.yaml': 'constraints: [{ name: my-rule, when: nonsense }]\ntasks: { support: {} }\nselectors: { mine: {} }\n',
+    });
+    mkdirSync(join(folder, 'plugins'));
+    writeFileSync(join(folder, 'plugins/thrifty.ts'), PLUGIN);
+    const { code, out } = await runToEnd([PROGRAM, 'policy', 'schema', folder, '--write'], {});
+    expect([code, out]).toEqual([
+      0,
+      `Wrote ${join(folder, 'policy.schema.json')}. To have an editor check a file of the policy, begin the file with this line:\n${MODELINE}\n`,
+    ]);
+    expect(readdirSync(folder).sort()).toEqual(['a.yaml', 'b.yaml', 'plugins', 'policy.schema.json']);
+    expect(await offered('selectors:\n  s:\n    strategy: ¦', folder)).toContain('thrifty');
+    expect(await offered('selectors:\n  s:\n    strategy: thrifty\n    options:\n      ¦', folder)).toEqual(['greed']);
+    expect(await offered('models:\n  m:\n    provider: ¦', folder)).toEqual(['my-box']);
+    expect(await offered('baseline: ¦', folder)).toContain('my-model');
+    expect(await offered('cases:\n  - name: c\n    expect:\n      rejected:\n        ¦', folder)).toContain('my-model');
+    expect(await offered('cases:\n  - name: c\n    expect:\n      rejected:\n        my-model: ¦', folder)).toContain(
+      'my-rule',
+    );
+    rmSync(folder, { recursive: true });
+  });
+
+  test('says in a sentence why there is none', async () => {
+    const folder = writePolicy('plugins: [./nowhere.ts]\n');
+    const [missing, broken] = await Promise.all(
+      [join(folder, 'nowhere'), folder].map((at) => runToEnd([PROGRAM, 'policy', 'schema', at], {})),
+    );
+    expect([missing?.code, missing?.err]).toEqual([
+      1,
+      `signalbox: The policy folder ${join(folder, 'nowhere')} cannot be read.\n`,
+    ]);
+    expect([broken?.code, broken?.out]).toEqual([1, '']);
+    expect(broken?.err).toContain('plugin `./nowhere.ts` cannot be used');
+    rmSync(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,194 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { listOf, objectOf, parseJson, textOf } from '../../../../plugins/providers/json.ts';
+import { waitFor } from '../../../support/answers.ts';
+import { temporaryFolder } from '../../../support/signalbox.ts';
+import type { Served } from '../stage.ts';
+import type { Agent } from './agents.ts';
+import { BEFORE, FILE } from './script.ts';
+
+const CLIENTS = join(import.meta.dir, '../../../../docs/clients');
+const INSTALL_MS = 300_000;
+const RUN_MS = 180_000;
+/** Older versions that are tried if npm cannot install the package by its name. */
+const OLDER_MAX = 5;
+
+/** A Node of npm's package `node`, before the system's own in `PATH`. */
+export const pathOf = (node: string): string => `${node}/node_modules/.bin:${process.env.PATH}`;
+
+interface Outcome {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function runHere(
+  command: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string | undefined>>,
+  ms: number,
+) {
+  const child = Bun.spawn([...command], { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe', timeout: ms });
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { code: await child.exited, out, err } satisfies Outcome;
+}
+
+/** Runs npm with the settings of the machine, such as its registry and its certificates. */
+const npm = (folder: string, path: string, ...args: readonly string[]): Promise<Outcome> =>
+  runHere(['npm', ...args, '--prefix', folder], folder, { ...process.env, PATH: path }, INSTALL_MS);
+
+const install = (folder: string, path: string, ...args: readonly string[]) =>
+  npm(folder, path, 'install', ...args, '--no-audit', '--no-fund', '--loglevel=error');
+
+/** Installs a major of Node into a folder of its own. @returns the folder */
+export async function installedNode(major: number): Promise<string> {
+  const folder = temporaryFolder();
+  const { code, err } = await install(folder, process.env.PATH ?? '', `node@${major}`);
+  if (code !== 0) throw new Error(err);
+  return folder;
+}
+
+export interface InstalledAgent {
+  readonly folder: string;
+  readonly package: string;
+  readonly version: string;
+  /** The reason why npm cannot install the package by its name, if an older version is installed instead. */
+  readonly nameFails?: string;
+}
+
+/** Installs an agent as its page says, with the Node of a path. npm chooses the version. */
+export async function installedAgent(agent: Agent, path: string): Promise<InstalledAgent> {
+  const folder = temporaryFolder();
+  const name = packageOf(agent);
+  const installed = () => ({ folder, package: name, version: versionIn(folder, name) });
+  const byName = await install(folder, path, '-g', name);
+  if (byName.code === 0) return installed();
+  const { out } = await npm(folder, path, 'view', name, 'versions', '--json');
+  const older = listOf(parseJson(out))
+    .map(textOf)
+    .filter((version) => !version.includes('-'));
+  for (const version of older.slice(-OLDER_MAX - 1, -1).reverse()) {
+    const { code } = await install(folder, path, '-g', `${name}@${version}`);
+    if (code === 0) return { ...installed(), nameFails: reasonIn(byName.err) };
+  }
+  throw new Error(`no version of ${name} can be installed: ${byName.err}`);
+}
+
+/** The line of npm's error that has the reason; the whole error where no such line is in it. */
+const reasonIn = (err: string): string => /No matching version found for \S+(?=\.\n)/.exec(err)?.[0] ?? err.trim();
+
+function versionIn(folder: string, name: string): string {
+  const file = join(folder, 'lib/node_modules', name, 'package.json');
+  return textOf(objectOf(parseJson(readFileSync(file, 'utf8'))).version);
+}
+
+/** The blocks of code of an agent's page, by their language. */
+function codeIn({ page: [file, heading] }: Agent): ReadonlyMap<string, string> {
+  const text = readFileSync(join(CLIENTS, file), 'utf8');
+  const part = heading === undefined ? text : text.split(/^## /m).find((one) => one.startsWith(`${heading}\n`))!;
+  const blocks = part.matchAll(/^```(\w+)\n(.*?)^```/gms);
+  return new Map([...blocks].reverse().map(([, language, code]) => [language!, code!]));
+}
+
+/** The package that an agent's page installs. @throws Error if the page has no such command */
+function packageOf(agent: Agent): string {
+  const [, name] = /^npm install -g (\S+)$/m.exec(codeIn(agent).get('sh') ?? '') ?? [];
+  if (name === undefined) throw new Error(`docs/clients/${agent.page[0]} does not install ${agent.name}`);
+  return name;
+}
+
+/** An agent that is set up in a home of its own, as its page says, with a folder to work in. */
+export class AgentSetup {
+  readonly folder: string;
+  readonly #agent: Agent;
+  readonly #program: string;
+  readonly #env: Record<string, string>;
+
+  constructor(agent: Agent, { folder }: InstalledAgent, path: string, { url, key }: Served, home: string) {
+    this.#agent = agent;
+    this.#program = join(folder, 'bin', agent.program);
+    this.folder = join(home, 'work');
+    const filled = (code: string) => code.replaceAll('http://127.0.0.1:8787', url).replaceAll('sb_live_…', key);
+    const code = new Map([...codeIn(agent)].map(([language, text]) => [language, filled(text)]));
+    const exported = (code.get('sh') ?? '').matchAll(/^export (\w+)=(\S+)/gm);
+    // No other server than the gateway is in reach.
+    const nowhere = { HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', NO_PROXY: '127.0.0.1' };
+    this.#env = { PATH: path, HOME: home, ...(agent.ignoresNoProxy ? {} : nowhere) };
+    for (const [, name, value] of exported) this.#env[name!] = value!;
+    const files = { [join(this.folder, FILE)]: BEFORE, ...this.#config(code, home) };
+    for (const [file, text] of Object.entries(files)) {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+    }
+    this.commands = [...(code.get('sh') ?? '').matchAll(new RegExp(`^${agent.program} (.+)$`, 'gm'))].map(([, args]) =>
+      args!.split(' ').filter(Boolean),
+    );
+  }
+
+  /** The arguments of the page's commands that set the agent up. */
+  readonly commands: readonly (readonly string[])[];
+
+  #config(code: ReadonlyMap<string, string>, home: string): Record<string, string> {
+    const { config } = this.#agent;
+    if (config === undefined) return {};
+    return { [join(home, config)]: code.get('json') ?? code.get('toml')! };
+  }
+
+  /** Runs the agent to its end. @returns what it printed @throws Error for another code than 0 */
+  async run(args: readonly string[]): Promise<string> {
+    const { code, out, err } = await runHere([this.#program, ...args], this.folder, this.#env, RUN_MS);
+    if (code !== 0) throw new Error(`${this.#agent.name} ${args.join(' ')}: ${code}\n${out}\n${err}`);
+    return out;
+  }
+
+  /** Goes on with the last session. @param answer the end of what the model says @returns what the agent printed */
+  async resume(prompt: string, answer: string): Promise<string> {
+    const { resume, terminal } = this.#agent;
+    if (resume) return this.run(resume(prompt));
+    if (!terminal) throw new Error(`${this.#agent.name} cannot go on with a session`);
+    const [last] = listOf(parseJson(await this.run(terminal.sessions)));
+    return this.#type(terminal.open(textOf(objectOf(last).sessionId)), terminal.ready, prompt, answer);
+  }
+
+  /** Types a prompt into the terminal of the agent and waits for the answer. */
+  async #type(args: readonly string[], ready: string, prompt: string, answer: string): Promise<string> {
+    let drawn = '';
+    const decoder = new TextDecoder();
+    const child = Bun.spawn([this.#program, ...args], {
+      cwd: this.folder,
+      env: { ...this.#env, TERM: 'xterm-256color' },
+      terminal: {
+        cols: 120,
+        rows: 40,
+        data: (_, bytes) => {
+          drawn += decoder.decode(bytes, { stream: true });
+        },
+      },
+    });
+    const shown = (): string => Bun.stripANSI(drawn);
+    try {
+      await waitFor(() => shown().includes(ready), RUN_MS);
+      child.terminal!.write(prompt);
+      await waitFor(() => shown().includes(prompt), RUN_MS);
+      child.terminal!.write('\r');
+      await waitFor(() => shown().includes(answer), RUN_MS);
+      return shown();
+    } finally {
+      child.kill();
+      await child.exited;
+    }
+  }
+
+  get file(): string {
+    return readFileSync(join(this.folder, FILE), 'utf8');
+  }
+}
+
+/** Ends the processes of an agent that outlive its commands, such as the hub of cline. */
+export async function endProcesses({ folder }: InstalledAgent): Promise<void> {
+  const { out } = await runHere(['ps', '-eo', 'pid=,args='], folder, { PATH: process.env.PATH }, RUN_MS);
+  for (const line of out.split('\n')) {
+    const [pid, program = ''] = line.trim().split(/\s+/);
+    if (program.startsWith(`${folder}/`)) process.kill(Number(pid), 'SIGKILL');
+  }
+}

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { waitFor } from '../../support/answers.ts';
+import type { Signalbox } from '../../support/signalbox.ts';
+import { forget, kill, startSweeper } from './ageing.ts';
+import { ask, audit, booked, COST, chat, makeKey, type Stage, startStage } from './stage.ts';
+
+/** A process that is killed with work under way, and another server that ends that work once nobody comes back for it. */
+const HELD = 10;
+let stage: Stage;
+let sweeper: Signalbox;
+beforeAll(async () => {
+  stage = await startStage(0, { limit: (HELD * COST) / 1e6, onCrash: 'release' });
+  sweeper = await startSweeper(stage.fleet);
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const slots = async (): Promise<number[]> => {
+  const { out } = await sweeper.run('instances', '--json');
+  return (JSON.parse(out) as { data: { slot: number }[] }).data.map(({ slot }) => slot);
+};
+
+test('what a dead process held is ended by on_crash behind its lease, once; its place and its names are free', async () => {
+  const { fleet, gate } = stage;
+  const mortal = await fleet.start({ isProcess: true });
+  const key = await makeKey(stage, 'blue');
+  const name = { 'idempotency-key': crypto.randomUUID() };
+  gate.close();
+  const dying = Array.from({ length: HELD }, (_, at) => chat(mortal, key, {}, at === 0 ? name : {}).catch(() => null));
+  await waitFor(() => gate.inside === HELD);
+  expect(await slots()).toEqual([0, 1]);
+  await kill(mortal);
+  gate.open();
+  expect(await Promise.all(dying)).toEqual(Array(HELD).fill(null));
+  // Its lease lasts: the whole budget is its own, its name runs, and it is in the list.
+  expect(await ask(sweeper, key)).toMatchObject({ status: 429 });
+  expect(await ask(sweeper, key, {}, name)).toMatchObject({ status: 409 });
+  expect(await slots()).toEqual([0, 1]);
+  await forget(fleet, mortal);
+  await fleet.stop(mortal);
+  const closed = () =>
+    sweeper.lines.flatMap((line) => /"message":"closed reservations.*"count":(\d+)/.exec(line)?.[1] ?? []);
+  await waitFor(() => closed().length > 0);
+  expect(await slots()).toEqual([0]);
+  await waitFor(async () => (await ask(sweeper, key, {}, name)).status === 200);
+  for (let spent = 1; spent < HELD; spent++)
+    expect(await ask(sweeper, key)).toMatchObject({ status: 200, micro: COST });
+  expect(await ask(sweeper, key)).toMatchObject({ status: 402 });
+  expect(await booked(sweeper, 'blue')).toBe(HELD * COST);
+  expect(closed()).toEqual([`${HELD}`]);
+  const heir = await fleet.start();
+  expect(await slots()).toEqual([0, 1]);
+  expect(await audit(heir)).toBe('nothing wrong');
+});

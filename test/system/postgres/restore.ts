@@ -1,0 +1,63 @@
+import { expect, test } from 'bun:test';
+import type { Timers } from '../../../src/core/timers.ts';
+import { RENEW_MS } from '../../../src/store/lease.ts';
+import { processTimers } from '../../../src/telemetry/process-timers.ts';
+import { waitFor } from '../../support/answers.ts';
+import type { Signalbox } from '../../support/signalbox.ts';
+import { ask, audit, booked, COST, makeKey, startStage } from './stage.ts';
+
+/** Leases are renewed ten times a second. */
+const timers: Timers = {
+  after: processTimers.after,
+  every: (ms, run) => processTimers.every(ms === RENEW_MS ? 100 : ms, run),
+};
+
+test('a backup that was taken under traffic, restored with the archive: the books are whole, once an operator accepts', async () => {
+  await using stage = await startStage(1, { limit: 1_000, own: { isArchived: true }, timers });
+  const { fleet } = stage;
+  const { database } = fleet;
+  const [old] = fleet.servers as [Signalbox];
+  const key = await makeKey(stage, 'restored');
+  const many = async (count: number) => {
+    const told = await Promise.all(Array.from({ length: count }, () => ask(old, key)));
+    for (const { status } of told) expect(status).toBe(200);
+  };
+  await many(5);
+  let isDone = false;
+  let during = 0;
+  const traffic = (async () => {
+    for (; !isDone; during += 2) await many(2);
+  })();
+  await waitFor(() => during > 0);
+  await database.backUp();
+  isDone = true;
+  await traffic;
+  // The backup lacks these, and the archive has them.
+  await many(7);
+  const charged = (12 + during) * COST;
+  expect(await booked(old, 'restored')).toBe(charged);
+  await database.restore();
+
+  const words = /or a backup was restored, which may lack what was answered/;
+  await expect(fleet.start()).rejects.toThrow(words);
+  // A server that ran meanwhile grants until it renews its lease; then nothing, as it may know of rows that are gone.
+  let late = 0;
+  await waitFor(async () => {
+    const { status } = await ask(old, key);
+    if (status === 200) late++;
+    return status === 503;
+  }, 45_000);
+  expect(await old.run('db', 'accept')).toMatchObject({ code: 0, err: '' });
+  expect(await old.run('db', 'accept')).toMatchObject({
+    out: 'The database had been accepted before; nothing has changed.\n',
+  });
+  const server = await fleet.start();
+  expect(await server.run('ledger', 'backup', 'copy.db')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('pg_basebackup and pg_dump. While no server runs, `signalbox db copy'),
+  });
+  expect(await audit(server)).toBe('nothing wrong');
+  expect(await booked(server, 'restored')).toBe(charged + late * COST);
+  expect((await ask(server, key)).status).toBe(200);
+  expect(await booked(server, 'restored')).toBe(charged + (late + 1) * COST);
+});

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { FundRef } from '../../../../src/accounting/fund.ts';
+import { auditLedger } from '../../../../src/ledger/audit/run.ts';
+import { addressOf } from '../../../../src/store/postgres/address.ts';
+import { postgresRepositories } from '../../../../src/store/postgres/repositories.ts';
+import { PostgresSnapshot } from '../../../../src/store/postgres/snapshot.ts';
+import { refusalOf } from '../../../store/implementations.ts';
+import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
+import { fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
+
+/** A database with books, a hold that is open, and charges of which some are in the sums. */
+let box: Awaited<ReturnType<typeof emptyLedger>>;
+let opened: Awaited<ReturnType<typeof openBooksOn>>;
+let fund: FundRef;
+
+async function spend(cost: number): Promise<void> {
+  const id = nextId();
+  await opened.books.apply([holdOf(id, [fund], 60)]);
+  await opened.books.append([settleOf(id, cost)]);
+}
+beforeAll(async () => {
+  box = await emptyLedger();
+  opened = await openBooksOn(box);
+  fund = fundOf(1_000);
+  await spend(70);
+  await opened.books.checkpoint();
+  await opened.books.apply([holdOf(nextId(), [fund], 20)]);
+  await spend(30);
+});
+afterAll(async () => {
+  await opened.close();
+  await box[Symbol.asyncDispose]();
+});
+
+async function kindsIn(snapshot: PostgresSnapshot): Promise<readonly string[]> {
+  const { findings } = await auditLedger(postgresRepositories(snapshot, null).journal, { idle: false });
+  return findings.map(({ kind }) => kind);
+}
+const openSnapshot = () => PostgresSnapshot.open(addressOf(box.url));
+
+/** Changes of one row, and how they are taken back. */
+const DAMAGES: Readonly<Record<string, readonly [change: string, back: string, kind: string]>> = {
+  'a fund that has spent less than its entries': [
+    'funds SET spent = spent - 1',
+    'funds SET spent = spent + 1',
+    'damaged',
+  ],
+  'a fund that holds more than its holds': ['funds SET held = held + 1', 'funds SET held = held - 1', 'damaged'],
+  'a hold with another amount': [
+    `holds SET amount = amount + 1 WHERE state = 'open'`,
+    `holds SET amount = amount - 1 WHERE state = 'open'`,
+    'wrong_checkpoint',
+  ],
+  'a sum of charges': [
+    'spend SET microcredits = microcredits + 1',
+    'spend SET microcredits = microcredits - 1',
+    'wrong_spend',
+  ],
+  'the sum of all charges': [
+    'folded SET charged = charged + 1',
+    'folded SET charged = charged - 1',
+    'wrong_checkpoint',
+  ],
+  'a charge beyond its hold': [
+    `journal SET amount = amount + 40 WHERE kind = 'settle'`,
+    `journal SET amount = amount - 40 WHERE kind = 'settle'`,
+    'overcharged',
+  ],
+};
+
+for (const [what, [change, back, kind]] of Object.entries(DAMAGES))
+  test(`an audit finds ${what}`, async () => {
+    await box.run(`UPDATE ${change}`);
+    const damaged = await openSnapshot();
+    expect(await kindsIn(damaged)).toContain(kind);
+    await damaged.close();
+    await box.run(`UPDATE ${back}`);
+    const right = await openSnapshot();
+    expect(await kindsIn(right)).toEqual([]);
+    await right.close();
+  });
+
+test('a snapshot stays at its moment while books go on, and takes no writes', async () => {
+  const snapshot = await openSnapshot();
+  const { ledger, journal } = postgresRepositories(snapshot, null);
+  const seen = async () => [await journal.horizon(), (await journal.checkpoint())?.charged, await kindsIn(snapshot)];
+  const before = await seen();
+  await spend(11);
+  await opened.books.checkpoint();
+  expect(await seen()).toEqual(before);
+  expect(await refusalOf(snapshot.commit())).toBe('broken');
+  expect(await refusalOf(ledger.prune(Date.UTC(2030, 0, 1)))).toBe('broken');
+  await snapshot.close();
+  const later = await openSnapshot();
+  const now = await postgresRepositories(later, null).journal.checkpoint();
+  expect(now?.charged).toBe(Number(before[1]) + 11);
+  await later.close();
+});

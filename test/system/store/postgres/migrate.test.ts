@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'bun:test';
+import { addressOf } from '../../../../src/store/postgres/address.ts';
+import { Connection } from '../../../../src/store/postgres/connection.ts';
+import {
+  MIGRATION_BOUNDS,
+  migrate,
+  requireSchema,
+  type SchemaVersion,
+  schemaOf,
+} from '../../../../src/store/postgres/migrate.ts';
+import { requireSafety, requireSession } from '../../../../src/store/postgres/safety.ts';
+import { startPostgres } from '../../../support/postgres.ts';
+import { freshDatabase } from '../../../support/shared-postgres.ts';
+
+const FIRST: SchemaVersion = { sql: 'CREATE TABLE one (n BIGINT); INSERT INTO one VALUES (1)', serves: 1 };
+const SECOND: SchemaVersion = { sql: 'ALTER TABLE one ADD COLUMN m BIGINT; UPDATE one SET n = n + 1', serves: 1 };
+const THIRD: SchemaVersion = { sql: 'ALTER TABLE one DROP COLUMN m', serves: 3 };
+
+/** Awaited, and not by `rejects`: that runs the loop inside of the test, in which the tasks of others seem to be failures of it. */
+const refusalOf = (work: Promise<unknown>): Promise<string> => work.then(() => 'nothing was refused', String);
+
+describe('Migrations', () => {
+  const opened = async () => {
+    const database = await freshDatabase();
+    const open = () => Connection.open(addressOf(database.url), MIGRATION_BOUNDS);
+    const connection = await open();
+    const rows = () => database.run('SELECT * FROM one');
+    const dispose = async () => {
+      await connection.close();
+      await database[Symbol.asyncDispose]();
+    };
+    return { open, connection, rows, [Symbol.asyncDispose]: dispose };
+  };
+
+  test('run once, in order, and only those that a database lacks', async () => {
+    await using box = await opened();
+    expect(await schemaOf(box.connection)).toEqual({ version: 0, serves: 0, program: '' });
+    expect(await migrate(box.connection, [FIRST], '1.0.0')).toEqual([1]);
+    expect(await migrate(box.connection, [FIRST], '1.0.0')).toEqual([]);
+    expect(await migrate(box.connection, [FIRST, SECOND, THIRD], '2.0.0')).toEqual([2, 3]);
+    expect(await box.rows()).toEqual([{ n: '2' }]);
+    expect(await schemaOf(box.connection)).toEqual({ version: 3, serves: 3, program: '2.0.0' });
+  });
+
+  test('of several instances that start at once run once', async () => {
+    await using box = await opened();
+    const connections = await Promise.all(Array.from({ length: 6 }, box.open));
+    const applied = await Promise.all(connections.map((one) => migrate(one, [FIRST, SECOND], '1.0.0')));
+    expect(applied.flat().sort()).toEqual([1, 2]);
+    expect(await box.rows()).toEqual([{ n: '2', m: null }]);
+    for (const one of connections) await one.close();
+  });
+
+  test('that fail change nothing, say which it was, and leave the versions before', async () => {
+    await using box = await opened();
+    const broken = { sql: 'DELETE FROM one; SELECT 1 / 0', serves: 1 };
+    expect(await refusalOf(migrate(box.connection, [FIRST, broken], '1.0.0'))).toContain(
+      'version 2 of the tables cannot be made: division by zero',
+    );
+    expect((await schemaOf(box.connection)).version).toBe(1);
+    expect(await box.rows()).toEqual([{ n: '1' }]);
+    expect(await migrate(box.connection, [FIRST, SECOND], '1.0.1')).toEqual([2]);
+  });
+
+  test('say which programs the tables serve: older ones go on beside an addition, and not beside a removal', async () => {
+    await using box = await opened();
+    const stateAfter = async (versions: readonly SchemaVersion[]) => {
+      await migrate(box.connection, versions, '2.0.0');
+      return await schemaOf(box.connection);
+    };
+    const added = await stateAfter([FIRST, SECOND]);
+    for (const known of [1, 2]) requireSchema(added, known);
+    // A program of before is served, and migrates nothing.
+    expect(await migrate(box.connection, [FIRST], '1.0.0')).toEqual([]);
+    expect(() => requireSchema(added, 3)).toThrow(
+      'its tables are of version 2, not 3; run `signalbox db migrate` first',
+    );
+    const removed = await stateAfter([FIRST, SECOND, THIRD]);
+    expect(() => requireSchema(removed, 2)).toThrow(
+      'Signalbox 2.0.0 has brought its tables to version 3, which serves programs of version 3 and later; this one is of version 2: use that program or a later one',
+    );
+    expect(await refusalOf(migrate(box.connection, [FIRST, SECOND], '1.0.0'))).toContain(
+      'use that program or a later one',
+    );
+  });
+});
+
+describe('A server', () => {
+  const RECKLESS = ['fsync', 'synchronous_commit', 'full_page_writes'];
+
+  test('that keeps what it has answered is used; each reckless setting is refused with a sentence', async () => {
+    await using server = await startPostgres();
+    const refusal = async () => {
+      const connection = await Connection.open(addressOf(server.urlOf('postgres')));
+      try {
+        await requireSafety(connection);
+        return null;
+      } catch (error) {
+        return String(error);
+      } finally {
+        await connection.close();
+      }
+    };
+    expect(await refusal()).toBe(null);
+    for (const name of RECKLESS) {
+      await server.run(`ALTER SYSTEM SET ${name} = off`);
+      await server.run('SELECT pg_reload_conf()');
+      const says = new RegExp(`^StoreError: ${name} is off: a crash`);
+      // A reload comes a moment later.
+      while ((await refusal()) === null) await server.run('SELECT pg_sleep(0.01)');
+      expect(await refusal()).toMatch(says);
+      await server.run(`ALTER SYSTEM RESET ${name}`);
+      await server.run('SELECT pg_reload_conf()');
+      while ((await refusal()) !== null) await server.run('SELECT pg_sleep(0.01)');
+    }
+  });
+
+  test('behind a pooler is used where a connection keeps its session, and refused where each transaction takes the next that is free', async () => {
+    const poolOf = (mode: 'session' | 'transaction', elsewhere = 0) => {
+      const free = [1, 2, 3, 4];
+      const open = async () => {
+        let held: number | null = null;
+        const begin = () => {
+          held = free.shift() ?? 0;
+        };
+        const end = () => {
+          if (held !== null) free.unshift(held);
+          held = null;
+        };
+        begin();
+        const backend = held;
+        if (mode === 'transaction') end();
+        return {
+          ...{ isPooled: true, backend },
+          backendNow: async () => held ?? free[0] ?? 0,
+          script: async () => {
+            if (mode === 'transaction') begin();
+            return { rows: [], count: 0, command: '' };
+          },
+          close: async () => end(),
+        };
+      };
+      // Others of the pool take the sessions in between.
+      const openLater = async () => {
+        free.push(...free.splice(0, elsewhere));
+        return open();
+      };
+      return { open, openLater };
+    };
+    const judge = async (mode: 'session' | 'transaction', elsewhere: number) => {
+      const { open, openLater } = poolOf(mode, elsewhere);
+      return requireSession(await open(), openLater).then(() => null, String);
+    };
+    const words =
+      'StoreError: a pooler on the way gives each transaction another session; set pool_mode = session there';
+    for (const elsewhere of [0, 1, 2]) {
+      expect(await judge('session', elsewhere)).toBe(null);
+      expect(await judge('transaction', elsewhere)).toBe(words);
+    }
+  });
+
+  test('that takes no writes, as a standby, is refused with a sentence', async () => {
+    await using database = await freshDatabase();
+    await database.server.run(`ALTER DATABASE ${database.name} SET default_transaction_read_only = on`);
+    const connection = await Connection.open(addressOf(database.url));
+    expect(await refusalOf(requireSafety(connection))).toContain(
+      'transaction_read_only is on: it is a standby, or takes no writes; name the primary',
+    );
+    await connection.close();
+  });
+});

@@ -1,0 +1,173 @@
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import type { LedgerBooks, OpResult } from '../../../../src/store/books.ts';
+import { sqlPendingSettlements } from '../../../../src/store/sql/payment-extras.ts';
+import { StoreError, type Write } from '../../../../src/store/store.ts';
+import { deeply } from '../../../deep/deeply.ts';
+import { effort } from '../../../deep/effort.ts';
+import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
+import { figures, fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
+import { waitFor } from '../../../support/answers.ts';
+import { claimOf, HOT } from './spender.ts';
+
+/** What rides with operations is decided and written by the same statement of the database. */
+const { runs, seed, proved } = effort('postgres', 8, 1_000);
+
+const reasonOf = (error: unknown): string => (error instanceof StoreError ? error.reason : String(error));
+type Outcome = OpResult | string;
+const outcomeOf = (
+  books: LedgerBooks,
+  id: number,
+  amount: number,
+  fund: Parameters<typeof figures>[1],
+  also: Write[],
+) => books.apply([holdOf(id, [fund], amount)], also).then<Outcome, Outcome>(([result]) => result!, reasonOf);
+
+const calls = fc.array(
+  fc.record({ at: fc.nat(1), name: fc.option(fc.nat(3)), amount: fc.integer({ min: 1, max: 60 }), both: fc.boolean() }),
+  { minLength: 4, maxLength: 24 },
+);
+
+/** A name goes to one hold that is granted; one whose name is another's holds nothing, and spoils no other of its group. */
+const law = (ledger: Awaited<ReturnType<typeof emptyLedger>>) =>
+  fc.asyncProperty(calls, async (plan) => {
+    const opened = await Promise.all([1, 2].map((slot) => openBooksOn(ledger, slot)));
+    const base = nextId();
+    const fund = fundOf(120, 'one');
+    try {
+      const found = await Promise.all(
+        plan.map(async ({ at, name, amount, both }) => {
+          const id = nextId();
+          const claims = name === null ? [] : [claimOf(base * 4 + name, id, at)];
+          // A second statement, whose effect would stay where the first is not met.
+          const noted = both ? [sqlPendingSettlements(ledger.store).put(`${id}`, `it's \\ "${name}"`, -id)] : [];
+          const outcome = await outcomeOf(opened[at]!.books, id, amount, fund, [...claims, ...noted]);
+          return { id, name, both, outcome };
+        }),
+      );
+      const granted = found.filter(({ outcome }) => typeof outcome !== 'string' && outcome.kind === 'granted');
+      for (const { outcome } of found) {
+        if (typeof outcome === 'string') expect(outcome).toBe('unmet');
+      }
+      const claimed = new Map(
+        (await ledger.run('SELECT decision, body FROM idempotency')).map(({ decision }) => [Number(decision), true]),
+      );
+      for (const { id, name, outcome } of found)
+        expect(claimed.has(id)).toBe(name !== null && typeof outcome !== 'string' && outcome.kind === 'granted');
+      const names = granted.flatMap(({ name }) => (name === null ? [] : [name]));
+      expect(new Set(names).size).toBe(names.length);
+      const notes = await ledger.run(`SELECT key, value FROM pending_settlements WHERE time <= ${-base}`);
+      const written = new Map(notes.map(({ key, value }) => [Number(key), value]));
+      for (const { id, name, both } of granted) expect(written.get(id)).toBe(both ? `it's \\ "${name}"` : undefined);
+      for (const { id } of found.filter((one) => !granted.includes(one))) expect(written.has(id)).toBe(false);
+      const [row] = await ledger.run(`SELECT held FROM funds WHERE budget = ${fund.budget}`);
+      const sum = granted.reduce((all, { outcome }) => all + (outcome as { amount: number }).amount, 0);
+      expect(Number(row?.held)).toBe(sum);
+    } finally {
+      for (const { close } of opened) await close();
+    }
+  });
+
+test('a name that rides with holds of two instances goes to one that is granted, and others of the group stand', async () => {
+  await using ledger = await emptyLedger();
+  await fc.assert(law(ledger), { numRuns: runs, seed });
+  proved(
+    'a name that rides with holds of two instances goes to one of them, which is granted, and spoils no other call',
+  );
+}, 600_000);
+
+test('an unmet condition of a settlement’s company, or a row that another keeps locked, fails its own call alone', async () => {
+  await using ledger = await emptyLedger();
+  const { books, close } = await openBooksOn(ledger);
+  const fund = fundOf(1_000, 'one');
+  const ids = [nextId(), nextId(), nextId()] as const;
+  await books.apply([holdOf(ids[0], [fund], 10)], [claimOf(ids[0], ids[0], 1)]);
+  // The second of two: what the first has written is undone with the hold.
+  const [put, taken] = [sqlPendingSettlements(ledger.store).put('own', 'v', 1), claimOf(ids[0], ids[1], 1)];
+  const settled = settleOf(ids[0], 4);
+  const [unmet, first, other] = await Promise.all([
+    outcomeOf(books, ids[1], 20, fund, [put, taken]),
+    books.append([settled]),
+    outcomeOf(books, ids[2], 30, fund, [claimOf(ids[2], ids[2], 1)]),
+  ]);
+  expect([unmet, first, other]).toEqual([
+    'unmet',
+    [{ kind: 'charged', charged: 4, overrun: 0 }],
+    { kind: 'granted', amount: 30 },
+  ]);
+  expect(await ledger.run('SELECT * FROM pending_settlements')).toEqual([]);
+  expect(figures(books, fund)).toEqual([[4, 30]]);
+  // A settlement counts, whatever becomes of what follows from it.
+  const unmetSequel = books.append([settleOf(ids[2], 5)], () => ({
+    ops: [{ kind: 'join', sums: [{ fund, amount: 3 }] }],
+    writes: [claimOf(ids[0], ids[2], 1)],
+  }));
+  expect(await unmetSequel.then(String, reasonOf)).toBe('unmet');
+  await waitFor(() => books.written());
+  expect(figures(books, fund)).toEqual([[12, 0]]);
+  // Of a transaction that stands still.
+  const locking = ledger.run(
+    `BEGIN; SELECT 1 FROM idempotency WHERE decision = ${ids[2]} FOR UPDATE; SELECT pg_sleep(20)`,
+  );
+  locking.catch(() => {});
+  await waitFor(
+    async () => (await ledger.run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'")).length > 0,
+  );
+  const [late, free] = [nextId(), nextId()];
+  expect(
+    await Promise.all([
+      outcomeOf(books, late, 5, fund, [claimOf(ids[2], late, 1)]),
+      outcomeOf(books, free, 6, fund, []),
+    ]),
+  ).toEqual(['busy', { kind: 'granted', amount: 6 }]);
+  await ledger.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
+  await close();
+});
+
+const SPENDER = join(import.meta.dir, 'spender.ts');
+
+/**
+ * Stops a process in the middle of its groups again and again. @returns the longest that a hold of another one took meanwhile, ms
+ * @param way `slow` for groups that are transactions of several round trips
+ */
+async function stopping(ledger: Awaited<ReturnType<typeof emptyLedger>>, stops: number, way: string): Promise<number> {
+  await using child = Bun.spawn([process.execPath, SPENDER, ledger.url, '2', '400', way], {
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
+  await child.stdout.getReader().read();
+  const { books, close } = await openBooksOn(ledger);
+  const hold = () => books.apply([holdOf(nextId(), [HOT], 10)], [claimOf(nextId(), 1, 1)]);
+  await hold();
+  let longest = 0;
+  for (let stop = 0; stop < stops; stop++) {
+    await Bun.sleep(7 + stop * 3);
+    child.kill('SIGSTOP');
+    const began = performance.now();
+    await Promise.race([hold(), Bun.sleep(4_500)]);
+    longest = Math.max(longest, performance.now() - began);
+    child.kill('SIGCONT');
+    if (longest > 4_000) break;
+  }
+  child.kill('SIGKILL');
+  await child.exited;
+  await close();
+  return longest;
+}
+
+test('an instance that is stopped in the middle of a group keeps nobody’s locks', async () => {
+  await using ledger = await emptyLedger();
+  // 1 s is promised, on a machine that does nothing else.
+  expect(await stopping(ledger, 12, 'usual')).toBeLessThan(4_000);
+  const [row] = await ledger.run('SELECT spent, held FROM funds');
+  const [sum] = await ledger.run(
+    'SELECT sum(charged) AS spent, sum(amount - charged) FILTER (WHERE state = $$open$$) AS held FROM holds',
+  );
+  expect(row).toEqual(sum!);
+});
+
+deeply('one whose groups are transactions of several round trips keeps them', async () => {
+  await using ledger = await emptyLedger();
+  expect(await stopping(ledger, 12, 'slow')).toBeGreaterThan(4_000);
+});

@@ -1,0 +1,111 @@
+import { createRequire } from 'node:module';
+import * as linguist from 'linguist-languages';
+
+/** Data and configuration that people have code written in, or ask about as they do about code. */
+const DATA_KEPT: ReadonlySet<string> = new Set([
+  'ABNF',
+  'ASN.1',
+  'ApacheConf',
+  'CSV',
+  'Caddyfile',
+  'EBNF',
+  'Gradle',
+  'Gradle Kotlin DSL',
+  'GraphQL',
+  'Graphviz (DOT)',
+  'HAProxy',
+  'HOCON',
+  'INI',
+  'JSON',
+  'JSON with Comments',
+  'JSON5',
+  'JSONLD',
+  'Java Properties',
+  'KDL',
+  'Kusto',
+  'Maven POM',
+  'Nginx',
+  'Ninja',
+  'PlantUML',
+  'Prisma',
+  'Protocol Buffer',
+  'Pure Data',
+  'Regular Expression',
+  'SPARQL',
+  'SQL',
+  'SVG',
+  'TOML',
+  'TSV',
+  'Turtle',
+  'Web Ontology Language',
+  'XML',
+  'YAML',
+  'YANG',
+  'crontab',
+  'edn',
+]);
+
+/** Marked up for people to read: a text in one of these is no code. */
+const DOCUMENTS: ReadonlySet<string> = new Set(['TeX', 'Mermaid', 'Rich Text Format', 'Roff']);
+/** Of the data, what programs run rather than read. */
+const QUERIES: ReadonlySet<string> = new Set([
+  'GraphQL',
+  'Kusto',
+  'Prisma',
+  'Protocol Buffer',
+  'SPARQL',
+  'SQL',
+  'YAML',
+]);
+
+const WIDTH = 120;
+
+export interface LinguistEntry {
+  /** In lower case, the language's own first. */
+  readonly names: readonly string[];
+  /** Whether a text in it is data or a document rather than code. */
+  readonly isData: boolean;
+}
+
+/** The languages of Linguist that a policy or a request may name, by name. */
+export function linguistEntries(): readonly LinguistEntry[] {
+  return Object.values(linguist)
+    .filter(({ name, type }) => type === 'programming' || type === 'markup' || DATA_KEPT.has(name))
+    .map((language) => ({
+      names: namesOf(language.name, 'aliases' in language ? language.aliases : []),
+      isData: DOCUMENTS.has(language.name) || (language.type === 'data' && !QUERIES.has(language.name)),
+    }))
+    .sort((a, b) => (a.names[0]! < b.names[0]! ? -1 : 1));
+}
+
+function namesOf(name: string, aliases: readonly string[]): readonly string[] {
+  const plain = [name, ...aliases].map((one) => one.toLowerCase().replace(/\s+/g, ' '));
+  return [...new Set(plain)];
+}
+
+/** The package does not export its package.json: it is looked for beside its entry. */
+export async function linguistVersion(): Promise<string> {
+  const entry = createRequire(import.meta.url).resolve('linguist-languages');
+  const { version } = await Bun.file(new URL('package.json', `file://${entry}`)).json();
+  return String(version);
+}
+
+/** The file `src/core/linguist.ts` as it should be. */
+export async function linguistTable(): Promise<string> {
+  const rows = linguistEntries().map(({ names, isData }) => `${isData ? '=' : ''}${names.join('|')};`);
+  const lines: string[] = [];
+  for (const row of rows) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + row.length <= WIDTH) lines[lines.length - 1] = last + row;
+    else lines.push(row);
+  }
+  return `/**
+ * Names and aliases of languages by GitHub's Linguist (MIT), from the package linguist-languages ${await linguistVersion()}, in lower case.
+ * \`;\` ends a language, whose own name stands first; \`=\` begins one that is data or a document. Generated: \`UPDATE=1 bun
+ * test test/system/core/languages.test.ts\` writes it. The package takes 80 to 260 ms to import, and is for development alone.
+ */
+export const LINGUIST = \`
+${lines.join('\n')}
+\`;
+`;
+}

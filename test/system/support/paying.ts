@@ -1,0 +1,300 @@
+import { Database } from 'bun:sqlite';
+import { afterEach } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { x402Client } from '@x402/core/client';
+import {
+  decodePaymentRequiredHeader,
+  decodePaymentSignatureHeader,
+  encodePaymentSignatureHeader,
+} from '@x402/core/http';
+import type { PaymentPayload, PaymentRequired } from '@x402/core/types';
+import { ExactEvmScheme } from '@x402/evm/exact/client';
+import { wrapFetchWithPayment } from '@x402/fetch';
+import type { PrivateKeyAccount } from 'viem/accounts';
+import { waitFor } from '../../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
+import { type ModelOptions, testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.ts';
+import { runHere } from '../../support/run-here.ts';
+import { type Signalbox, type StartOptions, startSignalbox, writePolicy } from '../../support/signalbox.ts';
+import { useStarted } from '../../support/use.ts';
+import { type ChainOptions, startChain, type TestChain } from './chain/chain.ts';
+
+/** Microcredits of one atomic unit: a Credit is 0.001 USD, and the token has six decimals. */
+export const MICROCREDITS_PER_UNIT = 1_000;
+/** What a settlement adds, in atomic units, by default. */
+export const FEE = 1_000n;
+
+const MODELS: Readonly<Record<string, ModelOptions>> = {
+  best: { endpoints: ['fake'], price: { input: 1, output: 4 }, quality: 0.9 },
+  plain: { endpoints: ['fake'], price: { input: 0.1, output: 0.4 }, quality: 0.5 },
+};
+/** All requests of a test come from one address. */
+const GATEWAY = 'gateway: { retries_max: 0, keyless_per_minute: 1000000, failed_auth_per_minute: 1000000 }\n';
+
+export interface PaidOptions extends Pick<ChainOptions, 'blockTimeMs'> {
+  /** Left running by `stop`; a new one if left out. */
+  readonly chain?: TestChain;
+  /** Left running by `stop`; a new one if left out. */
+  readonly upstream?: FakeUpstream;
+  /** That of the upstream; `openai-compatible` if left out. */
+  readonly adapter?: string;
+  /** More sections of the policy; a `gateway` among them replaces the test's own. */
+  readonly policy?: string;
+  readonly models?: Readonly<Record<string, ModelOptions>>;
+  /** Lines inside `payments.x402`, indented by four spaces, beside `enabled` and `networks`. */
+  readonly x402?: string;
+  /** False: the policy has no payments. */
+  readonly takesPayments?: boolean;
+  /** In place of a local one with the chain's gas key. */
+  readonly facilitator?: string;
+  /** Where the chain's node is asked; the chain's own address if left out. */
+  readonly rpcUrl?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly data?: string;
+  readonly args?: StartOptions['args'];
+  readonly isProcess?: boolean;
+}
+
+/** What a wallet was told to pay. */
+export interface Quoted {
+  readonly response: Response;
+  readonly required: PaymentRequired;
+}
+
+/** Sums of the journal, in microcredits, with what the books' own proof and the chain say. */
+export interface Books {
+  readonly findings: readonly object[];
+  /** Holds that are open. */
+  readonly open: number;
+  readonly deposits: number;
+  /** What was kept of them, less what was given back. */
+  readonly fees: number;
+  readonly charged: number;
+  /** Atomic units that the operator's address has. */
+  readonly received: bigint;
+  /** How many payments there are in each state. */
+  readonly payments: Readonly<Record<string, number>>;
+}
+
+export interface Paid {
+  readonly box: Signalbox;
+  readonly chain: TestChain;
+  readonly upstream: FakeUpstream;
+  /** The policy that it was started with. */
+  readonly policy: string;
+  /** Puts another policy in force. Throws when it is refused. */
+  reload(policy: string): Promise<void>;
+  /** A wallet with so many atomic units, all of which were just made; one that can pay for anything if left out. */
+  payer(atomic?: bigint): Promise<PrivateKeyAccount>;
+  /** Asks, pays what is asked for, and asks again, as the stock client does it. */
+  pay(account: PrivateKeyAccount, body: object, init?: Ask): Promise<Response>;
+  /** One request without a key. */
+  ask(body: object, init?: Ask): Promise<Response>;
+  /** What is to be paid for a request. Throws when it is told anything but a price. */
+  quote(body: object, init?: Ask): Promise<Quoted>;
+  /** What the stock client puts into `PAYMENT-SIGNATURE`. */
+  sign(account: PrivateKeyAccount, required: PaymentRequired): Promise<string>;
+  /** Asks again with a payment. */
+  send(header: string, body: object, init?: Ask): Promise<Response>;
+  /** What a wallet has, in Credits, as the operator is told it. */
+  balanceOf(wallet: string): Promise<number>;
+  /** How many payments are stored in each state. */
+  payments(): Readonly<Record<string, number>>;
+  books(): Promise<Books>;
+  stop(): Promise<void>;
+}
+
+export interface Ask {
+  /** `/v1/chat/completions` if left out. */
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** The stock client with its defaults, but for the asset that it may pay in, which is the test's own. */
+export function stockClient(account: PrivateKeyAccount, asset: string, network = 'eip155:84532' as const): x402Client {
+  return new x402Client()
+    .register(network, new ExactEvmScheme(account))
+    .setSpendControls({ allowedAssets: [{ network, asset }] });
+}
+
+/** A `fetch` that pays. */
+export const payingFetch = (account: PrivateKeyAccount, { token }: TestChain): typeof fetch =>
+  Object.assign(wrapFetchWithPayment(fetch, stockClient(account, token)), { preconnect: fetch.preconnect });
+
+/** Changes what a client would send, as hostile ones do. */
+export function tampered(header: string, change: (payload: Mutable) => void): string {
+  // Every member may be changed into anything.
+  const payload = structuredClone(decodePaymentSignatureHeader(header)) as unknown as Mutable;
+  change(payload);
+  return encodePaymentSignatureHeader(payload as unknown as PaymentPayload);
+}
+export interface Mutable {
+  x402Version: unknown;
+  accepted: Record<string, unknown> & { extra: Record<string, unknown> };
+  payload: { signature: unknown; authorization: Record<string, unknown> };
+}
+
+export const requiredOf = (response: Response): PaymentRequired =>
+  decodePaymentRequiredHeader(response.headers.get('payment-required') ?? '');
+
+/** The amount of the first thing that is offered, in atomic units. */
+export const amountOf = ({ accepts }: PaymentRequired): bigint => BigInt(accepts[0]?.amount ?? -1);
+
+/** The section `payments` for a chain. */
+export function paymentsSection(
+  { token, payTo, url, chainId }: TestChain,
+  { x402 = '', facilitator, rpcUrl = url }: Pick<PaidOptions, 'x402' | 'facilitator' | 'rpcUrl'> = {},
+): string {
+  const local = '{ mode: local, private_key_env: TEST_GAS_KEY, confirmation_timeout_ms: 10000 }';
+  return `payments:
+  x402:
+    enabled: true
+    networks:
+      - id: eip155:${chainId}
+        asset: { address: "${token}", name: USDC }
+        pay_to: "${payTo}"
+        rpc_urls: ["${rpcUrl}"]
+        facilitator: ${facilitator ?? local}
+${x402}`;
+}
+
+/** What several servers that take payments on a chain start with. */
+export const paidServers = (chain: TestChain, upstream: Pick<FakeUpstream, 'url'>) => ({
+  policy: testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, GATEWAY + paymentsSection(chain)),
+  env: { ...UPSTREAM_ENV, TEST_GAS_KEY: chain.gasKey },
+});
+
+/** One payee for all tests of a file; after each test its provider and its chain behave as usual again. */
+export function usePaid(options: PaidOptions = {}): Paid {
+  const paid = useStarted(() => startPaid(options));
+  afterEach(async () => {
+    paid.upstream.behave({});
+    await paid.chain.automine(true);
+  });
+  return paid;
+}
+
+/** Starts a chain, a provider, and a server that takes payments on that chain. */
+export async function startPaid(options: PaidOptions = {}): Promise<Paid> {
+  const {
+    policy: more = '',
+    models = MODELS,
+    takesPayments = true,
+    env,
+    blockTimeMs,
+    data,
+    args = [],
+    isProcess = false,
+    adapter = 'openai-compatible',
+  } = options;
+  const chain = options.chain ?? (await startChain(blockTimeMs === undefined ? {} : { blockTimeMs }));
+  const upstream = options.upstream ?? startFakeUpstream({ key: UPSTREAM_KEY });
+  const gateway = /^gateway:/m.test(more) ? '' : GATEWAY;
+  const payments = takesPayments ? paymentsSection(chain, options) : '';
+  const policy = testPolicy({ fake: { url: upstream.url, adapter } }, models, `${more}\n${gateway}${payments}`);
+  const folder = writePolicy(policy);
+  const box = await startSignalbox({
+    env: { ...UPSTREAM_ENV, TEST_GAS_KEY: chain.gasKey, ...env },
+    ...(data !== undefined && { data }),
+    args: ['--policies', folder, ...args],
+    isProcess,
+  });
+  if (takesPayments && options.rpcUrl === undefined) await untilReady(box);
+
+  const ask: Paid['ask'] = (body, { path = '/v1/chat/completions', headers, signal } = {}) =>
+    fetch(box.url + path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...headers },
+      ...(signal && { signal }),
+    });
+  const sign: Paid['sign'] = async (account, required) =>
+    encodePaymentSignatureHeader(await stockClient(account, chain.token).createPaymentPayload(required));
+  return {
+    box,
+    chain,
+    upstream,
+    policy,
+    async reload(next) {
+      writeFileSync(join(folder, 'policy.yaml'), next);
+      const response = await box.post('/admin/policy/reload', {});
+      const { result } = (await response.json()) as { result?: string };
+      // The server may have seen the file before it was told to look.
+      if (result !== 'applied' && result !== 'unchanged') throw new Error(`${response.status}: not applied`);
+    },
+    payer: (atomic = 10_000_000n) => chain.payer(atomic),
+    pay: (account, body, { path = '/v1/chat/completions', headers, signal } = {}) =>
+      payingFetch(account, chain)(box.url + path, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers: { 'content-type': 'application/json', ...headers },
+        ...(signal && { signal }),
+      }),
+    ask,
+    async quote(body, init) {
+      const response = await ask(body, init);
+      if (response.status !== 402) throw new Error(`no price but ${response.status}: ${await response.text()}`);
+      return { response, required: requiredOf(response) };
+    },
+    sign,
+    send: (header, body, init = {}) =>
+      ask(body, { ...init, headers: { ...init.headers, 'payment-signature': header } }),
+    async balanceOf(wallet) {
+      const response = await box.get(`/admin/wallets/${wallet}`);
+      const { balance_credits } = (await response.json()) as { balance_credits: number };
+      return balance_credits;
+    },
+    payments: () => withDatabase(box, paymentsIn),
+    books: () => booksOf(box, chain),
+    async stop() {
+      await box.stop();
+      rmSync(folder, { recursive: true, force: true });
+      if (!options.upstream) await upstream.stop();
+      if (!options.chain) await chain.stop();
+    },
+  };
+}
+
+/** Payments are taken once the chain was looked at. */
+export async function untilReady(box: Signalbox): Promise<void> {
+  await waitFor(async () => {
+    const terms = (await (await fetch(`${box.url}/.well-known/x402`)).json()) as { networks?: { ready: boolean }[] };
+    return terms.networks?.every(({ ready }) => ready);
+  }, 15_000);
+}
+
+async function booksOf({ data }: Signalbox, chain: TestChain): Promise<Books> {
+  const { out, err } = await runHere(['ledger', 'audit', '--json', '--data', data]);
+  if (out === '') throw new Error(err);
+  const { findings, open } = JSON.parse(out) as Pick<Books, 'findings' | 'open'>;
+  const [sums, payments] = withDatabase({ data }, (database): [Counts, Counts] => [
+    countsOf(database, 'SELECT kind AS name, sum(amount) AS count FROM journal GROUP BY kind'),
+    paymentsIn(database),
+  ]);
+  const charged = ['post', 'settle', 'expire', 'correct'].reduce((sum, kind) => sum + (sums[kind] ?? 0), 0);
+  const { deposit = 0, fee = 0 } = sums;
+  const received = await chain.balanceOf(chain.payTo);
+  // A fee that was kept is a row below 0.
+  return { findings, open, deposits: deposit, fees: 0 - fee, charged, received, payments };
+}
+
+function withDatabase<T>({ data }: Pick<Signalbox, 'data'>, read: (database: Database) => T): T {
+  const database = new Database(join(data, 'signalbox.db'), { readonly: true });
+  try {
+    return read(database);
+  } finally {
+    database.close();
+  }
+}
+
+type Counts = Readonly<Record<string, number>>;
+
+const paymentsIn = (database: Database): Counts =>
+  countsOf(database, 'SELECT state AS name, count(*) AS count FROM payments GROUP BY state');
+
+function countsOf(database: Database, sql: string): Counts {
+  const rows = database.query<{ name: string; count: number }, []>(sql).all();
+  return Object.fromEntries(rows.map(({ name, count }) => [name, count]));
+}
