@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bunTests, type Failure, type TestOutcome, type TestRun } from './bun-tests.ts';
@@ -86,6 +86,9 @@ async function builtProgram(): Promise<{ readonly SIGNALBOX_TEST_PROGRAM: string
  * CPU. The heap does not grow in advance either, which a second thread does.
  */
 const ENGINE = { BUN_JSC_useFTLJIT: '0', BUN_JSC_useWarmUpMarkedBlocks: '0' };
+/** The time of each file in the last run, so that the slowest start first and no worker ends long after the others. */
+const TIMINGS = ['--timings=node_modules/.cache/test-timings.json', '--update-timings'];
+mkdirSync(join(cwd, 'node_modules/.cache'), { recursive: true });
 /** With more failing files than these, something else than a busy machine is the cause. */
 const AGAIN_MAX = 5;
 
@@ -121,7 +124,7 @@ const checks = startChecks();
 const program = target.startsProcesses && asked.length === 0 ? await builtProgram() : {};
 // Most of a file's time would go into loading the same modules again, so the files of a worker share them.
 const files = asked.length > 0 ? asked : target.files;
-const first = await run(['--parallel=3', '--no-isolate', ...target.flags, ...files]);
+const first = await run(['--parallel=4', '--no-isolate', ...TIMINGS, ...target.flags, ...files]);
 const checked = await checks.code;
 const { flaky, more } = await runAgain(first);
 const excused = flaky.filter((one) => known.some(isSame(one)));

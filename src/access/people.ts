@@ -39,7 +39,7 @@ export async function openPeople(options: PeopleOptions): Promise<People> {
   return people;
 }
 
-/** The teams and users. Each change is committed together with its entry in the trail. */
+/** The teams and users. Each change is committed together with its entry in the trail. State: people. */
 export class People extends PeopleCopy {
   /** The time in the newest ID. */
   #idTime = 0;
