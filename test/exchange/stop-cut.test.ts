@@ -5,6 +5,7 @@ import type { StreamPart } from '../../src/contract/parts.ts';
 import { NO_STOP_BEGUN, STOP_CHARS_MAX, STOPS_MAX, StopSearch } from '../../src/core/stop-search.ts';
 import { StopCut } from '../../src/exchange/stop-cut.ts';
 import { tries } from '../deep/effort.ts';
+import { leastOf } from '../support/in-time.ts';
 
 /** Few letters, so that stops overlap, begin within each other and occur. */
 const stopsOf = fc.uniqueArray(fc.string({ unit: fc.constantFrom('a', 'b', '😀', '\n'), minLength: 1, maxLength: 4 }), {
@@ -215,7 +216,7 @@ test('a search follows its text in time that grows with the text, for the stops 
   expect(Math.min(...ratios)).toBeLessThan(20);
 });
 
-test('all choices of an answer share one search: each is a place in it', () => {
+test('all choices of an answer share one search: each is a place in it', async () => {
   const stops = Array.from({ length: STOPS_MAX }, (_, at) => String.fromCharCode(97 + at).repeat(STOP_CHARS_MAX));
   const heapWith = (answers: number) => {
     const cuts = Array.from({ length: answers }, () => new StopCut(stops, 128));
@@ -225,10 +226,13 @@ test('all choices of an answer share one search: each is a place in it', () => {
     const { heapSize, extraMemorySize } = heapStats();
     return { size: heapSize + extraMemorySize, cuts };
   };
-  const { size } = heapWith(0);
-  const held = heapWith(10);
-  // Each had 200 MB when every choice had a search of its own.
-  expect((held.size - size) / held.cuts.length).toBeLessThan(200_000);
+  // Each had 200 MB when every choice had a search of its own. What else the process allocates only adds to it.
+  const bytes = await leastOf(200_000, () => {
+    const { size } = heapWith(0);
+    const held = heapWith(10);
+    return (held.size - size) / held.cuts.length;
+  });
+  expect(bytes).toBeLessThan(200_000);
 });
 
 test('each choice is cut for itself, and what follows in it is not sent', () => {
