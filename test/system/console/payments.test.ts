@@ -65,8 +65,15 @@ test('payments say what became of the money, and one of unknown end is asked of 
   // The gateway asks by itself now and then; that changes nothing here.
   await paid.chain.automine(true);
   await paid.chain.cancel(cancelled.account, cancelled.nonce);
-  await button(page, 'Ask the chain').click();
-  await panel(page).getByText('The payment never arrived. The wallet cancelled its authorization.').waitFor();
+  // A question that comes before the chain's answer is certain leaves the payment as it is, so it is asked again.
+  const isOver = panel(page).getByText('The payment never arrived. The wallet cancelled its authorization.');
+  await waitFor(async () => {
+    if (await isOver.isVisible()) return true;
+    await button(page, 'Ask the chain')
+      .click({ timeout: 1_000 })
+      .catch(() => {});
+    return false;
+  }, 60_000);
   expect(await fact(page, 'Fee').textContent()).toBe('$0 · 0 Credits');
   await page.keyboard.press('Escape');
 
