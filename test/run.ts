@@ -36,18 +36,22 @@ const ROOM = 4 * 1_024 ** 3;
 
 /** A folder for the data of tests, in memory where there is room: each commit waits for a disk, and each start of a server six times. */
 function dataFolder(): string {
-  const name = 'signalbox-tests-';
-  try {
-    if (process.env.TMPDIR !== undefined) return mkdtempSync(join(tmpdir(), name));
-    const { bavail, bsize } = statfsSync('/dev/shm');
-    if (bavail * bsize >= ROOM) return mkdtempSync(`/dev/shm/${name}`);
-  } catch {
-    // This system has no such folder.
-  }
-  return mkdtempSync(join(tmpdir(), name));
+  return mkdtempSync(
+    join(process.env.TMPDIR === undefined && hasRoom('/dev/shm') ? '/dev/shm' : tmpdir(), 'signalbox-tests-'),
+  );
 }
 
-/** What runs now: it ends before the folder of its data is removed. */
+function hasRoom(path: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(path);
+    return bavail * bsize >= ROOM;
+  } catch {
+    // This system has no such folder.
+    return false;
+  }
+}
+
+/** The processes of this run: they end before the folder of their data is removed. */
 const children = new Set<Bun.Subprocess>();
 const folder = dataFolder();
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -77,6 +81,7 @@ async function builtProgram(): Promise<{ readonly SIGNALBOX_TEST_PROGRAM: string
   // In a folder of its own, so that no path of the tests begins with its name.
   const outfile = join(folder, 'program/signalbox');
   const build = Bun.spawn([process.execPath, 'deploy/build.ts', '--outfile', outfile], { cwd, stdout: 'ignore' });
+  children.add(build);
   if ((await build.exited) !== 0) process.exit(1);
   return { SIGNALBOX_TEST_PROGRAM: outfile };
 }
