@@ -39,6 +39,8 @@ const body = { model: 'best', messages: [{ role: 'user', content: 'Hello?' }], m
 
 /** Asks; before the provider answers, something happens to the server. */
 async function asked(stream: boolean, happens: () => void): Promise<Response> {
+  // The server refuses requests until it has found that its store is back.
+  await waitFor(async () => (await box.get('/v1/models')).ok);
   upstream.behave({ headersAfterMs: 100 });
   const before = upstream.requests.length;
   const answering = box.post('/v1/chat/completions', { ...body, stream });
