@@ -5,7 +5,13 @@ import { FEATURE_NAMES } from '../src/routing/profile/features.ts';
 import { FOLDED, fold, isUnspaced, MARK, STEM_LETTERS } from '../src/routing/profile/letters.ts';
 import type { QuestionView } from '../src/routing/profile/question-view.ts';
 import { likelihoods } from '../src/routing/profile/shares.ts';
-import { addStems, mayCall, stemNamed, type TaskWeights } from '../src/routing/profile/task-logits.ts';
+import {
+  addStems,
+  mayCall,
+  stemNamed,
+  type TaskWeights,
+  type WeightTable,
+} from '../src/routing/profile/task-logits.ts';
 import { TASKS } from '../src/routing/profile/tasks.ts';
 import { WeightedSum, WeightRows } from '../src/routing/profile/weighted-sum.ts';
 import type { ChatBody as ProfileInput } from '../test/support/chat-body.ts';
@@ -267,18 +273,18 @@ function taughtRow(weights: Float64Array, at: number): readonly number[] | null 
   return row.every((one) => Math.abs(one) < HARDLY) ? null : row;
 }
 
-/** The weights of the features that tell anything, by name, in hundredths. */
-export const taughtFeatures = (weights: Float64Array): Readonly<Record<string, readonly number[]>> =>
+/** Rows by name, without those that are chance. `from`: the row of the first name. */
+const taughtRows = (weights: Float64Array, names: readonly string[], from: number): WeightTable['rows'] =>
   Object.fromEntries(
-    FEATURE_NAMES.flatMap((name, at) => {
-      const row = taughtRow(weights, at);
+    names.flatMap((name, at) => {
+      const row = taughtRow(weights, from + at);
       return row ? [[name, row]] : [];
     }),
   );
 
-/** The stems that tell anything, with their weights in hundredths: `name:1,-2,…`. */
-export const taughtStems = (weights: Float64Array): string[] =>
-  stems.flatMap((name, at) => {
-    const row = taughtRow(weights, FEATURE_NAMES.length + at);
-    return row ? [`${name}:${row.join(',')}`] : [];
-  });
+/** The weights of the features that tell anything. */
+export const taughtFeatures = (weights: Float64Array): WeightTable['rows'] => taughtRows(weights, FEATURE_NAMES, 0);
+
+/** The weights of the stems that tell anything. */
+export const taughtStems = (weights: Float64Array): WeightTable['rows'] =>
+  taughtRows(weights, stems, FEATURE_NAMES.length);

@@ -1,6 +1,6 @@
 import type { Difficulty, Facts } from '../../core/facts.ts';
 import { isHard } from './hard.ts';
-import { SIGN } from './lexicon/lexicon.ts';
+import { SIGN } from './lexicon/signs.ts';
 import { type QuestionView, sum } from './question-view.ts';
 import { TASKS } from './tasks.ts';
 

@@ -3,7 +3,7 @@ import type { Facts } from '../../core/facts.ts';
 import { estimateTokens } from '../../core/tokens.ts';
 import { turnText } from '../texts.ts';
 import type { ProfileInput } from './input.ts';
-import { SIGN } from './lexicon/lexicon.ts';
+import { SIGN } from './lexicon/signs.ts';
 import { withoutHarness } from './question.ts';
 import type { QuestionReading } from './reading.ts';
 import { schemaTokens } from './schema-length.ts';

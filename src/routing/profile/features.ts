@@ -1,6 +1,5 @@
 import { BEFORE, FIGURE, OPENING, sumOf, UNDER } from './figures.ts';
-import { SIGN } from './lexicon/lexicon.ts';
-import { SIGNS, type Sign } from './lexicon/signs.ts';
+import { SIGN, SIGNS, type Sign } from './lexicon/signs.ts';
 import { TASKS } from './tasks.ts';
 
 /** A condition that most questions do not meet. A feature that requires it is 0 without it. */

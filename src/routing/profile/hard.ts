@@ -1,5 +1,5 @@
 import * as lexicon from './lexicon/expert.ts';
-import { SIGN } from './lexicon/lexicon.ts';
+import { SIGN } from './lexicon/signs.ts';
 import type { QuestionRange } from './question.ts';
 import { type QuestionView, sum } from './question-view.ts';
 import { Expressions, type SearchText } from './search-text.ts';

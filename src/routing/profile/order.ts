@@ -1,5 +1,4 @@
-import { SIGN } from './lexicon/lexicon.ts';
-import type { Sign } from './lexicon/signs.ts';
+import { SIGN, type Sign } from './lexicon/signs.ts';
 import { readQuestion } from './question.ts';
 import type { QuestionView } from './question-view.ts';
 import { QuestionReading } from './reading.ts';

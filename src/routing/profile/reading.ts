@@ -1,9 +1,9 @@
 import { AnswerLength } from './answer-length.ts';
 import { Ballot } from './ballot.ts';
 import { DIGIT, FOLDED, isUnspaced, MARK, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
-import { EXTENSION, HOMOGRAPH, LEXICON, NAME, NUMERAL, SIGN, TOPIC } from './lexicon/lexicon.ts';
+import { EXTENSION, HOMOGRAPH, LEXICON, NAME, NUMERAL, TOPIC } from './lexicon/lexicon.ts';
 import { hasLanguage, isLoan, languageOf, nameOf, signOf } from './lexicon/meaning.ts';
-import { SIGNS } from './lexicon/signs.ts';
+import { hasRole, LEAD, OBJECT, ON_TEXT, SIGN, SIGNS, THING } from './lexicon/signs.ts';
 import { likeliest } from './natural.ts';
 import {
   isDefinition,
@@ -18,7 +18,6 @@ import {
   quoteEnd,
 } from './punctuation.ts';
 import type { QuestionText } from './question.ts';
-import { hasRole, LEAD, OBJECT, ON_TEXT, THING } from './sign-roles.ts';
 import { isPreposition, wordBefore } from './word-before.ts';
 
 /** Weight of words of the material: behind a colon, in quotes. */
@@ -56,7 +55,7 @@ export class QuestionReading {
   languages = NO_NAMES;
   /** Programming languages whose names are everyday words too. */
   homographs = NO_NAMES;
-  /** Topics of tools: keys of `TOPICS`. */
+  /** Topics of tools: names of `tool-topics.json`. */
   topics = NO_NAMES;
   /** Certainty that a programming language is named, 0..1. */
   named = 0;

@@ -1,5 +1,5 @@
 import type { Turn } from '../../core/conversation.ts';
-import { SIGN } from './lexicon/lexicon.ts';
+import { SIGN } from './lexicon/signs.ts';
 import { orderOf } from './order.ts';
 import { readQuestion } from './question.ts';
 import { shapeOf } from './question-shape.ts';

@@ -4,10 +4,10 @@ import { fold, STEM_LETTERS, STEM_OF_SYSTEM_PROMPT, STEM_PLACES, stemOn } from '
 import { orderedTask } from './order.ts';
 import type { QuestionView } from './question-view.ts';
 import { type StemIndex, StemRows } from './stem-rows.ts';
-import { STEMS } from './stems.ts';
+import stems from './stems.json' with { type: 'json' };
 import { TASKS } from './tasks.ts';
 import { WeightedSum, WeightRows } from './weighted-sum.ts';
-import { WEIGHTS } from './weights.ts';
+import features from './weights.json' with { type: 'json' };
 
 /** Logits by task, in the order of `TASKS`; only their differences count. */
 export type TaskLogits = Float64Array;
@@ -70,7 +70,7 @@ export function addStems(
   }
 }
 
-/** The figure of a stem in `STEMS`: `write`; `^write` as the first word, `^^write` as the second; `=write` in a system prompt. */
+/** The figure of a stem in `stems.json`: `write`; `^write` as the first word, `^^write` as the second; `=write` in a system prompt. */
 export function stemNamed(name: string): number {
   if (name.startsWith('=')) return stemNamed(name.slice(1)) ^ STEM_OF_SYSTEM_PROMPT;
   const word = name.replace(/^\^+/, '');
@@ -80,14 +80,29 @@ export function stemNamed(name: string): number {
   return place === undefined ? stem : stem ^ place;
 }
 
-export const SHIPPED_WEIGHTS = shippedWeights();
+/** A data file of weights: `bun bench/fit-profile.ts` writes two of them. */
+export interface WeightTable {
+  readonly about: string;
+  readonly source: string;
+  /** Of what the weights follow from. */
+  readonly digest: string;
+  /** The tasks of the figures in a row, in order. */
+  readonly tasks: readonly string[];
+  /** By name of a feature or stem: what it adds to the log-odds of each task, in hundredths. */
+  readonly rows: Readonly<Record<string, readonly number[]>>;
+}
 
-/** Every start reads some 30,000 figures: `JSON.parse` takes a fraction of the time of `Number` for each. */
-function shippedWeights(): TaskWeights {
-  const named = FEATURE_NAMES.flatMap((name) => WEIGHTS[name] ?? TASKS.map(() => 0));
-  const entries = STEMS.trim().split(/[:\s]/);
-  const names = entries.filter((_, at) => at % 2 === 0);
-  const ofStems: readonly number[] = JSON.parse(`[${entries.filter((_, at) => at % 2 === 1).join(',')}]`);
-  const weights = new WeightRows([...named, ...ofStems].map((hundredths) => hundredths / 100));
+export const SHIPPED_WEIGHTS = weightsOf(features, stems);
+
+/** @throws RangeError where a table is not of `TASKS`, or a row is of no feature */
+export function weightsOf(features: WeightTable, stems: WeightTable): TaskWeights {
+  for (const { tasks } of [features, stems])
+    if (tasks.join() !== TASKS.join()) throw new RangeError(`weights are of ${tasks.join(', ')}`);
+  for (const name in features.rows)
+    if (!FEATURE_NAMES.includes(name)) throw new RangeError(`weights of an unknown feature: ${name}`);
+  const untaught = TASKS.map(() => 0);
+  const all = [...FEATURE_NAMES.map((name) => features.rows[name] ?? untaught), ...Object.values(stems.rows)];
+  const weights = new WeightRows(all.flatMap((row) => row.map((hundredths) => hundredths / 100)));
+  const names = Object.keys(stems.rows);
   return { weights, rows: new StemRows(names.map((name, at) => [stemNamed(name), FEATURE_NAMES.length + at])) };
 }

@@ -1,13 +1,13 @@
 import type { Conversation, Turn } from '../../core/conversation.ts';
 import { DIGIT, FOLDED, GAP, MARK, stemOn } from './letters.ts';
-import { TOPICS } from './lexicon/tool-topics.ts';
+import topics from './lexicon/tool-topics.json' with { type: 'json' };
 import type { QuestionText } from './question.ts';
 import type { QuestionReading } from './reading.ts';
 import { TextMemory } from './text-memory.ts';
 
-/** The key of `TOPICS` by each name in it. */
+/** The topic of each English word for it. */
 const TOPIC_OF: ReadonlyMap<string, string> = new Map(
-  Object.keys(TOPICS).flatMap((key) => key.split(' ').map((name) => [name, key] as const)),
+  Object.keys(topics.lists).flatMap((key) => key.split(' ').map((name) => [name, key] as const)),
 );
 
 /** Words of function names without a topic. */
