@@ -1,5 +1,7 @@
 import type { Difficulty, Facts } from '../../core/facts.ts';
 import { isHard } from './hard.ts';
+import { expressionsOf } from './lexicon/data-files.ts';
+import file from './lexicon/easy.json' with { type: 'json' };
 import { SIGN } from './lexicon/signs.ts';
 import { type QuestionView, sum } from './question-view.ts';
 import { TASKS } from './tasks.ts';
@@ -18,7 +20,7 @@ import { TASKS } from './tasks.ts';
  * A short question is not easy for being short: "Is P = NP?" is none of these. Multiple choice, code, images, documents, tools
  * and an uncertain task are never easy.
  *
- * A request is `hard` where one of these holds (`hard.ts`, words in `lexicon/expert.ts`):
+ * A request is `hard` where one of these holds (`hard.ts`, words in `lexicon/hard.json`):
  *
  * - **a proof** beyond school: of a subject of higher mathematics, or of a formal statement (3 signs of formulas or quantifiers); of a
  *   named open problem in however few words;
@@ -42,6 +44,9 @@ export function difficultyOf(view: QuestionView, { task, mix }: Pick<Facts, 'tas
   return rule?.(view, askedText(view)) ? 'easy' : 'usual';
 }
 
+const WORDS = expressionsOf(file);
+/** The whole question. */
+const FACT = new RegExp(`^(?:${WORDS.fact.source})[?.!？]*$`, WORDS.fact.flags);
 /** Share from which a task is certain enough. */
 const SURE = 0.75;
 /** UTF-16 code units of an easy question. */
@@ -93,28 +98,23 @@ function isSmallTalk(view: QuestionView): boolean {
   return !asksMark || sum(view, 'greet') > 0.5;
 }
 
-/** Words of arithmetic and around it. A line with any other word is no small sum. */
-const SUM_WORDS =
-  /what(?:'s|’s| is| are)?|how much is|calculate|compute|evaluate|please|pls|times|plus|minus|multiplied by|divided by|percent|of|the|is|equals?|wie ?viel (?:ist|sind|macht|ergibt)|was (?:ist|sind|ergibt)|berechne|rechne|mal|geteilt durch|prozent|von|bitte|cu[aá]nto (?:es|son)|calcula|por|m[aá]s|menos|entre|dividido|por ciento|de|combien (?:font|fait)|calcule|fois|moins|divis[ée] par|pour cent|quanto (?:fa|[eé])|per|pi[uù]|meno|diviso|per cento|di|mais|vezes|ile (?:to|jest)|razy|odj[aą][cć]|doda[cć]|сколько будет|умножить на|плюс|минус|разделить на|процентов от|hoeveel is|keer|plus|kaç eder|çarpı|artı|eksi|是多少|等于多少|计算|乘以|加|减|除以|はいくつ|いくつですか|計算して|かける|たす|ひく|わる|얼마|계산해줘|곱하기|더하기|빼기|나누기|는|은/giu;
 const NUMBER = /\d+(?:[.,]\d{1,2})?/g;
 const NUMBERS_MAX = 3;
 /** Digits of all numbers. Multiplication is harder. */
 const ADDED_DIGITS_MAX = 10;
 const MULTIPLIED_DIGITS_MAX = 5;
 const SUM_CHARS_MAX = 70;
-const TIMES =
-  /[*×·x/÷%]|times|multipl|mal|fois|por|per|razy|keer|vezes|умнож|раздел|乘|除|かける|わる|곱|나누|divi|geteilt|percent|prozent|cent/iu;
 
 function isSmallSum(wording: string): boolean {
   if (wording.length > SUM_CHARS_MAX || wording.includes('\n')) return false;
   const numbers = wording.match(NUMBER) ?? [];
   if (numbers.length < 2 || numbers.length > NUMBERS_MAX) return false;
   const digits = numbers.join('').replace(/\D/g, '').length;
-  if (digits > (TIMES.test(wording) ? MULTIPLIED_DIGITS_MAX : ADDED_DIGITS_MAX)) return false;
+  if (digits > (WORDS.times.test(wording) ? MULTIPLIED_DIGITS_MAX : ADDED_DIGITS_MAX)) return false;
   const between = wording.slice(wording.search(/\d/), wording.search(/\d\D*$/)).replace(NUMBER, '');
   const left = wording
     .replace(NUMBER, ' ')
-    .replace(SUM_WORDS, ' ')
+    .replace(WORDS.sum_words, ' ')
     .replace(/[\s+\-*/×÷·−x()=?？%.!,]/giu, '');
   return left === '' && /[+\-*/×÷·−x%]|\p{L}/iu.test(between);
 }
@@ -122,7 +122,7 @@ function isSmallSum(wording: string): boolean {
 /** Whether one of a few labels is to be given to a short text. */
 function isLabel(view: QuestionView, wording: string): boolean {
   const { system, reading, shape, question } = view;
-  if (sum(view, 'weigh', 'puzzle', 'maths', 'code', 'program', 'logic') > 1 || WHY.test(wording)) return false;
+  if (sum(view, 'weigh', 'puzzle', 'maths', 'code', 'program', 'logic') > 1 || WORDS.why.test(wording)) return false;
   if (system && system.tasks[LABELLING]! >= SURE)
     return system.text.length <= SYSTEM_CHARS_MAX && !isJudgement(system.text);
   const isNamed = sum(view, 'labels') > 0.4 && (shape.slashes + shape.listed > 0 || sum(view, 'either', 'labels') > 1);
@@ -130,20 +130,13 @@ function isLabel(view: QuestionView, wording: string): boolean {
   return isNamed && hasText && !isJudgement(wording);
 }
 
-/** Asks for reasons, or for more than a label. */
-const WHY =
-  /\b(?:why|explain|reasons?|justify|because|warum|begründe|pourquoi|justifie|por qu[eé]|explica|perch[eé])\b|почему|为什么|なぜ|이유/iu;
-
-/** Labels that take judgement: truth, law, health, authorship, irony. */
-const JUDGEMENT =
-  /sarcas|ir[oóô]ni|opini|toxic|against|attack|violat|polic|triage|emergenc|patient|valid|fallac|true or false|factual|legal|liab|diagnos|medical|machine|injection|plagiar|bias|proof|entail|contradict|guilt|score|scale|rate|hate/iu;
-const isJudgement = (text: string): boolean => JUDGEMENT.test(text);
+const isJudgement = (text: string): boolean => WORDS.judgement.test(text);
 
 /** Whether one line is to be translated: quoted, behind a colon, or under a system prompt that binds. */
 function isLine(view: QuestionView, wording: string): boolean {
   const { system, reading, question } = view;
   const { words } = reading;
-  if (question.lines.length > 1 || sum(view, 'piece', 'code', 'program') > 0 || PLAY.test(wording)) return false;
+  if (question.lines.length > 1 || sum(view, 'piece', 'code', 'program') > 0 || WORDS.play.test(wording)) return false;
   if (system?.binds && reading.signs[SIGN.tongue]! === 0)
     return words <= LINE_WORDS_MAX && system.text.length <= SYSTEM_CHARS_MAX;
   const hasLine = reading.quotes === 1 || reading.colon;
@@ -151,29 +144,4 @@ function isLine(view: QuestionView, wording: string): boolean {
   return hasLine && isAsked && sum(view, 'tongue') > 0.2 && words <= LINE_WORDS_MAX + WORDS_AROUND_MAX;
 }
 
-const PLAY = /idiom|pun\b|proverb|slang|rhym|joke|sprichwort|redewendung|proverbe|modismo|文言|谚语|成语/iu;
-
-const UNIT = '(?:seconds?|minutes?|hours?|days?|weeks?|months?)';
-/** Questions for facts of primary school. No country has a name of more than two words. */
-const FACT = new RegExp(
-  [
-    "(?:what(?:'s|’s| is) )?(?:the )?capital(?: city)? of (?:the )?[\\p{L}-]+(?: \\p{Lu}[\\p{L}-]+)?",
-    '(?:was|wie) (?:ist|heißt) die hauptstadt von [\\p{L}-]+',
-    '(?:quelle est )?la capitale (?:de la |de l.|du |de |d.|des )[\\p{L}-]+',
-    '¿?(?:cuál es )?la capital de [\\p{L}-]+',
-    '(?:qual è )?la capitale (?:della |dell.|del |di )[\\p{L}-]+',
-    'qual é a capital (?:da |do |de )[\\p{L}-]+',
-    '(?:wat is )?de hoofdstad van [\\p{L}-]+',
-    '(?:jaka jest |co jest )?stolic[aą] [\\p{L}-]+',
-    '(?:какая )?столица [\\p{L}-]+',
-    '\\p{L}{2,8}の首都(?:は(?:どこ|何|なん)(?:です|でしょう)?か?)?',
-    '\\p{L}{2,8}首都(?:是哪里|是哪儿|在哪里|是什么)',
-    '\\p{L}{2,10}의 수도는? ?어디(?:야|예요|에요|인가요|입니까)?',
-    `how many ${UNIT} (?:are (?:there )?in|does|has|have|in|make) an? ${UNIT}(?: have)?`,
-    "(?:what(?:’s|'s| is) )?the (?:opposite|plural) of [\"“‘']?[\\p{L}]+[\"”’']?",
-  ]
-    .map((one) => `^(?:${one})[?.!？]*$`)
-    .join('|'),
-  'iu',
-);
 const LABELLING = TASKS.indexOf('classification');

@@ -3,6 +3,8 @@ import type { Facts } from '../../core/facts.ts';
 import { estimateTokens } from '../../core/tokens.ts';
 import { turnText } from '../texts.ts';
 import type { ProfileInput } from './input.ts';
+import file from './lexicon/answers.json' with { type: 'json' };
+import { expressionsOf } from './lexicon/data-files.ts';
 import { SIGN } from './lexicon/signs.ts';
 import { withoutHarness } from './question.ts';
 import type { QuestionReading } from './reading.ts';
@@ -113,8 +115,7 @@ function shortAnswer(
 /** Tokens of the answer to an easy request, by task. */
 const EASY: Readonly<Record<string, number>> = { chat: 40, math: 40, classification: 10, general: 60 };
 
-const SAYS_NOTHING =
-  /^(?:\d{1,3}|o?k(?:ay)?|yes|yep|no|nope|sure|test(?:ing)?|h+m+|[yn]|ja|nein|sí|si|oui|non|sim|да|нет|ок|はい|いいえ|好|好的|嗯|네)[.!]*$/iu;
+const { says_nothing: SAYS_NOTHING } = expressionsOf(file);
 
 /** Tokens of the text that the last question is about: its own, else that of the latest long message before it. */
 function objectTokens(turns: readonly Turn[]): number {

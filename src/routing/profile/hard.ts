@@ -1,4 +1,5 @@
-import * as lexicon from './lexicon/expert.ts';
+import { expressionsOf } from './lexicon/data-files.ts';
+import file from './lexicon/hard.json' with { type: 'json' };
 import { SIGN } from './lexicon/signs.ts';
 import type { QuestionRange } from './question.ts';
 import { type QuestionView, sum } from './question-view.ts';
@@ -49,16 +50,13 @@ interface RuleInput {
   readonly wording: SearchText;
 }
 
-const QUERIES = /quer|print|output|comput|answer|count|minim|maxim|time limit|code|solve|find/;
-
 /** Looked for in other texts than a question. */
-const { CONCURRENT, ERRORS, LOCKS, NO_ERRORS, OF_CONTESTS, ...OF_QUESTIONS } = lexicon;
+const { concurrent, errors, locks, no_errors, of_contests, ...OF_QUESTIONS } = expressionsOf(file);
 /** The expressions that the rules look for in a question. */
-const LOOKED_FOR = { ...OF_QUESTIONS, QUERIES };
-export const EXPRESSIONS = new Expressions(Object.values(LOOKED_FOR), wordingOf);
+export const EXPRESSIONS = new Expressions(Object.values(OF_QUESTIONS), wordingOf);
 /** The places of the expressions. */
-const IS = Object.fromEntries(Object.keys(LOOKED_FOR).map((name, at) => [name, at])) as Record<
-  keyof typeof LOOKED_FOR,
+const IS = Object.fromEntries(Object.keys(OF_QUESTIONS).map((name, at) => [name, at])) as Record<
+  keyof typeof OF_QUESTIONS,
   number
 >;
 
@@ -151,30 +149,30 @@ function wordingOf(text: string, ranges: readonly QuestionRange[]): string {
 
 /** A named open problem, in however few words. */
 function isOpenProblem({ wording }: RuleInput): boolean {
-  if (!wording.has(IS.PROVE) && !wording.has(IS.SETTLES)) return false;
-  return wording.has(IS.OPEN_PROBLEM) && !wording.has(IS.SOLE_QUESTION);
+  if (!wording.has(IS.prove) && !wording.has(IS.settles)) return false;
+  return wording.has(IS.open_problem) && !wording.has(IS.sole_question);
 }
 
 function isProof({ task, wording }: RuleInput): boolean {
-  if (!wording.has(IS.PROVE) || wording.has(IS.SCHOOL) || wording.has(IS.SOLE_QUESTION)) return false;
-  if (task !== 'coding' && wording.has(IS.ADVANCED_MATHS)) return true;
-  return wording.text.length >= FORMAL_CHARS_MIN && wording.matches(IS.FORMAL).length >= FORMAL_MIN;
+  if (!wording.has(IS.prove) || wording.has(IS.school) || wording.has(IS.sole_question)) return false;
+  if (task !== 'coding' && wording.has(IS.advanced_maths)) return true;
+  return wording.text.length >= FORMAL_CHARS_MIN && wording.matches(IS.formal).length >= FORMAL_MIN;
 }
 
 function isCompetition({ view: { system }, wording }: RuleInput): boolean {
-  const isOfContests = system !== null && wording.has(IS.FINDS_ALL) && OF_CONTESTS.test(system.text);
-  return (isOfContests || wording.has(IS.COMPETITION)) && wording.has(IS.QUANTIFIED) && !wording.has(IS.SCHOOL);
+  const isOfContests = system !== null && wording.has(IS.finds_all) && of_contests.test(system.text);
+  return (isOfContests || wording.has(IS.competition)) && wording.has(IS.quantified) && !wording.has(IS.school);
 }
 
 /** Expert code to be written, a contest's problem, or a fault of threads in the code that is shown. */
 function isExpertCode({ view, task, wording }: RuleInput): boolean {
-  if (view.reading.words >= CONTEST_WORDS_MIN && wording.has(IS.LIMITS) && wording.has(IS.QUERIES)) return true;
+  if (view.reading.words >= CONTEST_WORDS_MIN && wording.has(IS.limits) && wording.has(IS.queries)) return true;
   const { text } = view.question;
-  if (isShown(view) && wording.has(IS.FAILS)) return wording.has(IS.CONCURRENCY) || LOCKS.test(text);
-  if (!wording.mayHave(IS.MAKES)) return false;
+  if (isShown(view) && wording.has(IS.fails)) return wording.has(IS.concurrency) || locks.test(text);
+  if (!wording.mayHave(IS.makes)) return false;
   const mayBeDeep = view.reading.words >= DEEP_WORDS_MIN && (task === 'coding' || isOfCode(view));
-  if (!wording.has(IS.EXPERT_CODE) && !(mayBeDeep && wording.has(IS.DEEP_CODE))) return false;
-  return wording.has(IS.MAKES) && !wording.has(IS.ABOUT_CODE) && !wording.has(IS.SOLE_QUESTION);
+  if (!wording.has(IS.expert_code) && !(mayBeDeep && wording.has(IS.deep_code))) return false;
+  return wording.has(IS.makes) && !wording.has(IS.about_code) && !wording.has(IS.sole_question);
 }
 function isOfCode({ reading }: QuestionView): boolean {
   return reading.languages.length + reading.homographs.length > 0;
@@ -191,7 +189,7 @@ function isShown({ question: { text, codeFences, codeLines } }: QuestionView): b
 const BLANK = 6;
 
 function isLargeChange({ wording }: RuleInput): boolean {
-  return wording.has(IS.MOVES) && wording.has(IS.CODE_BASE) && !wording.has(IS.SOLE_QUESTION);
+  return wording.has(IS.moves) && wording.has(IS.code_base) && !wording.has(IS.sole_question);
 }
 
 /** A failure in a long file, log or trace. */
@@ -199,44 +197,44 @@ function isHunt({ view: { question }, wording }: RuleInput): boolean {
   return (
     question.size >= LONG_CHARS_MIN &&
     question.codeFences + question.codeLines + question.documents > 0 &&
-    wording.has(IS.FAILS)
+    wording.has(IS.fails)
   );
 }
 
 /** A fault of threads in a program that is described, and to be found or mended: more than its name. */
 function isDeadlock({ view, wording }: RuleInput): boolean {
-  if (view.reading.words < DEEP_WORDS_MIN || !wording.has(IS.DEADLOCK)) return false;
-  if (wording.has(IS.ABOUT_CODE) || wording.has(IS.SOLE_QUESTION)) return false;
-  return isOfCode(view) || CONCURRENT.test(wording.text);
+  if (view.reading.words < DEEP_WORDS_MIN || !wording.has(IS.deadlock)) return false;
+  if (wording.has(IS.about_code) || wording.has(IS.sole_question)) return false;
+  return isOfCode(view) || concurrent.test(wording.text);
 }
 
 function isPuzzle({ view: { shape, reading }, wording }: RuleInput): boolean {
   if (Math.max(shape.sentences, shape.items, shape.lines) < SENTENCES_MIN) return false;
-  const clues = wording.matches(IS.CLUES);
+  const clues = wording.matches(IS.clues);
   if (clues.length < CLUES_MIN || reading.words > clues.length * CLUE_WORDS_MAX) return false;
   return new Set(clues).size >= CLUE_KINDS_MIN;
 }
 
 function isLaw({ wording }: RuleInput): boolean {
-  const isDraft = wording.has(IS.CONTRACT) && wording.has(IS.DRAFT);
-  if (!isDraft && !(wording.has(IS.CLAUSE) && (wording.has(IS.WEIGHS_CLAUSE) || wording.has(IS.TRANSLATE))))
+  const isDraft = wording.has(IS.contract) && wording.has(IS.draft);
+  if (!isDraft && !(wording.has(IS.clause) && (wording.has(IS.weighs_clause) || wording.has(IS.translate))))
     return false;
-  return !wording.has(IS.SMALL_PIECE) && !wording.has(IS.SOLE_QUESTION);
+  return !wording.has(IS.small_piece) && !wording.has(IS.sole_question);
 }
 
 function isVerse({ view: { question }, wording }: RuleInput): boolean {
-  return wording.has(IS.TRANSLATE) && wording.has(IS.POEM) && question.lines.length + question.documents > VERSES_MIN;
+  return wording.has(IS.translate) && wording.has(IS.poem) && question.lines.length + question.documents > VERSES_MIN;
 }
 
 /** The instruction stands at an end; the text between may mention arguments and flaws too. */
 function isCritique({ view: { reading }, wording }: RuleInput): boolean {
-  if (reading.words < PAPER_WORDS_MIN || !wording.mayHave(IS.CRITICAL) || !wording.mayHave(IS.PAPER)) return false;
+  if (reading.words < PAPER_WORDS_MIN || !wording.mayHave(IS.critical) || !wording.mayHave(IS.paper)) return false;
   const { text } = wording;
-  const isCritical = (end: string): boolean => lexicon.CRITICAL.test(end) && lexicon.PAPER.test(end);
+  const isCritical = (end: string): boolean => OF_QUESTIONS.critical.test(end) && OF_QUESTIONS.paper.test(end);
   return isCritical(text.slice(0, ASKING_CHARS)) || isCritical(text.slice(-ASKING_CHARS));
 }
 
 /** Whether the end of the last result reports a failure. */
 function isFailure(result: string): boolean {
-  return ERRORS.test(result.toLowerCase().replace(NO_ERRORS, ' '));
+  return errors.test(result.toLowerCase().replace(no_errors, ' '));
 }

@@ -1,4 +1,6 @@
 import { isObject, listOf } from '../../core/object.ts';
+import file from './lexicon/answers.json' with { type: 'json' };
+import { expressionsOf } from './lexicon/data-files.ts';
 
 /** Tokens of values: a text, one that is prose by its name, a number, a boolean; items of a list. */
 const TEXT = 12;
@@ -13,9 +15,7 @@ const AROUND = 3;
 const DEPTH_MAX = 40;
 const TOKENS_MAX = 100_000;
 
-/** Names of fields that hold prose. */
-const PROSE_NAME =
-  /^(?:.*_)?(?:answer|article|body|code|content|description|details|email|essay|explanation|html|letter|markdown|message|paragraph|prose|rationale|reasoning|reply|response|story|summary|text|translation)$/i;
+const { prose_field: PROSE_NAME } = expressionsOf(file);
 /** Tokens of a text with a `format`. */
 const FORMAT = 10;
 

@@ -1,5 +1,7 @@
 import type { Turn } from '../../core/conversation.ts';
+import { expressionsOf } from './lexicon/data-files.ts';
 import { SIGN } from './lexicon/signs.ts';
+import file from './lexicon/system-prompts.json' with { type: 'json' };
 import { orderOf } from './order.ts';
 import { readQuestion } from './question.ts';
 import { shapeOf } from './question-shape.ts';
@@ -33,12 +35,10 @@ function joined(text: string, more: string): string {
   return text ? `${text}\n\n${bounded}` : bounded;
 }
 
-const AGENT = /\bagent(?:s|e|en|in)?\b/i;
-const OF_CODE =
-  /\b(?:cod(?:e|er|ing|ebase)|repo(?:s|sitory|sitories)?|program\w*|software|developers?|engineer\w*|files?|tests?|commits?|terminal|shell|cli|sql|bugs?|tools?|scripts?|git|api|data\w*|devops|pull requests?)\b/i;
+const { agent, agent_of_code } = expressionsOf(file);
 
 /** Whether it describes an agent that serves people, such as one of a bank: nothing speaks of code. */
-const isAgentOfPeople = (text: string): boolean => AGENT.test(text) && !OF_CODE.test(text);
+const isAgentOfPeople = (text: string): boolean => agent.test(text) && !agent_of_code.test(text);
 
 /** A system prompt, read like a question, and what it says about the user's messages by the shipped weights. */
 export type SystemPrompt = Readonly<ReturnType<typeof systemPromptOf>>;

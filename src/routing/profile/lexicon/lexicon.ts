@@ -1,4 +1,5 @@
 import { Trie } from '../trie.ts';
+import { patternsOf, type WordLists } from './data-files.ts';
 import ar from './languages/ar.json' with { type: 'json' };
 import cs from './languages/cs.json' with { type: 'json' };
 import de from './languages/de.json' with { type: 'json' };
@@ -25,7 +26,6 @@ import homographs from './programming-homographs.json' with { type: 'json' };
 import names from './programming-names.json' with { type: 'json' };
 import { isBorrowed, SIGN, SIGNS, voteFor } from './signs.ts';
 import topics from './tool-topics.json' with { type: 'json' };
-import { patternsOf, type WordLists } from './word-lists.ts';
 
 const FILES: Readonly<Record<string, WordLists>> = {
   en,
