@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { WeightTable } from '../src/routing/profile/lexicon/data-shapes.ts';
 import stems from '../src/routing/profile/stems.json' with { type: 'json' };
-import type { WeightTable } from '../src/routing/profile/task-logits.ts';
 import { TASKS } from '../src/routing/profile/tasks.ts';
 import features from '../src/routing/profile/weights.json' with { type: 'json' };
 import { accuracy, digest, examplesBySet, fit, taughtFeatures, taughtStems } from './profile-fit.ts';

@@ -3,15 +3,10 @@ import { join } from 'node:path';
 import { addFeatures } from '../src/routing/profile/add-features.ts';
 import { FEATURE_NAMES } from '../src/routing/profile/features.ts';
 import { FOLDED, fold, isUnspaced, MARK, STEM_LETTERS } from '../src/routing/profile/letters.ts';
+import type { WeightTable } from '../src/routing/profile/lexicon/data-shapes.ts';
 import type { QuestionView } from '../src/routing/profile/question-view.ts';
 import { likelihoods } from '../src/routing/profile/shares.ts';
-import {
-  addStems,
-  mayCall,
-  stemNamed,
-  type TaskWeights,
-  type WeightTable,
-} from '../src/routing/profile/task-logits.ts';
+import { addStems, mayCall, stemNamed, type TaskWeights } from '../src/routing/profile/task-logits.ts';
 import { TASKS } from '../src/routing/profile/tasks.ts';
 import { WeightedSum, WeightRows } from '../src/routing/profile/weighted-sum.ts';
 import type { ChatBody as ProfileInput } from '../test/support/chat-body.ts';
@@ -267,7 +262,7 @@ export const examplesBySet = (): Map<string, Example[]> => setsBy(fit([...setsBy
 const HARDLY = 25;
 
 /** The weights of a feature or stem in hundredths; none where they are chance. The sum turns -0 into 0. */
-function taughtRow(weights: Float64Array, at: number): readonly number[] | null {
+function taughtRow(weights: Float64Array, at: number): number[] | null {
   const own = weights.subarray(at * TASKS.length, (at + 1) * TASKS.length);
   const row = Array.from(own, (one) => Math.round(100 * one) + 0);
   return row.every((one) => Math.abs(one) < HARDLY) ? null : row;

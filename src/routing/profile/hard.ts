@@ -1,4 +1,4 @@
-import { expressionsOf } from './lexicon/data-files.ts';
+import { expressionsOf } from './lexicon/expressions.ts';
 import file from './lexicon/hard.json' with { type: 'json' };
 import { SIGN } from './lexicon/signs.ts';
 import type { QuestionRange } from './question.ts';

@@ -1,6 +1,6 @@
 import { isObject, listOf } from '../../core/object.ts';
 import file from './lexicon/answers.json' with { type: 'json' };
-import { expressionsOf } from './lexicon/data-files.ts';
+import { expressionsOf } from './lexicon/expressions.ts';
 
 /** Tokens of values: a text, one that is prose by its name, a number, a boolean; items of a list. */
 const TEXT = 12;

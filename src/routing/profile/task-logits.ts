@@ -1,6 +1,7 @@
 import { addFeatures } from './add-features.ts';
 import { FEATURE_NAMES } from './features.ts';
 import { fold, STEM_LETTERS, STEM_OF_SYSTEM_PROMPT, STEM_PLACES, stemOn } from './letters.ts';
+import type { WeightTable } from './lexicon/data-shapes.ts';
 import { orderedTask } from './order.ts';
 import type { QuestionView } from './question-view.ts';
 import { type StemIndex, StemRows } from './stem-rows.ts';
@@ -80,29 +81,19 @@ export function stemNamed(name: string): number {
   return place === undefined ? stem : stem ^ place;
 }
 
-/** A data file of weights: `bun bench/fit-profile.ts` writes two of them. */
-export interface WeightTable {
-  readonly about: string;
-  readonly source: string;
-  /** Of what the weights follow from. */
-  readonly digest: string;
-  /** The tasks of the figures in a row, in order. */
-  readonly tasks: readonly string[];
-  /** By name of a feature or stem: what it adds to the log-odds of each task, in hundredths. */
-  readonly rows: Readonly<Record<string, readonly number[]>>;
-}
-
 export const SHIPPED_WEIGHTS = weightsOf(features, stems);
 
 /** @throws RangeError where a table is not of `TASKS`, or a row is of no feature */
-export function weightsOf(features: WeightTable, stems: WeightTable): TaskWeights {
+function weightsOf(features: WeightTable, stems: WeightTable): TaskWeights {
   for (const { tasks } of [features, stems])
     if (tasks.join() !== TASKS.join()) throw new RangeError(`weights are of ${tasks.join(', ')}`);
   for (const name in features.rows)
     if (!FEATURE_NAMES.includes(name)) throw new RangeError(`weights of an unknown feature: ${name}`);
-  const untaught = TASKS.map(() => 0);
-  const all = [...FEATURE_NAMES.map((name) => features.rows[name] ?? untaught), ...Object.values(stems.rows)];
-  const weights = new WeightRows(all.flatMap((row) => row.map((hundredths) => hundredths / 100)));
+  const all = [...FEATURE_NAMES.map((name) => features.rows[name]), ...Object.values(stems.rows)];
+  const figures = new Float64Array(all.length * TASKS.length);
+  for (const [at, row = []] of all.entries())
+    for (let task = 0; task < row.length; task++) figures[at * TASKS.length + task] = row[task]! / 100;
+  const weights = new WeightRows(figures);
   const names = Object.keys(stems.rows);
   return { weights, rows: new StemRows(names.map((name, at) => [stemNamed(name), FEATURE_NAMES.length + at])) };
 }

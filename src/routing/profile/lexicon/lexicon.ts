@@ -1,5 +1,5 @@
 import { Trie } from '../trie.ts';
-import { patternsOf, type WordLists } from './data-files.ts';
+import type { WordLists } from './data-shapes.ts';
 import ar from './languages/ar.json' with { type: 'json' };
 import cs from './languages/cs.json' with { type: 'json' };
 import de from './languages/de.json' with { type: 'json' };
@@ -66,10 +66,14 @@ const NAMED: readonly (readonly [sign: number, file: WordLists])[] = [
   [NUMERAL, numerals],
 ];
 
+const patternsOf = (lines: readonly string[]): readonly string[] => lines.flatMap((line) => line.split(' '));
+
 /** The patterns of all files, each with a packed meaning. */
 function* patterns(): Generator<readonly [string, number]> {
   for (const [at, language] of LANGUAGES.entries()) {
     const { lists } = FILES[language]!;
+    for (const sign in lists)
+      if (!Object.hasOwn(SIGN, sign)) throw new RangeError(`languages/${language}.json: unknown sign ${sign}`);
     // A word votes once for its language.
     const voted = new Set<string>();
     for (const sign of SIGNS) {

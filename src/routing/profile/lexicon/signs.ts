@@ -1,17 +1,8 @@
+import type { SignRow } from './data-shapes.ts';
 import file from './signs.json' with { type: 'json' };
 
 /** The meaning of a word of a question. `signs.json` describes each. */
 export type Sign = keyof typeof file.signs;
-
-/** A sign in `signs.json`, which describes its fields. */
-interface SignRow {
-  readonly means: string;
-  readonly noun?: boolean;
-  readonly roles?: readonly string[];
-  readonly unit_tokens?: number;
-  readonly answer_tokens?: number;
-  readonly piece_tokens?: number;
-}
 
 const ROWS: Readonly<Record<Sign, SignRow>> = file.signs;
 const ENTRIES = Object.entries(ROWS) as readonly (readonly [Sign, SignRow])[];

@@ -1,0 +1,14 @@
+import type { ExpressionFile } from './data-shapes.ts';
+
+type ExpressionRow = ExpressionFile['expressions'][string];
+
+/** The expressions of a data file, by name. */
+export function expressionsOf<Name extends string>(file: {
+  readonly expressions: Readonly<Record<Name, ExpressionRow>>;
+}): Readonly<Record<Name, RegExp>> {
+  const all = Object.entries<ExpressionRow>(file.expressions);
+  return Object.fromEntries(all.map(([name, { any, flags }]) => [name, new RegExp(any.join('|'), flags)])) as Record<
+    Name,
+    RegExp
+  >;
+}
