@@ -1,7 +1,7 @@
 import type { Difficulty, Facts } from '../../core/facts.ts';
 import { isHard } from './hard.ts';
 import file from './lexicon/easy.json' with { type: 'json' };
-import { expressionsOf } from './lexicon/expressions.ts';
+import { expressionsOf, figuresOf } from './lexicon/expressions.ts';
 import { SIGN } from './lexicon/signs.ts';
 import { type QuestionView, sum } from './question-view.ts';
 import { TASKS } from './tasks.ts';
@@ -39,29 +39,15 @@ import { TASKS } from './tasks.ts';
  */
 export function difficultyOf(view: QuestionView, { task, mix }: Pick<Facts, 'task' | 'mix'>): Difficulty {
   if (isHard(view, task)) return 'hard';
-  const isSure = mix.length === 0 || mix[0]!.share >= SURE;
+  const isSure = mix.length === 0 || mix[0]!.share >= BOUND.sure_share;
   const rule = isSure && isBare(view) ? RULES[task] : undefined;
   return rule?.(view, askedText(view)) ? 'easy' : 'usual';
 }
 
+const BOUND = figuresOf(file);
 const WORDS = expressionsOf(file);
-/** The whole question. */
+/** A question for a fact, and nothing else. */
 const FACT = new RegExp(`^(?:${WORDS.fact.source})[?.!？]*$`, WORDS.fact.flags);
-/** Share from which a task is certain enough. */
-const SURE = 0.75;
-/** UTF-16 code units of an easy question. */
-const EASY_CHARS_MAX = 300;
-/** A longer system prompt has rules and special cases. */
-const SYSTEM_CHARS_MAX = 500;
-const TALK_WORDS_MAX = 8;
-/** Words of small talk beside greetings, thanks and function words: names, "helped", "today". */
-const TALK_OTHERS_MAX = 2;
-const LINE_WORDS_MAX = 12;
-/** Words around a line to translate: "how do you say … in …", "translate … into …, please". */
-const WORDS_AROUND_MAX = 7;
-/** "what's … in Polish": so few words need no verb. */
-const SHORT_WORDS_MAX = 9;
-
 const askedText = ({ question: { text, lines } }: QuestionView): string =>
   lines.map(({ from, to }) => text.slice(from, to)).join('\n');
 
@@ -77,7 +63,7 @@ const RULES: Readonly<Record<string, Rule>> = {
 
 /** Whether the request is only a few words. */
 function isBare({ question, reading, shape, tools }: QuestionView): boolean {
-  if (question.length > EASY_CHARS_MAX || question.documents + question.codeFences + question.codeLines > 0)
+  if (question.length > BOUND.chars_max || question.documents + question.codeFences + question.codeLines > 0)
     return false;
   if (reading.symbols + reading.latex > 0 || shape.choices > 2 || shape.items > 2) return false;
   return tools?.amid !== true;
@@ -90,7 +76,12 @@ function isSmallTalk(view: QuestionView): boolean {
   const { words, functionWords, numbers, asksMark, languages, homographs } = view.reading;
   if (languages.length + homographs.length > 0) return false;
   const phrases = sum(view, 'greet') + sum(view, 'thanks');
-  if (words > TALK_WORDS_MAX || phrases < 0.5 || numbers > 0 || words - functionWords - phrases > TALK_OTHERS_MAX)
+  if (
+    words > BOUND.talk_words_max ||
+    phrases < 0.5 ||
+    numbers > 0 ||
+    words - functionWords - phrases > BOUND.talk_others_max
+  )
     return false;
   if (sum(view, 'make', 'mend', 'write', 'weigh', 'puzzle', 'solve', 'act', 'also', 'code', 'program', 'feel') > 0)
     return false;
@@ -99,18 +90,13 @@ function isSmallTalk(view: QuestionView): boolean {
 }
 
 const NUMBER = /\d+(?:[.,]\d{1,2})?/g;
-const NUMBERS_MAX = 3;
-/** Digits of all numbers. Multiplication is harder. */
-const ADDED_DIGITS_MAX = 10;
-const MULTIPLIED_DIGITS_MAX = 5;
-const SUM_CHARS_MAX = 70;
 
 function isSmallSum(wording: string): boolean {
-  if (wording.length > SUM_CHARS_MAX || wording.includes('\n')) return false;
+  if (wording.length > BOUND.sum_chars_max || wording.includes('\n')) return false;
   const numbers = wording.match(NUMBER) ?? [];
-  if (numbers.length < 2 || numbers.length > NUMBERS_MAX) return false;
+  if (numbers.length < 2 || numbers.length > BOUND.numbers_max) return false;
   const digits = numbers.join('').replace(/\D/g, '').length;
-  if (digits > (WORDS.times.test(wording) ? MULTIPLIED_DIGITS_MAX : ADDED_DIGITS_MAX)) return false;
+  if (digits > (WORDS.times.test(wording) ? BOUND.multiplied_digits_max : BOUND.added_digits_max)) return false;
   const between = wording.slice(wording.search(/\d/), wording.search(/\d\D*$/)).replace(NUMBER, '');
   const left = wording
     .replace(NUMBER, ' ')
@@ -123,8 +109,8 @@ function isSmallSum(wording: string): boolean {
 function isLabel(view: QuestionView, wording: string): boolean {
   const { system, reading, shape, question } = view;
   if (sum(view, 'weigh', 'puzzle', 'maths', 'code', 'program', 'logic') > 1 || WORDS.why.test(wording)) return false;
-  if (system && system.tasks[LABELLING]! >= SURE)
-    return system.text.length <= SYSTEM_CHARS_MAX && !isJudgement(system.text);
+  if (system && system.tasks[LABELLING]! >= BOUND.sure_share)
+    return system.text.length <= BOUND.system_chars_max && !isJudgement(system.text);
   const isNamed = sum(view, 'labels') > 0.4 && (shape.slashes + shape.listed > 0 || sum(view, 'either', 'labels') > 1);
   const hasText = reading.quotes > 0 || reading.colon || reading.hasText || question.lines.length > 1;
   return isNamed && hasText && !isJudgement(wording);
@@ -138,10 +124,10 @@ function isLine(view: QuestionView, wording: string): boolean {
   const { words } = reading;
   if (question.lines.length > 1 || sum(view, 'piece', 'code', 'program') > 0 || WORDS.play.test(wording)) return false;
   if (system?.binds && reading.signs[SIGN.tongue]! === 0)
-    return words <= LINE_WORDS_MAX && system.text.length <= SYSTEM_CHARS_MAX;
+    return words <= BOUND.line_words_max && system.text.length <= BOUND.system_chars_max;
   const hasLine = reading.quotes === 1 || reading.colon;
-  const isAsked = sum(view, 'translate', 'say') > 0.4 || reading.colon || words <= SHORT_WORDS_MAX;
-  return hasLine && isAsked && sum(view, 'tongue') > 0.2 && words <= LINE_WORDS_MAX + WORDS_AROUND_MAX;
+  const isAsked = sum(view, 'translate', 'say') > 0.4 || reading.colon || words <= BOUND.short_words_max;
+  return hasLine && isAsked && sum(view, 'tongue') > 0.2 && words <= BOUND.line_words_max + BOUND.around_words_max;
 }
 
 const LABELLING = TASKS.indexOf('classification');

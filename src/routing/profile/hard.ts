@@ -1,47 +1,10 @@
-import { expressionsOf } from './lexicon/expressions.ts';
+import { expressionsOf, figuresOf } from './lexicon/expressions.ts';
 import file from './lexicon/hard.json' with { type: 'json' };
 import { SIGN } from './lexicon/signs.ts';
 import type { QuestionRange } from './question.ts';
 import { type QuestionView, sum } from './question-view.ts';
 import { Expressions, type SearchText } from './search-text.ts';
 import { TASKS } from './tasks.ts';
-
-/*
- * The bounds are set by hand on the prompts of `difficulty.jsonl`, so that what is called hard is hard in 97 of 100 cases;
- * `difficulty-heldout.jsonl` and the panel judge them. A request that is missed costs less than one that is wrongly hard.
- */
-/** Fewer words name a subject and ask for no work on it. A Chinese or Japanese character is half a word. */
-const WORDS_MIN = 5;
-/** Characters read of the question's head and of its tail: instructions stand there, and the time stays bounded. */
-const EDGE = 700;
-/** Signs of formal mathematics: a school's exercise has one or two. Characters: a formula alone is shorter. */
-const FORMAL_MIN = 3;
-const FORMAL_CHARS_MIN = 60;
-/** Lines of code in which a fault of threads can hide: a textbook's example is shorter. */
-const SHOWN_LINES_MIN = 12;
-/** UTF-16 code units of a file, log or trace of some hundred lines, which must be searched rather than read. */
-const LONG_CHARS_MIN = 4_000;
-/** Words of a request that says what is to be made; laymen mention the same subjects in fewer. */
-const DEEP_WORDS_MIN = 9;
-/** Words of a contest's problem: its story comes before its bounds. */
-const CONTEST_WORDS_MIN = 15;
-/** Clues that a person cannot hold in mind at once, of at least three kinds: a list repeats one. */
-const CLUES_MIN = 5;
-const CLUE_KINDS_MIN = 3;
-/** Average words per clue; a story has more. */
-const CLUE_WORDS_MAX = 16;
-/** "A or B" may be asked of anything; three choices are an exam. */
-const CHOICES_MAX = 2;
-/** A puzzle has a sentence, line or item for each clue. */
-const SENTENCES_MIN = CLUES_MIN;
-/** Words of a paper or an argument with the instruction about it. */
-const PAPER_WORDS_MIN = 15;
-/** Characters of an instruction of one or two sentences. */
-const ASKING_CHARS = 160;
-/** Lines of a saying or a couplet, beyond which verse has a metre to keep. */
-const VERSES_MIN = 2;
-/** Calls of tools since the last user message. After fewer, a failure is a step on the way. */
-const CALLS_MIN = 8;
 
 /** The input of a rule. `wording`: the edges of the question's text, in lower case, without code. */
 interface RuleInput {
@@ -50,6 +13,7 @@ interface RuleInput {
   readonly wording: SearchText;
 }
 
+const BOUND = figuresOf(file);
 /** Looked for in other texts than a question. */
 const { concurrent, errors, locks, no_errors, of_contests, ...OF_QUESTIONS } = expressionsOf(file);
 /** The expressions that the rules look for in a question. */
@@ -93,16 +57,17 @@ const NO_RULES = rulesOf('');
 /** Whether a request is plainly hard, as defined in `difficulty.ts`. */
 export function isHard(view: QuestionView, task: string): boolean {
   const { question, reading, shape, tools } = view;
-  if (tools?.amid) return tools.calls >= CALLS_MIN && isFailure(tools.result);
+  if (tools?.amid) return tools.calls >= BOUND.calls_min && isFailure(tools.result);
   // Multiple choice leaves little to prove, make or draft.
-  if (shape.choices > CHOICES_MAX) return false;
+  if (shape.choices > BOUND.choices_max) return false;
   let input: RuleInput | null = null;
   const { isOfMaths, rules } = RULES_OF.get(task) ?? NO_RULES;
-  if (isOfMaths && question.length <= EDGE) {
+  if (isOfMaths && question.length <= BOUND.edge_chars) {
     input = { view, task, wording: askedText(view) };
     if (isOpenProblem(input)) return true;
   }
-  if (reading.words < WORDS_MIN && question.codeFences + question.codeLines + question.documents === 0) return false;
+  if (reading.words < BOUND.words_min && question.codeFences + question.codeLines + question.documents === 0)
+    return false;
   for (let at = 0; at < rules.length; at++) {
     const { holds, isNear } = rules[at]!;
     if (isNear?.(view, task) === false) continue;
@@ -143,7 +108,10 @@ function edgesOf(lines: readonly QuestionRange[], head: number, tail: number): Q
 function wordingOf(text: string, ranges: readonly QuestionRange[]): string {
   let wording = '';
   for (const { from, to } of ranges) wording += `${text.slice(from, to)}\n`;
-  const cut = wording.length > 2 * EDGE ? `${wording.slice(0, EDGE)}\n${wording.slice(-EDGE)}` : wording;
+  const cut =
+    wording.length > 2 * BOUND.edge_chars
+      ? `${wording.slice(0, BOUND.edge_chars)}\n${wording.slice(-BOUND.edge_chars)}`
+      : wording;
   return cut.toLowerCase().trim();
 }
 
@@ -156,7 +124,7 @@ function isOpenProblem({ wording }: RuleInput): boolean {
 function isProof({ task, wording }: RuleInput): boolean {
   if (!wording.has(IS.prove) || wording.has(IS.school) || wording.has(IS.sole_question)) return false;
   if (task !== 'coding' && wording.has(IS.advanced_maths)) return true;
-  return wording.text.length >= FORMAL_CHARS_MIN && wording.matches(IS.formal).length >= FORMAL_MIN;
+  return wording.text.length >= BOUND.formal_chars_min && wording.matches(IS.formal).length >= BOUND.formal_min;
 }
 
 function isCompetition({ view: { system }, wording }: RuleInput): boolean {
@@ -166,11 +134,11 @@ function isCompetition({ view: { system }, wording }: RuleInput): boolean {
 
 /** Expert code to be written, a contest's problem, or a fault of threads in the code that is shown. */
 function isExpertCode({ view, task, wording }: RuleInput): boolean {
-  if (view.reading.words >= CONTEST_WORDS_MIN && wording.has(IS.limits) && wording.has(IS.queries)) return true;
+  if (view.reading.words >= BOUND.contest_words_min && wording.has(IS.limits) && wording.has(IS.queries)) return true;
   const { text } = view.question;
   if (isShown(view) && wording.has(IS.fails)) return wording.has(IS.concurrency) || locks.test(text);
   if (!wording.mayHave(IS.makes)) return false;
-  const mayBeDeep = view.reading.words >= DEEP_WORDS_MIN && (task === 'coding' || isOfCode(view));
+  const mayBeDeep = view.reading.words >= BOUND.deep_words_min && (task === 'coding' || isOfCode(view));
   if (!wording.has(IS.expert_code) && !(mayBeDeep && wording.has(IS.deep_code))) return false;
   return wording.has(IS.makes) && !wording.has(IS.about_code) && !wording.has(IS.sole_question);
 }
@@ -181,9 +149,9 @@ function isOfCode({ reading }: QuestionView): boolean {
 function isShown({ question: { text, codeFences, codeLines } }: QuestionView): boolean {
   if (codeFences + codeLines === 0) return false;
   let lines = 0;
-  for (let at = text.indexOf('\n'); at >= 0 && lines < SHOWN_LINES_MIN + BLANK; at = text.indexOf('\n', at + 1))
+  for (let at = text.indexOf('\n'); at >= 0 && lines < BOUND.shown_lines_min + BLANK; at = text.indexOf('\n', at + 1))
     lines++;
-  return lines >= SHOWN_LINES_MIN + BLANK;
+  return lines >= BOUND.shown_lines_min + BLANK;
 }
 /** Newlines around a question's text. */
 const BLANK = 6;
@@ -195,7 +163,7 @@ function isLargeChange({ wording }: RuleInput): boolean {
 /** A failure in a long file, log or trace. */
 function isHunt({ view: { question }, wording }: RuleInput): boolean {
   return (
-    question.size >= LONG_CHARS_MIN &&
+    question.size >= BOUND.long_chars_min &&
     question.codeFences + question.codeLines + question.documents > 0 &&
     wording.has(IS.fails)
   );
@@ -203,16 +171,16 @@ function isHunt({ view: { question }, wording }: RuleInput): boolean {
 
 /** A fault of threads in a program that is described, and to be found or mended: more than its name. */
 function isDeadlock({ view, wording }: RuleInput): boolean {
-  if (view.reading.words < DEEP_WORDS_MIN || !wording.has(IS.deadlock)) return false;
+  if (view.reading.words < BOUND.deep_words_min || !wording.has(IS.deadlock)) return false;
   if (wording.has(IS.about_code) || wording.has(IS.sole_question)) return false;
   return isOfCode(view) || concurrent.test(wording.text);
 }
 
 function isPuzzle({ view: { shape, reading }, wording }: RuleInput): boolean {
-  if (Math.max(shape.sentences, shape.items, shape.lines) < SENTENCES_MIN) return false;
+  if (Math.max(shape.sentences, shape.items, shape.lines) < BOUND.clues_min) return false;
   const clues = wording.matches(IS.clues);
-  if (clues.length < CLUES_MIN || reading.words > clues.length * CLUE_WORDS_MAX) return false;
-  return new Set(clues).size >= CLUE_KINDS_MIN;
+  if (clues.length < BOUND.clues_min || reading.words > clues.length * BOUND.clue_words_max) return false;
+  return new Set(clues).size >= BOUND.clue_kinds_min;
 }
 
 function isLaw({ wording }: RuleInput): boolean {
@@ -223,15 +191,18 @@ function isLaw({ wording }: RuleInput): boolean {
 }
 
 function isVerse({ view: { question }, wording }: RuleInput): boolean {
-  return wording.has(IS.translate) && wording.has(IS.poem) && question.lines.length + question.documents > VERSES_MIN;
+  return (
+    wording.has(IS.translate) && wording.has(IS.poem) && question.lines.length + question.documents > BOUND.verses_min
+  );
 }
 
 /** The instruction stands at an end; the text between may mention arguments and flaws too. */
 function isCritique({ view: { reading }, wording }: RuleInput): boolean {
-  if (reading.words < PAPER_WORDS_MIN || !wording.mayHave(IS.critical) || !wording.mayHave(IS.paper)) return false;
+  if (reading.words < BOUND.paper_words_min || !wording.mayHave(IS.critical) || !wording.mayHave(IS.paper))
+    return false;
   const { text } = wording;
   const isCritical = (end: string): boolean => OF_QUESTIONS.critical.test(end) && OF_QUESTIONS.paper.test(end);
-  return isCritical(text.slice(0, ASKING_CHARS)) || isCritical(text.slice(-ASKING_CHARS));
+  return isCritical(text.slice(0, BOUND.asking_chars)) || isCritical(text.slice(-BOUND.asking_chars));
 }
 
 /** Whether the end of the last result reports a failure. */

@@ -1,4 +1,4 @@
-import { expressionsOf } from './lexicon/expressions.ts';
+import { expressionsOf, figuresOf } from './lexicon/expressions.ts';
 import { SIGN, type Sign } from './lexicon/signs.ts';
 import roles from './lexicon/system-prompt-roles.json' with { type: 'json' };
 import file from './lexicon/system-prompts.json' with { type: 'json' };
@@ -6,13 +6,6 @@ import { readQuestion } from './question.ts';
 import type { QuestionView } from './question-view.ts';
 import { QuestionReading } from './reading.ts';
 import { TASKS } from './tasks.ts';
-
-/** A longer system prompt, in UTF-16 code units, has rules and special cases. */
-const ORDER_CHARS_MAX = 320;
-/** One with a schema of tables is longer. */
-const SCHEMA_CHARS_MAX = 1_200;
-/** Words of a message that is only a greeting or thanks. */
-const TALK_WORDS_MAX = 8;
 
 /** Verbs that have a text as their object, with their tasks. */
 const VERBS: readonly (readonly [verb: Sign, task: string])[] = [
@@ -23,6 +16,7 @@ const VERBS: readonly (readonly [verb: Sign, task: string])[] = [
   ['edit', 'writing'],
 ];
 
+const BOUND = figuresOf(file);
 const WORDS = expressionsOf(file);
 /** Roles with a single task, by task. */
 const ROLES = Object.entries(expressionsOf(roles));
@@ -40,11 +34,11 @@ function bodyOf(prompt: string, reading: QuestionReading): QuestionReading {
  * @returns Index in `TASKS`; -1 for no such order.
  */
 export function orderOf({ question: { text, length }, reading }: QuestionView): number {
-  if (length > SCHEMA_CHARS_MAX) return -1;
+  if (length > BOUND.query_order_chars_max) return -1;
   const prompt = text.trim();
   if (WORDS.conditional.test(prompt)) return -1;
   if (WORDS.queries.test(prompt)) return TASKS.indexOf('coding');
-  if (length > ORDER_CHARS_MAX) return -1;
+  if (length > BOUND.order_chars_max) return -1;
   for (const [task, role] of ROLES) if (role.test(prompt)) return TASKS.indexOf(task);
   if (WORDS.of_code.test(prompt)) return -1;
   const { lead, openings } = bodyOf(prompt, reading);
@@ -63,5 +57,5 @@ export function orderedTask({ reading }: QuestionView, order: number): number {
   const { signs, words } = reading;
   if (signs[SIGN.away]! > 0.4) return -1;
   const talks = signs[SIGN.thanks]! + signs[SIGN.greet]!;
-  return talks > 0.4 && words <= TALK_WORDS_MAX && !reading.asksMark ? -1 : order;
+  return talks > 0.4 && words <= BOUND.talk_words_max && !reading.asksMark ? -1 : order;
 }

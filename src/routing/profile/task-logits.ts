@@ -2,6 +2,8 @@ import { addFeatures } from './add-features.ts';
 import { FEATURE_NAMES } from './features.ts';
 import { fold, STEM_LETTERS, STEM_OF_SYSTEM_PROMPT, STEM_PLACES, stemOn } from './letters.ts';
 import type { WeightTable } from './lexicon/data-shapes.ts';
+import { figuresOf } from './lexicon/expressions.ts';
+import prompts from './lexicon/system-prompts.json' with { type: 'json' };
 import { orderedTask } from './order.ts';
 import type { QuestionView } from './question-view.ts';
 import { type StemIndex, StemRows } from './stem-rows.ts';
@@ -32,6 +34,7 @@ export function mayCall({ tools, before }: QuestionView): boolean {
   return !before.some((share, at) => share >= 0.5 && !LOOSE.has(TASKS[at]!));
 }
 
+const { order_lead } = figuresOf(prompts);
 /** Used again by every question. */
 const terms = new WeightedSum();
 
@@ -44,12 +47,9 @@ export function taskLogits(view: QuestionView, { weights, rows }: TaskWeights = 
   if (!mayCall(view)) logits[TOOL_USE] = Number.NEGATIVE_INFINITY;
   const { system, tools } = view;
   const ordered = system !== null && system.order >= 0 && tools === null ? orderedTask(view, system.order) : -1;
-  if (ordered >= 0) logits[ordered] = Math.max(logits[ordered]!, Math.max(...logits) + ORDER_LEAD);
+  if (ordered >= 0) logits[ordered] = Math.max(logits[ordered]!, Math.max(...logits) + order_lead);
   return logits;
 }
-
-/** Logits by which the order of a system prompt exceeds every other task. */
-const ORDER_LEAD = 3;
 
 /** The more words, the less each weighs. */
 const WORTH = 3.5;

@@ -7,6 +7,10 @@ import { type Static, Type } from '@sinclair/typebox';
 const closed = { additionalProperties: false };
 /** What a file or an entry decides. */
 const about = Type.String({ minLength: 1 });
+/** The origin of the figures of a file. */
+const source = Type.String({ minLength: 1 });
+/** The fields of a file, each with its meaning. */
+const fields = Type.Record(Type.String(), Type.String());
 
 /**
  * Words in lists, by sign or by name. A list is an array of lines; blanks separate the patterns of a line. In a pattern `_` stands
@@ -21,10 +25,12 @@ export const WordLists = Type.Object(
 );
 export type WordLists = Static<typeof WordLists>;
 
-/** Regular expressions by name. */
+/** Regular expressions by name, with the figures that are used with them. */
 export const ExpressionFile = Type.Object(
   {
     about,
+    source: Type.Optional(source),
+    figures: Type.Optional(Type.Record(Type.String(), Type.Object({ about, value: Type.Number() }, closed))),
     expressions: Type.Record(
       Type.String(),
       Type.Object(
@@ -47,8 +53,7 @@ export type ExpressionFile = Static<typeof ExpressionFile>;
 export const WeightTable = Type.Object(
   {
     about,
-    /** The origin of the figures. */
-    source: Type.String(),
+    source,
     /** Of everything that the figures follow from. */
     digest: Type.String({ pattern: '^[0-9a-f]{16}$' }),
     /** The tasks of the figures in a row, in order. */
@@ -59,10 +64,6 @@ export const WeightTable = Type.Object(
   closed,
 );
 export type WeightTable = Static<typeof WeightTable>;
-
-/** What a file says about itself: its fields by name, and the origin of its figures. */
-const fields = Type.Record(Type.String(), Type.String());
-const source = Type.String({ minLength: 1 });
 
 /** Features of a question. */
 export const FeatureFile = Type.Object(

@@ -1,6 +1,7 @@
 import type { ExpressionFile } from './data-shapes.ts';
 
 type ExpressionRow = ExpressionFile['expressions'][string];
+type FigureRow = NonNullable<ExpressionFile['figures']>[string];
 
 /** The expressions of a data file, by name. */
 export function expressionsOf<Name extends string>(file: {
@@ -11,4 +12,12 @@ export function expressionsOf<Name extends string>(file: {
     Name,
     RegExp
   >;
+}
+
+/** The figures of a data file, by name. */
+export function figuresOf<Name extends string>(file: {
+  readonly figures: Readonly<Record<Name, FigureRow>>;
+}): Readonly<Record<Name, number>> {
+  const all = Object.entries<FigureRow>(file.figures);
+  return Object.fromEntries(all.map(([name, { value }]) => [name, value])) as Record<Name, number>;
 }
